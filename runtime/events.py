@@ -1,0 +1,107 @@
+"""The event stream: each executed instruction with its operands as physical places.
+
+An operand's access is kept in a normal form, so that two spellings of one access compare equal: dimensions of extent 1
+are dropped, and adjacent dimensions that walk memory as one are merged.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from .errors import user_location
+
+if TYPE_CHECKING:
+    from .memory import Allocation, Array, View
+
+Step = tuple[int, int, int]
+"""(partitions, bytes, count): one dimension of an access. For HBM: (0, elements, count)."""
+
+
+@dataclass(frozen=True)
+class Operand:
+    """One operand of one instruction.
+
+    ``tile`` is the ``uid`` of the allocation, ``partition`` and ``byte`` the first element's place: physical where the
+    tile is pinned, relative to the tile where it is not; for HBM ``byte`` is an offset in *elements* and ``partition`` 0.
+    """
+
+    role: str
+    space: str
+    tile: int
+    pinned: bool
+    partition: int
+    byte: int
+    steps: tuple[Step, ...]
+    dtype: str
+
+
+@dataclass(frozen=True)
+class Event:
+    """One instruction: canonical name, operands (destination first), immediate attributes, and the kernel's line."""
+
+    sequence: int
+    op: str
+    operands: tuple[Operand, ...]
+    attributes: tuple[tuple[str, Any], ...]
+    file: str
+    line: int
+
+
+class Recorder:
+    """Collects events. A Beta 1 result is recorded when its destination is known, in the order of the calls."""
+
+    def __init__(self) -> None:
+        self._events: list[Event] = []
+        self._next = 0
+
+    def reserve(self) -> int:
+        """Sequence number for an instruction that executes now and whose destination comes later."""
+        self._next += 1
+        return self._next
+
+    def add(
+        self,
+        op: str,
+        operands: list[tuple[str, View]],
+        attributes: tuple[tuple[str, Any], ...],
+        sequence: int | None = None,
+        location: tuple[str, int] | None = None,
+    ) -> None:
+        file, line = location or user_location()
+        places = tuple(operand(role, view.alloc, view.array) for role, view in operands)
+        self._events.append(Event(sequence or self.reserve(), op, places, attributes, file, line))
+
+    def events(self) -> list[Event]:
+        return sorted(self._events, key=lambda event: event.sequence)
+
+
+def operand(role: str, alloc: Allocation, array: Array) -> Operand:
+    """Physical place and normal form of an access: ``array`` is a view on the memory of ``alloc``."""
+    offset = address_of(array) - address_of(alloc.memory)
+    if alloc.space == "hbm":
+        size = alloc.dtype.itemsize
+        steps = [(0, stride // size, count) for stride, count in zip(array.strides, array.shape, strict=True)]
+        return Operand(role, "hbm", alloc.uid, False, 0, offset // size, _normal(steps), alloc.dtype.name)
+    pitch = alloc.memory.strides[0]
+    row, byte = divmod(offset, pitch)
+    steps = [(stride // pitch, stride % pitch, count) for stride, count in zip(array.strides, array.shape, strict=True)]
+    return Operand(role, alloc.space, alloc.uid, alloc.pinned, row, byte, _normal(steps), array.dtype.name)
+
+
+def _normal(steps: list[Step]) -> tuple[Step, ...]:
+    merged: list[Step] = []
+    for partitions, size, count in steps:
+        if count == 1:
+            continue
+        if merged:
+            outer_partitions, outer_size, outer_count = merged[-1]
+            if (outer_partitions, outer_size) == (partitions * count, size * count):
+                merged[-1] = (partitions, size, outer_count * count)
+                continue
+        merged.append((partitions, size, count))
+    return tuple(merged)
+
+
+def address_of(array: Array) -> int:
+    return int(array.__array_interface__["data"][0])

@@ -1,0 +1,83 @@
+"""A result on its way to its destination."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..errors import KernelError
+from ..memory import Array, Machine, View
+from ..numerics import convert
+
+
+@dataclass(eq=False)
+class Result:
+    """What one instruction computed.
+
+    ``values`` has the instruction's natural result shape, in fp32 (or raw integers and bytes where the engine keeps them).
+    ``reads`` are the operands as (role, view), ``attributes`` the immediates that belong to the instruction's identity.
+    ``accumulates`` is true for matmul: PSUM adds it to a group that is open. ``sequence`` is set when the event's place in
+    the stream was reserved before the destination was known (Beta 1).
+    """
+
+    op: str
+    values: Array
+    reads: tuple[tuple[str, View], ...]
+    attributes: tuple[tuple[str, Any], ...] = ()
+    accumulates: bool = False
+    also_writes: list[tuple[str, View]] = field(default_factory=list)
+    sequence: int | None = None
+    location: tuple[str, int] | None = None
+
+
+def commit(
+    machine: Machine, result: Result, dst: View, *, where: Array | None = None, accumulate: bool | None = None
+) -> None:
+    """Round ``result`` into ``dst`` and record the instruction.
+
+    ``where`` (broadcastable to ``dst``) restricts the write. ``accumulate``, for results that accumulate: ``True`` adds to
+    elements whose group is open and overwrites the others (PSUM semantics), ``False`` overwrites and opens the group.
+    ``None`` means ``True`` for matmul into PSUM. Raises :class:`KernelError` when the result does not fit ``dst``.
+    """
+    target = dst.array
+    values = result.values
+    if values.shape != target.shape:
+        values = fit(values, target.shape)
+    if result.accumulates and dst.alloc.space == "psum":
+        flags = dst.alloc.group_flags(target)
+        if accumulate is not False and flags.any():
+            values = np.where(flags, target.astype(np.float32) + values, values)
+        if where is None:
+            flags[...] = True
+        else:
+            flags[np.broadcast_to(where, flags.shape)] = True
+    rounded = convert(values, target.dtype)
+    if where is None:
+        target[...] = rounded
+    else:
+        np.copyto(target, rounded, where=np.broadcast_to(where, target.shape))
+    if machine.recorder is not None:
+        attributes = result.attributes
+        if accumulate is not None:
+            attributes = (*attributes, ("accumulate", accumulate))
+        operands = [("dst", dst), *result.also_writes, *result.reads]
+        machine.recorder.add(result.op, operands, attributes, result.sequence, result.location)
+
+
+def fit(values: Array, shape: tuple[int, ...]) -> Array:
+    """``values`` with ``shape``: equal element counts are reshaped row by row, extents of 1 broadcast."""
+    if values.size == int(np.prod(shape)) and values.shape[:1] == shape[:1]:
+        return values.reshape(shape)
+    squeezed = [n for n in values.shape if n != 1]
+    if values.size == int(np.prod(shape)) and squeezed == [n for n in shape if n != 1]:
+        return values.reshape(shape)
+    try:
+        return np.broadcast_to(values, shape)
+    except ValueError:
+        raise KernelError(
+            "err_store_dst_shape_smaller_than_other_shape",
+            f"Illegal shape in assignment destination: result of shape {values.shape} does not fit destination of "
+            f"shape {shape}",
+        ) from None

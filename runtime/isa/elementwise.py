@@ -1,0 +1,213 @@
+"""Instructions that work element by element (ScalarE, VectorE, GpSimd, and the DMA engines' copies)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..errors import KernelError
+from ..memory import Array, View
+from ..numerics import is_integer, to_float32
+from ..spec.operators import BITWISE
+from .core import Result
+from .operators import ACTIVATIONS, apply_alu
+from .reductions import reduce_free
+
+Scalar = int | float
+Operand = View | Scalar
+
+
+def copy(op: str, src: View) -> Result:
+    """``tensor_copy``, ``dma_copy``: the same bits where the types are equal, through fp32 where they differ."""
+    return Result(op, src.array.copy(), (("src", src),))
+
+
+def memset(shape: tuple[int, ...], value: Scalar, dtype: np.dtype[Any]) -> Result:
+    values: Array = np.full(shape, value, np.int64 if is_integer(dtype) and isinstance(value, int) else np.float32)
+    return Result("memset", values, (), (("value", value),))
+
+
+def activation(
+    op: str,
+    data: View,
+    *,
+    bias: Operand | None = None,
+    scale: Operand = 1.0,
+    reduce_op: str | None = None,
+    name: str = "activation",
+) -> tuple[Result, Array | None]:
+    """``op(data * scale + bias)`` in fp32; ``bias`` and ``scale`` are numbers or (P, 1) operands.
+
+    Returns the result and, with ``reduce_op``, its reduction over the free dimensions as (P, 1) fp32.
+    """
+    if op not in ACTIVATIONS:
+        raise KernelError("", f"expecting activation function, got '{op}'")
+    x = to_float32(data.array)
+    reads = [("data", data)]
+    attributes: list[tuple[str, Any]] = [("op", op)]
+    if isinstance(scale, View):
+        reads.append(("scale", scale))
+    elif scale != 1.0:
+        attributes.append(("scale", float(scale)))
+    if isinstance(scale, View) or scale != 1.0:
+        x = x * per_partition(scale, x.ndim)
+    if isinstance(bias, View):
+        reads.append(("bias", bias))
+    elif bias:
+        attributes.append(("bias", float(bias)))
+    if isinstance(bias, View) or bias:
+        x = x + per_partition(bias, x.ndim)  # type: ignore[arg-type]
+    values = ACTIVATIONS[op](x)
+    reduced = None
+    if reduce_op is not None:
+        attributes.append(("reduce_op", reduce_op))
+        reduced = reduce_free(reduce_op, values)
+    return Result(name, values, tuple(reads), tuple(attributes)), reduced
+
+
+def reciprocal(data: View) -> Result:
+    return Result("reciprocal", np.float32(1) / to_float32(data.array), (("data", data),))
+
+
+def per_partition(value: Operand, ndim: int) -> Array | np.float32:
+    """A scalar, or a (P, 1) operand shaped to broadcast over the free dimensions of an array of ``ndim`` dimensions."""
+    if not isinstance(value, View):
+        return np.float32(value)
+    array = to_float32(value.array)
+    return array.reshape(array.shape[0], *[1] * (ndim - 1)) if array.size == array.shape[0] else array
+
+
+def tensor_scalar(
+    data: View,
+    op0: str,
+    operand0: Operand,
+    reverse0: bool = False,
+    op1: str | None = None,
+    operand1: Operand | None = None,
+    reverse1: bool = False,
+) -> Result:
+    """``(data op0 operand0) op1 operand1``; an operand is a number or (P, 1); ``reverse`` swaps the two sides."""
+    reads = [("data", data)]
+    attributes: list[tuple[str, Any]] = [("op0", op0)]
+    x = _operand(data.array, op0)
+    x = _step(x, op0, operand0, reverse0, "0", reads, attributes)
+    if op1 is not None:
+        attributes.append(("op1", op1))
+        x = _step(x, op1, operand1, reverse1, "1", reads, attributes)  # type: ignore[arg-type]
+    return Result("tensor_scalar", x, tuple(reads), tuple(attributes))
+
+
+def _operand(array: Array, op: str) -> Array:
+    return array if op in BITWISE else to_float32(array)
+
+
+def _step(
+    x: Array, op: str, operand: Operand, reverse: bool, index: str, reads: list[tuple[str, View]], attributes: list[Any]
+) -> Array:
+    if isinstance(operand, View):
+        reads.append((f"operand{index}", operand))
+        raw = _operand(operand.array, op)
+        other: Any = raw.reshape(raw.shape[0], *[1] * (x.ndim - 1)) if raw.size == raw.shape[0] else raw
+    else:
+        attributes.append((f"operand{index}", operand if op in BITWISE else float(operand)))
+        other = x.dtype.type(operand) if op in BITWISE else np.float32(operand)
+    if reverse:
+        attributes.append((f"reverse{index}", True))
+        return apply_alu(op, other, x)
+    return apply_alu(op, x, other)
+
+
+def tensor_tensor(data1: View, data2: View, op: str) -> Result:
+    """``data1 op data2``: fp32, except bitwise operators (raw bits) and 32-bit integer add, subtract, multiply (exact)."""
+    a, b = data1.array, data2.array
+    exact = op in ("add", "subtract", "multiply") and all(is_integer(x.dtype) and x.dtype.itemsize == 4 for x in (a, b))
+    if exact:
+        a, b = a.astype(np.int64), b.astype(np.int64)
+    elif op not in BITWISE:
+        a, b = to_float32(a), to_float32(b)
+    values = apply_alu(op, a, align(b, a))
+    if exact:
+        values = values.astype(np.uint32).view(data1.array.dtype)
+    return Result("tensor_tensor", values, (("data1", data1), ("data2", data2)), (("op", op),))
+
+
+def align(b: Array, a: Array) -> Array:
+    """``b`` shaped like ``a`` where both have the same elements a partition; (P, 1) gets ``a``'s rank to broadcast."""
+    if b.shape == a.shape:
+        return b
+    if b.size == a.size and b.shape[0] == a.shape[0]:
+        return b.reshape(a.shape)
+    if b.ndim < a.ndim and b.size == b.shape[0]:
+        return b.reshape(b.shape[0], *[1] * (a.ndim - 1))
+    return b
+
+
+def scalar_tensor_tensor(
+    data: View, op0: str, operand0: Operand, op1: str, operand1: View, reverse0: bool = False, reverse1: bool = False
+) -> Result:
+    """``(data op0 operand0) op1 operand1``; ``operand0`` a number or (P, 1), ``operand1`` as large as ``data``."""
+    reads = [("data", data)]
+    attributes: list[tuple[str, Any]] = [("op0", op0)]
+    x = _step(to_float32(data.array), op0, operand0, reverse0, "0", reads, attributes)
+    attributes.append(("op1", op1))
+    reads.append(("operand1", operand1))
+    other = align(to_float32(operand1.array), x)
+    if reverse1:
+        attributes.append(("reverse1", True))
+    values = apply_alu(op1, other, x) if reverse1 else apply_alu(op1, x, other)
+    return Result("scalar_tensor_tensor", values, tuple(reads), tuple(attributes))
+
+
+def tensor_tensor_scan(
+    data0: View, data1: View, initial: Operand, op0: str, op1: str, reverse0: bool = False, reverse1: bool = False
+) -> Result:
+    """``r[:, i] = op1(op0(data0[:, i], r[:, i-1]), data1[:, i])``, with ``initial`` before the first; state in fp32."""
+    reads = [("data0", data0), ("data1", data1)]
+    attributes: list[tuple[str, Any]] = [("op0", op0), ("op1", op1)]
+    if isinstance(initial, View):
+        reads.append(("initial", initial))
+        state = to_float32(initial.array).reshape(-1)
+    else:
+        attributes.append(("initial", float(initial)))
+        state = np.full(data0.array.shape[0], initial, np.float32)
+    a, b = to_float32(data0.array), align(to_float32(data1.array), data0.array)
+    flat_a, flat_b = a.reshape(a.shape[0], -1), np.broadcast_to(b, a.shape).reshape(a.shape[0], -1)
+    values = np.empty_like(flat_a)
+    for i in range(flat_a.shape[1]):
+        step = apply_alu(op0, state, flat_a[:, i]) if reverse0 else apply_alu(op0, flat_a[:, i], state)
+        state = apply_alu(op1, flat_b[:, i], step) if reverse1 else apply_alu(op1, step, flat_b[:, i])
+        values[:, i] = state
+    for index, reverse in (("0", reverse0), ("1", reverse1)):
+        if reverse:
+            attributes.append((f"reverse{index}", True))
+    return Result("tensor_tensor_scan", values.reshape(a.shape), tuple(reads), tuple(attributes))
+
+
+def affine_select(predicate: Array, on_true: View, on_false: float, attributes: tuple[tuple[str, Any], ...]) -> Result:
+    """``on_true`` where ``predicate`` (booleans of its shape), the fp32 number ``on_false`` elsewhere.
+
+    ``attributes`` describe the predicate the same way in both front ends (:func:`affine_attributes`).
+    """
+    values = np.where(np.broadcast_to(predicate, on_true.array.shape), to_float32(on_true.array), np.float32(on_false))
+    return Result("affine_select", values, (("on_true", on_true),), (*attributes, ("on_false", float(on_false))))
+
+
+def select(op: str, predicate: View, on_true: Operand, on_false: Operand) -> Result:
+    """``on_true`` where ``predicate`` is not 0, else ``on_false``; each a tile, a (P, 1) tile or a number."""
+    chosen = predicate.array != 0
+    reads = [("predicate", predicate)]
+    attributes: list[tuple[str, Any]] = []
+    sides = []
+    for role, value in (("on_true", on_true), ("on_false", on_false)):
+        if isinstance(value, View):
+            reads.append((role, value))
+        else:
+            attributes.append((role, float(value)))
+        sides.append(per_partition(value, chosen.ndim))
+    return Result(op, np.where(chosen, sides[0], sides[1]), tuple(reads), tuple(attributes))
+
+
+def iota(values: Array, attributes: tuple[tuple[str, Any], ...] = ()) -> Result:
+    """Index values, computed in int32."""
+    return Result("iota", values.astype(np.int32), (), attributes)

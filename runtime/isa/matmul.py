@@ -1,0 +1,63 @@
+"""TensorE: a systolic array of 128 x 128 by 512, whatever part of it an instruction uses.
+
+The gemm always has the full, zero-padded size. The order of its additions, and so every bit of the result, cannot
+depend on how large a slice the kernel happened to pass.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..errors import KernelError
+from ..memory import Array, View
+from ..numerics import to_float32
+from ..spec.hardware import GEMM_MOVING_FMAX, GEMM_STATIONARY_FMAX, PARTITIONS
+from .core import Result
+
+
+def matmul(stationary: View, moving: View, *, is_transpose: bool = False, attributes: tuple[Any, ...] = ()) -> Result:
+    """``stationary.T @ moving``: (K, M...) and (K, N...) give (M, N...) in fp32; free dimensions are flattened per operand.
+
+    Raises :class:`KernelError` for K or M over 128, N over 512, or operands with different partition counts.
+    """
+    a, b = stationary.array, moving.array
+    if a.shape[0] != b.shape[0]:
+        raise KernelError(
+            "err_num_partition_mismatch",
+            f"number of partitions (dimension 0 size of a tile) mismatch in parameters (stationary, moving) of "
+            f"'nc_matmul': {a.shape[0]} and {b.shape[0]}",
+        )
+    a2, b2 = a.reshape(a.shape[0], -1), b.reshape(b.shape[0], -1)
+    _check("stationary", a2.shape[1], GEMM_STATIONARY_FMAX)
+    _check("moving", b2.shape[1], GEMM_MOVING_FMAX)
+    values = gemm(a2, b2).reshape(a2.shape[1], *b.shape[1:])
+    if is_transpose:
+        attributes = (*attributes, ("is_transpose", True))
+    return Result("nc_matmul", values, (("stationary", stationary), ("moving", moving)), attributes, accumulates=True)
+
+
+def gemm(a: Array, b: Array) -> Array:
+    """``a.T @ b`` in fp32 on zero-padded operands of the full array size."""
+    left = np.zeros((PARTITIONS, GEMM_STATIONARY_FMAX), np.float32)
+    left[: a.shape[0], : a.shape[1]] = to_float32(a)
+    right = np.zeros((PARTITIONS, GEMM_MOVING_FMAX), np.float32)
+    right[: b.shape[0], : b.shape[1]] = to_float32(b)
+    product: Array = left.T @ right
+    return product[: a.shape[1], : b.shape[1]]
+
+
+def transpose(data: View, *, engine: str = "") -> Result:
+    """(P, F...) to (F, P): free dimensions are flattened, bits are kept."""
+    array = data.array.reshape(data.array.shape[0], -1)
+    _check("data", array.shape[1], GEMM_STATIONARY_FMAX)
+    return Result("nc_transpose", array.T.copy(), (("data", data),))
+
+
+def _check(operand: str, size: int, limit: int) -> None:
+    if size > limit:
+        raise KernelError(
+            "err_size_of_dimension_exceed_arch_limit",
+            f"size of dimension 1 in '{operand}' is {size}, which exceeds the architecture limitation of {limit}",
+        )

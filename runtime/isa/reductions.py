@@ -1,0 +1,94 @@
+"""Reductions. The order of a sum depends on the values only, never on how a tile was padded, masked or clamped."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..errors import KernelError
+from ..memory import Array, View
+from ..numerics import FLOAT32, to_float32
+from .core import Result
+
+_BLOCK = 512
+_IDENTITY = {"add": 0.0, "multiply": 1.0}
+_EXACT = {
+    "maximum": np.maximum,
+    "minimum": np.minimum,
+    "bitwise_and": np.bitwise_and,
+    "bitwise_or": np.bitwise_or,
+    "bitwise_xor": np.bitwise_xor,
+    "logical_and": np.logical_and,
+    "logical_or": np.logical_or,
+    "logical_xor": np.logical_xor,
+}
+
+
+def reduce_last(op: str, array: Array) -> Array:
+    """Reduce the last axis of ``array`` and drop it.
+
+    Sums and products accumulate in float64 over blocks of a fixed size that are padded with the identity, so trailing
+    identities (a zero-padded tile) leave every bit as it is; the result is rounded to fp32 once.
+    """
+    if op == "subtract":
+        first = array[..., :1].astype(np.float64)
+        rest = reduce_last("add", array[..., 1:]) if array.shape[-1] > 1 else np.float64(0)
+        result: Array = (first[..., 0] - rest).astype(FLOAT32)
+        return result
+    if op in _EXACT:
+        reduced = _EXACT[op].reduce(array, axis=-1)
+        return reduced.astype(FLOAT32) if reduced.dtype == np.bool_ else reduced
+    if op not in _IDENTITY:
+        raise KernelError("", f"'{op}' is not a reduction operator")
+    n = array.shape[-1]
+    blocks = -(-n // _BLOCK) if n else 1
+    padded = np.full((*array.shape[:-1], blocks * _BLOCK), _IDENTITY[op])
+    padded[..., :n] = array
+    ufunc = np.add if op == "add" else np.multiply
+    partial = ufunc.reduce(padded.reshape(*array.shape[:-1], blocks, _BLOCK), axis=-1)
+    total = partial[..., 0]
+    for i in range(1, blocks):
+        total = ufunc(total, partial[..., i])
+    rounded: Array = total.astype(FLOAT32)
+    return rounded
+
+
+def reduce_axes(op: str, array: Array, axes: tuple[int, ...]) -> Array:
+    """Reduce ``axes`` of ``array``; they stay as extents of 1."""
+    kept = [d for d in range(array.ndim) if d not in axes]
+    shape = tuple(1 if d in axes else n for d, n in enumerate(array.shape))
+    moved = np.ascontiguousarray(array.transpose(*kept, *axes))
+    return reduce_last(op, moved.reshape(*moved.shape[: len(kept)], -1)).reshape(shape)
+
+
+def reduce_free(op: str, array: Array) -> Array:
+    """Reduce all free dimensions of (P, F...) to (P, 1)."""
+    return reduce_last(op, np.ascontiguousarray(array).reshape(array.shape[0], -1))[:, None]
+
+
+def tensor_reduce(
+    op: str, data: View, axes: tuple[int, ...], *, negate: bool = False, keepdims: bool = False
+) -> Result:
+    """Reduce the free dimensions ``axes`` (1 is the first free one) in fp32; ``negate`` afterwards.
+
+    The reduced dimensions disappear unless ``keepdims``; a tile never has fewer than two dimensions, so reducing all
+    free dimensions gives (P, 1).
+    """
+    array = data.array if op.startswith("bitwise") else to_float32(data.array)
+    values = reduce_axes(op, array, axes)
+    if negate:
+        values = -values
+    if not keepdims:
+        shape = tuple(n for d, n in enumerate(array.shape) if d not in axes)
+        values = values.reshape(shape if len(shape) > 1 else (shape[0], 1))
+    attributes: list[tuple[str, Any]] = [("op", op), ("axes", axes if len(axes) < array.ndim - 1 else "free")]
+    if negate:
+        attributes.append(("negate", True))
+    return Result("tensor_reduce", values, (("data", data),), tuple(attributes))
+
+
+def tensor_partition_reduce(op: str, data: View) -> Result:
+    """Reduce over the partitions: (P, F...) to (1, F...)."""
+    values = reduce_axes(op, to_float32(data.array), (0,))
+    return Result("tensor_partition_reduce", values, (("data", data),), (("op", op),))

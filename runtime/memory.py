@@ -1,0 +1,227 @@
+"""Memory is bytes at addresses.
+
+SBUF is ``uint8[128, partition_bytes]``, PSUM is ``uint8[128, 16384]`` (8 banks of 2048 bytes), an HBM tensor is an array
+of its own. A tensor is a *view*: a strided numpy array that lies on those bytes. A tile pinned to an address aliases
+whatever else lives there; a tile without an address gets storage of its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .errors import KernelError, user_location
+from .events import Event, Recorder, address_of
+from .spec import hardware
+
+Array = npt.NDArray[Any]
+POISON = 0xFF
+"""Every byte of memory that was never written: a NaN in each floating point type."""
+
+
+@dataclass(eq=False)
+class Allocation:
+    """One logical tile (or HBM tensor): what was declared, and where it lies.
+
+    ``partition`` and ``byte`` are physical and ``None`` where the compiler chooses; PSUM bytes count from bank 0.
+    ``partitions`` and ``nbytes`` (per partition) are the extent. ``memory`` is the ``uint8`` array that backs it (for HBM: the
+    tensor itself) and ``origin`` the (row, byte) of the tile in ``memory``.
+    """
+
+    uid: int
+    space: str
+    name: str
+    block: tuple[int, ...]
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    partition: int | None
+    byte: int | None
+    partitions: int
+    nbytes: int
+    memory: Array
+    origin: tuple[int, int]
+    file: str
+    line: int
+    role: str = ""
+    accumulated: Array | None = field(default=None, repr=False)
+
+    @property
+    def pinned(self) -> bool:
+        return self.byte is not None
+
+    def array(self) -> Array:
+        """The whole tile as a strided array on the bytes of its memory, of ``shape`` and ``dtype``."""
+        if self.space == "hbm":
+            return self.memory
+        pitch = self.memory.strides[0]
+        strides = (pitch, *row_major_strides(self.shape[1:], self.dtype.itemsize))
+        offset = self.origin[0] * pitch + self.origin[1]
+        return np.ndarray(self.shape, self.dtype, buffer=self.memory, offset=offset, strides=strides)
+
+    def group_flags(self, view: Array) -> Array:
+        """Booleans, one an element of ``view``: has a matmul of this tile's accumulation group written it?"""
+        if self.accumulated is None:
+            self.accumulated = np.zeros((self.partitions, self.nbytes), np.bool_)
+        pitch = self.memory.strides[0]
+        offset = address_of(view) - address_of(self.memory) - self.origin[0] * pitch - self.origin[1]
+        row, column = divmod(offset, pitch)
+        strides = tuple((s // pitch) * self.nbytes + s % pitch for s in view.strides)
+        return np.ndarray(
+            view.shape, np.bool_, buffer=self.accumulated, offset=row * self.nbytes + column, strides=strides
+        )
+
+
+class View:
+    """A tensor as an instruction sees it: an array on the bytes of an allocation."""
+
+    __slots__ = ("alloc", "array")
+
+    def __init__(self, alloc: Allocation, array: Array) -> None:
+        self.alloc = alloc
+        self.array = array
+
+
+def row_major_strides(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
+    strides = [itemsize] * len(shape)
+    for d in range(len(shape) - 2, -1, -1):
+        strides[d] = strides[d + 1] * shape[d + 1]
+    return tuple(strides)
+
+
+class Machine:
+    """One NeuronCore running one kernel: its memories, what was declared on them, and the event stream."""
+
+    def __init__(self, target: hardware.Target, *, record: bool = False) -> None:
+        self.target = target
+        self.sbuf = np.full((hardware.PARTITIONS, target.sbuf_bytes), POISON, np.uint8)
+        self.psum = np.full((hardware.PARTITIONS, hardware.PSUM_PARTITION_BYTES), POISON, np.uint8)
+        self.allocations: list[Allocation] = []
+        self.recorder = Recorder() if record else None
+
+    def allocate(
+        self,
+        space: str,
+        shape: tuple[int, ...],
+        dtype: np.dtype[Any],
+        *,
+        name: str,
+        block: tuple[int, ...] = (),
+        address: tuple[int, int] | None = None,
+        location: tuple[str, int] | None = None,
+    ) -> Allocation:
+        """Declare one on-chip tile of ``shape`` (partitions first) in ``space`` (``"sbuf"`` or ``"psum"``).
+
+        ``address`` is (start partition, byte in the partition); ``None`` leaves the place to the compiler. Raises
+        :class:`KernelError` for a tile that no hardware has room for (direct allocation guide, ``ncc.sbuf.alloc()``
+        and Known Limitations).
+        """
+        file, line = location or user_location()
+        partitions, nbytes = shape[0], prod(shape[1:]) * dtype.itemsize
+        if partitions > hardware.PARTITIONS:
+            raise KernelError(
+                "err_num_partition_exceed_arch_limit",
+                f"number of partitions {partitions} exceed architecture limitation of {hardware.PARTITIONS}",
+                file=file,
+                line=line,
+            )
+        if address is None:
+            memory: Array = np.full((partitions, max(nbytes, 1)), POISON, np.uint8)
+            place, origin = (None, None), (0, 0)
+        else:
+            self._check_address(space, partitions, nbytes, address, name, file, line)
+            memory = self.sbuf if space == "sbuf" else self.psum
+            place, origin = address, address
+        allocation = Allocation(
+            len(self.allocations),
+            space,
+            name,
+            block,
+            shape,
+            dtype,
+            *place,
+            partitions,
+            nbytes,
+            memory,
+            origin,
+            file,
+            line,
+        )
+        self.allocations.append(allocation)
+        return allocation
+
+    def allocate_hbm(
+        self, array: Array, *, name: str, role: str, location: tuple[str, int] | None = None
+    ) -> Allocation:
+        """Declare an HBM tensor that is ``array``. ``role`` is ``input``, ``output``, ``constant`` or ``scratch``."""
+        file, line = location or user_location()
+        allocation = Allocation(
+            len(self.allocations),
+            "hbm",
+            name,
+            (),
+            array.shape,
+            array.dtype,
+            None,
+            None,
+            0,
+            array.nbytes,
+            array,
+            (0, 0),
+            file,
+            line,
+            role,
+        )
+        self.allocations.append(allocation)
+        return allocation
+
+    def _check_address(
+        self, space: str, partitions: int, nbytes: int, address: tuple[int, int], name: str, file: str, line: int
+    ) -> None:
+        partition, byte = address
+        legal = hardware.legal_start_partitions(partitions)
+        if partition not in legal:
+            raise KernelError(
+                "",
+                f"start partition {partition} of '{name}' is not legal for a tile of {partitions} partitions: "
+                f"it must be one of {', '.join(map(str, legal))}",
+                file=file,
+                line=line,
+            )
+        if space == "psum":
+            if nbytes > hardware.PSUM_BANK_BYTES:
+                raise KernelError(
+                    "",
+                    f"PSUM tile '{name}' has {nbytes} bytes in a partition, a bank has {hardware.PSUM_BANK_BYTES}",
+                    file=file,
+                    line=line,
+                )
+            limit, align = hardware.PSUM_PARTITION_BYTES, hardware.PSUM_MIN_ALIGN
+            bank = byte // hardware.PSUM_BANK_BYTES
+            if byte >= 0 and nbytes and bank != (byte + nbytes - 1) // hardware.PSUM_BANK_BYTES:
+                raise KernelError(
+                    "",
+                    f"PSUM tile '{name}' at byte {byte} crosses the boundary of bank {bank}",
+                    file=file,
+                    line=line,
+                )
+        else:
+            limit, align = self.target.sbuf_bytes, hardware.SBUF_MIN_ALIGN
+        if byte < 0 or byte + nbytes > limit:
+            raise KernelError(
+                "",
+                f"{space.upper()} tile '{name}' lies at bytes [{byte}, {byte + nbytes}) of a partition, "
+                f"{self.target.name} has [0, {limit})",
+                file=file,
+                line=line,
+            )
+        if byte % align:
+            raise KernelError("", f"address {byte} of '{name}' is not aligned to {align} bytes", file=file, line=line)
+
+    @property
+    def events(self) -> list[Event]:
+        """The recorded instructions in program order (empty when recording is off)."""
+        return self.recorder.events() if self.recorder else []

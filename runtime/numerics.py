@@ -1,0 +1,72 @@
+"""Number formats, in one place: what an engine reads, and how it rounds what it writes.
+
+Engines compute in fp32 and convert on write: floating point rounds to nearest, ties to even; integers round to nearest
+even and saturate (``reference/beta1.md`` 6.3, ``reference/beta2.md`` 4.5).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+
+FLOAT32 = np.dtype(np.float32)
+DTYPES: dict[str, np.dtype[Any]] = {
+    "bool_": np.dtype(np.bool_),
+    "int8": np.dtype(np.int8),
+    "uint8": np.dtype(np.uint8),
+    "int16": np.dtype(np.int16),
+    "uint16": np.dtype(np.uint16),
+    "int32": np.dtype(np.int32),
+    "uint32": np.dtype(np.uint32),
+    "float16": np.dtype(np.float16),
+    "float32": FLOAT32,
+    "bfloat16": np.dtype(ml_dtypes.bfloat16),
+    "float8_e4m3": np.dtype(ml_dtypes.float8_e4m3),
+    "float8_e4m3fn": np.dtype(ml_dtypes.float8_e4m3fn),
+    "float8_e5m2": np.dtype(ml_dtypes.float8_e5m2),
+}
+"""The numpy data type of each ``nki.language`` type that the emulator models, by its name."""
+
+
+def is_integer(dtype: np.dtype[Any]) -> bool:
+    return dtype.kind in "iub"
+
+
+def to_float32(array: Array) -> Array:
+    """What an engine reads: every element as fp32."""
+    return array if array.dtype == FLOAT32 else array.astype(FLOAT32)
+
+
+def convert(values: Array, dtype: np.dtype[Any]) -> Array:
+    """``values`` as an engine would write them to memory of type ``dtype``."""
+    if values.dtype == dtype:
+        return values
+    if not is_integer(dtype):
+        return values.astype(dtype)
+    if dtype.kind == "b":
+        return values != 0
+    limits = np.iinfo(dtype)
+    if is_integer(values.dtype):
+        return np.clip(values.astype(np.int64), limits.min, limits.max).astype(dtype)
+    rounded = np.rint(values.astype(np.float64))
+    return np.nan_to_num(np.clip(rounded, limits.min, limits.max), nan=0.0).astype(dtype)
+
+
+def ulp_distance(a: Array, b: Array) -> Array:
+    """Units in the last place between two arrays of one dtype, element by element (0 where both are NaN)."""
+    if is_integer(a.dtype):
+        return np.abs(a.astype(np.int64) - b.astype(np.int64))
+    bits = a.dtype.itemsize * 8
+    signed = {8: np.int8, 16: np.int16, 32: np.int32}[bits]
+
+    def ordered(x: Array) -> Array:
+        integer = np.ascontiguousarray(x).view(signed).astype(np.int64)
+        return np.where(integer < 0, -(integer & ((1 << (bits - 1)) - 1)), integer)
+
+    both_nan = np.isnan(to_float32(a)) & np.isnan(to_float32(b))
+    return np.where(both_nan, 0, np.abs(ordered(a) - ordered(b)))

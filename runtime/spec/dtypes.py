@@ -1,0 +1,89 @@
+"""Data types of NKI: sizes, spellings, and the Beta 1 promotion of two operands.
+
+Source: ``reference/beta1.md`` sections 6.1 and 6.2 (the promotion table of the 2.26.1 documentation).
+"""
+
+from __future__ import annotations
+
+ITEMSIZE = {
+    "bool_": 1,
+    "int8": 1,
+    "uint8": 1,
+    "float8_e4m3": 1,
+    "float8_e5m2": 1,
+    "float8_e4m3fn": 1,
+    "int16": 2,
+    "uint16": 2,
+    "float16": 2,
+    "bfloat16": 2,
+    "float4_e2m1fn_x4": 2,
+    "int32": 4,
+    "uint32": 4,
+    "float32": 4,
+    "tfloat32": 4,
+    "float8_e4m3fn_x4": 4,
+    "float8_e5m2_x4": 4,
+}
+"""Bytes of one element, by the name that the type has in ``nki.language``."""
+
+NUMPY_SPELLINGS = {
+    "bool": "bool_",
+    "bool_": "bool_",
+    "int8": "int8",
+    "uint8": "uint8",
+    "int16": "int16",
+    "uint16": "uint16",
+    "float16": "float16",
+    "half": "float16",
+    "int32": "int32",
+    "uint32": "uint32",
+    "float32": "float32",
+    "single": "float32",
+}
+"""``numpy.<key>`` written in a kernel is ``nl.<value>``."""
+
+_FLOAT_RANK = {
+    "float8_e5m2": 0,
+    "float8_e4m3": 0,
+    "float8_e4m3fn": 0,
+    "bfloat16": 1,
+    "float16": 1,
+    "tfloat32": 2,
+    "float32": 3,
+}
+_INT_BITS = {
+    "bool_": (8, False),
+    "uint8": (8, False),
+    "int8": (8, True),
+    "uint16": (16, False),
+    "int16": (16, True),
+    "uint32": (32, False),
+    "int32": (32, True),
+}
+
+
+def promote(a: str, b: str) -> str:
+    """Result type of a Beta 1 binary operation on operands of types ``a`` and ``b`` (``reference/beta1.md`` 6.2)."""
+    if a == b:
+        return a
+    a_float, b_float = a in _FLOAT_RANK, b in _FLOAT_RANK
+    if a_float and b_float:
+        if _FLOAT_RANK[a] == _FLOAT_RANK[b]:
+            return "bfloat16" if _FLOAT_RANK[a] == 0 else "float32"
+        return max(a, b, key=_FLOAT_RANK.__getitem__)
+    if a_float or b_float:
+        return a if a_float else b
+    (bits_a, signed_a), (bits_b, signed_b) = _INT_BITS[a], _INT_BITS[b]
+    if signed_a == signed_b:
+        return a if bits_a >= bits_b else b
+    signed_bits = bits_a if signed_a else bits_b
+    unsigned_bits = bits_b if signed_a else bits_a
+    bits = signed_bits if signed_bits > unsigned_bits else 2 * unsigned_bits
+    return f"int{bits}" if bits <= 32 else "float32"
+
+
+def weak_type(scalar: bool | int | float) -> str:
+    """Type that a bare Python scalar takes before it is promoted with a tile."""
+    if isinstance(scalar, bool):
+        return "uint8"
+    return "int32" if isinstance(scalar, int) else "float32"
