@@ -1,0 +1,74 @@
+"""What the codemods are asked and what they answer."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+APPLICABILITIES = ("safe", "review", "manual")
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to rewrite.
+
+    ``select`` and ``ignore`` hold rule codes or prefixes of codes (an empty ``select`` means all). ``unsafe`` also applies
+    *review* rewrites. ``allocation`` is ``address`` or ``sbuf-manager``, ``blocks`` is ``auto``, ``list``, ``fold`` or
+    ``loop``, ``target`` the NKI version to write for.
+    """
+
+    select: frozenset[str] = frozenset()
+    ignore: frozenset[str] = frozenset()
+    unsafe: bool = False
+    allocation: str = "address"
+    blocks: str = "auto"
+    target: str = "0.2"
+
+    def enabled(self, code: str) -> bool:
+        """Is the rule ``code`` selected and not ignored?"""
+        if any(code.startswith(prefix) for prefix in self.ignore):
+            return False
+        return not self.select or any(code.startswith(prefix) for prefix in self.select)
+
+
+@dataclass(frozen=True, order=True)
+class Finding:
+    """A construct that was left as it was: where, why, and what to do by hand.
+
+    ``line`` and ``column`` are 1-based and refer to the *input*; ``applicability`` says what stands in the way: ``review``
+    (``--unsafe`` applies it) or ``manual``.
+    """
+
+    line: int
+    column: int
+    code: str
+    applicability: str
+    message: str
+    help: str
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The result for one file: the new source, what was left, and how often each rule was applied.
+
+    ``source`` equals the input where nothing was rewritten. ``touched`` holds the names of the module-level functions and
+    classes that some rule changed; all others must come out with an equal ``ast.dump``.
+    """
+
+    source: str
+    findings: tuple[Finding, ...] = ()
+    applied: Mapping[str, int] = field(default_factory=Counter)
+    touched: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One rule: its code, name, applicability, one line of summary, the full text for ``explain``, and its goldens."""
+
+    code: str
+    name: str
+    applicability: str
+    summary: str
+    explanation: str
+    goldens: tuple[str, ...] = ()
