@@ -8,12 +8,17 @@ import sys
 _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 
+def is_emulator_file(filename: str) -> bool:
+    """Is ``filename`` (of a frame) part of the emulator, or of Python's own import machinery?"""
+    return filename.startswith((_HERE, "<frozen"))
+
+
 def user_location() -> tuple[str, int]:
     """File and line of the innermost running frame that is not part of the emulator."""
     frame = sys._getframe(1)
     while frame is not None:
         filename = frame.f_code.co_filename
-        if not filename.startswith((_HERE, "<frozen")):
+        if not is_emulator_file(filename):
             return filename, frame.f_lineno
         frame = frame.f_back  # type: ignore[assignment]
     return "<unknown>", 0

@@ -1,0 +1,438 @@
+"""Which variable is a tile assigned to? Layout rows are named after it.
+
+The calling statement is found in the source file (``linecache`` and ``ast``, once per file and call site) and gives a
+:class:`_Plan`; what the plan leaves open (list positions) is read from the frame. Positions of calls come from
+``co_positions`` where Python has it (3.11), else calls are counted in evaluation order.
+"""
+
+from __future__ import annotations
+
+import ast
+import dis
+import linecache
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from types import CodeType, FrameType
+from typing import Any
+
+from .errors import is_emulator_file
+
+Name = tuple[str, tuple[int, ...]]
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+_boundaries: set[CodeType] = set()
+
+
+def kernel_boundary(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Mark the function that calls a kernel: no name is looked up in the frames outside it."""
+    _boundaries.add(function.__code__)
+    return function
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """How the value of one call is bound.
+
+    ``base`` is the expression that holds it, ``kind`` what happens: ``"name"`` binds it, ``"item"`` stores it under
+    ``index``, ``"append"`` appends it, ``"return"`` hands it to the caller. ``inner`` are positions inside list displays
+    and comprehensions on the way; an entry is an int or the comprehension's loop.
+    """
+
+    kind: str
+    base: ast.expr | None = None
+    index: ast.expr | None = None
+    inner: tuple[int | ast.comprehension, ...] = ()
+    function: ast.AST | None = None
+
+
+def declared_name(frame: FrameType) -> Name | None:
+    """The variable that the call running in ``frame`` is assigned to, and its position when that is a list.
+
+    ``x = f()`` is ``("x", ())``, ``xs.append(f())`` is ``("xs", (len(xs),))``, ``xs[i] = f()`` is ``("xs", (i,))``.
+    A call that is returned by a helper takes the name its caller gives it. ``None`` when no name can be told.
+    """
+    at: FrameType | None = frame
+    while at is not None:
+        plan = _plan(at)
+        if plan is None:
+            return None
+        if plan.kind != "return":
+            return _resolved(plan, at)
+        at = _caller(at)
+    return None
+
+
+def user_frame(frame: FrameType | None) -> FrameType | None:
+    """``frame`` or the nearest caller of it that is not part of the emulator."""
+    while frame is not None and is_emulator_file(frame.f_code.co_filename):
+        frame = frame.f_back
+    return frame
+
+
+def _caller(frame: FrameType) -> FrameType | None:
+    at = frame.f_back
+    while at is not None:
+        if at.f_code in _boundaries:
+            return None
+        if not is_emulator_file(at.f_code.co_filename):
+            return at
+        at = at.f_back
+    return None
+
+
+# --- from a frame to the statement -----------------------------------------------------------------------------------
+
+
+class _Source:
+    """One source file: its tree, the parent of every node, and its calls by where they end."""
+
+    def __init__(self, lines: list[str]) -> None:
+        self.lines = lines
+        self.tree = ast.parse("".join(lines))
+        self.parents: dict[ast.AST, ast.AST] = {}
+        self.calls: dict[tuple[int, int], ast.Call] = {}
+        for node in ast.walk(self.tree):
+            for child in ast.iter_child_nodes(node):
+                self.parents[child] = node
+            if isinstance(node, ast.Call):
+                self.calls[(node.end_lineno or 0, node.end_col_offset or 0)] = node
+
+    def call_at(self, frame: FrameType) -> ast.Call | None:
+        code = frame.f_code
+        if hasattr(code, "co_positions"):
+            positions = list(code.co_positions())
+            _, end_line, _, end_column = positions[frame.f_lasti // 2]
+            return self.calls.get((end_line or 0, end_column or 0))
+        return self._counted_call(frame)
+
+    def _counted_call(self, frame: FrameType) -> ast.Call | None:
+        """The call by its rank among the calls that start on the line (the bytecode has lines only)."""
+        line = frame.f_lineno
+        at_line = [offset for offset, name in _calls_by_line(frame.f_code).get(line, ())]
+        nodes = [
+            c for c in self.calls.values() if _bytecode_line(c) == line and self._code_name(c) == frame.f_code.co_name
+        ]
+        nodes.sort(key=lambda c: (c.end_lineno or 0, c.end_col_offset or 0))
+        if frame.f_lasti in at_line and len(nodes) == len(at_line):
+            return nodes[at_line.index(frame.f_lasti)]
+        return nodes[-1] if nodes else None
+
+    def _code_name(self, node: ast.AST) -> str:
+        """``co_name`` of the code object that evaluates ``node``."""
+        names = {ast.Lambda: "<lambda>", ast.ListComp: "<listcomp>", ast.SetComp: "<setcomp>"}
+        names |= {ast.DictComp: "<dictcomp>", ast.GeneratorExp: "<genexpr>"}
+        child, at = node, self.parents.get(node)
+        while at is not None:
+            if isinstance(at, (ast.FunctionDef, ast.AsyncFunctionDef)) and child in at.body:
+                return at.name
+            if isinstance(at, (ast.Lambda, *_COMPREHENSIONS)) and not _is_first_iterator(child, at, node):
+                return names[type(at)]
+            child, at = at, self.parents.get(at)
+        return "<module>"
+
+
+def _is_first_iterator(child: ast.AST, comprehension: ast.AST, node: ast.AST) -> bool:
+    if not isinstance(comprehension, _COMPREHENSIONS) or child is not comprehension.generators[0]:
+        return False
+    return any(node is inner for inner in ast.walk(comprehension.generators[0].iter))
+
+
+def _bytecode_line(call: ast.Call) -> int:
+    """The line that Python 3.10 gives the CALL instruction: the start of the expression, for a method its name."""
+    if isinstance(call.func, ast.Attribute) and not call.keywords:
+        return call.func.end_lineno or call.lineno
+    return call.lineno
+
+
+_CALLS: dict[CodeType, dict[int, list[tuple[int, str]]]] = {}
+
+
+def _calls_by_line(code: CodeType) -> dict[int, list[tuple[int, str]]]:
+    if code not in _CALLS:
+        lines: dict[int, list[tuple[int, str]]] = {}
+        starts = list(code.co_lines())
+        for instruction in dis.get_instructions(code):
+            if instruction.opname.startswith("CALL"):
+                line = next((ln for a, b, ln in starts if a <= instruction.offset < b and ln), 0)
+                lines.setdefault(line, []).append((instruction.offset, instruction.opname))
+        _CALLS[code] = lines
+    return _CALLS[code]
+
+
+_SOURCES: dict[str, _Source | None] = {}
+_PLANS: dict[tuple[CodeType, int], _Plan | None] = {}
+
+
+def _source(frame: FrameType) -> _Source | None:
+    filename = frame.f_code.co_filename
+    lines = linecache.getlines(filename, frame.f_globals)
+    known = _SOURCES.get(filename)
+    if known is not None and known.lines is lines:
+        return known
+    try:
+        source = _Source(lines) if lines else None
+    except SyntaxError:
+        source = None
+    _SOURCES[filename] = source
+    return source
+
+
+def _plan(frame: FrameType) -> _Plan | None:
+    key = (frame.f_code, frame.f_lasti)
+    if key not in _PLANS:
+        source = _source(frame)
+        call = source.call_at(frame) if source is not None else None
+        _PLANS[key] = _plan_of(call, source.parents) if call is not None and source is not None else None
+    return _PLANS[key]
+
+
+# --- from the statement to the plan ----------------------------------------------------------------------------------
+
+
+def _plan_of(call: ast.Call, parents: dict[ast.AST, ast.AST]) -> _Plan | None:
+    """Walk from ``call`` outwards until something binds it."""
+    inner: list[int | ast.comprehension] = []
+    elements: list[int] = []
+    child: ast.AST = call
+    at = parents.get(call)
+    while at is not None:
+        function = _enclosing_function(at, parents)
+        if isinstance(at, (ast.Tuple, ast.List)):
+            elements.insert(0, at.elts.index(child))  # type: ignore[arg-type]
+            inner.insert(0, elements[0])
+        elif isinstance(at, _COMPREHENSIONS) and child not in at.generators:
+            inner[:0] = at.generators
+        elif isinstance(at, (ast.Assign, ast.AnnAssign, ast.NamedExpr)):
+            target = at.targets[0] if isinstance(at, ast.Assign) else at.target
+            while isinstance(target, (ast.Tuple, ast.List)) and elements and inner[0] == elements[0]:
+                if elements[0] >= len(target.elts):
+                    return None
+                target = target.elts[elements.pop(0)]
+                inner.pop(0)
+            return _bound_to(target, tuple(inner), function)
+        elif isinstance(at, (ast.Return, ast.Lambda)):
+            return _Plan("return")
+        elif isinstance(at, ast.Call):
+            return _appended(at, child, tuple(inner), function) or (
+                None if child is not at.func else _passed(at, parents)
+            )
+        elif not isinstance(at, (ast.IfExp, ast.Attribute, ast.Starred, ast.Dict)):
+            return None
+        child, at = at, parents.get(at)
+    return None
+
+
+def _passed(call: ast.Call, parents: dict[ast.AST, ast.AST]) -> _Plan | None:
+    """A method called on the result (``nl.ndarray(...).reshape(...)``): the tile is what the chain is bound to."""
+    return _plan_of(call, parents)
+
+
+def _bound_to(target: ast.expr, inner: tuple[int | ast.comprehension, ...], function: ast.AST | None) -> _Plan | None:
+    if isinstance(target, ast.Subscript):
+        return _Plan("item", target.value, target.slice, inner, function)
+    if isinstance(target, (ast.Name, ast.Attribute)):
+        return _Plan("name", target, None, inner, function)
+    return None
+
+
+def _appended(
+    call: ast.Call, child: ast.AST, inner: tuple[int | ast.comprehension, ...], function: ast.AST | None
+) -> _Plan | None:
+    if not isinstance(call.func, ast.Attribute) or call.func.attr != "append" or call.args != [child]:
+        return None
+    return _Plan("append", call.func.value, None, inner, function)
+
+
+def _enclosing_function(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> ast.AST | None:
+    at: ast.AST | None = node
+    while at is not None and not isinstance(at, (*_FUNCTIONS, ast.Module)):
+        at = parents.get(at)
+    return at
+
+
+# --- from the plan and the frame to the name -------------------------------------------------------------------------
+
+
+class _Unknown(Exception):
+    """An expression that cannot be evaluated without side effects."""
+
+
+def _resolved(plan: _Plan, frame: FrameType) -> Name | None:
+    assert plan.base is not None
+    try:
+        inner = tuple(_position(step, frame) for step in plan.inner)
+        if plan.kind == "name":
+            return _held(plan.base, inner, plan.function, frame, seen=frozenset())
+        container = _value(plan.base, frame)
+        if plan.kind == "append":
+            if not isinstance(container, list):
+                return None
+            return _held(plan.base, (len(container), *inner), plan.function, frame, seen=frozenset())
+        if not isinstance(container, (list, dict)) or plan.index is None:
+            return None
+        key = _value(plan.index, frame)
+        if isinstance(container, list) and isinstance(key, int):
+            return _held(plan.base, (key % max(len(container), 1), *inner), plan.function, frame, seen=frozenset())
+        if isinstance(key, tuple) and all(isinstance(k, int) for k in key):
+            return ast.unparse(plan.base), (*key, *inner)
+        if isinstance(key, int):
+            return ast.unparse(plan.base), (key, *inner)
+        return f"{ast.unparse(plan.base)}[{key!r}]", inner
+    except _Unknown:
+        return None
+
+
+def _held(
+    base: ast.expr, index: tuple[int, ...], function: ast.AST | None, frame: FrameType, seen: frozenset[str]
+) -> Name:
+    """Name and position of ``base[index]``; a list that the function appends to another list is part of that one."""
+    if isinstance(base, ast.Subscript):
+        key = _value(base.slice, frame)
+        if isinstance(key, int):
+            return _held(base.value, (key, *index), function, frame, seen)
+        return f"{ast.unparse(base.value)}[{key!r}]", index
+    if not isinstance(base, ast.Name):
+        return ast.unparse(base), index
+    if function is not None and index and base.id not in seen:
+        for outer in _lists_that_take(base.id, function):
+            position = _place_in(outer, base, frame)
+            if position is not None:
+                return _held(outer, (position, *index), function, frame, seen | {base.id})
+    return base.id, index
+
+
+def _place_in(outer: ast.expr, base: ast.Name, frame: FrameType) -> int | None:
+    try:
+        container, row = _value(outer, frame), _value(base, frame)
+    except _Unknown:
+        return None
+    if not isinstance(container, list):
+        return None
+    for position, item in enumerate(container):
+        if item is row:
+            return position
+    return len(container)
+
+
+_TAKERS: dict[tuple[ast.AST, str], list[ast.expr]] = {}
+
+
+def _lists_that_take(name: str, function: ast.AST) -> list[ast.expr]:
+    """Lists ``L`` for which ``function`` says ``L.append(name)``."""
+    key = (function, name)
+    if key not in _TAKERS:
+        _TAKERS[key] = [
+            node.func.value
+            for node in ast.walk(function)
+            if isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr == "append"
+            and len(node.args) == 1
+            and isinstance(node.args[0], ast.Name)
+            and node.args[0].id == name
+        ]
+    return _TAKERS[key]
+
+
+def _position(step: int | ast.comprehension, frame: FrameType) -> int:
+    """Position in a list display or, for a comprehension, of its current element."""
+    if isinstance(step, int):
+        return step
+    for at in _comprehension_frames(frame):
+        iterator = at.f_locals.get(".0")
+        if iterator is not None and _assigns(step.target, at):
+            consumed = _consumed(iterator)
+            if consumed is not None:
+                return consumed
+    if isinstance(step.iter, ast.Call) and not step.iter.keywords:
+        start, stride = 0, 1
+        arguments = [_value(argument, frame) for argument in step.iter.args]
+        if len(arguments) >= 2:
+            start = arguments[0]
+        if len(arguments) == 3:
+            stride = arguments[2]
+        value = _value(step.target, frame)
+        if all(isinstance(n, int) for n in (value, start, stride)) and stride:
+            return int((value - start) // stride)
+    if isinstance(step.target, ast.Name):
+        value, items = _value(step.target, frame), _value(step.iter, frame)
+        if isinstance(items, (list, tuple)):
+            for position, item in enumerate(items):
+                if item is value:
+                    return position
+    raise _Unknown
+
+
+def _comprehension_frames(frame: FrameType) -> Iterator[FrameType]:
+    """Frames of comprehensions around ``frame`` (Python before 3.12 gives each its own)."""
+    at: FrameType | None = frame
+    while at is not None and at.f_code.co_name in ("<listcomp>", "<genexpr>", "<setcomp>", "<dictcomp>"):
+        yield at
+        at = at.f_back
+
+
+def _assigns(target: ast.expr, frame: FrameType) -> bool:
+    names = {node.id for node in ast.walk(target) if isinstance(node, ast.Name)}
+    return names <= set(frame.f_code.co_varnames + frame.f_code.co_cellvars)
+
+
+def _consumed(iterator: Any) -> int | None:
+    """Index of the element that a builtin iterator gave last."""
+    reduced = iterator.__reduce__() if type(iterator).__module__ == "builtins" else ()
+    if len(reduced) == 3 and isinstance(reduced[2], int):
+        return reduced[2] - 1
+    return None
+
+
+_OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: lambda a, b: a + b,
+    ast.Sub: lambda a, b: a - b,
+    ast.Mult: lambda a, b: a * b,
+    ast.FloorDiv: lambda a, b: a // b,
+    ast.Mod: lambda a, b: a % b,
+}
+
+
+def _value(node: ast.expr, frame: FrameType) -> Any:
+    """Value of a simple expression in ``frame``: names, constants, arithmetic on ints, list elements, attributes."""
+    if isinstance(node, ast.Constant):
+        return node.value
+    if isinstance(node, ast.Name):
+        at: FrameType | None = frame
+        for at in (frame, *_outer(frame)):
+            if node.id in at.f_locals:
+                return at.f_locals[node.id]
+        if node.id in frame.f_globals:
+            return frame.f_globals[node.id]
+    elif isinstance(node, ast.Tuple):
+        return tuple(_value(element, frame) for element in node.elts)
+    elif isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
+        left, right = _value(node.left, frame), _value(node.right, frame)
+        if isinstance(left, int) and isinstance(right, int):
+            return _OPERATORS[type(node.op)](left, right)
+    elif isinstance(node, ast.Subscript):
+        container, key = _value(node.value, frame), _value(node.slice, frame)
+        if isinstance(container, (list, tuple, dict)) and isinstance(key, (int, str, tuple)):
+            try:
+                return container[key]  # type: ignore[index]
+            except (LookupError, TypeError):
+                raise _Unknown from None
+    elif isinstance(node, ast.Attribute):
+        holder = _value(node.value, frame)
+        if hasattr(holder, "__dict__") and node.attr in vars(holder):
+            return vars(holder)[node.attr]
+    elif (
+        isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "len" and len(node.args) == 1
+    ):
+        counted = _value(node.args[0], frame)
+        if isinstance(counted, (list, tuple, dict)):
+            return len(counted)
+    raise _Unknown
+
+
+def _outer(frame: FrameType) -> list[FrameType]:
+    """The frames around a comprehension's own, inner first."""
+    frames = list(_comprehension_frames(frame))
+    outer = [at.f_back for at in frames]
+    return [at for at in outer if at is not None]

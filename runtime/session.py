@@ -1,0 +1,59 @@
+"""The kernel that runs now: its machine, its place in the launch grid, its dialect.
+
+Instructions are plain functions in both dialects, so they find their machine here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from .errors import KernelError
+from .memory import Machine
+
+
+@dataclass(eq=False)
+class Session:
+    """One program of a launch, while its kernel runs.
+
+    ``grid`` is the launch grid and ``program`` this program's place in it (both ``()`` without a grid). ``dialect`` is
+    ``"beta1"`` or ``"beta2"``. ``precision`` is ``"engine"`` (round at every write, as the hardware does) or
+    ``"simulator"`` (bf16 and fp8 stay in fp32, as the documented simulator did). ``descending`` runs ``affine_range``
+    loops backwards, to find iterations that depend on each other. ``registers`` is the dialects' own state.
+    """
+
+    machine: Machine
+    grid: tuple[int, ...] = ()
+    program: tuple[int, ...] = ()
+    dialect: str = "beta1"
+    precision: str = "engine"
+    descending: bool = False
+    registers: dict[str, Any] = field(default_factory=dict)
+
+
+_RUNNING: list[Session] = []
+
+
+def current() -> Session:
+    """The session of the kernel that runs now; raises :class:`KernelError` when none does."""
+    if not _RUNNING:
+        raise KernelError(
+            "err_nki_api_outside_of_nki_kernel", "Calling NKI API outside of NKI kernels is not supported."
+        )
+    return _RUNNING[-1]
+
+
+def in_kernel() -> bool:
+    return bool(_RUNNING)
+
+
+@contextmanager
+def running(session: Session) -> Iterator[Session]:
+    """Make ``session`` the current one for the duration of the block."""
+    _RUNNING.append(session)
+    try:
+        yield session
+    finally:
+        _RUNNING.pop()

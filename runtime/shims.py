@@ -1,0 +1,190 @@
+"""Stand-ins for ``neuronxcc``, ``nki`` and ``nkilib``: importable while installed, gone without a trace afterwards.
+
+Only these three roots are answered. Each dialect offers ``MODULES``, a mapping from a dotted name to the module that
+stands there. A module under one of the roots that no dialect offers is a private one: it imports, and whatever is taken
+from it raises :class:`NotModelled` with its full name as soon as it is used. So a file that needs a private API in one
+function still gives its other functions.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder
+from types import ModuleType
+from typing import Any
+
+from .errors import NotModelled
+
+ROOTS = ("neuronxcc", "nki", "nkilib")
+_PROVIDERS = {
+    "neuronxcc": "nki_migrate.runtime.beta1.modules",
+    "nki": "nki_migrate.runtime.beta2.modules",
+    "nkilib": "nki_migrate.runtime.nkilib.modules",
+}
+_PRIVATE = (
+    "neuronxcc.nki._private",
+    "neuronxcc.nki._private_kernels",
+    "neuronxcc.nki._pre_prod_kernels",
+    "neuronxcc.nki._pre_prod_nkl",
+    "neuronxcc.nki._private_nkl",
+    "neuronxcc.nki.compiler.backends",
+    "neuronxcc.nki.docs",
+    "neuronxcc.nki.kernels",
+    "neuronxcc.nki.nccl",
+    "neuronxcc.starfish",
+    "nki._private",
+    "nki._private_kernels",
+    "nki._pre_prod_kernels",
+)
+"""Parts of the vendor's packages without public documentation (``reference/beta1.md`` 1.2)."""
+
+
+class PrivateName:
+    """Something taken from a private module. Every use raises :class:`NotModelled` with its qualified name."""
+
+    def __init__(self, name: str) -> None:
+        self.__dict__["_name"] = name
+
+    def _refuse(self) -> NotModelled:
+        return NotModelled(f"the private API {self.__dict__['_name']}")
+
+    def __call__(self, *args: object, **kwargs: object) -> Any:
+        raise self._refuse()
+
+    def __getattr__(self, attribute: str) -> PrivateName:
+        if attribute.startswith("__"):
+            raise AttributeError(attribute)
+        return PrivateName(f"{self.__dict__['_name']}.{attribute}")
+
+    def __getitem__(self, index: object) -> Any:
+        raise self._refuse()
+
+    def __iter__(self) -> Iterator[Any]:
+        raise self._refuse()
+
+    def __bool__(self) -> bool:
+        raise self._refuse()
+
+    def __repr__(self) -> str:
+        return f"<private {self.__dict__['_name']}>"
+
+
+class PrivateModule(ModuleType):
+    """A private module: any attribute can be imported from it, none can be used."""
+
+    def __getattr__(self, attribute: str) -> Any:
+        if attribute.startswith("__"):
+            raise AttributeError(attribute)
+        return PrivateName(f"{self.__name__}.{attribute}")
+
+
+class _Finder(MetaPathFinder, Loader):
+    """Answers imports below :data:`ROOTS`."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        root = fullname.partition(".")[0]
+        if root not in ROOTS or (root == "nkilib" and _is_installed("nkilib")):
+            return None
+        if _module(fullname) is None:
+            return None
+        return ModuleSpec(fullname, self, is_package=True)
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        return _module(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Nothing to execute: the dialects built it."""
+
+
+def _is_installed(root: str) -> bool:
+    return PathFinder.find_spec(root) is not None
+
+
+def _module(fullname: str) -> ModuleType | None:
+    offered = provided(fullname.partition(".")[0]).get(fullname)
+    if offered is None and fullname.startswith(tuple(f"{p}." for p in _PRIVATE) + _PRIVATE):
+        return PrivateModule(fullname)
+    return offered
+
+
+def provided(root: str) -> Mapping[str, ModuleType]:
+    """The modules that stand in for the package ``root``, by dotted name."""
+    modules: Mapping[str, ModuleType] = importlib.import_module(_PROVIDERS[root]).MODULES
+    return modules
+
+
+_FINDER = _Finder()
+_displaced: dict[str, ModuleType] | None = None
+
+
+def is_installed() -> bool:
+    return _displaced is not None
+
+
+def install() -> None:
+    """Make the stand-ins importable. Modules of the same names that were loaded before are put aside."""
+    global _displaced
+    if _displaced is not None:
+        return
+    _displaced = _take_out()
+    sys.meta_path.insert(0, _FINDER)
+
+
+def uninstall() -> None:
+    """Undo :func:`install`: the finder and every module below :data:`ROOTS` leave, what was put aside comes back."""
+    global _displaced
+    if _displaced is None:
+        return
+    sys.meta_path.remove(_FINDER)
+    _take_out()
+    sys.modules.update(_displaced)
+    _displaced = None
+
+
+def _take_out() -> dict[str, ModuleType]:
+    names = [name for name in sys.modules if name.partition(".")[0] in ROOTS]
+    return {name: sys.modules.pop(name) for name in names}
+
+
+@contextmanager
+def installed() -> Iterator[None]:
+    """The stand-ins for the duration of the block (nested blocks are one)."""
+    outermost = not is_installed()
+    install()
+    try:
+        yield
+    finally:
+        if outermost:
+            uninstall()
+
+
+def public_module(name: str, members: Mapping[str, Any], doc: str = "") -> ModuleType:
+    """A module object called ``name`` with exactly ``members``; any other attribute raises and names itself."""
+    module = ModuleType(name, doc)
+    module.__dict__.update(members)
+    module.__dict__["__path__"] = []
+
+    def absent(attribute: str) -> Any:
+        if attribute.startswith("__"):
+            raise AttributeError(attribute)
+        if attribute.startswith("_"):
+            return PrivateName(f"{name}.{attribute}")
+        raise AttributeError(f"module '{name}' has no public attribute '{attribute}'")
+
+    module.__dict__["__getattr__"] = absent
+    return module
+
+
+def linked(modules: dict[str, ModuleType]) -> dict[str, ModuleType]:
+    """``modules``, each set as an attribute of its parent: ``nki.language`` works without an import of its own."""
+    for name, module in modules.items():
+        parent, _, child = name.rpartition(".")
+        if parent in modules and child not in modules[parent].__dict__:
+            setattr(modules[parent], child, module)
+    return modules
