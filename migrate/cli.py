@@ -1,0 +1,288 @@
+"""The command line. What a command needs is imported when it runs: ``--help`` must not wait for parsers and numpy."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from .errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from ..codemods.model import Options
+    from .reports import Report
+
+DONE, LEFT, FAILED, INTERRUPTED = 0, 1, 2, 130
+
+_EPILOG = "Exit codes: 0 nothing left to do, 1 changes or findings, 2 could not do its work."
+
+Command = Callable[..., Any] if TYPE_CHECKING else Any
+
+
+def main(argv: list[str] | None = None) -> NoReturn:
+    """Run one command and exit. An error is one line on stderr and exit code 2, never a traceback."""
+    try:
+        code = cli.main(args=argv, prog_name="nki-migrate", standalone_mode=False)
+    except click.Abort:
+        code = _complain("interrupted", INTERRUPTED)
+    except click.UsageError as error:
+        command = error.ctx.command_path if error.ctx else "nki-migrate"
+        code = _complain(f"{error.format_message()} Try '{command} --help'.")
+    except (click.ClickException, InputError) as error:
+        code = _complain(error.format_message() if isinstance(error, click.ClickException) else str(error))
+    except Exception as error:
+        if os.environ.get("NKI_MIGRATE_TRACEBACK"):
+            raise
+        text = (
+            f"internal error: {type(error).__name__}: {error} (please report it; NKI_MIGRATE_TRACEBACK=1 shows where)"
+        )
+        code = _complain(text)
+    sys.exit(code or DONE)
+
+
+def _complain(text: str, code: int = FAILED) -> int:
+    click.echo(f"nki-migrate: error: {' '.join(text.split())}", err=True)
+    return code
+
+
+@click.group(invoke_without_command=True, epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="nki-migrate", prog_name="nki-migrate")
+@click.pass_context
+def cli(context: click.Context) -> int | None:
+    """Migrate AWS Neuron NKI Beta 1 kernels (neuronxcc.nki) to Beta 2 (nki).
+
+    And prove, on an emulator, that nothing moved and no number changed.
+    """
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help(), err=True)
+        context.exit(FAILED)
+    return None
+
+
+def _output_format(*formats: str) -> Callable[[Command], Command]:
+    return click.option("--output-format", type=click.Choice(formats), default=formats[0], show_default=True)
+
+
+_CASES = click.option(
+    "--cases", metavar="FILE", help="How to run the kernels.  [default: cases.toml beside the kernel]"
+)
+
+
+@cli.command(epilog=_EPILOG)
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@click.option("--write", is_flag=True, help="Change the files (from standard input: print the new source).")
+@click.option("--check", is_flag=True, help="No diff; exit with 1 if anything would change or is unresolved.")
+@click.option(
+    "--select", multiple=True, metavar="CODES", help="Only these rules: codes or their beginnings, with commas."
+)
+@click.option("--ignore", multiple=True, metavar="CODES", help="Not these rules.")
+@click.option("--unsafe", is_flag=True, help="Also apply rewrites that a person should review.")
+@click.option("--allocation", type=click.Choice(["address", "sbuf-manager"]), default="address", show_default=True)
+@click.option("--blocks", type=click.Choice(["auto", "list", "fold", "loop"]), default="auto", show_default=True)
+@click.option(
+    "--target", type=click.Choice(["0.2"]), default="0.2", show_default=True, help="The NKI version to write for."
+)
+@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processes.  [default: one for each core]")
+@_output_format("text", "json")
+def rewrite(
+    paths: tuple[str, ...],
+    write: bool,
+    check: bool,
+    select: tuple[str, ...],
+    ignore: tuple[str, ...],
+    jobs: int | None,
+    output_format: str,
+    **choices: Any,
+) -> int:
+    """Rewrite Beta 1 source to Beta 2.
+
+    A dry run: the unified diff goes to stdout, the findings and a summary to stderr. PATH is a file, a directory
+    (without what .gitignore excludes), or - for standard input.
+    """
+    if write and check:
+        raise click.UsageError("--write and --check exclude each other.")
+    if write and output_format == "json" and "-" in paths:
+        raise click.UsageError("--write prints the source of -, which leaves no place for --output-format json.")
+    from ..codemods import Options
+    from .discover import found_files
+    from .rewriting import rewrite_reports
+
+    options = Options(select=_codes("--select", select), ignore=_codes("--ignore", ignore), **choices)
+    reports = rewrite_reports(found_files(paths), options, jobs or _cores())
+    if write:
+        reports = [_written(report) for report in reports]
+    _print_rewrite(reports, write, check, output_format)
+    return _exit_code(reports, changes_are_done=write)
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _codes(option: str, values: tuple[str, ...]) -> frozenset[str]:
+    """The codes of an option that is repeatable and takes commas. An unknown one is an error that suggests others."""
+    from ..codemods import RULES
+
+    codes = [code.strip().upper() for value in values for code in value.split(",")]
+    for code in codes:
+        if not code or not any(known.startswith(code) for known in RULES):
+            raise click.UsageError(f"{option}: no rule has the code {code!r}{_suggestion(code, RULES)}.")
+    return frozenset(codes)
+
+
+def _suggestion(word: str, known: Iterable[str]) -> str:
+    from difflib import get_close_matches
+
+    close = get_close_matches(word, known, n=3, cutoff=0.5)
+    return f"; did you mean {' or '.join(close)}?" if close else " (see nki-migrate rules)"
+
+
+def _written(report: Report) -> Report:
+    from .discover import STDIN
+    from .errors import FileError
+    from .store import replace
+
+    if report.status != "changed" or report.path == STDIN:
+        return report
+    try:
+        replace(report.path, report.before, report.after)
+    except FileError as error:
+        return report.failed(str(error))
+    return report
+
+
+def _print_rewrite(reports: list[Report], write: bool, check: bool, output_format: str) -> None:
+    from . import output
+    from .discover import STDIN
+    from .rewriting import WORD
+
+    if output_format == "json":
+        click.echo(output.as_json(reports))
+        return
+    for report in reports:
+        if write and report.path == STDIN:
+            click.echo(b"" if report.status == "failed" else report.after, nl=False)
+        elif report.status == "changed" and not write and not check:
+            _print_diff(report)
+    for report in reports:
+        if report.status == "changed" and (write or check) and report.path != STDIN:
+            click.echo(f"{output.shown(report.path)}: {'rewritten' if write else 'would change'}", err=True)
+    _print_lines(reports, WORD, err=True)
+    click.echo(output.rewrite_summary(reports, conditional=not write), err=True)
+
+
+def _print_diff(report: Report) -> None:
+    from .patch import coloured, unified_diff
+
+    diff = unified_diff(report.path, report.before, report.after)
+    click.echo(coloured(diff) if sys.stdout.isatty() and "NO_COLOR" not in os.environ else diff, nl=False)
+
+
+def _print_lines(reports: list[Report], word: bytes, err: bool) -> None:
+    """Findings, and the files that were skipped (unless for not mentioning ``word``) or failed."""
+    from . import output
+    from .reports import without
+
+    for report in reports:
+        for line in output.finding_lines(report):
+            click.echo(line, err=err)
+    for line in output.status_lines(reports, silent=without(word)):
+        click.echo(line, err=True)
+
+
+def _exit_code(reports: list[Report], changes_are_done: bool) -> int:
+    if any(report.status == "failed" for report in reports):
+        return FAILED
+    if any(report.findings or (report.status == "changed" and not changes_are_done) for report in reports):
+        return LEFT
+    return DONE
+
+
+@cli.command(epilog="Exit codes: 0 all equal, 1 something differs, 2 something is undecided or in error.")
+@click.argument("before")
+@click.argument("after")
+@_CASES
+@click.option("--kernel", "kernels", multiple=True, metavar="NAME", help="Only this kernel; repeatable.")
+@click.option(
+    "--level",
+    type=click.Choice(["layout", "operands", "numbers"]),
+    default="numbers",
+    show_default=True,
+    help="How far to compare: each level includes those before it.",
+)
+@click.option("--hardware", type=click.Choice(["gen2", "gen3", "gen4"]), default="gen3", show_default=True)
+@_output_format("text", "json")
+def verify(
+    before: str, after: str, cases: str | None, kernels: tuple[str, ...], level: str, hardware: str, output_format: str
+) -> int:
+    """Run the kernels of BEFORE (Beta 1) and AFTER (Beta 2) on the emulator and compare layout, operands and numbers."""
+    from . import verify as module
+
+    return module.run(before, after, cases, kernels, level, hardware, output_format)
+
+
+@cli.command(epilog="Exit codes: 0 legal, 1 findings, 2 could not do its work.")
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@_output_format("text", "json")
+def check(paths: tuple[str, ...], output_format: str) -> int:
+    """Is this source legal Beta 2? (Static: nothing is run.)"""
+    from . import output
+    from .checking import WORD, check_reports
+    from .discover import found_files
+
+    reports = check_reports(found_files(paths))
+    if output_format == "json":
+        click.echo(output.as_json(reports))
+    else:
+        _print_lines(reports, WORD, err=False)
+        click.echo(output.check_summary(reports), err=True)
+    return _exit_code(reports, changes_are_done=True)
+
+
+@cli.command()
+@click.argument("kernel", metavar="FILE::KERNEL")
+@_CASES
+@click.option("--case", metavar="NAME", help="Which of the kernel's cases.  [default: the first]")
+@_output_format("text", "json")
+def layout(kernel: str, cases: str | None, case: str | None, output_format: str) -> int:
+    """Print the address of every tile of one run of a kernel."""
+    file, separator, name = kernel.rpartition("::")
+    if not separator or not file or not name:
+        raise click.UsageError(f"{kernel!r} names no kernel: write FILE::KERNEL, such as kernels/matmul.py::matmul.")
+    from . import layout as module
+
+    return module.run(file, name, cases, case, output_format)
+
+
+@cli.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND...")
+def emulate(command: tuple[str, ...]) -> int:
+    """Run COMMAND with neuronxcc, nki and nkilib provided by the emulator. Its exit code is COMMAND's."""
+    from . import emulate as module
+
+    return module.run(command)
+
+
+@cli.command()
+@_output_format("text", "json")
+def rules(output_format: str) -> None:
+    """List the rules."""
+    from .explain import rules_json, rules_table
+
+    click.echo(rules_json() if output_format == "json" else rules_table())
+
+
+@cli.command()
+@click.argument("code")
+def explain(code: str) -> None:
+    """Explain CODE: what a rule rewrites and why, or what a finding of `check` means, with an example."""
+    from .explain import explanation, known_codes
+
+    text = explanation(code.upper())
+    if text is None:
+        raise click.UsageError(f"unknown code {code!r}{_suggestion(code.upper(), known_codes())}.")
+    click.echo(text)

@@ -1,0 +1,173 @@
+"""Which files the paths on the command line stand for.
+
+A file that is named is taken, whatever ``.gitignore`` says. A directory stands for the Python files and notebooks under
+it, in the order of their names, without what ``.gitignore`` files exclude (nested, with negation, from the repository's
+root down), version control's own directories and virtual environments.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .errors import InputError
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
+
+SUFFIXES = (".py", ".pyi", ".ipynb")
+_NOT_SOURCE = frozenset({".git", ".hg", ".svn", ".tox", ".nox", ".eggs", "__pycache__", "node_modules"})
+
+STDIN = "-"
+
+
+@dataclass(frozen=True)
+class Found:
+    """One file, under the name by which the user knows it.
+
+    ``skipped`` says why it is not to be read (a second name of a file, a broken link), ``failed`` why it cannot be.
+    """
+
+    path: str
+    skipped: str | None = None
+    failed: str | None = None
+
+
+def found_files(paths: Iterable[str]) -> list[Found]:
+    """The files that ``paths`` stand for, each once. Raises ``InputError`` for a path that does not exist."""
+    found: list[Found] = []
+    for path in paths:
+        if path == STDIN:
+            found.append(Found(STDIN))
+        elif os.path.isdir(path):
+            found += _walked(path, _outer_rules(path))
+        elif os.path.isfile(path):
+            found.append(Found(path))
+        elif os.path.lexists(path):
+            raise InputError(
+                f"{path}: not a file or directory: give a Python file, a directory, or - for standard input"
+            )
+        else:
+            raise InputError(f"{path}: no such file or directory")
+    return list(_each_once(found))
+
+
+def _each_once(found: list[Found]) -> Iterator[Found]:
+    """A file reached twice by one name is one file; reached by another name (a link), it is skipped under that one."""
+    # The file itself goes before links to it, so that the report names the file.
+    first_name: dict[str, str] = {}
+    for file in sorted(found, key=lambda file: os.path.islink(file.path)):
+        first_name.setdefault(_identity(file), file.path)
+    seen: set[str] = set()
+    for file in found:
+        name = os.path.normpath(file.path)
+        if name in seen:
+            continue
+        seen.add(name)
+        original = first_name[_identity(file)]
+        if os.path.normpath(original) == name or file.skipped or file.failed:
+            yield file
+        else:
+            yield Found(file.path, skipped=f"the same file as {original}")
+
+
+def _identity(file: Found) -> str:
+    return file.path if file.path == STDIN else os.path.realpath(file.path)
+
+
+def _walked(directory: str, rules: tuple[_Rules, ...]) -> Iterator[Found]:
+    """The files under ``directory``, depth first."""
+    try:
+        entries = sorted(os.scandir(directory), key=lambda entry: entry.name)
+    except OSError as error:
+        yield Found(directory, failed=f"cannot list the directory: {error.strerror}")
+        return
+    rules = (*rules, *_rules_of(directory))
+    for entry in entries:
+        path = entry.name if directory == os.curdir else entry.path
+        if entry.is_dir(follow_symlinks=False):
+            if not _is_not_source(entry) and not _ignored(path, True, rules):
+                yield from _walked(path, rules)
+        elif entry.name.endswith(SUFFIXES) and not _ignored(path, False, rules) and not os.path.isdir(path):
+            yield _file(path)
+
+
+def _file(path: str) -> Found:
+    if os.path.isfile(path):
+        return Found(path)
+    return Found(path, skipped="a broken symbolic link" if os.path.islink(path) else "not a regular file")
+
+
+def _is_not_source(directory: os.DirEntry[str]) -> bool:
+    return directory.name in _NOT_SOURCE or os.path.exists(os.path.join(directory.path, "pyvenv.cfg"))
+
+
+@dataclass(frozen=True)
+class _Rules:
+    """One ``.gitignore``: the directory that it is in, and its patterns."""
+
+    base: str
+    spec: GitIgnoreSpec
+
+
+def _ignored(path: str, is_directory: bool, rules: tuple[_Rules, ...]) -> bool:
+    """The innermost ``.gitignore`` with a matching pattern decides."""
+    absolute = os.path.abspath(path)
+    for rule in reversed(rules):
+        name = os.path.relpath(absolute, rule.base).replace(os.sep, "/")
+        verdict = rule.spec.check_file(name + "/" if is_directory else name).include
+        if verdict is not None:
+            return verdict
+    return False
+
+
+def _outer_rules(directory: str) -> tuple[_Rules, ...]:
+    """The ``.gitignore`` files above ``directory``, outermost first, up to the root of its repository.
+
+    None when they exclude ``directory`` itself: who names an ignored directory wants what is in it.
+    """
+    start = os.path.abspath(directory)
+    above = [start]
+    while not os.path.exists(os.path.join(above[-1], ".git")):
+        parent = os.path.dirname(above[-1])
+        if parent == above[-1]:
+            return ()
+        above.append(parent)
+    rules: tuple[_Rules, ...] = ()
+    for inner, outer in zip(reversed(above[:-1]), reversed(above[1:]), strict=True):
+        rules = (*rules, *_rules_of(outer))
+        if _ignored(inner, True, rules):
+            return ()
+    return rules
+
+
+def _rules_of(directory: str) -> Iterator[_Rules]:
+    try:
+        with open(os.path.join(directory, ".gitignore"), encoding="utf-8", errors="surrogateescape") as file:
+            lines = file.read().split("\n")
+    except (FileNotFoundError, IsADirectoryError):
+        return
+    except OSError as error:
+        raise InputError(f"{error.filename}: cannot read: {error.strerror}") from error
+    yield _Rules(os.path.abspath(directory), _spec(lines))
+
+
+def _spec(lines: list[str]) -> GitIgnoreSpec:
+    from pathspec import GitIgnoreSpec
+
+    try:
+        return GitIgnoreSpec.from_lines(lines)
+    except ValueError:  # git ignores a line that is no pattern
+        return GitIgnoreSpec.from_lines([line for line in lines if _is_pattern(line)])
+
+
+def _is_pattern(line: str) -> bool:
+    from pathspec import GitIgnoreSpec
+
+    try:
+        GitIgnoreSpec.from_lines([line])
+    except ValueError:
+        return False
+    return True

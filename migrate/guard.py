@@ -1,0 +1,98 @@
+"""What must hold before a rewritten file may be written.
+
+The checks trust nothing of the codemods but their findings: they parse, tokenize and resolve on their own. A file that
+fails one is left as it was.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import tokenize
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+from ..codemods.model import Options, Outcome
+from .remains import Accounted, definitions, new_violations, unaccounted_names
+
+Rewrite = Callable[[str, Options, str], Outcome]
+
+
+def objection(before: str, outcome: Outcome, options: Options, filename: str, rewrite: Rewrite) -> str | None:
+    """Why the outcome must not be written; ``None`` when nothing speaks against it."""
+    return next(_objections(before, outcome, options, filename, rewrite), None)
+
+
+def _objections(before: str, outcome: Outcome, options: Options, filename: str, rewrite: Rewrite) -> Iterator[str]:
+    after = outcome.source
+    old = ast.parse(before)
+    if after == before:
+        # Nothing is written, but a file with Beta 1 names must not pass for done.
+        if not outcome.findings and not _partial(options):
+            yield from unaccounted_names(old, Accounted(old, before, outcome))
+        return
+    try:
+        new = ast.parse(after)
+    except (SyntaxError, ValueError) as error:
+        yield f"the rewritten file does not parse: {_place(error)}"
+        return
+    yield from _compile_objections(before, after, filename)
+    yield from _lost_comments(before, after)
+    yield from _changed_definitions(old, new, outcome)
+    if not _partial(options):
+        accounted = Accounted(old, before, outcome)
+        yield from unaccounted_names(new, accounted)
+        yield from new_violations(before, new, filename, accounted)
+    again = rewrite(after, options, filename).source
+    if again != after:
+        yield f"a second rewrite changes it again, first in line {_first_difference(after, again)}"
+
+
+def _partial(options: Options) -> bool:
+    """Was only a part of the rules asked for? Then Beta 1 names are left because the user wants it so."""
+    return bool(options.select or options.ignore)
+
+
+def _compile_objections(before: str, after: str, filename: str) -> Iterator[str]:
+    """What the compiler finds beyond the grammar (``return`` outside a function), unless the input had such errors."""
+    try:
+        compile(before, filename, "exec", dont_inherit=True)
+    except SyntaxError:
+        return
+    try:
+        compile(after, filename, "exec", dont_inherit=True)
+    except SyntaxError as error:
+        yield f"the rewritten file does not compile: {_place(error)}"
+
+
+def _place(error: SyntaxError | ValueError) -> str:
+    return f"line {error.lineno}: {error.msg}" if isinstance(error, SyntaxError) else str(error)
+
+
+def _lost_comments(before: str, after: str) -> Iterator[str]:
+    lost = _comments(before) - _comments(after)
+    if lost:
+        yield f"the rewritten file has lost {lost.total()} comment(s), such as {min(lost)!r}"
+
+
+def _comments(source: str) -> Counter[str]:
+    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+    return Counter(token.string.rstrip() for token in tokens if token.type == tokenize.COMMENT)
+
+
+def _changed_definitions(old: ast.Module, new: ast.Module, outcome: Outcome) -> Iterator[str]:
+    """Functions and classes that no rule claims to have touched must be the same programs as before."""
+    after = definitions(new)
+    for name, nodes in definitions(old).items():
+        if name in outcome.touched:
+            continue
+        if [ast.dump(node) for node in nodes] != [ast.dump(node) for node in after.get(name, [])]:
+            yield f"{name} (line {nodes[0].lineno}) came out changed although no rule applies to it"
+
+
+def _first_difference(first: str, second: str) -> int:
+    lines, others = first.split("\n"), second.split("\n")
+    for number, (line, other) in enumerate(zip(lines, others, strict=False), start=1):
+        if line != other:
+            return number
+    return min(len(lines), len(others)) + 1

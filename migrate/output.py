@@ -1,0 +1,105 @@
+"""Reports as text and as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .reports import STATUSES, Report
+
+if TYPE_CHECKING:
+    from ..codemods.model import Finding
+
+
+def shown(path: str) -> str:
+    """A file's name for people: bytes that are no text are replaced."""
+    return click.format_filename(path)
+
+
+def finding_lines(report: Report) -> Iterator[str]:
+    """``path:line:column: CODE [applicability] message``, each with its help below."""
+    for finding in report.findings:
+        place = f"{shown(report.path)}:{finding.line}:{finding.column}"
+        yield f"{place}: {finding.code} [{finding.applicability}] {finding.message}"
+        if finding.help:
+            yield f"    help: {finding.help}"
+
+
+def status_lines(reports: Iterable[Report], silent: str) -> Iterator[str]:
+    """Files that were skipped or failed, with the reason; those skipped for the reason ``silent`` are only counted."""
+    for report in reports:
+        if report.reason is not None and report.reason != silent:
+            yield f"{shown(report.path)}: {report.status}: {report.reason}"
+
+
+def summary(reports: list[Report]) -> dict[str, Any]:
+    """Counts that add up: ``files`` is the sum of the four statuses."""
+    counts = Counter(report.status for report in reports)
+    applied: Counter[str] = Counter()
+    for report in reports:
+        applied.update(report.applied)
+    return {
+        "files": len(reports),
+        **{status: counts[status] for status in STATUSES},
+        "findings": sum(len(report.findings) for report in reports),
+        "applied": dict(sorted(applied.items())),
+    }
+
+
+def as_json(reports: list[Report]) -> str:
+    """The reports as one JSON document."""
+    files = [
+        {
+            "path": report.path,
+            "status": report.status,
+            "reason": report.reason,
+            "findings": [_finding(finding) for finding in report.findings],
+        }
+        for report in reports
+    ]
+    return json.dumps({"files": files, "summary": summary(reports)}, indent=2)
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    return {
+        "code": finding.code,
+        "applicability": finding.applicability,
+        "line": finding.line,
+        "column": finding.column,
+        "message": finding.message,
+        "help": finding.help,
+    }
+
+
+def rewrite_summary(reports: list[Report], *, conditional: bool) -> str:
+    """One line with the counts; ``conditional`` when nothing was written."""
+    counts = summary(reports)
+    changed = f"{counts['changed']} {'would change' if conditional else 'changed'}"
+    rest = ", ".join(f"{counts[status]} {status}" for status in ("unchanged", "skipped", "failed"))
+    return f"{plural(counts['files'], 'file')}: {changed}, {rest}; {_findings(reports)}"
+
+
+def check_summary(reports: list[Report]) -> str:
+    """One line with the counts of ``check``."""
+    counts = summary(reports)
+    illegal = sum(1 for report in reports if report.findings)
+    legal = counts["unchanged"] - illegal
+    return (
+        f"{plural(counts['files'], 'file')}: {legal} legal, {illegal} not legal, {counts['skipped']} skipped, "
+        f"{counts['failed']} failed; {_findings(reports)}"
+    )
+
+
+def _findings(reports: list[Report]) -> str:
+    kinds = Counter(finding.applicability for report in reports for finding in report.findings)
+    total = plural(kinds.total(), "finding")
+    return total + (f" ({', '.join(f'{count} {kind}' for kind, count in sorted(kinds.items()))})" if kinds else "")
+
+
+def plural(count: int, noun: str) -> str:
+    """``1 file``, ``2 files``."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -1,0 +1,46 @@
+"""Unified diffs that ``git apply`` and ``patch -p1`` take, of bytes: a diff has no encoding of its own."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+
+_LINES = re.compile(rb"[^\n]*\n|[^\n]+")
+
+
+def unified_diff(path: str, before: bytes, after: bytes) -> bytes:
+    """The diff that turns ``before`` into ``after``; empty when they are equal."""
+    old, new = _LINES.findall(before), _LINES.findall(after)
+    name = _relative(path)
+    lines = difflib.diff_bytes(
+        difflib.unified_diff, old, new, _header(b"a/" + name), _header(b"b/" + name), lineterm=b"\n"
+    )
+    return b"".join(line if line.endswith(b"\n") else line + b"\n\\ No newline at end of file\n" for line in lines)
+
+
+def coloured(diff: bytes) -> bytes:
+    """The diff for a terminal: removed lines red, added lines green, places cyan, names bold."""
+    return b"".join(
+        b"\x1b[%dm%b\x1b[0m\n" % (_colour(line), line) if line else b"\n" for line in diff.split(b"\n")[:-1]
+    )
+
+
+def _colour(line: bytes) -> int:
+    if line.startswith((b"--- ", b"+++ ")):
+        return 1
+    return {b"-": 31, b"+": 32, b"@": 36}.get(line[:1], 0)
+
+
+def _relative(path: str) -> bytes:
+    """The name in the header: relative to the working directory, from the root (without ``/``) when it is elsewhere."""
+    absolute = os.path.abspath(path)
+    inside = os.path.relpath(absolute, os.getcwd())
+    return os.fsencode(absolute.lstrip("/") if inside.startswith("..") else inside)
+
+
+def _header(name: bytes) -> bytes:
+    """A name as git writes it: quoted when it has control characters, ended by a tab when it has spaces."""
+    if re.search(rb'[\x00-\x1f\x7f"\\]', name):
+        return b'"' + re.sub(rb'[\x00-\x1f\x7f-\xff"\\]', lambda match: b"\\%03o" % match[0][0], name) + b'"'
+    return name + b"\t" if b" " in name else name

@@ -1,0 +1,199 @@
+"""What a rewrite has left: Beta 1 names and illegal constructs, and whether a diagnostic accounts for each."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterator
+from difflib import SequenceMatcher
+from functools import cached_property
+
+from typing import TYPE_CHECKING
+
+from ..codemods.model import Outcome
+
+if TYPE_CHECKING:
+    from ..runtime.legality import Violation
+
+ROOT = "neuronxcc"
+_MODULE_NAME = re.compile(rf"{ROOT}(\.\w+)*")
+_Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+
+def definitions(tree: ast.Module) -> dict[str, list[_Definition]]:
+    """The module-level functions and classes by name (a name may be defined more than once)."""
+    named: dict[str, list[_Definition]] = {}
+    for node in tree.body:
+        if isinstance(node, _Definition):
+            named.setdefault(node.name, []).append(node)
+    return named
+
+
+class Accounted:
+    """The lines of the output that are under a diagnostic.
+
+    A finding accounts for the statement that it is in (for a compound statement: for its header), and for the whole
+    function or class when no rule touched it. Findings are in lines of the input; a line of the output stands for the
+    input's line that has the same text, or, where both were rewritten, for the lines that it replaces.
+    """
+
+    def __init__(self, old: ast.Module, before: str, outcome: Outcome) -> None:
+        self.outcome = outcome
+        self._old = old
+        self._before = before
+
+    def __contains__(self, line: int) -> bool:
+        return line in self._lines
+
+    @cached_property
+    def touched(self) -> frozenset[str]:
+        """The definitions of the output that rules changed or made."""
+        new = definitions(ast.parse(self.outcome.source))
+        return self.outcome.touched | (new.keys() - definitions(self._old).keys())
+
+    @cached_property
+    def _lines(self) -> frozenset[int]:
+        """1-based lines of the output."""
+        covered = self._input_lines()
+        old = [line.strip() for line in self._before.split("\n")]
+        new = [line.strip() for line in self.outcome.source.split("\n")]
+        lines: set[int] = set()
+        for tag, i1, i2, j1, j2 in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+            if tag == "equal":
+                lines.update(j1 + i - i1 + 1 for i in range(i1, i2) if i + 1 in covered)
+            elif any(i + 1 in covered for i in range(i1, i2)):
+                lines.update(range(j1 + 1, j2 + 1))
+        return frozenset(lines)
+
+    def _input_lines(self) -> set[int]:
+        places = {finding.line for finding in self.outcome.findings}
+        covered = set(places)
+        for node in ast.walk(self._old):
+            if isinstance(node, ast.stmt):
+                extent = _extent(node)
+                if not places.isdisjoint(extent):
+                    covered.update(extent)
+        for nodes in (nodes for name, nodes in definitions(self._old).items() if name not in self.outcome.touched):
+            for node in nodes:
+                whole = range(_first_line(node), (node.end_lineno or node.lineno) + 1)
+                if not places.isdisjoint(whole):
+                    covered.update(whole)
+        return covered
+
+
+def _extent(node: ast.stmt) -> range:
+    """The lines of a simple statement, or of a compound statement's header with its decorators."""
+    body: list[ast.stmt] | None = getattr(node, "body", None) or getattr(node, "cases", None)
+    if not body:
+        return range(node.lineno, (node.end_lineno or node.lineno) + 1)
+    end = _first_line(body[0]) if isinstance(body[0], ast.stmt) else node.lineno + 1
+    return range(_first_line(node), max(end, node.lineno + 1))
+
+
+def _first_line(node: ast.stmt) -> int:
+    return min([node.lineno, *(decorator.lineno for decorator in getattr(node, "decorator_list", ()))])
+
+
+def unaccounted_names(tree: ast.Module, accounted: Accounted) -> Iterator[str]:
+    """Beta 1 names that are left in the output without a diagnostic, as sentences."""
+    imports = _Imports(tree)
+    uses = list(imports.uses())
+    for line, name, _binding in uses:
+        if line not in accounted:
+            yield f"the Beta 1 name {name} is left (line {line} of the output) without a diagnostic"
+    needed = {binding for line, _name, binding in uses if line in accounted}
+    for line, module, binding in imports.bindings:
+        if line not in accounted and binding not in needed:
+            yield f"the import of {module} is left (line {line} of the output) without a diagnostic"
+
+
+class _Imports:
+    """The names that a module binds to something of Beta 1, and where it uses them."""
+
+    def __init__(self, tree: ast.Module) -> None:
+        self._tree = tree
+        self.bindings: list[tuple[int, str, str]] = []  # line, what is imported, the name that it is bound to
+        others: set[str] = set()
+        for node in ast.walk(tree):
+            for module, name in _imported(node):
+                if module.split(".")[0] == ROOT:
+                    self.bindings.append((node.lineno, module, name))
+                else:
+                    others.add(name)
+        # Of a name that is bound to either version (try: ... except ImportError: ...) no use tells which one it means.
+        self._certain = {name for _line, _module, name in self.bindings} - others
+
+    def uses(self) -> Iterator[tuple[int, str, str]]:
+        """Line, dotted name and binding of each use.
+
+        A module's name in a string (``import_module("neuronxcc.nki")``) is one, without a binding.
+        """
+        yield from self._uses(self._tree, self._certain)
+
+    def _uses(self, node: ast.AST, names: set[str]) -> Iterator[tuple[int, str, str]]:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            names = names - set(_parameters(node))  # a helper's parameter may well be called nl
+        for child in ast.iter_child_nodes(node):
+            dotted = _dotted(child)
+            if dotted is not None:
+                binding = dotted.split(".")[0]
+                if binding in names:
+                    yield child.lineno, dotted, binding
+            elif isinstance(child, ast.Constant) and isinstance(child.value, str):
+                if _MODULE_NAME.fullmatch(child.value):
+                    yield child.lineno, repr(child.value), ""
+            else:
+                yield from self._uses(child, names)
+
+
+def _imported(node: ast.AST) -> Iterator[tuple[str, str]]:
+    """What an import statement imports, and the name that it binds."""
+    if isinstance(node, ast.Import):
+        for alias in node.names:
+            yield alias.name, alias.asname or alias.name.split(".")[0]
+    elif isinstance(node, ast.ImportFrom) and not node.level:
+        for alias in node.names:
+            yield f"{node.module}.{alias.name}", alias.asname or alias.name
+
+
+def _parameters(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> Iterator[str]:
+    arguments = function.args
+    for argument in [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]:
+        if argument is not None:
+            yield argument.arg
+
+
+def _dotted(node: ast.AST) -> str | None:
+    """``a.b.c`` for such an expression, else ``None``."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute):
+        value = _dotted(node.value)
+        return None if value is None else f"{value}.{node.attr}"
+    return None
+
+
+def new_violations(before: str, new: ast.Module, filename: str, accounted: Accounted) -> Iterator[str]:
+    """What is not legal Beta 2 in the output without a diagnostic, as sentences.
+
+    Illegal lines that the input had too, in functions that no rule touched, are not the rewrite's doing.
+    """
+    from ..runtime.legality import check_source
+
+    after = accounted.outcome.source
+    known = Counter(_signature(violation, before) for violation in check_source(before, filename))
+    rewritten = [node for name, nodes in definitions(new).items() if name in accounted.touched for node in nodes]
+    for violation in check_source(after, filename):
+        signature = _signature(violation, after)
+        inherited = known[signature] > 0
+        known[signature] -= 1
+        if inherited and not any(_first_line(node) <= violation.line <= (node.end_lineno or 0) for node in rewritten):
+            continue
+        if violation.line not in accounted:
+            yield f"not legal Beta 2 (line {violation.line} of the output): {violation.code} {violation.message}"
+
+
+def _signature(violation: Violation, source: str) -> tuple[str, str]:
+    """A violation by its code and the text of its line: lines move."""
+    return violation.code, source.split("\n")[violation.line - 1].strip()

@@ -1,0 +1,81 @@
+"""What became of each file, and the contents of the files that concern a command."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal
+
+from .discover import STDIN, Found
+from .errors import FileError
+from .text import Text, decoded
+
+if TYPE_CHECKING:
+    from ..codemods.model import Finding
+
+Status = Literal["changed", "unchanged", "skipped", "failed"]
+STATUSES: tuple[Status, ...] = ("changed", "unchanged", "skipped", "failed")
+
+
+@dataclass(frozen=True)
+class Report:
+    """What became of one file.
+
+    ``before`` and ``after`` are its bytes (``after`` differs only when the status is ``changed``), ``applied`` counts
+    the rewrites of each rule, ``reason`` says why a file was skipped or failed.
+    """
+
+    path: str
+    status: Status
+    reason: str | None = None
+    findings: tuple[Finding, ...] = ()
+    applied: Mapping[str, int] = field(default_factory=Counter)
+    before: bytes = field(default=b"", repr=False)
+    after: bytes = field(default=b"", repr=False)
+
+    def failed(self, reason: str) -> Report:
+        """This report when the change could not be made after all."""
+        return replace(self, status="failed", reason=reason, applied=Counter(), after=self.before)
+
+
+def without(word: bytes) -> str:
+    """Why a file that does not concern a command is skipped."""
+    return f"does not mention {word.decode()}"
+
+
+def contents(file: Found, word: bytes) -> bytes | Report:
+    """The bytes of a file that mentions ``word``, or the report on why it is not read any further."""
+    if file.skipped or file.failed:
+        return Report(file.path, "skipped" if file.skipped else "failed", file.skipped or file.failed)
+    try:
+        data = sys.stdin.buffer.read() if file.path == STDIN else _bytes(file.path)
+    except OSError as error:
+        return Report(file.path, "failed", f"cannot read: {error.strerror or error}")
+    if word not in data:
+        return Report(file.path, "skipped", without(word), before=data, after=data)
+    if file.path.endswith(".ipynb"):
+        return Report(file.path, "failed", "notebooks are not supported: export it (jupyter nbconvert --to script)")
+    return data
+
+
+def _bytes(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def parsed(data: bytes) -> tuple[Text, ast.Module]:
+    """The text and the tree of a Python file. Raises ``FileError`` with the line that cannot be read."""
+    text = decoded(data)
+    if "\0" in text.text:
+        line = text.text.count("\n", 0, text.text.index("\0")) + 1
+        raise FileError(f"line {line}: a null byte: this is no Python source")
+    try:
+        return text, ast.parse(text.text)
+    except SyntaxError as error:
+        version = f"{sys.version_info.major}.{sys.version_info.minor}"
+        raise FileError(f"line {error.lineno}: does not parse as Python {version}: {error.msg}") from error
+    except (RecursionError, MemoryError) as error:
+        raise FileError("nested too deeply for Python's parser: break up the deepest expression") from error

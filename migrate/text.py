@@ -1,0 +1,107 @@
+"""A source file's bytes to text and back, so that what was not rewritten keeps its bytes.
+
+Encoding (PEP 263 cookie, UTF-8 byte order mark), line ends (``\\n``, ``\\r\\n``, ``\\r``, also mixed in one file) and a
+missing final newline all survive. The rewriting itself sees only ``str`` with ``\\n``.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import tokenize
+from collections import Counter
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+from .errors import FileError
+
+# What Python's tokenizer takes for a line end; not form feeds, U+2028 and the like, at which str.splitlines splits too.
+_LINE_END = re.compile(r"\r\n|\r|\n")
+
+
+@dataclass(frozen=True)
+class Text:
+    """A decoded file.
+
+    ``text`` has ``\\n`` line ends. ``encoding`` is the codec (``utf-8-sig``: UTF-8 with a byte order mark). ``ends`` holds
+    the line end of each line; the last line is the text after the last line end and has none.
+    """
+
+    text: str
+    encoding: str
+    ends: tuple[str, ...]
+
+
+def decoded(data: bytes) -> Text:
+    """The text of a file. Raises ``FileError`` when its encoding is unknown, or does not fit its bytes."""
+    encoding = _encoding(data)
+    try:
+        raw = data.decode(encoding)
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise FileError(
+            f"line {line}: byte 0x{data[error.start]:02x} is not {encoding}: declare the file's encoding in line 1 "
+            "(# coding: ...), or save it as UTF-8"
+        ) from error
+    except (LookupError, UnicodeError) as error:
+        raise FileError(f"line 1: cannot decode the file as {encoding}: {error}") from error
+    if raw.encode(encoding) != data:
+        raise FileError(f"line 1: the file does not survive decoding and encoding as {encoding}: save it as UTF-8")
+    return Text(_LINE_END.sub("\n", raw), encoding, tuple(_LINE_END.findall(raw)))
+
+
+def encoded(text: str, original: Text) -> bytes:
+    """The bytes of a new ``text`` for the file that ``original`` was read from.
+
+    Lines that are in both keep their line end, new ones take the file's most common one. Raises ``FileError`` when the
+    file's encoding cannot hold the new text, or is no longer declared by it.
+    """
+    if text == original.text:
+        return _with_ends(text, original.ends).encode(original.encoding)
+    text = _final_newline(text, like=original.text)
+    try:
+        data = _with_ends(text, _ends(text, original)).encode(original.encoding)
+    except UnicodeEncodeError as error:
+        character = text[error.start] if error.start < len(text) else "?"
+        raise FileError(
+            f"the new text has {character!r}, which {original.encoding} cannot hold: save the file as UTF-8"
+        ) from error
+    if decoded(data) != Text(text, original.encoding, tuple(_LINE_END.findall(data.decode(original.encoding)))):
+        raise FileError(f"the new text no longer declares its encoding, {original.encoding}")
+    return data
+
+
+def _encoding(data: bytes) -> str:
+    try:
+        return tokenize.detect_encoding(io.BytesIO(data).readline)[0]
+    except SyntaxError as error:
+        raise FileError(
+            f"line 1: {error.msg or error}: declare the file's encoding in line 1 (# coding: ...), or save it as UTF-8"
+        ) from error
+
+
+def _final_newline(text: str, like: str) -> str:
+    if like.endswith("\n") == text.endswith("\n") or not like or not text:
+        return text
+    return text[:-1] if text.endswith("\n") else text + "\n"
+
+
+def _ends(text: str, original: Text) -> tuple[str, ...]:
+    """Line ends for ``text``, line by line."""
+    count = text.count("\n")
+    kinds = Counter(original.ends)
+    if len(kinds) < 2:
+        return tuple(kinds or "\n") * count
+    common = kinds.most_common(1)[0][0]
+    ends = [common] * count
+    matcher = SequenceMatcher(None, original.text.split("\n"), text.split("\n"), autojunk=False)
+    for old, new, size in matcher.get_matching_blocks():
+        for index in range(size):
+            if new + index < count and old + index < len(original.ends):
+                ends[new + index] = original.ends[old + index]
+    return tuple(ends)
+
+
+def _with_ends(text: str, ends: tuple[str, ...]) -> str:
+    lines = text.split("\n")
+    return "".join(line + end for line, end in zip(lines, (*ends, ""), strict=True))
