@@ -1,0 +1,82 @@
+"""Declaring tensors: ``nl.ndarray`` and its relatives."""
+
+from __future__ import annotations
+
+import sys
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from .. import naming, session
+from ..errors import KernelError
+from ..memory import POISON, Array
+from . import state
+from .buffers import Buffer
+from .tensor import NkiTensor
+
+_UNNAMED = "tensor"
+
+
+def declare(
+    shape: tuple[int, ...],
+    dtype: np.dtype[Any],
+    buffer: Buffer,
+    name: str | None,
+    address: tuple[int, int] | None,
+) -> NkiTensor:
+    """A new tensor in ``buffer``; ``name`` must be unique, without it the tensor is named after its variable."""
+    if buffer.space == "hbm":
+        if address is not None:
+            raise KernelError("", f"address= is for sbuf and psum tensors, this one is in {buffer.name}")
+        return _declare_hbm(shape, dtype, buffer, name)
+    return declare_on_chip(buffer.name, shape, dtype, name, address)
+
+
+def declare_on_chip(
+    space: str, shape: tuple[int, ...], dtype: np.dtype[Any], name: str | None, address: tuple[int, int] | None
+) -> NkiTensor:
+    """A new tensor in ``space`` (``"sbuf"`` or ``"psum"``), at ``address`` (partition, byte) or where the compiler
+    likes."""
+    front = state.current()
+    front.place("automatic" if address is None else "manual")
+    label, block = _name(name)
+    machine = session.current().machine
+    alloc = machine.allocate(space, shape, dtype, name=label, block=block, address=address)
+    return NkiTensor(alloc, alloc.array())
+
+
+def _name(name: str | None) -> tuple[str, tuple[int, ...]]:
+    if name:
+        state.current().claim(name)
+        return name, ()
+    frame = naming.user_frame(sys._getframe(1))
+    declared = naming.declared_name(frame) if frame is not None else None
+    return declared if declared is not None else (_UNNAMED, ())
+
+
+def _declare_hbm(shape: tuple[int, ...], dtype: np.dtype[Any], buffer: Buffer, name: str | None) -> NkiTensor:
+    front, machine = state.current(), session.current().machine
+    label, block = _name(name)
+    private = buffer.name == "private_hbm"
+    key = name or front.unique("".join([label, *(f"_{i}" for i in block)]))
+    memory = None if private else front.shared.tensors.get(key)
+    if memory is None:
+        memory = poisoned(shape, dtype)
+        if not private:
+            front.shared.tensors[key] = memory
+    elif memory.shape != shape or memory.dtype != dtype:
+        raise KernelError("", f"Tensor {key} has mismatched shape or dtype across program instances")
+    alloc = machine.allocate_hbm(memory, name=key, role="scratch" if private else "output")
+    return NkiTensor(alloc, alloc.array())
+
+
+def poisoned(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    """An array that was never written: every byte is :data:`~nki_migrate.runtime.memory.POISON`."""
+    return np.full(prod(shape) * dtype.itemsize, POISON, np.uint8).view(dtype).reshape(shape)
+
+
+def constant(data: Array, name: str) -> NkiTensor:
+    """A compile-time constant: ``data`` in HBM."""
+    alloc = session.current().machine.allocate_hbm(data, name=name, role="constant")
+    return NkiTensor(alloc, alloc.array())

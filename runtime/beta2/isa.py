@@ -1,0 +1,60 @@
+"""``nki.isa``: the table of its public names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import session
+from . import isa_compute, isa_matmul, isa_memory, isa_reduce, isa_registers, values
+from .signature import builtin
+
+
+@builtin
+def get_nc_version() -> values.NcVersion:
+    """The version of the NeuronCore that runs the kernel."""
+    return values.NcVersion(session.current().machine.target.version)
+
+
+CONSTANTS: dict[str, Any] = {
+    "dge_mode": values.DgeMode,
+    "engine": values.Engine,
+    "nc_version": values.NcVersion,
+    "oob_mode": values.OobMode,
+    "reduce_cmd": values.ReduceCmd,
+    "matmul_perf_mode": values.MatmulPerfMode,
+    "unknown_engine": values.Engine.unknown,
+    "tensor_engine": values.Engine.tensor,
+    "vector_engine": values.Engine.vector,
+    "scalar_engine": values.Engine.scalar,
+    "gpsimd_engine": values.Engine.gpsimd,
+    "dma_engine": values.Engine.dma,
+}
+
+FUNCTIONS = (
+    get_nc_version,
+    isa_compute.activation,
+    isa_compute.activation_reduce,
+    isa_compute.affine_select,
+    isa_compute.iota,
+    isa_compute.memset,
+    isa_compute.reciprocal,
+    isa_compute.scalar_tensor_tensor,
+    isa_compute.tensor_scalar,
+    isa_compute.tensor_tensor,
+    isa_compute.tensor_tensor_scan,
+    isa_matmul.nc_matmul,
+    isa_matmul.nc_transpose,
+    isa_memory.dma_copy,
+    isa_memory.tensor_copy,
+    isa_reduce.tensor_copy_predicated,
+    isa_reduce.tensor_partition_reduce,
+    isa_reduce.tensor_reduce,
+    isa_reduce.tensor_scalar_reduce,
+    isa_registers.register_alloc,
+    isa_registers.register_load,
+    isa_registers.register_move,
+    isa_registers.register_store,
+)
+
+MEMBERS: dict[str, Any] = {**CONSTANTS, **{function.__name__: function for function in FUNCTIONS}}
+"""What ``nki.isa`` offers."""

@@ -1,0 +1,114 @@
+"""``nki.isa``: reductions and selections (2.28 signatures)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import isa
+from ..errors import KernelError, NotModelled
+from . import state, values
+from .isa_compute import check_bitwise
+from .operands import deliver, immediate_or_column, on_chip, same_extent, write_column
+from .signature import builtin
+from .tensor import NkiTensor
+
+_DIMS = ([4], [3, 4], [2, 3, 4], [1, 2, 3, 4])
+
+
+def reduced_axes(data: NkiTensor, axis: object) -> tuple[int, ...]:
+    """Axes of ``data.array`` that ``axis`` of ``tensor_reduce`` names.
+
+    Beta 2 knows the hardware's free dimensions only: the integer 1 is the innermost one whatever the rank, and lists
+    count from the innermost as dimension 4. 0.3 names the tensor's own axes.
+    """
+    rank = data.array.ndim
+    if state.current().version != state.BETA2:
+        listed = [axis] if isinstance(axis, int) else list(values.naturals(axis))
+        visible = [d for d in range(rank) if d not in data.dropped or d == 0]
+        axes = tuple(visible[a] for a in sorted(values.integer(a) % len(visible) for a in listed))
+        if not axes or axes != tuple(range(rank - len(axes), rank)) or 0 in axes:
+            raise KernelError("", f"tensor_reduce: axis {axis!r} must be the last free dimensions of the tensor")
+        return axes
+    if isinstance(axis, int):
+        if axis != 1:
+            raise KernelError("", "not a valid dim")
+        count = 1
+    elif isinstance(axis, (list, tuple)) and [values.integer(a) for a in axis] in _DIMS:
+        count = len(axis)
+    else:
+        raise KernelError("", "not a valid dim")
+    axes = tuple(range(max(1, rank - count), rank))
+    if data.dropped & set(axes):
+        raise NotModelled("tensor_reduce over a dimension that an integer index has reduced")
+    return axes
+
+
+@builtin
+def tensor_reduce(
+    dst: Any, op: Any, data: Any, axis: Any, negate: Any = False, keepdims: Any = False, name: Any = None
+) -> None:
+    """Reduce the innermost free dimensions of ``data`` (see :func:`reduced_axes`) in fp32."""
+    target, source = on_chip(dst, "dst"), on_chip(data, "data")
+    operator = values.alu_operator(op)
+    check_bitwise("tensor_reduce", (operator,), source, target)
+    axes = reduced_axes(source, axis)
+    deliver(isa.tensor_reduce(operator, source, axes, negate=bool(negate), keepdims=bool(keepdims)), target)
+
+
+@builtin
+def tensor_partition_reduce(dst: Any, op: Any, data: Any, name: Any = None) -> None:
+    """Reduce over the partitions (GpSimd)."""
+    target, source = on_chip(dst, "dst"), on_chip(data, "data")
+    deliver(isa.tensor_partition_reduce(values.alu_operator(op), source), target)
+
+
+@builtin
+def tensor_scalar_reduce(
+    dst: Any,
+    data: Any,
+    op0: Any,
+    operand0: Any,
+    reduce_op: Any,
+    reduce_res: Any,
+    reverse0: Any = False,
+    name: Any = None,
+) -> None:
+    """:func:`tensor_scalar` with one operator, and the reduction of its result over the free dimensions."""
+    target, source, read_out = on_chip(dst, "dst"), on_chip(data, "data"), on_chip(reduce_res, "reduce_res")
+    operator, reduction = values.alu_operator(op0), values.alu_operator(reduce_op)
+    operand = immediate_or_column(operand0, source, "operand0")
+    result = isa.tensor_scalar(source, operator, operand, bool(reverse0))
+    reduced = isa.reductions.reduce_free(reduction, result.values)
+    result.op = "tensor_scalar_reduce"
+    result.attributes = (*result.attributes, ("reduce_op", reduction))
+    result.also_writes.append(("reduce_res", read_out))
+    deliver(result, target)
+    write_column(read_out, reduced, "reduce_res")
+
+
+@builtin
+def tensor_copy_predicated(dst: Any, src: Any, predicate: Any, reverse_pred: Any = False, name: Any = None) -> None:
+    """Copy ``src`` (tensor or number) to ``dst`` where ``predicate`` is not 0; the rest of ``dst`` keeps its values."""
+    target, chosen = on_chip(dst, "dst"), on_chip(predicate, "predicate")
+    same_extent("tensor_copy_predicated", dst=target, predicate=chosen)
+    if chosen.dtype.name not in ("uint8", "uint16", "uint32"):
+        raise KernelError(
+            "", f"tensor_copy_predicated: predicate must be uint8, uint16 or uint32, not {chosen.dtype.name}"
+        )
+    where = (chosen.array != 0) != bool(reverse_pred)
+    if isinstance(src, NkiTensor):
+        source = on_chip(src, "src")
+        same_extent("tensor_copy_predicated", dst=target, src=source)
+        if source.dtype != target.dtype:
+            raise KernelError(
+                "",
+                f"tensor_copy_predicated: src is {source.dtype.name}, dst is {target.dtype.name}: they must be equal",
+            )
+        result = isa.copy("tensor_copy_predicated", source)
+    else:
+        result = isa.memset(target.array.shape, values.number(src), target.dtype)
+        result.op = "tensor_copy_predicated"
+    result.reads = (*result.reads, ("predicate", chosen))
+    if reverse_pred:
+        result.attributes = (*result.attributes, ("reverse_pred", True))
+    deliver(result, target, where=where)

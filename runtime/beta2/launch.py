@@ -1,0 +1,104 @@
+"""Running a Beta 2 kernel: arguments in, machines and outputs out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .. import naming, session
+from ..errors import KernelError
+from ..memory import Array, Machine
+from ..spec import hardware
+from . import state, values
+from .tensor import NkiTensor
+
+
+@dataclass(eq=False)
+class Launch:
+    """``outputs`` are the returned tensors in order; ``machines`` has one machine for each program of the grid."""
+
+    outputs: list[Array]
+    machines: list[Machine] = field(default_factory=list)
+
+
+def programs(grid: Sequence[int]) -> int:
+    """Number of programs of a launch grid: ``()`` is one program, ``(1,)`` and ``(2,)`` are logical cores."""
+    if not grid:
+        return 1
+    if len(grid) != 1 or not isinstance(grid[0], int) or grid[0] not in (1, 2):
+        raise KernelError("", f"the launch grid of a Beta 2 kernel is one integer, 1 or 2, not {list(grid)}")
+    return grid[0]
+
+
+def launch(
+    kernel: Callable[..., Any],
+    args: dict[str, object],
+    *,
+    grid: tuple[int, ...] = (),
+    target: hardware.Target = hardware.TARGETS[hardware.DEFAULT_TARGET],
+    record: bool = False,
+    version: str = state.BETA2,
+) -> Launch:
+    """Run ``kernel`` (a function or what ``nki.jit`` made of it) once for each program of ``grid``.
+
+    ``args`` are keyword arguments: numpy arrays become HBM input tensors named after the parameter, also inside
+    lists and tuples; anything else is passed as it is. Inputs are copied, a kernel never changes the caller's arrays.
+    """
+    function = getattr(kernel, "func", kernel)
+    inputs: dict[str, Array] = {}
+    shared = state.SharedMemory()
+    count = programs(grid)
+    outputs: list[Array] = []
+    machines: list[Machine] = []
+    for program in range(count):
+        machine = Machine(target, record=record)
+        running = session.Session(machine, grid, (program,) if grid else (), "beta2")
+        state.install(running, state.State(version, shared))
+        with session.running(running), np.errstate(all="ignore"):
+            bound = {name: _argument(machine, name, value, inputs) for name, value in args.items()}
+            returned = _call(function, bound)
+            tensors = list(_tensors(returned))
+        machines.append(machine)
+        if program == 0:
+            outputs = [_output(tensor, position) for position, tensor in enumerate(tensors)]
+    return Launch([array.copy() for array in outputs], machines)
+
+
+@naming.kernel_boundary
+def _call(function: Callable[..., Any], bound: dict[str, object]) -> Any:
+    return function(**bound)
+
+
+def _argument(machine: Machine, name: str, value: object, inputs: dict[str, Array]) -> object:
+    if isinstance(value, np.ndarray):
+        if name not in inputs:
+            inputs[name] = np.array(value, values.data_type(value.dtype), order="C")
+        alloc = machine.allocate_hbm(inputs[name], name=name, role="input")
+        return NkiTensor(alloc, alloc.array())
+    if isinstance(value, (list, tuple)):
+        return type(value)(_argument(machine, f"{name}_{i}", item, inputs) for i, item in enumerate(value))
+    if isinstance(value, type) and issubclass(value, np.generic):
+        raise KernelError("", "numpy dtypes are not supported as arguments. Use nki.language.X instead")
+    return value
+
+
+def _tensors(returned: object) -> Iterator[NkiTensor]:
+    """The tensors of a returned value, in order; the compiler drops everything else."""
+    if isinstance(returned, NkiTensor):
+        yield returned
+    elif isinstance(returned, (tuple, list)):
+        for item in returned:
+            yield from _tensors(item)
+
+
+def _output(tensor: NkiTensor, position: int) -> Array:
+    if tensor.alloc.space != "hbm":
+        raise KernelError(
+            "",
+            f"output {position} of the kernel, '{tensor.label}', is in {tensor.alloc.space.upper()}: outputs must "
+            "be in nl.shared_hbm",
+        )
+    return tensor.resolved().array.reshape(tensor.shape)

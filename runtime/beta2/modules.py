@@ -1,0 +1,67 @@
+"""The modules of the package ``nki`` that stand in while kernels are loaded and run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import ModuleType
+from typing import Any
+
+from ..errors import KernelError
+from ..shims import linked, public_module
+from . import isa, language, nki, trace_tensor, values
+from .tensor import NkiTensor
+
+COLLECTIVES = (
+    "all_reduce all_gather all_to_all reduce_scatter collective_permute collective_permute_implicit "
+    "collective_permute_implicit_reduce collective_permute_implicit_current_processing_rank_id rank_id"
+).split()
+
+
+class ReplicaGroup:
+    """``nki.collectives.ReplicaGroup``: which ranks take part. It can be named and passed on."""
+
+    def __init__(self, groups: object) -> None:
+        self.groups = groups
+
+
+def _one_core_only(name: str) -> Callable[..., Any]:
+    def refuse(*args: object, **kwargs: object) -> Any:
+        raise KernelError("", f"nki.collectives.{name}: the emulator runs one core only, collectives need several")
+
+    refuse.__name__ = name
+    return refuse
+
+
+@contextmanager
+def no_reorder() -> Iterator[None]:
+    """Keep the order of the instructions in the block; the emulator always does."""
+    yield
+
+
+class _TypeHint:
+    """``nki.typing.tensor``: annotations mean nothing in Beta 2, so any subscript is fine."""
+
+    def __getitem__(self, shape: object) -> _TypeHint:
+        return self
+
+
+MODULES: dict[str, ModuleType] = linked(
+    {
+        "nki": public_module("nki", nki.MEMBERS),
+        "nki.isa": public_module("nki.isa", isa.MEMBERS),
+        "nki.isa.constants": public_module("nki.isa.constants", isa.CONSTANTS),
+        "nki.language": public_module("nki.language", {**language.MEMBERS, "no_reorder": no_reorder}),
+        "nki.typing": public_module("nki.typing", {"tensor": _TypeHint(), "mutable_tensor": _TypeHint()}),
+        "nki.compiler": public_module("nki.compiler", {"no_reorder": no_reorder}),
+        "nki.tensor": public_module("nki.tensor", trace_tensor.MEMBERS),
+        "nki.meta": public_module("nki.meta", {}),
+        "nki.meta.tensor": public_module("nki.meta.tensor", trace_tensor.MEMBERS),
+        "nki.collectives": public_module(
+            "nki.collectives", {"ReplicaGroup": ReplicaGroup, **{name: _one_core_only(name) for name in COLLECTIVES}}
+        ),
+    }
+)
+"""Dotted name -> module."""
+
+__all__ = ["MODULES", "NkiTensor", "values"]

@@ -1,0 +1,112 @@
+"""From arguments of Beta 2 instructions to operands, and from results to destinations."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from .. import isa, session
+from ..errors import KernelError
+from ..memory import Array, View
+from ..numerics import convert
+from . import values
+from .tensor import NkiTensor
+
+Scalar = int | float
+
+
+def tile(value: object) -> NkiTensor:
+    """A tensor operand, with dynamic offsets read."""
+    if not isinstance(value, NkiTensor):
+        raise KernelError("", f"expecting tensor access, got '{values.kind(value)}'")
+    return value.resolved()
+
+
+def on_chip(value: object, name: str) -> NkiTensor:
+    """A tensor operand of a compute engine: in SBUF or PSUM."""
+    found = tile(value)
+    if found.alloc.space == "hbm":
+        raise KernelError("", f"{name} must be in SBUF or PSUM, '{found.label}' is in HBM: use nki.isa.dma_copy")
+    return found
+
+
+def in_sbuf(value: object, name: str, instruction: str) -> NkiTensor:
+    found = tile(value)
+    if found.alloc.space != "sbuf":
+        raise KernelError(
+            "", f"{instruction}: {name} must be in SBUF, '{found.label}' is in {found.alloc.space.upper()}"
+        )
+    return found
+
+
+def immediate_or_column(value: object, data: NkiTensor, name: str) -> View | Scalar:
+    """A number, or a tensor with one element for each partition of ``data``."""
+    if not isinstance(value, NkiTensor):
+        return values.number(value)
+    column = on_chip(value, name)
+    if column.array.shape[0] != data.array.shape[0] or column.array.size != column.array.shape[0]:
+        raise KernelError(
+            "",
+            f"{name} must be a number or have one element for each of the {data.array.shape[0]} partitions, its "
+            f"shape is {column.shape}",
+        )
+    return column
+
+
+def same_extent(instruction: str, **tiles: NkiTensor) -> None:
+    """Check that the operands have equal partitions and equal elements a partition: nothing broadcasts in Beta 2."""
+    (first, reference), *others = tiles.items()
+    for name, other in others:
+        if extent(other) != extent(reference):
+            raise KernelError(
+                "",
+                f"{instruction}: {first} has (partitions, elements) {extent(reference)} and {name} has "
+                f"{extent(other)}: they must be equal, nothing is broadcast",
+            )
+
+
+def extent(tensor: NkiTensor) -> tuple[int, int]:
+    """(partitions, elements a partition)."""
+    return tensor.array.shape[0], prod(tensor.array.shape[1:])
+
+
+def not_both_in_psum(instruction: str, a: NkiTensor, b: NkiTensor, names: str) -> None:
+    if a.alloc.space == b.alloc.space == "psum":
+        raise KernelError("", f"{instruction}: {names} cannot both reside in PSUM")
+
+
+def deliver(result: isa.Result, dst: NkiTensor, *, where: Array | None = None, accumulate: bool | None = None) -> None:
+    """Write ``result`` to ``dst``; they must have the same partitions and the same elements a partition."""
+    found = result.values.shape[0], prod(result.values.shape[1:])
+    if found != extent(dst):
+        raise KernelError(
+            "",
+            f"{result.op}: the result has (partitions, elements) {found}, dst has {extent(dst)}: they must be equal, "
+            "nothing is broadcast",
+        )
+    result.values = result.values.reshape(dst.array.shape)
+    if where is not None:
+        where = where.reshape(dst.array.shape)
+    isa.commit(session.current().machine, result, dst, where=where, accumulate=accumulate)
+
+
+def write_column(dst: NkiTensor, column: Array, name: str) -> None:
+    """Round a (P, 1) column into ``dst``."""
+    if extent(dst) != (column.shape[0], 1):
+        raise KernelError("", f"{name} must have shape ({column.shape[0]}, 1), it has {dst.shape}")
+    dst.array[...] = convert(column, dst.array.dtype).reshape(dst.array.shape)
+
+
+def accumulate_column(
+    registers: Array, command: values.ReduceCmd, operator: str, column: Array | None, start: float
+) -> None:
+    """Update the accumulator ``registers`` of an engine with one instruction's reduction ``column`` (P, 1)."""
+    partitions = len(registers) if column is None else len(column)
+    if command in (values.ReduceCmd.reset, values.ReduceCmd.reset_reduce):
+        registers[...] = np.float32(start)
+    if command in (values.ReduceCmd.reduce, values.ReduceCmd.reset_reduce, values.ReduceCmd.load_reduce):
+        if column is None:
+            raise KernelError("", "this reduce_cmd needs a reduce_op")
+        update = np.maximum if operator == "maximum" else np.minimum if operator == "minimum" else np.add
+        registers[:partitions] = update(registers[:partitions], column)

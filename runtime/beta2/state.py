@@ -1,0 +1,79 @@
+"""What the Beta 2 front end keeps besides the machine: names, accumulator registers, shared memory, the dialect's
+version."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .. import session
+from ..errors import KernelError
+from ..memory import Array
+from ..spec.hardware import PARTITIONS
+
+BETA2 = "0.2"
+GENERAL = "0.3"
+VERSIONS = (BETA2, GENERAL)
+_KEY = "nki"
+
+
+@dataclass(eq=False)
+class SharedMemory:
+    """HBM tensors that all programs of one launch see, by name."""
+
+    tensors: dict[str, Array] = field(default_factory=dict)
+
+
+@dataclass(eq=False)
+class State:
+    """One program's front end.
+
+    ``version`` is ``"0.2"`` (Beta 2) or ``"0.3"``. ``accumulators`` are the fp32 reduce registers, one a
+    partition, of the Scalar and of the Vector Engine.
+    """
+
+    version: str = BETA2
+    shared: SharedMemory = field(default_factory=SharedMemory)
+    explicit_names: set[str] = field(default_factory=set)
+    name_counts: dict[str, int] = field(default_factory=dict)
+    placement: str = ""
+    identities: dict[tuple[int, str], object] = field(default_factory=dict)
+    accumulators: dict[str, Array] = field(
+        default_factory=lambda: {engine: np.zeros((PARTITIONS, 1), np.float32) for engine in ("scalar", "vector")}
+    )
+
+    def claim(self, name: str) -> None:
+        """Register an explicit tensor name; raises when it is taken."""
+        if name in self.explicit_names:
+            raise KernelError("", f"Tensor name '{name}' already in use")
+        self.explicit_names.add(name)
+
+    def unique(self, name: str) -> str:
+        """``name``, or ``name_1``, ``name_2``... where it was given out before."""
+        count = self.name_counts.get(name, 0)
+        self.name_counts[name] = count + 1
+        return f"{name}_{count}" if count else name
+
+    def place(self, how: str) -> None:
+        """Note that an on-chip tensor was placed ``"manual"`` or ``"automatic"``; 0.3 refuses to mix the two."""
+        if self.version != BETA2 and self.placement and self.placement != how:
+            raise KernelError(
+                "",
+                "Cannot mix manual and automatic allocations for SBUF/PSUM. Either ALL SBUF/PSUM ndarrays must use "
+                f"address=..., or NONE. {'An automatic' if how == 'manual' else 'A manual'} allocation "
+                f"{'' if how == 'manual' else '(with address=...) '}was already made earlier in the kernel.",
+            )
+        self.placement = self.placement or how
+
+
+def current() -> State:
+    """The front end of the kernel that runs now."""
+    state = session.current().registers.get(_KEY)
+    if not isinstance(state, State):
+        raise KernelError("", "nki APIs of Beta 2 cannot be called in a Beta 1 kernel: the namespaces cannot be mixed")
+    return state
+
+
+def install(running: session.Session, state: State) -> None:
+    running.registers[_KEY] = state

@@ -1,0 +1,316 @@
+"""Tensors of Beta 2: what they are, and how subscripts and ``.ap`` turn them into accesses.
+
+Sources: ``reference/beta2.md`` sections 1.9, 2.4 and 2.5.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ..errors import KernelError, NotModelled
+from ..events import address_of
+from ..memory import Allocation, Array, View, row_major_strides
+from . import state, values
+from .buffers import Buffer, buffer_of
+
+WHOLE, SLICED, NESTED, PATTERN = "whole", "sliced", "nested", "pattern"
+
+
+class Address(tuple[int | None, int | None]):
+    """A memory region: ``start`` is (partition, byte), both ``None`` where the compiler chooses; ``size`` likewise.
+
+    It equals and prints as the pair ``start``.
+    """
+
+    size: tuple[int, int]
+    name: str
+
+    def __new__(cls, start: tuple[int | None, int | None], size: tuple[int, int], name: str) -> Address:
+        address = super().__new__(cls, start)
+        address.size, address.name = size, name
+        return address
+
+    @property
+    def start(self) -> tuple[int | None, int | None]:
+        return (self[0], self[1])
+
+
+class NkiTensor(View):
+    """A tensor, or an access to a part of one.
+
+    ``array`` has every dimension of the access: an integer index leaves an extent of 1 that instructions see and
+    ``shape`` does not (``dropped``). ``form`` is ``whole`` (declared, reshaped), ``sliced`` or ``nested`` (one or two
+    subscripts), or ``pattern``.
+    """
+
+    __slots__ = ("dropped", "form", "label")
+
+    kind_name = "access"
+
+    def __init__(
+        self,
+        alloc: Allocation,
+        array: Array,
+        *,
+        form: str = WHOLE,
+        dropped: frozenset[int] = frozenset(),
+        label: str = "",
+    ) -> None:
+        super().__init__(alloc, array)
+        self.form, self.dropped, self.label = form, dropped, label or alloc.name
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(n for d, n in enumerate(self.array.shape) if d not in self.dropped)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.array.dtype
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def buffer(self) -> Buffer:
+        return buffer_of(self.alloc)
+
+    @property
+    def name(self) -> str:
+        return self.label
+
+    @property
+    def address_name(self) -> str:
+        return self.alloc.name
+
+    @property
+    def address(self) -> Address:
+        alloc = self.alloc
+        return Address((alloc.partition, alloc.byte), region_size(alloc), alloc.name)
+
+    @property
+    def offset(self) -> int:
+        """First element of the access, counted in the row-major elements of the tensor."""
+        return _element_offset(self)
+
+    @property
+    def pattern(self) -> tuple[tuple[int, int], ...]:
+        """(step, count) of each dimension, in elements of the tensor."""
+        steps = _element_steps(self)
+        return tuple(zip(steps, self.array.shape, strict=True))
+
+    def resolved(self) -> NkiTensor:
+        """The access as it is now. (Accesses with a dynamic offset read it here.)"""
+        return self
+
+    def __getitem__(self, index: object) -> NkiTensor:
+        return subscript(self, index)
+
+    def __setitem__(self, index: object, value: object) -> None:
+        raise KernelError("", "Updating a tile with lvalue assignment is not allowed")
+
+    def __bool__(self) -> bool:
+        count = prod(self.shape)
+        if count > 1:
+            raise KernelError("", "The truth value of an array with more than one element is ambiguous")
+        if count == 0:
+            raise KernelError("", "The truth value of an empty array is ambiguous")
+        raise KernelError("", "a tensor's value is not known when the kernel is compiled: load it into a register")
+
+    def __iter__(self) -> Any:
+        raise KernelError("", "not an iterable object")
+
+    def __len__(self) -> int:
+        raise KernelError("", "tensors have no len(): use .shape")
+
+    def __repr__(self) -> str:
+        return f"{self.label}{list(self.shape)}:{self.dtype.name}@{self.buffer.name}"
+
+    def ap(
+        self,
+        pattern: object,
+        offset: object = 0,
+        scalar_offset: object = None,
+        vector_offset: object = None,
+        indirect_dim: object = 0,
+        dtype: object = None,
+    ) -> NkiTensor:
+        """The elements ``offset + sum(i_k * step_k)`` of the row-major tensor, as a tensor of shape ``counts``.
+
+        ``pattern`` is ``[[step, count], ...]``, the partitions first; with ``dtype`` it and ``offset`` count
+        elements of that type. ``scalar_offset`` (register or one-element tensor) adds its value times the extent
+        of one step of dimension ``indirect_dim``; ``vector_offset`` (one index a row, dimension 0 only) replaces
+        the rows.
+        """
+        from . import patterns
+
+        return patterns.access(self, pattern, offset, scalar_offset, vector_offset, indirect_dim, dtype)
+
+    def reshape(
+        self, shape: object, dtype: object = None, name: str | None = None, address_rotation: bool | None = None
+    ) -> NkiTensor:
+        """The same memory with another shape (and ``dtype``); only for tensors that were not indexed."""
+        if self.form != WHOLE:
+            raise KernelError("", "cannot reshape a complex access pattern")
+        new_type = self.dtype if dtype is None else values.data_type(dtype)
+        new_shape = values.shape_of(shape)
+        if self.alloc.space == "hbm":
+            size, limit = prod(new_shape) * new_type.itemsize, self.alloc.nbytes
+            if size > limit:
+                raise KernelError(
+                    "", f"shape has size {size} (bytes), which is too large for buffer of size {limit} (bytes)"
+                )
+        elif not fits(self.alloc, new_shape, new_type):
+            raise KernelError("", "Tensor does not fit within memory location")
+        return NkiTensor(self.alloc, on_region(self.alloc, new_shape, new_type), label=_claimed(name) or self.label)
+
+    def view(
+        self, dtype: object, shape: object, name: str | None = None, address_rotation: bool | None = None
+    ) -> NkiTensor:
+        """A tensor of ``dtype`` and ``shape`` at the address of this one (2.28)."""
+        new_type, new_shape = values.data_type(dtype), values.shape_of(shape)
+        partitions, nbytes = region_size(self.alloc)
+        if new_shape[0] > partitions:
+            raise KernelError("", "partition size is too large for memory region")
+        if prod(new_shape[1:]) * new_type.itemsize > nbytes:
+            raise KernelError("", "shape is too large for memory region")
+        return NkiTensor(self.alloc, on_region(self.alloc, new_shape, new_type), label=_claimed(name) or self.label)
+
+
+def _refuse_operator(self: NkiTensor, *other: object) -> Any:
+    raise KernelError("", "binary operators on tensors not supported. Use nki.isa directly.")
+
+
+for _operator in (
+    "add sub mul truediv floordiv mod pow and or xor lshift rshift radd rsub rmul rtruediv rfloordiv rmod rpow "
+    "rand ror rxor rlshift rrshift iadd isub imul itruediv ifloordiv imod ipow iand ior ixor ilshift irshift lt "
+    "le gt ge neg pos invert abs matmul rmatmul imatmul"
+).split():
+    setattr(NkiTensor, f"__{_operator}__", _refuse_operator)
+
+
+def _claimed(name: str | None) -> str:
+    if name:
+        state.current().claim(name)
+    return name or ""
+
+
+def region_size(alloc: Allocation) -> tuple[int, int]:
+    """(partitions, bytes a partition) of a tensor's memory; HBM counts its first dimension as partitions."""
+    if alloc.space != "hbm":
+        return (alloc.partitions, alloc.nbytes)
+    rows = alloc.shape[0] if alloc.shape else 1
+    return (rows, alloc.nbytes // rows if rows else 0)
+
+
+def fits(alloc: Allocation, shape: tuple[int, ...], dtype: np.dtype[Any]) -> bool:
+    return shape[0] <= alloc.partitions and prod(shape[1:]) * dtype.itemsize <= alloc.nbytes
+
+
+def on_region(alloc: Allocation, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    """An array of ``shape`` and ``dtype`` on the bytes of ``alloc``, from its first byte."""
+    if alloc.space == "hbm":
+        whole: Array = np.ndarray(shape, dtype, buffer=alloc.memory.reshape(-1).view(np.uint8))
+        return whole
+    pitch = alloc.memory.strides[0]
+    strides = (pitch, *row_major_strides(shape[1:], dtype.itemsize))
+    offset = alloc.origin[0] * pitch + alloc.origin[1]
+    tile: Array = np.ndarray(shape, dtype, buffer=alloc.memory, offset=offset, strides=strides)
+    return tile
+
+
+# --- subscripts ------------------------------------------------------------------------------------------------------
+
+
+def subscript(tensor: NkiTensor, index: object) -> NkiTensor:
+    """``tensor[index]`` by Beta 2's rules: nothing is clipped, nothing is stepped, an integer drops its dimension."""
+    if tensor.form == PATTERN:
+        raise KernelError("", "subscript not supported, for an access pattern: index the tensor, or extend the pattern")
+    parts = list(index) if isinstance(index, (tuple, list)) else [index]
+    if tensor.dropped and not _is_everything(parts):
+        raise KernelError(
+            "",
+            "nested indexing of a tensor that an integer index has reduced is not available in Beta 2: write one "
+            "subscript, t[i, a:b]",
+        )
+    if tensor.form == NESTED:
+        raise NotModelled("a third subscript on one tensor")
+    bounds = _bounds(tensor.array.shape, parts)
+    dropped = tensor.dropped | {d for d, (_, _, dropped) in enumerate(bounds) if dropped}
+    array = tensor.array[tuple(slice(start, stop) for start, stop, _ in bounds)]
+    form = SLICED if tensor.form == WHOLE else NESTED
+    return NkiTensor(tensor.alloc, array, form=form, dropped=frozenset(dropped), label=tensor.label)
+
+
+def _is_everything(parts: list[object]) -> bool:
+    return all(part is ... or part == slice(None) for part in parts)
+
+
+def _bounds(shape: tuple[int, ...], parts: list[object]) -> list[tuple[int, int, bool]]:
+    """(start, stop, was an integer) of every dimension."""
+    bounds: list[tuple[int, int, bool]] = []
+    for position, part in enumerate(parts):
+        remaining = len(parts) - position - 1
+        if part is ...:
+            while len(shape) - len(bounds) > remaining:
+                bounds.append((0, shape[len(bounds)], False))
+            continue
+        if len(bounds) == len(shape):
+            raise KernelError("", "too many indexes for shape")
+        bounds.append(_bound(shape[len(bounds)], part))
+    while len(bounds) < len(shape):
+        bounds.append((0, shape[len(bounds)], False))
+    return bounds
+
+
+def _bound(extent: int, part: object) -> tuple[int, int, bool]:
+    if part is None:
+        raise KernelError(
+            "", "None is not a new axis in Beta 2 (the compiler reads it as a full slice): use .reshape or .ap"
+        )
+    if isinstance(part, slice):
+        start = 0 if part.start is None else values.integer(part.start)
+        stop = extent if part.stop is None else values.integer(part.stop)
+        step = 1 if part.step is None else values.integer(part.step)
+        start, stop = start + extent * (start < 0), stop + extent * (stop < 0)
+        if not 0 <= start < extent or not 0 <= stop <= extent or step <= 0:
+            raise KernelError("", "index out of range of tensor dimension")
+        if step != 1:
+            raise KernelError(
+                "",
+                f"slice with step {step}: the Beta 2 compiler divides the count and drops the stride, so it would read "
+                "other elements. Write the stride in an access pattern, t.ap([[step, count], ...])",
+            )
+        return start, max(start, stop), False
+    if isinstance(part, (tuple, list)):
+        raise KernelError("", "nested tuple/list indexes not supported")
+    if isinstance(part, NkiTensor) or getattr(part, "kind_name", "") == "scalar":
+        raise KernelError(
+            "", f"expecting 'integer', got '{values.kind(part)}': use .ap(scalar_offset=) for a dynamic index"
+        )
+    at = values.integer(part)
+    if not 0 <= at < extent:
+        raise KernelError("", "index out of range of tensor dimension")
+    return at, at + 1, True
+
+
+def _element_steps(tensor: NkiTensor) -> tuple[int, ...]:
+    size = tensor.dtype.itemsize
+    if tensor.alloc.space == "hbm":
+        return tuple(stride // size for stride in tensor.array.strides)
+    pitch = tensor.alloc.memory.strides[0]
+    row = tensor.alloc.nbytes // size
+    return tuple((stride // pitch) * row + (stride % pitch) // size for stride in tensor.array.strides)
+
+
+def _element_offset(tensor: NkiTensor) -> int:
+    distance = address_of(tensor.array) - address_of(tensor.alloc.memory)
+    size = tensor.dtype.itemsize
+    if tensor.alloc.space == "hbm":
+        return distance // size
+    pitch = tensor.alloc.memory.strides[0]
+    row, byte = divmod(distance - tensor.alloc.origin[0] * pitch - tensor.alloc.origin[1], pitch)
+    return row * (tensor.alloc.nbytes // size) + byte // size
