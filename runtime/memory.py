@@ -29,7 +29,8 @@ class Allocation:
 
     ``partition`` and ``byte`` are physical and ``None`` where the compiler chooses; PSUM bytes count from bank 0.
     ``partitions`` and ``nbytes`` (per partition) are the extent. ``memory`` is the ``uint8`` array that backs it (for HBM: the
-    tensor itself) and ``origin`` the (row, byte) of the tile in ``memory``.
+    tensor itself) and ``origin`` the (row, byte) of the tile in ``memory``. ``output`` is the position of an HBM tensor among
+    those that the kernel returns.
     """
 
     uid: int
@@ -47,6 +48,7 @@ class Allocation:
     file: str
     line: int
     role: str = ""
+    output: int | None = None
     accumulated: Array | None = field(default=None, repr=False)
 
     @property

@@ -39,15 +39,20 @@ def commit(
 
     ``where`` (broadcastable to ``dst``) restricts the write. ``accumulate``, for results that accumulate: ``True`` adds to
     elements whose group is open and overwrites the others (PSUM semantics), ``False`` overwrites and opens the group.
-    ``None`` means ``True`` for matmul into PSUM. Raises :class:`KernelError` when the result does not fit ``dst``.
+    ``None`` means ``True`` for matmul into PSUM. The event says what happened, not what was asked for: ``accumulate`` is
+    whether elements were added to (``"partly"`` when only some were). Raises :class:`KernelError` when the result does
+    not fit ``dst``.
     """
     target = dst.array
     values = result.values
     if values.shape != target.shape:
         values = fit(values, target.shape)
+    attributes = result.attributes
     if result.accumulates and dst.alloc.space == "psum":
         flags = dst.alloc.group_flags(target)
-        if accumulate is not False and flags.any():
+        adds = accumulate is not False and bool(flags.any())
+        attributes = (*attributes, ("accumulate", adds and (bool(flags.all()) or "partly")))
+        if adds:
             values = np.where(flags, target.astype(np.float32) + values, values)
         if where is None:
             flags[...] = True
@@ -59,9 +64,6 @@ def commit(
     else:
         np.copyto(target, rounded, where=np.broadcast_to(where, target.shape))
     if machine.recorder is not None:
-        attributes = result.attributes
-        if accumulate is not None:
-            attributes = (*attributes, ("accumulate", accumulate))
         operands = [("dst", dst), *result.also_writes, *result.reads]
         machine.recorder.add(result.op, operands, attributes, result.sequence, result.location)
 

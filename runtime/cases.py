@@ -1,0 +1,304 @@
+"""Cases: how to run a kernel. A TOML file beside the kernel file (``cases.toml``) says it.
+
+::
+
+    [[case]]
+    kernel = "scale"                 # required
+    name = "one tile"                # default: "case 1", "case 2", ... of that kernel
+    grid = [2, 1]                    # or one int; default: no grid
+    hardware = "gen2"                # default: what the command line says
+    seed = 7                         # default: 0
+    reference = "reference:scale"    # a NumPy function, called with the same inputs by name
+    rtol = 1e-2                      # for the reference; defaults 1e-5 and 1e-8, as numpy.allclose
+    atol = 1e-3
+
+    [case.args]
+    x = {shape = [128, 512], dtype = "bfloat16", fill = "normal"}
+    norm_dtype = {dtype = "float32"} # a data type
+    eps = 1e-6                       # any plain TOML value
+
+A tensor's ``fill`` is ``normal`` (mean 0, deviation 1), ``uniform`` (``[low, high)``, default ``[0, 1)``), ``integers``
+(``[low, high)``, default ``[-8, 8)``, unsigned ``[0, 16)``), ``zeros``, ``arange`` (row by row, counting modulo the
+largest range of integers that the type holds exactly) or the name of a ``.npy`` file beside the cases. Data depend on
+the seed and the argument's name only, so they are the same before and after, in any order of arguments. ``output =
+true`` marks an output parameter of an old-style kernel: a kernel without that parameter is called without it.
+
+Nothing here executes user code, and nothing here needs the emulator.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import re
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .filling import FILLS, fill_problem, stored_array_problem
+from .numerics import DTYPES
+from .spec.hardware import TARGETS
+
+tomllib = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
+
+_CASE_KEYS = ("kernel", "name", "grid", "hardware", "seed", "reference", "rtol", "atol", "args")
+_TENSOR_KEYS = ("shape", "dtype", "fill", "low", "high", "output")
+_REFERENCE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+_MAX_ELEMENTS = 2**31
+
+
+class CaseError(Exception):
+    """A case (or a whole file of cases) that cannot be used: says where, what, and what to do."""
+
+
+@dataclass(frozen=True)
+class TensorSpec:
+    """One tensor argument. ``fill`` is a name of :data:`~.filling.FILLS` or the absolute path of a ``.npy`` file."""
+
+    shape: tuple[int, ...]
+    dtype: str
+    fill: str = "normal"
+    low: float | None = None
+    high: float | None = None
+    output: bool = False
+
+
+@dataclass(frozen=True)
+class DtypeSpec:
+    """An argument that is a data type, by its ``nki.language`` name."""
+
+    dtype: str
+
+
+@dataclass(frozen=True)
+class Case:
+    """One way to run one kernel; ``args`` values are :class:`TensorSpec`, :class:`DtypeSpec` or plain Python values.
+
+    ``file`` and ``line`` (0: unknown) are the place of the case; ``grid`` is ``()`` without a grid.
+    """
+
+    kernel: str
+    name: str
+    file: str
+    line: int = 0
+    grid: tuple[int, ...] = ()
+    hardware: str | None = None
+    seed: int = 0
+    args: Mapping[str, Any] = field(default_factory=dict)
+    reference: str | None = None
+    rtol: float = 1e-5
+    atol: float = 1e-8
+
+    @property
+    def place(self) -> str:
+        return f"{self.file}:{self.line}" if self.line else self.file
+
+
+@dataclass(frozen=True)
+class BadCase:
+    """A case that cannot be run: ``message`` has its place, what is wrong, and what to do."""
+
+    kernel: str | None
+    name: str
+    message: str
+
+
+@dataclass(frozen=True)
+class CaseFile:
+    """The cases of one file, the bad ones apart. Each bad case has one error, its first."""
+
+    path: str
+    cases: tuple[Case, ...] = ()
+    bad: tuple[BadCase, ...] = ()
+
+    def of(self, kernel: str) -> tuple[Case, ...]:
+        return tuple(case for case in self.cases if case.kernel == kernel)
+
+
+def read_cases(path: str | Path) -> CaseFile:
+    """The cases of the TOML file at ``path``.
+
+    Raises :class:`CaseError` when the file as a whole is unusable (missing, not TOML, wrong tables).
+    """
+    path = Path(path)
+    try:
+        text = path.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
+        document = tomllib.loads(text)
+    except OSError as error:
+        raise CaseError(f"{path}: cannot read the cases: {error.strerror or error}") from None
+    except UnicodeDecodeError:
+        raise CaseError(f"{path}: a file of cases is TOML, encoded as UTF-8") from None
+    except tomllib.TOMLDecodeError as error:
+        raise CaseError(f"{path}: not valid TOML: {error}") from None
+    unknown = [key for key in document if key != "case"]
+    if unknown:
+        raise CaseError(f"{path}: unknown table '{unknown[0]}': a file of cases has [[case]] tables and nothing else")
+    tables = document.get("case", [])
+    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+        raise CaseError(f"{path}: 'case' is one table: write [[case]], with double brackets")
+    return _case_file(path, tables, _case_lines(text, len(tables)))
+
+
+def _case_file(path: Path, tables: list[dict[str, Any]], lines: list[int]) -> CaseFile:
+    cases: list[Case] = []
+    bad: list[BadCase] = []
+    seen: dict[str, set[str]] = {}
+    for number, (table, line) in enumerate(zip(tables, lines, strict=True), 1):
+        kernel = _text(table.get("kernel"))
+        used = seen.setdefault(kernel or "", set())
+        name = _text(table.get("name")) or _free_name(used)
+        place = f"{path}:{line}" if line else str(path)
+        label = f"case '{name}' of kernel '{kernel}'" if kernel else f"case number {number}"
+        try:
+            if name in used:
+                raise CaseError("another case of this kernel has the same name: give each a name of its own")
+            used.add(name)
+            cases.append(_case(table, name, path, line))
+        except CaseError as problem:
+            bad.append(BadCase(kernel, name, f"{place}: {label}: {problem}"))
+    return CaseFile(str(path), tuple(cases), tuple(bad))
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _free_name(used: set[str]) -> str:
+    number = len(used) + 1
+    while f"case {number}" in used:
+        number += 1
+    return f"case {number}"
+
+
+def _case_lines(text: str, count: int) -> list[int]:
+    """Line of each ``[[case]]`` header; zeros when headers and cases do not correspond (inline tables)."""
+    headers = [n for n, line in enumerate(text.split("\n"), 1) if re.match(r"\s*\[\[\s*case\s*\]\]", line)]
+    return headers if len(headers) == count else [0] * count
+
+
+def _case(table: dict[str, Any], name: str, path: Path, line: int) -> Case:
+    _known_keys(table, _CASE_KEYS, "key")
+    kernel = table.get("kernel")
+    if not isinstance(kernel, str) or not kernel:
+        raise CaseError("'kernel' is missing: name the function to run, kernel = \"...\"")
+    if "name" in table and (not isinstance(table["name"], str) or not table["name"]):
+        raise CaseError("'name' is text that is not empty")
+    hardware = table.get("hardware")
+    if hardware is not None and hardware not in TARGETS:
+        raise CaseError(f"unknown hardware {hardware!r}: one of {', '.join(TARGETS)}")
+    reference = table.get("reference")
+    if reference is None and ("rtol" in table or "atol" in table):
+        raise CaseError("'rtol' and 'atol' belong to a reference: add reference = \"module:function\", or remove them")
+    if reference is not None and not (isinstance(reference, str) and _REFERENCE.fullmatch(reference)):
+        raise CaseError(f'reference {reference!r} is not "module:function"')
+    args = table.get("args", {})
+    if not isinstance(args, dict):
+        raise CaseError("'args' is a table: [case.args]")
+    return Case(
+        kernel=kernel,
+        name=name,
+        file=str(path),
+        line=line,
+        grid=_grid(table.get("grid", [])),
+        hardware=hardware,
+        seed=_integer(table.get("seed", 0), "seed", least=0),
+        args={key: _argument(key, value, path.parent) for key, value in args.items()},
+        reference=reference,
+        rtol=_tolerance(table.get("rtol", 1e-5), "rtol"),
+        atol=_tolerance(table.get("atol", 1e-8), "atol"),
+    )
+
+
+def _known_keys(table: Mapping[str, Any], known: Iterable[str], what: str) -> None:
+    known = tuple(known)
+    for key in table:
+        if key not in known:
+            near = difflib.get_close_matches(key, known, 1)
+            hint = f"did you mean '{near[0]}'?" if near else f"it is one of {', '.join(known)}"
+            raise CaseError(f"unknown {what} '{key}': {hint}")
+
+
+def _integer(value: Any, what: str, *, least: int) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise CaseError(f"{what} is {value!r}: it must be an integer, {least} or more")
+    return value
+
+
+def _tolerance(value: Any, what: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not value >= 0:
+        raise CaseError(f"{what} is {value!r}: it must be a number, 0 or more")
+    return float(value)
+
+
+def _grid(value: Any) -> tuple[int, ...]:
+    sizes = value if isinstance(value, list) else [value]
+    return tuple(_integer(size, "grid", least=1) for size in sizes)
+
+
+def _argument(name: str, value: Any, directory: Path) -> Any:
+    if not isinstance(value, dict):
+        _plain(name, value)
+        return value
+    if set(value) == {"dtype"}:
+        return DtypeSpec(_dtype(name, value["dtype"]))
+    if "shape" not in value and "dtype" not in value:
+        raise CaseError(
+            f"argument '{name}' is a table without 'shape': a tensor is "
+            f'{{shape = [..], dtype = "..", fill = ".."}}, a data type {{dtype = ".."}}'
+        )
+    _known_keys(value, _TENSOR_KEYS, f"key of tensor '{name}':")
+    for required in ("shape", "dtype"):
+        if required not in value:
+            raise CaseError(f"tensor '{name}' has no '{required}'")
+    return _tensor(name, value, directory)
+
+
+def _plain(name: str, value: Any) -> None:
+    """Numbers, text, booleans and lists of them; TOML's dates have no meaning here."""
+    if isinstance(value, list):
+        for item in value:
+            _plain(name, item)
+    elif isinstance(value, dict):
+        raise CaseError(f"argument '{name}' is a list with a table in it: only plain values can stand in a list")
+    elif not isinstance(value, (bool, int, float, str)):
+        raise CaseError(
+            f"argument '{name}' is a {type(value).__name__}: use a number, text, a boolean or a list of them"
+        )
+
+
+def _dtype(name: str, value: Any) -> str:
+    if not isinstance(value, str) or value not in DTYPES:
+        near = difflib.get_close_matches(str(value), DTYPES, 1)
+        hint = f"did you mean '{near[0]}'?" if near else f"one of {', '.join(DTYPES)}"
+        raise CaseError(f"unknown dtype {value!r} of '{name}': {hint}")
+    return value
+
+
+def _tensor(name: str, table: dict[str, Any], directory: Path) -> TensorSpec:
+    shape = table["shape"]
+    if not isinstance(shape, list):
+        raise CaseError(f"shape of '{name}' is {shape!r}: it is a list of integers")
+    sizes = tuple(_integer(size, f"a size in the shape {shape} of '{name}'", least=1) for size in shape)
+    if int(np.prod(sizes, dtype=object)) > _MAX_ELEMENTS:
+        raise CaseError(f"tensor '{name}' of shape {shape} has more than {_MAX_ELEMENTS} elements: make it smaller")
+    dtype = _dtype(name, table["dtype"])
+    fill = table.get("fill", "zeros" if table.get("output") else "normal")
+    if not isinstance(table.get("output", False), bool):
+        raise CaseError(f"'output' of '{name}' is true or false")
+    if isinstance(fill, str) and fill.endswith(".npy"):
+        path = directory / fill
+        problem = stored_array_problem(path, sizes, DTYPES[dtype])
+        fill = str(path.absolute())
+    elif fill not in FILLS:
+        near = difflib.get_close_matches(str(fill), FILLS, 1)
+        hint = f"did you mean '{near[0]}'?" if near else f"one of {', '.join(FILLS)}, or a file name that ends in .npy"
+        raise CaseError(f"unknown fill {fill!r} of '{name}': {hint}")
+    else:
+        problem = fill_problem(fill, DTYPES[dtype], table.get("low"), table.get("high"))
+    if problem:
+        raise CaseError(f"tensor '{name}': {problem}")
+    return TensorSpec(sizes, dtype, fill, table.get("low"), table.get("high"), table.get("output", False))

@@ -1,0 +1,186 @@
+"""The layout level: is every logical tile at the address where it was?
+
+A tensor is the tiles that one variable was assigned, in the order of their declarations. Two spellings of one layout
+compare equal: a block tensor, a list of tensors and a tensor declared in a loop give the same sequence of places; a
+sequence that visits the same places again (a modulo allocation, a declaration in two loops) and a tensor folded into
+the free dimension cover the same places. What is equal only in that second sense must also be accessed at exactly the
+same places, else it counts as different.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..events import Step
+from .trace import Program, Run, TileRow
+from .verdict import Difference, LevelVerdict, Place, level_verdict
+
+_Address = tuple[str, int, int, int, int, str]
+_Access = tuple[str, int, int, tuple[Step, ...], str]
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """The pinned tiles of one variable in declaration order, and every place that instructions touch through them."""
+
+    name: str
+    tiles: tuple[TileRow, ...]
+    accesses: frozenset[_Access]
+
+    @property
+    def addresses(self) -> tuple[_Address, ...]:
+        return tuple(address_of_tile(tile) for tile in self.tiles)
+
+    @property
+    def blocks(self) -> tuple[tuple[int, ...], ...]:
+        return tuple(tile.block for tile in self.tiles)
+
+
+def compare_layout(before: Run, after: Run) -> LevelVerdict:
+    """The layout verdict of two runs: their pinned tiles, program by program. Tiles without an address are counted."""
+    differences: list[Difference] = []
+    notes: list[str] = []
+    if len(before.programs) != len(after.programs):
+        differences.append(
+            Difference(f"{len(before.programs)} programs ran before, {len(after.programs)} after: the grids differ")
+        )
+    for index, (old, new) in enumerate(zip(before.programs, after.programs, strict=False)):
+        prefix = f"program {index}: " if len(before.programs) > 1 else ""
+        found, said = _compare_programs(old, new)
+        differences += [Difference(prefix + d.message, d.before, d.after) for d in found]
+        notes += [prefix + note for note in said]
+    return level_verdict("layout", differences, _summary(before, after), notes)
+
+
+def _summary(before: Run, after: Run) -> str:
+    counts = []
+    for run in (before, after):
+        tiles = [tile for program in run.programs for tile in program.tiles]
+        pinned = sum(tile.pinned for tile in tiles)
+        counts.append((pinned, len(tiles) - pinned))
+    if counts[0] == counts[1]:
+        return "{} tiles pinned, {} not".format(*counts[0])
+    return "before: {} tiles pinned, {} not; after: {} pinned, {} not".format(*counts[0], *counts[1])
+
+
+def address_of_tile(tile: TileRow) -> _Address:
+    """A pinned tile's space, partition, byte and extent: what must not change."""
+    if tile.partition is None or tile.byte is None:
+        raise ValueError(f"{tile.label} has no address")
+    return tile.space, tile.partition, tile.byte, tile.partitions, tile.nbytes, tile.dtype
+
+
+def tensors_of(program: Program) -> dict[str, Tensor]:
+    """The tensors of a program that have pinned tiles, by name."""
+    owner = {tile.uid: tile.tensor for tile in program.tiles if tile.pinned}
+    accesses: dict[str, set[_Access]] = {}
+    for event in program.events:
+        for o in event.operands:
+            if o.tile in owner:
+                accesses.setdefault(owner[o.tile], set()).add((o.space, o.partition, o.byte, o.steps, o.dtype))
+    tiles: dict[str, list[TileRow]] = {}
+    for tile in program.tiles:
+        if tile.pinned:
+            tiles.setdefault(tile.tensor, []).append(tile)
+    return {name: Tensor(name, tuple(rows), frozenset(accesses.get(name, ()))) for name, rows in tiles.items()}
+
+
+def _compare_programs(old: Program, new: Program) -> tuple[list[Difference], list[str]]:
+    left, right = tensors_of(old), tensors_of(new)
+    notes: list[str] = []
+    for name in [name for name in left if name in right]:
+        relation = same_layout(left[name], right[name])
+        if relation is not None:
+            del left[name], right[name]
+            notes += [f"'{name}': {relation}"] if relation else []
+    for name in list(left):
+        for other in list(right):
+            relation = same_layout(left[name], right[other])
+            if relation is not None:
+                del left[name], right[other]
+                notes.append(f"'{name}' is '{other}' after" + (f": {relation}" if relation else ""))
+                break
+    shared = [name for name in left if name in right]
+    differences = [_divergence(left.pop(name), right.pop(name)) for name in shared]
+    differences += [_missing(tensor, new, "after") for tensor in left.values()]
+    differences += [_missing(tensor, old, "before") for tensor in right.values()]
+    return differences, notes
+
+
+def same_layout(old: Tensor, new: Tensor) -> str | None:
+    """``None`` when the layouts differ, ``""`` when they are the same tile by tile, else how their spellings differ."""
+    if old.addresses == new.addresses and _blocks_agree(old, new):
+        return ""
+    if old.accesses != new.accesses:
+        return None
+    if _distinct(old) == _distinct(new):
+        if len(old.tiles) == len(new.tiles):
+            return None
+        return f"declared {len(old.tiles)} times before and {len(new.tiles)} times after, equal as places"
+    if _ranges(old) == _ranges(new):
+        tensors = len(_distinct(new)), len(_distinct(old))
+        return f"{tensors[1]} tiles before, {tensors[0]} after, equal as a folded tensor"
+    return None
+
+
+def _blocks_agree(old: Tensor, new: Tensor) -> bool:
+    """Positions in block tensors and lists are compared where both sides have them, with the same depth."""
+    pairs = zip(old.blocks, new.blocks, strict=True)
+    return all(a == b for a, b in pairs if a and b and len(a) == len(b))
+
+
+def _distinct(tensor: Tensor) -> tuple[_Address, ...]:
+    return tuple(dict.fromkeys(tensor.addresses))
+
+
+def _ranges(tensor: Tensor) -> dict[tuple[str, int, int, str], list[tuple[int, int]]]:
+    """Merged byte ranges of the tiles, by (space, start partition, partitions, dtype)."""
+    ranges: dict[tuple[str, int, int, str], list[tuple[int, int]]] = {}
+    for space, partition, byte, partitions, nbytes, dtype in sorted(set(tensor.addresses)):
+        merged = ranges.setdefault((space, partition, partitions, dtype), [])
+        if merged and byte <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(merged[-1][1], byte + nbytes))
+        else:
+            merged.append((byte, byte + nbytes))
+    return ranges
+
+
+def _divergence(old: Tensor, new: Tensor) -> Difference:
+    """The first tile at which two tensors of one name part."""
+    for a, b in zip(old.tiles, new.tiles, strict=False):
+        if address_of_tile(a) != address_of_tile(b):
+            return Difference(f"'{a.label}' is at another place", place_of(a), place_of(b))
+        if a.block and b.block and len(a.block) == len(b.block) and a.block != b.block:
+            return Difference(f"'{a.label}' is declared as '{b.label}'", place_of(a), place_of(b))
+    counts = f"'{old.name}' has {len(old.tiles)} tiles before and {len(new.tiles)} after"
+    if _distinct(old) == _distinct(new) or _ranges(old) == _ranges(new):
+        counts += "; they cover the same bytes, but instructions touch other parts of them"
+    longer = old if len(old.tiles) > len(new.tiles) else new
+    extra = place_of(longer.tiles[min(len(old.tiles), len(new.tiles), len(longer.tiles) - 1)])
+    return Difference(
+        counts,
+        extra if longer is old else place_of(old.tiles[-1]),
+        extra if longer is new else place_of(new.tiles[-1]),
+    )
+
+
+def _missing(tensor: Tensor, other: Program, side: str) -> Difference:
+    """A tensor that is pinned on one side only."""
+    here = place_of(tensor.tiles[0])
+    unpinned = next((tile for tile in other.tiles if tile.tensor == tensor.name), None)
+    if unpinned is not None and not unpinned.pinned:
+        message, there = f"'{tensor.name}' has an address, and none {side}", place_of(unpinned)
+    else:
+        message, there = f"'{tensor.name}' has no tile at its place {side}", None
+    return Difference(message, here, there) if side == "after" else Difference(message, there, here)
+
+
+def place_of(tile: TileRow) -> Place:
+    """A tile's declaration, with its address as a person reads it."""
+    extent = f"{tile.partitions} partitions x {tile.nbytes} bytes {tile.dtype}"
+    if tile.byte is None:
+        return Place(tile.file, tile.line, f"{tile.label} {tile.space} without an address, {extent}")
+    bank = f" (bank {tile.bank})" if tile.bank is not None else ""
+    return Place(
+        tile.file, tile.line, f"{tile.label} {tile.space} partition {tile.partition} byte {tile.byte}{bank}, {extent}"
+    )

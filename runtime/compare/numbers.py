@@ -1,0 +1,105 @@
+"""The numbers level: are the outputs the same, bit by bit?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..numerics import is_integer, ulp_distance
+from .trace import Run
+from .verdict import Difference, LevelVerdict, Verdict, level_verdict
+
+Array = npt.NDArray[Any]
+
+
+def compare_numbers(before: Run, after: Run, *, ulps: int = 0) -> LevelVerdict:
+    """The numbers verdict of two runs: outputs by position, NaN equal to NaN.
+
+    ``ulps`` is the bound that an inexact rewriting rule declares; the summary says the largest distance seen.
+    """
+    differences: list[Difference] = []
+    if len(before.outputs) != len(after.outputs):
+        differences.append(Difference(f"{len(before.outputs)} outputs before, {len(after.outputs)} after"))
+    largest = 0
+    for index, (old, new) in enumerate(zip(before.outputs, after.outputs, strict=False)):
+        name = f"output {index}" if len(before.outputs) > 1 else "the output"
+        distance, difference = _compare_arrays(name, old.array(), new.array(), ulps)
+        largest = max(largest, distance)
+        differences += [difference] if difference else []
+    if not before.outputs and not after.outputs:
+        return LevelVerdict(
+            "numbers", Verdict.UNDECIDED, "the kernel returns no tensor: there are no numbers to compare"
+        )
+    return level_verdict("numbers", differences, _summary(differences, len(before.outputs), largest, ulps))
+
+
+def _summary(differences: list[Difference], outputs: int, largest: int, ulps: int) -> str:
+    tensors = f"{outputs} output{'' if outputs == 1 else 's'}"
+    if differences:
+        return f"{len(differences)} of {tensors} differ"
+    return f"{tensors}, bit-identical" if not largest else f"{tensors}, at most {largest} ULP apart ({ulps} declared)"
+
+
+def _compare_arrays(name: str, old: Array, new: Array, ulps: int) -> tuple[int, Difference | None]:
+    """The largest distance in ULP, and the difference when it is over ``ulps``."""
+    if old.shape != new.shape:
+        return 0, Difference(f"{name} has shape {list(old.shape)} before and {list(new.shape)} after")
+    if old.dtype != new.dtype:
+        return 0, Difference(f"{name} is {old.dtype.name} before and {new.dtype.name} after")
+    unequal = ~same_bits(old, new)
+    if not unequal.any():
+        return 0, None
+    distances = np.where(unequal, ulp_distance(old, new), 0)
+    largest = int(distances.max())
+    if 0 < largest <= ulps and not (unequal & (distances == 0)).any():
+        return largest, None
+    count = int(unequal.sum())
+    at = tuple(int(i) for i in np.unravel_index(int(np.argmax(unequal)), unequal.shape))
+    worst = tuple(int(i) for i in np.unravel_index(int(np.argmax(distances)), unequal.shape))
+    unit = "apart" if is_integer(old.dtype) else "ULP"
+    text = f"{name} differs in {count} of {old.size} elements, first at {list(at)}: {old[at]} before, {new[at]} after"
+    if largest:
+        text += f"; at most {largest} {unit}, at {list(worst)}: {old[worst]} and {new[worst]}"
+    else:
+        text += "; only the sign of zero differs"
+    return largest, Difference(text)
+
+
+def same_bits(a: Array, b: Array) -> Array:
+    """Where two arrays of one type have the same bits, or NaN both."""
+    unsigned = np.dtype(f"u{a.dtype.itemsize}")
+    same: Array = np.ascontiguousarray(a).view(unsigned) == np.ascontiguousarray(b).view(unsigned)
+    if is_integer(a.dtype):
+        return same
+    both_nan: Array = np.isnan(a.astype(np.float32)) & np.isnan(b.astype(np.float32))
+    return same | both_nan
+
+
+def compare_with_reference(run: Run, expected: list[Array], *, rtol: float, atol: float) -> list[Difference]:
+    """Differences of a run's outputs from a NumPy reference, within ``atol + rtol * |expected|`` in float64."""
+    if len(run.outputs) != len(expected):
+        return [Difference(f"the kernel returns {len(run.outputs)} tensors, the reference {len(expected)}")]
+    differences = []
+    for index, (packed, wanted) in enumerate(zip(run.outputs, expected, strict=True)):
+        name = f"output {index}" if len(expected) > 1 else "the output"
+        got = packed.array().astype(np.float64)
+        if got.shape != wanted.shape:
+            differences.append(Difference(f"{name} has shape {list(got.shape)}, the reference {list(wanted.shape)}"))
+            continue
+        want = wanted.astype(np.float64)
+        close = np.isclose(got, want, rtol=rtol, atol=atol, equal_nan=True)
+        if close.all():
+            continue
+        with np.errstate(invalid="ignore"):
+            errors = np.where(close, 0.0, np.nan_to_num(np.abs(got - want), nan=np.inf))
+        at = tuple(int(i) for i in np.unravel_index(int(np.argmax(errors)), errors.shape))
+        count = int((~close).sum())
+        differences.append(
+            Difference(
+                f"{name} is off in {count} of {got.size} elements (rtol {rtol:g}, atol {atol:g}), most at {list(at)}: "
+                f"{got[at]:g}, the reference has {want[at]:g}"
+            )
+        )
+    return differences

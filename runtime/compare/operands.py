@@ -1,0 +1,172 @@
+"""The operands level: do the same instructions touch the same addresses in the same order?
+
+Pinned operands are compared by their physical place, the others through the :mod:`.correspondence` of tiles. HBM inputs
+correspond by parameter name, outputs by their position in the return value, constants by content.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from ..events import Event, Operand
+from .correspondence import WRITTEN_ROLES, Correspondence
+from .trace import HbmTensor, Program, Run, TileRow
+from .verdict import Difference, LevelVerdict, Permitted, Place, level_verdict
+
+
+def compare_operands(before: Run, after: Run, *, permitted: Sequence[Permitted] = ()) -> LevelVerdict:
+    """The operands verdict of two runs: the first divergence of each program.
+
+    ``permitted`` are instructions that the new kernel may have more than the old; those that were met are listed.
+    """
+    differences: list[Difference] = []
+    used: Counter[Permitted] = Counter()
+    if len(before.programs) != len(after.programs):
+        differences.append(
+            Difference(f"{len(before.programs)} programs ran before, {len(after.programs)} after: the grids differ")
+        )
+    for index, (old, new) in enumerate(zip(before.programs, after.programs, strict=False)):
+        walk = _Walk(old, new, permitted)
+        difference = walk.first_difference()
+        used.update(walk.used)
+        if difference is not None:
+            prefix = f"program {index}: " if len(before.programs) > 1 else ""
+            differences.append(replace(difference, message=prefix + difference.message))
+    count = sum(len(program.events) for program in before.programs)
+    summary = (
+        "the instruction streams differ" if differences else f"{count} instructions, same places in the same order"
+    )
+    notes = [f"{n} {p.op} more after, permitted: {p.reason}" for p, n in used.items()]
+    return level_verdict("operands", differences, summary, notes)
+
+
+class _Walk:
+    """Two instruction streams, walked in step."""
+
+    def __init__(self, old: Program, new: Program, permitted: Sequence[Permitted]) -> None:
+        self.old, self.new = old, new
+        self.permitted = {p.op: p for p in permitted}
+        self.relation = Correspondence(old, new)
+        self.used: Counter[Permitted] = Counter()
+        self.copies: dict[int, tuple[Operand, Operand]] = {}
+
+    def first_difference(self) -> Difference | None:
+        i = j = 0
+        while i < len(self.old.events) and j < len(self.new.events):
+            old, new = self.old.events[i], self.new.events[j]
+            before_trial = self.relation.copy() if new.op in self.permitted else self.relation
+            difference = self._difference(i, old, new)
+            if difference is None:
+                self.relation.finish(old, new)
+                self._forget_copies(new)
+                i += 1
+            else:
+                self.relation = before_trial
+                if not self._permits(new):
+                    return difference
+            j += 1
+        while j < len(self.new.events) and self._permits(self.new.events[j]):
+            j += 1
+        return self._left_over(i, j)
+
+    def _left_over(self, i: int, j: int) -> Difference | None:
+        for events, at, more, less, before in (
+            (self.old.events, i, "old", "new", True),
+            (self.new.events, j, "new", "old", False),
+        ):
+            if at < len(events):
+                count = len(events) - at
+                place = Place(events[at].file, events[at].line, events[at].op)
+                message = f"the {more} kernel has {count} instructions more than the {less} one"
+                return Difference(message, place, None) if before else Difference(message, None, place)
+        unused = self.relation.unused_bytes()
+        if unused is None:
+            return None
+        old_tile, new_tile = unused
+        return Difference(
+            f"'{old_tile.label}' and '{new_tile.label}' have different sizes",
+            Place(old_tile.file, old_tile.line, f"{old_tile.partitions} x {old_tile.nbytes} bytes"),
+            Place(new_tile.file, new_tile.line, f"{new_tile.partitions} x {new_tile.nbytes} bytes"),
+        )
+
+    def _difference(self, index: int, old: Event, new: Event) -> Difference | None:
+        """How two instructions differ; ``None`` when they are the same."""
+        where = f"instruction {index + 1}"
+        if old.op != new.op:
+            return _events_differ(f"{where} is {old.op} before and {new.op} after", old, new, old.op, new.op)
+        roles = [o.role for o in old.operands], [n.role for n in new.operands]
+        if roles[0] != roles[1]:
+            lists = ", ".join(roles[0]), ", ".join(roles[1])
+            return _events_differ(f"{where}, {old.op}, has other operands", old, new, *lists)
+        a, b = dict(old.attributes), dict(new.attributes)
+        for key in [*a, *(key for key in b if key not in a)]:
+            if key not in a or key not in b or not _same_value(a[key], b[key]):
+                values = f"{key} = {a.get(key, 'absent')!r}", f"{key} = {b.get(key, 'absent')!r}"
+                return _events_differ(f"{where}, {old.op}, has another '{key}'", old, new, *values)
+        for o, n in zip(old.operands, new.operands, strict=True):
+            problem = self.relation.mismatch(o, self._original(n), new)
+            if problem:
+                places = self.place(o, self.old), self.place(n, self.new)
+                return _events_differ(f"{where}, {old.op}: '{o.role}' {problem}", old, new, *places)
+        return None
+
+    def place(self, operand: Operand, program: Program) -> str:
+        return describe_operand(operand, self._owner(operand, program))
+
+    def _owner(self, operand: Operand, program: Program) -> TileRow | HbmTensor:
+        old = program is self.old
+        if operand.space == "hbm":
+            return (self.relation.old_tensors if old else self.relation.new_tensors)[operand.tile]
+        return (self.relation.old_tiles if old else self.relation.new_tiles)[operand.tile]
+
+    def _permits(self, event: Event) -> bool:
+        """May the new kernel alone have ``event``? If so, and it is a copy, its destination stands for its source."""
+        permitted = self.permitted.get(event.op)
+        if permitted is None:
+            return False
+        self.used[permitted] += 1
+        self._forget_copies(event)
+        roles = {operand.role: operand for operand in event.operands}
+        if set(roles) == {"dst", "src"} and roles["dst"].dtype == roles["src"].dtype:
+            self.copies[roles["dst"].tile] = roles["dst"], roles["src"]
+        return True
+
+    def _original(self, n: Operand) -> Operand:
+        """The operand that ``n`` is a permitted copy of, or ``n``."""
+        if n.tile not in self.copies or n.role in WRITTEN_ROLES:
+            return n
+        dst, src = self.copies[n.tile]
+        same = (n.partition, n.byte, n.steps, n.dtype) == (dst.partition, dst.byte, dst.steps, dst.dtype)
+        return replace(src, role=n.role) if same else n
+
+    def _forget_copies(self, event: Event) -> None:
+        """A write to a copy, or to what it was copied from, ends its standing for the original."""
+        written = {operand.tile for operand in event.operands if operand.role in WRITTEN_ROLES}
+        kept = {t: (d, s) for t, (d, s) in self.copies.items() if t not in written and s.tile not in written}
+        self.copies = kept
+
+
+def _events_differ(message: str, old: Event, new: Event, before: str, after: str) -> Difference:
+    return Difference(message, Place(old.file, old.line, before), Place(new.file, new.line, after))
+
+
+def describe_operand(operand: Operand, owner: TileRow | HbmTensor) -> str:
+    """An operand as a person reads it: tile, address, extent, data type."""
+    counts = " x ".join(f"{count}" for _, _, count in operand.steps) or "1"
+    strides = ", ".join(f"{partitions}p+{size}" for partitions, size, _ in operand.steps)
+    access = f"[{counts}] steps ({strides}) {operand.dtype}"
+    if isinstance(owner, HbmTensor):
+        name = f"output {owner.output}" if owner.output is not None else f"'{owner.name}'"
+        return f"hbm {name} element {operand.byte} {access}"
+    at = "" if operand.pinned else " of the tile"
+    return f"{owner.label} {operand.space} partition {operand.partition} byte {operand.byte}{at} {access}"
+
+
+def _same_value(a: Any, b: Any) -> bool:
+    """Equal attributes; NaN equals NaN, a list equals the tuple of its items."""
+    if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
+        return len(a) == len(b) and all(_same_value(x, y) for x, y in zip(a, b, strict=True))
+    return bool(a == b or (a != a and b != b))

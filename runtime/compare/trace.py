@@ -1,0 +1,203 @@
+"""What one run of a kernel leaves behind: plain data that can cross from a worker to the tool, and be compared."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..events import Event
+from ..memory import Allocation, Machine
+from ..numerics import DTYPES
+from ..spec.hardware import PSUM_BANK_BYTES
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class TileRow:
+    """One logical tile: the variable it was assigned to, its position in a list or block tensor, and where it lies.
+
+    ``partition`` and ``byte`` are ``None`` for a tile that nobody pinned. ``nbytes`` counts per partition.
+    """
+
+    uid: int
+    tensor: str
+    block: tuple[int, ...]
+    space: str
+    partition: int | None
+    byte: int | None
+    partitions: int
+    nbytes: int
+    dtype: str
+    file: str
+    line: int
+
+    @property
+    def pinned(self) -> bool:
+        return self.byte is not None
+
+    @property
+    def bank(self) -> int | None:
+        return None if self.space != "psum" or self.byte is None else self.byte // PSUM_BANK_BYTES
+
+    @property
+    def label(self) -> str:
+        """``name[2][0]``, as a person would write it."""
+        return (self.tensor or "<unnamed>") + "".join(f"[{index}]" for index in self.block)
+
+    def as_json(self) -> dict[str, Any]:
+        """The row of ``nki-migrate layout --output-format json``."""
+        row: dict[str, Any] = {
+            "tensor": self.tensor,
+            "block": list(self.block),
+            "space": self.space,
+            "partition": self.partition,
+            "byte": self.byte,
+        }
+        if self.space == "psum":
+            row["bank"] = self.bank
+        return {**row, "partitions": self.partitions, "bytes": self.nbytes, "dtype": self.dtype}
+
+
+@dataclass(frozen=True)
+class HbmTensor:
+    """One HBM tensor of a run. ``output`` is its place among the returned tensors, ``digest`` a constant's content."""
+
+    uid: int
+    name: str
+    role: str
+    shape: tuple[int, ...]
+    dtype: str
+    output: int | None
+    digest: str
+    file: str
+    line: int
+
+
+@dataclass(frozen=True)
+class Packed:
+    """An array as bytes: crosses process boundaries without executing anything on arrival."""
+
+    shape: tuple[int, ...]
+    dtype: str
+    data: bytes
+
+    @staticmethod
+    def of(array: Array) -> Packed:
+        return Packed(array.shape, array.dtype.name, np.ascontiguousarray(array).tobytes())
+
+    def array(self) -> Array:
+        return np.frombuffer(self.data, dtype_named(self.dtype)).reshape(self.shape)
+
+
+@dataclass(frozen=True)
+class Program:
+    """One program of the launch grid: its tiles and HBM tensors in declaration order, its instructions in order."""
+
+    tiles: tuple[TileRow, ...]
+    tensors: tuple[HbmTensor, ...]
+    events: tuple[Event, ...]
+
+
+@dataclass(frozen=True)
+class Run:
+    """A kernel that ran: its outputs in return order, and the record of each program of its grid.
+
+    ``printed`` is what it wrote to standard output and standard error, ``seconds`` how long it took.
+    """
+
+    outputs: tuple[Packed, ...]
+    programs: tuple[Program, ...]
+    printed: str = ""
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A kernel that did not run to its end.
+
+    ``undecided`` tells a construct that the emulator does not model from a broken kernel or case. ``file`` and ``line``
+    are the kernel's, 0 when unknown. ``help`` says what to do, where there is something.
+    """
+
+    undecided: bool
+    message: str
+    file: str = ""
+    line: int = 0
+    help: str = ""
+    printed: str = ""
+
+
+def trace_of(machine: Machine) -> Program:
+    """The record of one machine after its program ran."""
+    on_chip = [a for a in machine.allocations if a.space != "hbm"]
+    hbm = [a for a in machine.allocations if a.space == "hbm"]
+    return Program(
+        tuple(_row(allocation) for allocation in on_chip),
+        tuple(_tensor(allocation) for allocation in hbm),
+        tuple(_plain_event(event) for event in machine.events),
+    )
+
+
+def _row(allocation: Allocation) -> TileRow:
+    return TileRow(
+        allocation.uid,
+        allocation.name,
+        tuple(int(index) for index in allocation.block),
+        allocation.space,
+        None if allocation.partition is None else int(allocation.partition),
+        None if allocation.byte is None else int(allocation.byte),
+        int(allocation.partitions),
+        int(allocation.nbytes),
+        allocation.dtype.name,
+        allocation.file,
+        allocation.line,
+    )
+
+
+def _tensor(allocation: Allocation) -> HbmTensor:
+    return HbmTensor(
+        allocation.uid,
+        allocation.name,
+        allocation.role,
+        tuple(int(n) for n in allocation.shape),
+        allocation.dtype.name,
+        allocation.output,
+        content_digest(allocation.memory) if allocation.role == "constant" else "",
+        allocation.file,
+        allocation.line,
+    )
+
+
+def content_digest(array: Array) -> str:
+    """Digest of shape and values; equal values of different types agree (an identity in int8 and in bfloat16)."""
+    values = np.ascontiguousarray(array).astype(np.float64) + 0.0
+    return hashlib.sha256(repr(array.shape).encode() + values.tobytes()).hexdigest()
+
+
+def dtype_named(name: str) -> np.dtype[Any]:
+    """The numpy data type of a name that ``dtype.name`` gave."""
+    return DTYPES[name] if name in DTYPES else np.dtype(name)
+
+
+def _plain_event(event: Event) -> Event:
+    return replace(event, attributes=tuple((key, plain(value)) for key, value in event.attributes))
+
+
+def plain(value: Any) -> Any:
+    """``value`` without objects of a kernel's own: numbers, text, tuples; anything else as its ``repr``."""
+    if value is None or isinstance(value, (bool, str)) or type(value) in (int, float):
+        return value
+    if isinstance(value, np.dtype):
+        return value.name
+    if isinstance(value, (np.generic, np.ndarray)):
+        return plain(value.astype(np.float64).tolist() if value.dtype.kind not in "iubf" else value.tolist())
+    if isinstance(value, (list, tuple)):
+        return tuple(plain(item) for item in value)
+    if isinstance(value, (int, float)):
+        return float(value) if isinstance(value, float) else int(value)
+    return repr(value)

@@ -1,0 +1,240 @@
+"""The part of a worker that executes user code: load a kernel file, build a case's arguments, launch the kernel.
+
+Only a child that :mod:`.worker` forked runs this.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import importlib
+import importlib.util
+import inspect
+import os
+import sys
+from collections.abc import Mapping
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from . import shims
+from .cases import Case, CaseError, DtypeSpec, TensorSpec
+from .compare.trace import Failure, Packed, Run, trace_of
+from .filling import filled
+from .numerics import DTYPES
+from .spec.hardware import TARGETS
+from .worker import Kernel, Kernels, Reference, Reply, Request, failure_of
+
+_LANGUAGES = {"beta1": "neuronxcc.nki.language", "beta2": "nki.language"}
+_PACKAGE = __name__.rpartition(".")[0]
+
+
+def preload() -> None:
+    """Import everything of the emulator that a case may need, once for all children."""
+    for module in (".beta1.launch", ".beta2.launch", ".beta1.modules", ".beta2.modules", ".nkilib.modules"):
+        importlib.import_module(module, _PACKAGE)
+
+
+def answer(request: Request) -> Reply:
+    """Do what ``request`` asks. Whatever user code raises becomes a :class:`Failure`."""
+    shims.install()
+    try:
+        if request.kind == "kernels":
+            return Kernels(tuple(kernels_of(load(request.file))))
+        assert request.case is not None
+        if request.kind == "reference":
+            return _reference(request, request.case)
+        return _run(request, request.case)
+    except CaseError as error:
+        place = f"{request.case.place}: " if request.case else ""
+        return Failure(False, f"{place}{error}", request.file)
+    except (Exception, SystemExit, KeyboardInterrupt) as error:
+        return failure_of(error, request)
+
+
+# --- the file --------------------------------------------------------------------------------------------------------
+
+
+def load(file: str) -> ModuleType:
+    """The module of a kernel file. Its directory comes first on ``sys.path``, so that its siblings import.
+
+    A file of a package that imports relatively is imported as a part of its package.
+    """
+    file = os.path.abspath(file)
+    sys.argv = [file]
+    package = _package_name(file)
+    if package is not None:
+        root, name = package
+        sys.path.insert(0, root)
+        return importlib.import_module(name)
+    sys.path.insert(0, os.path.dirname(file))
+    stem = os.path.splitext(os.path.basename(file))[0]
+    taken = stem in sys.modules or stem in sys.stdlib_module_names or not stem.isidentifier()
+    name = f"kernel_file_{stem}" if taken else stem
+    spec = importlib.util.spec_from_file_location(name, file)
+    if spec is None or spec.loader is None:
+        raise CaseError(f"{file} is not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def _package_name(file: str) -> tuple[str, str] | None:
+    """(directory of the root package, dotted name) for a file of a package with relative imports, else ``None``."""
+    with open(file, "rb") as stream:
+        tree = ast.parse(stream.read(), file)
+    relative = any(isinstance(node, ast.ImportFrom) and node.level for node in ast.walk(tree))
+    directory, base = os.path.split(file)
+    parts = [os.path.splitext(base)[0]]
+    while relative and os.path.exists(os.path.join(directory, "__init__.py")):
+        directory, part = os.path.split(directory)
+        parts.insert(0, part)
+    return (directory, ".".join(parts)) if len(parts) > 1 else None
+
+
+# --- the kernel ------------------------------------------------------------------------------------------------------
+
+
+def dialect_of(candidate: object) -> str | None:
+    """``"beta1"`` or ``"beta2"`` for a kernel object of that dialect's ``nki.jit``, ``None`` for anything else."""
+    module = type(candidate).__module__
+    for dialect in ("beta1", "beta2"):
+        if module.startswith(f"{_PACKAGE}.{dialect}.") and hasattr(candidate, "func"):
+            return dialect
+    return None
+
+
+def kernels_of(module: ModuleType) -> list[Kernel]:
+    """The kernels that ``module`` itself defines, in source order."""
+    found: dict[str, Kernel] = {}
+    for name, value in vars(module).items():
+        dialect = dialect_of(value)
+        if dialect is None:
+            continue
+        code = getattr(inspect.unwrap(value.func), "__code__", None)
+        if code is None or not _same_file(code.co_filename, module):
+            continue
+        mode = getattr(value, "options", {}).get("mode")
+        found[name] = Kernel(name, dialect, code.co_firstlineno, sub_kernel=mode == "trace")
+    return sorted(found.values(), key=lambda kernel: (kernel.line, kernel.name))
+
+
+def _same_file(filename: str, module: ModuleType) -> bool:
+    return os.path.abspath(filename) == os.path.abspath(module.__file__ or "")
+
+
+def _kernel(module: ModuleType, name: str) -> tuple[Any, str]:
+    """The kernel object called ``name``, and its dialect."""
+    value = getattr(module, name, None)
+    dialect = dialect_of(value)
+    if dialect is not None:
+        return value, dialect
+    if value is not None:
+        raise CaseError(f"'{name}' of {module.__file__} is not a kernel: it is not decorated with nki.jit")
+    names = [kernel.name for kernel in kernels_of(module)]
+    near = difflib.get_close_matches(name, names, 1)
+    hint = f"did you mean '{near[0]}'?" if near else f"it has {', '.join(names) or 'none'}"
+    raise CaseError(f"{module.__file__} has no kernel '{name}': {hint}")
+
+
+# --- the arguments ---------------------------------------------------------------------------------------------------
+
+
+def arguments(case: Case, function: Any, dialect: str) -> dict[str, Any]:
+    """The arguments of ``case`` for a kernel's function, in the order of its parameters.
+
+    Raises :class:`CaseError` for a name that is no parameter, and for a parameter that has neither value nor default.
+    """
+    parameters = inspect.signature(function).parameters
+    catches_all = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+    for name, value in case.args.items():
+        if name in parameters or catches_all or (isinstance(value, TensorSpec) and value.output):
+            continue
+        near = difflib.get_close_matches(name, parameters, 1)
+        hint = f"did you mean '{near[0]}'?" if near else f"it has {', '.join(parameters) or 'none'}"
+        raise CaseError(f"kernel '{case.kernel}' has no parameter '{name}': {hint}")
+    for name, parameter in parameters.items():
+        required = parameter.default is parameter.empty and parameter.kind not in (
+            parameter.VAR_POSITIONAL,
+            parameter.VAR_KEYWORD,
+        )
+        if required and name not in case.args:
+            raise CaseError(f"parameter '{name}' of kernel '{case.kernel}' has no value: add it to [case.args]")
+    names = [name for name in parameters if name in case.args]
+    names += [name for name in case.args if catches_all and name not in parameters]
+    return {name: _value(case, name, case.args[name], dialect) for name in names}
+
+
+def _value(case: Case, name: str, value: Any, dialect: str) -> Any:
+    if isinstance(value, TensorSpec):
+        return filled(
+            value.fill,
+            value.shape,
+            DTYPES[value.dtype],
+            seed=case.seed,
+            name=name,
+            low=value.low,
+            high=value.high,
+        )
+    if isinstance(value, DtypeSpec):
+        return getattr(importlib.import_module(_LANGUAGES[dialect]), value.dtype)
+    return value
+
+
+# --- the run ---------------------------------------------------------------------------------------------------------
+
+
+def _run(request: Request, case: Case) -> Run:
+    kernel, dialect = _kernel(load(request.file), case.kernel)
+    values = arguments(case, kernel.func, dialect)
+    launch = importlib.import_module(f".{dialect}.launch", _PACKAGE).launch
+    with np.errstate(all="ignore"):
+        launched = launch(kernel, values, grid=case.grid, target=TARGETS[request.hardware], record=True)
+    outputs = [np.asarray(output) for output in launched.outputs]
+    programs = tuple(trace_of(machine) for machine in launched.machines)
+    return Run(tuple(Packed.of(output) for output in outputs), programs)
+
+
+def _reference(request: Request, case: Case) -> Reference:
+    """Call the reference with the arguments of the case that it has parameters for."""
+    assert case.reference is not None
+    module_name, _, function_name = case.reference.partition(":")
+    here = [os.path.dirname(os.path.abspath(path)) for path in (case.file, request.file)]
+    sys.path[:0] = [path for path in here if path not in sys.path]
+    try:
+        function = getattr(importlib.import_module(module_name), function_name, None)
+    except ModuleNotFoundError as error:
+        if error.name != module_name:
+            raise
+        raise CaseError(
+            f"reference '{case.reference}': there is no module '{module_name}' beside the cases or the kernel file"
+        ) from None
+    if not callable(function):
+        raise CaseError(f"reference '{case.reference}': module '{module_name}' has no function '{function_name}'")
+    function = getattr(function, "func", function)
+    with np.errstate(all="ignore"):
+        result = function(**_reference_arguments(case, inspect.signature(function).parameters))
+    outputs = result if isinstance(result, (tuple, list)) else (result,)
+    return Reference(tuple(_reference_output(case, output) for output in outputs))
+
+
+def _reference_arguments(case: Case, parameters: Mapping[str, inspect.Parameter]) -> dict[str, Any]:
+    catches_all = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+    values: dict[str, Any] = {}
+    for name, value in case.args.items():
+        if name in parameters or catches_all:
+            values[name] = DTYPES[value.dtype] if isinstance(value, DtypeSpec) else _value(case, name, value, "")
+    for name, parameter in parameters.items():
+        variable = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+        if parameter.default is parameter.empty and not variable and name not in values:
+            raise CaseError(f"reference '{case.reference}' needs '{name}', which is not in [case.args]")
+    return values
+
+
+def _reference_output(case: Case, output: Any) -> Packed:
+    array = np.asarray(output)
+    if array.dtype.kind == "O":
+        raise CaseError(f"reference '{case.reference}' returned a {type(output).__name__}: it must return arrays")
+    return Packed.of(array)

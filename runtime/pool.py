@@ -1,0 +1,132 @@
+"""Worker processes, as the tool sees them: submit requests, get replies; a worker that dies is replaced."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import select
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import IO
+
+from .compare.trace import Failure
+from .worker import Reply, Request, decode_reply, receive, send
+
+_BOOT = """\
+import sys
+if sys.path and sys.path[0] == "":
+    del sys.path[0]
+from nki_migrate.runtime.worker import main
+main()
+"""
+_ENVIRONMENT = {
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "PYTHONHASHSEED": "0",
+    "PYTHONDONTWRITEBYTECODE": "1",
+}
+"""One thread and one hash seed: a kernel's result must not depend on the machine that verifies it."""
+_GRACE_SECONDS = 30.0
+
+
+class Worker:
+    """One worker process. Not for use by two threads at once."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        self._requests: IO[bytes]
+        self._replies: IO[bytes]
+
+    def ask(self, request: Request) -> Reply:
+        """The reply to ``request``; a worker that does not answer is a :class:`Failure`, and is replaced."""
+        if self._process is None or self._process.poll() is not None:
+            self.close()
+            self._start()
+        try:
+            send(self._requests, pickle.dumps(request))
+            limit = request.seconds + _GRACE_SECONDS
+            answered = select.select([self._replies], [], [], limit)[0]
+            data = receive(self._replies) if answered else None
+        except OSError:
+            data = None
+        if data is None:
+            self.close()
+            return Failure(False, "the worker process died", request.file)
+        try:
+            return decode_reply(data)
+        except (pickle.UnpicklingError, EOFError, AttributeError, TypeError, ValueError) as error:
+            self.close()
+            return Failure(False, f"the worker's answer makes no sense: {error}", request.file)
+
+    def _start(self) -> None:
+        request_read, request_write = os.pipe()
+        reply_read, reply_write = os.pipe()
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", _BOOT, str(request_read), str(reply_write)],
+            pass_fds=(request_read, reply_write),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            start_new_session=True,
+            env={**os.environ, **_ENVIRONMENT},
+        )
+        os.close(request_read)
+        os.close(reply_write)
+        self._requests, self._replies = os.fdopen(request_write, "wb"), os.fdopen(reply_read, "rb")
+
+    def close(self) -> None:
+        """End the process, and the case that it may be running."""
+        if self._process is None:
+            return
+        self._process.terminate()
+        try:
+            self._process.wait(_GRACE_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        for stream in (self._requests, self._replies):
+            try:
+                stream.close()
+            except BrokenPipeError:
+                continue
+        self._process = None
+
+
+class Pool:
+    """Workers for as many requests at a time as there are ``jobs``."""
+
+    def __init__(self, jobs: int) -> None:
+        self._threads = ThreadPoolExecutor(max_workers=jobs)
+        self._local = threading.local()
+        self._workers: list[Worker] = []
+        self._lock = threading.Lock()
+
+    def submit(self, request: Request) -> Future[Reply]:
+        return self._threads.submit(self._answer, request)
+
+    def _answer(self, request: Request) -> Reply:
+        worker: Worker | None = getattr(self._local, "worker", None)
+        if worker is None:
+            worker = self._local.worker = Worker()
+            with self._lock:
+                self._workers.append(worker)
+        return worker.ask(request)
+
+    def close(self) -> None:
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        for worker in self._workers:
+            worker.close()
+
+
+@contextmanager
+def pool(jobs: int | None = None) -> Iterator[Pool]:
+    """A pool that ends its workers on exit. ``jobs`` defaults to the number of processors, at most 8."""
+    workers = Pool(jobs or min(os.cpu_count() or 1, 8))
+    try:
+        yield workers
+    finally:
+        workers.close()
