@@ -61,6 +61,8 @@ def launch(
             bound = {name: _argument(machine, name, value, inputs) for name, value in args.items()}
             returned = _call(function, bound)
             tensors = list(_tensors(returned))
+        for position, tensor in enumerate(tensors):
+            tensor.alloc.output = position
         machines.append(machine)
         if program == 0:
             outputs = [_output(tensor, position) for position, tensor in enumerate(tensors)]
