@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 
 import pytest
-from nki_migrate.runtime.spec import beta1
+from nki_migrate.runtime.spec import beta1, beta2
 from nki_migrate.runtime.spec.beta1_symbols import mapped, parameters
 
 STUBS = os.environ.get("NKI_MIGRATE_BETA1_STUBS", "")
@@ -38,6 +38,10 @@ def stub_parameters(function: ast.FunctionDef) -> list[tuple[str, str, str | Non
     return found
 
 
+def normal(default: str) -> str:
+    return ast.unparse(ast.parse(default, mode="eval"))
+
+
 def stub_symbols(root: str, body: list[ast.stmt]) -> dict[str, list[tuple[str, str, str | None]]]:
     """Every public name of a stub, classes with their members, with its parameters."""
     found: dict[str, list[tuple[str, str, str | None]]] = {}
@@ -58,7 +62,7 @@ def test_table_equals_the_stubs():
     for root, path in STUB_FILES.items():
         expected.update(stub_symbols(root, ast.parse((Path(STUBS) / path).read_text()).body))
     table = {
-        name: [(p.name, p.kind, p.default and ast.unparse(ast.parse(p.default, mode="eval"))) for p in symbol.parameters]
+        name: [(p.name, p.kind, p.default and normal(p.default)) for p in symbol.parameters]
         for name, symbol in beta1.DOCUMENTED.items()
     }
     assert table == expected
@@ -86,6 +90,18 @@ def test_every_keyword_has_a_fate_that_says_something(name):
             assert parameter.target or parameter.note, parameter
         if parameter.fate == "unchanged" and parameter.target:
             assert parameter.target == parameter.name
+
+
+@pytest.mark.parametrize("name", sorted(beta1.SYMBOLS))
+def test_every_target_exists_in_beta2(name):
+    assert [target for target in beta1.SYMBOLS[name].target if target not in beta2.SYMBOLS] == []
+
+
+@pytest.mark.parametrize("name", sorted(n for n, s in beta1.SYMBOLS.items() if s.kind == "function" and s.target))
+def test_every_keyword_of_a_function_exists_in_a_target(name):
+    symbol = beta1.SYMBOLS[name]
+    accepted = {p.name for target in symbol.target for p in beta2.SYMBOLS[target].parameters or ()}
+    assert [p.target for p in symbol.parameters if p.target and p.target not in accepted] == []
 
 
 def test_one_name_is_not_documented_and_undocumented():

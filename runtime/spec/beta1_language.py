@@ -225,9 +225,13 @@ SYMBOLS: dict[str, Symbol] = {
     "nl.sequential_range": unchanged("*args, **kwargs", NL + "sequential_range", _STATE),
     "nl.shared_constant": mapped(
         "constant, dtype=None, **kwargs",
-        NL + "shared_identity_matrix",
-        keywords={"constant": "Its size is the n of the identity.", "dtype": "dtype"},
-        note="Only an identity has a counterpart; pass any other constant to the kernel as an input.",
+        NL + "shared_constant",
+        "nki.meta.tensor.identity",
+        keywords={
+            "constant": "An identity is nki.tensor.identity(n).",
+            "dtype": "The constant has the data type of the trace-time tensor; the load converts it.",
+        },
+        note="Pass a constant that is no identity to the kernel as an input.",
     ),
     "nl.shared_identity_matrix": unchanged("n, dtype=np.uint8, **kwargs", NL + "shared_identity_matrix"),
     "nl.softmax": mapped(
