@@ -5,7 +5,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable
 
-from ..codemods.model import Finding
+from nki_migrate.codemods.model import Finding
+
 from .discover import Found
 from .errors import FileError
 from .reports import Report, contents, parsed
@@ -20,7 +21,7 @@ def check_reports(files: Iterable[Found]) -> list[Report]:
 
 
 def _checked(path: str, data: bytes) -> Report:
-    from ..runtime.legality import check_source
+    from nki_migrate.runtime.legality import check_source
 
     try:
         with warnings.catch_warnings():

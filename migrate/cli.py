@@ -13,7 +13,6 @@ from .errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from ..codemods.model import Options
     from .reports import Report
 
 DONE, LEFT, FAILED, INTERRUPTED = 0, 1, 2, 130
@@ -107,7 +106,8 @@ def rewrite(
         raise click.UsageError("--write and --check exclude each other.")
     if write and output_format == "json" and "-" in paths:
         raise click.UsageError("--write prints the source of -, which leaves no place for --output-format json.")
-    from ..codemods import Options
+    from nki_migrate.codemods import Options
+
     from .discover import found_files
     from .rewriting import rewrite_reports
 
@@ -125,7 +125,7 @@ def _cores() -> int:
 
 def _codes(option: str, values: tuple[str, ...]) -> frozenset[str]:
     """The codes of an option that is repeatable and takes commas. An unknown one is an error that suggests others."""
-    from ..codemods import RULES
+    from nki_migrate.codemods import RULES
 
     codes = [code.strip().upper() for value in values for code in value.split(",")]
     for code in codes:
@@ -219,7 +219,7 @@ def _exit_code(reports: list[Report], changes_are_done: bool) -> int:
 def verify(
     before: str, after: str, cases: str | None, kernels: tuple[str, ...], level: str, hardware: str, output_format: str
 ) -> int:
-    """Run the kernels of BEFORE (Beta 1) and AFTER (Beta 2) on the emulator and compare layout, operands and numbers."""
+    """Run the kernels of BEFORE (Beta 1) and AFTER (Beta 2) on the emulator; compare layout, operands and numbers."""
     from . import verify as module
 
     return module.run(before, after, cases, kernels, level, hardware, output_format)

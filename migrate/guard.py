@@ -12,7 +12,8 @@ import tokenize
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-from ..codemods.model import Options, Outcome
+from nki_migrate.codemods.model import Options, Outcome
+
 from .remains import Accounted, definitions, new_violations, unaccounted_names
 
 Rewrite = Callable[[str, Options, str], Outcome]

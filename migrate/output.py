@@ -12,7 +12,7 @@ import click
 from .reports import STATUSES, Report
 
 if TYPE_CHECKING:
-    from ..codemods.model import Finding
+    from nki_migrate.codemods.model import Finding
 
 
 def shown(path: str) -> str:

@@ -8,13 +8,12 @@ from collections import Counter
 from collections.abc import Iterator
 from difflib import SequenceMatcher
 from functools import cached_property
-
 from typing import TYPE_CHECKING
 
-from ..codemods.model import Outcome
+from nki_migrate.codemods.model import Outcome
 
 if TYPE_CHECKING:
-    from ..runtime.legality import Violation
+    from nki_migrate.runtime.legality import Violation
 
 ROOT = "neuronxcc"
 _MODULE_NAME = re.compile(rf"{ROOT}(\.\w+)*")
@@ -179,7 +178,7 @@ def new_violations(before: str, new: ast.Module, filename: str, accounted: Accou
 
     Illegal lines that the input had too, in functions that no rule touched, are not the rewrite's doing.
     """
-    from ..runtime.legality import check_source
+    from nki_migrate.runtime.legality import check_source
 
     after = accounted.outcome.source
     known = Counter(_signature(violation, before) for violation in check_source(before, filename))

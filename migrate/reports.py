@@ -14,7 +14,7 @@ from .errors import FileError
 from .text import Text, decoded
 
 if TYPE_CHECKING:
-    from ..codemods.model import Finding
+    from nki_migrate.codemods.model import Finding
 
 Status = Literal["changed", "unchanged", "skipped", "failed"]
 STATUSES: tuple[Status, ...] = ("changed", "unchanged", "skipped", "failed")

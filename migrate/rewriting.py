@@ -17,7 +17,7 @@ from .reports import Report, contents, parsed
 from .text import encoded
 
 if TYPE_CHECKING:
-    from ..codemods.model import Options
+    from nki_migrate.codemods.model import Options
 
 WORD = b"neuronxcc"
 
@@ -63,7 +63,8 @@ def rewrite_report(path: str, data: bytes, options: Options) -> Report:
 
 
 def _rewritten(path: str, data: bytes, options: Options) -> Report:
-    from .. import codemods
+    from nki_migrate import codemods
+
     from .guard import objection
 
     text, _tree = parsed(data)

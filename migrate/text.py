@@ -23,8 +23,8 @@ _LINE_END = re.compile(r"\r\n|\r|\n")
 class Text:
     """A decoded file.
 
-    ``text`` has ``\\n`` line ends. ``encoding`` is the codec (``utf-8-sig``: UTF-8 with a byte order mark). ``ends`` holds
-    the line end of each line; the last line is the text after the last line end and has none.
+    ``text`` has ``\\n`` line ends. ``encoding`` is the codec (``utf-8-sig``: UTF-8 with a byte order mark). ``ends``
+    holds the line end of each line; the last line is the text after the last line end and has none.
     """
 
     text: str

@@ -1,0 +1,78 @@
+"""The rules as a table, and one code explained with an example from the goldens."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nki_migrate.codemods import RULES
+
+if TYPE_CHECKING:
+    from nki_migrate.codemods import Rule
+
+
+def rules_table() -> str:
+    """Code, name, applicability and summary, one rule a line."""
+    rows = [("CODE", "NAME", "APPLICABILITY", "SUMMARY"), *(_row(rule) for rule in _rules())]
+    widths = [max(len(row[column]) for row in rows) for column in range(3)]
+    return "\n".join(
+        "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]]) for row in rows
+    )
+
+
+def rules_json() -> str:
+    """The same as a JSON list."""
+    keys = ("code", "name", "applicability", "summary")
+    return json.dumps([dict(zip(keys, _row(rule), strict=True)) for rule in _rules()], indent=2)
+
+
+def _rules() -> list[Rule]:
+    return [RULES[code] for code in sorted(RULES)]
+
+
+def _row(rule: Rule) -> tuple[str, str, str, str]:
+    return rule.code, rule.name, rule.applicability, rule.summary
+
+
+def known_codes() -> list[str]:
+    """Every code that ``explain`` knows."""
+    from nki_migrate.runtime.legality import CODES
+
+    return sorted({*RULES, *CODES})
+
+
+def explanation(code: str) -> str | None:
+    """The text of ``explain CODE``; ``None`` for an unknown code."""
+    from nki_migrate.runtime.legality import CODES
+
+    if code in RULES:
+        return _rule_text(RULES[code])
+    return f"{code}\n\n{CODES[code]}" if code in CODES else None
+
+
+def _rule_text(rule: Rule) -> str:
+    parts = [f"{rule.code} {rule.name} [{rule.applicability}]", rule.summary, textwrap.dedent(rule.explanation).strip()]
+    return "\n\n".join([*parts, *_example(rule)])
+
+
+def _example(rule: Rule) -> list[str]:
+    """Before and after of the rule's shortest golden, and the names of the others."""
+    from nki_migrate.golden import GOLDENS
+
+    goldens = sorted((GOLDENS[name] for name in rule.goldens), key=lambda golden: len(_text(golden.before)))
+    if not goldens:
+        return []
+    first, *others = goldens
+    parts = [
+        f"Before (golden/{first.name}/before.py):\n\n{textwrap.indent(_text(first.before), '    ')}",
+        f"After (golden/{first.name}/after.py):\n\n{textwrap.indent(_text(first.after), '    ')}",
+    ]
+    if others:
+        parts.append("More examples: " + ", ".join(f"golden/{golden.name}" for golden in others))
+    return parts
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8").rstrip("\n")
