@@ -1,0 +1,371 @@
+"""A subscript of a tensor, understood dimension by dimension, and written again with plain slices.
+
+A block index becomes a list index, an index vector a slice, an integer in a free dimension a slice of width 1 where the
+dimension must stay. Sources: NKI migration guide, "Update indexing syntax for mgrid and arange" and "Translation of
+Block Dimensions"; ``reference/beta1.md`` section 3.3.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from . import algebra
+from .emission import Refuse
+from .facts.index import index_value
+from .facts.values import Axis, Grid, Hbm, Index, Term, Tile, Value
+from .render import render
+
+if TYPE_CHECKING:
+    from .scope import Clamp, Scope
+
+VECTORS = "NKI024"
+BLOCKS = "NKI010"
+
+
+@dataclass(frozen=True)
+class Item:
+    """One dimension of a subscript: ``count`` elements from ``start``; ``raw`` is the author's own text."""
+
+    start: str
+    count: str
+    full: bool = False
+    point: bool = False
+    raw: str = ""
+
+    def text(self, nl: str, count: str | None = None) -> str:
+        if self.point:
+            return self.start
+        if self.raw and count is None:
+            return self.raw
+        count = count or self.count
+        if self.start == "0":
+            return f"0:{count}"
+        if self.start.isdigit() and count.isdigit():
+            return f"{self.start}:{int(self.start) + int(count)}"
+        if count == "1":
+            return f"{self.start}:{algebra.add(self.start, '1')}"
+        return f"{nl}.ds({self.start}, {count})"
+
+
+@dataclass(frozen=True)
+class Operand:
+    """A tensor operand: how to write it, and what it is.
+
+    ``dims`` are the extents of the access; ``items[sources[r]]`` is the dimension of the base that result dimension ``r``
+    walks (``None`` for an extent of 1 that no dimension stands for), ``axes[r]`` its index vector's axis.
+    """
+
+    base: str
+    value: Hbm | Tile
+    dims: tuple[str, ...] | None
+    items: tuple[Item, ...] | None = None
+    sources: tuple[int | None, ...] = ()
+    axes: tuple[Axis | None, ...] = ()
+    nl: str = "nl"
+    suffix: str = ""
+    is_view: bool = False
+
+    @property
+    def dtype(self) -> str | None:
+        return self.value.dtype
+
+    @property
+    def space(self) -> str:
+        return self.value.space if isinstance(self.value, Tile) else "hbm"
+
+    @property
+    def rows(self) -> str:
+        return self.dims[0] if self.dims else "1"
+
+    def text(self, clamps: Sequence[Clamp]) -> str:
+        """The operand as Beta 2 source, cut by the clamps of a mask."""
+        counts = self._counts(clamps)
+        if self.suffix:
+            if counts:
+                raise ValueError(f"{self.base}{self.suffix} cannot be cut")
+            return self.base + self.suffix
+        if self.items is None:
+            if not counts or self.dims is None:
+                return self.base
+            parts = [f"0:{counts.get(d, size)}" for d, size in enumerate(self.dims)]
+            return f"{self.base}[{', '.join(parts)}]"
+        if not counts and all(item.full for item in self.items):
+            return self.base
+        parts = [item.text(self.nl, counts.get(d)) for d, item in enumerate(self.items)]
+        return f"{self.base}[{', '.join(parts)}]"
+
+    def _counts(self, clamps: Sequence[Clamp]) -> dict[int, str]:
+        counts: dict[int, str] = {}
+        rank = len(self.dims or ())
+        for clamp in clamps:
+            result = clamp.position + rank - clamp.ndim
+            if not self.dims or not 0 <= result < rank or self.dims[result] == "1":
+                continue
+            source = self.sources[result] if self.items is not None else result
+            if source is not None:
+                counts[source] = clamp.size
+        return counts
+
+
+def operand(scope: Scope, node: ast.expr) -> Operand | None:
+    """The tensor operand that an expression is; ``None`` when it is not a tensor (or a part of one)."""
+    if isinstance(node, ast.Name):
+        return _whole(scope, node)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        return _method(scope, node, node.func)
+    if not isinstance(node, ast.Subscript):
+        return None
+    base = operand(scope, node.value)
+    if base is None:
+        return None
+    elements = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    return subscript(scope, node, base, list(elements))
+
+
+def _whole(scope: Scope, node: ast.Name) -> Operand | None:
+    value = scope.env.get(node.id)
+    if not isinstance(value, Hbm | Tile):
+        return None
+    dims = value.dims
+    return Operand(node.id, value, dims, nl=scope.nl, axes=(None,) * len(dims or ()), is_view=node.id in scope.views)
+
+
+def _method(scope: Scope, node: ast.Call, function: ast.Attribute) -> Operand | None:
+    base = operand(scope, function.value)
+    if base is None:
+        return None
+    if function.attr == "broadcast_to" and len(node.args) == 1 and isinstance(base.value, Tile):
+        return _broadcast(scope, node, base)
+    raise Refuse(
+        node, "NKI090", f".{function.attr}(...) of a tensor", "write it by hand with .ap(...) or .reshape(...)"
+    )
+
+
+def _broadcast(scope: Scope, node: ast.Call, base: Operand) -> Operand:
+    """``x.broadcast_to((P, F))`` of a (P, 1) tile: an access pattern that steps 0 elements along the free dimension."""
+    shape = node.args[0]
+    if not isinstance(shape, ast.Tuple | ast.List) or len(shape.elts) != 2 or base.dims is None:
+        raise Refuse(node, VECTORS, "broadcast_to of a shape that is not (partitions, free)", "write it as .ap(...)")
+    rows, columns = (render(scope, size) for size in shape.elts)
+    if len(base.dims) != 2 or base.dims[1] != "1" or not scope.equal(base.dims[0], rows):
+        raise Refuse(
+            node, VECTORS, "broadcast_to of a tile that is not (partitions, 1)", "broadcast with .ap(...) or a copy"
+        )
+    if base.is_view:
+        raise Refuse(node, VECTORS, "broadcast_to of a view of a tile", "apply .ap(...) to the tile itself")
+    scope.apply(VECTORS, node)
+    pitch = algebra.multiply(*base.value.dims[1:]) if base.value.dims else "1"
+    start = "0" if base.items is None else _offset(base)
+    offset = "" if start == "0" else f", offset={start}"
+    pattern = f".ap(pattern=[[{pitch}, {rows}], [0, {columns}]]{offset})"
+    return replace(base, suffix=pattern, dims=(rows, columns), axes=(None, None), sources=(None, None))
+
+
+def _offset(base: Operand) -> str:
+    """Element offset of the first element of an access, row-major over the tile."""
+    assert base.items is not None and base.value.dims is not None
+    terms = []
+    for d, item in enumerate(base.items):
+        if item.start != "0":
+            terms.append(algebra.multiply(item.start, *base.value.dims[d + 1 :]))
+    return algebra.add(*terms) if terms else "0"
+
+
+def subscript(scope: Scope, node: ast.Subscript, base: Operand, elements: list[ast.expr]) -> Operand:
+    """``base[elements]``: block indices first, then one item for each dimension of the tile."""
+    value = base.value
+    if isinstance(value, Tile) and value.blocks:
+        base, elements = _blocks(scope, node, base, value, elements)
+        value = base.value
+        if not elements or (isinstance(value, Tile) and value.blocks):
+            return base
+    if base.items is not None or base.suffix or base.is_view:
+        if all(_is_everything(e) for e in elements):
+            return base
+        raise Refuse(
+            node, VECTORS, "a subscript of a subscript", "Beta 2 has no nested slicing: write one subscript on the tile"
+        )
+    if base.dims is None:
+        return _unknown_rank(scope, node, base, elements)
+    return _indexed(scope, node, base, _padded(scope, node, elements, len(base.dims)))
+
+
+def _is_everything(element: ast.expr) -> bool:
+    if isinstance(element, ast.Constant) and element.value is Ellipsis:
+        return True
+    return isinstance(element, ast.Slice) and not (element.lower or element.upper or element.step)
+
+
+def _blocks(
+    scope: Scope, node: ast.Subscript, base: Operand, value: Tile, elements: list[ast.expr]
+) -> tuple[Operand, list[ast.expr]]:
+    text: Operand = base
+    tile: Tile = value
+    while tile.blocks and elements:
+        element = elements[0]
+        scalar = not isinstance(element, ast.Slice | ast.Starred) and index_value(scope, element) is None
+        if not scalar or (isinstance(element, ast.Constant) and not isinstance(element.value, int)):
+            raise Refuse(node, BLOCKS, "a block dimension is indexed with a slice or a vector", "loop over the blocks")
+        tile = tile.block()
+        text = replace(text, base=f"{text.base}[{render(scope, element)}]", value=tile, dims=tile.dims)
+        elements = elements[1:]
+    scope.apply(BLOCKS, node)
+    return replace(text, axes=(None,) * len(tile.dims or ())), elements
+
+
+def _padded(scope: Scope, node: ast.Subscript, elements: list[ast.expr], rank: int) -> list[ast.expr]:
+    everything = ast.Slice(None, None, None)
+    result: list[ast.expr] = []
+    for element in elements:
+        if isinstance(element, ast.Constant) and element.value is Ellipsis:
+            result += [everything] * (rank - len(elements) + 1)
+        elif isinstance(element, ast.Constant) and element.value is None:
+            raise Refuse(node, VECTORS, "None in the subscript of a tensor", "use .reshape(...)")
+        else:
+            result.append(element)
+    if len(result) > rank:
+        raise Refuse(node, VECTORS, f"{len(result)} indices on a tensor of {rank} dimensions", "check the subscript")
+    return result + [everything] * (rank - len(result))
+
+
+def _unknown_rank(scope: Scope, node: ast.Subscript, base: Operand, elements: list[ast.expr]) -> Operand:
+    """An HBM tensor whose rank the source does not tell: only what the subscript itself says."""
+    if any(isinstance(e, ast.Constant) and e.value is Ellipsis for e in elements):
+        if len(elements) == 1:
+            return base
+        raise Refuse(node, VECTORS, "'...' on a tensor whose rank is not known", "write every dimension")
+    dims = tuple(f"{base.base}.shape[{d}]" for d in range(len(elements)))
+    return _indexed(scope, node, replace(base, dims=dims, axes=(None,) * len(dims)), elements)
+
+
+def _indexed(scope: Scope, node: ast.Subscript, base: Operand, elements: list[ast.expr]) -> Operand:
+    assert base.dims is not None
+    vectors = [index_value(scope, e) if not isinstance(e, ast.Slice) else None for e in elements]
+    if any(isinstance(v, Grid) for v in vectors):
+        raise Refuse(node, VECTORS, "an mgrid object as a subscript", "use its components")
+    if any(isinstance(v, Index) for v in vectors):
+        return _advanced(scope, node, base, elements, vectors)
+    items, sources = [], []
+    for d, element in enumerate(elements):
+        item = _basic(scope, node, element, base.dims[d])
+        items.append(item)
+        if not item.point:
+            sources.append(d)
+    return _result(scope, node, base, items, list(sources), [None] * len(sources))
+
+
+def _basic(scope: Scope, node: ast.Subscript, element: ast.expr, size: str) -> Item:
+    if isinstance(element, ast.Slice):
+        return _slice(scope, element, size)
+    if isinstance(element, ast.Call) and scope.qualified(element.func) == "nl.ds" and len(element.args) == 2:
+        start, count = (render(scope, argument) for argument in element.args)
+        full = start == "0" and scope.equal(count, size)
+        return Item(start, count, full, raw=render(scope, element))
+    _refuse_dynamic(scope, node, element)
+    return Item(render(scope, element), "1", point=True)
+
+
+def _slice(scope: Scope, element: ast.Slice, size: str) -> Item:
+    if element.step is not None:
+        raise Refuse(element, VECTORS, "a slice with a step: Beta 2 drops the stride", "write the access as .ap(...)")
+    start = render(scope, element.lower) if element.lower is not None else "0"
+    stop = render(scope, element.upper) if element.upper is not None else size
+    for bound in (start, stop):
+        if bound.startswith("-"):
+            raise Refuse(element, VECTORS, "a slice that counts from the end", "count from the start")
+    raw = f"{start}:{stop}" if element.lower or element.upper else ":"
+    difference = algebra.normal(f"({stop}) - ({start})", scope.definitions)
+    simple = algebra.show(difference)
+    count = stop if start == "0" else (simple if len(difference) <= 1 else algebra.subtract(stop, start))
+    return Item(start, count, start == "0" and scope.equal(stop, size), raw=raw)
+
+
+def _refuse_dynamic(scope: Scope, node: ast.Subscript, element: ast.expr) -> None:
+    for part in ast.walk(element):
+        if isinstance(part, ast.Name) and isinstance(scope.env.get(part.id), Tile):
+            raise Refuse(
+                node,
+                VECTORS,
+                f"the tile '{part.id}' is an index: a dynamic access",
+                "write it as .ap(..., scalar_offset=) or .ap(..., vector_offset=)",
+            )
+
+
+def _advanced(
+    scope: Scope, node: ast.Subscript, base: Operand, elements: list[ast.expr], vectors: list[Value | None]
+) -> Operand:
+    assert base.dims is not None
+    rank = max(v.ndim for v in vectors if isinstance(v, Index))
+    items: list[Item] = []
+    owner: list[int | None] = [None] * rank
+    axes: list[Axis | None] = [None] * rank
+    for d, (element, vector) in enumerate(zip(elements, vectors, strict=True)):
+        if isinstance(element, ast.Slice):
+            if not _is_everything(element):
+                raise Refuse(node, VECTORS, "a subscript that mixes slices and index vectors", "write slices only")
+            raise Refuse(node, VECTORS, "a subscript that mixes ':' and index vectors", "write slices only")
+        if not isinstance(vector, Index):
+            _refuse_dynamic(scope, node, element)
+            items.append(Item(render(scope, element), "1", point=True))
+            continue
+        term = _single_axis(node, vector)
+        position = term.position + rank - vector.ndim
+        if owner[position] is not None:
+            raise Refuse(node, VECTORS, "one index vector walks two dimensions", "write the access as .ap(...)")
+        owner[position], axes[position] = d, term.axis
+        start = algebra.add(vector.offset, term.axis.start)
+        full = start == "0" and scope.equal(term.axis.size, base.dims[d])
+        items.append(Item(start, term.axis.size, full))
+    scope.apply(VECTORS, node)
+    order = [d for d in owner if d is not None]
+    if order != sorted(order):
+        raise Refuse(node, VECTORS, "an access that permutes the dimensions of a tensor", "write it as .ap(...)")
+    return _result(scope, node, base, items, owner, axes)
+
+
+def _single_axis(node: ast.Subscript, vector: Index) -> Term:
+    if len(vector.terms) != 1:
+        raise Refuse(node, VECTORS, "an index over several axes", "write the access as .ap(...)")
+    if vector.terms[0].coefficient != "1":
+        raise Refuse(node, VECTORS, "a strided index", "write the access as .ap(...), a stepped slice loses its stride")
+    return vector.terms[0]
+
+
+def _result(
+    scope: Scope,
+    node: ast.Subscript,
+    base: Operand,
+    items: list[Item],
+    sources: list[int | None],
+    axes: list[Axis | None],
+) -> Operand:
+    """The operand, after points became slices of width 1 where Beta 1 keeps a dimension that Beta 2 would drop."""
+    on_chip = isinstance(base.value, Tile)
+    if on_chip and len(sources) < 2:
+        missing: list[int | None] = [None] * (2 - len(sources))
+        first_is_point = bool(items) and items[0].point
+        sources = missing + sources if first_is_point else sources + missing
+        axes = [None] * (2 - len(axes)) + axes if first_is_point else axes + [None] * (2 - len(axes))
+    for result, source in enumerate(sources):
+        if source is None:
+            spare = _spare_point(items, sources, result)
+            if spare is not None:
+                full = items[spare].start == "0" and base.dims is not None and scope.constant(base.dims[spare]) == 1
+                items[spare] = replace(items[spare], point=False, full=full)
+                sources[result] = spare
+    if on_chip and items[0].point:
+        raise Refuse(node, VECTORS, "a partition index whose dimension disappears", "write it as a slice of width 1")
+    dims = tuple("1" if source is None else items[source].count for source in sources)
+    return replace(base, items=tuple(items), sources=tuple(sources), axes=tuple(axes), dims=dims)
+
+
+def _spare_point(items: list[Item], sources: list[int | None], result: int) -> int | None:
+    """The integer index that stands where result dimension ``result`` does."""
+    before = [s for s in sources[:result] if s is not None]
+    after = [s for s in sources[result + 1 :] if s is not None]
+    low, high = (max(before) + 1 if before else 0), (min(after) if after else len(items))
+    candidates = [d for d in range(low, high) if items[d].point]
+    return candidates[-1] if candidates else None

@@ -1,0 +1,320 @@
+"""The planned edits, applied to the LibCST tree in one pass: untouched code keeps its bytes, comments their statements.
+
+The ``ast`` tree that the rules read and the LibCST tree that is written have the same statements in the same order, so the
+two are walked side by side; no positions are needed.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+import libcst as cst
+
+from .emission import New
+from .format import formatted, line_width
+from .scope import Module
+
+Statement = cst.SimpleStatementLine | cst.BaseCompoundStatement
+
+
+def names_left(module: Module) -> set[str]:
+    """Every name that the module reads once the edits planned so far are applied."""
+    return {node.id for node in ast.walk(ast.parse(applied(module))) if isinstance(node, ast.Name)}
+
+
+def applied(module: Module) -> str:
+    """The module's new text. Equal to the old one where no edit is planned."""
+    if not module.edits and not module.support:
+        return module.source.text
+    tree = module.concrete()
+    body = _Rebuild(module, tree).block(module.source.tree.body, tree.body)
+    return tree.with_changes(body=body, **_no_dangling_header(tree, body)).code
+
+
+def _no_dangling_header(tree: cst.Module, body: Sequence[Statement]) -> dict[str, object]:
+    return {} if body else {"footer": [*tree.header, *tree.footer], "header": []}
+
+
+class _Rebuild:
+    """Builds the new statements of one module."""
+
+    def __init__(self, module: Module, tree: cst.Module) -> None:
+        self.module, self.edits, self.config = module, module.edits, tree.config_for_parsing
+        self.indent = tree.default_indent
+        self.width = line_width(module.source.text)
+        self.depth = 0
+        self.orphans: list[cst.EmptyLine] = []
+        self.guards: dict[int, str] = {}
+        self.tests: list[cst.BaseExpression] = []
+
+    # Statements -------------------------------------------------------------------------------------------------
+
+    def block(self, old: list[ast.stmt], nodes: Sequence[cst.BaseStatement]) -> list[Statement]:
+        result: list[Statement] = []
+        orphans: list[cst.EmptyLine] = []
+        groups = _by_line(old, nodes)
+        for statements, node in groups:
+            assert isinstance(node, cst.SimpleStatementLine | cst.BaseCompoundStatement)
+            new, left = self._line(statements, node, orphans)
+            if not result and new and orphans:
+                new[0] = new[0].with_changes(leading_lines=_without_blank_top(_leading(new[0])))
+            orphans = left
+            for statement in new:
+                self._append(result, statement)
+        self.orphans = [line for line in orphans if line.comment is not None]
+        return result
+
+    def _append(self, result: list[Statement], statement: Statement) -> None:
+        """Statements with one guard in a row share one ``if``."""
+        last = result[-1] if result else None
+        if isinstance(last, cst.If) and isinstance(statement, cst.If):
+            guards = (self.guards.get(id(last.test)), self.guards.get(id(statement.test)))
+            if guards[0] is not None and guards[0] == guards[1]:
+                result[-1] = _joined(last, statement)
+                return
+        result.append(statement)
+
+    def _line(
+        self, statements: list[ast.stmt], node: Statement, orphans: list[cst.EmptyLine]
+    ) -> tuple[list[Statement], list[cst.EmptyLine]]:
+        """The new statements for one old line, and the empty lines and comments that found no statement to stand above."""
+        lifted = [s for old in statements for s in self._lifted(old)]
+        new = [s for old in statements for item in self.edits.before.get(old, []) for s in self.statements(item)]
+        leading = _joined_lines(orphans, node.leading_lines)
+        if any(old in self.edits.replaced for old in statements):
+            body, comments = self._replaced(statements, node)
+            new += body
+            leading = [*leading, *comments]
+        else:
+            kept = self._kept(statements[0], node)
+            if lifted and not new:
+                kept = kept.with_changes(leading_lines=_two_blank_lines(leading))
+            elif new:
+                kept = kept.with_changes(leading_lines=[])
+            elif orphans:
+                kept = kept.with_changes(leading_lines=leading)
+            new.append(kept)
+            if kept.leading_lines:
+                return [*lifted, *new], []
+        if not new:
+            return lifted, leading
+        new[0] = new[0].with_changes(leading_lines=leading) if leading else new[0]
+        return [*lifted, *new], []
+
+    def _replaced(self, statements: list[ast.stmt], node: Statement) -> tuple[list[Statement], list[cst.EmptyLine]]:
+        """New statements, and the comments of the old one that have to stand above them."""
+        new: list[Statement] = []
+        for old in statements:
+            if old in self.edits.replaced:
+                new += [s for item in self.edits.replaced[old] for s in self.statements(item)]
+            else:
+                new += self.statements(New(self.module.source.segment(old)))
+        inner, end = _comments(node)
+        lines = [cst.EmptyLine(comment=comment) for comment in inner]
+        if end is not None:
+            if len(new) == 1 and isinstance(new[0], cst.SimpleStatementLine):
+                new[0] = new[0].with_changes(trailing_whitespace=node.trailing_whitespace)  # type: ignore[union-attr]
+            else:
+                lines.append(cst.EmptyLine(comment=end))
+        return new, lines
+
+    def statements(self, new: New) -> list[Statement]:
+        text = formatted(new.text, self.width - self.depth * len(self.indent))
+        body = list(cst.parse_module(text, self.config).body)
+        if not new.guard:
+            return body  # type: ignore[return-value]
+        test = cst.parse_expression(new.guard)
+        self.guards[id(test)] = new.guard
+        self.tests.append(test)
+        return [cst.If(test=test, body=cst.IndentedBlock(body))]
+
+    # Compound statements ----------------------------------------------------------------------------------------
+
+    def _kept(self, old: ast.stmt, node: Statement) -> Statement:
+        changes: dict[str, object] = {}
+        if isinstance(old, ast.FunctionDef) and isinstance(node, cst.FunctionDef):
+            changes = self._function(old, node)
+        elif isinstance(old, ast.For) and isinstance(node, cst.For):
+            changes = self._expression("iter", old.iter, node.iter)
+        elif isinstance(old, ast.If | ast.While) and isinstance(node, cst.If | cst.While):
+            changes = self._expression("test", old.test, node.test)
+        bodies = self._bodies(old, node)
+        if isinstance(old, ast.FunctionDef) and old in self.edits.flattened:
+            bodies = self._flattened(old, node)
+        return node.with_changes(**changes, **bodies) if changes or bodies else node
+
+    def _bodies(self, old: ast.stmt, node: cst.CSTNode) -> dict[str, object]:
+        changes: dict[str, object] = {}
+        body = getattr(node, "body", None)
+        old_body = getattr(old, "body", None)
+        if isinstance(body, cst.IndentedBlock) and old_body:
+            new = self._indented(old_body, body, self.edits.prologue.get(old, []))
+            if new is not body:
+                changes["body"] = new
+        orelse, old_orelse = getattr(node, "orelse", None), getattr(old, "orelse", None)
+        if isinstance(orelse, cst.If) and old_orelse:
+            changes["orelse"] = self._kept(old_orelse[0], orelse)
+        elif isinstance(orelse, cst.Else) and isinstance(orelse.body, cst.IndentedBlock) and old_orelse:
+            changes["orelse"] = orelse.with_changes(body=self._indented(old_orelse, orelse.body, []))
+        return changes
+
+    def _indented(self, old: list[ast.stmt], body: cst.IndentedBlock, prologue: list[New]) -> cst.IndentedBlock:
+        self.depth += 1
+        new = self.block(old, body.body)
+        orphans, self.orphans = self.orphans, []
+        first = [s for item in prologue for s in self.statements(item)]
+        self.depth -= 1
+        if not first and len(new) == len(body.body) and all(a is b for a, b in zip(new, body.body, strict=True)):
+            return body
+        statements = [*first, *new] or [cst.parse_statement("pass")]
+        return body.with_changes(body=statements, footer=[*orphans, *body.footer])
+
+    def _expression(self, name: str, old: ast.expr, node: cst.BaseExpression) -> dict[str, object]:
+        text = self.edits.expressions.get(old)
+        return {name: cst.parse_expression(text, self.config)} if text is not None else {}
+
+    # Functions --------------------------------------------------------------------------------------------------
+
+    def _function(self, old: ast.FunctionDef, node: cst.FunctionDef) -> dict[str, object]:
+        changes: dict[str, object] = {}
+        decorators = []
+        for expression, decorator in zip(old.decorator_list, node.decorators, strict=True):
+            if expression in self.edits.dropped_decorators:
+                continue
+            text = self.edits.expressions.get(expression)
+            decorators.append(decorator.with_changes(decorator=cst.parse_expression(text)) if text else decorator)
+        if tuple(decorators) != tuple(node.decorators):
+            changes["decorators"] = decorators
+        if old in self.edits.renamed:
+            changes["name"] = cst.Name(self.edits.renamed[old])
+        defaults = dict(zip(reversed(old.args.args), reversed(old.args.defaults), strict=False))
+        params = list(node.params.params)
+        for i, argument in enumerate(old.args.args):
+            default = defaults.get(argument)
+            text = self.edits.expressions.get(default) if default is not None else None
+            if text is not None:
+                params[i] = params[i].with_changes(default=cst.parse_expression(text))
+        extra = [cst.Param(cst.Name(n)) for n in self.edits.parameters.get(old, [])]
+        required = [p for p in params if p.default is None]
+        optional = [p for p in params if p.default is not None]
+        if extra or params != list(node.params.params):
+            ordered = [_bare(p) for p in [*required, *extra, *optional]] if extra else params
+            changes["params"] = node.params.with_changes(params=ordered)
+        return changes
+
+    def _lifted(self, old: ast.stmt) -> list[Statement]:
+        """Nested functions that now stand in front of the module-level function ``old``."""
+        result: list[Statement] = []
+        if old in self._support_anchor():
+            for text in self.module.support.values():
+                result += self._spaced(cst.parse_module(text, self.config).body)
+        for nested in self.edits.lifted.get(old, []):
+            node = self.module.concrete_function(nested)
+            depth, self.depth = self.depth, 0
+            kept = self._kept(nested, node)
+            self.depth = depth
+            result += self._spaced([kept.with_changes(leading_lines=_comment_lines(node))])
+        return result
+
+    def _support_anchor(self) -> list[ast.stmt]:
+        functions = [s for s in self.module.source.tree.body if isinstance(s, ast.FunctionDef | ast.ClassDef)]
+        return functions[:1]
+
+    def _spaced(self, nodes: Sequence[cst.CSTNode]) -> list[Statement]:
+        """Two empty lines above each definition after the first; the first takes over what stood above its anchor."""
+        blank = cst.EmptyLine(indent=False)
+        return [n.with_changes(leading_lines=[blank, blank, *_leading(n)]) for n in nodes]  # type: ignore
+
+    def _flattened(self, old: ast.FunctionDef, node: Statement) -> dict[str, object]:
+        """A factory whose closure's body takes the place of the definition and the ``return`` of the closure."""
+        inner = self.edits.flattened[old]
+        assert isinstance(node, cst.FunctionDef) and isinstance(node.body, cst.IndentedBlock)
+        kept: list[cst.BaseStatement] = []
+        closure: cst.FunctionDef | None = None
+        for statement, part in zip(old.body, node.body.body, strict=True):
+            if statement is inner:
+                assert isinstance(part, cst.FunctionDef)
+                closure = part
+            elif statement is not old.body[-1]:
+                kept.append(part)
+        assert closure is not None and isinstance(closure.body, cst.IndentedBlock)
+        first, *rest = closure.body.body
+        body = [*kept, first.with_changes(leading_lines=[*closure.leading_lines, *_leading(first)]), *rest]
+        params = [_bare(p) for p in [*node.params.params, *closure.params.params]]
+        required = [p for p in params if p.default is None]
+        optional = [p for p in params if p.default is not None]
+        parameters = node.params.with_changes(params=[*required, *optional])
+        return {"body": node.body.with_changes(body=body), "params": parameters}
+
+
+def _by_line(old: list[ast.stmt], nodes: Sequence[cst.BaseStatement]) -> list[tuple[list[ast.stmt], cst.BaseStatement]]:
+    groups = []
+    at = 0
+    for node in nodes:
+        count = len(node.body) if isinstance(node, cst.SimpleStatementLine) else 1
+        groups.append((old[at : at + count], node))
+        at += count
+    assert at == len(old), "the two trees have different statements"
+    return groups
+
+
+def _leading(node: cst.CSTNode) -> list[cst.EmptyLine]:
+    return list(getattr(node, "leading_lines", ()))
+
+
+def _comment_lines(node: cst.CSTNode) -> list[cst.EmptyLine]:
+    return [line for line in _leading(node) if line.comment is not None]
+
+
+def _bare(parameter: cst.Param) -> cst.Param:
+    """A parameter without the comma and line breaks of its old place."""
+    return parameter.with_changes(comma=cst.MaybeSentinel.DEFAULT, whitespace_after_param=cst.SimpleWhitespace(""))
+
+
+def _without_blank_top(lines: list[cst.EmptyLine]) -> list[cst.EmptyLine]:
+    """No empty line at the top of a block whose first statements vanished."""
+    while lines and lines[0].comment is None:
+        lines = lines[1:]
+    return lines
+
+
+def _two_blank_lines(lines: list[cst.EmptyLine]) -> list[cst.EmptyLine]:
+    """What stands above a definition that follows another one."""
+    blank = cst.EmptyLine(indent=False)
+    return [blank, blank, *_without_blank_top(lines)]
+
+
+def _comments(node: Statement) -> tuple[list[cst.Comment], cst.Comment | None]:
+    """Comments inside a statement, and the one at its end."""
+    trailing = node.trailing_whitespace if isinstance(node, cst.SimpleStatementLine) else None
+    end = trailing.comment if trailing is not None else None
+    above = [line.comment for line in node.leading_lines]
+    found = [c for c in _all_comments(node) if c is not end and not any(c is other for other in above)]
+    return found, end
+
+
+def _joined(first: cst.If, second: cst.If) -> cst.If:
+    """One ``if`` with the bodies of two that have the same test."""
+    assert isinstance(first.body, cst.IndentedBlock) and isinstance(second.body, cst.IndentedBlock)
+    head, *rest = second.body.body
+    head = head.with_changes(leading_lines=[*second.leading_lines, *_leading(head)])
+    return first.with_changes(body=first.body.with_changes(body=[*first.body.body, head, *rest]))
+
+
+def _joined_lines(above: Sequence[cst.EmptyLine], below: Sequence[cst.EmptyLine]) -> list[cst.EmptyLine]:
+    """Lines of a statement that vanished, then those of the next one; runs of empty lines count once."""
+    if not above:
+        return list(below)
+    joined: list[cst.EmptyLine] = []
+    for line in [*above, *below]:
+        if line.comment is None and joined and joined[-1].comment is None:
+            continue
+        joined.append(line)
+    return joined
+
+
+def _all_comments(node: cst.CSTNode) -> list[cst.Comment]:
+    if isinstance(node, cst.Comment):
+        return [node]
+    return [comment for child in node.children for comment in _all_comments(child)]

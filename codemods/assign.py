@@ -1,0 +1,337 @@
+"""Assignments: to a name, to a tuple of names, into a tensor, and augmented."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+
+from nki_migrate.runtime.spec.dtypes import ITEMSIZE
+
+from . import algebra, positivity
+from .access import Operand, operand
+from .calls import call_value, module_function
+from .compute import bind, is_computation, write
+from .declare import allocator_value, creation, declare
+from .emission import Refuse
+from .facts.index import index_value
+from .facts.masks import mask_value
+from .facts.values import Allocator, Api, DType, Grid, Hbm, Index, Python, Tile, Value
+from .render import dtype_text, render
+from .rules import constants
+from .scope import Scope
+from .tables import dtype_name
+
+DESTINATION = "NKI021"
+COMPUTE = "NKI022"
+
+
+def assign(scope: Scope, statement: ast.stmt) -> None:
+    if isinstance(statement, ast.AnnAssign):
+        if statement.value is None:
+            raise Refuse(statement, "NKI091", "an annotation without a value", "remove it")
+        target, value = statement.target, statement.value
+    else:
+        assert isinstance(statement, ast.Assign)
+        if len(statement.targets) > 1:
+            _chained(scope, statement)
+            return
+        target, value = statement.targets[0], statement.value
+    if isinstance(target, ast.Name):
+        _to_name(scope, statement, target.id, value)
+    elif isinstance(target, ast.Tuple | ast.List):
+        _to_tuple(scope, statement, target, value)
+    elif isinstance(target, ast.Subscript):
+        _to_subscript(scope, statement, target, value)
+    else:
+        if operand(scope, value) is not None or is_computation(scope, value):
+            raise Refuse(statement, DESTINATION, "a tile in an attribute of an object", "keep it in a local name")
+        scope.emit(f"{scope.source.segment(target)} = {render(scope, value)}")
+
+
+def _chained(scope: Scope, statement: ast.Assign) -> None:
+    if operand(scope, statement.value) is not None or is_computation(scope, statement.value):
+        raise Refuse(statement, DESTINATION, "one tile assigned to several targets", "write one assignment a target")
+    targets = " = ".join(scope.source.segment(t) for t in statement.targets)
+    scope.emit(f"{targets} = {render(scope, statement.value)}")
+    for target in statement.targets:
+        if isinstance(target, ast.Name):
+            _set(scope, target.id, Python())
+
+
+def _set(scope: Scope, name: str, value: Value) -> None:
+    scope.env[name] = value
+    scope.views.discard(name)
+
+
+def _to_name(scope: Scope, statement: ast.stmt, name: str, value: ast.expr) -> None:
+    if creation(scope, value) is not None:
+        assert isinstance(value, ast.Call)
+        _set(scope, name, declare(scope, name, value, statement))
+        return
+    dropped = _compile_time(scope, name, value)
+    if dropped is not None:
+        _set(scope, name, dropped)
+        scope.dropped[statement] = {name}
+        return
+    if isinstance(value, ast.Call) and scope.qualified(value.func) in constants.NAMES:
+        _set(scope, name, constants.shared_constant(scope, name, value))
+        return
+    if is_computation(scope, value):
+        _set(scope, name, bind(scope, value, name))
+        return
+    view = operand(scope, value)
+    if view is not None:
+        _view(scope, name, view)
+        return
+    if isinstance(value, ast.Call) and module_function(scope, value) is not None:
+        text, result = call_value(scope, value)
+        scope.emit(f"{name} = {text}")
+        _set(scope, name, named(result, name))
+        return
+    _python(scope, name, value)
+
+
+def named(value: Value, name: str) -> Value:
+    """A tensor that a call returned, described through the name it is bound to."""
+    if isinstance(value, Tile) and not value.blocks:
+        dims = None if value.dims is None else tuple(f"{name}.shape[{d}]" for d in range(len(value.dims)))
+        return replace(value, dims=dims, dtype=f"{name}.dtype", declaration=None)
+    if isinstance(value, Hbm):
+        dims = None if value.dims is None else tuple(f"{name}.shape[{d}]" for d in range(len(value.dims)))
+        return Hbm(dims, f"{name}.dtype")
+    return value
+
+
+def _compile_time(scope: Scope, name: str, value: ast.expr) -> Value | None:
+    """Index vectors, masks, allocators and aliases of removed functions: Beta 2 has none of them."""
+    index = index_value(scope, value, name)
+    if index is not None:
+        return index
+    mask = mask_value(scope, value) if isinstance(value, ast.Compare | ast.BinOp | ast.BoolOp | ast.Name) else None
+    if mask is not None and mask.bounds:
+        return mask
+    if isinstance(value, ast.Call):
+        allocator = allocator_value(scope, value)
+        return allocator if isinstance(allocator, Allocator) else None
+    qualified = scope.qualified(value)
+    if qualified is not None and qualified.startswith("ncc."):
+        return Api(qualified)
+    return None
+
+
+def _view(scope: Scope, name: str, view: Operand) -> None:
+    scope.emit(f"{name} = {view.text(())}")
+    value = view.value
+    if isinstance(value, Tile) and value.blocks:
+        _set(scope, name, value)
+        return
+    whole = view.items is None and not view.suffix
+    _set(scope, name, replace(value, dims=view.dims) if not whole else value)
+    if not whole:
+        scope.views.add(name)
+
+
+def _python(scope: Scope, name: str, value: ast.expr) -> None:
+    if is_dtype(scope, value):
+        text = dtype_text(scope, value)
+        scope.emit(f"{name} = {text}")
+        _set(scope, name, DType(name))
+        if scope.assigned[name] == 1:
+            scope.dtypes[name] = text
+        return
+    text = render(scope, value)
+    scope.emit(f"{name} = {text}")
+    _itemsize_name(scope, name, value)
+    _set(scope, name, Python(positivity.positive(scope, text)) if _is_python(scope, value) else Value())
+    define(scope, name, text)
+
+
+def _is_python(scope: Scope, value: ast.expr) -> bool:
+    """Is every part of an expression known to be a Python value?"""
+    unknown = (n for n in ast.walk(value) if isinstance(n, ast.Name) and type(scope.env.get(n.id)) is Value)
+    return next(unknown, None) is None
+
+
+def define(scope: Scope, name: str, text: str) -> None:
+    """Remember what a name that is assigned once stands for, when that cannot change either."""
+    if scope.assigned[name] == 1 and all(scope.assigned[n] <= 1 for n in algebra.names(text)):
+        scope.definitions[name] = text
+
+
+def _itemsize_name(scope: Scope, name: str, value: ast.expr) -> None:
+    """``size = np.dtype(t).itemsize`` gives the size of ``t`` a name that addresses can use."""
+    if not (isinstance(value, ast.Attribute) and value.attr == "itemsize" and scope.assigned[name] == 1):
+        return
+    if isinstance(value.value, ast.Call) and scope.qualified(value.value.func) == "np.dtype" and value.value.args:
+        dtype = dtype_text(scope, value.value.args[0])
+        scope.itemsizes.setdefault(dtype, name)
+
+
+def is_dtype(scope: Scope, node: ast.expr) -> bool:
+    if isinstance(node, ast.IfExp):
+        return is_dtype(scope, node.body) and is_dtype(scope, node.orelse)
+    if isinstance(node, ast.Name) and isinstance(scope.env.get(node.id), DType):
+        return True
+    if isinstance(node, ast.Attribute) and node.attr == "dtype" and operand(scope, node.value) is not None:
+        return True
+    qualified = scope.qualified(node)
+    if qualified is None:
+        return False
+    return dtype_name(qualified) is not None or (qualified.startswith("nl.") and qualified[3:] in ITEMSIZE)
+
+
+def _to_tuple(scope: Scope, statement: ast.stmt, target: ast.Tuple | ast.List, value: ast.expr) -> None:
+    names = [t.id if isinstance(t, ast.Name) else None for t in target.elts]
+    grid = index_value(scope, value, "")
+    if isinstance(grid, Grid) and len(grid.components) == len(names):
+        for name, component in zip(names, grid.components, strict=True):
+            if name is not None:
+                _set(scope, name, _labelled(component, name))
+        scope.dropped[statement] = {n for n in names if n}
+        return
+    if isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(names) and None not in names:
+        _elementwise(scope, statement, [n for n in names if n], value.elts)
+        return
+    text = render(scope, value)
+    if isinstance(value, ast.Call) and module_function(scope, value) is not None:
+        text, _ = call_value(scope, value)
+    scope.emit(f"{scope.source.segment(target)} = {text}")
+    sizes = _shape_of(scope, value, names)
+    for name in names:
+        if name is not None:
+            _set(scope, name, Python(sizes) if not isinstance(value, ast.Call) else Value())
+
+
+def _labelled(index: Index, label: str) -> Index:
+    terms = tuple(replace(t, axis=replace(t.axis, label=label)) for t in index.terms)
+    return replace(index, terms=terms)
+
+
+def _elementwise(scope: Scope, statement: ast.stmt, names: list[str], values: list[ast.expr]) -> None:
+    compiled = [_compile_time(scope, name, value) for name, value in zip(names, values, strict=True)]
+    tensors = any(
+        creation(scope, v) or is_computation(scope, v) or operand(scope, v) is not None or c is not None
+        for v, c in zip(values, compiled, strict=True)
+    )
+    if not tensors:
+        texts = [render(scope, value) for value in values]
+        scope.emit(f"{', '.join(names)} = {', '.join(texts)}")
+        out = list(scope.out)
+        for name, value in zip(names, values, strict=True):
+            _python(scope, name, value)
+        scope.out = out
+        return
+    if any(n in names for v in values for n in _names(v)):
+        raise Refuse(statement, DESTINATION, "a tuple assignment that swaps tensors", "write one assignment a name")
+    scope.dropped[statement] = {n for n, c in zip(names, compiled, strict=True) if c is not None}
+    for name, value, known in zip(names, values, compiled, strict=True):
+        if known is not None:
+            _set(scope, name, known)
+        else:
+            _to_name(scope, statement, name, value)
+
+
+def _names(node: ast.AST) -> set[str]:
+    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+
+
+def _shape_of(scope: Scope, value: ast.expr, names: list[str | None]) -> bool:
+    """``a, b = x.shape`` (or a name that is a part of it): the sizes are positive, and they are ``x``'s dimensions."""
+    if isinstance(value, ast.Name) and value.id in scope.definitions:
+        value = algebra.parse(scope.definitions[value.id])
+    skipped: list[str] = []
+    if isinstance(value, ast.Subscript) and isinstance(value.slice, ast.Slice):
+        lower = value.slice.lower
+        if value.slice.upper or value.slice.step or not isinstance(lower, ast.Constant) or type(lower.value) is not int:
+            return False
+        skipped = [f"{ast.unparse(value.value)}[{d}]" for d in range(lower.value)]
+        value = value.value
+    if not (isinstance(value, ast.Attribute) and value.attr == "shape" and isinstance(value.value, ast.Name)):
+        return False
+    tensor = scope.env.get(value.value.id)
+    stable = all(n is not None and scope.assigned[n] == 1 for n in names)
+    if isinstance(tensor, Hbm) and tensor.dims is None and stable:
+        scope.env[value.value.id] = Hbm((*skipped, *(n for n in names if n)), tensor.dtype)
+    return True
+
+
+def _to_subscript(scope: Scope, statement: ast.stmt, target: ast.Subscript, value: ast.expr) -> None:
+    destination = operand(scope, target)
+    if destination is None:
+        if is_computation(scope, value) or operand(scope, value) is not None:
+            raise Refuse(
+                target, DESTINATION, "the destination is not known to be a tensor", "declare it in this function"
+            )
+        if isinstance(target.value, ast.Name) and type(scope.env.get(target.value.id)) is Value:
+            raise Refuse(target, DESTINATION, f"'{target.value.id}' is not known to be a tensor", "declare it here")
+        scope.emit(f"{render(scope, target.value)}[{scope.source.segment(target.slice)}] = {render(scope, value)}")
+        return
+    if isinstance(destination.value, Tile) and destination.value.blocks:
+        raise Refuse(target, "NKI010", "an assignment to several blocks at once", "loop over the blocks")
+    if is_computation(scope, value) or operand(scope, value) is not None:
+        write(scope, value, destination)
+        return
+    if isinstance(value, ast.Call) and scope.qualified(value.func) is not None:
+        raise Refuse(
+            value,
+            COMPUTE,
+            f"{scope.qualified(value.func)}(...) is not rewritten yet",
+            _note(scope.qualified(value.func)),
+        )
+    _fill(scope, statement, destination, value)
+
+
+def _note(qualified: str | None) -> str:
+    from .tables import refusal_note
+
+    return refusal_note(qualified or "")
+
+
+def _fill(scope: Scope, statement: ast.stmt, destination: Operand, value: ast.expr) -> None:
+    number = value.operand if isinstance(value, ast.UnaryOp) else value
+    known = isinstance(number, ast.Constant) or (_is_python(scope, value) and not isinstance(value, ast.Call))
+    if not known:
+        raise Refuse(value, DESTINATION, "the value is not known to be a tensor or a number", "assign a tile")
+    if destination.space == "hbm":
+        raise Refuse(statement, DESTINATION, "a number written to HBM", "fill a tile, then copy it")
+    from .psum import check_group
+
+    check_group(scope, statement, "memset", destination, False)
+    scope.apply(DESTINATION, statement)
+    scope.emit(f"{scope.nisa}.memset(dst={destination.text(())}, value={render(scope, value)})")
+
+
+def augment(scope: Scope, statement: ast.stmt) -> None:
+    """``t += x``: accumulation in PSUM for a matmul, else read, compute, write."""
+    assert isinstance(statement, ast.AugAssign)
+    target = statement.target
+    destination = operand(scope, target) if isinstance(target, ast.Name | ast.Subscript) else None
+    if destination is None:
+        if is_computation(scope, statement.value):
+            raise Refuse(statement, DESTINATION, "the destination is not known to be a tensor", "declare it here")
+        operator = scope.source.text[scope.source.span(target)[1] : scope.source.span(statement.value)[0]].strip(
+            " (\\\n"
+        )
+        scope.emit(f"{scope.source.segment(target)} {operator} {render(scope, statement.value)}")
+        if isinstance(target, ast.Name):
+            _set(scope, target.id, Python())
+        return
+    if _is_matmul(scope, statement.value):
+        if destination.space != "psum" or not isinstance(statement.op, ast.Add):
+            raise Refuse(statement, "NKI023", "a matmul accumulated outside of PSUM", "add it with nisa.tensor_tensor")
+        scope.apply("NKI023", statement)
+        write(scope, statement.value, destination, accumulate=True)
+        return
+    combined = ast.copy_location(ast.BinOp(_load(target), statement.op, statement.value), statement)
+    write(scope, combined, destination)
+
+
+def _load(target: ast.expr) -> ast.expr:
+    if isinstance(target, ast.Name):
+        return ast.copy_location(ast.Name(target.id, ast.Load()), target)
+    assert isinstance(target, ast.Subscript)
+    return ast.copy_location(ast.Subscript(target.value, target.slice, ast.Load()), target)
+
+
+def _is_matmul(scope: Scope, value: ast.expr) -> bool:
+    return isinstance(value, ast.Call) and scope.qualified(value.func) in ("nisa.nc_matmul", "nl.matmul")

@@ -1,0 +1,165 @@
+"""Calls: of the module's own functions, of instructions with a destination, and of everything else."""
+
+from __future__ import annotations
+
+import ast
+
+from .access import Operand, operand
+from .compute import HANDLERS, bound_call, is_computation, masked, temporary
+from .emission import Refuse
+from .facts.index import index_value
+from .facts.masks import mask_value
+from .facts.values import DType, Function, Python, Tile, Value
+from .lifting import lift
+from .parameters import parameter_value
+from .render import render
+from .scope import Scope
+from .tables import operator_token, refusal_note
+
+HELPERS = "NKI003"
+LOAD_STORE = "NKI020"
+DESTINATION = "NKI021"
+
+
+def module_function(scope: Scope, node: ast.Call) -> Function | None:
+    """The function of this module (nested or not) that a call refers to."""
+    if not isinstance(node.func, ast.Name):
+        return None
+    value = scope.env.get(node.func.id)
+    if isinstance(value, Function):
+        return value
+    function = scope.module.functions.get(node.func.id)
+    return Function(function, node.func.id) if function is not None and value is None else None
+
+
+def call_value(scope: Scope, node: ast.Call) -> tuple[str, Value]:
+    """A call of one of the module's functions: its text, and what it returns."""
+    function = module_function(scope, node)
+    assert function is not None
+    if any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords):
+        raise Refuse(node, "NKI091", "a call with starred arguments", "write the arguments out")
+    names = [a.arg for a in [*function.node.args.posonlyargs, *function.node.args.args]]
+    told: dict[str, Value] = {}
+    texts: list[str] = []
+    for position, argument in enumerate(node.args):
+        text, value = _argument(scope, argument)
+        texts.append(text)
+        if position < len(names):
+            told[names[position]] = parameter_value(names[position], value)
+    for keyword in node.keywords:
+        text, value = _argument(scope, keyword.value)
+        texts.append(f"{keyword.arg}={text}")
+        assert keyword.arg is not None
+        told[keyword.arg] = parameter_value(keyword.arg, value)
+    nested = isinstance(scope.env.get(function.name), Function)
+    name, closure = lift(scope, function, told) if nested else (function.name, [])
+    analysis = scope.walk_function(function.node, told)
+    _check_same_kinds(node, function, analysis.parameters, told)
+    return f"{name}({', '.join([*texts, *closure])})", analysis.returned or Value()
+
+
+def _argument(scope: Scope, node: ast.expr) -> tuple[str, Value]:
+    if index_value(scope, node) is not None:
+        raise Refuse(node, "NKI024", "an index vector is passed to a function", "pass its start and size")
+    mask = mask_value(scope, node)
+    if mask is not None and mask.bounds:
+        raise Refuse(node, "NKI025", "a mask is passed to a function", "pass the clamped sizes")
+    view = temporary(scope, node) if is_computation(scope, node) else operand(scope, node)
+    if view is not None:
+        if view.items is not None or view.suffix or view.is_view:
+            raise Refuse(
+                node,
+                "NKI024",
+                "a part of a tensor is passed to a function",
+                "pass the tensor and its bounds: Beta 2 has no nested slicing",
+            )
+        return view.text(()), view.value
+    value = scope.env.get(node.id) if isinstance(node, ast.Name) else None
+    return render(scope, node), value if isinstance(value, DType) else Python()
+
+
+def _check_same_kinds(node: ast.Call, function: Function, first: dict[str, Value], now: dict[str, Value]) -> None:
+    """A function is rewritten once: every call must pass the same kinds of tensors."""
+    for name in {*first, *now}:
+        a, b = first.get(name), now.get(name)
+        kinds = tuple((type(v), _structure(v)) for v in (a, b) if v is not None)
+        if len(set(kinds)) > 1:
+            raise Refuse(
+                node,
+                HELPERS,
+                f"'{function.name}' is called with different kinds of '{name}'",
+                "split the function: the rewrite depends on what a parameter is",
+            )
+
+
+def _structure(value: Value) -> object:
+    if isinstance(value, Tile):
+        return value.space, len(value.blocks), len(value.dims or ())
+    return None
+
+
+def returned_value(scope: Scope, node: ast.expr) -> tuple[str, Value]:
+    """What ``return node`` returns, as text and as a kind."""
+    if is_computation(scope, node):
+        view = temporary(scope, node)
+        return view.text(()), view.value
+    if isinstance(node, ast.Tuple):
+        parts = [returned_value(scope, element)[0] for element in node.elts]
+        inner = ", ".join(parts) + ("," if len(parts) == 1 else "")
+        parenthesized = scope.source.segment(node).startswith("(")
+        return (f"({inner})" if parenthesized else inner), Value()
+    view = operand(scope, node)
+    if view is not None:
+        if view.items is not None or view.suffix:
+            raise Refuse(node, "NKI024", "a part of a tensor is returned", "return the tensor")
+        return view.text(()), view.value
+    if isinstance(node, ast.Call) and module_function(scope, node) is not None:
+        return call_value(scope, node)
+    return render(scope, node), Python()
+
+
+def call_statement(scope: Scope, node: ast.Call) -> None:
+    """A call that stands alone."""
+    name = scope.qualified(node.func)
+    if name == "nl.store":
+        _store(scope, node)
+    elif name == "nisa.dma_copy":
+        _dma_copy(scope, node)
+    elif name in HANDLERS:
+        raise Refuse(node, DESTINATION, f"the result of {name} is not used", "remove the call, or assign its result")
+    elif name is not None and name.partition(".")[0] in ("nl", "nisa", "ncc", "nccl", "nki"):
+        raise Refuse(node, DESTINATION, f"{name}(...) is not rewritten yet", refusal_note(name))
+    elif module_function(scope, node) is not None:
+        text, _ = call_value(scope, node)
+        scope.emit(text)
+    else:
+        scope.emit(render(scope, node))
+
+
+def _store(scope: Scope, node: ast.Call) -> None:
+    from .rules.load_store import store
+
+    scope.apply(LOAD_STORE, node)
+    with masked(scope, node):
+        dst, value = store(bound_call(scope, node, "nl.store"))
+        _emit_copy(scope, dst, value, "")
+
+
+def _emit_copy(scope: Scope, dst: Operand, src: Operand, extra: str) -> None:
+    clamps = list(scope.clamps.values())
+    scope.emit(f"{scope.nisa}.dma_copy(dst={dst.text(clamps)}, src={src.text(clamps)}{extra})")
+
+
+def _dma_copy(scope: Scope, node: ast.Call) -> None:
+    call = bound_call(scope, node, "nisa.dma_copy")
+    scope.apply(DESTINATION, node)
+    with masked(scope, node):
+        dst, src = call.tensor("dst"), call.tensor("src")
+        extra = ""
+        for name in ("dst_rmw_op", "oob_mode", "dge_mode"):
+            if not call.has(name):
+                continue
+            value = call.arguments[name]
+            token = operator_token(scope.qualified(value) or "") if name == "dst_rmw_op" else None
+            extra += f", {name}={f'{scope.nl}.{token}' if token else render(scope, value)}"
+        _emit_copy(scope, dst, src, extra)

@@ -1,0 +1,288 @@
+"""Computations: a Beta 1 call or operator that returns a tile becomes a Beta 2 instruction with a destination.
+
+Source: NKI migration guide, "All ISA functions require a destination parameter".
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+from . import algebra, positivity
+from .access import Operand, operand
+from .emission import New, Refuse
+from .facts.masks import mask_of
+from .facts.values import Bound, Declaration, Python, Tile
+from .psum import check_group
+from .render import dtype_text, render
+from .scope import Clamp, Loop, Scope
+from .tables import parameters
+
+DESTINATION = "NKI021"
+MASKS = "NKI025"
+
+
+@dataclass
+class Instruction:
+    """A Beta 2 instruction without its destination.
+
+    ``dims`` and ``dtype`` are what Beta 1's result would have (``like`` names a tensor of the same shape where the rank is
+    unknown), ``space`` where it would live. ``explicit`` is true when the call said ``dtype=``. ``cut`` tells whether a
+    mask's upper bounds cut all operands and the destination position by position. ``through`` names an operand that the
+    engine cannot read where it is, and that is copied into the destination first.
+    """
+
+    function: str
+    arguments: list[tuple[str, Operand | str]]
+    dims: tuple[str, ...] | None
+    dtype: str | None
+    space: str = "sbuf"
+    like: str = ""
+    explicit: bool = False
+    cut: bool = True
+    through: str = ""
+
+
+@dataclass
+class Call:
+    """A call of a Beta 1 function with its arguments by parameter name."""
+
+    scope: Scope
+    node: ast.Call
+    name: str
+    arguments: dict[str, ast.expr] = field(default_factory=dict)
+
+    def refuse(self, code: str, message: str, help: str, applicability: str = "manual") -> Refuse:
+        return Refuse(self.node, code, message, help, applicability)
+
+    def has(self, parameter: str) -> bool:
+        node = self.arguments.get(parameter)
+        return node is not None and not (isinstance(node, ast.Constant) and node.value is None)
+
+    def tensor(self, parameter: str) -> Operand:
+        """The operand ``parameter``, computed into a temporary tile where it is itself a computation."""
+        if parameter not in self.arguments:
+            raise self.refuse(DESTINATION, f"{self.name} without '{parameter}'", "pass it by keyword")
+        value = operand_or_text(self.scope, self.arguments[parameter])
+        if isinstance(value, str):
+            raise self.refuse(
+                DESTINATION,
+                f"the operand '{parameter}' of {self.name} is not known to be a tensor",
+                "pass a tensor that this function declares or receives",
+            )
+        return value
+
+    def value(self, parameter: str) -> Operand | str:
+        return operand_or_text(self.scope, self.arguments[parameter])
+
+    def dtype(self) -> str | None:
+        return dtype_text(self.scope, self.arguments["dtype"]) if self.has("dtype") else None
+
+
+Handler = Callable[[Call], Instruction]
+HANDLERS: dict[str, tuple[str, Handler]] = {}
+"""Beta 1 name -> (rule code, how it is lowered)."""
+
+
+def lowers(code: str, *names: str) -> Callable[[Handler], Handler]:
+    """Register a handler for calls of the Beta 1 functions ``names``."""
+
+    def register(handler: Handler) -> Handler:
+        for name in names:
+            HANDLERS[name] = (code, handler)
+        return handler
+
+    return register
+
+
+def bound_call(scope: Scope, node: ast.Call, name: str) -> Call:
+    """``node`` with its arguments bound to the parameters that Beta 1 documents."""
+    call = Call(scope, node, name)
+    known = parameters(name)
+    if any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords):
+        raise call.refuse("NKI091", f"{name} with starred arguments", "write the arguments out")
+    if len(node.args) > len(known):
+        raise call.refuse(DESTINATION, f"{name} with {len(node.args)} positional arguments", "pass them by keyword")
+    call.arguments = dict(zip(known, node.args, strict=False))
+    call.arguments.update({k.arg: k.value for k in node.keywords if k.arg})
+    return call
+
+
+def is_computation(scope: Scope, node: ast.expr) -> bool:
+    """Does ``node`` make a tile (a registered call, or an operator on a tile)?"""
+    if isinstance(node, ast.Call):
+        return scope.qualified(node.func) in HANDLERS
+    if isinstance(node, ast.BinOp):
+        return any(is_computation(scope, n) or operand(scope, n) is not None for n in (node.left, node.right))
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.Invert):
+        return is_computation(scope, node.operand) or operand(scope, node.operand) is not None
+    return False
+
+
+def operand_or_text(scope: Scope, node: ast.expr) -> Operand | str:
+    """A tensor operand (nested computations go to temporary tiles), or a Python expression as text."""
+    if is_computation(scope, node):
+        return temporary(scope, node)
+    view = operand(scope, node)
+    return view if view is not None else render(scope, node)
+
+
+def temporary(scope: Scope, node: ast.expr) -> Operand:
+    name = scope.module.fresh("tile")
+    tile = bind(scope, node, name)
+    scope.env[name] = tile
+    return Operand(name, tile, tile.dims, nl=scope.nl, axes=(None,) * len(tile.dims or ()))
+
+
+def lower(scope: Scope, node: ast.expr) -> Instruction:
+    """The instruction that computes ``node``."""
+    if isinstance(node, ast.Call):
+        name = scope.qualified(node.func)
+        if name in HANDLERS:
+            code, handler = HANDLERS[name]
+            scope.apply(code, node)
+            return handler(bound_call(scope, node, name))
+    if isinstance(node, ast.BinOp | ast.UnaryOp) and is_computation(scope, node):
+        from .rules.nl_compute import lower_operator
+
+        return lower_operator(scope, node)
+    view = operand(scope, node)
+    if view is None:
+        raise Refuse(node, DESTINATION, "an expression that is not known to be a tensor", "assign a tile")
+    return copy_of(view)
+
+
+def copy_of(view: Operand) -> Instruction:
+    function = "dma_copy" if view.space == "hbm" else "tensor_copy"
+    return Instruction(function, [("src", view)], view.dims, view.dtype, like=view.base)
+
+
+def bind(scope: Scope, node: ast.expr, name: str) -> Tile:
+    """``name = <computation>``: declare the tile that Beta 1 returned, and compute into it."""
+    with masked(scope, node):
+        instruction = lower(scope, node)
+        if instruction.dims is None and not instruction.like:
+            raise Refuse(node, DESTINATION, "the shape of the result is not known", "declare the tile and assign to it")
+        if instruction.dtype is None:
+            raise Refuse(
+                node, DESTINATION, "the data type of the result is not known", "declare the tile, or pass dtype="
+            )
+        tile = Tile(instruction.space, instruction.dims, instruction.dtype, (), None)
+        shape = f"({', '.join(instruction.dims)})" if instruction.dims else f"{instruction.like}.shape"
+        buffer = f"{scope.nl}.{instruction.space}"
+        scope.out.append(New(f"{name} = {scope.nl}.ndarray({shape}, dtype={instruction.dtype}, buffer={buffer})"))
+        declaration = Declaration(name, node, tuple(loop.variable for loop in scope.loops), False)
+        tile = Tile(tile.space, tile.dims, tile.dtype, (), declaration)
+        target = Operand(name, tile, tile.dims, nl=scope.nl, axes=(None,) * len(tile.dims or ()))
+        _place(scope, node, instruction, target)
+    return tile
+
+
+def write(scope: Scope, node: ast.expr, target: Operand, *, accumulate: bool = False) -> None:
+    """``target = <computation>``: the instruction writes straight into ``target``."""
+    with masked(scope, node):
+        instruction = lower(scope, node)
+        if accumulate and instruction.function != "nc_matmul":
+            raise Refuse(node, "NKI023", "+= of something that is not a matmul into PSUM", "use nisa.tensor_tensor")
+        rounded_twice = (
+            instruction.explicit
+            and not scope.direct
+            and not scope.same_dtype(instruction.dtype, target.dtype)
+            and target.space != "hbm"
+        )
+        if rounded_twice:
+            instruction = _through_implicit_tile(scope, node, instruction)
+        _place(scope, node, instruction, target, accumulate=accumulate)
+
+
+def _through_implicit_tile(scope: Scope, node: ast.expr, instruction: Instruction) -> Instruction:
+    """Beta 1 rounds to the call's ``dtype`` first; outside direct allocation that happens in a tile of its own."""
+    if instruction.dims is None or scope.clamps:
+        raise Refuse(node, DESTINATION, "dtype= differs from the type of the destination", "drop dtype=")
+    name = scope.module.fresh("tile")
+    tile = Tile(instruction.space, instruction.dims, instruction.dtype)
+    scope.emit(
+        f"{name} = {scope.nl}.ndarray(({', '.join(instruction.dims)}), dtype={instruction.dtype}, "
+        f"buffer={scope.nl}.{instruction.space})"
+    )
+    scope.env[name] = tile
+    view = Operand(name, tile, tile.dims, nl=scope.nl, axes=(None,) * len(tile.dims or ()))
+    _place(scope, node, instruction, view)
+    return copy_of(view)
+
+
+def _place(
+    scope: Scope, node: ast.expr, instruction: Instruction, target: Operand, *, accumulate: bool = False
+) -> None:
+    clamps = list(scope.clamps.values())
+    if clamps and not instruction.cut:
+        raise Refuse(node, MASKS, f"a mask on index vectors of {instruction.function}", "clamp the operands by hand")
+    if target.space == "hbm" and instruction.function != "dma_copy":
+        raise Refuse(
+            node, DESTINATION, f"{instruction.function} into a tensor in HBM", "compute into a tile, then copy"
+        )
+    if instruction.through:
+        instruction = _copied_first(scope, node, instruction, target)
+    check_group(scope, node, instruction.function, target, accumulate)
+    parts = [f"dst={target.text(clamps)}"]
+    for name, value in instruction.arguments:
+        parts.append(f"{name}={value.text(clamps) if isinstance(value, Operand) else value}")
+    scope.apply(DESTINATION, node)
+    scope.emit(f"{scope.nisa}.{instruction.function}({', '.join(parts)})")
+
+
+def _copied_first(scope: Scope, node: ast.expr, instruction: Instruction, target: Operand) -> Instruction:
+    """Copy the operand ``through`` into the destination, and read it from there."""
+    given = dict(instruction.arguments)
+    source = given[instruction.through]
+    assert isinstance(source, Operand)
+    if not scope.same_dtype(target.dtype, source.dtype):
+        raise Refuse(node, DESTINATION, f"{instruction.function} of a PSUM tile", "copy it to an SBUF tile first")
+    _place(scope, node, copy_of(source), target)
+    given[instruction.through] = target
+    return replace(instruction, arguments=list(given.items()), through="")
+
+
+@contextmanager
+def masked(scope: Scope, node: ast.expr) -> Iterator[None]:
+    """Evaluate the ``mask=`` of ``node``: its conditions guard what is emitted, its bounds cut the operands."""
+    keyword = next((k for k in node.keywords if k.arg == "mask"), None) if isinstance(node, ast.Call) else None
+    saved = scope.clamps
+    scope.clamps = {}
+    try:
+        if keyword is None or (isinstance(keyword.value, ast.Constant) and keyword.value.value is None):
+            yield
+            return
+        mask = mask_of(scope, keyword.value)
+        scope.apply(MASKS, node)
+        conditions = list(mask.conditions)
+        for bound in mask.bounds:
+            clamp, condition = _clamp(scope, bound)
+            if clamp.position in scope.clamps:
+                raise Refuse(node, MASKS, "two bounds on one axis", "combine them with min(...)")
+            scope.clamps[clamp.position] = clamp
+            conditions += condition
+        with scope.guarded(tuple(conditions)):
+            yield
+    finally:
+        scope.clamps = saved
+
+
+def _clamp(scope: Scope, bound: Bound) -> tuple[Clamp, list[str]]:
+    """The name of the clamped size of an axis (computed before the statement), and the condition that it is not empty."""
+    axis = bound.term.axis
+    rest = algebra.subtract(bound.limit, axis.start)
+    text = f"min({axis.size}, {rest})"
+    name = scope.sizes.get(text)
+    if name is None:
+        name = scope.module.fresh(f"{axis.label or 'axis'}_size")
+        scope.out.append(New(f"{name} = {text}"))
+        scope.sizes[text] = name
+        scope.env[name] = Python()
+    condition = [] if positivity.positive(scope, rest) else [f"{name} > 0"]
+    return Clamp(axis, bound.term.position, bound.ndim, name), condition
+
+
+__all__ = ["HANDLERS", "Call", "Instruction", "Loop", "bind", "lower", "lowers", "write"]

@@ -1,0 +1,213 @@
+"""Creation of on-chip tensors: block dimensions become lists, allocators become addresses."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+
+from .addresses import Address, Layout, layout
+from .emission import New, Refuse
+from .facts.values import Allocator, Declaration, Hbm, Tile, Value
+from .render import dtype_text, render
+from .scope import Scope
+from .tables import parameters
+
+BLOCKS = "NKI010"
+CREATION = "NKI022"
+CREATIONS = {"nl.ndarray": None, "nl.zeros": "0", "nl.ones": "1", "nl.full": None}
+BUFFERS = {"nl.sbuf": "sbuf", "nl.psum": "psum", "nl.hbm": "hbm", "nl.private_hbm": "hbm", "nl.shared_hbm": "hbm"}
+
+AddressRule = Callable[[Scope, Allocator, Layout], Address]
+ALLOCATORS: dict[tuple[str, str], AddressRule] = {}
+"""(space, kind of allocator) -> how its blocks are addressed."""
+
+
+def allocates(space: str, kind: str) -> Callable[[AddressRule], AddressRule]:
+    def register(rule: AddressRule) -> AddressRule:
+        ALLOCATORS[space, kind] = rule
+        return rule
+
+    return register
+
+
+def creation(scope: Scope, node: ast.expr) -> str | None:
+    """Canonical name of the creation function that ``node`` calls."""
+    if not isinstance(node, ast.Call):
+        return None
+    name = scope.qualified(node.func)
+    return name if name in CREATIONS else None
+
+
+def buffer_value(scope: Scope, node: ast.expr | None) -> str | Allocator | None:
+    """``sbuf``, ``psum``, ``hbm``, or the allocator that a ``buffer=`` argument is; ``None`` when it is unknown."""
+    if node is None:
+        return "sbuf"
+    if isinstance(node, ast.Name) and isinstance(scope.env.get(node.id), Allocator):
+        value = scope.env[node.id]
+        assert isinstance(value, Allocator)
+        return value
+    name = scope.qualified(node)
+    if name in BUFFERS:
+        return BUFFERS[name]
+    if isinstance(node, ast.Call):
+        return allocator_value(scope, node)
+    return None
+
+
+def allocator_value(scope: Scope, node: ast.Call) -> str | Allocator | None:
+    parts = (scope.qualified(node.func) or "").split(".")
+    if len(parts) != 3 or parts[0] != "ncc" or parts[1] not in ("sbuf", "psum"):
+        return None
+    if parts[2] == "auto_alloc":
+        return parts[1]
+    return Allocator(parts[1], parts[2], node) if parts[2] in ("mod_alloc", "alloc") else None
+
+
+def arguments(scope: Scope, node: ast.Call, name: str) -> dict[str, ast.expr]:
+    known = parameters(name) or ("shape", "dtype")
+    given = dict(zip(known, node.args, strict=False))
+    given.update({k.arg: k.value for k in node.keywords if k.arg})
+    return given
+
+
+def declare(scope: Scope, name: str, node: ast.Call, statement: ast.stmt) -> Value:
+    """``name = nl.ndarray(...)``: emit the Beta 2 declaration, and return what ``name`` is now."""
+    function = creation(scope, node)
+    assert function is not None
+    given = arguments(scope, node, function)
+    for required in ("shape", "dtype"):
+        if required not in given:
+            raise Refuse(node, CREATION, f"{function} without {required}", f"pass {required}=")
+    buffer = buffer_value(scope, given.get("buffer"))
+    if buffer is None:
+        raise Refuse(
+            given["buffer"], CREATION, "a buffer that the source does not show", "write the buffer in the call"
+        )
+    dtype = dtype_text(scope, given["dtype"])
+    if buffer == "hbm":
+        if function != "nl.ndarray":
+            raise Refuse(node, CREATION, f"{function} in HBM", "declare it with nl.ndarray, and copy the values there")
+        return _hbm(scope, name, node, given, dtype)
+    space = buffer if isinstance(buffer, str) else buffer.space
+    blocks, dims = _shape(scope, given["shape"])
+    fill = CREATIONS[function] if function != "nl.full" else render(scope, given["fill_value"])
+    label = _label(scope, given, blocks)
+    scope.direct = scope.direct or isinstance(buffer, Allocator)
+    declaration = Declaration(name, node, tuple(loop.variable for loop in scope.loops), isinstance(buffer, Allocator))
+    _emit_tiles(scope, name, blocks, dims, dtype, space, buffer, fill, label)
+    return Tile(space, dims, dtype, blocks, declaration)
+
+
+def _label(scope: Scope, given: dict[str, ast.expr], blocks: tuple[str, ...]) -> str:
+    """Beta 2 wants unique tensor names: one that a loop or a list would repeat is dropped."""
+    if "name" not in given or blocks or scope.loops:
+        return ""
+    return f", name={render(scope, given['name'])}"
+
+
+def _hbm(scope: Scope, name: str, node: ast.Call, given: dict[str, ast.expr], dtype: str) -> Hbm:
+    shape = given["shape"]
+    dims = tuple(render(scope, s) for s in shape.elts) if isinstance(shape, ast.Tuple | ast.List) else None
+    arguments = [render(scope, argument) for argument in node.args]
+    arguments += [f"{k.arg}={render(scope, k.value)}" for k in node.keywords]
+    scope.emit(f"{name} = {scope.source.segment(node.func)}({', '.join(arguments)})")
+    return Hbm(dims, dtype)
+
+
+def _shape(scope: Scope, node: ast.expr) -> tuple[tuple[str, ...], tuple[str, ...] | None]:
+    """Block dimensions, and partition and free dimensions, of a shape: everything before ``par_dim`` is a block."""
+    if not isinstance(node, ast.Tuple | ast.List):
+        if isinstance(node, ast.Attribute) and node.attr == "shape":
+            return (), _inherited(scope, node)
+        raise Refuse(node, BLOCKS, "a shape that is not written as a tuple", "write the tuple in the call")
+    partition = 0
+    for position, size in enumerate(node.elts):
+        if isinstance(size, ast.Call) and scope.qualified(size.func) == "nl.par_dim":
+            partition = position
+    sizes = tuple(render(scope, size) for size in node.elts)
+    return sizes[:partition], sizes[partition:]
+
+
+def _inherited(scope: Scope, node: ast.Attribute) -> tuple[str, ...] | None:
+    value = scope.env.get(node.value.id) if isinstance(node.value, ast.Name) else None
+    if isinstance(value, Tile) and value.blocks:
+        raise Refuse(node, BLOCKS, "the shape of a tensor with block dimensions", "write the sizes")
+    if isinstance(value, Tile | Hbm) and value.dims is not None:
+        return value.dims
+    raise Refuse(node, BLOCKS, "the shape of a tensor whose rank is not known", "write the sizes")
+
+
+def _emit_tiles(
+    scope: Scope,
+    name: str,
+    blocks: tuple[str, ...],
+    dims: tuple[str, ...] | None,
+    dtype: str,
+    space: str,
+    buffer: str | Allocator,
+    fill: str | None,
+    label: str,
+) -> None:
+    assert dims is not None
+    if blocks:
+        scope.apply(BLOCKS, scope.function)
+    index = _loop_variables(scope, len(blocks))
+    setup: tuple[str, ...] = ()
+    address = ""
+    if isinstance(buffer, Allocator):
+        place = layout(scope, blocks, index, dims, dtype)
+        computed = ALLOCATORS[buffer.space, buffer.kind](scope, buffer, place)
+        setup, address = computed.setup, f", address={computed.text}"
+    shape = f"({', '.join(dims)})"
+    tile = f"{scope.nl}.ndarray({shape}, dtype={dtype}, buffer={scope.nl}.{space}{label}{address})"
+    lines = list(setup)
+    if not blocks:
+        lines.append(f"{name} = {tile}")
+        lines += [f"{scope.nisa}.memset(dst={name}, value={fill})"] if fill is not None else []
+    else:
+        if fill is None:
+            lines.append(f"{_nth(name, index[:-1])}.append({tile})")
+        else:
+            element = scope.module.fresh(f"{name}_tile")
+            lines += [f"{element} = {tile}", f"{scope.nisa}.memset(dst={element}, value={fill})"]
+            lines.append(f"{_nth(name, index[:-1])}.append({element})")
+        lines = _nested(name, blocks, index, lines)
+    for statement in _statements(lines):
+        scope.out.append(New(statement))
+
+
+def _loop_variables(scope: Scope, rank: int) -> tuple[str, ...]:
+    names = ("block",) if rank == 1 else tuple(f"block_{d}" for d in range(rank))
+    chosen = []
+    for name in names:
+        candidate = name
+        while candidate in scope.env or candidate in scope.assigned:
+            candidate += "_"
+        chosen.append(candidate)
+    return tuple(chosen)
+
+
+def _nth(name: str, index: tuple[str, ...]) -> str:
+    return name + "".join(f"[{i}]" for i in index)
+
+
+def _nested(name: str, blocks: tuple[str, ...], index: tuple[str, ...], body: list[str]) -> list[str]:
+    """Loops over the blocks, filling (nested) lists."""
+    lines = [f"{name} = []"]
+    for depth, (size, variable) in enumerate(zip(blocks, index, strict=True)):
+        indent = "    " * depth
+        lines.append(f"{indent}for {variable} in range({size}):")
+        if depth + 1 < len(blocks):
+            lines.append(f"{indent}    {_nth(name, index[:depth])}.append([])")
+    return lines + ["    " * len(blocks) + line for line in body]
+
+
+def _statements(lines: list[str]) -> list[str]:
+    """Lines grouped into top-level statements."""
+    statements: list[str] = []
+    for line in lines:
+        if line.startswith(" "):
+            statements[-1] += f"\n{line}"
+        else:
+            statements.append(line)
+    return statements

@@ -1,0 +1,65 @@
+"""Result types of Beta 1 operations, on source text.
+
+Source: ``reference/beta1.md`` section 6.2: (float, int) gives the float, (float32, any float) float32; a Python float counts
+as float32, a Python int as int32, a bool as uint8.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from nki_migrate.runtime.spec.dtypes import ITEMSIZE, promote
+
+from .algebra import parse
+from .facts.values import Python
+from .scope import Scope
+
+WEAK_INT = "weak int"
+WEAK_FLOAT = "weak float"
+
+
+def scalar_type(scope: Scope, node: ast.expr) -> str | None:
+    """How a Python operand takes part in promotion; ``None`` where the source does not tell."""
+    if isinstance(node, ast.UnaryOp):
+        return scalar_type(scope, node.operand)
+    if isinstance(node, ast.Constant) and isinstance(node.value, bool | int | float):
+        return WEAK_FLOAT if isinstance(node.value, float) else WEAK_INT
+    if isinstance(node, ast.BinOp):
+        if isinstance(node.op, ast.Div):
+            return WEAK_FLOAT
+        sides = {scalar_type(scope, node.left), scalar_type(scope, node.right)}
+        return WEAK_FLOAT if WEAK_FLOAT in sides else (WEAK_INT if sides == {WEAK_INT} else None)
+    if isinstance(node, ast.Name):
+        if node.id in scope.definitions:
+            return scalar_type(scope, parse(scope.definitions[node.id]))
+        value = scope.env.get(node.id)
+        if isinstance(value, Python) and value.positive:
+            return WEAK_INT
+    return None
+
+
+def promoted(scope: Scope, a: str | None, b: str | None) -> str | None:
+    """Text of the type of an operation on operands of types ``a`` and ``b``; ``None`` where the source does not tell."""
+    if a is None or b is None:
+        return None
+    if a == b:
+        return a
+    for one, other in ((a, b), (b, a)):
+        if other == WEAK_FLOAT:
+            return f"{scope.nl}.float32"
+        name = _name(one)
+        if name == "float32":
+            return one
+        if other == WEAK_INT:
+            return None if name is None else _spelled(scope, promote(name, "int32"))
+    left, right = _name(a), _name(b)
+    return _spelled(scope, promote(left, right)) if left and right else None
+
+
+def _spelled(scope: Scope, name: str) -> str:
+    return f"{scope.nl}.{name}"
+
+
+def _name(text: str) -> str | None:
+    node = parse(text)
+    return node.attr if isinstance(node, ast.Attribute) and node.attr in ITEMSIZE else None

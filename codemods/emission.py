@@ -1,0 +1,40 @@
+"""New statements on their way into the tree."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class New:
+    """One new statement: its text (4 spaces an indent level), and the condition under which it runs."""
+
+    text: str
+    guard: str = ""
+
+
+@dataclass
+class Edits:
+    """Everything that changes in one module, by the ``ast`` node that it replaces or adjoins."""
+
+    replaced: dict[ast.stmt, list[New]] = field(default_factory=dict)
+    before: dict[ast.stmt, list[New]] = field(default_factory=dict)
+    prologue: dict[ast.stmt, list[New]] = field(default_factory=dict)
+    expressions: dict[ast.AST, str] = field(default_factory=dict)
+    dropped_decorators: set[ast.expr] = field(default_factory=set)
+    parameters: dict[ast.FunctionDef, list[str]] = field(default_factory=dict)
+    renamed: dict[ast.FunctionDef, str] = field(default_factory=dict)
+    flattened: dict[ast.FunctionDef, ast.FunctionDef] = field(default_factory=dict)
+    lifted: dict[ast.stmt, list[ast.FunctionDef]] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return any(vars(self).values())
+
+
+class Refuse(Exception):
+    """A construct cannot be rewritten: the code of the rule, the reason, what to do by hand."""
+
+    def __init__(self, node: ast.AST, code: str, message: str, help: str, applicability: str = "manual") -> None:
+        super().__init__(message)
+        self.node, self.code, self.message, self.help, self.applicability = node, code, message, help, applicability

@@ -1,0 +1,98 @@
+"""Masks: conjunctions of comparisons, on Python values and on index vectors."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from .. import algebra
+from ..emission import Refuse
+from .index import index_value
+from .values import Bound, Grid, Index, Mask
+
+if TYPE_CHECKING:
+    from ..scope import Scope
+
+CODE = "NKI025"
+_HELP = "clamp the slices with min(...), or guard the statement with an if"
+
+
+def mask_value(scope: Scope, node: ast.expr) -> Mask | None:
+    """The mask that an expression is; ``None`` when it is no comparison on index vectors or Python values."""
+    if isinstance(node, ast.Name):
+        value = scope.env.get(node.id)
+        return value if isinstance(value, Mask) else None
+    if isinstance(node, ast.Constant) and (node.value is None or node.value is True):
+        return Mask()
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitAnd):
+        return _both(scope, node.left, node.right)
+    if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And):
+        total = Mask()
+        for value in node.values:
+            part = mask_of(scope, value)
+            total = Mask(total.conditions + part.conditions, total.bounds + part.bounds)
+        return total
+    if isinstance(node, ast.Compare) and len(node.ops) == 1:
+        return _comparison(scope, node)
+    return None
+
+
+def mask_of(scope: Scope, node: ast.expr) -> Mask:
+    """The mask that an expression is. Raises :class:`Refuse` for a mask that no clamped slice can express."""
+    from ..render import render
+
+    mask = mask_value(scope, node)
+    if mask is None:
+        return Mask((render(scope, node),))
+    return mask
+
+
+def _both(scope: Scope, left: ast.expr, right: ast.expr) -> Mask:
+    a, b = mask_of(scope, left), mask_of(scope, right)
+    return Mask(a.conditions + b.conditions, a.bounds + b.bounds)
+
+
+def _comparison(scope: Scope, node: ast.Compare) -> Mask:
+    from ..render import render
+
+    left, right = index_value(scope, node.left), index_value(scope, node.comparators[0])
+    if left is None and right is None:
+        return Mask((render(scope, node),))
+    if isinstance(left, Grid) or isinstance(right, Grid):
+        raise Refuse(node, CODE, "a mask compares an mgrid object", _HELP)
+    smaller, larger, strict = _ordered(scope, node)
+    vector, limit = _moved(smaller, larger)
+    if len(vector.terms) != 1 or vector.terms[0].coefficient != "1":
+        raise Refuse(node, CODE, "a mask that is not an upper bound of one index vector", _HELP)
+    bound = algebra.subtract(limit, vector.offset)
+    return Mask((), (Bound(vector.terms[0], vector.ndim, bound if strict else algebra.add(bound, "1")),))
+
+
+def _ordered(scope: Scope, node: ast.Compare) -> tuple[Index, Index, bool]:
+    """The smaller side, the larger side, and whether the comparison is strict."""
+    from ..render import render
+
+    def side(part: ast.expr) -> Index:
+        value = index_value(scope, part)
+        return value if isinstance(value, Index) else Index(0, (), render(scope, part))
+
+    left, right = side(node.left), side(node.comparators[0])
+    operator = node.ops[0]
+    if isinstance(operator, ast.Lt | ast.LtE):
+        return left, right, isinstance(operator, ast.Lt)
+    if isinstance(operator, ast.Gt | ast.GtE):
+        return right, left, isinstance(operator, ast.Gt)
+    raise Refuse(node, CODE, "a mask with == or != on an index vector", _HELP)
+
+
+def _moved(smaller: Index, larger: Index) -> tuple[Index, str]:
+    """``vector < limit`` with every term that has a positive coefficient on the left."""
+    if not larger.terms:
+        if len(smaller.terms) == 1 and smaller.terms[0].coefficient.startswith("-"):
+            return Index(0, ()), "0"
+        return smaller, larger.offset
+    if not smaller.terms and len(larger.terms) == 1 and larger.terms[0].coefficient == "-1":
+        term = larger.terms[0]
+        vector = Index(larger.ndim, (type(term)(term.axis, "1", term.position),))
+        return vector, algebra.subtract(larger.offset, smaller.offset)
+    return Index(0, ()), "0"

@@ -1,0 +1,160 @@
+"""The kinds of things that a name in a kernel can be."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field, replace
+
+SPACES = ("sbuf", "psum")
+
+
+@dataclass(frozen=True)
+class Value:
+    """Something that no other kind describes: its meaning is unknown."""
+
+
+@dataclass(frozen=True)
+class Python(Value):
+    """A Python value that exists when the kernel is traced (a size, an address, a flag)."""
+
+    positive: bool = False
+
+
+@dataclass(frozen=True)
+class DType(Value):
+    """A data type. ``text`` is how Beta 2 writes it; ``names`` are the types it can be where source tells."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Api(Value):
+    """An NKI or numpy object under another name: ``sb_mod = nki.compiler.sbuf.mod_alloc``."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Hbm(Value):
+    """A tensor in HBM. ``dims`` are source expressions, ``None`` where the rank is unknown."""
+
+    dims: tuple[str, ...] | None
+    dtype: str
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """One creation of an on-chip tensor: its identity in the plan."""
+
+    name: str
+    node: ast.AST = field(compare=False)
+    loops: tuple[str, ...]
+    pinned: bool
+
+
+@dataclass(frozen=True)
+class Tile(Value):
+    """An on-chip tile, or a tensor of ``blocks`` of them.
+
+    ``blocks`` are the block dimensions that have not been indexed yet, ``dims`` partition and free dimensions, all as source
+    expressions. ``dims`` is
+    ``None`` where the rank is unknown, ``dtype`` where branches disagree.
+    """
+
+    space: str
+    dims: tuple[str, ...] | None
+    dtype: str | None
+    blocks: tuple[str, ...] = ()
+    declaration: Declaration | None = None
+
+    def block(self) -> Tile:
+        return replace(self, blocks=self.blocks[1:])
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One iteration axis: an ``nl.arange`` or one component of an ``nl.mgrid``."""
+
+    uid: int
+    start: str
+    size: str
+    label: str
+
+
+@dataclass(frozen=True)
+class Term:
+    """``coefficient * axis``, the axis standing at ``position`` of the index's dimensions."""
+
+    axis: Axis
+    coefficient: str
+    position: int
+
+
+@dataclass(frozen=True)
+class Index(Value):
+    """An affine index vector of ``ndim`` dimensions: the sum of its terms and of ``offset`` (source expressions)."""
+
+    ndim: int
+    terms: tuple[Term, ...]
+    offset: str = "0"
+
+
+@dataclass(frozen=True)
+class Grid(Value):
+    """An ``nl.mgrid`` object: its components are index vectors."""
+
+    components: tuple[Index, ...]
+
+
+@dataclass(frozen=True)
+class Bound:
+    """``axis < limit``: one comparison of a mask that restricts one axis from above."""
+
+    term: Term
+    ndim: int
+    limit: str
+
+
+@dataclass(frozen=True)
+class Mask(Value):
+    """A conjunction: conditions on Python values, and upper bounds of axes."""
+
+    conditions: tuple[str, ...] = ()
+    bounds: tuple[Bound, ...] = ()
+
+
+@dataclass(frozen=True)
+class Allocator(Value):
+    """``sbuf.mod_alloc(...)`` and friends: where the blocks of a tensor lie. ``kind`` is ``mod_alloc`` or ``alloc``."""
+
+    space: str
+    kind: str
+    call: ast.Call = field(compare=False)
+
+
+@dataclass(frozen=True)
+class Constant(Value):
+    """A trace-time numpy array: ``np.identity(n)``."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Function(Value):
+    """A function of this module (or a nested one)."""
+
+    node: ast.FunctionDef = field(compare=False)
+    name: str
+
+
+def merge(a: Value | None, b: Value | None) -> Value:
+    """What a name is after two branches."""
+    if a is None or b is None:
+        return Value() if a is None and b is None else (a or b or Value())
+    if a == b:
+        return a
+    if isinstance(a, Tile) and isinstance(b, Tile) and (a.space, a.dims, a.blocks) == (b.space, b.dims, b.blocks):
+        return replace(a, dtype=a.dtype if a.dtype == b.dtype else None)
+    if isinstance(a, Python) and isinstance(b, Python):
+        return Python(a.positive and b.positive)
+    return Value()

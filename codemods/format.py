@@ -1,0 +1,20 @@
+"""New statements look like the file they stand in: its width, its quotes."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+
+def line_width(text: str) -> int:
+    """The width of new lines: what the file itself allows, between 88 and 120 columns."""
+    longest = max((len(line) for line in text.split("\n")), default=0)
+    return min(max(longest, 88), 120)
+
+
+@lru_cache(maxsize=4096)
+def formatted(text: str, width: int) -> str:
+    """``text`` (whole statements) as ``black`` writes it in ``width`` columns; strings keep their quotes."""
+    import black
+
+    mode = black.Mode(line_length=max(width, 40), string_normalization=False, magic_trailing_comma=False)
+    return black.format_str(text, mode=mode)

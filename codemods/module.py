@@ -1,0 +1,111 @@
+"""One module, from its text to its rewritten text."""
+
+from __future__ import annotations
+
+import ast
+
+from .apply import applied
+from .emission import Refuse
+from .facts.values import Api, DType, Python, Value
+from .model import Options, Outcome
+from .rules import decorators, namespace
+from .scope import Module, Scope
+from .source import Source
+from .walk import walk_function
+
+
+def rewrite(source: str, options: Options | None = None, filename: str = "<string>") -> Outcome:
+    """Rewrite one module. Raises ``SyntaxError`` when ``source`` does not parse.
+
+    ``source`` uses ``\\n`` as its newline. Code that needs nothing keeps its bytes.
+    """
+    options = options or Options()
+    module = Module(Source(source, filename), options)
+    if not any(item.is_nki for item in module.imports.values()):
+        return Outcome(source)
+    if _mixed(module):
+        return Outcome(source, tuple(sorted(module.findings)))
+    _environment(module)
+    for node in _functions(module):
+        decorators.rewrite(module, node)
+        if node not in module.analyzed:
+            try:
+                walk_function(module, node, {})
+            except Refuse as refusal:
+                module.report(refusal)
+    namespace.rewrite(module)
+    text = applied(module)
+    return Outcome(text, tuple(sorted(module.findings)), module.applied, frozenset(module.touched))
+
+
+def _mixed(module: Module) -> bool:
+    """Is a module half migrated? Its names mean Beta 2 already, so nothing of it can be read as Beta 1."""
+    if not any(item.path == "nki" or item.path.startswith("nki.") for item in module.imports.values()):
+        return False
+    for item in module.imports.values():
+        if item.is_nki:
+            module.report(
+                Refuse(
+                    item.statement,
+                    namespace.CODE,
+                    "this module imports both namespaces: it is half migrated, and is left alone",
+                    "resolve what is left by hand, or migrate the original file again",
+                )
+            )
+    return True
+
+
+def _environment(module: Module) -> None:
+    """What the names that the module assigns at top level are."""
+    scope = Scope(module, ast.FunctionDef(), False)
+    counts: dict[str, int] = {}
+    for node in ast.walk(module.source.tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            counts[node.id] = counts.get(node.id, 0) + 1
+    for statement in module.source.tree.body:
+        if not (isinstance(statement, ast.Assign) and len(statement.targets) == 1):
+            continue
+        target = statement.targets[0]
+        if isinstance(target, ast.Name):
+            module.environment[target.id] = _global_value(scope, statement.value)
+            if isinstance(statement.value, ast.Constant) and type(statement.value.value) is int:
+                if counts[target.id] == 1:
+                    module.definitions[target.id] = str(statement.value.value)
+            if isinstance(module.environment[target.id], Api):
+                module.global_aliases[target.id] = statement
+
+
+def _global_value(scope: Scope, value: ast.expr) -> Value:
+    qualified = scope.qualified(value)
+    if qualified is not None and qualified.startswith("ncc."):
+        return Api(qualified)
+    if qualified is not None and qualified.partition(".")[0] in ("nl", "np") and _is_dtype(qualified):
+        return DType(ast.unparse(value))
+    if isinstance(value, ast.Constant) and type(value.value) is int:
+        return Python(value.value > 0)
+    return Python()
+
+
+def _is_dtype(qualified: str) -> bool:
+    from nki_migrate.runtime.spec.dtypes import ITEMSIZE, NUMPY_SPELLINGS
+
+    rest = qualified.partition(".")[2]
+    return rest in ITEMSIZE or rest in NUMPY_SPELLINGS
+
+
+def _functions(module: Module) -> list[ast.FunctionDef]:
+    """Functions to rewrite: kernels first, then (through their calls) helpers, then whatever else uses NKI."""
+    kernels = [f for f in module.functions.values() if module.is_kernel(f)]
+    others = [f for f in module.functions.values() if not module.is_kernel(f) and _uses_nki(module, f)]
+    return [*kernels, *others]
+
+
+def _uses_nki(module: Module, function: ast.FunctionDef) -> bool:
+    """Does a plain function use the language (not just launch kernels)?"""
+    scope = Scope(module, function, False)
+    for node in ast.walk(function):
+        if isinstance(node, ast.Attribute | ast.Name):
+            name = scope.qualified(node) or ""
+            if name.startswith(("nl.", "nisa.", "ncc.")) and not _is_dtype(name):
+                return True
+    return False

@@ -1,0 +1,61 @@
+"""Which NKI (or numpy) object does a name mean? Imports and aliases resolved to one canonical spelling.
+
+Canonical names have short roots: ``nki`` (``neuronxcc.nki``), ``nl`` (its ``language``), ``nisa`` (``isa``), ``ncc``
+(``compiler``), ``nt`` (``typing``), ``nccl``, ``np`` (numpy); every other module keeps its own name.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from nki_migrate.runtime.spec import beta1
+
+BETA2 = {"nki": "nki", "nl": "nki.language", "nisa": "nki.isa", "nt": "nki.typing", "ntensor": "nki.tensor"}
+"""The Beta 2 module of a canonical root."""
+
+
+@dataclass(frozen=True)
+class Import:
+    """One imported name: what it is bound to, and the statement that binds it."""
+
+    name: str
+    path: str
+    statement: ast.Import | ast.ImportFrom
+    alias: ast.alias
+
+    @property
+    def is_nki(self) -> bool:
+        return self.path == "neuronxcc" or self.path.startswith("neuronxcc.")
+
+
+def imports(tree: ast.Module) -> dict[str, Import]:
+    """Names bound by the import statements of a module, wherever they stand."""
+    bound: dict[str, Import] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                name = alias.asname or alias.name.split(".")[0]
+                path = alias.name if alias.asname else name
+                bound[name] = Import(name, path, node, alias)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            for alias in node.names:
+                name = alias.asname or alias.name
+                bound[name] = Import(name, f"{node.module}.{alias.name}", node, alias)
+    return bound
+
+
+def dotted(node: ast.AST) -> tuple[str, tuple[str, ...]] | None:
+    """``a.b.c`` as ``("a", ("b", "c"))``; ``None`` for anything that is not a chain of attributes on a name."""
+    attributes: list[str] = []
+    while isinstance(node, ast.Attribute):
+        attributes.append(node.attr)
+        node = node.value
+    return (node.id, tuple(reversed(attributes))) if isinstance(node, ast.Name) else None
+
+
+def canonical(path: str) -> str:
+    """``neuronxcc.nki.language.load`` is ``nl.load``, ``numpy.float32`` is ``np.float32``."""
+    if path == "numpy" or path.startswith("numpy."):
+        return "np" + path[len("numpy") :]
+    return beta1.canonical(path)

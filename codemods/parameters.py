@@ -1,0 +1,70 @@
+"""What the parameters of a function are: told by its callers, or by how it uses them."""
+
+from __future__ import annotations
+
+import ast
+
+from .facts.values import DType, Hbm, Python, Tile, Value
+from .scope import Scope
+
+_TENSOR_ATTRIBUTES = {"shape", "dtype", "ndim"}
+
+
+def kernel_parameters(scope: Scope, told: dict[str, Value]) -> None:
+    """Put the function's parameters into its environment, and rewrite their defaults and annotations."""
+    from .assign import is_dtype
+    from .render import render
+
+    arguments = scope.function.args
+    names = [a.arg for a in [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]]
+    defaults = dict(zip(reversed(arguments.args), reversed(arguments.defaults), strict=False))
+    defaults.update({a: d for a, d in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if d is not None})
+    by_name = {a.arg: d for a, d in defaults.items()}
+    for name in names:
+        default = by_name.get(name)
+        if name in told:
+            scope.env[name] = told[name]
+        elif default is not None:
+            scope.env[name] = DType(name) if is_dtype(scope, default) else Python()
+        elif _is_tensor(scope, name):
+            scope.env[name] = Hbm(None, f"{name}.dtype")
+        else:
+            scope.env[name] = Python()
+    for default in by_name.values():
+        text = render(scope, default)
+        if text != scope.source.segment(default):
+            scope.module.edits.expressions[default] = text
+
+
+def _is_tensor(scope: Scope, name: str) -> bool:
+    """Does a kernel use its parameter as a tensor: its shape or type, or as what is loaded, stored or copied?"""
+    for node in ast.walk(scope.function):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == name:
+            if node.attr in _TENSOR_ATTRIBUTES:
+                return True
+        if isinstance(node, ast.Call) and scope.qualified(node.func) in _MOVES:
+            operands = [*node.args, *(k.value for k in node.keywords)]
+            for operand in operands:
+                while isinstance(operand, ast.Subscript):
+                    operand = operand.value
+                if isinstance(operand, ast.Name) and operand.id == name:
+                    return True
+    return False
+
+
+_MOVES = {"nl.load", "nl.store", "nisa.dma_copy", "nl.load_transpose2d"}
+
+
+def parameter_value(name: str, value: Value) -> Value:
+    """An argument as the function that receives it sees it: described through the parameter's own name."""
+    if isinstance(value, Tile):
+        first = name + "[0]" * len(value.blocks)
+        blocks = tuple("len(" + name + "[0]" * d + ")" for d in range(len(value.blocks)))
+        dims = None if value.dims is None else tuple(f"{first}.shape[{d}]" for d in range(len(value.dims)))
+        return Tile(value.space, dims, f"{first}.dtype", blocks, None)
+    if isinstance(value, Hbm):
+        dims = None if value.dims is None else tuple(f"{name}.shape[{d}]" for d in range(len(value.dims)))
+        return Hbm(dims, f"{name}.dtype")
+    if isinstance(value, DType):
+        return DType(name)
+    return value

@@ -1,0 +1,127 @@
+"""Accumulation groups in PSUM.
+
+Beta 1 says whether a matmul overwrites (``p[...] = nc_matmul``) or accumulates (``p[...] += nc_matmul``). Beta 2 decides by
+itself: the first matmul into a freshly declared tile overwrites, later ones accumulate. A rewrite is right where a matmul that
+overwrote meets a fresh tile, and where one that accumulated meets what a matmul wrote. (``reference/beta2.md`` 2.6)
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from . import algebra
+from .emission import Refuse
+from .facts.values import Declaration, Tile
+
+if TYPE_CHECKING:
+    from .access import Operand
+    from .scope import Scope
+
+CODE = "NKI023"
+
+
+@dataclass(frozen=True)
+class Written:
+    """One write into a PSUM tensor: by a matmul or not, and to which part (text)."""
+
+    matmul: bool
+    part: str
+    branch: tuple[int, ...]
+
+
+def check_group(scope: Scope, node: ast.AST, function: str, target: Operand, accumulate: bool) -> None:
+    """Raise :class:`Refuse` where Beta 2's automatic accumulation would differ from what the source says."""
+    value = target.value
+    if not isinstance(value, Tile) or value.space != "psum":
+        return
+    declaration = value.declaration
+    if function != "nc_matmul":
+        if declaration is not None:
+            _remember(scope, declaration, Written(False, target.text(()), scope.branch))
+        return
+    if declaration is None:
+        raise Refuse(
+            node,
+            CODE,
+            "a matmul into a PSUM tile that this function did not declare",
+            "declare the PSUM tile where it is written: a fresh tile starts a new accumulation group",
+        )
+    earlier = [w for w in scope.psum_writes.get(declaration, []) if not _exclusive(w.branch, scope.branch)]
+    if accumulate:
+        if any(not w.matmul for w in earlier):
+            raise Refuse(
+                node,
+                CODE,
+                f"'{declaration.name}' is accumulated onto values that no matmul wrote",
+                "add them with nisa.tensor_tensor after the matmul: the first matmul of a group overwrites",
+            )
+    else:
+        _check_fresh(scope, node, declaration, target, earlier)
+    _remember(scope, declaration, Written(True, target.text(()), scope.branch))
+
+
+def _remember(scope: Scope, declaration: Declaration, written: Written) -> None:
+    scope.psum_writes.setdefault(declaration, []).append(written)
+
+
+def _exclusive(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
+    """Do two statements stand in different branches of one ``if``? (A branch is ``+n`` or ``-n``.)"""
+    return any(-branch in b for branch in a)
+
+
+def _check_fresh(
+    scope: Scope, node: ast.AST, declaration: Declaration, target: Operand, earlier: list[Written]
+) -> None:
+    help = "declare the PSUM tile again right before this matmul: a fresh tile starts a new accumulation group"
+    if any(w.matmul and not _disjoint(w.part, target.text(())) for w in earlier):
+        raise Refuse(node, CODE, f"'{declaration.name}' is overwritten by a second matmul", help)
+    repeated = [loop.variable for loop in scope.loops[len(declaration.loops) :]]
+    starts = _starts(target)
+    used: list[tuple[int, str]] = []
+    for variable in repeated:
+        place = next(((i, c) for i, s in enumerate(starts) if (c := _coefficient(scope, s, variable))), None)
+        if place is None or place in used:
+            raise Refuse(
+                node,
+                CODE,
+                f"'{declaration.name}' may be overwritten by a matmul again in the loop over '{variable}'",
+                help,
+            )
+        used.append(place)
+
+
+def _starts(target: Operand) -> list[str]:
+    """Every index expression of an access: block indices and the starts of its slices."""
+    found = []
+    base: ast.AST = algebra.parse(target.base)
+    while isinstance(base, ast.Subscript):
+        found.append(ast.unparse(base.slice))
+        base = base.value
+    return found + [item.start for item in target.items or ()]
+
+
+def _coefficient(scope: Scope, text: str, variable: str) -> str | None:
+    """The coefficient of ``variable`` in an index that is linear in it, as text; ``None`` otherwise."""
+    polynomial = algebra.normal(text, scope.definitions)
+    found = None
+    for monomial, coefficient in polynomial.items():
+        inside = [a for a in monomial if variable in algebra.names(a)]
+        if not inside:
+            continue
+        if inside != [variable] or found is not None:
+            return None
+        found = algebra.show({tuple(a for a in monomial if a != variable): coefficient})
+    return found
+
+
+def _disjoint(a: str, b: str) -> bool:
+    """Two parts of one tensor with different literal block indices."""
+    left, right = algebra.parse(a), algebra.parse(b)
+    while isinstance(left, ast.Subscript) and isinstance(right, ast.Subscript):
+        pair = (left.slice, right.slice)
+        if all(isinstance(s, ast.Constant) for s in pair) and ast.dump(pair[0]) != ast.dump(pair[1]):
+            return True
+        left, right = left.value, right.value
+    return False

@@ -1,0 +1,265 @@
+"""A Python expression of a Beta 1 kernel, as Beta 2 text: everything is kept but what Beta 2 spells differently."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from .emission import Refuse
+from .facts.values import Allocator, DType, Grid, Hbm, Index, Mask, Tile
+from .names import BETA2, dotted
+from .tables import beta2_has, dtype_name, refusal_note
+
+if TYPE_CHECKING:
+    from .scope import Scope
+
+DTYPES = "NKI005"
+LANGUAGE = "NKI091"
+UNSUPPORTED = "NKI090"
+
+FORBIDDEN: dict[type[ast.AST], str] = {
+    ast.ListComp: "a list comprehension",
+    ast.SetComp: "a set comprehension",
+    ast.DictComp: "a dict comprehension",
+    ast.GeneratorExp: "a generator expression",
+    ast.Lambda: "a lambda",
+    ast.NamedExpr: "an assignment expression",
+    ast.Set: "a set",
+    ast.Await: "await",
+    ast.Yield: "yield",
+    ast.YieldFrom: "yield",
+    ast.Starred: "a starred expression",
+}
+
+
+def render(scope: Scope, node: ast.expr) -> str:
+    """Beta 2 text of ``node``. Raises :class:`Refuse` where Beta 2 has no spelling for it."""
+    replacements: list[tuple[ast.AST, str]] = []
+    _collect(scope, node, replacements)
+    return scope.source.segment(node, replacements)
+
+
+def _collect(scope: Scope, node: ast.AST, replacements: list[tuple[ast.AST, str]]) -> None:
+    text = scope.module.edits.expressions.get(node)
+    if text is None and isinstance(node, ast.expr):
+        text = _translated(scope, node)
+    if text is not None:
+        if text != scope.source.segment(node):
+            replacements.append((node, text))
+        return
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.expr | ast.keyword | ast.comprehension | ast.slice):
+            _collect(scope, child, replacements)
+
+
+def _translated(scope: Scope, node: ast.expr) -> str | None:
+    """The text of ``node`` when it is translated as a whole, ``None`` to go on with its parts."""
+    if type(node) in FORBIDDEN:
+        raise Refuse(node, LANGUAGE, f"Beta 2 kernels cannot contain {FORBIDDEN[type(node)]}", _plain(node))
+    if isinstance(node, ast.JoinedStr):
+        return _format_string(scope, node)
+    if isinstance(node, ast.Name | ast.Attribute):
+        return _name(scope, node)
+    if isinstance(node, ast.Call):
+        return _call(scope, node)
+    if isinstance(node, ast.Subscript):
+        return _subscript(scope, node)
+    return None
+
+
+def _plain(node: ast.expr) -> str:
+    if isinstance(node, ast.Lambda):
+        return "define a module-level function"
+    return "write a for loop that appends to a list"
+
+
+def _format_string(scope: Scope, node: ast.JoinedStr) -> str | None:
+    for value in ast.walk(node):
+        if isinstance(value, ast.FormattedValue):
+            if value.format_spec is not None:
+                raise Refuse(
+                    value, LANGUAGE, "Beta 2 has no format specifiers in f-strings", "drop what follows the colon"
+                )
+            if render(scope, value.value) != scope.source.segment(value.value):
+                raise Refuse(value, LANGUAGE, "an f-string prints what Beta 2 spells differently", "compute it before")
+    return scope.source.segment(node)
+
+
+def _name(scope: Scope, node: ast.Name | ast.Attribute) -> str | None:
+    if isinstance(node, ast.Attribute):
+        special = _attribute(scope, node)
+        if special is not None:
+            return special
+    qualified = scope.qualified(node)
+    if qualified is None:
+        if isinstance(node, ast.Name):
+            _check_name(scope, node)
+            return scope.source.segment(node)
+        return None if dotted(node) is None else _owned(scope, node)
+    return _qualified(scope, node, qualified)
+
+
+def _owned(scope: Scope, node: ast.Attribute) -> str | None:
+    """An attribute of something that the kernel owns: ``x.shape``, ``cfg.size``."""
+    base = node.value
+    value = scope.env.get(base.id) if isinstance(base, ast.Name) else None
+    if isinstance(value, Tile) and value.blocks:
+        if node.attr == "dtype" and value.dtype:
+            return value.dtype
+        raise Refuse(
+            node,
+            "NKI010",
+            f"'.{node.attr}' of a tensor with block dimensions, which becomes a list of tensors",
+            "write the sizes that the declaration has",
+        )
+    if isinstance(value, Hbm) and node.attr == "dtype" and value.dtype != scope.source.segment(node):
+        return value.dtype
+    if isinstance(value, Hbm) and node.attr not in ("shape", "dtype", "ndim", "name"):
+        raise Refuse(node, UNSUPPORTED, f"'.{node.attr}' of a tensor", "see nki-migrate explain NKI090")
+    return None
+
+
+def _check_name(scope: Scope, node: ast.Name) -> None:
+    value = scope.env.get(node.id)
+    if isinstance(value, Index | Grid):
+        raise Refuse(
+            node, "NKI024", f"the index vector '{node.id}' is used outside a subscript", "Beta 2 has no index vectors"
+        )
+    if isinstance(value, Mask):
+        raise Refuse(node, "NKI025", f"the mask '{node.id}' is used as a value", "Beta 2 has no masks")
+    if isinstance(value, Allocator):
+        raise Refuse(node, "NKI011", f"the allocator '{node.id}' is used as a value", "pass the address instead")
+
+
+def _attribute(scope: Scope, node: ast.Attribute) -> str | None:
+    if node.attr != "itemsize":
+        return None
+    base = node.value
+    if isinstance(base, ast.Call) and scope.qualified(base.func) == "np.dtype" and len(base.args) == 1:
+        scope.apply(DTYPES, node)
+        return itemsize(scope, dtype_text(scope, base.args[0]))
+    if isinstance(base, ast.Attribute) and base.attr == "dtype":
+        scope.apply(DTYPES, node)
+        return itemsize(scope, render(scope, base))
+    return None
+
+
+def _qualified(scope: Scope, node: ast.Name | ast.Attribute, qualified: str) -> str | None:
+    root, _, rest = qualified.partition(".")
+    if root == "np":
+        name = dtype_name(qualified)
+        if name is None:
+            raise Refuse(node, DTYPES, f"{qualified} inside a kernel", "Beta 2 kernels cannot use numpy")
+        scope.apply(DTYPES, node)
+        return f"{scope.nl}.{name}"
+    if qualified == "nl.fp32.min":
+        scope.apply(DTYPES, node)
+        return "-3.4028235e38"
+    if root not in BETA2:
+        return scope.source.segment(node)
+    if not beta2_has(qualified):
+        raise Refuse(node, UNSUPPORTED, f"{qualified} does not exist in Beta 2", refusal_note(qualified))
+    chain = dotted(node)
+    if chain is not None and chain[0] == "neuronxcc":
+        return f"{BETA2[root]}.{rest}"
+    return scope.source.segment(node)
+
+
+def _call(scope: Scope, node: ast.Call) -> str | None:
+    qualified = scope.qualified(node.func)
+    if qualified is None:
+        return None
+    if qualified == "nl.par_dim" and len(node.args) == 1:
+        return render(scope, node.args[0])
+    if qualified in ("nl.sizeinbytes", "np.dtype") and len(node.args) == 1:
+        scope.apply(DTYPES, node)
+        text = dtype_text(scope, node.args[0])
+        return itemsize(scope, text) if qualified == "nl.sizeinbytes" else text
+    root = qualified.partition(".")[0]
+    if root in ("nl", "nisa", "ncc", "nccl") and qualified not in CALLABLE:
+        raise Refuse(
+            node,
+            UNSUPPORTED,
+            f"{qualified}(...) in an expression that is not rewritten yet",
+            refusal_note(qualified),
+        )
+    return None
+
+
+CALLABLE = frozenset(
+    {
+        "nl.affine_range",
+        "nl.sequential_range",
+        "nl.static_range",
+        "nl.ds",
+        "nl.program_id",
+        "nl.num_programs",
+        "nl.program_ndim",
+        "nisa.get_nc_version",
+    }
+)
+"""Calls that Beta 2 has with the same meaning."""
+
+
+def _subscript(scope: Scope, node: ast.Subscript) -> str | None:
+    from .access import operand
+
+    view = operand(scope, node)
+    return None if view is None else view.text(())
+
+
+def dtype_text(scope: Scope, node: ast.expr) -> str:
+    """Beta 2 text of a data type. Strings such as ``"float32"`` become ``nl.float32``."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        name = dtype_name(f"np.{node.value}") or node.value
+        scope.apply(DTYPES, node)
+        return f"{scope.nl}.{name}"
+    return render(scope, node)
+
+
+def itemsize(scope: Scope, dtype: str) -> str:
+    """Source text of the bytes of one element of type ``dtype``: a number where source tells, else a computation."""
+    known = scope.itemsizes.get(dtype)
+    if known is not None:
+        return known
+    text = _itemsize(scope, ast.parse(dtype, mode="eval").body)
+    return text if text is not None else f"{_support(scope)}({dtype})"
+
+
+def _itemsize(scope: Scope, node: ast.expr) -> str | None:
+    from ..runtime.spec.dtypes import ITEMSIZE
+
+    if isinstance(node, ast.Name):
+        value = scope.env.get(node.id)
+        if isinstance(value, DType) and node.id in scope.dtypes:
+            return _itemsize(scope, ast.parse(scope.dtypes[node.id], mode="eval").body)
+        bound = scope.module.imports.get(node.id)
+        return str(ITEMSIZE[bound.alias.name]) if bound and bound.alias.name in ITEMSIZE and value is None else None
+    if isinstance(node, ast.IfExp):
+        body, orelse = _itemsize(scope, node.body), _itemsize(scope, node.orelse)
+        return f"({body} if {ast.unparse(node.test)} else {orelse})" if body and orelse else None
+    if isinstance(node, ast.Attribute) and node.attr in ITEMSIZE and node.attr != "dtype":
+        return str(ITEMSIZE[node.attr])
+    return None
+
+
+_SUPPORT = '''def {name}(dtype):
+    """Bytes of one element of a data type."""
+    name = str(dtype)
+    if name == str({nl}.float32) or name == str({nl}.int32) or name == str({nl}.uint32):
+        return 4
+    if name == str({nl}.bfloat16) or name == str({nl}.float16) or name == str({nl}.int16) or name == str({nl}.uint16):
+        return 2
+    if name == str({nl}.int8) or name == str({nl}.uint8) or name == str({nl}.float8_e4m3) or name == str({nl}.float8_e5m2):
+        return 1
+    assert False, "itemsize: unknown data type"
+'''
+
+
+def _support(scope: Scope) -> str:
+    module = scope.module
+    if "itemsize" not in module.support_names:
+        name = module.fresh("itemsize")
+        module.support_names["itemsize"] = name
+        module.support[name] = _SUPPORT.format(name=name, nl=scope.nl)
+    return module.support_names["itemsize"]

@@ -1,0 +1,135 @@
+"""NKI013 alloc-function: ``sbuf.alloc(func)`` and ``psum.alloc(func)`` become an address that ``func`` computes for each tile.
+
+Why: Beta 2 has no allocators. The Beta 1 compiler called ``func(idx=..., pdim_size=..., fdim_size=...)``, by keyword, once for each
+block; the output does the same where the tile is declared. ``psum.alloc`` functions return (bank, partition, byte), which becomes
+``address=(partition, bank * 2048 + byte)``. ``functools.partial`` turns into keyword arguments of the call, a dict keyed by the block
+index into a tuple, a factory that returns a closure into one function.
+
+Safe where the function has no state of its own. Left alone: functions that change global names, lambdas, callables that the
+source does not show.
+
+Source: direct allocation guide, "ncc.sbuf.alloc()"; reference/beta1.md 3.8 (called by keyword).
+"""
+
+from __future__ import annotations
+
+import ast
+
+from .. import algebra
+from ..addresses import Address, Layout, bank_byte
+from ..declare import allocates
+from ..emission import Refuse
+from ..facts.values import Allocator, Function
+from ..lifting import factory_as_function, lift
+from ..render import render
+from ..scope import Scope
+
+CODE = "NKI013"
+GOLDENS = ("alloc_function", "alloc_factory", "alloc_dict")
+
+
+@allocates("sbuf", "alloc")
+@allocates("psum", "alloc")
+def address(scope: Scope, allocator: Allocator, place: Layout) -> Address:
+    call = allocator.call
+    given = [*call.args, *(k.value for k in call.keywords)]
+    if len(given) != 1:
+        raise Refuse(call, CODE, "alloc takes one function", "pass the function alone")
+    scope.apply(CODE, call)
+    function, bound = _function(scope, given[0], len(place.index))
+    index = f"({', '.join(place.index)},)" if len(place.index) == 1 else f"({', '.join(place.index)})"
+    arguments = [*bound, f"idx={index}", f"pdim_size={place.rows}", f"fdim_size={place.row_bytes}"]
+    invocation = f"{function}({', '.join(arguments)})"
+    partition, byte = scope.module.fresh("partition"), scope.module.fresh("byte")
+    scope.module.taken -= {partition, byte}
+    if allocator.space == "sbuf":
+        return Address(partition, byte, (f"{partition}, {byte} = {invocation}",))
+    bank = scope.module.fresh("bank")
+    scope.module.taken -= {bank}
+    return Address(partition, algebra.add(bank_byte(bank), byte), (f"{bank}, {partition}, {byte} = {invocation}",))
+
+
+def _function(scope: Scope, node: ast.expr, rank: int) -> tuple[str, list[str]]:
+    """Name of the function to call for each tile, and its bound keyword arguments."""
+    if isinstance(node, ast.Call) and scope.qualified(node.func) == "functools.partial" and node.args:
+        if len(node.args) > 1 or any(k.arg is None for k in node.keywords):
+            raise Refuse(node, CODE, "functools.partial with positional arguments", "bind them by keyword")
+        function = _named_function(scope, node.args[0])
+        bound = [f"{k.arg}={_bound(scope, k, function, rank)}" for k in node.keywords]
+        name, closure = _function(scope, node.args[0], rank)
+        return name, [*bound, *closure]
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        factory = _module_function(scope, node.func.id)
+        if factory is not None:
+            name = factory_as_function(scope, node, factory.node)
+            return name, _factory_arguments(scope, node, factory.node)
+    function = _named_function(scope, node)
+    if function is not None:
+        return lift(scope, function) if function.name in scope.env else (function.name, [])
+    raise Refuse(node, CODE, "an allocation function that the source does not show", "compute address= by hand")
+
+
+def _named_function(scope: Scope, node: ast.expr) -> Function | None:
+    if not isinstance(node, ast.Name):
+        return None
+    nested = scope.env.get(node.id)
+    return nested if isinstance(nested, Function) else _module_function(scope, node.id)
+
+
+def _module_function(scope: Scope, name: str) -> Function | None:
+    node = scope.module.functions.get(name)
+    return Function(node, name) if node is not None else None
+
+
+def _factory_arguments(scope: Scope, call: ast.Call, factory: ast.FunctionDef) -> list[str]:
+    names = [a.arg for a in factory.args.args]
+    bound = dict(zip(names, call.args, strict=False)) | {k.arg: k.value for k in call.keywords if k.arg}
+    return [f"{name}={render(scope, value)}" for name, value in bound.items()]
+
+
+def _bound(scope: Scope, keyword: ast.keyword, function: Function | None, rank: int) -> str:
+    value = keyword.value
+    if not isinstance(value, ast.Dict):
+        return render(scope, value)
+    if function is None or keyword.arg is None:
+        raise Refuse(value, CODE, "a dict that is passed to a function the source does not show", "use a list")
+    entries = _dense(scope, value, rank)
+    _index_by_position(scope, function.node, keyword.arg, value)
+    return f"({', '.join(entries)},)" if len(entries) == 1 else f"({', '.join(entries)})"
+
+
+def _dense(scope: Scope, node: ast.Dict, rank: int) -> list[str]:
+    """Values of ``{(0,): a, (1,): b}`` in the order of their keys."""
+    found: dict[int, str] = {}
+    for key, value in zip(node.keys, node.values, strict=True):
+        index = _key(key)
+        if index is None or rank != 1:
+            raise Refuse(
+                node, CODE, "a dict that is not keyed by (0,), (1,), ...: Beta 2 has string keys only", "use a list"
+            )
+        found[index] = render(scope, value)
+    if sorted(found) != list(range(len(found))):
+        raise Refuse(node, CODE, "a dict keyed by block indices with gaps", "use a list")
+    return [found[i] for i in range(len(found))]
+
+
+def _key(node: ast.expr | None) -> int | None:
+    if isinstance(node, ast.Tuple) and len(node.elts) == 1:
+        node = node.elts[0]
+        if isinstance(node, ast.Constant) and type(node.value) is int:
+            return node.value
+    return None
+
+
+def _index_by_position(scope: Scope, function: ast.FunctionDef, parameter: str, node: ast.Dict) -> None:
+    """In ``function``, ``parameter[idx]`` (a dict lookup) becomes ``parameter[idx[0]]`` (a tuple lookup)."""
+    lookups: list[ast.Subscript] = []
+    for child in ast.walk(function):
+        if isinstance(child, ast.Subscript) and isinstance(child.value, ast.Name) and child.value.id == parameter:
+            lookups.append(child)
+    uses = [n for n in ast.walk(function) if isinstance(n, ast.Name) and n.id == parameter]
+    simple = all(isinstance(s.slice, ast.Name) and s.slice.id == "idx" for s in lookups)
+    if len(uses) != len(lookups) or not simple:
+        raise Refuse(node, CODE, f"'{parameter}' is used otherwise than as {parameter}[idx]", "use a list")
+    for lookup in lookups:
+        scope.module.edits.expressions[lookup.slice] = "idx[0]"

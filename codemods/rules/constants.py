@@ -1,0 +1,46 @@
+"""NKI026 constants: ``nl.shared_constant(np.identity(n))`` becomes a trace-time identity of ``nki.tensor``.
+
+Why: Beta 2 kernels cannot use numpy arrays; a constant is built with ``nki.tensor``. Zeros and ones are exact in every type,
+so the constant keeps the type of the numpy array, and converts to the type of the tile that it is loaded into.
+
+Safe for identities. Left alone: other arrays (write them with ``nki.tensor.zeros`` or ``arange``, or pass them as an input).
+
+Source: nl.shared_constant of the 2.28 API reference; reference/beta2.md 1.5.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from ..emission import Refuse
+from ..facts.values import Hbm
+from ..render import dtype_text, render
+from ..scope import Scope
+
+CODE = "NKI026"
+GOLDENS = ("shared_constant",)
+NAMES = ("nl.shared_constant",)
+_IDENTITIES = ("np.identity", "np.eye")
+
+
+def shared_constant(scope: Scope, name: str, node: ast.Call) -> Hbm:
+    """``name = nl.shared_constant(np.identity(n, dtype), dtype)``: emit Beta 2's constant, return what ``name`` is."""
+    given = {k.arg: k.value for k in node.keywords if k.arg}
+    given.update(zip(("constant", "dtype"), node.args, strict=False))
+    array = given.get("constant")
+    if not isinstance(array, ast.Call) or scope.qualified(array.func) not in _IDENTITIES:
+        raise Refuse(
+            node, CODE, "a constant that is not an identity", "build it with nki.tensor, or pass it as a kernel input"
+        )
+    inner = {k.arg: k.value for k in array.keywords if k.arg}
+    if array.args:
+        inner["n"] = array.args[0]
+    if "n" not in inner or len(array.args) > 1 or set(inner) - {"n", "N", "dtype"}:
+        raise Refuse(node, CODE, "an identity that is not square", "build it with nki.tensor")
+    scope.apply(CODE, node)
+    size = render(scope, inner["n"])
+    stored = dtype_text(scope, inner["dtype"]) if "dtype" in inner else f"{scope.nl}.float32"
+    dtype = dtype_text(scope, given["dtype"]) if "dtype" in given else stored
+    ntensor = scope.module.alias("ntensor")
+    scope.emit(f"{name} = {scope.nl}.shared_constant({ntensor}.identity({size}, dtype={stored}))")
+    return Hbm((size, size), dtype)

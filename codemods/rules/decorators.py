@@ -1,0 +1,113 @@
+"""NKI002 decorators: one plain ``@nki.jit`` on what is launched, nothing on what a kernel calls.
+
+Why: Beta 2 has no modes. ``@nki.jit(mode='trace')`` on a helper, and ``@nki.jit`` on a function that another kernel of the module
+calls, are removed; ``mode=`` of a kernel is dropped. ``enable_stack_allocator`` and ``skip_middle_end_transformations`` steer a
+compiler that is gone, and are removed.
+
+Safe. Left alone: ``benchmark``, ``baremetal`` and ``profile`` (launch harnesses, which Beta 2 does not have), options that change how
+the kernel was compiled, ``force_auto_alloc`` (it switched the addresses off that the kernel gives).
+
+Source: NKI migration guide, "Remove nki.jit decorator on sub-kernels"; reference/beta2.md 1.6.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from ..emission import Refuse
+from ..scope import Module
+
+CODE = "NKI002"
+GOLDENS = ("sub_kernel", "compiler_decorators")
+
+_REMOVED = {"ncc.skip_middle_end_transformations", "ncc.enable_stack_allocator"}
+_HARNESS = {"nki.baremetal", "nki.benchmark", "nki.profile", "nki.trace"}
+_KEPT_OPTIONS = {"platform_target"}
+_DROPPED_OPTIONS = {"mode", "debug_kernel", "show_compiler_tb"}
+
+
+def rewrite(module: Module, function: ast.FunctionDef) -> None:
+    """Rewrite the decorators of one module-level function."""
+    for decorator in function.decorator_list:
+        try:
+            _decorator(module, function, decorator)
+        except Refuse as refusal:
+            module.report(refusal)
+
+
+def _decorator(module: Module, function: ast.FunctionDef, node: ast.expr) -> None:
+    name = module.decorator(node)
+    if name in _REMOVED:
+        _drop(module, function, node)
+    elif name == "nki.jit":
+        _jit(module, function, node)
+    elif name in _HARNESS:
+        raise Refuse(node, CODE, f"Beta 2 has no {name}", "decorate the kernel with @nki.jit, and launch it yourself")
+    elif name == "ncc.force_auto_alloc":
+        raise Refuse(
+            node, CODE, "force_auto_alloc ignores the kernel's own addresses", "decide which of them should stay"
+        )
+    elif name is not None and name.partition(".")[0] in ("nki", "ncc", "nl", "nisa"):
+        raise Refuse(node, CODE, f"the decorator {name} does not exist in Beta 2", "remove it")
+
+
+def _drop(module: Module, function: ast.FunctionDef, node: ast.expr) -> None:
+    if not module.options.enabled(CODE):
+        raise Refuse(node, CODE, f"the rule {CODE} is not selected", f"select it with --select {CODE}")
+    module.edits.dropped_decorators.add(node)
+    module.applied[CODE] += 1
+    module.touched.add(function.name)
+
+
+def _jit(module: Module, function: ast.FunctionDef, node: ast.expr) -> None:
+    options = {k.arg: k.value for k in node.keywords} if isinstance(node, ast.Call) else {}
+    mode = options.get("mode")
+    traced = isinstance(mode, ast.Constant) and mode.value == "trace"
+    if traced or _called_by_kernel(module, function):
+        if _launched(module, function):
+            raise Refuse(
+                node,
+                CODE,
+                f"'{function.name}' is called by a kernel and launched by itself",
+                f"remove the decorator, and launch nki.jit({function.name}) where the host calls it",
+            )
+        _drop(module, function, node)
+        return
+    if not isinstance(node, ast.Call):
+        return
+    unknown = sorted(str(k) for k in options if k not in _KEPT_OPTIONS | _DROPPED_OPTIONS)
+    if unknown or node.args:
+        raise Refuse(
+            node, CODE, f"nki.jit with {unknown[0] if unknown else 'arguments'}", "Beta 2 does not have this option"
+        )
+    kept = [k for k in node.keywords if k.arg in _KEPT_OPTIONS]
+    jit = module.source.segment(node.func)
+    text = f"{jit}({', '.join(module.source.segment(k) for k in kept)})" if kept else jit
+    if text != module.source.segment(node):
+        module.edits.expressions[node] = text
+        module.applied[CODE] += 1
+        module.touched.add(function.name)
+
+
+def _called_by_kernel(module: Module, function: ast.FunctionDef) -> bool:
+    return any(
+        _calls(other, function.name)
+        for other in module.functions.values()
+        if other is not function and module.is_kernel(other)
+    )
+
+
+def _launched(module: Module, function: ast.FunctionDef) -> bool:
+    """Does host code of this module call the function?"""
+    host = [n for n in module.source.tree.body if not (isinstance(n, ast.FunctionDef) and module.is_kernel(n))]
+    plain = [n for n in host if n is not function]
+    return any(_calls(n, function.name) for n in plain if not isinstance(n, ast.FunctionDef))
+
+
+def _calls(node: ast.AST, name: str) -> bool:
+    for child in ast.walk(node):
+        if isinstance(child, ast.Call):
+            target = child.func.value if isinstance(child.func, ast.Subscript) else child.func
+            if isinstance(target, ast.Name) and target.id == name:
+                return True
+    return False

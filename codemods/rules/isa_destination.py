@@ -1,0 +1,240 @@
+"""NKI021 isa-destination: every ``nisa`` instruction gets its destination, as ``dst=``, and keyword arguments.
+
+Why: Beta 1 instructions return a tile, Beta 2 instructions write where they are told. ``t[...] = nisa.f(x)`` becomes
+``nisa.f(dst=t, data=x)``; ``y = nisa.f(x)`` declares ``y`` first, with the shape, type and memory that Beta 1 gave the result.
+Arguments are passed by keyword, because Beta 2's positional order has hidden parameters.
+
+Safe: the instruction is the same. Left alone: results whose shape or type the source does not tell.
+
+Source: NKI migration guide, "All ISA functions require a destination parameter"; reference/beta2.md 1.2 and 1.4.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from .. import algebra
+from ..access import Operand
+from ..compute import Call, Instruction, lowers
+from ..emission import Refuse
+from ..render import render
+from ..tables import activation_token, operator_token
+
+CODE = "NKI021"
+TOKENS = "NKI006"
+GOLDENS = ("isa_destination",)
+
+_TOKEN_PARAMETERS = {"op0", "op1", "reduce_op"}
+_DROPPED = {"mask", "dtype", "name"}
+
+
+def token(call: Call, parameter: str, *, activation: bool = False) -> str:
+    """Beta 2's token for the operator argument ``parameter`` (NKI006)."""
+    node = call.arguments[parameter]
+    qualified = call.scope.qualified(node)
+    if qualified is None:
+        if isinstance(node, ast.Name):
+            return node.id
+        raise Refuse(node, TOKENS, f"the operator {ast.unparse(node)} is not known", "pass nl.<operator>")
+    name = activation_token(qualified) if activation else operator_token(qualified)
+    if name is None:
+        raise Refuse(
+            node, TOKENS, f"Beta 2 has no operator for {qualified}", "compute it with other instructions by hand"
+        )
+    text = f"{call.scope.nl}.{name}"
+    if text != call.scope.source.segment(node):
+        call.scope.apply(TOKENS, node)
+    return text
+
+
+def arguments(call: Call, order: tuple[str, ...], *, activation: bool = False) -> list[tuple[str, Operand | str]]:
+    """The arguments that the source gave, in Beta 2's order and spelling."""
+    unknown = [name for name in call.arguments if name not in order and name not in _DROPPED]
+    if unknown:
+        raise call.refuse(CODE, f"{call.name} with {unknown[0]}=", "Beta 2 does not have this parameter")
+    result: list[tuple[str, Operand | str]] = []
+    for name in order:
+        if name not in call.arguments:
+            continue
+        if name == "op":
+            result.append((name, token(call, name, activation=activation)))
+        elif name in _TOKEN_PARAMETERS and call.has(name):
+            result.append((name, token(call, name)))
+        elif call.has(name):
+            result.append((name, call.value(name)))
+    return result
+
+
+def like(call: Call, function: str, order: tuple[str, ...], data: str, *, activation: bool = False) -> Instruction:
+    """An instruction whose result has the shape and type of its operand ``data``."""
+    given = arguments(call, order, activation=activation)
+    operand = dict(given)[data]
+    if isinstance(operand, str):
+        raise call.refuse(CODE, f"the operand '{data}' of {call.name} is not known to be a tensor", "pass a tile")
+    dtype = call.dtype()
+    return Instruction(
+        function, given, operand.dims, dtype or operand.dtype, like=operand.base, explicit=dtype is not None
+    )
+
+
+@lowers(CODE, "nisa.activation")
+def activation(call: Call) -> Instruction:
+    order = ("op", "data", "bias", "scale", "reduce_op", "reduce_res", "reduce_cmd")
+    instruction = like(call, "activation", order, "data", activation=True)
+    _bias_is_a_tile(call, instruction)
+    return instruction
+
+
+@lowers(CODE, "nisa.activation_reduce")
+def activation_reduce(call: Call) -> Instruction:
+    order = ("op", "data", "reduce_op", "reduce_res", "bias", "scale")
+    instruction = like(call, "activation_reduce", order, "data", activation=True)
+    _bias_is_a_tile(call, instruction)
+    return instruction
+
+
+def _bias_is_a_tile(call: Call, instruction: Instruction) -> None:
+    for name, value in instruction.arguments:
+        if name == "bias" and isinstance(value, str):
+            raise call.refuse(CODE, "a bias that is a number", "fill a (partitions, 1) tile with nisa.memset")
+
+
+@lowers(CODE, "nisa.tensor_scalar")
+def tensor_scalar(call: Call) -> Instruction:
+    order = ("data", "op0", "operand0", "reverse0", "op1", "operand1", "reverse1", "engine")
+    return like(call, "tensor_scalar", order, "data")
+
+
+@lowers(CODE, "nisa.tensor_scalar_reduce")
+def tensor_scalar_reduce(call: Call) -> Instruction:
+    order = ("data", "op0", "operand0", "reduce_op", "reduce_res", "reverse0")
+    return like(call, "tensor_scalar_reduce", order, "data")
+
+
+@lowers(CODE, "nisa.reciprocal")
+def reciprocal(call: Call) -> Instruction:
+    return like(call, "reciprocal", ("data",), "data")
+
+
+@lowers(CODE, "nisa.scalar_tensor_tensor")
+def scalar_tensor_tensor(call: Call) -> Instruction:
+    order = ("data", "op0", "operand0", "op1", "operand1", "reverse0", "reverse1")
+    return like(call, "scalar_tensor_tensor", order, "data")
+
+
+@lowers(CODE, "nisa.tensor_copy")
+def tensor_copy(call: Call) -> Instruction:
+    return like(call, "tensor_copy", ("src", "engine"), "src")
+
+
+@lowers(CODE, "nisa.tensor_tensor")
+def tensor_tensor(call: Call) -> Instruction:
+    instruction = like(call, "tensor_tensor", ("data1", "data2", "op", "engine"), "data1")
+    given = dict(instruction.arguments)
+    a, b = given["data1"], given["data2"]
+    if isinstance(a, Operand) and isinstance(b, Operand):
+        if _is_column(call, b) and not _is_column(call, a):
+            raise call.refuse(
+                CODE,
+                "tensor_tensor with a (partitions, 1) operand",
+                "use nisa.tensor_scalar with operand0=: it broadcasts",
+            )
+        if not instruction.explicit and a.dtype != b.dtype:
+            instruction.dtype = None
+    return instruction
+
+
+def _is_column(call: Call, operand: Operand) -> bool:
+    return operand.dims is not None and all(call.scope.constant(size) == 1 for size in operand.dims[1:])
+
+
+@lowers(CODE, "nisa.tensor_tensor_scan")
+def tensor_tensor_scan(call: Call) -> Instruction:
+    order = ("data0", "data1", "initial", "op0", "op1", "reverse0", "reverse1")
+    instruction = like(call, "tensor_tensor_scan", order, "data0")
+    given = dict(instruction.arguments)
+    b = given["data1"]
+    if not instruction.explicit and (isinstance(b, str) or b.dtype != instruction.dtype):
+        instruction.dtype = None
+    return instruction
+
+
+@lowers(CODE, "nisa.nc_matmul")
+def nc_matmul(call: Call) -> Instruction:
+    order = (
+        "stationary",
+        "moving",
+        "is_stationary_onezero",
+        "is_moving_onezero",
+        "is_transpose",
+        "tile_position",
+        "tile_size",
+    )
+    given = arguments(call, order)
+    stationary, moving = dict(given)["stationary"], dict(given)["moving"]
+    dims = None
+    if isinstance(stationary, Operand) and isinstance(moving, Operand) and stationary.dims and moving.dims:
+        dims = (algebra.multiply(*stationary.dims[1:]), *moving.dims[1:])
+    return Instruction("nc_matmul", given, dims, f"{call.scope.nl}.float32", "psum", cut=False)
+
+
+@lowers(CODE, "nisa.nc_transpose")
+def nc_transpose(call: Call) -> Instruction:
+    given = arguments(call, ("data", "engine"))
+    data = dict(given)["data"]
+    if isinstance(data, str) or data.dims is None:
+        raise call.refuse(CODE, "nc_transpose of a tensor whose shape is not known", "declare the destination")
+    dtype = call.dtype()
+    if dtype is not None and dtype != data.dtype:
+        raise call.refuse(CODE, "nc_transpose with another dtype", "transpose into the type of the data, then copy")
+    engine = dict(given).get("engine")
+    space = "sbuf" if isinstance(engine, str) and "vector" in engine else "psum"
+    dims = (algebra.multiply(*data.dims[1:]), data.dims[0])
+    return Instruction("nc_transpose", given, dims, data.dtype, space, cut=False)
+
+
+@lowers(CODE, "nisa.tensor_reduce")
+def tensor_reduce(call: Call) -> Instruction:
+    axis = call.arguments.pop("axis")
+    return reduction(call, arguments(call, ("op", "data", "negate", "keepdims")), axis)
+
+
+def reduction(call: Call, given: list[tuple[str, Operand | str]], axis: ast.expr) -> Instruction:
+    """``tensor_reduce`` over the innermost dimension of a 2-D tile: the one case where both versions mean the same axis."""
+    data = dict(given)["data"]
+    if isinstance(data, str) or data.dims is None:
+        raise call.refuse(CODE, "a reduction of a tensor whose shape is not known", "write nisa.tensor_reduce by hand")
+    axes = _literal_axes(call, axis)
+    if len(data.dims) != 2 or axes != (1,):
+        raise call.refuse(
+            CODE,
+            f"a reduction over axes {ast.unparse(axis)} of a tile of {len(data.dims)} dimensions",
+            "Beta 2 counts axes from the innermost: write nisa.tensor_reduce by hand",
+        )
+    given = [item for item in given if item[0] != "axis"]
+    position = [name for name, _ in given].index("data") + 1
+    given.insert(position, ("axis", "1"))
+    dtype = call.dtype()
+    return Instruction("tensor_reduce", given, (data.rows, "1"), dtype or data.dtype, explicit=dtype is not None)
+
+
+def _literal_axes(call: Call, axis: ast.expr) -> tuple[int, ...]:
+    try:
+        value = ast.literal_eval(axis)
+    except ValueError:
+        raise Refuse(
+            axis, CODE, "a reduction over an axis that is not a literal", "write the axis as a number"
+        ) from None
+    return tuple(value) if isinstance(value, list | tuple) else (value,)
+
+
+@lowers(CODE, "nisa.memset")
+def memset(call: Call) -> Instruction:
+    shape = call.arguments["shape"]
+    if not isinstance(shape, ast.Tuple | ast.List):
+        raise call.refuse(
+            CODE, "nisa.memset of a shape that is not a tuple", "declare the tile, then nisa.memset(dst=)"
+        )
+    dims = tuple(render(call.scope, size) for size in shape.elts)
+    given: list[tuple[str, Operand | str]] = [("value", call.value("value"))]
+    return Instruction("memset", given, dims, call.dtype(), explicit=True)

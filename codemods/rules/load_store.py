@@ -1,0 +1,56 @@
+"""NKI020 load-store: ``nl.load`` and ``nl.store`` become ``nisa.dma_copy``.
+
+Why: Beta 2 removed both. A load that returned a tile needs a tile to load into, so one is declared with the shape of the
+access and the type of the source. A store of a PSUM tile goes through an SBUF tile, because DMA cannot read PSUM.
+
+Safe: the same bytes move between the same places; where the types differ, both convert in the same way.
+
+Source: NKI migration guide, "What features in neuronxcc.nki.* are not available in nki.*?"; reference/beta2.md 1.5.
+"""
+
+from __future__ import annotations
+
+from ..access import Operand
+from ..compute import Call, Instruction, bind, copy_of, lowers
+from ..emission import Refuse
+
+CODE = "NKI020"
+GOLDENS = ("load_store",)
+
+
+@lowers(CODE, "nl.load")
+def load(call: Call) -> Instruction:
+    if call.has("mode"):
+        raise call.refuse(CODE, "nl.load with mode=", "use nisa.dma_copy(..., oob_mode=)")
+    src = call.tensor("src")
+    if src.space != "hbm":
+        raise call.refuse(CODE, "nl.load of a tensor that is not in HBM", "use nisa.tensor_copy")
+    dtype = call.dtype()
+    dims = src.dims if src.dims is None or len(src.dims) >= 2 else None
+    like = src.base if src.items is None else ""
+    return Instruction("dma_copy", [("src", src)], dims, dtype or src.dtype, like=like, explicit=dtype is not None)
+
+
+def store(call: Call) -> tuple[Operand, Operand]:
+    """Destination and value of ``nl.store``; a value in PSUM, or one that is computed, is in a tile of its own."""
+    dst, value = call.tensor("dst"), call.tensor("value")
+    if dst.space != "hbm":
+        raise call.refuse(CODE, "nl.store into a tensor that is not in HBM", "use nisa.tensor_copy")
+    if value.space == "hbm":
+        raise call.refuse(CODE, "nl.store of a tensor in HBM", "use nisa.dma_copy")
+    if value.space == "psum":
+        if call.scope.direct:
+            raise call.refuse(CODE, "nl.store of a PSUM tile in a direct-allocation kernel", "copy it to SBUF first")
+        value = _in_sbuf(call, value)
+    return dst, value
+
+
+def _in_sbuf(call: Call, value: Operand) -> Operand:
+    scope, node = call.scope, call.arguments["value"]
+    name = scope.module.fresh("tile")
+    copied = copy_of(value)
+    if copied.dims is None or copied.dtype is None:
+        raise Refuse(node, CODE, "the shape of the stored PSUM tile is not known", "copy it to an SBUF tile first")
+    tile = bind(scope, node, name)
+    scope.env[name] = tile
+    return Operand(name, tile, tile.dims, nl=scope.nl, axes=(None,) * len(tile.dims or ()))

@@ -1,0 +1,117 @@
+"""NKI001 namespace: ``neuronxcc.nki`` becomes ``nki``.
+
+Why: Beta 2 lives in a namespace of its own, and a kernel that still imports the old one is a compile error in later releases.
+Aliases are kept (``nl`` stays ``nl``); imports that the rewrite made superfluous are removed, imports that it needs are added.
+
+Safe. Left alone: imports of modules and names that Beta 2 does not have, as long as something still uses them.
+
+Source: NKI migration guide, "New namespace, new APIs".
+"""
+
+from __future__ import annotations
+
+import ast
+
+from ..emission import New, Refuse
+from ..names import BETA2, Import, canonical
+from ..scope import Module
+from ..tables import beta2_has, refusal_note
+
+CODE = "NKI001"
+GOLDENS = ("load_store",)
+_MODULES = {"nki": "nki", "nl": "nki.language", "nisa": "nki.isa", "nt": "nki.typing"}
+_SUPERFLUOUS = {"numpy", "functools", "math"}
+
+
+def rewrite(module: Module) -> None:
+    """Rewrite the imports, once it is known what the rewritten code still uses."""
+    from ..apply import names_left
+
+    used = names_left(module)
+    for name, statement in module.global_aliases.items():
+        if name not in used:
+            module.edits.replaced[statement] = []
+        else:
+            module.report(
+                Refuse(
+                    statement, CODE, f"'{name}' stands for something that Beta 2 does not have", "remove its last use"
+                )
+            )
+    used = names_left(module)
+    statements = {item.statement for item in module.imports.values()}
+    for statement in sorted(statements, key=lambda s: s.lineno):
+        items = [i for i in module.imports.values() if i.statement is statement]
+        try:
+            _statement(module, statement, items, used)
+        except Refuse as refusal:
+            module.report(refusal)
+    _added(module)
+
+
+def _statement(module: Module, statement: ast.Import | ast.ImportFrom, items: list[Import], used: set[str]) -> None:
+    texts: list[str] = []
+    changed = False
+    for item in items:
+        if not item.is_nki:
+            unused = item.path.partition(".")[0] in _SUPERFLUOUS and item.name in module.names - used
+            changed = changed or unused
+            texts += [] if unused else [_same(statement, item)]
+            continue
+        if not module.options.enabled(CODE):
+            raise Refuse(statement, CODE, f"the rule {CODE} is not selected", f"select it with --select {CODE}")
+        changed = True
+        texts += _beta2(statement, item, used)
+    if not changed:
+        return
+    module.applied[CODE] += 1
+    module.edits.replaced[statement] = [New(text) for text in _merged(texts)]
+
+
+def _same(statement: ast.Import | ast.ImportFrom, item: Import) -> str:
+    alias = f"{item.alias.name} as {item.alias.asname}" if item.alias.asname else item.alias.name
+    return f"import {alias}" if isinstance(statement, ast.Import) else f"from {statement.module} import {alias}"
+
+
+def _beta2(statement: ast.Import | ast.ImportFrom, item: Import, used: set[str]) -> list[str]:
+    """Import statements that bind what ``item`` binds; none where nothing uses it any more."""
+    path = canonical(item.alias.name if isinstance(statement, ast.Import) else item.path)
+    if item.name not in used:
+        return []
+    root, _, rest = path.partition(".")
+    if not rest and root in _MODULES:
+        target = _MODULES[root]
+        return [
+            f"import {target}" if item.name == target.split(".")[0] == target else f"import {target} as {item.name}"
+        ]
+    if rest and root in _MODULES and beta2_has(path):
+        bound = f" as {item.name}" if item.name != rest else ""
+        return [f"from {_MODULES[root]} import {rest}{bound}"]
+    raise Refuse(statement, CODE, f"{item.path} does not exist in Beta 2", refusal_note(path))
+
+
+def _merged(texts: list[str]) -> list[str]:
+    """``from m import a`` and ``from m import b`` on one line, as they were."""
+    merged: list[str] = []
+    for text in texts:
+        head, separator, name = text.partition(" import ")
+        if separator and head.startswith("from ") and merged and merged[-1].startswith(head + " import "):
+            merged[-1] += f", {name}"
+        elif text not in merged:
+            merged.append(text)
+    return merged
+
+
+def _added(module: Module) -> None:
+    """Imports that rewritten code needs and that the module did not have: after its last NKI import."""
+    anchors = [i.statement for i in module.imports.values() if i.is_nki and i.statement in module.source.tree.body]
+    if not module.needed_imports or not anchors:
+        return
+    last = max(anchors, key=lambda s: s.lineno)
+    new = []
+    for root, name in sorted(module.needed_imports.items()):
+        target = BETA2[root]
+        new.append(New(f"import {target}" if name == target else f"import {target} as {name}"))
+    if last in module.edits.replaced:
+        module.edits.replaced[last] += new
+    else:
+        module.edits.replaced[last] = [New(module.source.segment(last)), *new]

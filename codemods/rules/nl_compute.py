@@ -1,0 +1,188 @@
+"""NKI022 nl-compute: ``nl`` computations and operators on tiles become ``nisa`` instructions.
+
+Why: in Beta 2 the names of ``nl`` are tokens, not functions, and tensors have no operators. ``nl.multiply(x, 0.5)`` becomes
+``nisa.tensor_scalar``, ``x * y`` of two tiles ``nisa.tensor_tensor``, ``nl.exp(x)`` ``nisa.activation``, ``nl.sum`` and
+``nl.max`` ``nisa.tensor_reduce``, ``nl.copy`` ``nisa.tensor_copy``, ``nl.matmul(..., transpose_x=True)`` ``nisa.nc_matmul``. The
+result has the type that Beta 1 promotes to.
+
+Safe: the instruction computes the same in fp32 and rounds once. A division by a tile is *review*: it becomes a reciprocal
+and a multiplication, whose last bit may differ. Left alone: operands that broadcast over partitions.
+
+Source: reference/beta2.md 1.5; reference/beta1.md 6.2 (promotion).
+"""
+
+from __future__ import annotations
+
+import ast
+
+from ..access import Operand
+from ..compute import Call, Instruction, lowers, operand_or_text
+from ..dtypes import promoted, scalar_type
+from ..emission import Refuse
+from ..scope import Scope
+from ..tables import activation_token, operator_token
+from .isa_destination import nc_matmul, reduction
+
+CODE = "NKI022"
+GOLDENS = ("nl_compute",)
+
+_BINARY = (
+    "add subtract multiply maximum minimum power bitwise_and bitwise_or bitwise_xor left_shift right_shift".split()
+)
+_COMPARE = "equal not_equal greater greater_equal less less_equal logical_and logical_or logical_xor".split()
+_UNARY = (
+    "abs arctan erf erf_dx exp gelu gelu_apprx_sigmoid gelu_apprx_tanh gelu_dx log mish relu rsqrt sigmoid sign silu "
+    "silu_dx sin softplus sqrt square tanh"
+).split()
+_REVERSIBLE = {"add", "multiply", "maximum", "minimum"}
+_OPERATORS: dict[type[ast.operator], str] = {
+    ast.Add: "add",
+    ast.Sub: "subtract",
+    ast.Mult: "multiply",
+    ast.Div: "divide",
+    ast.Pow: "power",
+}
+
+
+@lowers(CODE, *(f"nl.{name}" for name in _BINARY + _COMPARE))
+def binary(call: Call) -> Instruction:
+    token = operator_token(call.name)
+    assert token is not None
+    explicit = call.dtype()
+    if explicit is None and call.name.partition(".")[2] in _COMPARE:
+        explicit = f"{call.scope.nl}.uint8"
+    return combine(call.scope, call.node, token, call.arguments["x"], call.arguments["y"], explicit)
+
+
+@lowers(CODE, *(f"nl.{name}" for name in _UNARY))
+def unary(call: Call) -> Instruction:
+    token = activation_token(call.name)
+    x = call.tensor("x")
+    dtype = call.dtype()
+    given: list[tuple[str, Operand | str]] = [("op", f"{call.scope.nl}.{token}"), ("data", x)]
+    return Instruction("activation", given, x.dims, dtype or x.dtype, like=x.base, explicit=dtype is not None)
+
+
+@lowers(CODE, "nl.reciprocal")
+def reciprocal(call: Call) -> Instruction:
+    x = call.tensor("x")
+    dtype = call.dtype()
+    return Instruction("reciprocal", [("data", x)], x.dims, dtype or x.dtype, like=x.base, explicit=dtype is not None)
+
+
+@lowers(CODE, "nl.negative")
+def negative(call: Call) -> Instruction:
+    return negated(call.scope, call.arguments["x"], call.dtype())
+
+
+def negated(scope: Scope, node: ast.expr, dtype: str | None) -> Instruction:
+    x = operand_or_text(scope, node)
+    if isinstance(x, str):
+        raise Refuse(node, CODE, "the operand is not known to be a tensor", "negate a tile")
+    given: list[tuple[str, Operand | str]] = [("data", x), ("op0", f"{scope.nl}.multiply"), ("operand0", "-1.0")]
+    return Instruction("tensor_scalar", given, x.dims, dtype or x.dtype, like=x.base, explicit=dtype is not None)
+
+
+@lowers(CODE, "nl.copy")
+def copy(call: Call) -> Instruction:
+    src = call.tensor("src")
+    dtype = call.dtype()
+    if src.space == "hbm":
+        raise call.refuse(CODE, "nl.copy of a tensor in HBM", "use nisa.dma_copy")
+    given: list[tuple[str, Operand | str]] = [("src", src)]
+    return Instruction("tensor_copy", given, src.dims, dtype or src.dtype, like=src.base, explicit=dtype is not None)
+
+
+@lowers(CODE, "nl.divide")
+def divide(call: Call) -> Instruction:
+    return division(call.scope, call.node, call.arguments["x"], call.arguments["y"], call.dtype())
+
+
+def division(scope: Scope, node: ast.expr, x: ast.expr, y: ast.expr, dtype: str | None) -> Instruction:
+    """``1 / y`` is ``nisa.reciprocal``; a general division is a reciprocal and a multiplication (*review*)."""
+    divisor = operand_or_text(scope, y)
+    if isinstance(divisor, Operand) and isinstance(x, ast.Constant) and x.value in (1, 1.0):
+        natural = promoted(scope, divisor.dtype, scalar_type(scope, x))
+        given: list[tuple[str, Operand | str]] = [("data", divisor)]
+        explicit = dtype is not None
+        return Instruction("reciprocal", given, divisor.dims, dtype or natural, like=divisor.base, explicit=explicit)
+    raise Refuse(
+        node,
+        CODE,
+        "a division: Beta 2 has no divide instruction",
+        "write nisa.reciprocal and a multiplication; the last bit of the result may differ",
+    )
+
+
+@lowers(CODE, "nl.sum", "nl.max", "nl.min", "nl.prod")
+def reduce(call: Call) -> Instruction:
+    token = operator_token(call.name)
+    x = call.tensor("x")
+    given: list[tuple[str, Operand | str]] = [("op", f"{call.scope.nl}.{token}"), ("data", x)]
+    if call.has("keepdims"):
+        given.append(("keepdims", call.value("keepdims")))
+    return reduction(call, given, call.arguments["axis"])
+
+
+@lowers(CODE, "nl.matmul")
+def matmul(call: Call) -> Instruction:
+    transposed = call.arguments.get("transpose_x")
+    if not (isinstance(transposed, ast.Constant) and transposed.value is True):
+        raise call.refuse(CODE, "nl.matmul without transpose_x=True", "transpose x first, then nisa.nc_matmul")
+    call.arguments = {
+        {"x": "stationary", "y": "moving"}.get(k, k): v for k, v in call.arguments.items() if k != "transpose_x"
+    }
+    return nc_matmul(call)
+
+
+def lower_operator(scope: Scope, node: ast.BinOp | ast.UnaryOp) -> Instruction:
+    """A Python operator on tiles."""
+    scope.apply(CODE, node)
+    if isinstance(node, ast.UnaryOp):
+        if not isinstance(node.op, ast.USub):
+            raise Refuse(node, CODE, "~ on a tile", "use nisa.tensor_scalar")
+        return negated(scope, node.operand, None)
+    token = _OPERATORS.get(type(node.op))
+    if token is None:
+        raise Refuse(node, CODE, "an operator on tiles that Beta 2 has no token for", "use nisa.tensor_tensor")
+    if token == "divide":
+        return division(scope, node, node.left, node.right, None)
+    return combine(scope, node, token, node.left, node.right, None)
+
+
+def combine(scope: Scope, node: ast.expr, token: str, x: ast.expr, y: ast.expr, dtype: str | None) -> Instruction:
+    """``x token y``: ``tensor_tensor`` for two tiles of one shape, ``tensor_scalar`` with a number or a (P, 1) tile."""
+    a, b = operand_or_text(scope, x), operand_or_text(scope, y)
+    if isinstance(a, str) and isinstance(b, str):
+        raise Refuse(node, CODE, "neither operand is known to be a tensor", "pass tiles")
+    explicit = dtype is not None
+    if isinstance(a, Operand) and isinstance(b, Operand):
+        natural = dtype or promoted(scope, a.dtype, b.dtype)
+        column_a, column_b = _is_column(scope, a), _is_column(scope, b)
+        if column_a == column_b:
+            tiles: list[tuple[str, Operand | str]] = [("data1", a), ("data2", b), ("op", f"{scope.nl}.{token}")]
+            _same_partitions(scope, node, a, b)
+            return Instruction("tensor_tensor", tiles, a.dims, natural, like=a.base, explicit=explicit)
+        data, other, reverse = (a, b, False) if column_b else (b, a, True)
+        _same_partitions(scope, node, data, other)
+    else:
+        scalar, tile = (a, b) if isinstance(a, str) else (b, a)
+        assert isinstance(scalar, str) and isinstance(tile, Operand)
+        data, other, reverse = tile, scalar, isinstance(a, str)
+        natural = dtype or promoted(scope, tile.dtype, scalar_type(scope, x if reverse else y))
+    if data.space == "hbm":
+        raise Refuse(node, CODE, "a computation on a tensor in HBM", "load it first")
+    given: list[tuple[str, Operand | str]] = [("data", data), ("op0", f"{scope.nl}.{token}"), ("operand0", other)]
+    if reverse and token not in _REVERSIBLE:
+        given.append(("reverse0", "True"))
+    return Instruction("tensor_scalar", given, data.dims, natural, like=data.base, explicit=explicit)
+
+
+def _is_column(scope: Scope, view: Operand) -> bool:
+    return view.dims is not None and all(scope.constant(size) == 1 for size in view.dims[1:])
+
+
+def _same_partitions(scope: Scope, node: ast.expr, a: Operand, b: Operand) -> None:
+    for one, other in ((a, b), (b, a)):
+        if scope.constant(one.rows) == 1 and scope.constant(other.rows) != 1:
+            raise Refuse(node, CODE, "an operand that broadcasts over partitions", "broadcast it with a copy first")

@@ -1,0 +1,26 @@
+"""NKI012 psum-mod-alloc: ``psum.mod_alloc(...)`` becomes ``address=(partition, bank * 2048 + byte)``.
+
+Why: Beta 2 addresses PSUM by partition and byte; a bank is 2048 bytes. The bank of each block comes from the published
+formula, with the source's own expressions.
+
+Safe: the formula is the definition of ``mod_alloc``, and ``nki-migrate verify`` compares every tile's address.
+
+Source: direct allocation guide, Known Limitations; NKI migration guide, "Improved Allocation API".
+"""
+
+from __future__ import annotations
+
+from ..addresses import Address, Layout
+from ..addresses import psum_mod_alloc as formula
+from ..declare import allocates
+from ..facts.values import Allocator
+from ..scope import Scope
+
+CODE = "NKI012"
+GOLDENS = ("psum_banks",)
+
+
+@allocates("psum", "mod_alloc")
+def address(scope: Scope, allocator: Allocator, place: Layout) -> Address:
+    scope.apply(CODE, allocator.call)
+    return formula(scope, allocator, place, CODE)

@@ -1,0 +1,260 @@
+"""One function while it is read and rewritten: what its names are, and what has been decided so far."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import libcst as cst
+
+from . import algebra
+from .emission import Edits, New, Refuse
+from .facts.values import Api, Axis, Declaration, Function, Tile, Value
+from .model import Finding, Options
+from .names import BETA2, Import, canonical, dotted, imports
+from .psum import Written
+from .source import Source
+
+KERNEL_DECORATORS = {"nki.jit", "nki.trace", "nki.baremetal", "nki.benchmark", "nki.profile", "nki.simulate_kernel"}
+
+
+class Module:
+    """One module: its source, its imports, its functions, the edits planned so far and what they need."""
+
+    def __init__(self, source: Source, options: Options) -> None:
+        self.source, self.options = source, options
+        self.imports: dict[str, Import] = imports(source.tree)
+        self.names = {node.id for node in ast.walk(source.tree) if isinstance(node, ast.Name)}
+        self.functions = {node.name: node for node in source.tree.body if isinstance(node, ast.FunctionDef)}
+        self.edits = Edits()
+        self.findings: list[Finding] = []
+        self.applied: Counter[str] = Counter()
+        self.touched: set[str] = set()
+        self.needed_imports: dict[str, str] = {}
+        self.support: dict[str, str] = {}
+        self.support_names: dict[str, str] = {}
+        self.lifted: dict[ast.FunctionDef, tuple[str, list[str]]] = {}
+        self.flattened: dict[ast.FunctionDef, str] = {}
+        self.analyzed: dict[ast.FunctionDef, Analysis] = {}
+        self._concrete: cst.Module | None = None
+        self._functions: dict[ast.FunctionDef | ast.AsyncFunctionDef, cst.FunctionDef] = {}
+        self.environment: dict[str, Value] = {}
+        self.definitions: dict[str, str] = {}
+        self.global_aliases: dict[str, ast.Assign] = {}
+        self.globals = {
+            target.id
+            for node in source.tree.body
+            if isinstance(node, ast.Assign)
+            for target in node.targets
+            if isinstance(target, ast.Name)
+        }
+        self.taken = set(self.names)
+        self.taken |= {node.name for node in ast.walk(source.tree) if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+        self.taken |= {node.arg for node in ast.walk(source.tree) if isinstance(node, ast.arg)} | set(self.imports)
+
+    def concrete(self) -> cst.Module:
+        """The LibCST tree of the module's text (parsed once)."""
+        if self._concrete is None:
+            self._concrete = cst.parse_module(self.source.text)
+        return self._concrete
+
+    def concrete_function(self, function: ast.FunctionDef) -> cst.FunctionDef:
+        """The LibCST node of a function of this module."""
+        if not self._functions:
+            pairs = zip(_functions_of(self.source.tree), _concrete_functions(self.concrete()), strict=True)
+            self._functions = dict(pairs)
+        return self._functions[function]
+
+    def is_kernel(self, function: ast.FunctionDef) -> bool:
+        """Is a function decorated with ``nki.jit`` or one of its forerunners?"""
+        return any(self.decorator(d) in KERNEL_DECORATORS for d in function.decorator_list)
+
+    def decorator(self, node: ast.expr) -> str | None:
+        """Canonical name of a decorator, called or not."""
+        target = node.func if isinstance(node, ast.Call) else node
+        chain = dotted(target)
+        bound = self.imports.get(chain[0]) if chain else None
+        return canonical(".".join((bound.path, *chain[1]))) if bound and chain else None
+
+    def fresh(self, name: str) -> str:
+        """``name``, with a number where the module has used it."""
+        candidate, number = name, 1
+        while candidate in self.taken:
+            number += 1
+            candidate = f"{name}_{number}"
+        self.taken.add(candidate)
+        return candidate
+
+    def alias(self, root: str) -> str:
+        """How this module writes ``nki.language``, ``nki.isa``, ...: its own alias, or a new import."""
+        for item in self.imports.values():
+            if item.is_nki and canonical(item.path) == root and item.path.count(".") == (1 if root == "nki" else 2):
+                return item.name
+        if root not in self.needed_imports:
+            self.needed_imports[root] = root if root not in self.taken else self.fresh(root)
+        return self.needed_imports[root]
+
+    def report(self, refusal: Refuse) -> None:
+        line = getattr(refusal.node, "lineno", 1)
+        column = getattr(refusal.node, "col_offset", 0) + 1
+        finding = Finding(line, column, refusal.code, refusal.applicability, refusal.message, refusal.help)
+        if finding not in self.findings:
+            self.findings.append(finding)
+
+
+def _functions_of(node: ast.AST) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """Functions in the order of the source."""
+    found: list[ast.FunctionDef | ast.AsyncFunctionDef] = []
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+            found.append(child)
+        found += _functions_of(child)
+    return found
+
+
+def _concrete_functions(node: cst.CSTNode) -> list[cst.FunctionDef]:
+    found: list[cst.FunctionDef] = []
+    for child in node.children:
+        if isinstance(child, cst.FunctionDef):
+            found.append(child)
+        found += _concrete_functions(child)
+    return found
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """A function that was walked: the kinds of its parameters then, and of its result."""
+
+    parameters: dict[str, Value]
+    returned: Value | None
+
+
+@dataclass(frozen=True)
+class Loop:
+    """An enclosing loop: its variable, and whether Beta 1 traced its body only once."""
+
+    variable: str
+    iterable: ast.expr
+    traced_once: bool
+
+
+@dataclass
+class Scope:
+    """The function being rewritten."""
+
+    module: Module
+    function: ast.FunctionDef
+    decorated: bool
+    env: dict[str, Value] = field(default_factory=dict)
+    definitions: dict[str, str] = field(default_factory=dict)
+    dtypes: dict[str, str] = field(default_factory=dict)
+    itemsizes: dict[str, str] = field(default_factory=dict)
+    loops: tuple[Loop, ...] = ()
+    out: list[New] = field(default_factory=list)
+    guards: tuple[str, ...] = ()
+    clamps: dict[int, Clamp] = field(default_factory=dict)
+    assigned: Counter[str] = field(default_factory=Counter)
+    sizes: dict[str, str] = field(default_factory=dict)
+    views: set[str] = field(default_factory=set)
+    psum_writes: dict[Declaration, list[Written]] = field(default_factory=dict)
+    branch: tuple[int, ...] = ()
+    kept: list[ast.stmt] = field(default_factory=list)
+    direct: bool = False
+    returned: Value | None = None
+    outer: Scope | None = None
+    nested: list[Function] = field(default_factory=list)
+    dropped: dict[ast.stmt, set[str]] = field(default_factory=dict)
+
+    @property
+    def source(self) -> Source:
+        return self.module.source
+
+    @property
+    def nl(self) -> str:
+        return self.module.alias("nl")
+
+    @property
+    def nisa(self) -> str:
+        return self.module.alias("nisa")
+
+    @property
+    def outermost(self) -> ast.FunctionDef:
+        """The module-level function that this one stands in."""
+        return self.outer.outermost if self.outer is not None else self.function
+
+    def walk_function(self, node: ast.FunctionDef, parameters: dict[str, Value] | None = None) -> Analysis:
+        """Rewrite another function of this module (once), given what its parameters are."""
+        from .walk import walk_function
+
+        return walk_function(self.module, node, parameters or {}, outer=self)
+
+    def qualified(self, node: ast.AST) -> str | None:
+        """Canonical name of what an attribute chain or name refers to, through imports and local aliases."""
+        chain = dotted(node)
+        if chain is None:
+            return None
+        name, attributes = chain
+        value = self.env.get(name)
+        if isinstance(value, Api):
+            return ".".join((value.name, *attributes))
+        if value is not None:
+            return None
+        bound = self.module.imports.get(name)
+        return canonical(".".join((bound.path, *attributes))) if bound else None
+
+    def apply(self, code: str, node: ast.AST) -> None:
+        """Record that a rule is applied; raise :class:`Refuse` when the user deselected it."""
+        if not self.module.options.enabled(code):
+            raise Refuse(node, code, f"the rule {code} is not selected", f"select it with --select {code}")
+        self.module.applied[code] += 1
+
+    def emit(self, text: str) -> None:
+        self.out.append(New(text, " and ".join(self.guards)))
+
+    def constant(self, text: str) -> int | None:
+        return algebra.constant(text, self.definitions)
+
+    def equal(self, a: str, b: str) -> bool:
+        return algebra.equal(a, b, self.definitions)
+
+    def same_dtype(self, a: str | None, b: str | None) -> bool:
+        """Are two data types provably the same? Names that are assigned once are looked up."""
+        seen: set[str] = set()
+        while a in self.dtypes and a not in seen:
+            seen.add(a)
+            a = self.dtypes[a]
+        while b in self.dtypes and b not in seen:
+            seen.add(b)
+            b = self.dtypes[b]
+        return a is not None and a == b
+
+    def beta2(self, qualified: str) -> str:
+        """``nl.load`` as this module would write it after the imports are rewritten."""
+        root, _, rest = qualified.partition(".")
+        alias = self.module.alias(root) if root in BETA2 else root
+        return f"{alias}.{rest}" if rest else alias
+
+    @contextmanager
+    def guarded(self, conditions: tuple[str, ...]) -> Iterator[None]:
+        saved, self.guards = self.guards, (*self.guards, *(c for c in conditions if c not in self.guards))
+        try:
+            yield
+        finally:
+            self.guards = saved
+
+
+@dataclass(frozen=True)
+class Clamp:
+    """A mask cuts one position of the iteration space: ``size`` (a name) replaces the axis's own extent."""
+
+    axis: Axis
+    position: int
+    ndim: int
+    size: str
+
+
+def is_tile(value: Value | None) -> bool:
+    return isinstance(value, Tile) and not value.blocks

@@ -1,0 +1,51 @@
+"""What the rules ask of the tables in ``runtime/spec``."""
+
+from __future__ import annotations
+
+from nki_migrate.runtime.spec import beta1
+from nki_migrate.runtime.spec.dtypes import NUMPY_SPELLINGS
+from nki_migrate.runtime.spec.operators import ACTIVATION, ALU, canonical
+
+
+def parameters(name: str) -> tuple[str, ...]:
+    """Parameters of a Beta 1 function in order, keyword-only ones last."""
+    symbol = beta1.symbol(name)
+    if symbol is None:
+        return ()
+    return tuple(p.name for p in symbol.parameters if p.kind in ("positional", "keyword"))
+
+
+def beta2_has(name: str) -> bool:
+    """Does Beta 2 have the canonical Beta 1 ``name`` under the same name, with the same meaning?"""
+    symbol = beta1.symbol(name)
+    return symbol is not None and symbol.fate == "unchanged"
+
+
+def refusal_note(name: str) -> str:
+    """What to do by hand about a Beta 1 name that has no rewrite."""
+    symbol = beta1.symbol(name)
+    if symbol is not None and symbol.note:
+        return symbol.note
+    if symbol is not None and symbol.target:
+        return f"write it with {' or '.join(symbol.target)}"
+    return "Beta 2 has nothing of that name"
+
+
+def dtype_name(qualified: str) -> str | None:
+    """The ``nl`` name of a numpy data type: ``np.float32`` is ``float32``."""
+    root, _, rest = qualified.partition(".")
+    return NUMPY_SPELLINGS.get(rest) if root == "np" else None
+
+
+def operator_token(qualified: str) -> str | None:
+    """The ALU token that Beta 2 wants for ``np.add``, ``nl.max``...; ``None`` where it has none."""
+    root, _, rest = qualified.partition(".")
+    token = canonical(rest)
+    return token if root in ("np", "nl") and token in ALU else None
+
+
+def activation_token(qualified: str) -> str | None:
+    """The activation function that Beta 2 wants for ``np.exp``, ``nl.silu``...; ``None`` where it has none."""
+    root, _, rest = qualified.partition(".")
+    token = canonical(rest)
+    return token if root in ("np", "nl") and token in ACTIVATION else None

@@ -1,0 +1,368 @@
+"""Statements: each one is rewritten as a whole, or left as it was with a finding."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Callable
+
+from . import algebra
+from .assign import assign, augment
+from .calls import call_statement, returned_value
+from .emission import New, Refuse
+from .facts.values import DType, Function, Hbm, Python, Tile, Value, merge
+from .lifting import lift
+from .parameters import kernel_parameters
+from .render import CALLABLE, render
+from .scope import Analysis, Loop, Module, Scope
+
+LANGUAGE = "NKI091"
+STATE = "NKI004"
+TRACED = {"nl.affine_range", "nl.sequential_range"}
+RANGES = TRACED | {"nl.static_range"}
+
+_FORBIDDEN: dict[type[ast.stmt], tuple[str, str]] = {
+    ast.Try: ("try", "use if/else"),
+    ast.Raise: ("raise", "use assert"),
+    ast.With: ("with", "Beta 2 has 'with' only for no_reorder()"),
+    ast.Global: ("global", "pass the value as a parameter"),
+    ast.Nonlocal: ("nonlocal", "pass the value as a parameter"),
+    ast.Delete: ("del", "remove it"),
+    ast.Import: ("import inside a function", "move it to the top of the module"),
+    ast.ImportFrom: ("import inside a function", "move it to the top of the module"),
+    ast.ClassDef: ("a class inside a function", "move it to module level"),
+    ast.AsyncFunctionDef: ("async", "use a plain function"),
+    ast.AsyncFor: ("async", "use a plain loop"),
+    ast.AsyncWith: ("async", "use plain statements"),
+}
+
+
+def walk_function(
+    module: Module, node: ast.FunctionDef, parameters: dict[str, Value], *, outer: Scope | None = None
+) -> Analysis:
+    """Rewrite one function. ``parameters`` are the kinds of its parameters where a caller tells them."""
+    if node in module.analyzed:
+        return module.analyzed[node]
+    module.analyzed[node] = Analysis(parameters, Value())
+    nested = node in module.lifted
+    decorated = bool(outer and outer.decorated) if nested else module.is_kernel(node)
+    scope = Scope(module, node, decorated, outer=outer if nested else None)
+    scope.assigned = assignment_counts(node)
+    scope.env = dict(outer.env) if nested and outer else dict(module.environment)
+    scope.definitions = dict(outer.definitions) if nested and outer else dict(module.definitions)
+    scope.dtypes = dict(outer.dtypes) if nested and outer else {}
+    scope.itemsizes = dict(outer.itemsizes) if nested and outer else {}
+    scope.direct = direct_allocation(scope, node) or bool(nested and outer and outer.direct)
+    for name in scope.assigned:
+        scope.definitions.pop(name, None)
+        scope.dtypes.pop(name, None)
+        if name in scope.env:
+            del scope.env[name]
+    kernel_parameters(scope, parameters)
+    before = bool(module.edits), sum(module.applied.values())
+    walk_block(scope, node.body)
+    _lift_unused(scope)
+    _restore_dropped(scope)
+    if (bool(module.edits), sum(module.applied.values())) != before:
+        module.touched.add(scope.outermost.name)
+    analysis = Analysis(parameters, scope.returned)
+    module.analyzed[node] = analysis
+    return analysis
+
+
+def assignment_counts(node: ast.FunctionDef) -> Counter[str]:
+    """How often a function binds each name (parameters count once, ``+=`` counts twice)."""
+    counts: Counter[str] = Counter()
+    arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs, node.args.vararg, node.args.kwarg]
+    counts.update(a.arg for a in arguments if a is not None)
+    for child in ast.walk(node):
+        if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store | ast.Del):
+            counts[child.id] += 1
+        elif isinstance(child, ast.AugAssign) and isinstance(child.target, ast.Name):
+            counts[child.target.id] += 1
+        elif isinstance(child, ast.FunctionDef) and child is not node:
+            counts[child.name] += 1
+    return counts
+
+
+def direct_allocation(scope: Scope, node: ast.FunctionDef) -> bool:
+    """Does a function pin tiles with ``mod_alloc`` or ``alloc``?"""
+    for child in ast.walk(node):
+        if isinstance(child, ast.Attribute | ast.Name):
+            name = scope.qualified(child) or ""
+            if name.startswith("ncc.") and name.endswith(("alloc.", ".mod_alloc", ".alloc")):
+                return True
+    return False
+
+
+def _restore_dropped(scope: Scope) -> None:
+    """Index vectors that a statement we left alone still reads are kept, under a finding."""
+    read = {
+        n.id for kept in scope.kept for n in ast.walk(kept) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)
+    }
+    for statement, names in scope.dropped.items():
+        used = sorted(names & read)
+        if used:
+            del scope.module.edits.replaced[statement]
+            scope.module.report(
+                Refuse(
+                    statement,
+                    "NKI024",
+                    f"the index vector '{used[0]}' is still used by a statement that was left alone",
+                    "remove it when that statement is rewritten",
+                )
+            )
+
+
+def walk_block(scope: Scope, body: list[ast.stmt]) -> None:
+    sizes = dict(scope.sizes)
+    for statement in body:
+        walk_statement(scope, statement)
+    scope.sizes = sizes
+
+
+def walk_statement(scope: Scope, statement: ast.stmt) -> None:
+    handler = _HANDLERS.get(type(statement))
+    applied, sizes = scope.module.applied.copy(), dict(scope.sizes)
+    scope.out = []
+    try:
+        if type(statement) in _FORBIDDEN:
+            what, help = _FORBIDDEN[type(statement)]
+            raise Refuse(statement, LANGUAGE, f"Beta 2 kernels cannot contain {what}", help)
+        if handler is not None:
+            handler(scope, statement)
+    except Refuse as refusal:
+        scope.module.applied, scope.sizes, scope.out = applied, sizes, []
+        scope.module.report(refusal)
+        scope.kept.append(statement)
+        for name in _targets(statement):
+            scope.env[name] = Value()
+            scope.views.discard(name)
+    for name in _targets(statement):
+        scope.sizes = {text: size for text, size in scope.sizes.items() if name not in algebra.names(text)}
+
+
+def _targets(statement: ast.stmt) -> set[str]:
+    if isinstance(statement, ast.FunctionDef):
+        return {statement.name}
+    return {n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+
+
+def _simple(rewrite: Callable[[Scope, ast.stmt], None]) -> Callable[[Scope, ast.stmt], None]:
+    """A handler of a simple statement: what it emits replaces the statement, unless it says the same."""
+
+    def handler(scope: Scope, statement: ast.stmt) -> None:
+        rewrite(scope, statement)
+        same = len(scope.out) == 1 and scope.out[0] == New(scope.source.segment(statement))
+        if not same:
+            scope.module.edits.replaced[statement] = scope.out
+
+    return handler
+
+
+def _expression(scope: Scope, statement: ast.stmt) -> None:
+    assert isinstance(statement, ast.Expr)
+    if isinstance(statement.value, ast.Constant):
+        scope.emit(scope.source.segment(statement))
+    elif isinstance(statement.value, ast.Call):
+        call_statement(scope, statement.value)
+    else:
+        scope.emit(render(scope, statement.value))
+
+
+def _assert(scope: Scope, statement: ast.stmt) -> None:
+    assert isinstance(statement, ast.Assert)
+    message = f", {render(scope, statement.msg)}" if statement.msg is not None else ""
+    test = render(scope, statement.test)
+    scope.emit(f"assert {test}{message}")
+    parts = statement.test.values if isinstance(statement.test, ast.BoolOp) else [statement.test]
+    if isinstance(statement.test, ast.BoolOp) and isinstance(statement.test.op, ast.Or):
+        return
+    for part in parts:
+        _learn(scope, part)
+
+
+def _learn(scope: Scope, test: ast.expr) -> None:
+    """``assert d_head == 128`` defines ``d_head``, ``assert n > 0`` makes it positive."""
+    if not isinstance(test, ast.Compare) or len(test.ops) != 1 or not isinstance(test.left, ast.Name):
+        return
+    name, right = test.left.id, test.comparators[0]
+    if scope.assigned[name] > 1 or name not in scope.env or not isinstance(scope.env[name], Python):
+        return
+    if isinstance(test.ops[0], ast.Eq) and isinstance(right, ast.Constant) and type(right.value) is int:
+        scope.definitions.setdefault(name, str(right.value))
+    if isinstance(test.ops[0], ast.Gt | ast.GtE) and isinstance(right, ast.Constant) and type(right.value) is int:
+        if right.value > 0 or (right.value == 0 and isinstance(test.ops[0], ast.Gt)):
+            scope.env[name] = Python(True)
+
+
+def _return(scope: Scope, statement: ast.stmt) -> None:
+    assert isinstance(statement, ast.Return)
+    if any(loop.traced_once for loop in scope.loops):
+        raise Refuse(
+            statement,
+            STATE,
+            "return inside a loop: Beta 1 returned after the last iteration, Beta 2 returns in the first",
+            "move the return after the loop",
+        )
+    if statement.value is None:
+        scope.emit("return")
+        return
+    text, value = returned_value(scope, statement.value)
+    scope.returned = value if scope.returned is None else merge(scope.returned, value)
+    scope.emit(f"return {text}")
+
+
+def _for(scope: Scope, statement: ast.stmt) -> None:
+    assert isinstance(statement, ast.For)
+    traced = _check_iterable(scope, statement)
+    if statement.orelse:
+        raise Refuse(statement, LANGUAGE, "for ... else", "Beta 2 has no else on loops")
+    targets = {n.id for n in ast.walk(statement.target) if isinstance(n, ast.Name)}
+    assigned = {n for s in statement.body for n in _targets(s)}
+    stale = targets | assigned
+    scope.sizes = {t: size for t, size in scope.sizes.items() if not (stale & (algebra.names(t) | {size}))}
+    before = dict(scope.env)
+    if traced:
+        _restore_state(scope, statement, targets)
+    for name in targets:
+        scope.env[name] = Python()
+    variable = statement.target.id if isinstance(statement.target, ast.Name) else ""
+    loops = scope.loops
+    scope.loops = (*loops, Loop(variable, statement.iter, traced))
+    walk_block(scope, statement.body)
+    scope.loops = loops
+    for name in assigned:
+        if name in before:
+            scope.env[name] = merge(before[name], scope.env.get(name))
+
+
+def _check_iterable(scope: Scope, statement: ast.For) -> bool:
+    """Write the loop's iterable for Beta 2; was the body traced once?"""
+    call = statement.iter
+    name = scope.qualified(call.func) if isinstance(call, ast.Call) else None
+    if name in RANGES and isinstance(call, ast.Call):
+        text = ", ".join(render(scope, argument) for argument in call.args)
+        _header_text(scope, call, f"{scope.source.segment(call.func)}({text})")
+        return name in TRACED
+    builtin = isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "range"
+    if isinstance(call, ast.Call) and not builtin and name not in CALLABLE:
+        function = call.func.id if isinstance(call.func, ast.Name) else ""
+        if function in ("zip", "enumerate", "reversed", "map", "filter", "sorted"):
+            raise Refuse(call, LANGUAGE, f"a loop over {function}(...)", "loop over range(...) and index")
+    _header_text(scope, call, render(scope, call))
+    return builtin and scope.decorated
+
+
+def _header_text(scope: Scope, node: ast.expr, text: str) -> None:
+    if text != scope.source.segment(node):
+        scope.module.edits.expressions[node] = text
+
+
+def _restore_state(scope: Scope, statement: ast.For, targets: set[str]) -> None:
+    """Names whose value one iteration hands to the next: Beta 1 traced the body once, so they advance once (NKI004)."""
+    carried = [n for n in carried_names(statement) if n not in targets and n in scope.env]
+    if not carried:
+        return
+    scope.apply(STATE, statement)
+    for name in carried:
+        value = scope.env[name]
+        if not isinstance(value, Python | DType) and not (isinstance(value, Tile | Hbm)):
+            if type(value) is not Value:
+                continue
+        saved = scope.module.fresh(f"{name}_before_loop")
+        scope.module.edits.before.setdefault(statement, []).append(New(f"{saved} = {name}"))
+        scope.module.edits.prologue.setdefault(statement, []).append(New(f"{name} = {saved}"))
+
+
+def carried_names(loop: ast.For) -> list[str]:
+    """Names that the body of a loop may read before it binds them, and that it binds."""
+    exposed: list[str] = []
+    _exposed_in(loop.body, set(), exposed)
+    bound = {n for s in loop.body for n in _targets(s)}
+    return [name for name in exposed if name in bound]
+
+
+def _exposed_in(body: list[ast.stmt], bound: set[str], exposed: list[str]) -> set[str]:
+    """Collect names read before they are certainly bound; return the names that are certainly bound afterwards."""
+    for statement in body:
+        if isinstance(statement, ast.If):
+            _reads(statement.test, bound, exposed)
+            then = _exposed_in(statement.body, set(bound), exposed)
+            other = _exposed_in(statement.orelse, set(bound), exposed)
+            bound |= then & other
+        elif isinstance(statement, ast.For | ast.While):
+            _reads(statement.iter if isinstance(statement, ast.For) else statement.test, bound, exposed)
+            inner = (
+                {n.id for n in ast.walk(statement.target) if isinstance(n, ast.Name)}
+                if isinstance(statement, ast.For)
+                else set()
+            )
+            _exposed_in(statement.body, bound | inner, exposed)
+        elif isinstance(statement, ast.FunctionDef):
+            bound.add(statement.name)
+        else:
+            _reads(statement, bound, exposed)
+            bound |= _targets(statement)
+    return bound
+
+
+def _reads(node: ast.AST, bound: set[str], exposed: list[str]) -> None:
+    for child in ast.walk(node):
+        read = isinstance(child, ast.Name) and isinstance(child.ctx, ast.Load)
+        if isinstance(child, ast.AugAssign) and isinstance(child.target, ast.Name):
+            child, read = child.target, True
+        if read and isinstance(child, ast.Name) and child.id not in bound and child.id not in exposed:
+            exposed.append(child.id)
+
+
+def _if(scope: Scope, statement: ast.stmt) -> None:
+    assert isinstance(statement, ast.If)
+    _header_text(scope, statement.test, render(scope, statement.test))
+    before, branch = dict(scope.env), scope.branch
+    number = statement.lineno * 1000 + statement.col_offset + 1
+    scope.branch = (*branch, number)
+    walk_block(scope, statement.body)
+    then, scope.env = scope.env, dict(before)
+    scope.branch = (*branch, -number)
+    walk_block(scope, statement.orelse)
+    scope.branch = branch
+    scope.env = {name: merge(then.get(name), scope.env.get(name)) for name in sorted({*then, *scope.env})}
+
+
+def _while(scope: Scope, statement: ast.stmt) -> None:
+    assert isinstance(statement, ast.While)
+    _header_text(scope, statement.test, render(scope, statement.test))
+    walk_block(scope, statement.body)
+
+
+def _nested_function(scope: Scope, statement: ast.stmt) -> None:
+    """A nested function is lifted when it is first used: only its calls tell what its parameters are."""
+    assert isinstance(statement, ast.FunctionDef)
+    function = Function(statement, statement.name)
+    scope.env[statement.name] = function
+    scope.nested.append(function)
+
+
+def _lift_unused(scope: Scope) -> None:
+    for function in scope.nested:
+        if function.node not in scope.module.lifted:
+            try:
+                lift(scope, function)
+            except Refuse as refusal:
+                scope.module.report(refusal)
+                scope.kept.append(function.node)
+
+
+_HANDLERS: dict[type[ast.stmt], Callable[[Scope, ast.stmt], None]] = {
+    ast.Expr: _simple(_expression),
+    ast.Assign: _simple(assign),
+    ast.AnnAssign: _simple(assign),
+    ast.AugAssign: _simple(augment),
+    ast.Assert: _simple(_assert),
+    ast.Return: _simple(_return),
+    ast.For: _for,
+    ast.If: _if,
+    ast.While: _while,
+    ast.FunctionDef: _nested_function,
+}
