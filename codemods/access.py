@@ -54,8 +54,8 @@ class Item:
 class Operand:
     """A tensor operand: how to write it, and what it is.
 
-    ``dims`` are the extents of the access; ``items[sources[r]]`` is the dimension of the base that result dimension ``r``
-    walks (``None`` for an extent of 1 that no dimension stands for), ``axes[r]`` its index vector's axis.
+    ``dims`` are the extents of the access; ``items[sources[r]]`` is the dimension of the base that result dimension
+    ``r`` walks (``None`` for an extent of 1 that no dimension stands for), ``axes[r]`` its index vector's axis.
     """
 
     base: str

@@ -1,10 +1,12 @@
 """Where the blocks of a direct-allocated tensor lie, as source text: the formula of ``mod_alloc``.
 
-For an allocation shape ``n`` and block index ``i``: ``tile(n, i) = sum_d (i_d % n_d) * prod(n_{d+1}, ...)``, positions that both have
-(the longer is cut, as ``zip`` does). ``start partition = base_partition + pdim_size * tile(num_par_tiles, i)``, ``byte = base_addr +
-fdim_size * tile(num_free_tiles, i)``, ``bank = base_bank + tile(num_bank_tiles, i)``.
+For an allocation shape ``n`` and block index ``i``: ``tile(n, i) = sum_d (i_d % n_d) * prod(n_{d+1}, ...)``,
+positions that both have (the longer is cut, as ``zip`` does). ``start partition = base_partition + pdim_size *
+tile(num_par_tiles, i)``, ``byte = base_addr + fdim_size * tile(num_free_tiles, i)``, ``bank = base_bank +
+tile(num_bank_tiles, i)``.
 
-Source: ``nki.compiler.sbuf.mod_alloc`` and ``psum.mod_alloc`` of the 2.26.1 API reference; ``reference/beta1.md`` section 3.8.
+Source: ``nki.compiler.sbuf.mod_alloc`` and ``psum.mod_alloc`` of the 2.26.1 API reference; ``reference/beta1.md``
+section 3.8.
 """
 
 from __future__ import annotations

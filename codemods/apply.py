@@ -1,7 +1,7 @@
 """The planned edits, applied to the LibCST tree in one pass: untouched code keeps its bytes, comments their statements.
 
-The ``ast`` tree that the rules read and the LibCST tree that is written have the same statements in the same order, so the
-two are walked side by side; no positions are needed.
+The ``ast`` tree that the rules read and the LibCST tree that is written have the same statements in the same order,
+so the two are walked side by side; no positions are needed.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class _Rebuild:
     def _line(
         self, statements: list[ast.stmt], node: Statement, orphans: list[cst.EmptyLine]
     ) -> tuple[list[Statement], list[cst.EmptyLine]]:
-        """The new statements for one old line, and the empty lines and comments that found no statement to stand above."""
+        """The new statements for one old line, and the lines and comments that found no statement to stand above."""
         lifted = [s for old in statements for s in self._lifted(old)]
         new = [s for old in statements for item in self.edits.before.get(old, []) for s in self.statements(item)]
         leading = _joined_lines(orphans, node.leading_lines)

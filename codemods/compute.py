@@ -28,10 +28,10 @@ MASKS = "NKI025"
 class Instruction:
     """A Beta 2 instruction without its destination.
 
-    ``dims`` and ``dtype`` are what Beta 1's result would have (``like`` names a tensor of the same shape where the rank is
-    unknown), ``space`` where it would live. ``explicit`` is true when the call said ``dtype=``. ``cut`` tells whether a
-    mask's upper bounds cut all operands and the destination position by position. ``through`` names an operand that the
-    engine cannot read where it is, and that is copied into the destination first.
+    ``dims`` and ``dtype`` are what Beta 1's result would have (``like`` names a tensor of the same shape where the
+    rank is unknown), ``space`` where it would live. ``explicit`` is true when the call said ``dtype=``. ``cut`` tells
+    whether a mask's upper bounds cut all operands and the destination position by position. ``through`` names an
+    operand that the engine cannot read where it is, and that is copied into the destination first.
     """
 
     function: str
@@ -271,7 +271,7 @@ def masked(scope: Scope, node: ast.expr) -> Iterator[None]:
 
 
 def _clamp(scope: Scope, bound: Bound) -> tuple[Clamp, list[str]]:
-    """The name of the clamped size of an axis (computed before the statement), and the condition that it is not empty."""
+    """The name of the clamped size of an axis (computed first), and the condition that it is not empty."""
     axis = bound.term.axis
     rest = algebra.subtract(bound.limit, axis.start)
     text = f"min({axis.size}, {rest})"

@@ -1,7 +1,7 @@
 """Result types of Beta 1 operations, on source text.
 
-Source: ``reference/beta1.md`` section 6.2: (float, int) gives the float, (float32, any float) float32; a Python float counts
-as float32, a Python int as int32, a bool as uint8.
+Source: ``reference/beta1.md`` section 6.2: (float, int) gives the float, (float32, any float) float32; a Python float
+counts as float32, a Python int as int32, a bool as uint8.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def scalar_type(scope: Scope, node: ast.expr) -> str | None:
 
 
 def promoted(scope: Scope, a: str | None, b: str | None) -> str | None:
-    """Text of the type of an operation on operands of types ``a`` and ``b``; ``None`` where the source does not tell."""
+    """Text of the type of an operation on types ``a`` and ``b``; ``None`` where the source does not tell."""
     if a is None or b is None:
         return None
     if a == b:

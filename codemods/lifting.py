@@ -34,17 +34,17 @@ def free_names(scope: Scope, function: ast.FunctionDef) -> list[str]:
     found: list[str] = []
     for statement in function.body:
         for node in ast.walk(statement):
-            if isinstance(node, ast.Name) and node.id not in bound and node.id not in found:
-                if node.id in scope.assigned or node.id not in known:
-                    found.append(node.id)
+            new = isinstance(node, ast.Name) and node.id not in bound and node.id not in found
+            if new and (node.id in scope.assigned or node.id not in known):
+                found.append(node.id)
     return found
 
 
 def lift(scope: Scope, function: Function, told: dict[str, Value] | None = None) -> tuple[str, list[str]]:
     """Move a nested function in front of the outermost one. ``told`` are the kinds of its parameters.
 
-    Returns its name and the keyword arguments that carry its closure. Raises :class:`Refuse` for one that rebinds names of
-    its enclosing function.
+    Returns its name and the keyword arguments that carry its closure. Raises :class:`Refuse` for one that rebinds
+    names of its enclosing function.
     """
     node = function.node
     module = scope.module
@@ -73,8 +73,8 @@ def lift(scope: Scope, function: Function, told: dict[str, Value] | None = None)
 def factory_as_function(scope: Scope, call: ast.Call, factory: ast.FunctionDef) -> str:
     """A module-level function that returns a closure, as one function with the parameters of both.
 
-    The closure's body takes the place of ``return closure``: called for each tile, it computes what the closure would have.
-    Raises :class:`Refuse` when running the factory's body again for each tile could change something.
+    The closure's body takes the place of ``return closure``: called for each tile, it computes what the closure would
+    have. Raises :class:`Refuse` when running the factory's body again for each tile could change something.
     """
     module = scope.module
     if factory in module.flattened:

@@ -13,9 +13,9 @@ APPLICABILITIES = ("safe", "review", "manual")
 class Options:
     """How to rewrite.
 
-    ``select`` and ``ignore`` hold rule codes or prefixes of codes (an empty ``select`` means all). ``unsafe`` also applies
-    *review* rewrites. ``allocation`` is ``address`` or ``sbuf-manager``, ``blocks`` is ``auto``, ``list``, ``fold`` or
-    ``loop``, ``target`` the NKI version to write for.
+    ``select`` and ``ignore`` hold rule codes or prefixes of codes (an empty ``select`` means all). ``unsafe`` also
+    applies *review* rewrites. ``allocation`` is ``address`` or ``sbuf-manager``, ``blocks`` is ``auto``, ``list``,
+    ``fold`` or ``loop``, ``target`` the NKI version to write for.
     """
 
     select: frozenset[str] = frozenset()
@@ -36,8 +36,8 @@ class Options:
 class Finding:
     """A construct that was left as it was: where, why, and what to do by hand.
 
-    ``line`` and ``column`` are 1-based and refer to the *input*; ``applicability`` says what stands in the way: ``review``
-    (``--unsafe`` applies it) or ``manual``.
+    ``line`` and ``column`` are 1-based and refer to the *input*; ``applicability`` says what stands in the way:
+    ``review`` (``--unsafe`` applies it) or ``manual``.
     """
 
     line: int
@@ -52,8 +52,8 @@ class Finding:
 class Outcome:
     """The result for one file: the new source, what was left, and how often each rule was applied.
 
-    ``source`` equals the input where nothing was rewritten. ``touched`` holds the names of the module-level functions and
-    classes that some rule changed; all others must come out with an equal ``ast.dump``.
+    ``source`` equals the input where nothing was rewritten. ``touched`` holds the names of the module-level functions
+    and classes that some rule changed; all others must come out with an equal ``ast.dump``.
     """
 
     source: str

@@ -8,7 +8,7 @@ from .apply import applied
 from .emission import Refuse
 from .facts.values import Api, DType, Python, Value
 from .model import Options, Outcome
-from .rules import decorators, namespace
+from .rules import decorators, namespace, registry
 from .scope import Module, Scope
 from .source import Source
 from .walk import walk_function
@@ -19,6 +19,7 @@ def rewrite(source: str, options: Options | None = None, filename: str = "<strin
 
     ``source`` uses ``\\n`` as its newline. Code that needs nothing keeps its bytes.
     """
+    assert registry.RULES  # importing them registers their handlers
     options = options or Options()
     module = Module(Source(source, filename), options)
     if not any(item.is_nki for item in module.imports.values()):
@@ -68,9 +69,9 @@ def _environment(module: Module) -> None:
         target = statement.targets[0]
         if isinstance(target, ast.Name):
             module.environment[target.id] = _global_value(scope, statement.value)
-            if isinstance(statement.value, ast.Constant) and type(statement.value.value) is int:
-                if counts[target.id] == 1:
-                    module.definitions[target.id] = str(statement.value.value)
+            literal = isinstance(statement.value, ast.Constant) and type(statement.value.value) is int
+            if literal and counts[target.id] == 1:
+                module.definitions[target.id] = module.source.segment(statement.value)
             if isinstance(module.environment[target.id], Api):
                 module.global_aliases[target.id] = statement
 

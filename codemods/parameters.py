@@ -39,9 +39,10 @@ def kernel_parameters(scope: Scope, told: dict[str, Value]) -> None:
 def _is_tensor(scope: Scope, name: str) -> bool:
     """Does a kernel use its parameter as a tensor: its shape or type, or as what is loaded, stored or copied?"""
     for node in ast.walk(scope.function):
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == name:
-            if node.attr in _TENSOR_ATTRIBUTES:
+        if isinstance(node, ast.Attribute) and node.attr in _TENSOR_ATTRIBUTES:
+            if isinstance(node.value, ast.Name) and node.value.id == name:
                 return True
+            continue
         if isinstance(node, ast.Call) and scope.qualified(node.func) in _MOVES:
             operands = [*node.args, *(k.value for k in node.keywords)]
             for operand in operands:

@@ -1,8 +1,9 @@
 """Accumulation groups in PSUM.
 
-Beta 1 says whether a matmul overwrites (``p[...] = nc_matmul``) or accumulates (``p[...] += nc_matmul``). Beta 2 decides by
-itself: the first matmul into a freshly declared tile overwrites, later ones accumulate. A rewrite is right where a matmul that
-overwrote meets a fresh tile, and where one that accumulated meets what a matmul wrote. (``reference/beta2.md`` 2.6)
+Beta 1 says whether a matmul overwrites (``p[...] = nc_matmul``) or accumulates (``p[...] += nc_matmul``). Beta 2
+decides by itself: the first matmul into a freshly declared tile overwrites, later ones accumulate. A rewrite is right
+where a matmul that overwrote meets a fresh tile, and where one that accumulated meets what a matmul wrote.
+(``reference/beta2.md`` 2.6)
 """
 
 from __future__ import annotations

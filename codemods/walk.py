@@ -192,8 +192,8 @@ def _learn(scope: Scope, test: ast.expr) -> None:
     if isinstance(test.ops[0], ast.Eq) and isinstance(right, ast.Constant) and type(right.value) is int:
         scope.definitions.setdefault(name, str(right.value))
     if isinstance(test.ops[0], ast.Gt | ast.GtE) and isinstance(right, ast.Constant) and type(right.value) is int:
-        if right.value > 0 or (right.value == 0 and isinstance(test.ops[0], ast.Gt)):
-            scope.env[name] = Python(True)
+        least = right.value + isinstance(test.ops[0], ast.Gt)
+        scope.env[name] = Python(least > 0)
 
 
 def _return(scope: Scope, statement: ast.stmt) -> None:
@@ -267,9 +267,8 @@ def _restore_state(scope: Scope, statement: ast.For, targets: set[str]) -> None:
     scope.apply(STATE, statement)
     for name in carried:
         value = scope.env[name]
-        if not isinstance(value, Python | DType) and not (isinstance(value, Tile | Hbm)):
-            if type(value) is not Value:
-                continue
+        if type(value) is not Value and not isinstance(value, Python | DType | Tile | Hbm):
+            continue
         saved = scope.module.fresh(f"{name}_before_loop")
         scope.module.edits.before.setdefault(statement, []).append(New(f"{saved} = {name}"))
         scope.module.edits.prologue.setdefault(statement, []).append(New(f"{name} = {saved}"))

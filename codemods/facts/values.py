@@ -56,9 +56,8 @@ class Declaration:
 class Tile(Value):
     """An on-chip tile, or a tensor of ``blocks`` of them.
 
-    ``blocks`` are the block dimensions that have not been indexed yet, ``dims`` partition and free dimensions, all as source
-    expressions. ``dims`` is
-    ``None`` where the rank is unknown, ``dtype`` where branches disagree.
+    ``blocks`` are the block dimensions that have not been indexed yet, ``dims`` partition and free dimensions, all as
+    source expressions. ``dims`` is ``None`` where the rank is unknown, ``dtype`` where branches disagree.
     """
 
     space: str

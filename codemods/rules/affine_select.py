@@ -1,7 +1,7 @@
-"""NKI027 affine-select: the predicate of ``nisa.affine_select`` becomes ``pattern=``, ``offset=`` and ``channel_multiplier=``.
+"""NKI027 affine-select: the predicate of ``nisa.affine_select`` becomes ``pattern=`` and ``offset=``.
 
-Why: Beta 2 has no index vectors. The comparison ``a + p >= b + f`` is written as ``offset + p * channel_multiplier + sum(index * step) >= 0``,
-with ``pattern=[[step, count], ...]`` over the free dimensions.
+Why: Beta 2 has no index vectors. The comparison ``a + p >= b + f`` is written as ``offset + p * channel_multiplier +
+sum(index * step) >= 0``, with ``pattern=[[step, count], ...]`` over the free dimensions.
 
 GpSimd reads SBUF only: a tile in PSUM is copied to the destination first, and selected there.
 

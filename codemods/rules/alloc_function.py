@@ -1,12 +1,13 @@
-"""NKI013 alloc-function: ``sbuf.alloc(func)`` and ``psum.alloc(func)`` become an address that ``func`` computes for each tile.
+"""NKI013 alloc-function: ``alloc(func)`` becomes an address that ``func`` computes for each tile.
 
-Why: Beta 2 has no allocators. The Beta 1 compiler called ``func(idx=..., pdim_size=..., fdim_size=...)``, by keyword, once for each
-block; the output does the same where the tile is declared. ``psum.alloc`` functions return (bank, partition, byte), which becomes
-``address=(partition, bank * 2048 + byte)``. ``functools.partial`` turns into keyword arguments of the call, a dict keyed by the block
-index into a tuple, a factory that returns a closure into one function.
+Why: Beta 2 has no allocators. The Beta 1 compiler called ``func(idx=..., pdim_size=..., fdim_size=...)``, by keyword,
+once for each block; the output does the same where the tile is declared. ``psum.alloc`` functions return (bank,
+partition, byte), which becomes ``address=(partition, bank * 2048 + byte)``. ``functools.partial`` turns into keyword
+arguments of the call, a dict keyed by the block index into a tuple, a factory that returns a closure into one
+function.
 
-Safe where the function has no state of its own. Left alone: functions that change global names, lambdas, callables that the
-source does not show.
+Safe where the function has no state of its own. Left alone: functions that change global names, lambdas, callables
+that the source does not show.
 
 Source: direct allocation guide, "ncc.sbuf.alloc()"; reference/beta1.md 3.8 (called by keyword).
 """

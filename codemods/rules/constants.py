@@ -1,9 +1,11 @@
 """NKI026 constants: ``nl.shared_constant(np.identity(n))`` becomes a trace-time identity of ``nki.tensor``.
 
-Why: Beta 2 kernels cannot use numpy arrays; a constant is built with ``nki.tensor``. Zeros and ones are exact in every type,
-so the constant keeps the type of the numpy array, and converts to the type of the tile that it is loaded into.
+Why: Beta 2 kernels cannot use numpy arrays; a constant is built with ``nki.tensor``. Zeros and ones are exact in
+every type, so the constant keeps the type of the numpy array, and converts to the type of the tile that it is loaded
+into.
 
-Safe for identities. Left alone: other arrays (write them with ``nki.tensor.zeros`` or ``arange``, or pass them as an input).
+Safe for identities. Left alone: other arrays (write them with ``nki.tensor.zeros`` or ``arange``, or pass them as an
+input).
 
 Source: nl.shared_constant of the 2.28 API reference; reference/beta2.md 1.5.
 """

@@ -1,11 +1,11 @@
 """NKI002 decorators: one plain ``@nki.jit`` on what is launched, nothing on what a kernel calls.
 
-Why: Beta 2 has no modes. ``@nki.jit(mode='trace')`` on a helper, and ``@nki.jit`` on a function that another kernel of the module
-calls, are removed; ``mode=`` of a kernel is dropped. ``enable_stack_allocator`` and ``skip_middle_end_transformations`` steer a
-compiler that is gone, and are removed.
+Why: Beta 2 has no modes. ``@nki.jit(mode='trace')`` on a helper, and ``@nki.jit`` on a function that another kernel
+of the module calls, are removed; ``mode=`` of a kernel is dropped. ``enable_stack_allocator`` and
+``skip_middle_end_transformations`` steer a compiler that is gone, and are removed.
 
-Safe. Left alone: ``benchmark``, ``baremetal`` and ``profile`` (launch harnesses, which Beta 2 does not have), options that change how
-the kernel was compiled, ``force_auto_alloc`` (it switched the addresses off that the kernel gives).
+Safe. Left alone: ``benchmark``, ``baremetal`` and ``profile`` (launch harnesses, which Beta 2 does not have), options
+that change how the kernel was compiled, ``force_auto_alloc`` (it switched the addresses off that the kernel gives).
 
 Source: NKI migration guide, "Remove nki.jit decorator on sub-kernels"; reference/beta2.md 1.6.
 """

@@ -1,8 +1,8 @@
 """NKI021 isa-destination: every ``nisa`` instruction gets its destination, as ``dst=``, and keyword arguments.
 
 Why: Beta 1 instructions return a tile, Beta 2 instructions write where they are told. ``t[...] = nisa.f(x)`` becomes
-``nisa.f(dst=t, data=x)``; ``y = nisa.f(x)`` declares ``y`` first, with the shape, type and memory that Beta 1 gave the result.
-Arguments are passed by keyword, because Beta 2's positional order has hidden parameters.
+``nisa.f(dst=t, data=x)``; ``y = nisa.f(x)`` declares ``y`` first, with the shape, type and memory that Beta 1 gave
+the result. Arguments are passed by keyword, because Beta 2's positional order has hidden parameters.
 
 Safe: the instruction is the same. Left alone: results whose shape or type the source does not tell.
 
@@ -200,7 +200,7 @@ def tensor_reduce(call: Call) -> Instruction:
 
 
 def reduction(call: Call, given: list[tuple[str, Operand | str]], axis: ast.expr) -> Instruction:
-    """``tensor_reduce`` over the innermost dimension of a 2-D tile: the one case where both versions mean the same axis."""
+    """``tensor_reduce`` over the free dimension of a 2-D tile, where both versions mean the same axis."""
     data = dict(given)["data"]
     if isinstance(data, str) or data.dims is None:
         raise call.refuse(CODE, "a reduction of a tensor whose shape is not known", "write nisa.tensor_reduce by hand")

@@ -1,7 +1,7 @@
 """NKI020 load-store: ``nl.load`` and ``nl.store`` become ``nisa.dma_copy``.
 
-Why: Beta 2 removed both. A load that returned a tile needs a tile to load into, so one is declared with the shape of the
-access and the type of the source. A store of a PSUM tile goes through an SBUF tile, because DMA cannot read PSUM.
+Why: Beta 2 removed both. A load that returned a tile needs a tile to load into, so one is declared with the shape of
+the access and the type of the source. A store of a PSUM tile goes through an SBUF tile, because DMA cannot read PSUM.
 
 Safe: the same bytes move between the same places; where the types differ, both convert in the same way.
 

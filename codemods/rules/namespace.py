@@ -1,7 +1,8 @@
 """NKI001 namespace: ``neuronxcc.nki`` becomes ``nki``.
 
-Why: Beta 2 lives in a namespace of its own, and a kernel that still imports the old one is a compile error in later releases.
-Aliases are kept (``nl`` stays ``nl``); imports that the rewrite made superfluous are removed, imports that it needs are added.
+Why: Beta 2 lives in a namespace of its own, and a kernel that still imports the old one is a compile error in later
+releases. Aliases are kept (``nl`` stays ``nl``); imports that the rewrite made superfluous are removed, imports that
+it needs are added.
 
 Safe. Left alone: imports of modules and names that Beta 2 does not have, as long as something still uses them.
 

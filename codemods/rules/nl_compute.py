@@ -1,12 +1,12 @@
 """NKI022 nl-compute: ``nl`` computations and operators on tiles become ``nisa`` instructions.
 
-Why: in Beta 2 the names of ``nl`` are tokens, not functions, and tensors have no operators. ``nl.multiply(x, 0.5)`` becomes
-``nisa.tensor_scalar``, ``x * y`` of two tiles ``nisa.tensor_tensor``, ``nl.exp(x)`` ``nisa.activation``, ``nl.sum`` and
-``nl.max`` ``nisa.tensor_reduce``, ``nl.copy`` ``nisa.tensor_copy``, ``nl.matmul(..., transpose_x=True)`` ``nisa.nc_matmul``. The
-result has the type that Beta 1 promotes to.
+Why: in Beta 2 the names of ``nl`` are tokens, not functions, and tensors have no operators. ``nl.multiply(x, 0.5)``
+becomes ``nisa.tensor_scalar``, ``x * y`` of two tiles ``nisa.tensor_tensor``, ``nl.exp(x)`` ``nisa.activation``,
+``nl.sum`` and ``nl.max`` ``nisa.tensor_reduce``, ``nl.copy`` ``nisa.tensor_copy``, ``nl.matmul(...,
+transpose_x=True)`` ``nisa.nc_matmul``. The result has the type that Beta 1 promotes to.
 
-Safe: the instruction computes the same in fp32 and rounds once. A division by a tile is *review*: it becomes a reciprocal
-and a multiplication, whose last bit may differ. Left alone: operands that broadcast over partitions.
+Safe: the instruction computes the same in fp32 and rounds once. A division by a tile is *review*: it becomes a
+reciprocal and a multiplication, whose last bit may differ. Left alone: operands that broadcast over partitions.
 
 Source: reference/beta2.md 1.5; reference/beta1.md 6.2 (promotion).
 """

@@ -26,3 +26,6 @@ def _rule(module: ModuleType) -> Rule:
     name, _, summary = title.partition(": ")
     applicability = getattr(module, "APPLICABILITY", "safe")
     return Rule(code, name, applicability, summary, rest.strip(), tuple(module.GOLDENS))
+
+
+RULES: dict[str, Rule] = load()

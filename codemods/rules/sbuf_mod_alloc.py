@@ -1,13 +1,13 @@
 """NKI011 sbuf-mod-alloc: ``sbuf.mod_alloc(...)`` becomes ``address=(partition, byte)``.
 
 Why: Beta 2 has no allocators; ``nl.ndarray`` takes the address itself, in bytes. Each block gets the address that the
-published formula gives it, computed from the source's own expressions, so it stays right when sizes change. A modulo that
-cannot matter (as many physical tiles as blocks) is left out.
+published formula gives it, computed from the source's own expressions, so it stays right when sizes change. A modulo
+that cannot matter (as many physical tiles as blocks) is left out.
 
 Safe: the formula is the definition of ``mod_alloc``, and ``nki-migrate verify`` compares every tile's address.
 
-Source: direct allocation guide, "ncc.sbuf.mod_alloc()"; NKI migration guide, "Improved Allocation API"; the unit is bytes
-(reference/beta2.md 2.1).
+Source: direct allocation guide, "ncc.sbuf.mod_alloc()"; NKI migration guide, "Improved Allocation API"; the unit is
+bytes (reference/beta2.md 2.1).
 """
 
 from __future__ import annotations

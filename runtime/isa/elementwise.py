@@ -119,7 +119,7 @@ def _step(
 
 
 def tensor_tensor(data1: View, data2: View, op: str) -> Result:
-    """``data1 op data2``: fp32, except bitwise operators (raw bits) and 32-bit integer add, subtract, multiply (exact)."""
+    """``data1 op data2``: fp32, except bitwise operators (raw bits) and 32-bit integer arithmetic (exact)."""
     a, b = data1.array, data2.array
     exact = op in ("add", "subtract", "multiply") and all(is_integer(x.dtype) and x.dtype.itemsize == 4 for x in (a, b))
     if exact:

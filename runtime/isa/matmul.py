@@ -18,7 +18,7 @@ from .core import Result
 
 
 def matmul(stationary: View, moving: View, *, is_transpose: bool = False, attributes: tuple[Any, ...] = ()) -> Result:
-    """``stationary.T @ moving``: (K, M...) and (K, N...) give (M, N...) in fp32; free dimensions are flattened per operand.
+    """``stationary.T @ moving``: (K, M...) and (K, N...) give (M, N...) in fp32; free dimensions are flattened.
 
     Raises :class:`KernelError` for K or M over 128, N over 512, or operands with different partition counts.
     """
