@@ -1,0 +1,170 @@
+"""Kernels before and after, with the cases that run them: the examples of the documentation and the tests of the rules.
+
+A golden is a folder: ``before.py`` (Beta 1), ``after.py`` (what the rewrite must give), ``cases.toml``, ``reference.py``
+(NumPy) and ``golden.toml``, which says where it comes from and what it shows. A golden without ``before.py`` shows Beta 2
+alone; ``wrong_after.py`` is a migration that looks right, and that the verification must tell from the right one.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+__all__ = ["GOLDENS", "Golden", "Layout", "Printed", "WrongAfter", "read"]
+
+_KEYS = {"title", "source", "rules", "notes", "options", "expected_failure", "layout", "printed", "wrong_after"}
+
+
+@dataclass(frozen=True)
+class Layout:
+    """One row of an address table: in the run of ``case`` (of every case when empty), the tile lies there.
+
+    ``row`` holds keys of a row of ``nki-migrate layout``: at least ``tensor``, ``block``, ``space``, ``partition`` and
+    ``byte``.
+    """
+
+    case: str
+    row: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Printed:
+    """Text that the run of ``case`` prints."""
+
+    case: str
+    text: str
+
+
+@dataclass(frozen=True)
+class WrongAfter:
+    """How the verification tells ``wrong_after.py`` from the right migration.
+
+    ``level`` is the first level whose verdict is not *equal*, ``verdict`` that verdict. ``case`` names the case that shows
+    it (every case when empty), ``reason`` says what is wrong.
+    """
+
+    level: str
+    verdict: str
+    reason: str
+    case: str = ""
+
+
+@dataclass(frozen=True)
+class Golden:
+    """One golden: its folder, and what ``golden.toml`` says.
+
+    ``rules`` are the codes that it is an example of, ``options`` the options of the rewrite that differ from the default,
+    ``notes`` what the after must keep. ``expected_failure`` says why the rewrite does not give the after yet.
+    """
+
+    name: str
+    folder: Path
+    title: str
+    source: str
+    notes: str
+    rules: tuple[str, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    expected_failure: str = ""
+    layout: tuple[Layout, ...] = ()
+    printed: tuple[Printed, ...] = ()
+    wrong_after: WrongAfter | None = None
+
+    @property
+    def before_path(self) -> Path:
+        return self.folder / "before.py"
+
+    @property
+    def after_path(self) -> Path:
+        return self.folder / "after.py"
+
+    @property
+    def wrong_after_path(self) -> Path:
+        return self.folder / "wrong_after.py"
+
+    @property
+    def cases_path(self) -> Path:
+        return self.folder / "cases.toml"
+
+    @property
+    def is_beta2_only(self) -> bool:
+        """Is there no Beta 1 kernel to start from?"""
+        return not self.before_path.exists()
+
+    @property
+    def before(self) -> str:
+        """The Beta 1 source. Raises ``FileNotFoundError`` for a golden that is Beta 2 only."""
+        return _text(self.before_path)
+
+    @property
+    def after(self) -> str:
+        """The Beta 2 source."""
+        return _text(self.after_path)
+
+
+def read(folder: Path) -> Golden:
+    """The golden in ``folder``.
+
+    Raises ``ValueError`` for a key that no golden has, ``KeyError`` for one that is missing.
+    """
+    table = tomllib.loads((folder / "golden.toml").read_text(encoding="utf-8"))
+    unknown = table.keys() - _KEYS
+    if unknown:
+        raise ValueError(f"{folder / 'golden.toml'}: unknown key '{min(unknown)}'")
+    return Golden(
+        name=folder.name,
+        folder=folder,
+        title=table["title"],
+        source=table["source"],
+        notes=table["notes"],
+        rules=tuple(table.get("rules", ())),
+        options=MappingProxyType(table.get("options", {})),
+        expected_failure=table.get("expected_failure", ""),
+        layout=tuple(Layout(row.pop("case", ""), MappingProxyType(row)) for row in table.get("layout", ())),
+        printed=tuple(Printed(entry["case"], entry["text"].strip("\n")) for entry in table.get("printed", ())),
+        wrong_after=WrongAfter(**table["wrong_after"]) if "wrong_after" in table else None,
+    )
+
+
+def _text(path: Path) -> str:
+    """The file as it is: line endings included, so that two sources compare byte by byte."""
+    return path.read_bytes().decode("utf-8")
+
+
+class _Goldens(Mapping[str, Golden]):
+    """The goldens by name, read when they are asked for."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._names: tuple[str, ...] | None = None
+        self._read: dict[str, Golden] = {}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        if self._names is None:
+            self._names = tuple(sorted(path.parent.name for path in self._root.glob("*/golden.toml")))
+        return self._names
+
+    def __getitem__(self, name: str) -> Golden:
+        if name not in self._read:
+            if name not in self.names:
+                raise KeyError(name)
+            self._read[name] = read(self._root / name)
+        return self._read[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+
+GOLDENS: Mapping[str, Golden] = _Goldens(Path(__file__).parent)

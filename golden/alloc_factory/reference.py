@@ -1,0 +1,2 @@
+def products(a, b):
+    return a * b

@@ -1,0 +1,2 @@
+def reversed_planes(volume):
+    return volume[::-1]

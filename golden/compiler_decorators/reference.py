@@ -1,0 +1,6 @@
+def incremented(x):
+    return x + 1
+
+
+def decremented(x):
+    return x - 1

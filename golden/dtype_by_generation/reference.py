@@ -1,0 +1,2 @@
+def turned(x):
+    return x.transpose(0, 2, 1)

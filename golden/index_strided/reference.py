@@ -1,0 +1,2 @@
+def thirds(x):
+    return x[:, 1::3]

@@ -1,0 +1,29 @@
+"""Copies between HBM and SBUF in every spelling."""
+
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def halves_swapped(x):
+    """(P, F): the columns of the second half come first; the result is float32."""
+    rows, columns = x.shape
+    half = columns // 2
+    out = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.shared_hbm)
+    copy = nl.ndarray(x.shape, dtype=nl.float32, buffer=nl.shared_hbm)
+
+    # the whole tensor, with a cast
+    whole = nl.load(x, dtype=nl.float32)
+    nl.store(copy[...], value=whole)
+    # slices, with and without bounds
+    left = nl.load(x[:, 0:half])
+    right = nl.load(x[0:rows, half:])
+    nl.store(dst=out[:, nl.ds(columns - half, half)], value=left)
+    nl.store(out[0:rows, 0:columns - half], right)
+    # into a tile that exists
+    kept = nl.ndarray((nl.par_dim(rows), 2, half), dtype=nl.float32, buffer=nl.sbuf)
+    kept[:, 0, :] = nl.load(copy[:, 0:half])
+    kept[0:rows, 1, 0:half] = nl.load(copy[:, nl.ds(0, half)])
+    last = nl.ndarray((rows, half), dtype=nl.bfloat16, buffer=nl.shared_hbm)
+    nl.store(last, kept[:, 1, :])
+    return out, copy, last

@@ -1,0 +1,2 @@
+def negated(x):
+    return -x

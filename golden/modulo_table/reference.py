@@ -1,0 +1,2 @@
+def ring_copy(samples):
+    return samples

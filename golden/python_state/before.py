@@ -1,0 +1,23 @@
+"""Python state that a loop advances: Beta 1 traced a loop body once."""
+
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def counted(x):
+    """(T, P, F): each tile times 1, then the last one times 2, however many tiles there are."""
+    tiles, rows, columns = x.shape
+    out = nl.ndarray((tiles + 1, rows, columns), dtype=x.dtype, buffer=nl.shared_hbm)
+    passes = 0
+    for t in nl.affine_range(tiles):
+        passes += 1
+        tile = nl.load(x[t])
+        scaled = nl.multiply(tile, float(passes))
+        nl.store(out[t], value=scaled)
+    # one pass was counted: a loop of Beta 2 would have counted all of them
+    passes = passes + 1
+    last = nl.load(x[tiles - 1])
+    doubled = nl.multiply(last, float(passes))
+    nl.store(out[tiles], value=doubled)
+    return out

@@ -1,0 +1,17 @@
+"""Rows from a place that is only known when the kernel runs."""
+
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def window(table, start):
+    """(N, F) and (1, 1) give (32, F): the rows from ``start`` on."""
+    columns = table.shape[1]
+    out = nl.ndarray((32, columns), dtype=table.dtype, buffer=nl.shared_hbm)
+    first = nl.ndarray(start.shape, dtype=start.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=first, src=start)
+    nisa.dma_copy(dst=out[0:32, 0:columns],
+                  src=table.ap([[columns, 32], [1, columns]], offset=0, scalar_offset=first, indirect_dim=0))
+    return out

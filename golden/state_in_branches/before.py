@@ -1,0 +1,20 @@
+"""A Python value that both branches of an if in a loop assign: undefined in Beta 1."""
+
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def chosen(x):
+    """(T, P, F) times a factor that depends on the tile."""
+    tiles, rows, columns = x.shape
+    out = nl.ndarray((tiles, rows, columns), dtype=x.dtype, buffer=nl.shared_hbm)
+    for t in nl.affine_range(tiles):
+        if t == 0:
+            factor = 1.0
+        else:
+            factor = 2.0
+        tile = nl.load(x[t])
+        scaled = nl.multiply(tile, factor)
+        nl.store(out[t], value=scaled)
+    return out
