@@ -214,10 +214,20 @@ def _exit_code(reports: list[Report], changes_are_done: bool) -> int:
     show_default=True,
     help="How far to compare: each level includes those before it.",
 )
-@click.option("--hardware", type=click.Choice(["gen2", "gen3", "gen4"]), default="gen3", show_default=True)
+@click.option(
+    "--hardware",
+    type=click.Choice(["gen2", "gen3", "gen4"]),
+    help="Whatever the cases say.  [default: what the case says, else gen3]",
+)
 @_output_format("text", "json")
 def verify(
-    before: str, after: str, cases: str | None, kernels: tuple[str, ...], level: str, hardware: str, output_format: str
+    before: str,
+    after: str,
+    cases: str | None,
+    kernels: tuple[str, ...],
+    level: str,
+    hardware: str | None,
+    output_format: str,
 ) -> int:
     """Run the kernels of BEFORE (Beta 1) and AFTER (Beta 2) on the emulator; compare layout, operands and numbers."""
     from . import verify as module

@@ -97,7 +97,7 @@ def _first_line(node: ast.stmt) -> int:
 def unaccounted_names(tree: ast.Module, accounted: Accounted) -> Iterator[str]:
     """Beta 1 names that are left in the output without a diagnostic, as sentences."""
     imports = _Imports(tree)
-    uses = list(imports.uses())
+    uses = sorted(imports.uses())
     for line, name, _binding in uses:
         if line not in accounted:
             yield f"the Beta 1 name {name} is left (line {line} of the output) without a diagnostic"

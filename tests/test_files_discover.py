@@ -46,7 +46,15 @@ def test_a_named_file_needs_no_suffix_and_no_permission_of_gitignore():
 
 
 def test_what_is_no_source_is_not_walked():
-    make(".git/hook.py", ".hg/x.py", "node_modules/x.py", "__pycache__/x.py", ".tox/x.py", "kept/venv/x.py", "env/lib/x.py")
+    make(
+        ".git/hook.py",
+        ".hg/x.py",
+        "node_modules/x.py",
+        "__pycache__/x.py",
+        ".tox/x.py",
+        "kept/venv/x.py",
+        "env/lib/x.py",
+    )
     write("env/pyvenv.cfg", "home = /usr")
     assert names(".") == ["kept/venv/x.py"]
 
@@ -54,7 +62,16 @@ def test_what_is_no_source_is_not_walked():
 def test_nested_gitignore_with_negation_and_anchors():
     write(".gitignore", "*.py\n!keep_*.py\nbuild/\n/top/*.pyi\n")
     write("sub/.gitignore", "!*.py\nkeep_not.py\n")
-    make("a.py", "keep_a.py", "build/keep_b.py", "top/x.pyi", "other/top/x.pyi", "sub/c.py", "sub/keep_not.py", "sub/build/d.py")
+    make(
+        "a.py",
+        "keep_a.py",
+        "build/keep_b.py",
+        "top/x.pyi",
+        "other/top/x.pyi",
+        "sub/c.py",
+        "sub/keep_not.py",
+        "sub/build/d.py",
+    )
     assert names(".") == ["keep_a.py", "other/top/x.pyi", "sub/c.py"]
 
 
@@ -120,7 +137,7 @@ def test_pipes_are_not_opened():
 
 def test_a_path_that_does_not_exist_is_an_error():
     make("a.py")
-    with pytest.raises(InputError, match="^b.py: no such file or directory$"):
+    with pytest.raises(InputError, match=r"^b\.py: no such file or directory$"):
         found_files(["a.py", "b.py"])
 
 
@@ -143,8 +160,8 @@ def test_a_directory_that_cannot_be_listed_fails(monkeypatch):
 
 
 PATTERNS = st.sampled_from(
-    ["a", "a/", "/a", "*.py", "!*.py", "!a/", "b/*", "!b/x.py", "**/x.py", "a/**", "a/**/x.py", "x.py", "!x.py", "/b/a/"]
-    + ["*", "!*/", "[ab]", "?.py", "# a", "\\#a", "", " ", "a/*", "!a/b/", "b", "!/b", "y.py ", "/*/a", "!**/y.py"]
+    "a|a/|/a|*.py|!*.py|!a/|b/*|!b/x.py|**/x.py|a/**|a/**/x.py|x.py|!x.py|/b/a/|*|!*/|[ab]|?.py|# a|\\#a|| "
+    "|a/*|!a/b/|b|!/b|y.py |/*/a|!**/y.py".split("|")
 )
 IGNORES = st.lists(PATTERNS, max_size=4)
 

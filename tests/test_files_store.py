@@ -89,7 +89,7 @@ def test_a_read_only_directory_is_an_error_that_leaves_the_file(file, monkeypatc
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(tempfile, "mkstemp", refuse)
-    with pytest.raises(FileError, match="^cannot write: Permission denied$"):
+    with pytest.raises(FileError, match=r"^cannot write: Permission denied$"):
         replace(str(file), BEFORE, AFTER)
     assert file.read_bytes() == BEFORE
 
@@ -134,7 +134,9 @@ def test_readers_see_the_old_or_the_new_file_at_any_time(file):
 
 # Diffs
 
-BYTES = st.lists(st.sampled_from([b"a", b"b", b"", b"\xe9 latin", b"cr\r", b"-- minus", b"++ plus", b"form\x0cfeed", b"x\ry"]))
+BYTES = st.lists(
+    st.sampled_from([b"a", b"b", b"", b"\xe9 latin", b"cr\r", b"-- minus", b"++ plus", b"form\x0cfeed", b"x\ry"])
+)
 CONTENTS = st.builds(lambda lines, end: b"\n".join(lines) + end, BYTES, st.sampled_from([b"", b"\n"]))
 
 
@@ -155,7 +157,9 @@ def test_the_diff_applied_is_the_new_file(tmp_path_factory, before, after):
         assert (directory / "pkg" / "kernel.py").read_bytes() == after
 
 
-@pytest.mark.parametrize("name", ["with space.py", "é.py", 'quote".py', "back\\slash.py", "tab\there.py", "deep/er/x.py"])
+@pytest.mark.parametrize(
+    "name", ["with space.py", "é.py", 'quote".py', "back\\slash.py", "tab\there.py", "deep/er/x.py"]
+)
 def test_names_that_need_quoting_are_found_by_git_apply(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     os.makedirs(os.path.dirname(name) or ".", exist_ok=True)

@@ -60,7 +60,9 @@ def test_lines_that_stay_keep_their_own_line_ends_in_a_mixed_file():
     assert encoded("a\nnew\nb\nd\ne\n", text) == b"a\r\nnew\r\nb\nd\re\n"
 
 
-@pytest.mark.parametrize(("before", "new", "after"), [(b"a\nb", "c\nb\n", b"c\nb"), (b"a\n", "b", b"b\n"), (b"", "", b"")])
+@pytest.mark.parametrize(
+    ("before", "new", "after"), [(b"a\nb", "c\nb\n", b"c\nb"), (b"a\n", "b", b"b\n"), (b"", "", b"")]
+)
 def test_the_final_newline_is_there_if_and_only_if_it_was(before, new, after):
     assert encoded(new, decoded(before)) == after
 
