@@ -9,7 +9,7 @@ from . import isa_compute, isa_matmul, isa_memory, isa_reduce, isa_registers, va
 from .signature import builtin
 
 
-@builtin
+@builtin("nki.isa")
 def get_nc_version() -> values.NcVersion:
     """The version of the NeuronCore that runs the kernel."""
     return values.NcVersion(session.current().machine.target.version)

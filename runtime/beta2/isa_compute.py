@@ -26,7 +26,7 @@ from .tensor import NkiTensor
 ReduceCmd = values.ReduceCmd
 
 
-@builtin
+@builtin("nki.isa")
 def activation(
     dst: Any,
     op: Any,
@@ -42,7 +42,7 @@ def activation(
     _activate("activation", dst, op, data, bias, scale, reduce_op, reduce_res, values.reduce_command(reduce_cmd))
 
 
-@builtin
+@builtin("nki.isa")
 def activation_reduce(
     dst: Any, op: Any, data: Any, reduce_op: Any, reduce_res: Any, bias: Any = None, scale: Any = 1.0, name: Any = None
 ) -> None:
@@ -96,14 +96,14 @@ def _bias(bias: Any, data: NkiTensor) -> Any:
     return immediate_or_column(bias, data, "bias")
 
 
-@builtin
+@builtin("nki.isa")
 def reciprocal(dst: Any, data: Any, name: Any = None) -> None:
     """``dst = 1 / data`` in fp32 (Vector Engine)."""
     target, source = on_chip(dst, "dst"), on_chip(data, "data")
     deliver(isa.reciprocal(source), target)
 
 
-@builtin
+@builtin("nki.isa")
 def tensor_scalar(
     dst: Any,
     data: Any,
@@ -141,7 +141,7 @@ def check_bitwise(instruction: str, operators: tuple[str | None, ...], *tiles: N
                 )
 
 
-@builtin
+@builtin("nki.isa")
 def tensor_tensor(
     dst: Any, data1: Any, data2: Any, op: Any, engine: Any = values.Engine.unknown, name: Any = None
 ) -> None:
@@ -155,7 +155,7 @@ def tensor_tensor(
     deliver(isa.tensor_tensor(left, right, operator), target)
 
 
-@builtin
+@builtin("nki.isa")
 def scalar_tensor_tensor(
     dst: Any,
     data: Any,
@@ -178,7 +178,7 @@ def scalar_tensor_tensor(
     deliver(isa.scalar_tensor_tensor(source, first, left, second, other, bool(reverse0), bool(reverse1)), target)
 
 
-@builtin
+@builtin("nki.isa")
 def tensor_tensor_scan(
     dst: Any,
     data0: Any,
@@ -198,7 +198,7 @@ def tensor_tensor_scan(
     deliver(isa.tensor_tensor_scan(left, right, start, first, second, bool(reverse0), bool(reverse1)), target)
 
 
-@builtin
+@builtin("nki.isa")
 def memset(dst: Any, value: Any, engine: Any = values.Engine.unknown, name: Any = None) -> None:
     """Fill ``dst`` with a compile-time constant."""
     values.engine(engine)
@@ -209,7 +209,7 @@ def memset(dst: Any, value: Any, engine: Any = values.Engine.unknown, name: Any 
     deliver(isa.memset(target.array.shape, immediate, target.dtype), target)
 
 
-@builtin
+@builtin("nki.isa")
 def iota(dst: Any, pattern: Any, offset: Any = 0, channel_multiplier: Any = 0, name: Any = None) -> None:
     """``dst[p, ...] = offset + p * channel_multiplier + sum(i_k * step_k)``, computed in int32."""
     target = on_chip(dst, "dst")
@@ -237,7 +237,7 @@ def affine_values(
     return numbers, (("pattern", steps), ("offset", start), ("channel_multiplier", multiplier if partitions > 1 else 0))
 
 
-@builtin
+@builtin("nki.isa")
 def affine_select(
     dst: Any,
     pattern: Any,

@@ -15,7 +15,7 @@ PerfMode = values.MatmulPerfMode
 _WIDE = ("float32",)
 
 
-@builtin
+@builtin("nki.isa")
 def nc_matmul(
     dst: Any,
     stationary: Any,
@@ -23,27 +23,17 @@ def nc_matmul(
     is_stationary_onezero: Any = False,
     is_moving_onezero: Any = False,
     is_transpose: Any = False,
+    accumulate: Any = None,
     tile_position: Any = (),
     tile_size: Any = (),
     perf_mode: Any = PerfMode.none,
     name: Any = None,
 ) -> None:
-    """``dst = stationary.T @ moving`` in fp32. In PSUM the first matmul into a tile overwrites it, later ones
-    accumulate."""
-    matmul(dst, stationary, moving, is_transpose, tile_position, tile_size, perf_mode, None)
+    """``dst = stationary.T @ moving`` in fp32.
 
-
-def matmul(
-    dst: Any,
-    stationary: Any,
-    moving: Any,
-    is_transpose: Any,
-    tile_position: Any,
-    tile_size: Any,
-    perf_mode: Any,
-    accumulate: bool | None,
-) -> None:
-    """The instruction behind both spellings of ``nc_matmul``; ``accumulate=None`` decides by the tile's own history."""
+    In PSUM the first matmul into a tile overwrites it and later ones accumulate, unless ``accumulate`` (0.3) says
+    which.
+    """
     target = tile(dst)
     if target.alloc.space != "psum":
         raise KernelError("", f"nc_matmul: dst must be in PSUM, '{target.label}' is in {target.alloc.space.upper()}")
@@ -57,7 +47,7 @@ def matmul(
     if bool(position) != bool(size):
         raise KernelError("", "nc_matmul: tile_position and tile_size are given together or not at all")
     result = isa.matmul(left, right, is_transpose=bool(is_transpose))
-    deliver(result, target, accumulate=accumulate)
+    deliver(result, target, accumulate=None if accumulate is None else bool(accumulate))
 
 
 def _check_types(left: NkiTensor, right: NkiTensor) -> None:
@@ -72,7 +62,7 @@ def _check_types(left: NkiTensor, right: NkiTensor) -> None:
         )
 
 
-@builtin
+@builtin("nki.isa")
 def nc_transpose(dst: Any, data: Any, engine: Any = values.Engine.unknown, name: Any = None) -> None:
     """``dst[f, p] = data[p, f]``, bits kept; free dimensions are flattened."""
     target, source = on_chip(dst, "dst"), on_chip(data, "data")

@@ -18,7 +18,7 @@ from .signature import builtin
 from .tensor import NkiTensor
 
 
-@builtin
+@builtin("nki.isa")
 def tensor_copy(dst: Any, src: Any, engine: Any = values.Engine.unknown, dtype: Any = None, name: Any = None) -> None:
     """Copy within SBUF and PSUM: the same bits where the types are equal, through fp32 where they differ."""
     chosen = values.engine(engine)
@@ -34,7 +34,7 @@ def tensor_copy(dst: Any, src: Any, engine: Any = values.Engine.unknown, dtype: 
     deliver(isa.copy("tensor_copy", source), target)
 
 
-@builtin
+@builtin("nki.isa")
 def dma_copy(
     dst: Any,
     src: Any,

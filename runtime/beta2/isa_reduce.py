@@ -43,7 +43,7 @@ def reduced_axes(data: NkiTensor, axis: object) -> tuple[int, ...]:
     return axes
 
 
-@builtin
+@builtin("nki.isa")
 def tensor_reduce(
     dst: Any, op: Any, data: Any, axis: Any, negate: Any = False, keepdims: Any = False, name: Any = None
 ) -> None:
@@ -55,14 +55,14 @@ def tensor_reduce(
     deliver(isa.tensor_reduce(operator, source, axes, negate=bool(negate), keepdims=bool(keepdims)), target)
 
 
-@builtin
+@builtin("nki.isa")
 def tensor_partition_reduce(dst: Any, op: Any, data: Any, name: Any = None) -> None:
     """Reduce over the partitions (GpSimd)."""
     target, source = on_chip(dst, "dst"), on_chip(data, "data")
     deliver(isa.tensor_partition_reduce(values.alu_operator(op), source), target)
 
 
-@builtin
+@builtin("nki.isa")
 def tensor_scalar_reduce(
     dst: Any,
     data: Any,
@@ -86,7 +86,7 @@ def tensor_scalar_reduce(
     write_column(read_out, reduced, "reduce_res")
 
 
-@builtin
+@builtin("nki.isa")
 def tensor_copy_predicated(dst: Any, src: Any, predicate: Any, reverse_pred: Any = False, name: Any = None) -> None:
     """Copy ``src`` (tensor or number) to ``dst`` where ``predicate`` is not 0; the rest of ``dst`` keeps its values."""
     target, chosen = on_chip(dst, "dst"), on_chip(predicate, "predicate")

@@ -13,23 +13,25 @@ from .signature import builtin
 from .tensor import NkiTensor
 
 
-@builtin
-def register_alloc(x: Any = None) -> Register:
-    """A new register that holds ``x``: an integer, the element of a tensor, or 0."""
-    if isinstance(x, NkiTensor):
-        return Register(element(x))
-    return Register(0 if x is None else values.integer(x))
+@builtin("nki.isa")
+def register_alloc(t: Any = None, x: Any = None) -> Register:
+    """A new register that holds an integer, the element of a tensor, or 0. (The parameter is ``t`` in 0.2, ``x``
+    in 0.3.)"""
+    start = x if t is None else t
+    if isinstance(start, NkiTensor):
+        return Register(element(start))
+    return Register(0 if start is None else values.integer(start))
 
 
-@builtin
-def register_move(dst: Any, imm: Any) -> Register:
-    """Put a compile-time integer into a register."""
+@builtin("nki.isa")
+def register_move(dst: Any, imm: Any = None, src: Any = None) -> Register:
+    """Put a compile-time integer (0.2) or the value of another register (0.3) into a register."""
     register = register_of(dst)
-    register.set(values.integer(imm))
+    register.set(register_of(src).content if imm is None else values.integer(imm))
     return register
 
 
-@builtin
+@builtin("nki.isa")
 def register_load(dst: Any, src: Any) -> Register:
     """Load the one element of a tensor into a register."""
     register = register_of(dst)
@@ -37,7 +39,7 @@ def register_load(dst: Any, src: Any) -> Register:
     return register
 
 
-@builtin
+@builtin("nki.isa")
 def register_store(dst: Any, src: Any) -> Register:
     """Store a register into a one-element tensor."""
     register = register_of(src)

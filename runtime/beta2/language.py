@@ -9,20 +9,21 @@ from typing import Any
 import numpy as np
 
 from .. import session
-from ..errors import KernelError
+from ..errors import KernelError, NotModelled
 from ..memory import Array
 from ..numerics import DTYPES, convert
 from ..spec import hardware
 from . import isa_compute, state, values
 from .buffers import BUFFERS, buffer, machine_bytes
-from .declare import constant, declare
+from .declare import constant as constant_tensor
+from .declare import declare
 from .registers import dynamic_range
 from .signature import builtin
 from .tensor import NkiTensor
 from .trace_tensor import TraceTensor, identity
 
 
-@builtin
+@builtin("nki.language")
 def ndarray(
     shape: Any,
     dtype: Any,
@@ -51,7 +52,7 @@ def _address(address: object) -> tuple[int, int] | None:
     return values.natural(address[0]), values.natural(address[1])
 
 
-@builtin
+@builtin("nki.language")
 def zeros(shape: Any, dtype: Any, buffer: Any = None, name: Any = None) -> NkiTensor:
     """A new tensor filled with zeros (an ``ndarray`` and a ``memset``)."""
     tensor = ndarray(shape, dtype, buffer, name)
@@ -62,28 +63,33 @@ def zeros(shape: Any, dtype: Any, buffer: Any = None, name: Any = None) -> NkiTe
     return tensor
 
 
-@builtin
-def shared_constant(constant: Any, dtype: Any = None) -> NkiTensor:
-    """A tensor in HBM with data known when the kernel is compiled: a ``nki.meta.tensor`` value or the path of a
-    .npy file."""
-    if isinstance(constant, str):
-        data: Array = np.load(constant)
-    elif isinstance(constant, TraceTensor):
-        data = constant.data
-    elif isinstance(constant, np.ndarray) and state.current().version != state.BETA2:
-        data = constant
+@builtin("nki.language")
+def shared_constant(t: Any = None, constant: Any = None) -> NkiTensor:
+    """A tensor in HBM with data known when the kernel is compiled.
+
+    The argument is a ``nki.meta.tensor`` value or the path of a .npy file; 0.3 takes a numpy array as well.
+    """
+    given = constant if t is None else t
+    if isinstance(given, str):
+        data: Array = np.load(given)
+    elif isinstance(given, TraceTensor):
+        data = given.data
+    elif isinstance(given, np.ndarray) and state.current().version != state.BETA2:
+        data = given
     else:
-        raise KernelError("", f"expecting a 'tensor', got '{values.kind(constant)}'")
-    return _constant(data, data.dtype if dtype is None else values.data_type(dtype))
+        raise KernelError("", f"expecting a 'tensor', got '{values.kind(given)}'")
+    return _constant(data, values.data_type(data.dtype))
 
 
 def _constant(data: Array, dtype: np.dtype[Any]) -> NkiTensor:
-    return constant(np.ascontiguousarray(convert(data, dtype)), "constant")
+    return constant_tensor(np.ascontiguousarray(convert(data, dtype)), "constant")
 
 
-@builtin
-def shared_identity_matrix(n: Any, dtype: Any = "uint8") -> NkiTensor:
+@builtin("nki.language")
+def shared_identity_matrix(n: Any, dtype: Any = "uint8", dst: Any = None) -> NkiTensor:
     """An ``n`` x ``n`` identity matrix in HBM; one for each size and type."""
+    if dst is not None:
+        raise NotModelled("nl.shared_identity_matrix with dst=")
     size, kind = values.natural(n), values.data_type(dtype)
     known = state.current().identities
     if (size, kind.name) not in known:
@@ -93,19 +99,16 @@ def shared_identity_matrix(n: Any, dtype: Any = "uint8") -> NkiTensor:
     return found
 
 
-@builtin
 def affine_range(start: Any, stop: Any = None, step: Any = 1) -> range:
     """Python's ``range``: the loop is unrolled, whatever the hint says."""
     return _range(start, stop, step)
 
 
-@builtin
 def sequential_range(start: Any, stop: Any = None, step: Any = 1) -> range:
     """Python's ``range``."""
     return _range(start, stop, step)
 
 
-@builtin
 def static_range(start: Any, stop: Any = None, step: Any = 1) -> range:
     """Python's ``range``."""
     return _range(start, stop, step)
@@ -117,20 +120,20 @@ def _range(start: object, stop: object, step: object) -> range:
     return range(values.integer(start), values.integer(stop), values.integer(step))
 
 
-@builtin
+@builtin("nki.language")
 def ds(start: Any, size: Any) -> slice:
     """The slice ``start : start + size``."""
     return slice(values.integer(start), values.integer(start) + values.integer(size))
 
 
-@builtin
+@builtin("nki.language")
 def par_dim(t: Any) -> Any:
     """Its argument, with a warning: Beta 2 has no block dimensions."""
     warnings.warn("par_dim is deprecated", DeprecationWarning, stacklevel=3)
     return t
 
 
-@builtin
+@builtin("nki.language")
 def program_id(axis: Any = 0) -> int:
     """Index of this program in the launch grid, which has one axis."""
     if values.integer(axis) != 0:
@@ -139,7 +142,7 @@ def program_id(axis: Any = 0) -> int:
     return program[0] if program else 0
 
 
-@builtin
+@builtin("nki.language")
 def num_programs(axes: Any = None) -> int:
     """Number of programs in the launch grid."""
     if axes is not None and values.integer(axes) != 0:
@@ -148,19 +151,19 @@ def num_programs(axes: Any = None) -> int:
     return grid[0] if grid else 1
 
 
-@builtin
+@builtin("nki.language")
 def program_ndim() -> int:
     """Dimensions of the launch grid: 0 without a grid, else 1."""
     return len(session.current().grid)
 
 
-@builtin
+@builtin("nki.language")
 def unique_name(name: Any) -> str:
     """``name``, made unique."""
     return state.current().unique(str(name))
 
 
-@builtin
+@builtin("nki.language")
 def device_print(print_prefix: Any, tensor: Any, output_buffer: Any = None) -> None:
     """Print the values of a tensor."""
     if not isinstance(tensor, NkiTensor):
@@ -212,6 +215,8 @@ MEMBERS: dict[str, Any] = {
     **{name: values.Operator(name) for name in values.OPERATOR_NAMES},
     **DTYPES,
     **values.PACKED,
+    "bool": DTYPES["bool_"],
+    "range": static_range,
     **BUFFERS,
     "tile_size": tile_size,
     "NKIObject": values.NKIObject,

@@ -1,40 +1,80 @@
-"""How the Beta 2 front end binds the arguments of its built-in functions, and what it says when they do not fit."""
+"""How the front end binds the arguments of its built-in functions: by the table of names, with its own messages."""
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import wraps
-from typing import ParamSpec, TypeVar
+from typing import Any, TypeVar
 
 from ..errors import KernelError
+from ..spec import beta2
+from . import state
 
-P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def builtin(function: Callable[P, R]) -> Callable[P, R]:
-    """Give ``function`` the front end's messages for missing, unknown and surplus arguments; refuse ``mask``."""
-    parameters = inspect.signature(function).parameters
-    names = tuple(parameters)
-    required = tuple(name for name, parameter in parameters.items() if parameter.default is parameter.empty)
+@dataclass(frozen=True)
+class _Plan:
+    """One function in one version: its parameters in positional order, and which are refused, accepted, required."""
 
-    @wraps(function)
-    def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        if len(args) > len(names):
-            raise KernelError("", "too many arguments given (varargs not supported)")
-        if "mask" in kwargs and "mask" not in parameters and kwargs.pop("mask") is not None:
-            raise KernelError("", "mask parameter is not supported")
-        for keyword in kwargs:
-            if keyword not in parameters:
-                raise KernelError(
-                    "", f"unexpected keyword argument '{keyword}' in builtin function '{function.__name__}'"
-                )
-            if keyword in names[: len(args)]:
-                raise KernelError("", f"argument '{keyword}' is given by position and by keyword")
-        for name in required[len(args) :]:
-            if name not in kwargs:
-                raise KernelError("", f"argument '{name}' not found, in builtin function '{function.__name__}'")
-        return function(*args, **kwargs)
+    names: tuple[str, ...]
+    refused: frozenset[str]
+    accepted: frozenset[str]
+    required: frozenset[str]
+    entry: beta2.Symbol
 
-    return call
+
+def builtin(module: str) -> Callable[[Callable[..., R]], Callable[..., R]]:
+    """Make the decorated function the built-in ``<module>.<its name>``.
+
+    Positional arguments go where the front end of the running version puts them (``mask`` has a place of its own),
+    then the function is called with keywords only. Raises :class:`KernelError` for calls that the front end refuses.
+    """
+
+    def decorate(function: Callable[..., R]) -> Callable[..., R]:
+        plans: dict[str, _Plan] = {}
+        name = function.__name__
+
+        @wraps(function)
+        def call(*args: Any, **kwargs: Any) -> R:
+            version = state.version()
+            plan = plans.get(version)
+            if plan is None:
+                plan = plans.setdefault(version, _plan(f"{module}.{name}", version))
+            bound = kwargs
+            if args:
+                bound = dict(zip(plan.names, args, strict=False))
+                if len(args) > len(plan.names) or not bound.keys().isdisjoint(kwargs):
+                    _refuse(plan, name, args, kwargs)
+                bound |= kwargs
+            if not (bound.keys() <= plan.accepted and bound.keys() >= plan.required):
+                _refuse(plan, name, args, kwargs)
+                bound = {key: value for key, value in bound.items() if key not in plan.refused}
+            return function(**bound)
+
+        return call
+
+    return decorate
+
+
+def _plan(qualified: str, version: str) -> _Plan:
+    entry = beta2.symbol(qualified, version)
+    if entry is None or entry.parameters is None:
+        raise KernelError("", f"unimplemented API {qualified}")
+    return _Plan(
+        tuple(p.name for p in entry.parameters),
+        frozenset(p.name for p in entry.parameters if p.refused),
+        frozenset(entry.accepted()),
+        frozenset(entry.required()),
+        entry,
+    )
+
+
+def _refuse(plan: _Plan, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Raise what the front end says to this call; ``mask=None`` is fine."""
+    given = {**dict(zip(plan.names, args, strict=False)), **kwargs}
+    none = [key for key, value in given.items() if value is None]
+    problems = beta2.call_problems(plan.entry, len(args), kwargs, name, none)
+    if problems:
+        raise KernelError("", problems[0])

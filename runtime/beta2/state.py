@@ -75,5 +75,10 @@ def current() -> State:
     return state
 
 
+def version() -> str:
+    """The version whose rules hold now: the running kernel's, or Beta 2's outside of a kernel."""
+    return current().version if session.in_kernel() else BETA2
+
+
 def install(running: session.Session, state: State) -> None:
     running.registers[_KEY] = state

@@ -52,19 +52,19 @@ class TraceTensor:
         return self._combined(other, np.true_divide if self.dtype.kind not in "iu" else np.floor_divide, "/")
 
 
-@builtin
+@builtin("nki.meta.tensor")
 def zeros(shape: Any, dtype: Any) -> TraceTensor:
     return TraceTensor(np.zeros(values.shape_of(shape), values.data_type(dtype)))
 
 
-@builtin
+@builtin("nki.meta.tensor")
 def arange(start: Any, stop: Any, step: Any = 1, dtype: Any = "float32") -> TraceTensor:
     """``start, start + step, ...`` below ``stop``, with shape (1, count)."""
     numbers = np.arange(values.natural(start), values.natural(stop), values.natural(step))
     return TraceTensor(numbers.astype(values.data_type(dtype))[None, :])
 
 
-@builtin
+@builtin("nki.meta.tensor")
 def identity(N: Any, dtype: Any = "float32") -> TraceTensor:
     size = values.natural(N)
     return TraceTensor(np.eye(size).astype(values.data_type(dtype)))
