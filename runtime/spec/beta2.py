@@ -1,8 +1,8 @@
 """NKI Beta 2 (``nki`` 0.2, SDK 2.28) and NKI 0.3 (SDK 2.29) as data: every public name, keyed by its qualified name.
 
-Keys are qualified names: ``nki.isa.nc_matmul``, ``nki.language.float32``, ``nki.isa.engine.tensor``. The tables hold what the
-documentation shows and what the front end of leanprover/KLR takes beyond it; :class:`~.beta2_symbols.Parameter` tells the
-two apart.
+Keys are qualified names: ``nki.isa.nc_matmul``, ``nki.language.float32``, ``nki.isa.engine.tensor``. The tables hold what
+the documentation shows and what the front end of leanprover/KLR takes beyond it; :class:`~.beta2_symbols.Parameter` tells
+the two apart.
 """
 
 from __future__ import annotations
@@ -81,7 +81,8 @@ def symbol(name: str, target: str = "0.2") -> Symbol | None:
 def call_problems(
     entry: Symbol, positional: int, keywords: Iterable[str], name: str = "", none: Iterable[str] = ()
 ) -> tuple[str, ...]:
-    """What the front end says to a call of the function ``entry`` with that many positional arguments and these keywords.
+    """What the front end says to a call of the function ``entry`` with that many positional arguments and these "
+    "keywords.
 
     ``none`` names the parameters whose value is the literal ``None`` (``mask=None`` is legal). Empty for a legal call.
     """

@@ -1,7 +1,7 @@
-"""``nki``, ``nki.language``, ``nki.meta.tensor`` of Beta 2 (SDK 2.28), what NKI 0.3 changed, and the Python that kernels may use.
+"""``nki``, ``nki.language``, ``nki.meta.tensor`` of Beta 2 (SDK 2.28), what NKI 0.3 changed, and the legal Python.
 
-Source: the API stubs of the SDK documentation at v2.28.0 and v2.29.0, the language guide and the scheduling guide of 2.28;
-the front end of leanprover/KLR at 7ccd18c for what it takes beyond the documentation.
+Source: the API stubs of the SDK documentation at v2.28.0 and v2.29.0, the language guide and the scheduling guide of
+2.28; the front end of leanprover/KLR at 7ccd18c for what it takes beyond the documentation.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from .beta2_symbols import Symbol, function
 NL = "nki.language."
 
 DTYPES = tuple(
-    "bool_ int8 int16 int32 uint8 uint16 uint32 float16 float32 bfloat16 tfloat32 float8_e4m3 float8_e5m2 float8_e4m3fn "
+    "bool_ int8 int16 int32 uint8 uint16 uint32 float16 float32 bfloat16 tfloat32 float8_e4m3 float8_e5m2 "
+    "float8_e4m3fn "
     "float8_e5m2_x4 float8_e4m3fn_x4 float4_e2m1fn_x4".split()
 )
 BUFFERS = ("sbuf", "psum", "hbm", "shared_hbm", "private_hbm")
@@ -24,8 +25,10 @@ RANGES = ("range", "static_range", "affine_range", "sequential_range", "dynamic_
 """Last components of the names that make a ``for`` loop; ``dynamic_range`` makes a loop on the device."""
 
 STUB_OPERATORS = tuple(
-    "abs add bitwise_and bitwise_or bitwise_xor divide equal gelu_apprx_sigmoid gelu_apprx_sigmoid_dx greater greater_equal "
-    "invert left_shift less less_equal logical_and logical_not logical_or logical_xor maximum minimum multiply not_equal power "
+    "abs add bitwise_and bitwise_or bitwise_xor divide equal gelu_apprx_sigmoid gelu_apprx_sigmoid_dx greater "
+    "greater_equal "
+    "invert left_shift less less_equal logical_and logical_not logical_or logical_xor maximum minimum multiply "
+    "not_equal power "
     "reciprocal right_shift rsqrt subtract".split()
 )
 """Tokens that the stubs write as functions. They have no body: a call computes nothing."""
@@ -144,6 +147,15 @@ REMOVED_03: frozenset[str] = frozenset(
 )
 """Names of 0.2 that 0.3 does not have."""
 
+_BINARY_03 = (
+    "add bitwise_and bitwise_or bitwise_xor divide equal fmod greater greater_equal left_shift less less_equal logical_and "
+    "logical_or logical_xor maximum minimum mod multiply not_equal power right_shift subtract"
+)
+_UNARY_03 = (
+    "abs arctan ceil copy cos erf erf_dx exp floor gelu gelu_apprx_sigmoid gelu_apprx_sigmoid_dx gelu_apprx_tanh gelu_dx "
+    "invert log logical_not mish negative reciprocal relu rsqrt sigmoid sign silu silu_dx sin softplus sqrt square tan tanh "
+    "trunc"
+)
 _FUNCTIONS_03 = {
     "broadcast_to": "x, shape, dtype=None",
     "device_print": "print_prefix, tensor",
@@ -178,18 +190,9 @@ _FUNCTIONS_03 = {
     "zeros": "shape, dtype, buffer=nl.sbuf, name=''",
     "zeros_like": "x, dtype=None, buffer=None, name=''",
     "all": "x, axis, dtype=None",
-    **{name: _REDUCE for name in "max mean min prod sum var".split()},
-    **{
-        name: _BINARY
-        for name in "add bitwise_and bitwise_or bitwise_xor divide equal fmod greater greater_equal left_shift less less_equal "
-        "logical_and logical_or logical_xor maximum minimum mod multiply not_equal power right_shift subtract".split()
-    },
-    **{
-        name: _UNARY
-        for name in "abs arctan ceil copy cos erf erf_dx exp floor gelu gelu_apprx_sigmoid gelu_apprx_sigmoid_dx gelu_apprx_tanh "
-        "gelu_dx invert log logical_not mish negative reciprocal relu rsqrt sigmoid sign silu silu_dx sin softplus sqrt square "
-        "tan tanh trunc".split()
-    },
+    **dict.fromkeys("max mean min prod sum var".split(), _REDUCE),
+    **dict.fromkeys(_BINARY_03.split(), _BINARY),
+    **dict.fromkeys(_UNARY_03.split(), _UNARY),
 }
 _ITERATORS_03 = frozenset({"dynamic_range", "sequential_range"})
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 class Parameter:
     """One parameter of a Beta 2 function.
 
-    ``default`` is source text, ``None`` where the documentation shows none. ``required`` is what the front end wants: a few
-    parameters are required by the documentation only. ``documented`` is false for what the front end takes beyond the
-    documentation. A ``refused`` parameter (``mask``) exists but takes nothing but ``None``.
+    ``default`` is source text, ``None`` where the documentation shows none. ``required`` is what the front end wants: a
+    few parameters are required by the documentation only. ``documented`` is false for what the front end takes beyond
+    the documentation. A ``refused`` parameter (``mask``) exists but takes nothing but ``None``.
     """
 
     name: str
@@ -26,12 +26,13 @@ class Parameter:
 class Symbol:
     """One public name of Beta 2.
 
-    ``kind`` is ``module``, ``function``, ``token``, ``dtype``, ``buffer``, ``enum``, ``member``, ``class``, ``attribute`` or
-    ``object``. ``parameters`` are in the order in which the front end binds positional arguments (destination first), ``None``
-    for what cannot be called; ``keywords`` tells whether any other keyword is taken too. ``roles`` says where a name may stand
-    as an operand: ``operator`` (``op=`` of the arithmetic instructions), ``activation`` (``op=`` of ``nki.isa.activation``),
-    ``range`` (iterable of a ``for``). ``since`` is the SDK release that brought the name; ``note`` says what is
-    special about it; ``unavailable`` is the reason why a name that exists cannot be used in a kernel.
+    ``kind`` is ``module``, ``function``, ``token``, ``dtype``, ``buffer``, ``enum``, ``member``, ``class``, ``attribute``
+    or ``object``. ``parameters`` are in the order in which the front end binds positional arguments (destination first),
+    ``None`` for what cannot be called; ``keywords`` tells whether any other keyword is taken too. ``roles`` says where a
+    name may stand as an operand: ``operator`` (``op=`` of the arithmetic instructions), ``activation`` (``op=`` of
+    ``nki.isa.activation``), ``range`` (iterable of a ``for``). ``since`` is the SDK release that brought the name;
+    ``note`` says what is special about it; ``unavailable`` is the reason why an existing name cannot be used in a
+    kernel.
     """
 
     kind: str
@@ -74,8 +75,8 @@ def function(
 def parameters(signature: str) -> tuple[Parameter, ...]:
     """Read ``"dst, op, scale=1.0, offset~0, +engine=None, !mask, **kwargs"``.
 
-    A plain name is required, ``=`` gives a default; ``~`` gives a default that the front end has and the documentation does
-    not; ``+`` marks a parameter that only the front end knows, ``!`` one that takes nothing but ``None``.
+    A plain name is required, ``=`` gives a default; ``~`` gives a default that the front end has and the documentation
+    does not; ``+`` marks a parameter that only the front end knows, ``!`` one that takes nothing but ``None``.
     """
     found: list[Parameter] = []
     for text in filter(None, (part.strip() for part in _split(signature))):

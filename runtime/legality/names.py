@@ -1,0 +1,138 @@
+"""What the names of a file mean: imports, definitions and module-level aliases, resolved to qualified names."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@dataclass(frozen=True)
+class Module:
+    """The module level of a file.
+
+    ``imports`` maps a name to the qualified name that it was imported from, ``definitions`` to the function or class defined
+    under it, ``values`` to the expressions assigned to it; ``stars`` are the modules imported with ``*``.
+    """
+
+    tree: ast.Module
+    imports: dict[str, str] = field(default_factory=dict)
+    definitions: dict[str, Function | ast.ClassDef] = field(default_factory=dict)
+    values: dict[str, list[ast.expr]] = field(default_factory=dict)
+    stars: list[str] = field(default_factory=list)
+
+    def binds(self, name: str) -> bool:
+        return name in self.imports or name in self.definitions or name in self.values
+
+    def qualified(self, node: ast.expr, shadowed: frozenset[str] | set[str] = frozenset()) -> str | None:
+        """The qualified name of ``node``, a name or an attribute chain that starts at an import; else ``None``.
+
+        ``shadowed`` are the local names of the function that ``node`` stands in.
+        """
+        return self._qualified(node, shadowed, frozenset())
+
+    def _qualified(self, node: ast.expr, shadowed: frozenset[str] | set[str], seen: frozenset[str]) -> str | None:
+        if isinstance(node, ast.Attribute):
+            value = self._qualified(node.value, shadowed, seen)
+            return None if value is None else f"{value}.{node.attr}"
+        if not isinstance(node, ast.Name) or node.id in shadowed or node.id in seen:
+            return None
+        if node.id in self.imports:
+            return self.imports[node.id]
+        aliased = self.values.get(node.id, [])
+        if len(aliased) == 1 and node.id not in self.definitions:
+            return self._qualified(aliased[0], frozenset(), seen | {node.id})
+        return None
+
+
+def module_of(tree: ast.Module) -> Module:
+    """The names that the module level of ``tree`` binds. In ``try: import a except: import b`` the first one counts."""
+    module = Module(tree)
+    for statement in module_statements(tree.body):
+        _bind(module, statement)
+    return module
+
+
+def module_statements(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
+    """Statements that run at import, those under ``if``, ``try``, ``with`` and loops included."""
+    for statement in body:
+        yield statement
+        for name in ("body", "orelse", "finalbody"):
+            if not isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                yield from module_statements(getattr(statement, name, []))
+        for handler in getattr(statement, "handlers", []):
+            yield from module_statements(handler.body)
+
+
+def _bind(module: Module, statement: ast.stmt) -> None:
+    if isinstance(statement, ast.Import):
+        for alias in statement.names:
+            root = alias.name.partition(".")[0]
+            module.imports.setdefault(alias.asname or root, alias.name if alias.asname else root)
+    elif isinstance(statement, ast.ImportFrom):
+        for alias in statement.names:
+            source = "." * statement.level + (statement.module or "")
+            if alias.name == "*":
+                module.stars.append(source)
+            else:
+                module.imports.setdefault(alias.asname or alias.name, f"{source}.{alias.name}")
+    elif isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        module.definitions[statement.name] = statement
+    elif isinstance(statement, ast.Assign):
+        for target in statement.targets:
+            for name in _stored(target):
+                module.values.setdefault(name, []).append(statement.value)
+    elif isinstance(statement, (ast.AnnAssign, ast.AugAssign)) and statement.value is not None:
+        for name in _stored(statement.target):
+            module.values.setdefault(name, []).append(statement.value)
+    elif isinstance(statement, (ast.For, ast.With)):
+        for node in _headers(statement):
+            for name in _stored(node):
+                module.values.setdefault(name, []).append(node)
+
+
+def _headers(statement: ast.For | ast.With) -> list[ast.expr]:
+    if isinstance(statement, ast.For):
+        return [statement.target]
+    return [item.optional_vars for item in statement.items if item.optional_vars is not None]
+
+
+def _stored(target: ast.expr) -> list[str]:
+    return [node.id for node in ast.walk(target) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
+
+
+def parameters(function: Function) -> list[ast.arg]:
+    """All parameters in the order in which the front end binds them; ``*args`` and ``**kwargs`` are not among them."""
+    arguments = function.args
+    return [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+
+
+def local_names(function: Function) -> set[str]:
+    """Names that are local to ``function``: parameters and everything that its own statements bind."""
+    names = {parameter.arg for parameter in parameters(function)}
+    names |= {extra.arg for extra in (function.args.vararg, function.args.kwarg) if extra is not None}
+    globals_: set[str] = set()
+    for node in own_nodes(function):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, (ast.Store, ast.Del)):
+            names.add(node.id)
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            names.add(node.name)
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            names |= {alias.asname or alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ExceptHandler) and node.name:
+            names.add(node.name)
+        elif isinstance(node, ast.Global):
+            globals_ |= set(node.names)
+    return names - globals_
+
+
+def own_nodes(function: Function) -> Iterator[ast.AST]:
+    """Nodes of the body of ``function``, inner functions and classes without their bodies."""
+    stack: list[ast.AST] = list(reversed(function.body))
+    while stack:
+        node = stack.pop()
+        yield node
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+            stack.extend(reversed(list(ast.iter_child_nodes(node))))

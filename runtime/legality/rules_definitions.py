@@ -1,0 +1,166 @@
+"""What functions and classes may look like."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from .model import RuleDoc, Violation, kernel
+from .names import Function
+from .walk import Context, document, on, report
+
+DECORATORS = frozenset({"staticmethod", "dataclass"})
+BASES = frozenset({"NKIObject", "Enum"})
+
+DECORATOR = document(
+    RuleDoc(
+        "NKL003",
+        "decorator",
+        "unsupported decorator {}",
+        "The front end knows nki.jit, staticmethod and dataclass. A decorator would replace the function by another one.",
+        "Drop the decorator. A property becomes a method.",
+        bad="import functools\n\n\n@functools.lru_cache\ndef f(i):\n    return i\n\n\n" + kernel("return f(1)"),
+        good="def f(i):\n    return i\n\n\n" + kernel("return f(1)"),
+        stage="simplify",
+    )
+)
+BASE = document(
+    RuleDoc(
+        "NKL004",
+        "base-class",
+        "NKI classes must inherit from either Enum or NKIObject",
+        "A class that kernels use has the one base nki.language.NKIObject, or Enum; a subclass of such a class is refused too.",
+        "Write class X(nl.NKIObject). There is no inheritance: copy what the other bases gave.",
+        bad="class Shape:\n    rows: int = 1\n\n\n" + kernel("return Shape()"),
+        good="class Shape(nl.NKIObject):\n    rows: int = 1\n\n\n" + kernel("return Shape()"),
+        stage="gather",
+    )
+)
+CLASS_BODY = document(
+    RuleDoc(
+        "NKL005",
+        "class-body",
+        "Statement not supported in NKI classes",
+        "A class holds fields (one name each), functions and a docstring.",
+        "Move everything else to the module level.",
+        bad="class Shape(nl.NKIObject):\n    if True:\n        rows: int = 1\n\n\n" + kernel("return Shape()"),
+        good="class Shape(nl.NKIObject):\n    rows: int = 1\n\n\n" + kernel("return Shape()"),
+        stage="gather",
+    )
+)
+VARARGS = document(
+    RuleDoc(
+        "NKL006",
+        "varargs",
+        "varargs are not supported in NKI",
+        "The number of parameters is fixed.",
+        "Pass a list or a tuple.",
+        bad="def f(*rows):\n    return rows\n\n\n" + kernel("return f(1, 2)"),
+        good="def f(rows):\n    return rows\n\n\n" + kernel("return f((1, 2))"),
+        stage="simplify",
+    )
+)
+KWARGS = document(
+    RuleDoc(
+        "NKL007",
+        "keyword-varargs",
+        "variable keyword arguments are not supported in NKI",
+        "The front end warns here, and refuses every call that passes such a keyword and every use of the dictionary.",
+        "Write the parameters out, or pass a dictionary.",
+        bad="def f(**options):\n    return options\n\n\n" + kernel("return f()"),
+        good="def f(options):\n    return options\n\n\n" + kernel('return f({"rows": 1})'),
+        stage="simplify",
+    )
+)
+KEYWORD_ONLY = document(
+    RuleDoc(
+        "NKL008",
+        "keyword-only",
+        "keyword-only arguments are not supported in NKI",
+        "NKI 0.3 does not know the bare * in a list of parameters.",
+        "Delete the *.",
+        bad="def f(a, *, b):\n    return a + b\n\n\n" + kernel("return f(1, b=2)"),
+        good="def f(a, b):\n    return a + b\n\n\n" + kernel("return f(1, b=2)"),
+        stage="simplify",
+        targets=("0.3",),
+    )
+)
+
+
+@on(ast.FunctionDef, ast.AsyncFunctionDef)
+def signature(node: Function, context: Context) -> Iterator[Violation]:
+    if node is not context.function:
+        return
+    if node.args.vararg is not None:
+        yield report(VARARGS, node.args.vararg)
+    if node.args.kwarg is not None:
+        yield report(KWARGS, node.args.kwarg)
+    if node.args.kwonlyargs and context.target == "0.3":
+        yield report(KEYWORD_ONLY, node.args.kwonlyargs[0])
+
+
+@on(ast.FunctionDef)
+def function_decorators(node: ast.FunctionDef, context: Context) -> Iterator[Violation]:
+    if node is context.function:
+        yield from _decorators(node.decorator_list, context)
+
+
+def _decorators(decorators: list[ast.expr], context: Context) -> Iterator[Violation]:
+    for decorator in decorators:
+        called = decorator.func if isinstance(decorator, ast.Call) else decorator
+        name = context.module.qualified(called) or (ast.unparse(called) if _is_dotted(called) else "")
+        last = name.rpartition(".")[2]
+        if last not in DECORATORS and not f".{name}".endswith(".nki.jit"):
+            yield report(DECORATOR, decorator, name, message="" if name else "unsupported decorator")
+
+
+def _is_dotted(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) or (isinstance(node, ast.Attribute) and _is_dotted(node.value))
+
+
+@on(ast.ClassDef)
+def class_definition(node: ast.ClassDef, context: Context) -> Iterator[Violation]:
+    """The head and the body of a class, as far as the first problem: the front end reads no further."""
+    if node is not context.item.node:
+        return
+    problem = next(_class_problems(node, context), None)
+    if problem is not None:
+        yield problem
+    else:
+        yield from _decorators(node.decorator_list, context)
+
+
+def _class_problems(node: ast.ClassDef, context: Context) -> Iterator[Violation]:
+    if node.keywords:
+        yield report(CLASS_BODY, node, message="class keywords are not supported in NKI")
+    if getattr(node, "type_params", []):
+        yield report(CLASS_BODY, node, message="class type parameters are not supported in NKI")
+    names = [name for base in node.bases if (name := _last_component(base)) is not None]
+    if not node.bases or not all("NKIObject" in name or "Enum" in name for name in names):
+        yield report(BASE, node)
+    for base in node.bases:
+        resolved = (context.module.qualified(base) or _last_component(base) or "").rpartition(".")[2]
+        if resolved not in BASES:
+            yield report(BASE, base, message=f"unsupported base class {resolved}".rstrip())
+    for statement in node.body:
+        yield from _class_statement(statement)
+
+
+def _last_component(node: ast.expr) -> str | None:
+    if isinstance(node, ast.Name):
+        return node.id
+    return node.attr if isinstance(node, ast.Attribute) else None
+
+
+def _class_statement(node: ast.stmt) -> Iterator[Violation]:
+    if isinstance(node, ast.Expr):
+        if not isinstance(node.value, ast.Constant):
+            yield report(CLASS_BODY, node, message="Expression statements not supported in NKI classes")
+    elif isinstance(node, (ast.Assign, ast.AnnAssign)):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        if len(targets) != 1:
+            yield report(CLASS_BODY, node, message="invalid assignment in NKI class")
+        elif not isinstance(targets[0], ast.Name):
+            yield report(CLASS_BODY, node, message="invalid left-hand side in assignment")
+    elif not isinstance(node, (ast.Pass, ast.FunctionDef)):
+        yield report(CLASS_BODY, node)

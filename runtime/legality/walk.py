@@ -1,0 +1,160 @@
+"""The walk over kernel code: one pass, rules called by node type.
+
+The models are pyupgrade and django-upgrade: a rule is a function that yields violations for one node, registered under the
+node types it wants. What the front end refuses as a whole (an inner function, a comprehension) is not looked into.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+
+from ..spec import beta2
+from .model import RuleDoc, Violation
+from .names import Function, Module, local_names
+from .reach import OPAQUE, Reached
+from .tensors import tensor_names
+
+CODES: dict[str, RuleDoc] = {}
+"""Every rule, by code: what ``nki-migrate explain`` shows."""
+
+
+@dataclass(frozen=True)
+class Context:
+    """Where a node stands.
+
+    ``function`` is the function around it (``None`` in the body of a class), ``owner`` the class of a method, ``local`` the
+    names that are local to the function, ``tensors`` those that surely hold tensors, ``ancestors`` the nodes above, innermost
+    last; ``annotation`` is set in annotations, which are read but never evaluated.
+    """
+
+    module: Module
+    target: str
+    item: Reached
+    function: Function | None = None
+    owner: ast.ClassDef | None = None
+    local: frozenset[str] = frozenset()
+    tensors: frozenset[str] = frozenset()
+    ancestors: tuple[ast.AST, ...] = field(default=())
+    annotation: bool = False
+
+    @property
+    def parent(self) -> ast.AST | None:
+        return self.ancestors[-1] if self.ancestors else None
+
+    def qualified(self, node: ast.expr) -> str | None:
+        """The qualified name of ``node``, or ``None``."""
+        return self.module.qualified(node, self.local)
+
+    def symbol(self, node: ast.expr) -> beta2.Symbol | None:
+        """What the Beta 2 table knows of ``node``."""
+        name = self.qualified(node)
+        return beta2.symbol(name, self.target) if name else None
+
+    def is_tensor(self, node: ast.AST) -> bool:
+        """Is ``node`` surely a tensor: a name that only ever holds one, a part or a view of one?"""
+        if isinstance(node, ast.Name):
+            return node.id in self.tensors
+        if isinstance(node, ast.Subscript):
+            return self.is_tensor(node.value)
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr in ("ap", "reshape", "view")
+        ):
+            return self.is_tensor(node.func.value)
+        return False
+
+
+Check = Callable[[ast.AST, Context], Iterator[Violation]]
+_CHECKS: dict[type[ast.AST], list[tuple[tuple[str, ...], bool, Check]]] = {}
+
+
+def document(doc: RuleDoc) -> RuleDoc:
+    """Enter ``doc`` into :data:`CODES`."""
+    if doc.code in CODES:
+        raise ValueError(f"{doc.code} is taken")
+    CODES[doc.code] = doc
+    return doc
+
+
+def on(
+    *types: type[ast.AST], targets: tuple[str, ...] = beta2.TARGETS, evaluated: bool = False
+) -> Callable[[Check], Check]:
+    """Register a check for nodes of ``types``, for the NKI versions ``targets``; ``evaluated``: not in annotations."""
+
+    def register(check: Check) -> Check:
+        for node_type in types:
+            _CHECKS.setdefault(node_type, []).append((targets, evaluated, check))
+        return check
+
+    return register
+
+
+def report(doc: RuleDoc, node: ast.AST, *parts: object, help: str = "", message: str = "") -> Violation:
+    """A violation of ``doc`` at ``node``; ``parts`` fill the message."""
+    text = message or (doc.message.format(*parts) if parts else doc.message)
+    line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
+    return Violation(line, column + 1, doc.code, text, " ".join((help or doc.help).split()))
+
+
+def violations(module: Module, item: Reached, target: str) -> Iterator[Violation]:
+    """What is wrong with one function or class that is kernel code."""
+    context = Context(module, target, item)
+    if isinstance(item.node, ast.ClassDef):
+        yield from _class(item.node, context)
+    else:
+        yield from _function(item.node, context)
+
+
+def _class(node: ast.ClassDef, context: Context) -> Iterator[Violation]:
+    problems = list(_checked(node, context))
+    yield from problems
+    if problems:
+        return
+    inside = replace(context, owner=node, ancestors=(node,))
+    for decorator in node.decorator_list:
+        yield from _walk(decorator, inside)
+    for statement in node.body:
+        if isinstance(statement, ast.FunctionDef):
+            yield from _function(statement, inside)
+
+
+def _function(node: Function, context: Context) -> Iterator[Violation]:
+    """Decorators, defaults and body; the annotations of parameters are ignored by the front end."""
+    inside = replace(
+        context,
+        function=node,
+        local=frozenset(local_names(node)),
+        tensors=tensor_names(node, context.module),
+        ancestors=(*context.ancestors, node),
+    )
+    yield from _checked(node, inside)
+    outer = replace(inside, local=frozenset())
+    defaults = [*node.args.defaults, *(default for default in node.args.kw_defaults if default is not None)]
+    for expression in [*node.decorator_list, *defaults]:
+        yield from _walk(expression, outer)
+    for statement in node.body:
+        yield from _walk(statement, inside)
+
+
+def _walk(node: ast.AST, context: Context) -> Iterator[Violation]:
+    yield from _checked(node, context)
+    if isinstance(node, OPAQUE) or (isinstance(node, ast.FormattedValue) and node.format_spec is not None):
+        return
+    inside = replace(context, ancestors=(*context.ancestors, node))
+    for child in ast.iter_child_nodes(node):
+        is_annotation = isinstance(node, ast.AnnAssign) and child is node.annotation
+        yield from _walk(child, replace(inside, annotation=True) if is_annotation else inside)
+
+
+def _checked(node: ast.AST, context: Context) -> Iterator[Violation]:
+    for targets, evaluated, check in _CHECKS.get(type(node), ()):
+        if context.target in targets and not (evaluated and context.annotation):
+            yield from check(node, context)
+
+
+def enclosing_loop(context: Context) -> ast.For | ast.While | None:
+    """The innermost loop around the current node, in the same function."""
+    return next((node for node in reversed(context.ancestors) if isinstance(node, (ast.For, ast.While))), None)
