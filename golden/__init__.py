@@ -1,8 +1,9 @@
-"""Kernels before and after, with the cases that run them: the examples of the documentation and the tests of the rules.
+"""Kernels before and after, with the cases that run them: examples of the documentation and tests of the rules.
 
-A golden is a folder: ``before.py`` (Beta 1), ``after.py`` (what the rewrite must give), ``cases.toml``, ``reference.py``
-(NumPy) and ``golden.toml``, which says where it comes from and what it shows. A golden without ``before.py`` shows Beta 2
-alone; ``wrong_after.py`` is a migration that looks right, and that the verification must tell from the right one.
+A golden is a folder: ``before.py`` (Beta 1), ``after.py`` (what the rewrite must give), ``cases.toml``,
+``reference.py`` (NumPy) and ``golden.toml``, which says where it comes from and what it shows. A golden without
+``before.py`` shows Beta 2 alone; ``wrong_after.py`` is a migration that looks right, and that the verification must tell
+from the right one.
 """
 
 from __future__ import annotations
@@ -29,11 +30,13 @@ class Layout:
     """One row of an address table: in the run of ``case`` (of every case when empty), the tile lies there.
 
     ``row`` holds keys of a row of ``nki-migrate layout``: at least ``tensor``, ``block``, ``space``, ``partition`` and
-    ``byte``.
+    ``byte``. For a tile that a loop declares again, ``number`` is the pass that is meant, counted from 0; ``None``
+    means that every pass puts it there.
     """
 
     case: str
     row: Mapping[str, Any]
+    number: int | None = None
 
 
 @dataclass(frozen=True)
@@ -48,8 +51,8 @@ class Printed:
 class WrongAfter:
     """How the verification tells ``wrong_after.py`` from the right migration.
 
-    ``level`` is the first level whose verdict is not *equal*, ``verdict`` that verdict. ``case`` names the case that shows
-    it (every case when empty), ``reason`` says what is wrong.
+    ``level`` is the first level whose verdict is not *equal*, ``verdict`` that verdict. ``case`` names the case that
+    shows it (every case when empty), ``reason`` says what is wrong.
     """
 
     level: str
@@ -62,8 +65,8 @@ class WrongAfter:
 class Golden:
     """One golden: its folder, and what ``golden.toml`` says.
 
-    ``rules`` are the codes that it is an example of, ``options`` the options of the rewrite that differ from the default,
-    ``notes`` what the after must keep. ``expected_failure`` says why the rewrite does not give the after yet.
+    ``rules`` are the codes that it is an example of, ``options`` the options of the rewrite that differ from the
+    default, ``notes`` what the after must keep. ``expected_failure`` says why the rewrite does not give the after yet.
     """
 
     name: str
@@ -128,10 +131,15 @@ def read(folder: Path) -> Golden:
         rules=tuple(table.get("rules", ())),
         options=MappingProxyType(table.get("options", {})),
         expected_failure=table.get("expected_failure", ""),
-        layout=tuple(Layout(row.pop("case", ""), MappingProxyType(row)) for row in table.get("layout", ())),
+        layout=tuple(_layout(row) for row in table.get("layout", ())),
         printed=tuple(Printed(entry["case"], entry["text"].strip("\n")) for entry in table.get("printed", ())),
         wrong_after=WrongAfter(**table["wrong_after"]) if "wrong_after" in table else None,
     )
+
+
+def _layout(row: dict[str, Any]) -> Layout:
+    case, number = row.pop("case", ""), row.pop("pass", None)
+    return Layout(case, MappingProxyType(row), number)
 
 
 def _text(path: Path) -> str:

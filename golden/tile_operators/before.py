@@ -11,7 +11,8 @@ def blended(x, y, weight):
     out = nl.ndarray((2, rows, columns), dtype=x.dtype, buffer=nl.shared_hbm)
     a = nl.load(x)
     b = nl.load(y)
-    blend = a * weight + b * (1.0 - weight)
+    share = float(weight)
+    blend = a * share + b * (1.0 - weight)
     nl.store(out[0], value=blend)
     result = nl.ndarray((nl.par_dim(rows), columns), dtype=x.dtype, buffer=nl.sbuf)
     result[...] = a * weight
