@@ -10,12 +10,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from .errors import InputError
-
-if TYPE_CHECKING:
-    from pathspec import GitIgnoreSpec
+from .gitignore import Rules, ignored, rules_of
 
 SUFFIXES = (".py", ".pyi", ".ipynb")
 _NOT_SOURCE = frozenset({".git", ".hg", ".svn", ".tox", ".nox", ".eggs", "__pycache__", "node_modules"})
@@ -42,7 +39,10 @@ def found_files(paths: Iterable[str]) -> list[Found]:
         if path == STDIN:
             found.append(Found(STDIN))
         elif os.path.isdir(path):
-            found += _walked(path, _outer_rules(path))
+            try:
+                found += _walked(path, _outer_rules(path))
+            except OSError as error:  # of a .gitignore above the path
+                raise InputError(f"{error.filename}: cannot read: {error.strerror}") from error
         elif os.path.isfile(path):
             found.append(Found(path))
         elif os.path.lexists(path):
@@ -77,20 +77,20 @@ def _identity(file: Found) -> str:
     return file.path if file.path == STDIN else os.path.realpath(file.path)
 
 
-def _walked(directory: str, rules: tuple[_Rules, ...]) -> Iterator[Found]:
+def _walked(directory: str, rules: tuple[Rules, ...]) -> Iterator[Found]:
     """The files under ``directory``, depth first."""
     try:
         entries = sorted(os.scandir(directory), key=lambda entry: entry.name)
+        rules = (*rules, *rules_of(directory))
     except OSError as error:
         yield Found(directory, failed=f"cannot list the directory: {error.strerror}")
         return
-    rules = (*rules, *_rules_of(directory))
     for entry in entries:
         path = entry.name if directory == os.curdir else entry.path
         if entry.is_dir(follow_symlinks=False):
-            if not _is_not_source(entry) and not _ignored(path, True, rules):
+            if not _is_not_source(entry) and not ignored(path, True, rules):
                 yield from _walked(path, rules)
-        elif entry.name.endswith(SUFFIXES) and not _ignored(path, False, rules) and not os.path.isdir(path):
+        elif entry.name.endswith(SUFFIXES) and not ignored(path, False, rules) and not os.path.isdir(path):
             yield _file(path)
 
 
@@ -104,26 +104,7 @@ def _is_not_source(directory: os.DirEntry[str]) -> bool:
     return directory.name in _NOT_SOURCE or os.path.exists(os.path.join(directory.path, "pyvenv.cfg"))
 
 
-@dataclass(frozen=True)
-class _Rules:
-    """One ``.gitignore``: the directory that it is in, and its patterns."""
-
-    base: str
-    spec: GitIgnoreSpec
-
-
-def _ignored(path: str, is_directory: bool, rules: tuple[_Rules, ...]) -> bool:
-    """The innermost ``.gitignore`` with a matching pattern decides."""
-    absolute = os.path.abspath(path)
-    for rule in reversed(rules):
-        name = os.path.relpath(absolute, rule.base).replace(os.sep, "/")
-        verdict = rule.spec.check_file(name + "/" if is_directory else name).include
-        if verdict is not None:
-            return verdict
-    return False
-
-
-def _outer_rules(directory: str) -> tuple[_Rules, ...]:
+def _outer_rules(directory: str) -> tuple[Rules, ...]:
     """The ``.gitignore`` files above ``directory``, outermost first, up to the root of its repository.
 
     None when they exclude ``directory`` itself: who names an ignored directory wants what is in it.
@@ -135,39 +116,9 @@ def _outer_rules(directory: str) -> tuple[_Rules, ...]:
         if parent == above[-1]:
             return ()
         above.append(parent)
-    rules: tuple[_Rules, ...] = ()
+    rules: tuple[Rules, ...] = ()
     for inner, outer in zip(reversed(above[:-1]), reversed(above[1:]), strict=True):
-        rules = (*rules, *_rules_of(outer))
-        if _ignored(inner, True, rules):
+        rules = (*rules, *rules_of(outer))
+        if ignored(inner, True, rules):
             return ()
     return rules
-
-
-def _rules_of(directory: str) -> Iterator[_Rules]:
-    try:
-        with open(os.path.join(directory, ".gitignore"), encoding="utf-8", errors="surrogateescape") as file:
-            lines = file.read().split("\n")
-    except (FileNotFoundError, IsADirectoryError):
-        return
-    except OSError as error:
-        raise InputError(f"{error.filename}: cannot read: {error.strerror}") from error
-    yield _Rules(os.path.abspath(directory), _spec(lines))
-
-
-def _spec(lines: list[str]) -> GitIgnoreSpec:
-    from pathspec import GitIgnoreSpec
-
-    try:
-        return GitIgnoreSpec.from_lines(lines)
-    except ValueError:  # git ignores a line that is no pattern
-        return GitIgnoreSpec.from_lines([line for line in lines if _is_pattern(line)])
-
-
-def _is_pattern(line: str) -> bool:
-    from pathspec import GitIgnoreSpec
-
-    try:
-        GitIgnoreSpec.from_lines([line])
-    except ValueError:
-        return False
-    return True
