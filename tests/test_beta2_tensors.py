@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from nki_migrate.runtime import session
 from nki_migrate.runtime.beta2 import state
 from nki_migrate.runtime.beta2.modules import MODULES
@@ -87,7 +86,7 @@ def test_declarations_that_hardware_or_front_end_refuse(shape, buffer, address, 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.int8, np.float16])
 def test_numpy_types_are_refused(dtype):
-    with pytest.raises(KernelError, match="numpy dtypes are not supported as arguments. Use nki.language.X instead"):
+    with pytest.raises(KernelError, match=r"numpy dtypes are not supported as arguments. Use nki.language.X instead"):
         nl.ndarray((1, 1), dtype, nl.sbuf)
 
 

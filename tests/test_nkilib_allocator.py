@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
 from nki_migrate.runtime import session
 from nki_migrate.runtime.beta2 import state
 from nki_migrate.runtime.beta2.modules import MODULES as NKI
@@ -93,7 +92,8 @@ def test_nested_scopes_and_heap_in_the_tree(capsys):
         "    ◀ END (unnamed) freed=0 B",
     ]
     assert lines[-1] == (
-        "[INFO] [SBM] [SBM] SB memory statistics: max_usage=9 B (0%), free=262135 B, stack=1 B (1 allocs), heap=8 B (1 allocs)"
+        "[INFO] [SBM] [SBM] SB memory statistics: max_usage=9 B (0%), free=262135 B, "
+        "stack=1 B (1 allocs), heap=8 B (1 allocs)"
     )
 
 

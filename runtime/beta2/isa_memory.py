@@ -131,19 +131,12 @@ def _rows(src: NkiTensor, rows: int) -> Array:
 
 
 def _record_indirect(dst: NkiTensor, src: NkiTensor, operator: str | None) -> None:
+    """Record the copy; of an indirect access the tensor that it indexes."""
     machine = session.current().machine
-    if machine.recorder is None:
-        return
-    operands: list[tuple[str, View]] = []
-    indices: list[tuple[str, View]] = []
-    attributes: list[tuple[str, Any]] = []
-    for role, side in (("dst", dst), ("src", src)):
-        if isinstance(side, GatheredTensor):
-            operands.append((role, side.base))
-            indices.append((f"{role}_index", side.indices.resolved()))
-            attributes.append((f"{role}_pattern", (side.start, side.steps[1:])))
-        else:
-            operands.append((role, side.resolved()))
-    if operator is not None:
-        attributes.append(("dst_rmw_op", operator))
-    machine.recorder.add("dma_copy", operands + indices, tuple(attributes))
+    if machine.recorder is not None:
+        sides = [
+            (role, side.base if isinstance(side, GatheredTensor) else side.resolved())
+            for role, side in (("dst", dst), ("src", src))
+        ]
+        attributes = () if operator is None else (("dst_rmw_op", operator),)
+        machine.recorder.add("dma_copy", list[tuple[str, View]](sides), attributes)

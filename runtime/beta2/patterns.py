@@ -24,6 +24,20 @@ class OutOfBounds(KernelError):
     """A dynamic access leaves its tensor; ``oob_mode.skip`` turns it into no access."""
 
 
+class Located(NkiTensor):
+    """A dynamic access that was read: ``array`` is where it lies now, events record the tensor that was indexed."""
+
+    __slots__ = ("indexed",)
+
+    def __init__(self, base: NkiTensor, array: Array) -> None:
+        super().__init__(base.alloc, array, form=PATTERN, label=base.label)
+        self.indexed = base.array
+
+    @property
+    def place(self) -> Array:
+        return self.indexed
+
+
 class DynamicTensor(NkiTensor):
     """An access whose start depends on a register or on a tensor: read when an instruction uses the access."""
 
@@ -47,7 +61,7 @@ class DynamicTensor(NkiTensor):
             array = pattern_array(self.base, self.steps, self.start + shift, self.array.dtype)
         except KernelError as error:
             raise OutOfBounds("", error.text) from None
-        return NkiTensor(self.alloc, array, form=PATTERN, label=self.label)
+        return Located(self.base, array)
 
 
 class GatheredTensor(NkiTensor):
