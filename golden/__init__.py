@@ -2,8 +2,8 @@
 
 A golden is a folder: ``before.py`` (Beta 1), ``after.py`` (what the rewrite must give), ``cases.toml``,
 ``reference.py`` (NumPy) and ``golden.toml``, which says where it comes from and what it shows. A golden without
-``before.py`` shows Beta 2 alone; ``wrong_after.py`` is a migration that looks right, and that the verification must tell
-from the right one.
+``before.py`` shows Beta 2 alone; ``wrong_after.py`` is a migration that looks right, and that the verification must
+tell from the right one.
 """
 
 from __future__ import annotations
