@@ -8,7 +8,7 @@ Block Dimensions"; ``reference/beta1.md`` section 3.3.
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -27,13 +27,17 @@ BLOCKS = "NKI010"
 
 @dataclass(frozen=True)
 class Item:
-    """One dimension of a subscript: ``count`` elements from ``start``; ``raw`` is the author's own text."""
+    """One dimension of a subscript: ``count`` elements from ``start``; ``raw`` is the author's own text.
+
+    ``implied`` dimensions stand behind the last one that the author wrote.
+    """
 
     start: str
     count: str
     full: bool = False
     point: bool = False
     raw: str = ""
+    implied: bool = False
 
     def text(self, nl: str, count: str | None = None) -> str:
         if self.point:
@@ -67,6 +71,12 @@ class Operand:
     nl: str = "nl"
     suffix: str = ""
     is_view: bool = False
+    shape: str = ""
+
+    @property
+    def like(self) -> str:
+        """The shape of the access as source text, where its dimensions are not known one by one."""
+        return self.shape or (f"{self.base}.shape" if self.items is None and not self.suffix else "")
 
     @property
     def dtype(self) -> str | None:
@@ -94,7 +104,10 @@ class Operand:
             return f"{self.base}[{', '.join(parts)}]"
         if not counts and all(item.full for item in self.items):
             return self.base
-        parts = [item.text(self.nl, counts.get(d)) for d, item in enumerate(self.items)]
+        written = len(self.items)
+        while self.items[written - 1].implied and written - 1 not in counts:
+            written -= 1
+        parts = [item.text(self.nl, counts.get(d)) for d, item in enumerate(self.items[:written])]
         return f"{self.base}[{', '.join(parts)}]"
 
     def _counts(self, clamps: Sequence[Clamp]) -> dict[int, str]:
@@ -110,10 +123,16 @@ class Operand:
         return counts
 
 
+OPERANDS: dict[str, Callable[[Scope, ast.Call], Operand]] = {}
+"""Beta 1 functions whose result is a tensor that can be an operand right away: name -> how it is written."""
+
+
 def operand(scope: Scope, node: ast.expr) -> Operand | None:
     """The tensor operand that an expression is; ``None`` when it is not a tensor (or a part of one)."""
     if isinstance(node, ast.Name):
         return _whole(scope, node)
+    if isinstance(node, ast.Call) and scope.qualified(node.func) in OPERANDS:
+        return OPERANDS[scope.qualified(node.func) or ""](scope, node)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         return _method(scope, node, node.func)
     if not isinstance(node, ast.Subscript):
@@ -130,7 +149,7 @@ def _whole(scope: Scope, node: ast.Name) -> Operand | None:
     if not isinstance(value, Hbm | Tile):
         return None
     dims = value.dims
-    return Operand(node.id, value, dims, nl=scope.nl, axes=(None,) * len(dims or ()), is_view=node.id in scope.views)
+    return Operand(node.id, value, dims, nl=scope.nl, axes=(None,) * len(dims or ()), is_view=value.view)
 
 
 def _method(scope: Scope, node: ast.Call, function: ast.Attribute) -> Operand | None:
@@ -237,6 +256,12 @@ def _unknown_rank(scope: Scope, node: ast.Subscript, base: Operand, elements: li
         if len(elements) == 1:
             return base
         raise Refuse(node, VECTORS, "'...' on a tensor whose rank is not known", "write every dimension")
+    points = [e for e in elements if not isinstance(e, ast.Slice) and index_value(scope, e) is None]
+    if len(points) == len(elements) and scope.module.rank_at_least(scope.function, base.base) >= len(elements) + 2:
+        for element in elements:
+            _refuse_dynamic(scope, node, element)
+        inner = ", ".join(render(scope, e) for e in elements)
+        return replace(base, base=f"{base.base}[{inner}]", shape=f"{base.base}.shape[{len(elements)}:]", is_view=True)
     dims = tuple(f"{base.base}.shape[{d}]" for d in range(len(elements)))
     return _indexed(scope, node, replace(base, dims=dims, axes=(None,) * len(dims)), elements)
 
@@ -248,10 +273,11 @@ def _indexed(scope: Scope, node: ast.Subscript, base: Operand, elements: list[as
         raise Refuse(node, VECTORS, "an mgrid object as a subscript", "use its components")
     if any(isinstance(v, Index) for v in vectors):
         return _advanced(scope, node, base, elements, vectors)
+    written = len(node.slice.elts) if isinstance(node.slice, ast.Tuple) else 1
     items, sources = [], []
     for d, element in enumerate(elements):
         item = _basic(scope, node, element, base.dims[d])
-        items.append(item)
+        items.append(replace(item, implied=d >= written and item.full))
         if not item.point:
             sources.append(d)
     return _result(scope, node, base, items, list(sources), [None] * len(sources))

@@ -20,7 +20,11 @@ Statement = cst.SimpleStatementLine | cst.BaseCompoundStatement
 
 def names_left(module: Module) -> set[str]:
     """Every name that the module reads once the edits planned so far are applied."""
-    return {node.id for node in ast.walk(ast.parse(applied(module))) if isinstance(node, ast.Name)}
+    return {
+        node.id
+        for node in ast.walk(ast.parse(applied(module)))
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+    }
 
 
 def applied(module: Module) -> str:

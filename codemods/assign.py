@@ -60,7 +60,6 @@ def _chained(scope: Scope, statement: ast.Assign) -> None:
 
 def _set(scope: Scope, name: str, value: Value) -> None:
     scope.env[name] = value
-    scope.views.discard(name)
 
 
 def _to_name(scope: Scope, statement: ast.stmt, name: str, value: ast.expr) -> None:
@@ -126,9 +125,7 @@ def _view(scope: Scope, name: str, view: Operand) -> None:
         _set(scope, name, value)
         return
     whole = view.items is None and not view.suffix
-    _set(scope, name, replace(value, dims=view.dims) if not whole else value)
-    if not whole:
-        scope.views.add(name)
+    _set(scope, name, value if whole else replace(value, dims=view.dims, view=True))
 
 
 def _python(scope: Scope, name: str, value: ast.expr) -> None:

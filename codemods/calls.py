@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 
 from .access import Operand, operand
 from .compute import HANDLERS, bound_call, is_computation, masked, temporary
@@ -66,14 +67,10 @@ def _argument(scope: Scope, node: ast.expr) -> tuple[str, Value]:
         raise Refuse(node, "NKI025", "a mask is passed to a function", "pass the clamped sizes")
     view = temporary(scope, node) if is_computation(scope, node) else operand(scope, node)
     if view is not None:
-        if view.items is not None or view.suffix or view.is_view:
-            raise Refuse(
-                node,
-                "NKI024",
-                "a part of a tensor is passed to a function",
-                "pass the tensor and its bounds: Beta 2 has no nested slicing",
-            )
-        return view.text(()), view.value
+        if view.suffix:
+            raise Refuse(node, "NKI024", "an access pattern is passed to a function", "pass the tensor")
+        part = view.items is not None
+        return view.text(()), replace(view.value, dims=view.dims, view=True) if part else view.value
     value = scope.env.get(node.id) if isinstance(node, ast.Name) else None
     return render(scope, node), value if isinstance(value, DType) else Python()
 

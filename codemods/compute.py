@@ -156,7 +156,7 @@ def lower(scope: Scope, node: ast.expr) -> Instruction:
 
 def copy_of(view: Operand) -> Instruction:
     function = "dma_copy" if view.space == "hbm" else "tensor_copy"
-    return Instruction(function, [("src", view)], view.dims, view.dtype, like=view.base)
+    return Instruction(function, [("src", view)], view.dims, view.dtype, like=view.like)
 
 
 def bind(scope: Scope, node: ast.expr, name: str) -> Tile:
@@ -170,7 +170,7 @@ def bind(scope: Scope, node: ast.expr, name: str) -> Tile:
                 node, DESTINATION, "the data type of the result is not known", "declare the tile, or pass dtype="
             )
         tile = Tile(instruction.space, instruction.dims, instruction.dtype, (), None)
-        shape = f"({', '.join(instruction.dims)})" if instruction.dims else f"{instruction.like}.shape"
+        shape = shape_text(instruction.dims, instruction.like)
         buffer = f"{scope.nl}.{instruction.space}"
         scope.out.append(New(f"{name} = {scope.nl}.ndarray({shape}, dtype={instruction.dtype}, buffer={buffer})"))
         declaration = Declaration(name, node, tuple(loop.variable for loop in scope.loops), False)
@@ -178,6 +178,16 @@ def bind(scope: Scope, node: ast.expr, name: str) -> Tile:
         target = Operand(name, tile, tile.dims, nl=scope.nl, axes=(None,) * len(tile.dims or ()))
         _place(scope, node, instruction, target)
     return tile
+
+
+def shape_text(dims: tuple[str, ...] | None, like: str) -> str:
+    """A shape as source text: ``x.shape`` where the dimensions are all those of one tensor."""
+    if dims is None:
+        return like
+    owner = dims[0].removesuffix(".shape[0]")
+    if owner != dims[0] and dims == tuple(f"{owner}.shape[{d}]" for d in range(len(dims))):
+        return f"{owner}.shape"
+    return f"({', '.join(dims)})"
 
 
 def write(scope: Scope, node: ast.expr, target: Operand, *, accumulate: bool = False) -> None:

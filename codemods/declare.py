@@ -93,8 +93,10 @@ def declare(scope: Scope, name: str, node: ast.Call, statement: ast.stmt) -> Val
     fill = CREATIONS[function] if function != "nl.full" else render(scope, given["fill_value"])
     label = _label(scope, given, blocks)
     scope.direct = scope.direct or isinstance(buffer, Allocator)
-    declaration = Declaration(name, node, tuple(loop.variable for loop in scope.loops), isinstance(buffer, Allocator))
-    _emit_tiles(scope, name, blocks, dims, dtype, space, buffer, fill, label)
+    tile = _emit_tiles(scope, name, blocks, dims, dtype, space, buffer, fill, label)
+    again = tile if not blocks and not label else ""
+    loops = tuple(loop.variable for loop in scope.loops)
+    declaration = Declaration(name, node, loops, isinstance(buffer, Allocator), again)
     return Tile(space, dims, dtype, blocks, declaration)
 
 
@@ -147,7 +149,8 @@ def _emit_tiles(
     buffer: str | Allocator,
     fill: str | None,
     label: str,
-) -> None:
+) -> str:
+    """Declare the tile, or the list of tiles, and return the call that makes one tile."""
     assert dims is not None
     if blocks:
         scope.apply(BLOCKS, scope.function)
@@ -174,6 +177,7 @@ def _emit_tiles(
         lines = _nested(name, blocks, index, lines)
     for statement in _statements(lines):
         scope.out.append(New(statement))
+    return "" if setup else tile
 
 
 def _loop_variables(scope: Scope, rank: int) -> tuple[str, ...]:

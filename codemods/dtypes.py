@@ -16,6 +16,7 @@ from .scope import Scope
 
 WEAK_INT = "weak int"
 WEAK_FLOAT = "weak float"
+_CONVERSIONS = {"float": WEAK_FLOAT, "int": WEAK_INT, "len": WEAK_INT}
 
 
 def scalar_type(scope: Scope, node: ast.expr) -> str | None:
@@ -29,13 +30,32 @@ def scalar_type(scope: Scope, node: ast.expr) -> str | None:
             return WEAK_FLOAT
         sides = {scalar_type(scope, node.left), scalar_type(scope, node.right)}
         return WEAK_FLOAT if WEAK_FLOAT in sides else (WEAK_INT if sides == {WEAK_INT} else None)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _CONVERSIONS:
+        return _CONVERSIONS[node.func.id]
     if isinstance(node, ast.Name):
         if node.id in scope.definitions:
             return scalar_type(scope, parse(scope.definitions[node.id]))
+        literals = _assigned_literals(scope, node.id)
+        if literals is not None:
+            return literals
         value = scope.env.get(node.id)
         if isinstance(value, Python) and value.positive:
             return WEAK_INT
     return None
+
+
+def _assigned_literals(scope: Scope, name: str) -> str | None:
+    """The one weak type of a name that its function assigns nothing but literals of that type."""
+    values = [
+        statement.value
+        for statement in ast.walk(scope.function)
+        if isinstance(statement, ast.Assign)
+        and any(isinstance(target, ast.Name) and target.id == name for target in statement.targets)
+    ]
+    if len(values) != scope.assigned[name] or not all(isinstance(value, ast.Constant) for value in values):
+        return None
+    types = {scalar_type(scope, value) for value in values}
+    return types.pop() if len(types) == 1 else None
 
 
 def promoted(scope: Scope, a: str | None, b: str | None) -> str | None:

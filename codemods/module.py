@@ -97,6 +97,7 @@ def _is_dtype(qualified: str) -> bool:
 def _functions(module: Module) -> list[ast.FunctionDef]:
     """Functions to rewrite: kernels first, then (through their calls) helpers, then whatever else uses NKI."""
     kernels = [f for f in module.functions.values() if module.is_kernel(f)]
+    kernels.sort(key=lambda f: decorators.called_by_kernel(module, f))
     others = [f for f in module.functions.values() if not module.is_kernel(f) and _uses_nki(module, f)]
     return [*kernels, *others]
 

@@ -62,10 +62,10 @@ def parameter_value(name: str, value: Value) -> Value:
         first = name + "[0]" * len(value.blocks)
         blocks = tuple("len(" + name + "[0]" * d + ")" for d in range(len(value.blocks)))
         dims = None if value.dims is None else tuple(f"{first}.shape[{d}]" for d in range(len(value.dims)))
-        return Tile(value.space, dims, f"{first}.dtype", blocks, None)
+        return Tile(value.space, dims, f"{first}.dtype", blocks, None, value.view)
     if isinstance(value, Hbm):
         dims = None if value.dims is None else tuple(f"{name}.shape[{d}]" for d in range(len(value.dims)))
-        return Hbm(dims, f"{name}.dtype")
+        return Hbm(dims, f"{name}.dtype", value.view)
     if isinstance(value, DType):
         return DType(name)
     return value

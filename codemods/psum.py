@@ -33,7 +33,11 @@ class Written:
 
 
 def check_group(scope: Scope, node: ast.AST, function: str, target: Operand, accumulate: bool) -> None:
-    """Raise :class:`Refuse` where Beta 2's automatic accumulation would differ from what the source says."""
+    """Make Beta 2's automatic accumulation do what the source says.
+
+    A whole tile that a matmul overwrites again is declared again first (a fresh tile starts a new group). Raises
+    :class:`Refuse` where that is not possible.
+    """
     value = target.value
     if not isinstance(value, Tile) or value.space != "psum":
         return
@@ -59,8 +63,25 @@ def check_group(scope: Scope, node: ast.AST, function: str, target: Operand, acc
                 "add them with nisa.tensor_tensor after the matmul: the first matmul of a group overwrites",
             )
     else:
-        _check_fresh(scope, node, declaration, target, earlier)
+        try:
+            _check_fresh(scope, node, declaration, target, earlier)
+        except Refuse:
+            if not _declare_again(scope, declaration, target):
+                raise
+            scope.psum_writes[declaration] = []
     _remember(scope, declaration, Written(True, target.text(()), scope.branch))
+
+
+def _declare_again(scope: Scope, declaration: Declaration, target: Operand) -> bool:
+    """Emit the declaration of a tile again, right before a matmul that overwrites all of it."""
+    everything = target.items is None or all(item.full for item in target.items)
+    whole = everything and target.base == declaration.name and not target.suffix
+    stable = declaration.text and all(scope.assigned[name] <= 1 for name in algebra.names(declaration.text))
+    if not whole or not stable or scope.guards or scope.clamps:
+        return False
+    scope.apply(CODE, declaration.node)
+    scope.emit(f"{declaration.name} = {declaration.text}")
+    return True
 
 
 def _remember(scope: Scope, declaration: Declaration, written: Written) -> None:

@@ -68,6 +68,15 @@ class Module:
             self._functions = dict(pairs)
         return self._functions[function]
 
+    def rank_at_least(self, function: ast.FunctionDef, name: str) -> int:
+        """The least rank of a parameter, from the ``name.shape[k]`` that its function reads."""
+        rank = 0
+        for node in ast.walk(function):
+            if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+                if dotted(node.value) == (name, ("shape",)) and isinstance(node.slice.value, int):
+                    rank = max(rank, node.slice.value + 1)
+        return rank
+
     def is_kernel(self, function: ast.FunctionDef) -> bool:
         """Is a function decorated with ``nki.jit`` or one of its forerunners?"""
         return any(self.decorator(d) in KERNEL_DECORATORS for d in function.decorator_list)
@@ -158,7 +167,6 @@ class Scope:
     clamps: dict[int, Clamp] = field(default_factory=dict)
     assigned: Counter[str] = field(default_factory=Counter)
     sizes: dict[str, str] = field(default_factory=dict)
-    views: set[str] = field(default_factory=set)
     psum_writes: dict[Declaration, list[Written]] = field(default_factory=dict)
     branch: tuple[int, ...] = ()
     kept: list[ast.stmt] = field(default_factory=list)

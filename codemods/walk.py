@@ -137,7 +137,6 @@ def walk_statement(scope: Scope, statement: ast.stmt) -> None:
         scope.kept.append(statement)
         for name in _targets(statement):
             scope.env[name] = Value()
-            scope.views.discard(name)
     for name in _targets(statement):
         scope.sizes = {text: size for text, size in scope.sizes.items() if name not in algebra.names(text)}
 

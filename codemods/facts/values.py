@@ -36,20 +36,25 @@ class Api(Value):
 
 @dataclass(frozen=True)
 class Hbm(Value):
-    """A tensor in HBM. ``dims`` are source expressions, ``None`` where the rank is unknown."""
+    """A tensor in HBM. ``dims`` are source expressions, ``None`` where the rank is unknown.
+
+    ``view`` is true for a part of a tensor under a name of its own: Beta 2 cannot index it again.
+    """
 
     dims: tuple[str, ...] | None
     dtype: str
+    view: bool = False
 
 
 @dataclass(frozen=True)
 class Declaration:
-    """One creation of an on-chip tensor: its identity in the plan."""
+    """One creation of an on-chip tensor: its identity in the plan, and the ``nl.ndarray`` call that it became."""
 
     name: str
     node: ast.AST = field(compare=False)
     loops: tuple[str, ...]
     pinned: bool
+    text: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True)
@@ -65,6 +70,7 @@ class Tile(Value):
     dtype: str | None
     blocks: tuple[str, ...] = ()
     declaration: Declaration | None = None
+    view: bool = False
 
     def block(self) -> Tile:
         return replace(self, blocks=self.blocks[1:])

@@ -58,7 +58,7 @@ def affine_select(call: Call) -> Instruction:
         given,
         data.dims,
         dtype or data.dtype,
-        like=data.base,
+        like=data.like,
         explicit=dtype is not None,
         cut=False,
         through="on_true_tile" if data.space == "psum" else "",

@@ -15,6 +15,7 @@ Source: direct allocation guide, "ncc.sbuf.alloc()"; reference/beta1.md 3.8 (cal
 from __future__ import annotations
 
 import ast
+import itertools
 
 from .. import algebra
 from ..addresses import Address, Layout, bank_byte
@@ -95,35 +96,45 @@ def _bound(scope: Scope, keyword: ast.keyword, function: Function | None, rank: 
     if function is None or keyword.arg is None:
         raise Refuse(value, CODE, "a dict that is passed to a function the source does not show", "use a list")
     entries = _dense(scope, value, rank)
-    _index_by_position(scope, function.node, keyword.arg, value)
-    return f"({', '.join(entries)},)" if len(entries) == 1 else f"({', '.join(entries)})"
+    _index_by_position(scope, function.node, keyword.arg, value, rank)
+    return _nested_tuple(entries, ())
 
 
-def _dense(scope: Scope, node: ast.Dict, rank: int) -> list[str]:
-    """Values of ``{(0,): a, (1,): b}`` in the order of their keys."""
-    found: dict[int, str] = {}
+def _dense(scope: Scope, node: ast.Dict, rank: int) -> dict[tuple[int, ...], str]:
+    """Values of ``{(0, 0): a, (0, 1): b, ...}`` by their keys, which are all block indices of a grid."""
+    found: dict[tuple[int, ...], str] = {}
     for key, value in zip(node.keys, node.values, strict=True):
         index = _key(key)
-        if index is None or rank != 1:
+        if index is None or len(index) != rank:
             raise Refuse(
-                node, CODE, "a dict that is not keyed by (0,), (1,), ...: Beta 2 has string keys only", "use a list"
+                node, CODE, "a dict that is not keyed by block indices: Beta 2 has string keys only", "use a list"
             )
         found[index] = render(scope, value)
-    if sorted(found) != list(range(len(found))):
+    grid = itertools.product(*(range(1 + max(index[d] for index in found)) for d in range(rank))) if found else iter(())
+    if sorted(found) != list(grid):
         raise Refuse(node, CODE, "a dict keyed by block indices with gaps", "use a list")
-    return [found[i] for i in range(len(found))]
+    return found
 
 
-def _key(node: ast.expr | None) -> int | None:
-    if isinstance(node, ast.Tuple) and len(node.elts) == 1:
-        node = node.elts[0]
-        if isinstance(node, ast.Constant) and type(node.value) is int:
-            return node.value
-    return None
+def _key(node: ast.expr | None) -> tuple[int, ...] | None:
+    try:
+        value = ast.literal_eval(node) if isinstance(node, ast.Tuple) else None
+    except ValueError:
+        return None
+    return value if value and all(type(i) is int for i in value) else None
 
 
-def _index_by_position(scope: Scope, function: ast.FunctionDef, parameter: str, node: ast.Dict) -> None:
-    """In ``function``, ``parameter[idx]`` (a dict lookup) becomes ``parameter[idx[0]]`` (a tuple lookup)."""
+def _nested_tuple(entries: dict[tuple[int, ...], str], prefix: tuple[int, ...]) -> str:
+    """``((a, b), (c, d))`` of entries keyed by (row, column)."""
+    if prefix in entries:
+        return entries[prefix]
+    below = sorted({index[len(prefix)] for index in entries if index[: len(prefix)] == prefix})
+    parts = [_nested_tuple(entries, (*prefix, i)) for i in below]
+    return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
+
+
+def _index_by_position(scope: Scope, function: ast.FunctionDef, parameter: str, node: ast.Dict, rank: int) -> None:
+    """In ``function``, the dict lookup ``parameter[idx]`` becomes ``parameter[idx[0]][idx[1]]``, a tuple lookup."""
     lookups: list[ast.Subscript] = []
     for child in ast.walk(function):
         if isinstance(child, ast.Subscript) and isinstance(child.value, ast.Name) and child.value.id == parameter:
@@ -133,4 +144,4 @@ def _index_by_position(scope: Scope, function: ast.FunctionDef, parameter: str, 
     if len(uses) != len(lookups) or not simple:
         raise Refuse(node, CODE, f"'{parameter}' is used otherwise than as {parameter}[idx]", "use a list")
     for lookup in lookups:
-        scope.module.edits.expressions[lookup.slice] = "idx[0]"
+        scope.module.edits.expressions[lookup] = parameter + "".join(f"[idx[{d}]]" for d in range(rank))

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import ast
 
+from ..access import Operand, OPERANDS
 from ..emission import Refuse
 from ..facts.values import Hbm
 from ..render import dtype_text, render
@@ -23,6 +24,14 @@ CODE = "NKI026"
 GOLDENS = ("shared_constant",)
 NAMES = ("nl.shared_constant",)
 _IDENTITIES = ("np.identity", "np.eye")
+
+
+def constant_operand(scope: Scope, node: ast.Call) -> Operand:
+    """A constant that is written where it is used, under a name of its own."""
+    name = scope.module.fresh("constant")
+    value = shared_constant(scope, name, node)
+    scope.env[name] = value
+    return Operand(name, value, value.dims, nl=scope.nl, axes=(None, None))
 
 
 def shared_constant(scope: Scope, name: str, node: ast.Call) -> Hbm:
@@ -46,3 +55,7 @@ def shared_constant(scope: Scope, name: str, node: ast.Call) -> Hbm:
     ntensor = scope.module.alias("ntensor")
     scope.emit(f"{name} = {scope.nl}.shared_constant({ntensor}.identity({size}, dtype={stored}))")
     return Hbm((size, size), dtype)
+
+
+for _name in NAMES:
+    OPERANDS[_name] = constant_operand

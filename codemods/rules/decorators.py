@@ -23,7 +23,8 @@ GOLDENS = ("sub_kernel", "compiler_decorators")
 _REMOVED = {"ncc.skip_middle_end_transformations", "ncc.enable_stack_allocator"}
 _HARNESS = {"nki.baremetal", "nki.benchmark", "nki.profile", "nki.trace"}
 _KEPT_OPTIONS = {"platform_target"}
-_DROPPED_OPTIONS = {"mode", "debug_kernel", "show_compiler_tb"}
+_DROPPED_OPTIONS = {"mode", "debug_kernel", "show_compiler_tb", "additional_compile_opt", "enable_out_of_bound_check"}
+"""Options that steer the old compiler, and do not change what a kernel computes or where its tiles lie."""
 
 
 def rewrite(module: Module, function: ast.FunctionDef) -> None:
@@ -63,7 +64,7 @@ def _jit(module: Module, function: ast.FunctionDef, node: ast.expr) -> None:
     options = {k.arg: k.value for k in node.keywords} if isinstance(node, ast.Call) else {}
     mode = options.get("mode")
     traced = isinstance(mode, ast.Constant) and mode.value == "trace"
-    if traced or _called_by_kernel(module, function):
+    if traced or called_by_kernel(module, function):
         if _launched(module, function):
             raise Refuse(
                 node,
@@ -89,7 +90,7 @@ def _jit(module: Module, function: ast.FunctionDef, node: ast.expr) -> None:
         module.touched.add(function.name)
 
 
-def _called_by_kernel(module: Module, function: ast.FunctionDef) -> bool:
+def called_by_kernel(module: Module, function: ast.FunctionDef) -> bool:
     return any(
         _calls(other, function.name)
         for other in module.functions.values()

@@ -73,7 +73,7 @@ def like(call: Call, function: str, order: tuple[str, ...], data: str, *, activa
         raise call.refuse(CODE, f"the operand '{data}' of {call.name} is not known to be a tensor", "pass a tile")
     dtype = call.dtype()
     return Instruction(
-        function, given, operand.dims, dtype or operand.dtype, like=operand.base, explicit=dtype is not None
+        function, given, operand.dims, dtype or operand.dtype, like=operand.like, explicit=dtype is not None
     )
 
 

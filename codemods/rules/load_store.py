@@ -27,7 +27,7 @@ def load(call: Call) -> Instruction:
         raise call.refuse(CODE, "nl.load of a tensor that is not in HBM", "use nisa.tensor_copy")
     dtype = call.dtype()
     dims = src.dims if src.dims is None or len(src.dims) >= 2 else None
-    like = src.base if src.items is None else ""
+    like = src.like
     return Instruction("dma_copy", [("src", src)], dims, dtype or src.dtype, like=like, explicit=dtype is not None)
 
 

@@ -60,14 +60,14 @@ def unary(call: Call) -> Instruction:
     x = call.tensor("x")
     dtype = call.dtype()
     given: list[tuple[str, Operand | str]] = [("op", f"{call.scope.nl}.{token}"), ("data", x)]
-    return Instruction("activation", given, x.dims, dtype or x.dtype, like=x.base, explicit=dtype is not None)
+    return Instruction("activation", given, x.dims, dtype or x.dtype, like=x.like, explicit=dtype is not None)
 
 
 @lowers(CODE, "nl.reciprocal")
 def reciprocal(call: Call) -> Instruction:
     x = call.tensor("x")
     dtype = call.dtype()
-    return Instruction("reciprocal", [("data", x)], x.dims, dtype or x.dtype, like=x.base, explicit=dtype is not None)
+    return Instruction("reciprocal", [("data", x)], x.dims, dtype or x.dtype, like=x.like, explicit=dtype is not None)
 
 
 @lowers(CODE, "nl.negative")
@@ -80,7 +80,7 @@ def negated(scope: Scope, node: ast.expr, dtype: str | None) -> Instruction:
     if isinstance(x, str):
         raise Refuse(node, CODE, "the operand is not known to be a tensor", "negate a tile")
     given: list[tuple[str, Operand | str]] = [("data", x), ("op0", f"{scope.nl}.multiply"), ("operand0", "-1.0")]
-    return Instruction("tensor_scalar", given, x.dims, dtype or x.dtype, like=x.base, explicit=dtype is not None)
+    return Instruction("tensor_scalar", given, x.dims, dtype or x.dtype, like=x.like, explicit=dtype is not None)
 
 
 @lowers(CODE, "nl.copy")
@@ -90,7 +90,7 @@ def copy(call: Call) -> Instruction:
     if src.space == "hbm":
         raise call.refuse(CODE, "nl.copy of a tensor in HBM", "use nisa.dma_copy")
     given: list[tuple[str, Operand | str]] = [("src", src)]
-    return Instruction("tensor_copy", given, src.dims, dtype or src.dtype, like=src.base, explicit=dtype is not None)
+    return Instruction("tensor_copy", given, src.dims, dtype or src.dtype, like=src.like, explicit=dtype is not None)
 
 
 @lowers(CODE, "nl.divide")
@@ -105,7 +105,7 @@ def division(scope: Scope, node: ast.expr, x: ast.expr, y: ast.expr, dtype: str 
         natural = promoted(scope, divisor.dtype, scalar_type(scope, x))
         given: list[tuple[str, Operand | str]] = [("data", divisor)]
         explicit = dtype is not None
-        return Instruction("reciprocal", given, divisor.dims, dtype or natural, like=divisor.base, explicit=explicit)
+        return Instruction("reciprocal", given, divisor.dims, dtype or natural, like=divisor.like, explicit=explicit)
     raise Refuse(
         node,
         CODE,
@@ -162,7 +162,7 @@ def combine(scope: Scope, node: ast.expr, token: str, x: ast.expr, y: ast.expr, 
         if column_a == column_b:
             tiles: list[tuple[str, Operand | str]] = [("data1", a), ("data2", b), ("op", f"{scope.nl}.{token}")]
             _same_partitions(scope, node, a, b)
-            return Instruction("tensor_tensor", tiles, a.dims, natural, like=a.base, explicit=explicit)
+            return Instruction("tensor_tensor", tiles, a.dims, natural, like=a.like, explicit=explicit)
         data, other, reverse = (a, b, False) if column_b else (b, a, True)
         _same_partitions(scope, node, data, other)
     else:
@@ -175,7 +175,7 @@ def combine(scope: Scope, node: ast.expr, token: str, x: ast.expr, y: ast.expr, 
     given: list[tuple[str, Operand | str]] = [("data", data), ("op0", f"{scope.nl}.{token}"), ("operand0", other)]
     if reverse and token not in _REVERSIBLE:
         given.append(("reverse0", "True"))
-    return Instruction("tensor_scalar", given, data.dims, natural, like=data.base, explicit=explicit)
+    return Instruction("tensor_scalar", given, data.dims, natural, like=data.like, explicit=explicit)
 
 
 def _is_column(scope: Scope, view: Operand) -> bool:
@@ -183,6 +183,8 @@ def _is_column(scope: Scope, view: Operand) -> bool:
 
 
 def _same_partitions(scope: Scope, node: ast.expr, a: Operand, b: Operand) -> None:
+    if a.dims is None or b.dims is None:
+        return
     for one, other in ((a, b), (b, a)):
         if scope.constant(one.rows) == 1 and scope.constant(other.rows) != 1:
             raise Refuse(node, CODE, "an operand that broadcasts over partitions", "broadcast it with a copy first")
