@@ -9,6 +9,7 @@ same places, else it counts as different.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 from ..events import Step
@@ -21,11 +22,15 @@ _Access = tuple[str, int, int, tuple[Step, ...], str]
 
 @dataclass(frozen=True)
 class Tensor:
-    """The pinned tiles of one variable in declaration order, and every place that instructions touch through them."""
+    """The pinned tiles of one variable in declaration order, and every place that instructions touch through them.
+
+    ``others`` is how many tiles of the variable have no address.
+    """
 
     name: str
     tiles: tuple[TileRow, ...]
     accesses: frozenset[_Access]
+    others: int
 
     @property
     def addresses(self) -> tuple[_Address, ...]:
@@ -59,8 +64,12 @@ def _summary(before: Run, after: Run) -> str:
         pinned = sum(tile.pinned for tile in tiles)
         counts.append((pinned, len(tiles) - pinned))
     if counts[0] == counts[1]:
-        return "{} tiles pinned, {} not".format(*counts[0])
-    return "before: {} tiles pinned, {} not; after: {} pinned, {} not".format(*counts[0], *counts[1])
+        return _pinned(*counts[0])
+    return f"before {_pinned(*counts[0])}; after {_pinned(*counts[1])}"
+
+
+def _pinned(pinned: int, others: int) -> str:
+    return f"{pinned} tile{'' if pinned == 1 else 's'} pinned, {others} not"
 
 
 def address_of_tile(tile: TileRow) -> _Address:
@@ -82,7 +91,8 @@ def tensors_of(program: Program) -> dict[str, Tensor]:
     for tile in program.tiles:
         if tile.pinned:
             tiles.setdefault(tile.tensor, []).append(tile)
-    return {name: Tensor(name, tuple(rows), frozenset(accesses.get(name, ()))) for name, rows in tiles.items()}
+    others = Counter(tile.tensor for tile in program.tiles if not tile.pinned)
+    return {n: Tensor(n, tuple(rows), frozenset(accesses.get(n, ())), others[n]) for n, rows in tiles.items()}
 
 
 def _compare_programs(old: Program, new: Program) -> tuple[list[Difference], list[str]]:
@@ -109,17 +119,22 @@ def _compare_programs(old: Program, new: Program) -> tuple[list[Difference], lis
 
 def same_layout(old: Tensor, new: Tensor) -> str | None:
     """``None`` when the layouts differ, ``""`` when they are the same tile by tile, else how their spellings differ."""
+    if bool(old.others) != bool(new.others):
+        return None
     if old.addresses == new.addresses and _blocks_agree(old, new):
         return ""
     if old.accesses != new.accesses:
         return None
-    if _distinct(old) == _distinct(new):
-        if len(old.tiles) == len(new.tiles):
-            return None
+    return _other_spelling(old, new)
+
+
+def _other_spelling(old: Tensor, new: Tensor) -> str | None:
+    """How two tensors cover the same places with different numbers of tiles; ``None`` when they do not."""
+    places = _distinct(old), _distinct(new)
+    if len(old.tiles) != len(new.tiles) and _repeats(old.addresses, new.addresses):
         return f"declared {len(old.tiles)} times before and {len(new.tiles)} times after, equal as places"
-    if _ranges(old) == _ranges(new):
-        tensors = len(_distinct(new)), len(_distinct(old))
-        return f"{tensors[1]} tiles before, {tensors[0]} after, equal as a folded tensor"
+    if _is_fold(*places) or _is_fold(*reversed(places)):
+        return f"{len(places[0])} tiles before, {len(places[1])} after, equal as a folded tensor"
     return None
 
 
@@ -133,34 +148,49 @@ def _distinct(tensor: Tensor) -> tuple[_Address, ...]:
     return tuple(dict.fromkeys(tensor.addresses))
 
 
-def _ranges(tensor: Tensor) -> dict[tuple[str, int, int, str], list[tuple[int, int]]]:
-    """Merged byte ranges of the tiles, by (space, start partition, partitions, dtype)."""
-    ranges: dict[tuple[str, int, int, str], list[tuple[int, int]]] = {}
-    for space, partition, byte, partitions, nbytes, dtype in sorted(set(tensor.addresses)):
-        merged = ranges.setdefault((space, partition, partitions, dtype), [])
-        if merged and byte <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(merged[-1][1], byte + nbytes))
-        else:
-            merged.append((byte, byte + nbytes))
-    return ranges
+def _repeats(a: tuple[_Address, ...], b: tuple[_Address, ...]) -> bool:
+    """Are both one sequence, repeated differently often? Or is one the list of the places that the other visits?"""
+    return _period(a) == _period(b) or a == tuple(dict.fromkeys(b)) or b == tuple(dict.fromkeys(a))
+
+
+def _period(sequence: tuple[_Address, ...]) -> tuple[_Address, ...]:
+    """The shortest sequence that gives ``sequence`` when it is repeated."""
+    count = len(sequence)
+    for size in range(1, count):
+        if count % size == 0 and sequence[:size] * (count // size) == sequence:
+            return sequence[:size]
+    return sequence
+
+
+def _is_fold(blocks: tuple[_Address, ...], folded: tuple[_Address, ...]) -> bool:
+    """Is each tile of ``folded`` a row of ``blocks``, one after the other in the free dimension, and none left over?"""
+    expected = []
+    for space, partition, byte, partitions, nbytes, dtype in folded:
+        size = blocks[0][4]
+        if not size or nbytes % size or nbytes == size:
+            return False
+        expected += [(space, partition, byte + at, partitions, size, dtype) for at in range(0, nbytes, size)]
+    return sorted(expected) == sorted(blocks)
 
 
 def _divergence(old: Tensor, new: Tensor) -> Difference:
     """The first tile at which two tensors of one name part."""
+    if bool(old.others) != bool(new.others):
+        message = f"'{old.name}': {old.others} tiles before and {new.others} after have no address"
+        return Difference(message, place_of(old.tiles[-1]), place_of(new.tiles[-1]))
+    spelling = _other_spelling(old, new)
+    if spelling:
+        message = f"'{old.name}': {spelling}, but instructions touch other parts of it"
+        return Difference(message, place_of(old.tiles[0]), place_of(new.tiles[0]))
     for a, b in zip(old.tiles, new.tiles, strict=False):
         if address_of_tile(a) != address_of_tile(b):
             return Difference(f"'{a.label}' is at another place", place_of(a), place_of(b))
         if a.block and b.block and len(a.block) == len(b.block) and a.block != b.block:
             return Difference(f"'{a.label}' is declared as '{b.label}'", place_of(a), place_of(b))
-    counts = f"'{old.name}' has {len(old.tiles)} tiles before and {len(new.tiles)} after"
-    if _distinct(old) == _distinct(new) or _ranges(old) == _ranges(new):
-        counts += "; they cover the same bytes, but instructions touch other parts of them"
-    longer = old if len(old.tiles) > len(new.tiles) else new
-    extra = place_of(longer.tiles[min(len(old.tiles), len(new.tiles), len(longer.tiles) - 1)])
     return Difference(
-        counts,
-        extra if longer is old else place_of(old.tiles[-1]),
-        extra if longer is new else place_of(new.tiles[-1]),
+        f"'{old.name}' has {len(old.tiles)} tiles before and {len(new.tiles)} after",
+        place_of(old.tiles[-1]),
+        place_of(new.tiles[-1]),
     )
 
 

@@ -50,6 +50,7 @@ class _Walk:
         self.old, self.new = old, new
         self.permitted = {p.op: p for p in permitted}
         self.relation = Correspondence(old, new)
+        self.owners = [{owner.uid: owner for owner in (*p.tiles, *p.tensors)} for p in (new, old)]
         self.used: Counter[Permitted] = Counter()
         self.copies: dict[int, tuple[Operand, Operand]] = {}
 
@@ -117,10 +118,7 @@ class _Walk:
         return describe_operand(operand, self._owner(operand, program))
 
     def _owner(self, operand: Operand, program: Program) -> TileRow | HbmTensor:
-        old = program is self.old
-        if operand.space == "hbm":
-            return (self.relation.old_tensors if old else self.relation.new_tensors)[operand.tile]
-        return (self.relation.old_tiles if old else self.relation.new_tiles)[operand.tile]
+        return self.owners[program is self.old][operand.tile]
 
     def _permits(self, event: Event) -> bool:
         """May the new kernel alone have ``event``? If so, and it is a copy, its destination stands for its source."""

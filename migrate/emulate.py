@@ -1,0 +1,50 @@
+"""``nki-migrate emulate``: run a command with neuronxcc, nki and nkilib provided by the emulator.
+
+Every Python that the command starts finds ``bootstrap/sitecustomize.py`` through ``PYTHONPATH``; that is the whole
+protocol, and it lives in the environment of the command alone.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from .errors import InputError
+
+BOOTSTRAP = Path(__file__).resolve().parent / "bootstrap"
+
+
+def run(command: Sequence[str]) -> int:
+    """Run ``command`` and return its exit code (128 + n for signal n, as a shell does).
+
+    Raises :class:`InputError` when there is no such command, or it cannot be run.
+    """
+    if not command:
+        raise InputError("emulate: no command given: write nki-migrate emulate -- COMMAND...")
+    if shutil.which(command[0]) is None:
+        problem = "is not executable" if os.path.isfile(command[0]) else "not found"
+        raise InputError(f"{command[0]}: command {problem}")
+    try:
+        process = subprocess.Popen(list(command), env=environment(os.environ))
+    except OSError as error:
+        raise InputError(f"{command[0]}: cannot be run: {error.strerror}") from None
+    return _exit_code(process)
+
+
+def environment(current: Mapping[str, str]) -> dict[str, str]:
+    """``current`` with the bootstrap directory in front of ``PYTHONPATH``."""
+    others = [entry for entry in current.get("PYTHONPATH", "").split(os.pathsep) if entry]
+    return {**current, "PYTHONPATH": os.pathsep.join([str(BOOTSTRAP), *others])}
+
+
+def _exit_code(process: subprocess.Popen[bytes]) -> int:
+    """Wait for the end. An interrupt reaches the command too: it decides what to do about it."""
+    while True:
+        try:
+            code = process.wait()
+        except KeyboardInterrupt:
+            continue
+        return code if code >= 0 else 128 - code
