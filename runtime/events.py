@@ -22,8 +22,9 @@ Step = tuple[int, int, int]
 class Operand:
     """One operand of one instruction.
 
-    ``tile`` is the ``uid`` of the allocation, ``partition`` and ``byte`` the first element's place: physical where the
-    tile is pinned, relative to the tile where it is not; for HBM ``byte`` is an offset in *elements* and ``partition`` 0.
+    ``tile`` is the ``uid`` of the allocation, ``partition`` and ``byte`` the first element's place: physical where
+    the tile is pinned, relative to the tile where it is not; for HBM ``byte`` is an offset in *elements* and
+    ``partition`` 0.
     """
 
     role: str
@@ -69,7 +70,7 @@ class Recorder:
         location: tuple[str, int] | None = None,
     ) -> None:
         file, line = location or user_location()
-        places = tuple(operand(role, view.alloc, view.array) for role, view in operands)
+        places = tuple(operand(role, view.alloc, view.place) for role, view in operands)
         self._events.append(Event(sequence or self.reserve(), op, places, attributes, file, line))
 
     def events(self) -> list[Event]:

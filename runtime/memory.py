@@ -1,8 +1,8 @@
 """Memory is bytes at addresses.
 
-SBUF is ``uint8[128, partition_bytes]``, PSUM is ``uint8[128, 16384]`` (8 banks of 2048 bytes), an HBM tensor is an array
-of its own. A tensor is a *view*: a strided numpy array that lies on those bytes. A tile pinned to an address aliases
-whatever else lives there; a tile without an address gets storage of its own.
+SBUF is ``uint8[128, partition_bytes]``, PSUM is ``uint8[128, 16384]`` (8 banks of 2048 bytes), an HBM tensor is an
+array of its own. A tensor is a *view*: a strided numpy array that lies on those bytes. A tile pinned to an address
+aliases whatever else lives there; a tile without an address gets storage of its own.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ class Allocation:
     """One logical tile (or HBM tensor): what was declared, and where it lies.
 
     ``partition`` and ``byte`` are physical and ``None`` where the compiler chooses; PSUM bytes count from bank 0.
-    ``partitions`` and ``nbytes`` (per partition) are the extent. ``memory`` is the ``uint8`` array that backs it (for HBM: the
-    tensor itself) and ``origin`` the (row, byte) of the tile in ``memory``. ``output`` is the position of an HBM tensor among
-    those that the kernel returns.
+    ``partitions`` and ``nbytes`` (per partition) are the extent. ``memory`` is the ``uint8`` array that backs it (for
+    HBM: the tensor itself) and ``origin`` the (row, byte) of the tile in ``memory``. ``output`` is the position of an
+    HBM tensor among those that the kernel returns.
     """
 
     uid: int
@@ -85,6 +85,11 @@ class View:
     def __init__(self, alloc: Allocation, array: Array) -> None:
         self.alloc = alloc
         self.array = array
+
+    @property
+    def place(self) -> Array:
+        """What an event records: the array itself, unless it was gathered from a larger one."""
+        return self.array
 
 
 def row_major_strides(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:

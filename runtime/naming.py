@@ -1,25 +1,22 @@
 """Which variable is a tile assigned to? Layout rows are named after it.
 
-The calling statement is found in the source file (``linecache`` and ``ast``, once per file and call site) and gives a
-:class:`_Plan`; what the plan leaves open (list positions) is read from the frame. Positions of calls come from
-``co_positions`` where Python has it (3.11), else calls are counted in evaluation order.
+The calling statement is found in the source file (:mod:`.source`) and gives a :class:`_Plan`, once per call site; what the
+plan leaves open (list positions) is read from the frame.
 """
 
 from __future__ import annotations
 
 import ast
-import dis
-import linecache
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import CodeType, FrameType
 from typing import Any
 
 from .errors import is_emulator_file
+from .source import COMPREHENSIONS, source_at
 
 Name = tuple[str, tuple[int, ...]]
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
-_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 _boundaries: set[CodeType] = set()
 
@@ -35,8 +32,9 @@ class _Plan:
     """How the value of one call is bound.
 
     ``base`` is the expression that holds it, ``kind`` what happens: ``"name"`` binds it, ``"item"`` stores it under
-    ``index``, ``"append"`` appends it, ``"return"`` hands it to the caller. ``inner`` are positions inside list displays
-    and comprehensions on the way; an entry is an int or the comprehension's loop.
+    ``index``, ``"augmented"`` is ``+=``, ``"append"`` appends it, ``"return"`` hands it to the caller, ``"none"`` does
+    nothing of these. ``inner`` are positions inside list displays and comprehensions on the way; an entry is an int or
+    the comprehension's loop.
     """
 
     kind: str
@@ -55,7 +53,7 @@ def declared_name(frame: FrameType) -> Name | None:
     at: FrameType | None = frame
     while at is not None:
         plan = _plan(at)
-        if plan is None:
+        if plan is None or plan.base is None and plan.kind != "return":
             return None
         if plan.kind != "return":
             return _resolved(plan, at)
@@ -63,11 +61,21 @@ def declared_name(frame: FrameType) -> Name | None:
     return None
 
 
-def user_frame(frame: FrameType | None) -> FrameType | None:
-    """``frame`` or the nearest caller of it that is not part of the emulator."""
-    while frame is not None and is_emulator_file(frame.f_code.co_filename):
-        frame = frame.f_back
-    return frame
+def is_bound(frame: FrameType) -> bool:
+    """Does the statement running in ``frame`` give the result of its call a name, a place in a list, or another call?
+
+    False where the result goes straight into a subscripted destination (``t[i] = f()``, ``t += f()``), or when the
+    source is not known. A call that is returned by a helper is judged by its caller.
+    """
+    at: FrameType | None = frame
+    while at is not None:
+        plan = _plan(at)
+        if plan is None:
+            return False
+        if plan.kind != "return":
+            return plan.kind not in ("item", "augmented")
+        at = _caller(at)
+    return False
 
 
 def _caller(frame: FrameType) -> FrameType | None:
@@ -81,107 +89,13 @@ def _caller(frame: FrameType) -> FrameType | None:
     return None
 
 
-# --- from a frame to the statement -----------------------------------------------------------------------------------
-
-
-class _Source:
-    """One source file: its tree, the parent of every node, and its calls by where they end."""
-
-    def __init__(self, lines: list[str]) -> None:
-        self.lines = lines
-        self.tree = ast.parse("".join(lines))
-        self.parents: dict[ast.AST, ast.AST] = {}
-        self.calls: dict[tuple[int, int], ast.Call] = {}
-        for node in ast.walk(self.tree):
-            for child in ast.iter_child_nodes(node):
-                self.parents[child] = node
-            if isinstance(node, ast.Call):
-                self.calls[(node.end_lineno or 0, node.end_col_offset or 0)] = node
-
-    def call_at(self, frame: FrameType) -> ast.Call | None:
-        code = frame.f_code
-        if hasattr(code, "co_positions"):
-            positions = list(code.co_positions())
-            _, end_line, _, end_column = positions[frame.f_lasti // 2]
-            return self.calls.get((end_line or 0, end_column or 0))
-        return self._counted_call(frame)
-
-    def _counted_call(self, frame: FrameType) -> ast.Call | None:
-        """The call by its rank among the calls that start on the line (the bytecode has lines only)."""
-        line = frame.f_lineno
-        at_line = [offset for offset, name in _calls_by_line(frame.f_code).get(line, ())]
-        nodes = [
-            c for c in self.calls.values() if _bytecode_line(c) == line and self._code_name(c) == frame.f_code.co_name
-        ]
-        nodes.sort(key=lambda c: (c.end_lineno or 0, c.end_col_offset or 0))
-        if frame.f_lasti in at_line and len(nodes) == len(at_line):
-            return nodes[at_line.index(frame.f_lasti)]
-        return nodes[-1] if nodes else None
-
-    def _code_name(self, node: ast.AST) -> str:
-        """``co_name`` of the code object that evaluates ``node``."""
-        names = {ast.Lambda: "<lambda>", ast.ListComp: "<listcomp>", ast.SetComp: "<setcomp>"}
-        names |= {ast.DictComp: "<dictcomp>", ast.GeneratorExp: "<genexpr>"}
-        child, at = node, self.parents.get(node)
-        while at is not None:
-            if isinstance(at, (ast.FunctionDef, ast.AsyncFunctionDef)) and child in at.body:
-                return at.name
-            if isinstance(at, (ast.Lambda, *_COMPREHENSIONS)) and not _is_first_iterator(child, at, node):
-                return names[type(at)]
-            child, at = at, self.parents.get(at)
-        return "<module>"
-
-
-def _is_first_iterator(child: ast.AST, comprehension: ast.AST, node: ast.AST) -> bool:
-    if not isinstance(comprehension, _COMPREHENSIONS) or child is not comprehension.generators[0]:
-        return False
-    return any(node is inner for inner in ast.walk(comprehension.generators[0].iter))
-
-
-def _bytecode_line(call: ast.Call) -> int:
-    """The line that Python 3.10 gives the CALL instruction: the start of the expression, for a method its name."""
-    if isinstance(call.func, ast.Attribute) and not call.keywords:
-        return call.func.end_lineno or call.lineno
-    return call.lineno
-
-
-_CALLS: dict[CodeType, dict[int, list[tuple[int, str]]]] = {}
-
-
-def _calls_by_line(code: CodeType) -> dict[int, list[tuple[int, str]]]:
-    if code not in _CALLS:
-        lines: dict[int, list[tuple[int, str]]] = {}
-        starts = list(code.co_lines())
-        for instruction in dis.get_instructions(code):
-            if instruction.opname.startswith("CALL"):
-                line = next((ln for a, b, ln in starts if a <= instruction.offset < b and ln), 0)
-                lines.setdefault(line, []).append((instruction.offset, instruction.opname))
-        _CALLS[code] = lines
-    return _CALLS[code]
-
-
-_SOURCES: dict[str, _Source | None] = {}
 _PLANS: dict[tuple[CodeType, int], _Plan | None] = {}
-
-
-def _source(frame: FrameType) -> _Source | None:
-    filename = frame.f_code.co_filename
-    lines = linecache.getlines(filename, frame.f_globals)
-    known = _SOURCES.get(filename)
-    if known is not None and known.lines is lines:
-        return known
-    try:
-        source = _Source(lines) if lines else None
-    except SyntaxError:
-        source = None
-    _SOURCES[filename] = source
-    return source
 
 
 def _plan(frame: FrameType) -> _Plan | None:
     key = (frame.f_code, frame.f_lasti)
     if key not in _PLANS:
-        source = _source(frame)
+        source = source_at(frame)
         call = source.call_at(frame) if source is not None else None
         _PLANS[key] = _plan_of(call, source.parents) if call is not None and source is not None else None
     return _PLANS[key]
@@ -190,7 +104,10 @@ def _plan(frame: FrameType) -> _Plan | None:
 # --- from the statement to the plan ----------------------------------------------------------------------------------
 
 
-def _plan_of(call: ast.Call, parents: dict[ast.AST, ast.AST]) -> _Plan | None:
+_NOTHING = _Plan("none")
+
+
+def _plan_of(call: ast.Call, parents: dict[ast.AST, ast.AST]) -> _Plan:
     """Walk from ``call`` outwards until something binds it."""
     inner: list[int | ast.comprehension] = []
     elements: list[int] = []
@@ -201,46 +118,43 @@ def _plan_of(call: ast.Call, parents: dict[ast.AST, ast.AST]) -> _Plan | None:
         if isinstance(at, (ast.Tuple, ast.List)):
             elements.insert(0, at.elts.index(child))  # type: ignore[arg-type]
             inner.insert(0, elements[0])
-        elif isinstance(at, _COMPREHENSIONS) and child not in at.generators:
+        elif isinstance(at, COMPREHENSIONS) and child not in at.generators:
             inner[:0] = at.generators
         elif isinstance(at, (ast.Assign, ast.AnnAssign, ast.NamedExpr)):
             target = at.targets[0] if isinstance(at, ast.Assign) else at.target
             while isinstance(target, (ast.Tuple, ast.List)) and elements and inner[0] == elements[0]:
                 if elements[0] >= len(target.elts):
-                    return None
+                    return _NOTHING
                 target = target.elts[elements.pop(0)]
                 inner.pop(0)
             return _bound_to(target, tuple(inner), function)
+        elif isinstance(at, ast.AugAssign):
+            return _Plan("augmented")
         elif isinstance(at, (ast.Return, ast.Lambda)):
             return _Plan("return")
         elif isinstance(at, ast.Call):
-            return _appended(at, child, tuple(inner), function) or (
-                None if child is not at.func else _passed(at, parents)
-            )
+            if child is at.func:
+                return _plan_of(at, parents)
+            return _appended(at, child, tuple(inner), function)
         elif not isinstance(at, (ast.IfExp, ast.Attribute, ast.Starred, ast.Dict)):
-            return None
+            return _NOTHING
         child, at = at, parents.get(at)
-    return None
+    return _NOTHING
 
 
-def _passed(call: ast.Call, parents: dict[ast.AST, ast.AST]) -> _Plan | None:
-    """A method called on the result (``nl.ndarray(...).reshape(...)``): the tile is what the chain is bound to."""
-    return _plan_of(call, parents)
-
-
-def _bound_to(target: ast.expr, inner: tuple[int | ast.comprehension, ...], function: ast.AST | None) -> _Plan | None:
+def _bound_to(target: ast.expr, inner: tuple[int | ast.comprehension, ...], function: ast.AST | None) -> _Plan:
     if isinstance(target, ast.Subscript):
         return _Plan("item", target.value, target.slice, inner, function)
     if isinstance(target, (ast.Name, ast.Attribute)):
         return _Plan("name", target, None, inner, function)
-    return None
+    return _NOTHING
 
 
 def _appended(
     call: ast.Call, child: ast.AST, inner: tuple[int | ast.comprehension, ...], function: ast.AST | None
-) -> _Plan | None:
+) -> _Plan:
     if not isinstance(call.func, ast.Attribute) or call.func.attr != "append" or call.args != [child]:
-        return None
+        return _NOTHING
     return _Plan("append", call.func.value, None, inner, function)
 
 

@@ -1,0 +1,172 @@
+"""Elementwise ``nl`` functions and the operators of tiles.
+
+``nl.multiply(tile, number or (P, 1) tile)`` is a ``tensor_scalar``, of two tiles a ``tensor_tensor``, ``nl.exp`` an ``activation``,
+``nl.divide(1.0, x)`` a ``reciprocal``: the same instructions that a Beta 2 kernel would write.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from .. import isa
+from ..errors import KernelError
+from ..isa.core import Result
+from ..memory import View
+from ..numerics import DTYPES
+from ..spec.dtypes import promote, weak_type
+from ..spec.operators import COMMUTATIVE, COMPARISON
+from .indexing import broadcast
+from .pending import Call, number
+from .subscript import RuntimeIndex, runtime_values
+from .tensor import Shape, Tensor, Tile
+from .tokens import dtype_of
+
+_BOOLEAN = COMPARISON | {"logical_and", "logical_or", "logical_xor", "logical_not"}
+_NAMES = {dtype: name for name, dtype in DTYPES.items()}
+
+
+def promoted(op: str, x: Any, y: Any) -> np.dtype[Any]:
+    """Default type of ``x op y``: bool for comparisons, else the promotion of both types (numbers are weak)."""
+    if op in _BOOLEAN:
+        return DTYPES["bool_"]
+    return DTYPES[promote(_type_name(x), _type_name(y))]
+
+
+def _type_name(x: Any) -> str:
+    if isinstance(x, Tensor):
+        return _NAMES[x.dtype]
+    if isinstance(x, np.generic) and x.dtype in _NAMES:
+        return _NAMES[x.dtype]
+    return weak_type(x)
+
+
+def operator_result(op: str, x: Any, y: Any) -> Any:
+    """``x op y`` for Python's operators; no broadcast over partitions. With an index vector it is a runtime index."""
+    from .indexing import Index
+
+    for vector, tile in ((x, y), (y, x)):
+        if isinstance(vector, (Index, RuntimeIndex)):
+            return _shifted(op, vector, tile, swapped=vector is x)
+    call = Call(op)
+    result, shape = binary(call, op, x, y, broadcast_partitions=False)
+    return call.give(result, shape, promoted(op, x, y))
+
+
+def _shifted(op: str, vector: Any, tile: Any, swapped: bool) -> Any:
+    index = RuntimeIndex(runtime_values(tile))
+    if op == "add":
+        return index + vector
+    if op == "subtract":
+        return (index * -1) + vector if swapped else index - vector
+    raise KernelError("", f"'{op}' of an index vector and a tile is not an index")
+
+
+def elementwise(op: str, x: Any, y: Any, dtype: Any = None, mask: Any = None) -> Tile:
+    """``nl.<op>(x, y)``."""
+    call = Call(op, mask)
+    result, shape = binary(call, op, x, y, broadcast_partitions=True)
+    return call.give(
+        result, shape, promoted(op, x, y) if dtype is None else dtype_of(dtype), explicit=dtype is not None
+    )
+
+
+def binary(call: Call, op: str, x: Any, y: Any, *, broadcast_partitions: bool) -> tuple[Result | None, Shape]:
+    """The instruction that computes ``x op y``, and the shape of the whole result (``None``: masked out altogether)."""
+    if not isinstance(x, Tensor) and not isinstance(y, Tensor):
+        raise KernelError("", f"'{call.op}' needs at least one tile, got {x!r} and {y!r}")
+    if not isinstance(x, Tensor) or not isinstance(y, Tensor):
+        tile, scalar, reverse = (call.tile("x", x), y, False) if isinstance(x, Tensor) else (call.tile("y", y), x, True)
+        call.limited(tile)
+        shape: Shape = tile.shape
+        if call.skipped:
+            return None, shape
+        value = number(scalar, "y", call.op)
+        if reverse and op == "divide" and value == 1:
+            return isa.reciprocal(call.view(tile)), shape
+        return isa.tensor_scalar(call.view(tile), op, value, reverse and op not in COMMUTATIVE), shape
+    a, b = call.tile("x", x), call.tile("y", y)
+    call.limited(a, b)
+    if a.shape[0] != b.shape[0] and not (broadcast_partitions and 1 in (a.shape[0], b.shape[0])):
+        raise mismatch(call.op, ("x", a), ("y", b))
+    return _of_tiles(call, op, a, b)
+
+
+def _of_tiles(call: Call, op: str, a: Tile, b: Tile) -> tuple[Result | None, Shape]:
+    if a.shape != b.shape and a.shape[0] == b.shape[0]:
+        if is_vector(b):
+            if call.skipped:
+                return None, a.shape
+            return isa.tensor_scalar(call.view(a), op, call.view(b)), a.shape
+        if is_vector(a):
+            if call.skipped:
+                return None, b.shape
+            return isa.tensor_scalar(call.view(b), op, call.view(a), op not in COMMUTATIVE), b.shape
+    shape = a.shape if a.shape == b.shape else broadcast(a.shape, b.shape)
+    if call.skipped:
+        return None, shape
+    left, right = call.view(a), call.view(b)
+    if left.array.shape != right.array.shape:
+        common = broadcast(left.array.shape, right.array.shape)
+        left = View(left.alloc, np.broadcast_to(left.array, common))
+        right = View(right.alloc, np.broadcast_to(right.array, common))
+    return isa.tensor_tensor(left, right, op), shape
+
+
+def is_vector(tile: Tile) -> bool:
+    """Has the tile one element a partition?"""
+    return prod(tile.shape[1:]) == 1
+
+
+def mismatch(op: str, *operands: tuple[str, Tile]) -> KernelError:
+    shown = ", ".join(f"{role}{list(tile.shape)}" for role, tile in operands)
+    return KernelError(
+        "err_num_partition_mismatch",
+        f"number of partitions (dimension 0 size of a tile) mismatch in parameters ({shown}) of '{op}'",
+    )
+
+
+def unary(op: str, x: Any, dtype: Any = None, mask: Any = None) -> Tile:
+    """``nl.<op>(x)``: an activation without bias and scale."""
+    call = Call(op, mask)
+    tile = call.tile("x", x)
+    call.limited(tile)
+    _check_bias(call, op)
+    result = None if call.skipped else isa.activation(op, call.view(tile))[0]
+    default = DTYPES["bool_"] if op in _BOOLEAN else tile.dtype
+    return call.give(result, tile.shape, default if dtype is None else dtype_of(dtype), explicit=dtype is not None)
+
+
+def _check_bias(call: Call, op: str) -> None:
+    if call.state.allocated:
+        raise KernelError(
+            "err_bias_tensor_must_be_specified_in_allocation",
+            f"nl.{op} maps to nisa.activation, whose bias argument must be specified in allocated NKI kernels",
+        )
+
+
+def negated(x: Tensor) -> Tile:
+    """``-x``, computed as ``x * -1``."""
+    call = Call("negative")
+    result, shape = binary(call, "multiply", x, -1.0, broadcast_partitions=False)
+    return call.give(result, shape, x.dtype)
+
+
+def inverted(x: Tensor) -> Tile:
+    """``~x``: the bits of an integer, the truth of a boolean."""
+    call = Call("invert")
+    tile = call.tile("x", x)
+    op = "equal" if tile.dtype.kind == "b" else "bitwise_xor"
+    result, shape = binary(call, op, tile, 0 if op == "equal" else -1, broadcast_partitions=False)
+    return call.give(result, shape, tile.dtype)
+
+
+def reciprocal(x: Any, dtype: Any = None, mask: Any = None) -> Tile:
+    """``1 / x``."""
+    call = Call("reciprocal", mask)
+    tile = call.tile("data", x)
+    call.limited(tile)
+    result = None if call.skipped else isa.reciprocal(call.view(tile))
+    return call.give(result, tile.shape, tile.dtype if dtype is None else dtype_of(dtype), explicit=dtype is not None)

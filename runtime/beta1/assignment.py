@@ -1,0 +1,147 @@
+"""``t[idx] = value`` and ``t[idx] += value``.
+
+Rounding. ``t[idx] = f(...)`` writes the engine's fp32 result into ``t[idx]``, rounded once to ``t.dtype``. When the kernel gave
+``f`` a ``dtype=`` that differs from ``t.dtype``, the result has a tile of that type first and is rounded twice, but only where
+such an implicit tile may exist: a directly allocated ``t`` belongs to a kernel that has no implicit tiles (direct allocation
+guide, common error 2), so its instruction writes ``t`` itself and rounds once.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import isa
+from ..errors import KernelError
+from ..isa.core import Result
+from .arithmetic import binary
+from .pending import Call, Pending, number, store
+from .state import state
+from .tensor import Tensor, Tile
+
+
+class Reduction(Pending):
+    """``nl.loop_reduce(x, op, ...)``: the tile that it is assigned to is its other operand."""
+
+    __slots__ = ("call", "operand", "operator")
+
+    call: Call
+    operand: Tile
+    operator: str
+
+    def settle(self, name: str | None = None, block: tuple[int, ...] = ()) -> Tile:
+        raise KernelError("", "the result of nl.loop_reduce must be assigned to a subscripted tensor")
+
+
+def assign(dst: Tensor, value: Any) -> None:
+    """``dst[...] = value``: a result that waits for its destination, another tile, or a number."""
+    tile = dst.as_tile()
+    _check_on_chip(tile, "destination of an assignment")
+    if isinstance(value, Reduction):
+        _reduce(tile, value)
+    elif isinstance(value, Pending) and value.waiting:
+        _bind(tile, value)
+    elif isinstance(value, Tensor):
+        source = value.as_tile()
+        if not _same_place(tile, source):
+            _copy(tile, source)
+    else:
+        call = Call("memset")
+        _check_fits(tile, ())
+        scalar = number(value, "value", "assignment")
+        call.write(isa.memset(tile.shape, scalar, tile.dtype), tile)
+
+
+def update(dst: Tensor, op: str, value: Any) -> Tensor:
+    """``dst op= value``: accumulation for a matmul into PSUM, else read, compute and write. Returns ``dst``."""
+    tile = dst.as_tile()
+    _check_on_chip(tile, "destination of an assignment")
+    if isinstance(value, Pending) and value.waiting and tile.space == "psum" and op == "add":
+        result = value.result
+        if result is None or result.accumulates:
+            if value.taken() is not None and result is not None:
+                _check_fits(tile, value.shape)
+                store(state(), result, tile, value.where, overwrite=False)
+            return dst
+    call = Call("tensor_tensor")
+    result, shape = binary(call, op, tile, value, broadcast_partitions=False)
+    _check_fits(tile, shape)
+    if result is not None:
+        call.write(result, tile)
+    return dst
+
+
+def _bind(tile: Tile, value: Pending) -> None:
+    """Write a waiting result straight into ``tile`` (module docstring)."""
+    if value.explicit and value.dtype != tile.dtype and not tile.alloc.pinned:
+        where = value.where
+        _copy(tile, value.settle(), where)
+        return
+    result = value.taken()
+    _check_fits(tile, value.shape)
+    if result is not None:
+        store(state(), result, tile, value.where)
+
+
+def _copy(tile: Tile, source: Tile, where: Any = None) -> None:
+    _check_on_chip(source, "source of an assignment")
+    if source.gather is not None:
+        raise KernelError(
+            "err_copy_dynamic_indirect_indices_not_natively_supported",
+            "copying indirect memory references is not natively supported; use nisa.tensor_copy_dynamic_src",
+        )
+    _check_fits(tile, source.shape)
+    call = Call("tensor_copy").limited(source)
+    if where is not None:
+        call.region = where
+    if not call.skipped:
+        call.write(isa.copy("tensor_copy", call.view(source)), tile)
+
+
+def _reduce(tile: Tile, value: Reduction) -> None:
+    call = value.call
+    if call.skipped:
+        return
+    result: Result | None
+    result, shape = binary(call, value.operator, tile, value.operand, broadcast_partitions=False)
+    _check_fits(tile, shape)
+    if result is not None:
+        call.write(result, tile)
+
+
+def _same_place(a: Tile, b: Tile) -> bool:
+    """``t[i] += x`` assigns the view it has just updated to its own place: nothing is left to do."""
+    if a.alloc is not b.alloc or a.gather is not None or b.gather is not None:
+        return False
+    return (a.offset, a.shape, a.strides, a.dtype) == (b.offset, b.shape, b.strides, b.dtype)
+
+
+def _check_on_chip(tile: Tile, what: str) -> None:
+    if tile.space == "hbm":
+        raise KernelError(
+            "err_unsupported_memory",
+            f"Expected {what} to be in address space 'psum|sbuf', but got a tile in 'hbm' instead.",
+        )
+
+
+def _check_fits(tile: Tile, shape: tuple[int, ...]) -> None:
+    """The destination must have the shape of the result, or one that the result broadcasts to."""
+    if tile.shape == shape:
+        return
+    there = [n for n in tile.shape if n != 1]
+    given = [n for n in shape if n != 1]
+    if there == given or _size(tile.shape) == _size(shape):
+        return
+    pairs = zip(reversed(tile.shape), reversed(shape), strict=False)
+    if len(shape) > len(tile.shape) or any(n not in (1, m) for m, n in pairs):
+        raise KernelError(
+            "err_store_dst_shape_smaller_than_other_shape",
+            f"Illegal assignment destination shape in 'a = b': shape {list(tile.shape)} of parameter 'a' is smaller than "
+            f"other parameter shapes b{list(shape)}.",
+        )
+
+
+def _size(shape: tuple[int, ...]) -> int:
+    size = 1
+    for n in shape:
+        size *= n
+    return size

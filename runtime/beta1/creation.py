@@ -1,0 +1,314 @@
+"""Declaring tensors: ``nl.ndarray`` and its relatives, constants, and direct allocation."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import sys
+from collections.abc import Callable
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from .. import isa
+from ..errors import KernelError, user_location
+from ..memory import POISON, Allocation
+from ..naming import declared_name
+from ..numerics import convert
+from ..source import user_frame
+from ..spec.hardware import PSUM_BANK_BYTES, PSUM_BANKS
+from .pending import Call
+from .state import State, state
+from .tensor import BlockTensor, BlockTiles, Shape, Tensor, Tile, split_shape, whole
+from .tokens import PRIVATE_HBM, PSUM, SBUF, SHARED_HBM, Address, AddressOf, Buffer, dtype_of
+
+
+def ndarray(shape: Any, dtype: Any, *, buffer: Any = None, name: str = "", **_: Any) -> Tensor:
+    """Declare a tensor with undefined contents; ``buffer`` defaults to ``nl.sbuf``.
+
+    ``shape`` is ``(*blocks, par_dim(P), *free)``; without ``par_dim`` the first dimension is the partition dimension.
+    """
+    return _declared(shape, dtype_of(dtype), buffer, name)
+
+
+def zeros(shape: Any, dtype: Any, *, buffer: Any = None, name: str = "", **_: Any) -> Tensor:
+    """Declare a tensor of zeros in SBUF or PSUM."""
+    return _filled(shape, 0, dtype, buffer, name)
+
+
+def ones(shape: Any, dtype: Any, *, buffer: Any = None, name: str = "", **_: Any) -> Tensor:
+    """Declare a tensor of ones in SBUF or PSUM."""
+    return _filled(shape, 1, dtype, buffer, name)
+
+
+def full(shape: Any, fill_value: Any, dtype: Any, *, buffer: Any = None, name: str = "", **_: Any) -> Tensor:
+    """Declare a tensor in SBUF or PSUM whose elements are all ``fill_value``."""
+    return _filled(shape, fill_value, dtype, buffer, name)
+
+
+def zeros_like(a: Any, dtype: Any = None, *, buffer: Any = None, name: str = "", **_: Any) -> Tensor:
+    """Declare a tensor of zeros with the shape (and type) of ``a``."""
+    return _filled(a.shape, 0, a.dtype if dtype is None else dtype, buffer, name)
+
+
+def empty_like(a: Any, dtype: Any = None, *, buffer: Any = None, name: str = "", **_: Any) -> Tensor:
+    """Declare a tensor with the shape (and type) of ``a`` and undefined contents."""
+    return _declared(a.shape, dtype_of(a.dtype if dtype is None else dtype), buffer, name)
+
+
+def memset(shape: Any, value: Any, dtype: Any, *, mask: Any = None, engine: Any = None, **_: Any) -> Tile:
+    """A tile of ``shape`` (the first dimension is the partition) filled with ``value``."""
+    call = Call("memset", mask)
+    wanted = tuple(int(n) for n in shape)
+    kind = dtype_of(dtype)
+    result = None if call.skipped else isa.memset(_cut(wanted, call), value, kind)
+    return call.give(result, wanted, kind)
+
+
+def _cut(shape: Shape, call: Call) -> Shape:
+    cuts = [call.region.interval(d, len(shape), n) for d, n in enumerate(shape)]
+    return tuple(n if c is None else c.high - c.low for c, n in zip(cuts, shape, strict=True))
+
+
+def shared_constant(constant: Any, dtype: Any = None, **_: Any) -> Tile:
+    """A numpy array as a constant in HBM, to be loaded; converted to ``dtype``."""
+    current = state()
+    array = np.asarray(constant)
+    kind = dtype_of(array.dtype if dtype is None else dtype)
+    stored = np.ascontiguousarray(convert(array, kind))
+    name, _block = _name("", "constant")
+    alloc = current.session.machine.allocate_hbm(stored, name=name, role="constant")
+    current.immutable.add(alloc.uid)
+    return whole(alloc, PRIVATE_HBM)
+
+
+def shared_identity_matrix(n: int, dtype: Any = np.uint8, **_: Any) -> Tile:
+    """The identity matrix of size ``n`` as a constant in HBM."""
+    return shared_constant(np.identity(n), dtype)
+
+
+# --- declarations ----------------------------------------------------------------------------------------------------
+
+
+def _declared(shape: Any, dtype: np.dtype[Any], buffer: Any, name: str) -> Tensor:
+    place = SBUF if buffer is None else buffer
+    if not isinstance(place, Buffer):
+        raise KernelError("", f"buffer must be one of nl.sbuf, nl.psum, nl.hbm or an allocation, got {buffer!r}")
+    named, position = _name(name, "tile")
+    if place.space == "hbm":
+        return _in_hbm(tuple(int(n) for n in shape), dtype, place, named)
+    blocks, tile = split_shape(shape, on_chip=True)
+    if len(tile) < 2:
+        raise KernelError("", f"Insufficient rank: '{named}' has shape {tile}, a tile has at least two dimensions")
+    current = state()
+    pinned = place.address_of is not None and not current.options.force_auto_alloc
+    location = user_location()
+
+    def make(index: Shape) -> Tile:
+        alloc = _allocated(current, place, tile, dtype, named, (*position, *index), index, location)
+        (current.direct if pinned else current.automatic).append(alloc)
+        return whole(alloc, place)
+
+    if not blocks:
+        return make(())
+    tiles = BlockTiles(named, tile, dtype, place, make)
+    if pinned:
+        for index in itertools.product(*(range(n) for n in blocks)):
+            tiles.at(index)
+    else:
+        tiles.at((0,) * len(blocks)) if prod(blocks) else None
+    return BlockTensor(tiles, blocks)
+
+
+def _allocated(
+    current: State,
+    buffer: Buffer,
+    shape: Shape,
+    dtype: np.dtype[Any],
+    name: str,
+    block: Shape,
+    index: Shape,
+    location: tuple[str, int],
+) -> Allocation:
+    """One logical tile of a declaration; its address from the buffer's function, unless allocation is automatic."""
+    address: Address | None = None
+    if buffer.address_of is not None and not current.options.force_auto_alloc:
+        address = buffer.address_of(index, shape[0], prod(shape[1:]) * dtype.itemsize)
+    return current.session.machine.allocate(
+        buffer.space, shape, dtype, name=name, block=block, address=address, location=location
+    )
+
+
+def _in_hbm(shape: Shape, dtype: np.dtype[Any], buffer: Buffer, name: str) -> Tile:
+    """A tensor in HBM. The programs of a launch see one and the same ``shared_hbm`` tensor."""
+    current = state()
+    machine = current.session.machine
+    if buffer is SHARED_HBM:
+        order = current.shared_created
+        current.shared_created += 1
+        if order == len(current.shared):
+            current.shared.append(poisoned(shape, dtype))
+        array = current.shared[order]
+        if (array.shape, array.dtype) != (shape, dtype):
+            raise KernelError("", f"shared_hbm tensor '{name}' differs between the programs of the grid")
+    else:
+        array = poisoned(shape, dtype)
+    alloc = machine.allocate_hbm(array, name=name, role="scratch")
+    current.hbm.append(alloc)
+    return whole(alloc, buffer)
+
+
+def poisoned(shape: Shape, dtype: np.dtype[Any]) -> np.ndarray[Any, np.dtype[Any]]:
+    """Memory that was never written."""
+    raw = np.full(prod(shape) * dtype.itemsize, POISON, np.uint8)
+    return raw.view(dtype).reshape(shape)
+
+
+def _filled(shape: Any, value: Any, dtype: Any, buffer: Any, name: str) -> Tensor:
+    place = SBUF if buffer is None else buffer
+    if isinstance(place, Buffer) and place.space == "hbm":
+        raise KernelError(
+            "err_hbm_tensor_with_init_value_not_supported", "Creating HBM tensor with init value is not supported."
+        )
+    current = state()
+    direct = isinstance(place, Buffer) and place.address_of is not None
+    if direct and not current.options.stack_allocator and not current.options.force_auto_alloc:
+        raise KernelError(
+            "err_tensor_creation_on_scratchpad_with_init_value_not_supported",
+            "Creating SBUF/PSUM tensor with init value is not supported in allocated NKI kernels.",
+        )
+    tensor = _declared(shape, dtype_of(dtype), buffer, name)
+    if isinstance(tensor, BlockTensor):
+        for index in itertools.product(*(range(n) for n in tensor.blocks)):
+            tensor[index if len(index) > 1 else index[0]][...] = value
+    else:
+        tensor.as_tile()[...] = value
+    return tensor
+
+
+def _name(given: str, kind: str) -> tuple[str, Shape]:
+    """The variable that the declaration is assigned to, else the name that the kernel gives, else a neutral one."""
+    frame = user_frame(sys._getframe(1))
+    found = declared_name(frame) if frame is not None else None
+    if found is not None:
+        return found
+    return given or f"{kind}_{len(state().session.machine.allocations)}", ()
+
+
+# --- direct allocation -----------------------------------------------------------------------------------------------
+
+
+def modulo(tiles: Shape, index: Shape) -> int:
+    """Number of the physical tile for the block ``index``: each index modulo its extent, in row-major order of ``tiles``.
+
+    ``tiles`` may be longer than ``index`` (its trailing extents stay in the strides) and larger than the block dimensions.
+    """
+    total = 0
+    for d, (n, i) in enumerate(zip(tiles, index, strict=False)):
+        total += (i % n) * prod(tiles[d + 1 :])
+    return total
+
+
+def sbuf_mod_alloc(
+    *, base_addr: int, base_partition: int = 0, num_par_tiles: Any = (), num_free_tiles: Any = ()
+) -> Buffer:
+    """SBUF buffer whose logical tiles take turns on ``num_free_tiles`` (and ``num_par_tiles``) physical tiles."""
+    par, free = _counts("num_par_tiles", num_par_tiles), _counts("num_free_tiles", num_free_tiles)
+
+    def address(index: Shape, partitions: int, nbytes: int) -> Address:
+        return base_partition + partitions * modulo(par, index), base_addr + nbytes * modulo(free, index)
+
+    return Buffer("sbuf", "sbuf", address)
+
+
+def psum_mod_alloc(
+    *,
+    base_bank: int,
+    base_addr: int = 0,
+    base_partition: int = 0,
+    num_bank_tiles: Any = (),
+    num_par_tiles: Any = (),
+    num_free_tiles: Any = (),
+) -> Buffer:
+    """PSUM buffer whose logical tiles take turns on ``num_bank_tiles`` banks."""
+    bank_tiles = _counts("num_bank_tiles", num_bank_tiles)
+    par, free = _counts("num_par_tiles", num_par_tiles), _counts("num_free_tiles", num_free_tiles)
+
+    def address(index: Shape, partitions: int, nbytes: int) -> Address:
+        partition = base_partition + partitions * modulo(par, index)
+        return _in_bank(base_bank + modulo(bank_tiles, index), partition, base_addr + nbytes * modulo(free, index))
+
+    return Buffer("psum", "psum", address)
+
+
+def _counts(name: str, value: Any) -> Shape:
+    counts = tuple(value) if isinstance(value, (tuple, list)) else None
+    if counts is None or any(not isinstance(n, (int, np.integer)) or n < 1 for n in counts):
+        raise KernelError("", f"{name} must be a tuple of positive ints, got {value!r}")
+    return tuple(int(n) for n in counts)
+
+
+def _in_bank(bank: int, partition: int, byte: int) -> Address:
+    """Partition and flat PSUM byte of a place in a bank. Byte and partition must be 0 (guide, known limitation 2)."""
+    if not 0 <= bank < PSUM_BANKS:
+        raise KernelError("", f"PSUM bank {bank} does not exist: there are {PSUM_BANKS}")
+    if partition or byte:
+        raise KernelError(
+            "",
+            f"a PSUM tile must start at partition 0 and byte 0 of its bank, got partition {partition} and byte {byte}",
+        )
+    return partition, bank * PSUM_BANK_BYTES + byte
+
+
+def sbuf_alloc(func: Any) -> Buffer:
+    """SBUF buffer whose logical tile ``idx`` lies at ``func(idx, pdim_size, fdim_size)`` = (start partition, byte)."""
+    place = _placed("sbuf", func, ("start_partition", "byte_addr"))
+    return Buffer("sbuf", "sbuf", lambda index, partitions, nbytes: place(index, partitions, nbytes))  # type: ignore
+
+
+def psum_alloc(func: Any) -> Buffer:
+    """PSUM buffer whose logical tile ``idx`` lies at ``func(idx, pdim_size, fdim_size)`` = (bank, partition, byte)."""
+    place = _placed("psum", func, ("bank_id", "start_partition", "byte_addr"))
+    return Buffer("psum", "psum", lambda index, partitions, nbytes: _in_bank(*place(index, partitions, nbytes)))
+
+
+def _placed(space: str, func: Any, names: tuple[str, ...]) -> Callable[[Shape, int, int], tuple[int, ...]]:
+    """``func`` as the compiler calls it: by keyword, by position where its parameters are called otherwise."""
+    if not callable(func):
+        raise KernelError("", f"ncc.{space}.alloc takes a function, got {func!r}")
+    by_keyword = _accepts_keywords(func)
+
+    def place(index: Shape, partitions: int, nbytes: int) -> tuple[int, ...]:
+        if by_keyword:
+            given = func(idx=index, pdim_size=partitions, fdim_size=nbytes)
+        else:
+            given = func(index, partitions, nbytes)
+        values = tuple(given) if isinstance(given, (tuple, list)) else ()
+        if len(values) != len(names) or any(not isinstance(v, (int, np.integer)) for v in values):
+            raise KernelError(
+                "",
+                f"the function of ncc.{space}.alloc must return ({', '.join(names)}), all ints; for block {index} it "
+                f"returned {given!r}",
+            )
+        return tuple(int(v) for v in values)
+
+    return place
+
+
+def _accepts_keywords(func: Any) -> bool:
+    try:
+        inspect.signature(func).bind(idx=(), pdim_size=1, fdim_size=1)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def sbuf_auto_alloc() -> Buffer:
+    """``nl.sbuf``: the compiler chooses the address."""
+    return SBUF
+
+
+def psum_auto_alloc() -> Buffer:
+    """``nl.psum``: the compiler chooses the bank."""
+    return PSUM

@@ -1,0 +1,437 @@
+"""Index vectors and masks, kept symbolic.
+
+An index vector is affine in the position in a grid: ``const + sum(coefficient[d] * g[d])`` with ``0 <= g[d] < extent[d]``.
+``nl.arange`` and the components of ``nl.mgrid`` are such vectors, arithmetic with loop variables keeps them so, and numpy's
+broadcasting rules combine them. Masks, ``iota``, ``affine_select`` and strided accesses all read the same coefficients.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import ceil, floor
+from typing import Any
+
+import numpy as np
+
+from ..errors import KernelError, NotModelled
+from ..memory import Array
+from ..source import condition
+
+Number = int | float
+_axis_ids = itertools.count()
+
+
+class Index:
+    """An affine index vector (module docstring). ``axes`` names, for each dimension, the vectors that it came from."""
+
+    __slots__ = ("axes", "coefficients", "const", "extents")
+    __array_ufunc__ = None
+
+    def __init__(
+        self,
+        const: Number,
+        extents: tuple[int, ...],
+        coefficients: tuple[int, ...],
+        axes: tuple[frozenset[int], ...],
+    ) -> None:
+        self.const = const
+        self.extents = extents
+        self.coefficients = coefficients
+        self.axes = axes
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.extents
+
+    @property
+    def ndim(self) -> int:
+        return len(self.extents)
+
+    def __getitem__(self, key: Any) -> Index:
+        """Insert dimensions of extent 1: only ``:``, ``None`` and ``...`` are index expressions here."""
+        keys = list(key) if isinstance(key, tuple) else [key]
+        if Ellipsis in keys:
+            at = keys.index(Ellipsis)
+            missing = self.ndim - sum(k is not None and k is not Ellipsis for k in keys)
+            keys[at : at + 1] = [slice(None)] * missing
+        extents, coefficients, axes, source = [], [], [], 0
+        for k in keys:
+            if k is None:
+                extents.append(1)
+                coefficients.append(0)
+                axes.append(frozenset[int]())
+            elif isinstance(k, slice) and k == slice(None) and source < self.ndim:
+                extents.append(self.extents[source])
+                coefficients.append(self.coefficients[source])
+                axes.append(self.axes[source])
+                source += 1
+            else:
+                raise NotModelled("an index vector subscripted with anything but ':', 'None' and '...'")
+        rest = slice(source, None)
+        return Index(
+            self.const,
+            (*extents, *self.extents[rest]),
+            (*coefficients, *self.coefficients[rest]),
+            (*axes, *self.axes[rest]),
+        )
+
+    def __setitem__(self, key: object, value: object) -> None:
+        raise KernelError("err_cannot_assign_to_index", "'index' tensor does not support item assignment")
+
+    def __iter__(self) -> Iterator[Any]:
+        raise NotModelled("iterating over an index vector")
+
+    def __bool__(self) -> bool:
+        raise _control_flow()
+
+    def __add__(self, other: Any) -> Any:
+        if isinstance(other, Index):
+            return _sum(self, other)
+        return self.shifted(other) if _is_number(other) else NotImplemented
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Index:
+        return self * -1
+
+    def __pos__(self) -> Index:
+        return self
+
+    def __sub__(self, other: Any) -> Any:
+        if isinstance(other, Index):
+            return _sum(self, -other)
+        return self.shifted(-other) if _is_number(other) else NotImplemented
+
+    def __rsub__(self, other: Any) -> Any:
+        return (-self).shifted(other) if _is_number(other) else NotImplemented
+
+    def __mul__(self, other: Any) -> Any:
+        if not _is_number(other):
+            return NotImplemented
+        factor = int(other)
+        if factor != other:
+            raise _not_affine("*", other)
+        return Index(self.const * factor, self.extents, tuple(c * factor for c in self.coefficients), self.axes)
+
+    __rmul__ = __mul__
+
+    def __mod__(self, other: Any) -> Index:
+        raise _not_affine("%", other)
+
+    def __floordiv__(self, other: Any) -> Index:
+        raise _not_affine("//", other)
+
+    def __truediv__(self, other: Any) -> Index:
+        raise _not_affine("/", other)
+
+    def shifted(self, by: Number) -> Index:
+        return Index(self.const + by, self.extents, self.coefficients, self.axes)
+
+    def __lt__(self, other: Any) -> Any:
+        return compared(self, "less", other)
+
+    def __le__(self, other: Any) -> Any:
+        return compared(self, "less_equal", other)
+
+    def __gt__(self, other: Any) -> Any:
+        return compared(self, "greater", other)
+
+    def __ge__(self, other: Any) -> Any:
+        return compared(self, "greater_equal", other)
+
+    def __eq__(self, other: Any) -> Any:
+        return compared(self, "equal", other)
+
+    def __ne__(self, other: Any) -> Any:
+        return compared(self, "not_equal", other)
+
+    __hash__ = object.__hash__
+
+    def values(self) -> Array:
+        """The vector as int64 (float64 when a comparison with a float made it so), of shape ``extents``."""
+        total: Array = np.asarray(self.const)
+        for d, (extent, coefficient) in enumerate(zip(self.extents, self.coefficients, strict=True)):
+            steps = np.arange(extent) * coefficient
+            total = total + steps.reshape([extent if k == d else 1 for k in range(self.ndim)])
+        return total
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float, np.integer, np.floating))
+
+
+def _not_affine(operator: str, other: object) -> KernelError:
+    return KernelError(
+        "err_unsupported_expression_in_mask",
+        f"'{operator} {other}' on an index vector is not an affine expression",
+    )
+
+
+def _control_flow() -> KernelError:
+    return KernelError(
+        "err_control_flow_condition_depending_on_arange",
+        "Control-flow depending on `nl.arange` or `nl.mgrid` is not supported.",
+    )
+
+
+def _sum(a: Index, b: Index) -> Index:
+    rank = max(a.ndim, b.ndim)
+    a, b = _padded(a, rank), _padded(b, rank)
+    extents = broadcast(a.extents, b.extents)
+    coefficients = tuple(
+        (ca if na > 1 else 0) + (cb if nb > 1 else 0)
+        for na, nb, ca, cb in zip(a.extents, b.extents, a.coefficients, b.coefficients, strict=True)
+    )
+    return Index(a.const + b.const, extents, coefficients, tuple(x | y for x, y in zip(a.axes, b.axes, strict=True)))
+
+
+def _padded(a: Index, rank: int) -> Index:
+    extra = rank - a.ndim
+    if not extra:
+        return a
+    return Index(a.const, (1,) * extra + a.extents, (0,) * extra + a.coefficients, (frozenset[int](),) * extra + a.axes)
+
+
+def broadcast(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """numpy's common shape of ``shapes``; raises :class:`KernelError` where there is none."""
+    try:
+        return tuple(np.broadcast_shapes(*shapes))
+    except ValueError:
+        raise KernelError("", f"shapes {', '.join(map(str, shapes))} cannot be broadcast together") from None
+
+
+def arange(*bounds: int) -> Index:
+    """``arange(stop)`` or ``arange(start, stop)``: consecutive values along one new axis."""
+    if len(bounds) not in (1, 2):
+        raise KernelError("", f"arange takes (stop) or (start, stop), got {len(bounds)} arguments")
+    start, stop = (0, bounds[0]) if len(bounds) == 1 else bounds
+    start, stop = int(start), int(stop)
+    return Index(start, (max(stop - start, 0),), (1,), (frozenset((next(_axis_ids),)),))
+
+
+class Grid(tuple[Index, ...]):
+    """What ``nl.mgrid[...]`` gives: its components, also as ``.p`` (partition) and ``.x``, ``.y``, ``.z`` (free)."""
+
+    __slots__ = ()
+
+    @property
+    def p(self) -> Index:
+        return self[0]
+
+    @property
+    def x(self) -> Index:
+        return self[1]
+
+    @property
+    def y(self) -> Index:
+        return self[2]
+
+    @property
+    def z(self) -> Index:
+        return self[3]
+
+
+class MeshGrid:
+    """``nl.mgrid``: one index vector a dimension, each varying along its own axis of a common grid."""
+
+    def __getitem__(self, key: Any) -> Any:
+        slices = key if isinstance(key, tuple) else (key,)
+        rank = len(slices)
+        parts = []
+        for d, s in enumerate(slices):
+            if not isinstance(s, slice) or s.stop is None or s.step is not None:
+                raise KernelError("", "nl.mgrid takes slices 'start:stop'")
+            vector = arange(s.start or 0, s.stop)
+            parts.append(vector[tuple(slice(None) if k == d else None for k in range(rank))])
+        return Grid(parts) if isinstance(key, tuple) else parts[0]
+
+
+# --- masks -----------------------------------------------------------------------------------------------------------
+
+_COMPARE = {
+    "less": np.less,
+    "less_equal": np.less_equal,
+    "greater": np.greater,
+    "greater_equal": np.greater_equal,
+    "equal": np.equal,
+    "not_equal": np.not_equal,
+}
+_PREDICATES = (bool, np.bool_)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """``difference op 0``: one condition of a mask."""
+
+    difference: Index
+    op: str
+
+    def values(self) -> Array:
+        result: Array = _COMPARE[self.op](self.difference.values(), 0)
+        return result
+
+
+class Mask:
+    """A conjunction of comparisons of index vectors."""
+
+    __slots__ = ("comparisons",)
+    __array_ufunc__ = None
+
+    def __init__(self, comparisons: tuple[Comparison, ...]) -> None:
+        self.comparisons = comparisons
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return broadcast(*(c.difference.extents for c in self.comparisons))
+
+    def __and__(self, other: Any) -> Any:
+        if isinstance(other, Mask):
+            return Mask(self.comparisons + other.comparisons)
+        if isinstance(other, _PREDICATES) or isinstance(other, int):
+            return self if other else False
+        return NotImplemented
+
+    __rand__ = __and__
+
+    def __or__(self, other: object) -> Any:
+        raise NotModelled("'|' between masks")
+
+    def __invert__(self) -> Any:
+        raise NotModelled("'~' of a mask")
+
+    def __setitem__(self, key: object, value: object) -> None:
+        raise KernelError("err_cannot_assign_to_index", "'mask' tensor does not support item assignment")
+
+    def __bool__(self) -> bool:
+        """A mask is an object, and true as such; ``if mask:`` would be control flow on its values."""
+        if condition() == "statement":
+            raise _control_flow()
+        return True
+
+    def values(self) -> Array:
+        """The mask as booleans, of its broadcast shape."""
+        result = self.comparisons[0].values()
+        for comparison in self.comparisons[1:]:
+            result = result & comparison.values()
+        return np.broadcast_to(result, self.shape)
+
+
+def compared(left: Index, op: str, right: Any) -> Any:
+    if isinstance(right, Index):
+        return Mask((Comparison(_sum(left, -right), op),))
+    if _is_number(right):
+        return Mask((Comparison(left.shifted(-right), op),))
+    return NotImplemented
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Positions ``[low, high)`` of one dimension of ``extent``."""
+
+    low: int
+    high: int
+    extent: int
+
+
+@dataclass(frozen=True)
+class Region:
+    """Where an instruction executes: a box of positions, and conditions that no box can express.
+
+    ``rank`` and the keys of ``box`` count dimensions as the mask does. ``residual`` conditions involve several dimensions.
+    ``valid`` are booleans over the cut result: the elements that an indirect access found in bounds.
+    """
+
+    rank: int
+    box: dict[int, Interval]
+    residual: tuple[Comparison, ...] = ()
+    skip: bool = False
+    valid: Array | None = None
+
+    def interval(self, d: int, ndim: int, extent: int) -> Interval | None:
+        """The interval for dimension ``d`` of an operand with ``ndim`` dimensions and ``extent`` there, if it is cut."""
+        found = self.box.get(self.mask_dimension(d, ndim))
+        if found is None or extent == 1 != found.extent:
+            return None
+        if extent < found.extent and found.high > extent:
+            return Interval(min(found.low, extent), extent, extent)
+        return found
+
+    def mask_dimension(self, d: int, ndim: int) -> int:
+        """The mask's dimension for an operand's: the partitions are first in both, the others are aligned at the right."""
+        return d if d == 0 or ndim == self.rank else d - ndim + self.rank if d - ndim + self.rank > 0 else -1
+
+    def without(self, axes: tuple[int, ...]) -> Region:
+        """The region of a result that lost the dimensions ``axes``."""
+        kept = [d for d in range(self.rank) if d not in axes]
+        box = {new: self.box[old] for new, old in enumerate(kept) if old in self.box}
+        return Region(len(kept), box, (), self.skip)
+
+    def where(self, shape: tuple[int, ...]) -> Array | None:
+        """The conditions that are no box as booleans over the (cut) result of ``shape``; ``None`` when there are none."""
+        if not self.residual:
+            return self.valid
+        chosen = Mask(self.residual).values()
+        cut = tuple(
+            slice(self.box[d].low, self.box[d].high) if d in self.box and n > 1 else slice(None)
+            for d, n in zip(range(self.rank - chosen.ndim, self.rank), chosen.shape, strict=True)
+        )
+        within = np.broadcast_to(chosen[cut], shape)
+        return within if self.valid is None else within & self.valid
+
+
+EVERYWHERE = Region(0, {})
+NOWHERE = Region(0, {}, (), True)
+
+
+def region(mask: Any) -> Region:
+    """What ``mask`` (``None``, a bool, or a :class:`Mask`) leaves of an instruction."""
+    if mask is None or mask is True:
+        return EVERYWHERE
+    if isinstance(mask, (*_PREDICATES, int)):
+        return EVERYWHERE if bool(mask) else NOWHERE
+    if not isinstance(mask, Mask):
+        raise KernelError(
+            "err_unsupported_expression_in_mask",
+            f"a mask must be made of affine comparisons of index vectors, got {type(mask).__name__}",
+        )
+    rank = len(mask.shape)
+    box: dict[int, Interval] = {}
+    residual = []
+    for comparison in mask.comparisons:
+        difference = _padded(comparison.difference, rank)
+        varying = [d for d in range(rank) if difference.coefficients[d] and difference.extents[d] > 1]
+        if not varying:
+            if not bool(_COMPARE[comparison.op](difference.const, 0)):
+                return NOWHERE
+            continue
+        solved = _solved(difference, varying[0], comparison.op) if len(varying) == 1 else None
+        if solved is None:
+            residual.append(Comparison(difference, comparison.op))
+            continue
+        known = box.get(varying[0])
+        if known is not None:
+            solved = Interval(max(solved.low, known.low), min(solved.high, known.high), solved.extent)
+        if solved.low >= solved.high:
+            return NOWHERE
+        box[varying[0]] = solved
+    cut = {d: i for d, i in box.items() if (i.low, i.high) != (0, i.extent)}
+    return Region(rank, cut, tuple(residual))
+
+
+def _solved(difference: Index, d: int, op: str) -> Interval | None:
+    """Positions along ``d`` where ``difference op 0`` holds; ``None`` when they are not one interval."""
+    c, k, n = difference.coefficients[d], difference.const, difference.extents[d]
+    if op in ("greater", "greater_equal"):
+        c, k, op = -c, -k, {"greater": "less", "greater_equal": "less_equal"}[op]
+    if op in ("equal", "not_equal"):
+        g = -k / c
+        hit = g == int(g) and 0 <= g < n
+        if op == "equal":
+            return Interval(int(g), int(g) + 1, n) if hit else Interval(0, 0, n)
+        return None if hit else Interval(0, n, n)
+    most = floor(-k) if op == "less_equal" else ceil(-k) - 1
+    if c > 0:
+        return Interval(0, max(0, min(n, most // c + 1)), n)
+    return Interval(max(0, min(n, -(most // -c))), n, n)

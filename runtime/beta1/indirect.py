@@ -1,0 +1,124 @@
+"""Accesses that no stride describes: runtime indices, and masks that tie several dimensions.
+
+Each element has a byte offset of its own. Elements out of bounds are an error, unless a mask or ``oob_mode.skip`` leaves them
+out.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..errors import KernelError
+from ..isa.core import Result, fit
+from ..memory import Array, Machine, View
+from ..numerics import FLOAT32, convert
+from .indexing import Region
+from .tensor import Tile, raw_bytes
+
+
+class Gathered(View):
+    """An operand that was gathered: ``array`` are its elements, ``place`` the tensor that they come from.
+
+    ``valid`` tells the elements that are in bounds, where ``oob_mode.skip`` allows others.
+    """
+
+    __slots__ = ("indexed", "valid")
+
+    def __init__(self, tile: Tile, array: Array, valid: Array | None) -> None:
+        super().__init__(tile.alloc, array)
+        self.indexed = indexed_array(tile)
+        self.valid = valid
+
+    @property
+    def place(self) -> Array:
+        return self.indexed
+
+
+def indexed_array(tile: Tile) -> Array:
+    """The tensor that an indirect access indexes."""
+    shape = tile.shape if tile.gather is None else tile.gather.shape
+    if tile.gather is None and tile.limits:
+        shape = tuple(min(n, 1) for n in shape)
+    return np.ndarray(shape, tile.dtype, buffer=raw_bytes(tile.alloc.memory), offset=tile.offset, strides=tile.strides)
+
+
+def gathered(tile: Tile, where: Region) -> Gathered:
+    """The elements of ``tile`` in the part ``where``; elements that take no part are arbitrary."""
+    offsets, valid = _offsets(tile, where)
+    chosen = where.where(offsets.shape)
+    skip = tile.gather is not None and tile.gather.skip
+    if not skip:
+        _check(tile, valid, chosen)
+    values = _read(tile, np.where(valid, offsets, tile.offset))
+    return Gathered(tile, values, valid if skip else None)
+
+
+def scatter(machine: Machine, result: Result, dst: Tile, where: Region, add: bool = False) -> None:
+    """Round ``result`` into the elements of ``dst`` that take part, in order; ``add`` to what is there."""
+    offsets, valid = _offsets(dst, where)
+    chosen = where.where(offsets.shape)
+    if dst.gather is None or not dst.gather.skip:
+        _check(dst, valid, chosen)
+    taking = valid if chosen is None else valid & chosen
+    values = fit(result.values, offsets.shape)
+    at, new = offsets[taking], values[taking]
+    if add:
+        places, inverse = np.unique(at, return_inverse=True)
+        total = _read(dst, places).astype(FLOAT32)
+        np.add.at(total, inverse.reshape(-1), new.astype(FLOAT32))
+        at, new = places, total
+    _write(dst, at, convert(new, dst.dtype))
+    if machine.recorder is not None:
+        view = Gathered(dst, _read(dst, np.where(valid, offsets, dst.offset)), None)
+        operands = [("dst", view), *result.also_writes, *result.reads]
+        machine.recorder.add(result.op, operands, result.attributes, result.sequence, result.location)
+
+
+def _offsets(tile: Tile, where: Region) -> tuple[Array, Array]:
+    """Byte offset of each element in the allocation's memory, and whether it is in bounds."""
+    cuts = [where.interval(d, tile.ndim, n) for d, n in enumerate(tile.shape)]
+    box = tuple(slice(None) if c is None else slice(c.low, c.high) for c in cuts)
+    if tile.gather is not None:
+        arrays = [np.broadcast_to(a, tile.shape)[box] for a in tile.gather.indices]
+        offsets = np.full(arrays[0].shape, tile.offset, np.int64)
+        valid = np.ones(arrays[0].shape, np.bool_)
+        for indices, size, stride in zip(arrays, tile.gather.shape, tile.strides, strict=True):
+            offsets += indices * stride
+            valid &= (indices >= 0) & (indices < size)
+        return offsets, valid
+    offsets = np.asarray(_grid(tile.shape, tile.strides, tile.offset)[box])
+    valid = np.ones(offsets.shape, np.bool_)
+    for limit in tile.limits:
+        indices = _grid(tile.shape, limit.coefficients, int(limit.const))[box]
+        valid &= (indices >= 0) & (indices < limit.size)
+    return offsets, valid
+
+
+def _grid(shape: tuple[int, ...], coefficients: tuple[int, ...], const: int) -> Array:
+    total: Array = np.full(shape, const, np.int64)
+    for d, (n, c) in enumerate(zip(shape, coefficients, strict=True)):
+        total += (np.arange(n) * c).reshape([n if k == d else 1 for k in range(len(shape))])
+    return total
+
+
+def _check(tile: Tile, valid: Array, chosen: Array | None) -> None:
+    bad = ~valid if chosen is None else ~valid & chosen
+    if bad.any():
+        raise KernelError(
+            "err_tensor_access_out_of_bound",
+            f"Out-of-bound access for tensor `{tile.name}`: {int(bad.sum())} elements of an access of shape "
+            f"{list(valid.shape)} are out of bounds",
+        )
+
+
+def _read(tile: Tile, offsets: Array) -> Array:
+    size = tile.itemsize
+    memory = raw_bytes(tile.alloc.memory).reshape(-1)
+    picked = memory[offsets[..., None] + np.arange(size)]
+    return np.ascontiguousarray(picked).view(tile.dtype).reshape(offsets.shape)
+
+
+def _write(tile: Tile, offsets: Array, values: Array) -> None:
+    size = tile.itemsize
+    memory = raw_bytes(tile.alloc.memory).reshape(-1)
+    memory[offsets[..., None] + np.arange(size)] = np.ascontiguousarray(values)[..., None].view(np.uint8)

@@ -1,0 +1,60 @@
+"""``neuronxcc.nki.isa``: the names that kernels know as ``nisa``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..session import current, in_kernel
+from . import arithmetic, creation, matmul, movement, nki, reductions, vector
+from .tensor import Tile
+from .tokens import DgeMode, Engine, NcVersion, OobMode, ReduceCmd
+
+
+def get_nc_version() -> NcVersion:
+    """The NeuronCore generation that the kernel runs on."""
+    target = current().machine.target if in_kernel() else nki.host_target({})
+    return NcVersion(target.version)
+
+
+def reciprocal(data: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
+    """``1 / data``, element by element."""
+    return arithmetic.reciprocal(data, dtype, mask)
+
+
+CONSTANTS: dict[str, Any] = {
+    "dge_mode": DgeMode,
+    "engine": Engine,
+    "nc_version": NcVersion,
+    "oob_mode": OobMode,
+    "reduce_cmd": ReduceCmd,
+}
+
+MEMBERS: dict[str, Any] = {
+    **CONSTANTS,
+    "dma_engine": Engine.dma,
+    "gpsimd_engine": Engine.gpsimd,
+    "scalar_engine": Engine.scalar,
+    "tensor_engine": Engine.tensor,
+    "unknown_engine": Engine.unknown,
+    "vector_engine": Engine.vector,
+    "activation": vector.activation,
+    "activation_reduce": vector.activation_reduce,
+    "affine_select": vector.affine_select,
+    "dma_copy": movement.dma_copy,
+    "dma_transpose": movement.dma_transpose,
+    "get_nc_version": get_nc_version,
+    "iota": vector.iota,
+    "memset": creation.memset,
+    "nc_matmul": matmul.nc_matmul,
+    "nc_transpose": movement.nc_transpose,
+    "reciprocal": reciprocal,
+    "scalar_tensor_tensor": vector.scalar_tensor_tensor,
+    "tensor_copy": movement.tensor_copy,
+    "tensor_copy_predicated": movement.tensor_copy_predicated,
+    "tensor_partition_reduce": reductions.tensor_partition_reduce,
+    "tensor_reduce": reductions.tensor_reduce,
+    "tensor_scalar": vector.tensor_scalar,
+    "tensor_scalar_reduce": vector.tensor_scalar_reduce,
+    "tensor_tensor": vector.tensor_tensor,
+    "tensor_tensor_scan": vector.tensor_tensor_scan,
+}

@@ -1,0 +1,224 @@
+"""``neuronxcc.nki.language``: the names that kernels know as ``nl``."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from .. import isa
+from ..errors import KernelError
+from ..numerics import DTYPES
+from ..session import current, in_kernel
+from ..spec import hardware
+from . import arithmetic, creation, loops, movement, nki, reductions, vector
+from .assignment import Reduction
+from .indexing import MeshGrid, arange
+from .matmul import matmul
+from .pending import Call, accumulate
+from .tensor import Tensor, Tile
+from .tokens import PRIVATE_HBM, PSUM, SBUF, SHARED_HBM, ParDim, Slice, dtype_of, operator_token
+
+_UNARY = (
+    "abs arctan ceil cos erf erf_dx exp floor gelu gelu_apprx_sigmoid gelu_apprx_tanh gelu_dx log logical_not mish relu "
+    "rsqrt sigmoid sign silu silu_dx sin softplus sqrt square tan tanh trunc"
+).split()
+_BINARY = (
+    "add bitwise_and bitwise_or bitwise_xor divide equal fmod greater greater_equal left_shift less less_equal "
+    "logical_and logical_or logical_xor maximum minimum mod multiply not_equal power right_shift subtract"
+).split()
+
+
+def _unary(name: str) -> Any:
+    def function(x: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
+        return arithmetic.unary(name, x, dtype, mask)
+
+    return _named(function, name, f"``{name}`` of a tile, element by element.")
+
+
+def _binary(name: str) -> Any:
+    def function(x: Any, y: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
+        return arithmetic.elementwise(name, x, y, dtype, mask)
+
+    return _named(function, name, f"``{name}`` of two tiles, or a tile and a number, element by element.")
+
+
+def _named(function: Any, name: str, doc: str) -> Any:
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
+    return function
+
+
+def negative(x: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
+    """``-x``, element by element."""
+    return arithmetic.elementwise("multiply", x, -1.0, x.dtype if dtype is None else dtype, mask)
+
+
+def reciprocal(x: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
+    """``1 / x``, element by element."""
+    return arithmetic.reciprocal(x, dtype, mask)
+
+
+def invert(x: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
+    """``~x``, element by element."""
+    return arithmetic.inverted(x)
+
+
+def par_dim(n: Any) -> ParDim:
+    """Mark ``n`` as the partition dimension of a shape."""
+    return ParDim(int(n))
+
+
+def ds(start: Any, size: Any) -> Slice:
+    """The slice ``start : start + size``."""
+    return Slice(start, int(size))
+
+
+def nc(n: int) -> int:
+    """A dimension of the launch grid that is spread over ``n`` physical NeuronCores."""
+    return int(n)
+
+
+def spmd_dim(*dims: int) -> int:
+    """One dimension of the launch grid made of several."""
+    total = 1
+    for n in dims:
+        total *= int(n)
+    return total
+
+
+def static_cast(input_data: Any, dtype: Any) -> Any:
+    """A number or numpy array of the host, converted to ``dtype``."""
+    return np.asarray(input_data).astype(dtype_of(dtype))
+
+
+def sizeinbytes(dtype: Any) -> int:
+    """Bytes of one element of ``dtype``."""
+    return dtype_of(dtype).itemsize
+
+
+def finfo(dtype: Any) -> Any:
+    """``min``, ``max``, ``eps`` ... of a floating point type."""
+    import ml_dtypes
+
+    return ml_dtypes.finfo(dtype_of(dtype))
+
+
+def loop_reduce(x: Any, op: Any, loop_indices: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
+    """``b[...] = loop_reduce(a, op, loop_indices)`` is ``b = op(b, a)`` in every iteration."""
+    call = Call("loop_reduce", mask)
+    tile = call.tile("x", x)
+    pending = Reduction(call, None, tile.shape, tile.dtype, "sbuf", call.region)
+    pending.call, pending.operand, pending.operator = call, tile, operator_token(op)
+    return pending
+
+
+def atomic_rmw(dst: Any, value: Any, op: Any, *, mask: Any = None, **_: Any) -> None:
+    """``dst = op(dst, value)`` in HBM; ``dst`` is an indirect access, ``op`` np.add."""
+    call = Call("atomic_rmw", mask)
+    if operator_token(op) != "add":
+        raise KernelError("", f"op of 'atomic_rmw' must be np.add, got {op!r}")
+    target = call.tile("dst", dst, "hbm")
+    if call.skipped:
+        return
+    if isinstance(value, Tensor):
+        source = call.tile("value", value)
+        result = isa.copy("dma_copy", call.view(source))
+    else:
+        result = isa.memset(target.shape, value, target.dtype)
+    result.attributes = (*result.attributes, ("dst_rmw_op", "add"))
+    accumulate(call, result, target)
+
+
+def device_print(prefix: Any, x: Any, *, mask: Any = None, **_: Any) -> None:
+    """Print a tile's values."""
+    print(prefix, x.as_tile().array if isinstance(x, Tensor) else x)
+
+
+class TileSize:
+    """``nl.tile_size``: limits of the hardware."""
+
+    pmax = hardware.PARTITIONS
+    psum_fmax = hardware.PSUM_FMAX
+    gemm_stationary_fmax = hardware.GEMM_STATIONARY_FMAX
+    gemm_moving_fmax = hardware.GEMM_MOVING_FMAX
+    bn_stats_fmax = hardware.BN_STATS_FMAX
+    psum_min_align = hardware.PSUM_MIN_ALIGN
+    sbuf_min_align = hardware.SBUF_MIN_ALIGN
+
+    @property
+    def total_available_sbuf_size(self) -> int:
+        """Usable bytes of an SBUF partition of the target."""
+        target = current().machine.target if in_kernel() else hardware.TARGETS[hardware.DEFAULT_TARGET]
+        return target.sbuf_bytes
+
+
+CONSTANTS: dict[str, Any] = {
+    "psum_min_align": hardware.PSUM_MIN_ALIGN,
+    "sbuf_min_align": hardware.SBUF_MIN_ALIGN,
+    "sizeinbytes": sizeinbytes,
+}
+
+MEMBERS: dict[str, Any] = {
+    **{name: dtype for name, dtype in DTYPES.items() if name != "float8_e4m3fn"},
+    **{name: _unary(name) for name in _UNARY},
+    **{name: _binary(name) for name in _BINARY},
+    "tfloat32": np.dtype("V4"),
+    "fp32": SimpleNamespace(min=float(np.finfo(np.float32).min)),
+    "bfp16": SimpleNamespace(min=float("-inf")),
+    "all": reductions.all_true,
+    "all_reduce": reductions.all_reduce,
+    "max": reductions.reduction("max", "maximum"),
+    "mean": reductions.mean,
+    "min": reductions.reduction("min", "minimum"),
+    "prod": reductions.reduction("prod", "multiply"),
+    "sum": reductions.reduction("sum", "add"),
+    "var": reductions.var,
+    "softmax": reductions.softmax,
+    "rms_norm": reductions.rms_norm,
+    "affine_range": loops.affine_range,
+    "arange": arange,
+    "atomic_rmw": atomic_rmw,
+    "broadcast_to": movement.broadcast_to,
+    "copy": movement.copy,
+    "device_print": device_print,
+    "ds": ds,
+    "empty_like": creation.empty_like,
+    "expand_dims": movement.expand_dims,
+    "finfo": finfo,
+    "full": creation.full,
+    "hbm": PRIVATE_HBM,
+    "invert": invert,
+    "load": movement.load,
+    "load_transpose2d": movement.load_transpose2d,
+    "loop_reduce": loop_reduce,
+    "matmul": matmul,
+    "mgrid": MeshGrid(),
+    "nc": nc,
+    "ndarray": creation.ndarray,
+    "negative": negative,
+    "num_programs": nki.num_programs,
+    "ones": creation.ones,
+    "par_dim": par_dim,
+    "private_hbm": PRIVATE_HBM,
+    "program_id": nki.program_id,
+    "program_ndim": nki.program_ndim,
+    "psum": PSUM,
+    "reciprocal": reciprocal,
+    "sbuf": SBUF,
+    "sequential_range": loops.sequential_range,
+    "shared_constant": creation.shared_constant,
+    "shared_hbm": SHARED_HBM,
+    "shared_identity_matrix": creation.shared_identity_matrix,
+    "sizeinbytes": sizeinbytes,
+    "spmd_dim": spmd_dim,
+    "static_cast": static_cast,
+    "static_range": loops.static_range,
+    "store": movement.store,
+    "tile_size": TileSize(),
+    "transpose": movement.transpose,
+    "where": vector.where,
+    "zeros": creation.zeros,
+    "zeros_like": creation.zeros_like,
+}

@@ -1,0 +1,214 @@
+"""Running a Beta 1 kernel: arguments in, machines and outputs out."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from .. import naming, session
+from ..errors import KernelError
+from ..memory import Array, Machine
+from ..spec import hardware
+from .nki import Kernel
+from .rewriting import rewritten
+from .state import Options, State
+from .tensor import Tensor, Tile, whole
+from .tokens import PRIVATE_HBM, dtype_of
+from .typing import is_mutable
+
+DESCENDING = "NKI_MIGRATE_DESCENDING"
+"""Environment variable: run ``affine_range`` loops backwards."""
+
+
+@dataclass(eq=False)
+class Launch:
+    """``outputs`` are the returned tensors in order, or the output parameters of a kernel that returns none.
+
+    ``machines`` has one machine for each program of the grid, ``returned`` is what the kernel returned, with arrays.
+    """
+
+    outputs: list[Array]
+    machines: list[Machine] = field(default_factory=list)
+    returned: Any = None
+
+
+def programs(grid: tuple[int, ...]) -> list[tuple[int, ...]]:
+    """Program ids of a launch grid in row-major order; an extent of 0 runs as one program."""
+    return list(product(*(range(max(int(n), 1)) for n in grid)))
+
+
+def launch(
+    kernel: Any,
+    args: dict[str, object],
+    *,
+    grid: tuple[int, ...] = (),
+    target: hardware.Target = hardware.TARGETS[hardware.DEFAULT_TARGET],
+    record: bool = False,
+    precision: str = "engine",
+    descending: bool | None = None,
+) -> Launch:
+    """Run ``kernel`` (a function or what ``nki.jit`` made of it) once for each program of ``grid``.
+
+    ``args`` are keyword arguments: numpy arrays become HBM tensors named after the parameter, also inside lists and tuples;
+    anything else is passed as it is. The caller's arrays are changed only by a kernel of the old style, which writes its
+    outputs into parameters. ``descending`` (default: the environment variable :data:`DESCENDING`) runs ``affine_range``
+    loops backwards.
+    """
+    made = kernel if isinstance(kernel, Kernel) else Kernel(kernel, {})
+    signature = inspect.signature(made.func)
+    bound = signature.bind_partial()
+    for name, value in args.items():
+        bound.arguments[name] = value
+    return run(made, bound, grid, target, record, precision, descending)
+
+
+def run(
+    kernel: Kernel,
+    bound: inspect.BoundArguments,
+    grid: tuple[int, ...],
+    target: hardware.Target,
+    record: bool = False,
+    precision: str = "engine",
+    descending: bool | None = None,
+) -> Launch:
+    """:func:`launch` with arguments bound to the kernel's signature."""
+    backwards = bool(os.environ.get(DESCENDING)) if descending is None else descending
+    function = rewritten(kernel.func)
+    options = Options(kernel.options.get("force_auto_alloc", False), kernel.options.get("stack_allocator", False))
+    inputs, shared = _Inputs(kernel, bound), list[Array]()
+    result = Launch([])
+    for program in programs(grid):
+        machine = Machine(target, record=record)
+        running = session.Session(machine, tuple(int(n) for n in grid), program, "beta1", precision, backwards)
+        state = State(running, options, shared)
+        running.registers["beta1"] = state
+        with session.running(running), np.errstate(all="ignore"):
+            arguments = inputs.tensors(state)
+            returned = _call(function, arguments)
+            state.finish()
+            outputs = _outputs(returned, inputs, state)
+        result.machines.append(machine)
+        if program == programs(grid)[0]:
+            result.outputs, result.returned = [tile.array for tile in outputs], returned
+    inputs.write_back()
+    result.returned = _arrays(result.returned)
+    result.outputs = [array.copy() for array in result.outputs]
+    return result
+
+
+@naming.kernel_boundary
+def _call(function: Callable[..., Any], bound: inspect.BoundArguments) -> Any:
+    return function(*bound.args, **bound.kwargs)
+
+
+class _Inputs:
+    """The arguments of a launch. All programs see the same memory."""
+
+    def __init__(self, kernel: Kernel, bound: inspect.BoundArguments) -> None:
+        self.kernel = kernel
+        self.bound = bound
+        self.memory: dict[str, Array] = {}
+        self.callers: dict[str, Array] = {}
+        self.tiles: list[Tile] = []
+
+    def tensors(self, state: State) -> inspect.BoundArguments:
+        """The arguments with numpy arrays as HBM tensors of the program of ``state``."""
+        self.tiles = []
+        parameters = self.bound.signature.parameters
+        arguments = inspect.BoundArguments(self.bound.signature, type(self.bound.arguments)())
+        for name, value in self.bound.arguments.items():
+            mutable = not self.kernel.new_style or is_mutable(parameters[name].annotation)
+            arguments.arguments[name] = self._tensor(state, name, value, mutable)
+        return arguments
+
+    def _tensor(self, state: State, name: str, value: Any, mutable: bool) -> Any:
+        if isinstance(value, np.ndarray):
+            if name not in self.memory:
+                self.memory[name] = np.array(value, dtype_of(value.dtype), order="C")
+                self.callers[name] = value
+            alloc = state.session.machine.allocate_hbm(self.memory[name], name=name, role="input")
+            if not mutable:
+                state.immutable.add(alloc.uid)
+            tile = whole(alloc, PRIVATE_HBM)
+            self.tiles.append(tile)
+            return tile
+        if type(value) in (list, tuple):
+            return type(value)(self._tensor(state, f"{name}_{i}", item, mutable) for i, item in enumerate(value))
+        if isinstance(value, dict):
+            return {key: self._tensor(state, f"{name}_{key}", item, mutable) for key, item in value.items()}
+        return value
+
+    def write_back(self) -> None:
+        """Give the caller of an old style kernel what it wrote to its parameters."""
+        if self.kernel.new_style:
+            return
+        for name, array in self.callers.items():
+            if array.flags.writeable and not _same_bytes(array, self.memory[name]):
+                array[...] = self.memory[name]
+
+
+def _same_bytes(a: Array, b: Array) -> bool:
+    return a.tobytes() == b.tobytes()
+
+
+def _outputs(returned: Any, inputs: _Inputs, state: State) -> list[Tile]:
+    """The output tensors of one program, after the checks at the end of a kernel."""
+    outputs = list(_tensors(returned))
+    if returned is None:
+        outputs = [tile for tile in inputs.tiles if tile.alloc.uid in state.written]
+    for position, tile in enumerate(outputs):
+        if tile.space != "hbm":
+            raise KernelError(
+                "err_unsupported_memory",
+                f"output {position} of the kernel, '{tile.name}', is in {tile.space}: outputs must be in HBM",
+            )
+        tile.alloc.output = position
+        if tile.alloc.role == "scratch":
+            tile.alloc.role = "output"
+    state.check_allocation()
+    state.check_hbm([tile.alloc for tile in outputs])
+    _check_mutable_returned(inputs, outputs)
+    return outputs
+
+
+def _check_mutable_returned(inputs: _Inputs, outputs: list[Tile]) -> None:
+    if not inputs.kernel.new_style:
+        return
+    returned = {tile.alloc.name for tile in outputs}
+    for name, parameter in inputs.bound.signature.parameters.items():
+        if name in inputs.memory and is_mutable(parameter.annotation) and name not in returned:
+            raise KernelError(
+                "err_mutable_parameter_not_returned",
+                f"Mutable kernel parameter `{name}` not returned by `return` statement",
+            )
+
+
+def _tensors(returned: Any) -> Iterator[Tile]:
+    """The tensors of a returned value, in order."""
+    if isinstance(returned, Tensor):
+        yield returned.as_tile()
+    elif isinstance(returned, (tuple, list)):
+        for item in returned:
+            yield from _tensors(item)
+    elif isinstance(returned, dict):
+        for item in returned.values():
+            yield from _tensors(item)
+
+
+def _arrays(returned: Any) -> Any:
+    """What the kernel returned, with numpy arrays for tensors."""
+    if isinstance(returned, Tensor):
+        return returned.as_tile().array.copy()
+    if isinstance(returned, dict):
+        return {key: _arrays(item) for key, item in returned.items()}
+    if isinstance(returned, tuple) and hasattr(returned, "_fields"):
+        return type(returned)(*(_arrays(item) for item in returned))
+    if isinstance(returned, (tuple, list)):
+        return type(returned)(_arrays(item) for item in returned)
+    return returned

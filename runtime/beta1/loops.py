@@ -1,0 +1,99 @@
+"""NKI loops. A Beta 1 loop body is traced once: Python state that it changes advances once, whatever the trip count.
+
+The emulator runs every iteration, with a concrete index. So that each one sees the Python state of the first, the iterator
+takes the names of the frame that runs the loop at loop entry, and binds them again before every later iteration. Tensors are
+shared objects and keep their contents. (Source: the Beta 2 migration guide's loop that counts to 1 in Beta 1 and to 8 in
+Beta 2; ``reference/beta1.md`` 3.6.)
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Iterator
+from types import CodeType, FrameType
+from typing import Any
+
+from ..errors import KernelError, NotModelled, is_emulator_file
+from ..session import in_kernel
+from ..source import leaves_loop
+from .state import state
+
+_MISSING = object()
+
+
+class TracedRange(Iterator[int]):
+    """Iterates over ``values`` and keeps the names of the frame that asks for them (module docstring)."""
+
+    def __init__(self, values: range) -> None:
+        self._values = iter(values)
+        self._entry: dict[str, Any] | None = None
+
+    def __iter__(self) -> TracedRange:
+        return self
+
+    def __next__(self) -> int:
+        value = next(self._values)
+        frame = sys._getframe(1)
+        if self._entry is None:
+            if not is_emulator_file(frame.f_code.co_filename):
+                _refuse_early_exit(frame)
+            self._entry = dict(frame.f_locals)
+        else:
+            _restore(frame, self._entry)
+        return value
+
+
+_rewritten: set[CodeType] = set()
+
+
+def end_returns_handled(code: CodeType) -> None:
+    """In ``code`` and the functions inside, a ``return`` that ends a loop body waits for all iterations already."""
+    _rewritten.add(code)
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            end_returns_handled(constant)
+
+
+def _refuse_early_exit(frame: FrameType) -> None:
+    keyword = leaves_loop(frame, except_at_end=frame.f_code in _rewritten)
+    if keyword:
+        raise NotModelled(f"'{keyword}' inside an NKI loop")
+
+
+def _restore(frame: FrameType, entry: dict[str, Any]) -> None:
+    """Bind the names of ``frame`` as they were in ``entry``; names that came later stay."""
+    names = frame.f_locals
+    changed = {name: value for name, value in entry.items() if names.get(name, _MISSING) is not value}
+    if not changed:
+        return
+    names.update(changed)
+    if sys.version_info < (3, 13):
+        ctypes.pythonapi.PyFrame_LocalsToFast(ctypes.py_object(frame), ctypes.c_int(0))
+
+
+def affine_range(*args: Any, **_: Any) -> Iterator[int]:
+    """A loop whose iterations do not depend on each other: ``(stop)``, ``(start, stop)`` or ``(start, stop, step)``."""
+    values = _bounds(args)
+    if in_kernel() and state().session.descending:
+        values = values[::-1]
+    return TracedRange(values)
+
+
+def sequential_range(*args: Any, **_: Any) -> Iterator[int]:
+    """A loop whose iterations may depend on earlier ones through tensors."""
+    return TracedRange(_bounds(args))
+
+
+def static_range(*args: Any, **_: Any) -> Iterator[int]:
+    """A loop that Python unrolls while the kernel is traced: an ordinary one."""
+    return iter(_bounds(args))
+
+
+def _bounds(args: tuple[Any, ...]) -> range:
+    try:
+        return range(*(int(a) for a in args))
+    except (TypeError, ValueError):
+        raise KernelError(
+            "", f"the bounds of a loop must be ints known when the kernel is traced, got {args}"
+        ) from None

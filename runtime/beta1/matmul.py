@@ -1,0 +1,198 @@
+"""TensorE: ``nisa.nc_matmul`` and ``nl.matmul``.
+
+Masks (``reference/beta1.md`` 3.4). An index vector of the mask that is the free index of ``stationary`` restricts the rows of the
+result, one that is the free index of ``moving`` its columns. Any other one is taken by its position: the first dimension of
+the mask is the partition dimension of the result, the others are its free dimensions. An operand mask makes the elements
+outside contribute nothing.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from .. import isa
+from ..errors import KernelError, NotModelled
+from ..isa.core import Result
+from ..memory import View
+from ..numerics import FLOAT32
+from ..spec.hardware import GEMM_MOVING_FMAX, GEMM_STATIONARY_FMAX
+from .arithmetic import mismatch
+from .indexing import Region
+from .pending import Call
+from .tensor import Tile
+from .tokens import dtype_of
+
+
+def nc_matmul(
+    stationary: Any,
+    moving: Any,
+    *,
+    is_stationary_onezero: bool = False,
+    is_moving_onezero: bool = False,
+    is_transpose: bool = False,
+    tile_position: Any = (),
+    tile_size: Any = (),
+    perf_mode: Any = None,
+    mask: Any = None,
+    **_: Any,
+) -> Tile:
+    """``stationary.T @ moving``: (K, M) and (K, N) in SBUF give (M, N) fp32 in PSUM; K, M <= 128 and N <= 512.
+
+    Several free dimensions are flattened, the result keeps those of ``moving``. With ``perf_mode="double_row_gen3"`` the
+    operands are (K, 2, M) and (K, 2, N) and both rows are summed.
+    """
+    call = Call("nc_matmul", mask)
+    a, b = call.tile("stationary", stationary, "sbuf"), call.tile("moving", moving, "sbuf")
+    if a.shape[0] != b.shape[0]:
+        raise mismatch(call.op, ("stationary", a), ("moving", b))
+    if perf_mode not in (None, "", "none"):
+        return _double_row(call, a, b, str(perf_mode))
+    rows = prod(a.shape[1:])
+    shape = (rows, *b.shape[1:])
+    region = _result_region(call.region, mask, a, b, shape)
+    if region.skip:
+        return call.give(None, shape, FLOAT32, space="psum", where=region)
+    result = isa.matmul(_contributing(a), _contributing(b), is_transpose=is_transpose)
+    dtype = a.dtype if is_transpose and _writes_input_type(call) else FLOAT32
+    return call.give(_cut(result, region), shape, dtype, space="psum", where=region)
+
+
+def _writes_input_type(call: Call) -> bool:
+    """From gen3 on, a transpose by matmul leaves the type of its operand in PSUM."""
+    return call.state.session.machine.target.version >= 3
+
+
+def _cut(result: Result, region: Region) -> Result:
+    """The part of the product that ``region`` leaves. (Rows and columns do not depend on each other.)"""
+    values = result.values
+    cuts = [region.interval(d, values.ndim, n) for d, n in enumerate(values.shape)]
+    box = tuple(slice(None) if c is None else slice(c.low, c.high) for c in cuts)
+    result.values = values[box]
+    return result
+
+
+def _result_region(region: Region, mask: Any, a: Tile, b: Tile, shape: tuple[int, ...]) -> Region:
+    """The part of the product that ``mask`` leaves (module docstring)."""
+    if region.skip or not region.rank:
+        return region
+    if region.residual:
+        raise NotModelled("a mask that ties several dimensions on nc_matmul")
+    box = {}
+    for d, interval in region.box.items():
+        axes = frozenset[int]().union(
+            *(c.difference.axes[d - region.rank] for c in mask.comparisons if _has(c, d, region))
+        )
+        stationary, moving = bool(axes & _free_axes(a)), bool(axes & _free_axes(b))
+        if stationary and not moving:
+            at = 0
+        elif moving and not stationary:
+            at = d if d > 0 else len(shape) - 1
+        else:
+            at = d
+        at = at if at < len(shape) else -1
+        if at < 0 or interval.extent not in (shape[at], 1):
+            raise NotModelled(f"a mask of nc_matmul over {interval.extent} elements on a result of shape {list(shape)}")
+        box[at] = interval
+    return Region(len(shape), box)
+
+
+def _has(comparison: Any, d: int, region: Region) -> bool:
+    return comparison.difference.ndim >= region.rank - d
+
+
+def _free_axes(tile: Tile) -> frozenset[int]:
+    """The index vectors that vary along the free dimensions of the operand's subscript."""
+    return frozenset[int]().union(*tile.axes[1:]) if tile.axes else frozenset()
+
+
+def _contributing(tile: Tile) -> View:
+    """The operand with zeros outside of its operand mask."""
+    restriction = tile.restriction
+    if restriction is None:
+        return View(tile.alloc, tile.array)
+    values = np.zeros(tile.shape, tile.dtype)
+    if not restriction.skip:
+        inside = tile.view_in(restriction).array
+        cuts = [restriction.interval(d, tile.ndim, n) for d, n in enumerate(tile.shape)]
+        box = tuple(slice(None) if c is None else slice(c.low, c.high) for c in cuts)
+        chosen = restriction.where(inside.shape)
+        values[box] = inside if chosen is None else np.where(chosen, inside, values[box])
+    return Computed(tile, values)
+
+
+class Computed(View):
+    """An operand whose elements outside a mask count as zero; ``place`` is the whole operand in memory."""
+
+    __slots__ = ("whole",)
+
+    def __init__(self, tile: Tile, values: Any) -> None:
+        super().__init__(tile.alloc, values)
+        self.whole = tile.array if not tile.limits and tile.gather is None else values
+
+    @property
+    def place(self) -> Any:
+        return self.whole
+
+
+def _double_row(call: Call, a: Tile, b: Tile, perf_mode: str) -> Tile:
+    if "double_row" not in perf_mode:
+        raise NotModelled(f"nc_matmul with perf_mode={perf_mode!r}")
+    if a.ndim != 3 or b.ndim != 3 or a.shape[1] != 2 or b.shape[1] != 2:
+        raise KernelError(
+            "", f"double row matmul takes (K, 2, M) and (K, 2, N), got {list(a.shape)} and {list(b.shape)}"
+        )
+    shape = (a.shape[2], b.shape[2])
+    if call.region.rank or call.skipped:
+        raise NotModelled("a mask on a double row matmul")
+    views = [(_contributing(a[:, row, :]), _contributing(b[:, row, :])) for row in range(2)]
+    first, second = (isa.matmul(left, right) for left, right in views)
+    result = Result(
+        "nc_matmul",
+        first.values + second.values,
+        (("stationary", _contributing(a)), ("moving", _contributing(b))),
+        (("perf_mode", "double_row"),),
+        accumulates=True,
+    )
+    return call.give(result, shape, FLOAT32, space="psum")
+
+
+def matmul(x: Any, y: Any, *, transpose_x: bool = False, mask: Any = None, dtype: Any = None, **_: Any) -> Tile:
+    """``x @ y`` (``transpose_x``: ``x.T @ y``, the layout that TensorE wants) in fp32 in PSUM."""
+    call = Call("matmul", mask)
+    a, b = call.tile("x", x), call.tile("y", y)
+    if a.ndim != 2 or b.ndim != 2:
+        raise KernelError(
+            "err_exceed_max_supported_dimension",
+            f"parameters x{list(a.shape)}, y{list(b.shape)} of 'matmul' exceed max supported number of dimensions of 2.",
+        )
+    if not transpose_x and call.state.allocated:
+        raise KernelError(
+            "err_transpose_on_tensor_engine_not_allowed_in_allocated_kernel",
+            "nl.matmul() without transpose_x=True is not allowed in allocated NKI kernels",
+        )
+    contraction, rows = a.shape if transpose_x else (a.shape[1], a.shape[0])
+    if contraction != b.shape[0]:
+        raise KernelError("", f"nl.matmul contracts {contraction} elements of x with {b.shape[0]} of y")
+    for what, size, limit in (
+        ("x", rows, GEMM_STATIONARY_FMAX),
+        ("y", b.shape[1], GEMM_MOVING_FMAX),
+        ("contraction", contraction, GEMM_STATIONARY_FMAX),
+    ):
+        if size > limit:
+            raise KernelError(
+                "err_size_of_dimension_exceed_arch_limit",
+                f"size {size} of '{what}' of 'matmul' exceed architecture limitation of {limit}.",
+            )
+    shape = (rows, b.shape[1])
+    region = _result_region(call.region, mask, a, b, shape)
+    if region.skip:
+        return call.give(None, shape, FLOAT32, space="psum", where=region)
+    left = _contributing(a)
+    if not transpose_x:
+        left = View(left.alloc, left.array.T)
+    result = isa.matmul(left, _contributing(b))
+    kind = FLOAT32 if dtype is None else dtype_of(dtype)
+    return call.give(_cut(result, region), shape, kind, explicit=dtype is not None, space="psum", where=region)

@@ -1,0 +1,291 @@
+"""Moving data: ``nl.load``, ``nl.store``, DMA, copies and transposes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from .. import isa
+from ..errors import KernelError, NotModelled
+from ..memory import View
+from ..spec.hardware import PARTITIONS
+from .arithmetic import mismatch
+from .indexing import Interval, Region
+from .indirect import Gathered
+from .pending import Call, accumulate, number
+from .tensor import Shape, Tensor, Tile
+from .tokens import Engine, OobMode, dtype_of, operator_token
+
+
+def load(src: Any, *, mask: Any = None, dtype: Any = None, mode: Any = OobMode.error, **_: Any) -> Tile:
+    """Load from HBM into a new SBUF tile, of type ``dtype`` (default: that of ``src``).
+
+    The first dimension of ``src`` becomes the partition dimension; a tile has at least two.
+    """
+    call = Call("load", mask)
+    tile = call.tile("src", src, "hbm").skipping(mode)
+    shape = tile_shape(tile.shape)
+    check_partitions(shape, "load")
+    call.limited(tile)
+    result = None
+    if not call.skipped:
+        view = call.view(tile)
+        result = isa.copy("dma_copy", view)
+        result.values = result.values.reshape(tile_shape(result.values.shape))
+        call.region = in_bounds(call.region, view)
+    return call.give(result, shape, tile.dtype if dtype is None else dtype_of(dtype), explicit=dtype is not None)
+
+
+def tile_shape(shape: Shape) -> Shape:
+    """``shape`` with at least the two dimensions of a tile."""
+    return shape if len(shape) >= 2 else (*shape, 1) if shape else (1, 1)
+
+
+def in_bounds(region: Region, source: View) -> Region:
+    """``region`` without the elements that an indirect access of ``source`` skipped."""
+    if not isinstance(source, Gathered) or source.valid is None:
+        return region
+    return replace(region, valid=source.valid.reshape(tile_shape(source.valid.shape)))
+
+
+def check_partitions(shape: Shape, op: str) -> None:
+    if shape[0] > PARTITIONS:
+        raise KernelError(
+            "err_num_partition_exceed_arch_limit",
+            f"number of partitions {shape[0]} of '{op}' exceed architecture limitation of {PARTITIONS}",
+        )
+
+
+def store(dst: Any, value: Any, *, mask: Any = None, mode: Any = OobMode.error, **_: Any) -> None:
+    """Store ``value`` (a tile, which may broadcast, or a number) to ``dst`` in HBM, converted to its type."""
+    call = Call("store", mask)
+    target = call.tile("dst", dst, "hbm").skipping(mode)
+    if isinstance(value, Tensor):
+        source = call.tile("value", value)
+        call.limited(source)
+        check_stored(target.shape, source.shape)
+        if not call.skipped:
+            call.write(isa.copy("dma_copy", call.view(source)), target)
+    elif not call.skipped:
+        call.write(isa.memset(target.shape, number(value, "value", "store"), target.dtype), target)
+
+
+def check_stored(dst: Shape, src: Shape) -> None:
+    """``src`` must have the shape of ``dst`` up to extents of 1, or broadcast to it."""
+    if [n for n in dst if n != 1] == [n for n in src if n != 1]:
+        return
+    pairs = list(zip(reversed(dst), reversed(src), strict=False))
+    if len([n for n in src if n != 1]) > len(dst) or any(n not in (1, m) for m, n in pairs):
+        raise KernelError(
+            "err_store_dst_shape_smaller_than_other_shape",
+            f"Illegal assignment destination shape: shape {list(dst)} of parameter 'dst' is smaller than other parameter "
+            f"shapes value{list(src)}.",
+        )
+
+
+def copy(src: Any, *, mask: Any = None, dtype: Any = None, **_: Any) -> Tile:
+    """Copy a tile into a new SBUF tile (``nl.copy``, ``nisa.tensor_copy``)."""
+    call = Call("tensor_copy", mask)
+    tile = call.tile("src", src)
+    call.limited(tile)
+    result = None if call.skipped else isa.copy("tensor_copy", call.view(tile))
+    return call.give(result, tile.shape, tile.dtype if dtype is None else dtype_of(dtype), explicit=dtype is not None)
+
+
+def tensor_copy(src: Any, *, mask: Any = None, dtype: Any = None, engine: Any = Engine.unknown, **_: Any) -> Tile:
+    """Copy a tile into a new SBUF tile; bits are kept where the types are equal."""
+    return copy(src, mask=mask, dtype=dtype)
+
+
+def dma_copy(
+    *,
+    dst: Any,
+    src: Any,
+    mask: Any = None,
+    dst_rmw_op: Any = None,
+    oob_mode: Any = OobMode.error,
+    dge_mode: Any = None,
+    **_: Any,
+) -> None:
+    """Copy between HBM and SBUF by DMA, with a cast where the types differ.
+
+    ``dst_rmw_op=np.add`` adds to ``dst``. With ``oob_mode.skip``, rows of an indirect access that are out of bounds are
+    left alone; negative indices are out of bounds.
+    """
+    call = Call("dma_copy", mask)
+    target = call.tile("dst", dst, "hbm|sbuf|psum").skipping(oob_mode)
+    source = call.tile("src", src, "hbm|sbuf|psum").skipping(oob_mode)
+    call.limited(source)
+    if call.skipped:
+        return
+    view = call.view(source)
+    result = isa.copy("dma_copy", view)
+    call.region = in_bounds(call.region, view)
+    if dst_rmw_op is not None:
+        op = operator_token(dst_rmw_op)
+        if op != "add":
+            raise KernelError("", f"dst_rmw_op must be np.add, got '{op}'")
+        result.attributes = (*result.attributes, ("dst_rmw_op", op))
+        accumulate(call, result, target)
+        return
+    call.write(result, target)
+
+
+def load_transpose2d(src: Any, *, mask: Any = None, dtype: Any = None, **_: Any) -> Tile:
+    """Load (N, M) from HBM and transpose it to (M, N); ``mask`` is in the index space of ``src``."""
+    call = Call("load_transpose2d", mask)
+    return _transposed(call, call.tile("src", src, "hbm"), (1, 0), dtype)
+
+
+def dma_transpose(src: Any, *, axes: Any = None, mask: Any = None, dtype: Any = None, **_: Any) -> Tile:
+    """Transpose by DMA: (1, 0), (2, 1, 0) or (3, 1, 2, 0) by rank."""
+    call = Call("dma_transpose", mask)
+    tile = call.tile("src", src, "hbm|sbuf|psum")
+    legal = {2: (1, 0), 3: (2, 1, 0), 4: (3, 1, 2, 0)}.get(tile.ndim)
+    if legal is None or (axes is not None and tuple(axes) != legal):
+        raise KernelError("", f"dma_transpose of {tile.ndim} dimensions permutes them by {legal}, got {axes}")
+    return _transposed(call, tile, legal, dtype)
+
+
+def _transposed(call: Call, tile: Tile, axes: tuple[int, ...], dtype: Any) -> Tile:
+    if tile.gather is not None:
+        raise KernelError(
+            "err_indirect_indices_are_not_supported_with_nki_api",
+            f"indirect indices are not supported in parameter 'src' of '{call.op}'",
+        )
+    if tile.ndim != len(axes):
+        raise KernelError(
+            "err_exceed_max_supported_dimension",
+            f"parameter 'src[{', '.join(map(str, tile.shape))}]' of '{call.op}' exceed max supported number of "
+            f"dimensions of {len(axes)}.",
+        )
+    shape = tuple(tile.shape[a] for a in axes)
+    check_partitions(shape, call.op)
+    call.limited(tile)
+    result = None
+    if not call.skipped:
+        result = isa.copy("dma_transpose", call.view(tile))
+        result.values = result.values.transpose(axes)
+    where = permuted(call.region, tile.ndim, axes)
+    default = tile.dtype if dtype is None else dtype_of(dtype)
+    return call.give(result, shape, default, explicit=dtype is not None, where=where)
+
+
+def permuted(region: Region, ndim: int, axes: tuple[int, ...]) -> Region:
+    """The region of a transposed result: ``axes`` gives the source dimension of each result dimension."""
+    if not region.box and not region.residual:
+        return region
+    box: dict[int, Interval] = {}
+    for new, old in enumerate(axes):
+        at = region.mask_dimension(old, ndim)
+        if at in region.box:
+            box[new] = region.box[at]
+    if region.residual:
+        raise NotModelled("a mask that ties several dimensions on a transpose")
+    return Region(ndim, box, (), region.skip)
+
+
+def nc_transpose(data: Any, *, mask: Any = None, dtype: Any = None, engine: Any = Engine.unknown, **_: Any) -> Tile:
+    """(P, F...) to (F, P): by TensorE into PSUM (up to 128 x 128), by VectorE into SBUF (up to 32 x 32)."""
+    call = Call("nc_transpose", mask)
+    tile = call.tile("data", data)
+    call.limited(tile)
+    rows, columns = tile.shape_2d
+    by_vector = engine == Engine.vector
+    if by_vector and max(rows, columns) > 32:
+        raise KernelError(
+            "err_size_of_dimension_exceed_arch_limit",
+            f"size of 'data{list(tile.shape)}' of 'nc_transpose' exceed Vector Engine limitation of 32",
+        )
+    if not by_vector and call.state.allocated:
+        raise KernelError(
+            "err_transpose_on_tensor_engine_not_allowed_in_allocated_kernel",
+            "nisa.nc_transpose() on Tensor Engine is not allowed in allocated NKI kernels",
+        )
+    flat = tile if tile.ndim == 2 else None
+    region = call.region
+    result = None
+    if not call.skipped:
+        result = isa.transpose(call.view(tile))
+    if (
+        flat is None
+        and region.box
+        and any(region.mask_dimension(d, tile.ndim) in region.box for d in range(1, tile.ndim))
+    ):
+        raise NotModelled("a mask over one of several free dimensions of nc_transpose")
+    where = permuted(region, 2, (1, 0)) if flat is not None else _partition_only(region)
+    default = tile.dtype if dtype is None else dtype_of(dtype)
+    space = "sbuf" if by_vector else "psum"
+    return call.give(result, (columns, rows), default, explicit=dtype is not None, space=space, where=where)
+
+
+def _partition_only(region: Region) -> Region:
+    return Region(2, {1: region.box[0]} if 0 in region.box else {}, (), region.skip)
+
+
+def transpose(x: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
+    """Transpose a tile of up to 128 x 128 (``nl.transpose``); the result is in SBUF."""
+    call = Call("transpose", mask)
+    tile = call.tile("x", x)
+    if tile.ndim != 2:
+        raise KernelError(
+            "err_exceed_max_supported_dimension",
+            f"parameter 'x{list(tile.shape)}' of 'transpose' exceed max supported number of dimensions of 2.",
+        )
+    if tile.shape[1] > PARTITIONS:
+        raise KernelError(
+            "err_size_of_dimension_exceed_arch_limit",
+            f"size of dimension 1 in 'x{list(tile.shape)}' of 'transpose' exceed architecture limitation of {PARTITIONS}.",
+        )
+    call.limited(tile)
+    result = None if call.skipped else isa.transpose(call.view(tile))
+    default = tile.dtype if dtype is None else dtype_of(dtype)
+    where = permuted(call.region, 2, (1, 0))
+    return call.give(result, (tile.shape[1], tile.shape[0]), default, explicit=dtype is not None, where=where)
+
+
+def broadcast_to(src: Any, *, shape: Any, **_: Any) -> Tile:
+    """``src`` repeated to ``shape``, over the partitions too; ``src`` itself where the shapes are equal."""
+    call = Call("broadcast_to")
+    tile = call.tile("src", src)
+    wanted = tuple(int(n) for n in shape)
+    if tile.shape == wanted:
+        return tile
+    wide = tile.broadcast_to(wanted)
+    check_partitions(wanted, "broadcast_to")
+    return call.give(isa.copy("tensor_copy", call.view(wide)), wanted, tile.dtype)
+
+
+def expand_dims(data: Any, axis: int) -> Tile:
+    """A dimension of extent 1 behind the last one."""
+    tile = Call("expand_dims").tile("data", data, "hbm|sbuf|psum")
+    if axis not in (-1, tile.ndim):
+        raise KernelError("", f"nl.expand_dims adds a dimension behind the last one only, got axis {axis}")
+    return tile.expand_dims(axis)
+
+
+def tensor_copy_predicated(
+    *, src: Any, dst: Any, predicate: Any, reverse_pred: bool = False, mask: Any = None, dtype: Any = None, **_: Any
+) -> None:
+    """Copy ``src`` (tile or number) to ``dst`` where ``predicate`` is not 0 (``reverse_pred``: is 0)."""
+    call = Call("tensor_copy_predicated", mask)
+    target, chooser = call.tile("dst", dst), call.tile("predicate", predicate)
+    if target.shape[0] != chooser.shape[0]:
+        raise mismatch(call.op, ("dst", target), ("predicate", chooser))
+    call.limited(chooser)
+    if call.skipped:
+        return
+    there, condition = call.view(target), call.view(chooser)
+    chosen = (condition.array.reshape(there.array.shape) != 0) != bool(reverse_pred)
+    if isinstance(src, Tensor):
+        source = call.view(call.tile("src", src))
+        result = isa.copy("tensor_copy_predicated", source)
+    else:
+        result = isa.memset(there.array.shape, number(src, "src", call.op), target.dtype)
+        result.op = "tensor_copy_predicated"
+    result.reads = (*result.reads, ("predicate", condition))
+    if reverse_pred:
+        result.attributes = (*result.attributes, ("reverse_pred", True))
+    within = call.region.where(chosen.shape)
+    region = replace(call.region, residual=(), valid=chosen if within is None else chosen & within)
+    call.write(result, target, where=region)

@@ -1,0 +1,168 @@
+"""``neuronxcc.nki``: ``jit`` and its relatives. All of them run the kernel on the emulator."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+import time
+from collections.abc import Callable
+from typing import Any
+
+from ..errors import KernelError
+from ..session import current, in_kernel
+from ..spec import hardware
+from .rewriting import rewritten
+
+PLATFORM = "NEURON_PLATFORM_TARGET_OVERRIDE"
+"""Environment variable: the hardware that kernels called by a program run on (``trn1``, ``trn2``, ``trn3`` or ``gen2`` ...)."""
+
+
+class Kernel:
+    """A kernel: called with numpy arrays it runs, called by another kernel it is traced into it.
+
+    ``options`` are the keywords of ``nki.jit`` with ``mode``; compiler decorators add theirs.
+    """
+
+    def __init__(self, func: Callable[..., Any], options: dict[str, Any], grid: tuple[int, ...] | None = None) -> None:
+        self.func = func
+        self.options = options
+        self.grid = grid
+        self.benchmark_result: Benchmark | None = None
+        functools.update_wrapper(self, func)
+
+    @property
+    def new_style(self) -> bool:
+        """Does the kernel return its outputs (and may not write to parameters)?"""
+        return bool(self.options.get("kernel_return", True)) and bool(self.options)
+
+    def __getitem__(self, grid: Any) -> Kernel:
+        """The kernel with a launch grid."""
+        extents = tuple(grid) if isinstance(grid, (tuple, list)) else (grid,)
+        return _Launcher(self, tuple(int(n) for n in extents))
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if in_kernel():
+            if self.grid is not None:
+                raise KernelError(
+                    "err_nested_kernel_with_spmd_grid",
+                    f"Calling kernel with spmd grid ({self.func.__name__}{list(self.grid)}) inside another kernel is not "
+                    "supported",
+                )
+            return rewritten(self.func)(*args, **kwargs)
+        return self._run(args, kwargs)
+
+    def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        from .launch import run
+
+        bound = inspect.signature(self.func).bind(*args, **kwargs)
+        started = time.perf_counter()
+        result = run(self, bound, self.grid or (), host_target(self.options))
+        self.benchmark_result = Benchmark((time.perf_counter() - started) * 1e6)
+        return result.returned
+
+    def with_options(self, **options: Any) -> Kernel:
+        return type(self)(self.func, {**self.options, **options}, self.grid)
+
+    def __repr__(self) -> str:
+        return f"<kernel {self.func.__name__}>"
+
+
+class _Launcher(Kernel):
+    """A kernel with a grid. Its measurements are found on the kernel, too."""
+
+    def __init__(self, kernel: Kernel, grid: tuple[int, ...]) -> None:
+        super().__init__(kernel.func, kernel.options, grid)
+        self._kernel = kernel
+
+    def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        returned = super()._run(args, kwargs)
+        self._kernel.benchmark_result = self.benchmark_result
+        return returned
+
+
+class Benchmark:
+    """``benchmark_result``: the time that the emulator took, in microseconds. It says nothing about hardware."""
+
+    def __init__(self, microseconds: float) -> None:
+        self.nc_latency = Latency(microseconds)
+
+
+class Latency:
+    def __init__(self, microseconds: float) -> None:
+        self.microseconds = microseconds
+
+    def get_latency_percentile(self, percentile: int) -> float:
+        """The one measured time, whatever the percentile."""
+        if not 0 <= percentile <= 100:
+            raise ValueError(f"percentile {percentile} is not between 0 and 100")
+        return self.microseconds
+
+
+def host_target(options: dict[str, Any]) -> hardware.Target:
+    """The hardware for a kernel that a program calls: ``platform_target=``, the environment, or the default."""
+    names = {target.instance: target for target in hardware.TARGETS.values()} | hardware.TARGETS
+    names |= {"inf2": hardware.TARGETS["gen2"]}
+    wanted = options.get("platform_target") or os.environ.get(PLATFORM) or hardware.DEFAULT_TARGET
+    if wanted not in names:
+        raise KernelError("", f"unknown hardware '{wanted}', it is one of {', '.join(sorted(names))}")
+    return names[wanted]
+
+
+def jit(func: Any = None, mode: str = "auto", **options: Any) -> Any:
+    """Make a function a kernel. ``mode`` and most keywords choose how the compiler runs it and change nothing here."""
+    if func is None:
+        return lambda function: jit(function, mode, **options)
+    target = func.func if isinstance(func, Kernel) else func
+    return Kernel(target, {**getattr(func, "options", {}), "mode": mode, **options})
+
+
+def trace(func: Any = None, **options: Any) -> Any:
+    """The old decorator: the kernel writes its outputs into parameters."""
+    return jit(func, "trace", **{"kernel_return": False, **options})
+
+
+def baremetal(kernel: Any = None, **options: Any) -> Any:
+    """:func:`jit` on a NeuronDevice without a framework."""
+    return jit(kernel, "baremetal", **options)
+
+
+def benchmark(kernel: Any = None, **options: Any) -> Any:
+    """:func:`jit` that leaves ``benchmark_result.nc_latency`` on the kernel."""
+    return jit(kernel, "benchmark", **options)
+
+
+def profile(func: Any = None, **options: Any) -> Any:
+    """:func:`jit` that would save a profile; nothing is saved here."""
+    return jit(func, "profile", **options)
+
+
+def simulate_kernel(kernel: Any, *args: Any, **kwargs: Any) -> Any:
+    """Run a kernel on numpy arrays: returns its outputs, or writes them into its parameters (old style)."""
+    made = kernel if isinstance(kernel, Kernel) else Kernel(kernel, {})
+    return made(*args, **kwargs)
+
+
+def program_id(axis: int) -> int:
+    """Place of this program along ``axis`` of the launch grid."""
+    session = current()
+    if not 0 <= int(axis) < len(session.program):
+        raise KernelError("", f"program_id({axis}): the launch grid has {len(session.grid)} dimensions")
+    return session.program[int(axis)]
+
+
+def num_programs(axes: Any = None) -> int:
+    """Number of programs along ``axes`` of the launch grid (default: all of them)."""
+    grid = current().grid
+    chosen = range(len(grid)) if axes is None else axes if isinstance(axes, (tuple, list)) else (axes,)
+    total = 1
+    for axis in chosen:
+        if not 0 <= int(axis) < max(len(grid), 1):
+            raise KernelError("", f"num_programs({axes}): the launch grid has {len(grid)} dimensions")
+        total *= grid[int(axis)] if grid else 1
+    return total
+
+
+def program_ndim() -> int:
+    """Number of dimensions of the launch grid, 0 without one."""
+    return len(current().grid)

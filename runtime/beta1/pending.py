@@ -1,0 +1,236 @@
+"""A result whose destination is not known yet.
+
+A Beta 1 instruction returns a tile, but ``t[i] = nisa.f(x)`` writes straight into ``t[i]``. So an instruction computes at once,
+its place in the event stream is reserved, and the :class:`Pending` that it returns is written when it is assigned
+(:mod:`.assignment`), or into a tile of its own on any other use.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from ..errors import KernelError, user_location
+from ..isa.core import Result, commit, fit
+from ..memory import Allocation, Array, View
+from ..naming import declared_name, is_bound
+from ..numerics import DTYPES, convert, is_integer
+from ..source import user_frame
+from .indexing import Region, region
+from .state import State, state
+from .tensor import Shape, Tensor, Tile, both, whole
+from .tokens import PSUM, SBUF
+
+
+class Pending(Tile):
+    """The result of an instruction on its way to its destination.
+
+    ``result`` is ``None`` when a mask kept the instruction from executing, ``where`` the part of the destination that is
+    written, ``explicit`` whether the kernel gave ``dtype=``. As soon as it is used as a tile, it has one of its own.
+    """
+
+    __slots__ = ("explicit", "op", "place", "result", "where")
+
+    def __init__(
+        self, call: Call, result: Result | None, shape: Shape, dtype: np.dtype[Any], space: str, where: Region
+    ) -> None:
+        self._alloc = None
+        self._dtype = dtype
+        self._shape = shape
+        self.gather = None
+        self.restriction = None
+        self.axes = ()
+        self.limits = ()
+        self.buffer = PSUM if space == "psum" else SBUF
+        self.result = result
+        self.where = where
+        self.explicit = False
+        self.op = call.op
+        self.place = call.place
+
+    @property
+    def alloc(self) -> Allocation:
+        if self._alloc is None:
+            self.settle()
+        assert self._alloc is not None
+        return self._alloc
+
+    @property
+    def waiting(self) -> bool:
+        """Has it no destination yet?"""
+        return self._alloc is None
+
+    def _settled(self) -> Tile:
+        return self.settle()
+
+    def settle(self, name: str | None = None, block: Shape = ()) -> Tile:
+        """Give the result an automatic tile of its own."""
+        if self._alloc is not None:
+            return self
+        current = state()
+        current.pending.discard(self)
+        machine = current.session.machine
+        alloc = machine.allocate(
+            self.buffer.space,
+            self._shape,
+            self._dtype,
+            name=name or f"{self.op}_{len(machine.allocations)}",
+            block=block,
+            location=self.place,
+        )
+        current.implicit.append(alloc)
+        own = whole(alloc, self.buffer)
+        self._alloc, self.offset, self.strides = alloc, own.offset, own.strides
+        if self.result is not None:
+            store(current, self.result, own, self.where)
+            self.result = None
+        return self
+
+    def taken(self) -> Result | None:
+        """The result, for a destination that the kernel assigns it to."""
+        state().pending.discard(self)
+        return self.result
+
+
+class Call:
+    """One execution of one instruction: its mask, its place in the program, and what becomes of its result."""
+
+    __slots__ = ("op", "place", "region", "sequence", "state")
+
+    def __init__(self, op: str, mask: Any = None) -> None:
+        self.state: State = state()
+        self.op = op
+        self.region = region(mask)
+        recorder = self.state.session.machine.recorder
+        self.sequence = recorder.reserve() if recorder is not None else None
+        self.place = user_location()
+
+    @property
+    def skipped(self) -> bool:
+        """Does the mask keep the instruction from executing at all?"""
+        return self.region.skip
+
+    def limited(self, *operands: Any) -> Call:
+        """This call, executing only where the operand masks of ``operands`` hold too."""
+        for operand in operands:
+            if isinstance(operand, Tile) and operand.restriction is not None:
+                self.region = both(self.region, operand.restriction)
+        return self
+
+    def tile(self, role: str, operand: Any, spaces: str = "psum|sbuf") -> Tile:
+        """``operand`` as a tile in one of ``spaces``; raises with the documented texts when it is none."""
+        if not isinstance(operand, Tensor):
+            raise KernelError("", f"expected operand '{role}' of '{self.op}' to be a tile, got {operand!r}")
+        tile = operand.as_tile()
+        if tile.space not in spaces:
+            raise KernelError(
+                "err_unsupported_memory",
+                f"Expected operand '{role}' of '{self.op}' to be in address space '{spaces}', but got a tile in "
+                f"'{tile.space}' instead.",
+            )
+        return tile
+
+    def view(self, tile: Tile) -> View:
+        """``tile`` as an operand, cut to where this call executes."""
+        return tile.view_in(self.region)
+
+    def operand(self, role: str, value: Any) -> View | float | int:
+        """A number, or a tile as an operand."""
+        if isinstance(value, Tensor):
+            return self.view(self.tile(role, value))
+        return number(value, role, self.op)
+
+    def give(
+        self,
+        result: Result | None,
+        shape: Shape,
+        dtype: np.dtype[Any],
+        *,
+        explicit: bool = False,
+        space: str = "sbuf",
+        where: Region | None = None,
+    ) -> Tile:
+        """The instruction's result as the kernel receives it: waiting for its destination, or in a tile that it names.
+
+        ``shape`` is that of the whole result, ``where`` the part that is written (default: where the call executes).
+        """
+        pending = Pending(self, result, shape, dtype, space, self.region if where is None else where)
+        pending.explicit = explicit
+        if result is not None:
+            result.sequence, result.location = self.sequence, self.place
+        frame = user_frame(sys._getframe(1))
+        if frame is not None and is_bound(frame):
+            name, block = declared_name(frame) or (None, ())
+            return pending.settle(name, block)
+        self.state.pending.add(pending)
+        return pending
+
+    def write(self, result: Result, dst: Tensor, *, where: Region | None = None) -> None:
+        """Write the result of an instruction that has an explicit destination."""
+        result.sequence, result.location = self.sequence, self.place
+        store(self.state, result, dst.as_tile(), self.region if where is None else where)
+
+
+def number(value: Any, role: str, op: str) -> float | int:
+    """``value`` as a Python number; raises when it is none."""
+    if isinstance(value, (bool, np.bool_)):
+        return int(value)
+    if isinstance(value, (int, float)):
+        return value
+    if isinstance(value, np.generic) and value.dtype in DTYPES.values():
+        return int(value) if is_integer(value.dtype) else float(value)
+    raise KernelError("", f"expected operand '{role}' of '{op}' to be a tile or a number, got {value!r}")
+
+
+def store(current: State, result: Result, dst: Tile, where: Region, overwrite: bool = True) -> None:
+    """Round ``result`` into the part ``where`` of ``dst``.
+
+    ``overwrite`` starts a new PSUM accumulation group; otherwise a matmul result is added to the open one. What other
+    instructions write to PSUM counts as a group of its own, so that a later ``+=`` adds to it.
+    """
+    machine = current.session.machine
+    if dst.space == "hbm":
+        check_mutable(current, dst)
+    if dst.gather is not None:
+        from .indirect import scatter
+
+        scatter(machine, result, dst, where)
+        return
+    view = dst.view_in(where)
+    chosen = where.where(view.array.shape)
+    if dst.space == "psum":
+        flags = view.alloc.group_flags(view.array)
+        if result.accumulates and overwrite:
+            flags[...] = False if chosen is None else flags & ~chosen
+        elif not result.accumulates:
+            flags[...] = result.attributes != (("value", 0),)
+    commit(machine, result, view, where=chosen)
+
+
+def accumulate(call: Call, result: Result, dst: Tile) -> None:
+    """Add ``result`` to ``dst`` in memory, as a DMA engine does (``dst_rmw_op``, ``atomic_rmw``)."""
+    from .indirect import scatter
+
+    result.sequence, result.location = call.sequence, call.place
+    if dst.space == "hbm":
+        check_mutable(call.state, dst)
+    scatter(call.state.session.machine, result, dst, call.region, add=True)
+
+
+def check_mutable(current: State, dst: Tile) -> None:
+    if dst.alloc.uid in current.immutable:
+        raise KernelError(
+            "err_cannot_update_immutable_parameter",
+            f"Cannot update immutable parameter: parameter `{dst.name}` is immutable by default",
+        )
+    current.written.add(dst.alloc.uid)
+
+
+def secondary(role: str, values: Array, dst: Tensor, result: Result) -> None:
+    """Write a second result (``reduce_res=``) and name it in the event of ``result``."""
+    tile = dst.as_tile()
+    target = tile.array
+    target[...] = convert(fit(values, target.shape), target.dtype)
+    result.also_writes.append((role, View(tile.alloc, target)))

@@ -1,0 +1,255 @@
+"""Reductions over free dimensions, over partitions, and over programs; softmax and RMS norm."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import isa
+from ..errors import KernelError, NotModelled
+from ..isa.core import Result
+from ..isa.reductions import reduce_axes
+from ..memory import View
+from ..numerics import DTYPES, FLOAT32, is_integer, to_float32
+from .indexing import Region
+from .pending import Call
+from .tensor import Shape, Tile
+from .tokens import dtype_of, operator_token
+
+_IDENTITIES = {
+    "add": 0.0,
+    "multiply": 1.0,
+    "maximum": -np.inf,
+    "minimum": np.inf,
+    "logical_and": 1.0,
+    "logical_or": 0.0,
+}
+
+
+def free_axes(tile: Tile, axis: Any, op: str) -> tuple[int, ...]:
+    """``axis`` (an int or several) as the free dimensions that it names."""
+    given = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
+    axes = tuple(sorted(int(a) + tile.ndim if a < 0 else int(a) for a in given))
+    if not axes or axes[0] < 1 or axes[-1] >= tile.ndim:
+        raise KernelError("", f"'{op}' reduces free dimensions only: axis {axis} of a tile of shape {list(tile.shape)}")
+    return axes
+
+
+def reduced_shape(shape: Shape, axes: tuple[int, ...], keepdims: bool) -> Shape:
+    """The shape without ``axes``, but never with fewer than two dimensions."""
+    if keepdims:
+        return tuple(1 if d in axes else n for d, n in enumerate(shape))
+    kept = tuple(n for d, n in enumerate(shape) if d not in axes)
+    return kept if len(kept) > 1 else (*kept, 1)
+
+
+def kept_region(region: Region, axes: tuple[int, ...], tile: Tile, keepdims: bool) -> Region:
+    """Where a reduced result is written: what the mask says about the dimensions that stay."""
+    if region.rank != tile.ndim:
+        if region.rank and any(region.mask_dimension(a, tile.ndim) in region.box for a in axes):
+            raise NotModelled("a mask of another rank over a reduced dimension")
+        return region
+    if keepdims:
+        return Region(region.rank, {d: i for d, i in region.box.items() if d not in axes}, (), region.skip)
+    kept = region.without(axes)
+    return kept if kept.rank > 1 else Region(2, kept.box, (), kept.skip)
+
+
+def masked_view(call: Call, tile: Tile, op: str) -> View:
+    """The operand with the identity of ``op`` where the mask ties several dimensions and excludes an element."""
+    view = call.view(tile)
+    chosen = call.region.where(view.array.shape)
+    if chosen is None:
+        return view
+    if op not in _IDENTITIES:
+        raise NotModelled(f"a mask that ties several dimensions on a reduction by '{op}'")
+    return View(tile.alloc, np.where(chosen, to_float32(view.array), np.float32(_IDENTITIES[op])))
+
+
+def tensor_reduce(
+    op: Any,
+    data: Any,
+    axis: Any,
+    *,
+    mask: Any = None,
+    dtype: Any = None,
+    negate: bool = False,
+    keepdims: bool = False,
+    **_: Any,
+) -> Tile:
+    """Reduce the free dimensions ``axis`` of ``data`` in fp32, negate if asked, convert."""
+    return _reduced(Call("tensor_reduce", mask), operator_token(op), data, axis, dtype, negate, keepdims)
+
+
+def _reduced(
+    call: Call, op: str, data: Any, axis: Any, dtype: Any, negate: bool = False, keepdims: bool = False
+) -> Tile:
+    tile = call.tile("data", data)
+    axes = free_axes(tile, axis, call.op)
+    call.limited(tile)
+    shape = reduced_shape(tile.shape, axes, keepdims)
+    default = tile.dtype if dtype is None else dtype_of(dtype)
+    where = kept_region(call.region, axes, tile, keepdims)
+    if call.skipped:
+        return call.give(None, shape, default, where=where)
+    result = isa.tensor_reduce(op, masked_view(call, tile, op), axes, negate=negate, keepdims=keepdims)
+    return call.give(result, shape, default, explicit=dtype is not None, where=where)
+
+
+def reduction(name: str, op: str) -> Any:
+    """``nl.sum`` and its relatives: ``f(x, axis, *, dtype=None, mask=None, keepdims=False)``."""
+
+    def reduce(x: Any, axis: Any, *, dtype: Any = None, mask: Any = None, keepdims: bool = False, **_: Any) -> Tile:
+        return _reduced(Call(name, mask), op, x, axis, dtype, keepdims=keepdims)
+
+    reduce.__name__ = name
+    reduce.__doc__ = f"Reduce the free dimensions ``axis`` by '{op}'."
+    return reduce
+
+
+def all_true(x: Any, axis: Any, *, dtype: Any = bool, mask: Any = None, **_: Any) -> Tile:
+    """Are all elements along the free dimensions ``axis`` true?"""
+    return _reduced(Call("all", mask), "logical_and", x, axis, dtype)
+
+
+def mean(x: Any, axis: Any, *, dtype: Any = None, mask: Any = None, keepdims: bool = False, **_: Any) -> Tile:
+    """Mean over the free dimensions ``axis``; of integers in fp32."""
+    call = Call("mean", mask)
+    tile = call.tile("x", x)
+    default = FLOAT32 if is_integer(tile.dtype) else tile.dtype
+    return _statistic(
+        call, tile, axis, default if dtype is None else dtype_of(dtype), dtype is not None, keepdims, False
+    )
+
+
+def var(x: Any, axis: Any, *, dtype: Any = None, mask: Any = None, keepdims: bool = False, **_: Any) -> Tile:
+    """Population variance over the free dimensions ``axis``."""
+    call = Call("var", mask)
+    tile = call.tile("x", x)
+    default = FLOAT32 if is_integer(tile.dtype) else tile.dtype
+    return _statistic(
+        call, tile, axis, default if dtype is None else dtype_of(dtype), dtype is not None, keepdims, True
+    )
+
+
+def _statistic(
+    call: Call, tile: Tile, axis: Any, dtype: np.dtype[Any], explicit: bool, keepdims: bool, squared: bool
+) -> Tile:
+    """Mean, or with ``squared`` the mean squared distance from the mean."""
+    axes = free_axes(tile, axis, call.op)
+    call.limited(tile)
+    shape = reduced_shape(tile.shape, axes, keepdims)
+    where = kept_region(call.region, axes, tile, keepdims)
+    if call.skipped:
+        return call.give(None, shape, dtype, where=where)
+    if call.region.residual:
+        raise NotModelled(f"a mask that ties several dimensions on nl.{call.op}")
+    view = call.view(tile)
+    values = to_float32(view.array)
+    count = np.float32(np.prod([values.shape[a] for a in axes]))
+    average = reduce_axes("add", values, axes) / count
+    if squared:
+        average = reduce_axes("add", np.square(values - average), axes) / count
+    cut = reduced_shape(values.shape, axes, keepdims)
+    result = Result(call.op, average.reshape(cut), (("data", view),), (("axes", axes),))
+    return call.give(result, shape, dtype, explicit=explicit, where=where)
+
+
+def softmax(x: Any, axis: Any, *, dtype: Any = None, compute_dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
+    """``exp(x - max) / sum(exp(x - max))`` over the free dimensions ``axis``."""
+    call = Call("softmax", mask)
+    tile = call.tile("x", x)
+    axes = free_axes(tile, axis, call.op)
+    _refuse_in_allocated(call)
+    call.limited(tile)
+    default = tile.dtype if dtype is None else dtype_of(dtype)
+    if call.skipped:
+        return call.give(None, tile.shape, default)
+    view = masked_view(call, tile, "maximum")
+    values = to_float32(view.array)
+    powers = isa.operators.ACTIVATIONS["exp"](values - reduce_axes("maximum", values, axes))
+    result = Result(call.op, powers / reduce_axes("add", powers, axes), (("data", view),), (("axes", axes),))
+    return call.give(result, tile.shape, default, explicit=dtype is not None)
+
+
+def rms_norm(
+    x: Any,
+    w: Any,
+    axis: Any,
+    n: Any,
+    epsilon: float = 1e-06,
+    *,
+    dtype: Any = None,
+    compute_dtype: Any = None,
+    mask: Any = None,
+    **_: Any,
+) -> Tile:
+    """``x / sqrt(sum(x * x, axis) / n + epsilon) * w``."""
+    call = Call("rms_norm", mask)
+    tile, weight = call.tile("x", x), call.tile("w", w)
+    axes = free_axes(tile, axis, call.op)
+    _refuse_in_allocated(call)
+    call.limited(tile, weight)
+    default = tile.dtype if dtype is None else dtype_of(dtype)
+    if call.skipped:
+        return call.give(None, tile.shape, default)
+    view, scale = masked_view(call, tile, "add"), call.view(weight)
+    values = to_float32(view.array)
+    total = reduce_axes("add", np.square(values), axes)
+    inverse = isa.operators.ACTIVATIONS["rsqrt"](total / np.float32(n) + np.float32(epsilon))
+    normed = values * inverse * to_float32(scale.array)
+    result = Result(
+        call.op, normed, (("data", view), ("weight", scale)), (("n", float(n)), ("epsilon", float(epsilon)))
+    )
+    return call.give(result, tile.shape, default, explicit=dtype is not None)
+
+
+def _refuse_in_allocated(call: Call) -> None:
+    if call.state.allocated:
+        raise KernelError(
+            "", f"nl.{call.op} makes implicit tensors, which are not allowed in allocated NKI kernels (common error 2)"
+        )
+
+
+def tensor_partition_reduce(op: Any, data: Any, *, mask: Any = None, dtype: Any = None, **_: Any) -> Tile:
+    """Reduce over the partitions: (P, F...) to (1, F...)."""
+    call = Call("tensor_partition_reduce", mask)
+    tile = call.tile("data", data)
+    token = operator_token(op)
+    call.limited(tile)
+    shape = (1, *tile.shape[1:])
+    default = tile.dtype if dtype is None else dtype_of(dtype)
+    where = kept_region(call.region, (0,), tile, True)
+    result = None if call.skipped else isa.tensor_partition_reduce(token, masked_view(call, tile, token))
+    return call.give(result, shape, default, explicit=dtype is not None, where=where)
+
+
+def all_reduce(
+    x: Any,
+    op: Any,
+    program_axes: Any,
+    *,
+    dtype: Any = None,
+    mask: Any = None,
+    parallel_reduce: bool = True,
+    asynchronous: bool = False,
+    **_: Any,
+) -> Tile:
+    """Reduce ``x`` over the programs of the grid along ``program_axes``.
+
+    Programs run one after the other here, so only axes with a single program can be reduced over.
+    """
+    call = Call("all_reduce", mask)
+    tile = call.tile("x", x)
+    operator_token(op)
+    grid = call.state.session.grid
+    axes = program_axes if isinstance(program_axes, (tuple, list)) else (program_axes,)
+    if any(int(a) < len(grid) and grid[int(a)] > 1 for a in axes):
+        raise NotModelled("nl.all_reduce over an axis of the grid with several programs")
+    call.limited(tile)
+    result = None if call.skipped else isa.copy("tensor_copy", call.view(tile))
+    return call.give(result, tile.shape, tile.dtype if dtype is None else dtype_of(dtype), explicit=dtype is not None)
+
+
+__all__ = ["DTYPES", "all_reduce", "all_true", "free_axes", "kept_region", "masked_view", "mean", "reduced_shape"]

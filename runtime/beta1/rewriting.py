@@ -1,0 +1,189 @@
+"""What ``nki.jit`` changes in a kernel's source before it runs.
+
+* ``for i in range(...)`` is ``for i in nl.sequential_range(...)``, in nested functions too;
+* ``return`` as the last statement of an NKI loop returns after all iterations;
+* ``x: nt.tensor[128, 512] = ...`` checks the shape.
+
+A kernel that has none of these runs as it is. Lines and columns stay those of the file.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Callable
+from types import CellType, CodeType, FunctionType
+from typing import Any
+
+from ..errors import KernelError, NotModelled
+from ..source import function_source, last_statement
+from .loops import end_returns_handled, sequential_range
+from .tensor import Tensor
+from .typing import Annotation
+
+_RANGE = "__nki_range__"
+_CHECK = "__nki_check__"
+_RETURNS = "__nki_returns__"
+_LOOPS = ("affine_range", "sequential_range", _RANGE)
+
+
+def rewritten(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``function`` with the changes of the module docstring; itself when there are none."""
+    if not isinstance(function, FunctionType):
+        return function
+    found = function_source(function.__code__)
+    if found is None:
+        if "range" in function.__code__.co_names:
+            raise NotModelled(f"'range' in kernel '{function.__name__}', whose source is not available")
+        return function
+    tree = copy.deepcopy(found)
+    rewriter = _Rewriter()
+    tree.body = [statement for old in tree.body for statement in rewriter.statements(old)]
+    if not rewriter.changed:
+        return function
+    return _compiled(function, tree)
+
+
+def _compiled(function: FunctionType, tree: ast.FunctionDef) -> FunctionType:
+    """A function like ``function`` with the body of ``tree``, over the same globals and closure."""
+    added: dict[str, Any] = {_RANGE: sequential_range, _CHECK: check_annotation, _RETURNS: Returns}
+    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+    cells.update({name: CellType(value) for name, value in added.items()})
+    tree.decorator_list = []
+    arguments = [ast.arg(name) for name in cells]
+    empty = ast.arguments([], arguments, None, [], [], None, [])
+    factory = ast.FunctionDef("__nki_factory__", empty, [tree], [], None, None, lineno=tree.lineno, col_offset=0)
+    if "type_params" in ast.FunctionDef._fields:
+        factory.type_params = []
+    module = ast.fix_missing_locations(ast.Module([factory], []))
+    compiled = compile(module, function.__code__.co_filename, "exec", dont_inherit=True)
+    code = _inner(_inner(compiled, "__nki_factory__"), tree.name)
+    end_returns_handled(code)
+    closure = tuple(cells[name] for name in code.co_freevars)
+    made = FunctionType(code, function.__globals__, function.__name__, function.__defaults__, closure)
+    made.__kwdefaults__ = function.__kwdefaults__
+    made.__dict__.update(function.__dict__)
+    made.__qualname__ = function.__qualname__
+    return made
+
+
+def _inner(code: CodeType, name: str) -> CodeType:
+    return next(c for c in code.co_consts if isinstance(c, CodeType) and c.co_name == name)
+
+
+class Returns:
+    """The value that a loop body returned; the last iteration's counts."""
+
+    def __init__(self) -> None:
+        self.value: Any = None
+        self.given = False
+
+    def set(self, value: Any) -> None:
+        self.value, self.given = value, True
+
+
+def check_annotation(value: Any, annotation: Callable[[], Any]) -> None:
+    """Raise when ``value`` does not have the shape of a ``nt.tensor[...]`` annotation."""
+    try:
+        wanted = annotation()
+    except (NameError, AttributeError):
+        return
+    if not isinstance(wanted, Annotation) or wanted.shape is None or not isinstance(value, Tensor):
+        return
+    shape = tuple(int(n) for n in value.shape)
+    if shape != wanted.shape:
+        raise KernelError(
+            "err_annotation_shape_mismatch",
+            f"shape of `data[{', '.join(map(str, shape))}]` does not match the expected shape of {list(wanted.shape)}",
+        )
+
+
+class _Rewriter:
+    """Rewrites statements; ``changed`` tells whether anything was."""
+
+    def __init__(self) -> None:
+        self.changed = False
+        self._names = 0
+
+    def statements(self, node: ast.stmt) -> list[ast.stmt]:
+        if isinstance(node, ast.For):
+            return self._loop(node)
+        for field in ("body", "orelse", "finalbody"):
+            inner = getattr(node, field, None)
+            if isinstance(inner, list):
+                setattr(node, field, [s for old in inner for s in self.statements(old)])
+        for handler in getattr(node, "handlers", []):
+            handler.body = [s for old in handler.body for s in self.statements(old)]
+        if isinstance(node, ast.AnnAssign) and node.value is not None and _is_tensor(node.annotation):
+            return [node, self._check(node)]
+        return [node]
+
+    def _check(self, node: ast.AnnAssign) -> ast.stmt:
+        self.changed = True
+        value = copy.deepcopy(node.target)
+        value.ctx = ast.Load()  # type: ignore[attr-defined]
+        nothing = ast.arguments([], [], None, [], [], None, [])
+        annotation = ast.Lambda(nothing, copy.deepcopy(node.annotation))
+        return _at(node, ast.Expr(ast.Call(ast.Name(_CHECK, ast.Load()), [value, annotation], [])))
+
+    def _loop(self, node: ast.For) -> list[ast.stmt]:
+        if isinstance(node.iter, ast.Call) and isinstance(node.iter.func, ast.Name) and node.iter.func.id == "range":
+            node.iter.func = ast.copy_location(ast.Name(_RANGE, ast.Load()), node.iter.func)
+            self.changed = True
+        last = last_statement(node)
+        returned = last if isinstance(last, ast.Return) and is_nki_loop(node) else None
+        name = ""
+        if returned is not None:
+            self.changed = True
+            self._names += 1
+            name = f"__nki_returned_{self._names}"
+            self._remember(node, returned, name)
+        node.body = [s for old in node.body for s in self.statements(old)]
+        node.orelse = [s for old in node.orelse for s in self.statements(old)]
+        if not name:
+            return [node]
+        made = ast.Assign([ast.Name(name, ast.Store())], ast.Call(ast.Name(_RETURNS, ast.Load()), [], []))
+        given = ast.Attribute(ast.Name(name, ast.Load()), "given", ast.Load())
+        value = ast.Attribute(ast.Name(name, ast.Load()), "value", ast.Load())
+        return [_at(node, made), node, _at(returned, ast.If(given, [ast.Return(value)], []))]
+
+    def _remember(self, loop: ast.For, returned: ast.AST | None, name: str) -> None:
+        """Replace the return by a note of its value."""
+        assert isinstance(returned, ast.Return)
+        value = returned.value or ast.Constant(None)
+        note = ast.Expr(ast.Call(ast.Attribute(ast.Name(name, ast.Load()), "set", ast.Load()), [value], []))
+        body = _tail(loop)
+        body[-1] = _at(returned, note)
+
+
+def is_nki_loop(node: ast.AST) -> bool:
+    """Does the loop, by the name of what it iterates over, trace its body once?"""
+    if not isinstance(node, ast.For) or not isinstance(node.iter, ast.Call):
+        return False
+    called = node.iter.func
+    return (called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")) in _LOOPS
+
+
+def _tail(loop: ast.For) -> list[ast.stmt]:
+    """The statements of the loop that ends ``loop`` (itself, or the innermost one where loops end in loops)."""
+    last = loop.body[-1]
+    return _tail(last) if isinstance(last, ast.For) else loop.body
+
+
+def _is_tensor(annotation: ast.expr) -> bool:
+    if not isinstance(annotation, ast.Subscript):
+        return False
+    holder = annotation.value
+    return (holder.attr if isinstance(holder, ast.Attribute) else getattr(holder, "id", "")) in (
+        "tensor",
+        "mutable_tensor",
+    )
+
+
+def _at(place: ast.AST | None, node: ast.stmt) -> ast.stmt:
+    """``node`` with the position of ``place`` everywhere."""
+    assert place is not None
+    for part in ast.walk(node):
+        if "lineno" in part._attributes and not hasattr(part, "lineno"):
+            ast.copy_location(part, place)
+    return node

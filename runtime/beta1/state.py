@@ -1,0 +1,95 @@
+"""What a running Beta 1 kernel has declared so far, and what that forbids."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import KernelError, NotModelled
+from ..memory import Allocation, Array
+from ..session import Session, current
+
+if TYPE_CHECKING:
+    from .pending import Pending
+
+
+@dataclass(frozen=True)
+class Options:
+    """Decorators of the kernel: ``force_auto_alloc`` ignores addresses, ``stack_allocator`` allows mixing."""
+
+    force_auto_alloc: bool = False
+    stack_allocator: bool = False
+
+
+@dataclass(eq=False)
+class State:
+    """One program of a Beta 1 kernel.
+
+    ``direct`` and ``automatic`` are the on-chip tiles declared with and without an address, ``implicit`` those that an
+    instruction made; ``hbm`` the tensors of the kernel's own in HBM. ``shared`` holds the ``shared_hbm`` tensors of the
+    launch, in the order of their creation, for all programs. ``accumulators`` are the 128 registers of ScalarE.
+    """
+
+    session: Session
+    options: Options
+    shared: list[Array]
+    direct: list[Allocation] = field(default_factory=list)
+    automatic: list[Allocation] = field(default_factory=list)
+    implicit: list[Allocation] = field(default_factory=list)
+    hbm: list[Allocation] = field(default_factory=list)
+    pending: set[Pending] = field(default_factory=set)
+    immutable: set[int] = field(default_factory=set)
+    written: set[int] = field(default_factory=set)
+    shared_created: int = 0
+    accumulators: Array = field(default_factory=lambda: np.zeros(128, np.float32))
+
+    @property
+    def allocated(self) -> bool:
+        """Is this a direct-allocation kernel (and not one whose allocator may mix)?"""
+        return bool(self.direct) and not self.options.stack_allocator
+
+    def check_allocation(self) -> None:
+        """Raise when automatic and direct allocation are mixed (direct allocation guide, common errors 1 and 2)."""
+        if not self.allocated or not (self.automatic or self.implicit):
+            return
+        tile = (self.automatic or self.implicit)[0]
+        what = "declared without an address" if self.automatic else "an implicit tensor, the result of an instruction"
+        raise KernelError(
+            "",
+            f"Mixing direct allocation with automatic allocation: '{tile.name}' is {what}, but "
+            f"'{self.direct[0].name}' is directly allocated; in an allocated kernel every tensor must be",
+            file=tile.file,
+            line=tile.line,
+        )
+
+    def check_hbm(self, outputs: list[Allocation]) -> None:
+        """Raise for HBM tensors of an allocated kernel that it does not return (known limitation 1 of the guide)."""
+        if not self.allocated:
+            return
+        returned = {id(tensor) for tensor in outputs}
+        left = [tensor for tensor in self.hbm if id(tensor) not in returned]
+        if left:
+            names = ", ".join(tensor.name for tensor in left)
+            raise KernelError(
+                "",
+                f"Non IO HBM tensor is not supported in allocated NKI kernel: {names}",
+                file=left[0].file,
+                line=left[0].line,
+            )
+
+    def finish(self) -> None:
+        """Results that nobody used still executed: give them their tiles, so that they are recorded."""
+        waiting, self.pending = self.pending, set()
+        for result in sorted(waiting, key=lambda p: p.result.sequence or 0 if p.result else 0):
+            result.settle()
+
+
+def state() -> State:
+    """The state of the running kernel; raises outside of a kernel and in a Beta 2 kernel."""
+    found: Any = current().registers.get("beta1")
+    if found is None:
+        raise NotModelled("a Beta 1 API called from a Beta 2 kernel")
+    result: State = found
+    return result

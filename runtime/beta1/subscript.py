@@ -1,0 +1,258 @@
+"""``tensor[...]``: from a subscript to a view.
+
+Every affine subscript is a strided view: the stride along one result dimension is the sum, over the tensor's dimensions, of
+the index vector's coefficient times the tensor's stride. Runtime values as indices become gathers (:mod:`.indirect`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..errors import KernelError
+from .indexing import Grid, Index, Mask, broadcast
+from .tensor import Gather, Limit, Shape, Tensor, Tile, restricted
+from .tokens import Slice
+
+_INTS = (int, np.integer)
+
+
+def subscripted(tile: Tile, key: Any) -> Tile:
+    """The view ``tile[key]``."""
+    if isinstance(key, (Mask, bool)) or key is None:
+        return restricted(tile, key)
+    items = _expanded(tile, key)
+    if any(isinstance(k, (Index, Tensor, RuntimeIndex)) for k in items):
+        return _advanced(tile, items)
+    return _basic(tile, items)
+
+
+def _expanded(tile: Tile, key: Any) -> list[Any]:
+    """One index for each dimension of ``tile``: ``...`` spelled out, missing ones filled with ``:``."""
+    items = list(key) if isinstance(key, (tuple, Grid)) else [key]
+    dots = [d for d, k in enumerate(items) if k is Ellipsis]
+    if len(dots) > 1:
+        raise KernelError("", f"more than one '...' in a subscript of '{tile.name}'")
+    if len(items) - len(dots) > tile.ndim:
+        raise KernelError("", f"too many indices for {tile!r}: {len(items) - len(dots)}")
+    missing = [slice(None)] * (tile.ndim - len(items) + len(dots))
+    if dots:
+        items[dots[0] : dots[0] + 1] = missing
+        return items
+    return items + missing
+
+
+def _basic(tile: Tile, items: list[Any]) -> Tile:
+    """Ints, slices and ``nl.ds``: sliced dimensions stay, in order. On chip the partitions always stay."""
+    tile._settled()
+    on_chip = tile.space != "hbm"
+    shape: list[int] = []
+    strides: list[int] = []
+    limits: list[Limit] = []
+    offset = tile.offset
+    wanted: list[tuple[int, int, int, int, int]] = []
+    for d, k in enumerate(items):
+        size, stride = tile.shape[d], tile.strides[d]
+        start, count, step, stays = _span(k, size)
+        offset += start * stride
+        if stays or (on_chip and d == 0):
+            wanted.append((d, size, start, step, len(shape)))
+            shape.append(count)
+            strides.append(stride * step)
+        elif not 0 <= start < size:
+            limits.append(Limit(d, size, start, ()))
+    if on_chip and len(shape) < 2:
+        shape.append(1)
+        strides.append(tile.itemsize)
+    rank = len(shape)
+    limits = [Limit(at.dimension, at.size, at.const, (0,) * rank) for at in limits]
+    for d, size, start, step, r in wanted:
+        if start < 0 or start + step * (shape[r] - 1) >= size:
+            limits.append(Limit(d, size, start, tuple(step if k == r else 0 for k in range(rank))))
+    return _view(tile, offset, tuple(shape), tuple(strides), tuple(limits))
+
+
+def _span(k: Any, size: int) -> tuple[int, int, int, bool]:
+    """Start, count, step of one basic index, and whether its dimension stays."""
+    if isinstance(k, _INTS):
+        return int(k), 1, 1, False
+    if isinstance(k, Slice):
+        return int(k.start), int(k.size), 1, True
+    if isinstance(k, slice):
+        start = 0 if k.start is None else int(k.start)
+        stop = size if k.stop is None else int(k.stop)
+        step = 1 if k.step is None else int(k.step)
+        if start < 0 or stop < 0 or step < 1:
+            raise KernelError("", f"negative index in slice {start}:{stop}:{step}")
+        return start, max(-(-(stop - start) // step), 0), step, True
+    raise KernelError("", f"'{type(k).__name__}' cannot index a tensor")
+
+
+def _advanced(tile: Tile, items: list[Any]) -> Tile:
+    """Index vectors and scalars: the vectors broadcast, and the result has their common shape."""
+    if any(isinstance(k, (Tensor, RuntimeIndex)) for k in items):
+        return _gather(tile, items)
+    tile._settled()
+    vectors: dict[int, Index] = {}
+    for d, k in enumerate(items):
+        if isinstance(k, (slice, Slice)):
+            raise _mixing(tile)
+        if isinstance(k, Index):
+            vectors[d] = k
+        elif not isinstance(k, _INTS):
+            raise KernelError("", f"'{type(k).__name__}' cannot index a tensor")
+    shape = broadcast(*(v.extents for v in vectors.values()))
+    if tile.space != "hbm" and len(shape) < 2:
+        raise KernelError(
+            "err_1d_arange_not_supported", f"indexing tensor `{tile.name}` with 1d arange is not supported"
+        )
+    rank = len(shape)
+    strides = [0] * rank
+    limits = []
+    offset = tile.offset
+    for d, k in enumerate(items):
+        size, stride = tile.shape[d], tile.strides[d]
+        const, coefficients = _coefficients(k, rank)
+        offset += const * stride
+        for r, c in enumerate(coefficients):
+            strides[r] += c * stride
+        limit = Limit(d, size, const, coefficients)
+        if _may_leave(limit, shape):
+            limits.append(limit)
+    if tile.space != "hbm":
+        _check_partition_axis(tile, items[0], rank)
+    view = _view(tile, offset, shape, tuple(strides), tuple(limits))
+    view.axes = _axes(vectors, rank)
+    return view
+
+
+def _axes(vectors: dict[int, Index], rank: int) -> tuple[frozenset[int], ...]:
+    """The index vectors that vary along each dimension of the result."""
+    found = [frozenset[int]()] * rank
+    for vector in vectors.values():
+        for r, axes in enumerate(vector.axes, start=rank - vector.ndim):
+            found[r] |= axes
+    return tuple(found)
+
+
+def _coefficients(k: Any, rank: int) -> tuple[int, tuple[int, ...]]:
+    if not isinstance(k, Index):
+        return int(k), (0,) * rank
+    if k.const != int(k.const):
+        raise KernelError("", f"{k.const} is not an integer index")
+    kept = tuple(c if n > 1 else 0 for c, n in zip(k.coefficients, k.extents, strict=True))
+    return int(k.const), (0,) * (rank - k.ndim) + kept
+
+
+def _check_partition_axis(tile: Tile, k: Any, rank: int) -> None:
+    """On chip, the first axis of the vectors is the partition; no other one may walk over partitions."""
+    if isinstance(k, Index) and any(_coefficients(k, rank)[1][1:]):
+        raise KernelError(
+            "", f"the partition dimension of tensor `{tile.name}` must be indexed along the first axis of the index"
+        )
+
+
+def _may_leave(limit: Limit, shape: Shape) -> bool:
+    low = high = limit.const
+    for c, n in zip(limit.coefficients, shape, strict=True):
+        if n == 0:
+            return False
+        low, high = (low, high + c * (n - 1)) if c > 0 else (low + c * (n - 1), high)
+    return low < 0 or high >= limit.size
+
+
+def _mixing(tile: Tile) -> KernelError:
+    return KernelError(
+        "err_unsupported_mixing_basic_advanced_tensor_indexing",
+        f"Mixing basic tensor indexing and advanced tensor indexing is not supported (tensor `{tile.name}`).",
+    )
+
+
+def _view(tile: Tile, offset: int, shape: Shape, strides: Shape, limits: tuple[Limit, ...]) -> Tile:
+    return Tile(tile.alloc, tile.dtype, offset, shape, strides, tile.buffer, limits)
+
+
+# --- runtime values as indices ---------------------------------------------------------------------------------------
+
+
+class RuntimeIndex:
+    """An index that holds values read at run time: a tile's elements, possibly shifted by an index vector."""
+
+    __slots__ = ("values",)
+    __array_ufunc__ = None
+
+    def __init__(self, values: Any) -> None:
+        self.values = values
+
+    def _with(self, other: Any, sign: int) -> Any:
+        if isinstance(other, RuntimeIndex):
+            return RuntimeIndex(self.values + sign * other.values)
+        if isinstance(other, Index):
+            return RuntimeIndex(self.values + sign * other.values())
+        if isinstance(other, _INTS):
+            return RuntimeIndex(self.values + sign * int(other))
+        return NotImplemented
+
+    def __add__(self, other: Any) -> Any:
+        return self._with(other, 1)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        return self._with(other, -1)
+
+    def __mul__(self, other: Any) -> Any:
+        return RuntimeIndex(self.values * int(other)) if isinstance(other, _INTS) else NotImplemented
+
+    __rmul__ = __mul__
+
+
+def runtime_values(k: Any) -> Any:
+    """The integers of one index of an indirect access."""
+    if isinstance(k, Tensor):
+        array = k.as_tile().array
+        if array.dtype.kind not in "iu":
+            raise KernelError("", f"index tile '{k.as_tile().name}' must have an integer type, not {array.dtype}")
+        return array.astype(np.int64)
+    if isinstance(k, RuntimeIndex):
+        return k.values
+    if isinstance(k, Index):
+        return k.values()
+    return np.asarray(int(k))
+
+
+def _gather(tile: Tile, items: list[Any]) -> Tile:
+    """At least one runtime index. A single runtime element counts as a scalar, so slices may stand beside it."""
+    scalars = [runtime_values(k) for k in items if isinstance(k, (Tensor, RuntimeIndex))]
+    if all(v.size == 1 for v in scalars) and not any(isinstance(k, Index) for k in items):
+        plain = [int(runtime_values(k).reshape(())) if isinstance(k, (Tensor, RuntimeIndex)) else k for k in items]
+        return _basic(tile, plain)
+    tile._settled()
+    if any(isinstance(k, (slice, Slice)) for k in items):
+        if any(isinstance(k, Index) for k in items):
+            raise _mixing(tile)
+        items = _spread(tile, items)
+    arrays = [runtime_values(k) for k in items]
+    shape = broadcast(*(a.shape for a in arrays))
+    found = Tile(tile.alloc, tile.dtype, tile.offset, shape, tile.strides, tile.buffer)
+    found.gather = Gather(tile.shape, tuple(arrays))
+    return found
+
+
+def _spread(tile: Tile, items: list[Any]) -> list[Any]:
+    """``x[idx, :]`` with ``idx`` of (P, 1): the slices become vectors behind the index tile's partitions."""
+    sliced = [d for d, k in enumerate(items) if isinstance(k, (slice, Slice))]
+    out = []
+    for d, k in enumerate(items):
+        if d in sliced:
+            start, count, step, _ = _span(k, tile.shape[d])
+            values = start + step * np.arange(count)
+            at = sliced.index(d) + 1
+            out.append(RuntimeIndex(values.reshape([count if r == at else 1 for r in range(len(sliced) + 1)])))
+        elif isinstance(k, (Tensor, RuntimeIndex)):
+            values = runtime_values(k)
+            out.append(RuntimeIndex(values.reshape(values.shape[0], *[1] * len(sliced))))
+        else:
+            out.append(k)
+    return out
