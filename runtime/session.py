@@ -5,6 +5,7 @@ Instructions are plain functions in both dialects, so they find their machine he
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -33,27 +34,34 @@ class Session:
     registers: dict[str, Any] = field(default_factory=dict)
 
 
-_RUNNING: list[Session] = []
+class _Running(threading.local):
+    """The sessions of one thread, innermost last: the programs of a launch may run in threads."""
+
+    def __init__(self) -> None:
+        self.sessions: list[Session] = []
+
+
+_RUNNING = _Running()
 
 
 def current() -> Session:
     """The session of the kernel that runs now; raises :class:`KernelError` when none does."""
-    if not _RUNNING:
+    if not _RUNNING.sessions:
         raise KernelError(
             "err_nki_api_outside_of_nki_kernel", "Calling NKI API outside of NKI kernels is not supported."
         )
-    return _RUNNING[-1]
+    return _RUNNING.sessions[-1]
 
 
 def in_kernel() -> bool:
-    return bool(_RUNNING)
+    return bool(_RUNNING.sessions)
 
 
 @contextmanager
 def running(session: Session) -> Iterator[Session]:
     """Make ``session`` the current one for the duration of the block."""
-    _RUNNING.append(session)
+    _RUNNING.sessions.append(session)
     try:
         yield session
     finally:
-        _RUNNING.pop()
+        _RUNNING.sessions.pop()

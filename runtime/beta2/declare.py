@@ -11,6 +11,7 @@ import numpy as np
 from .. import naming, session
 from ..errors import KernelError
 from ..memory import POISON, Array
+from ..source import user_frame
 from . import state
 from .buffers import Buffer
 from .tensor import NkiTensor
@@ -50,7 +51,7 @@ def _name(name: str | None) -> tuple[str, tuple[int, ...]]:
     if name:
         state.current().claim(name)
         return name, ()
-    frame = naming.user_frame(sys._getframe(1))
+    frame = user_frame(sys._getframe(1))
     declared = naming.declared_name(frame) if frame is not None else None
     return declared if declared is not None else (_UNNAMED, ())
 

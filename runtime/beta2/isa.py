@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import session
-from . import isa_compute, isa_matmul, isa_memory, isa_reduce, isa_registers, values
+from . import isa_compute, isa_cores, isa_matmul, isa_memory, isa_reduce, isa_registers, values
 from .signature import builtin
 
 
@@ -42,6 +42,8 @@ FUNCTIONS = (
     isa_compute.tensor_scalar,
     isa_compute.tensor_tensor,
     isa_compute.tensor_tensor_scan,
+    isa_cores.core_barrier,
+    isa_cores.sendrecv,
     isa_matmul.nc_matmul,
     isa_matmul.nc_transpose,
     isa_memory.dma_copy,

@@ -13,6 +13,7 @@ from ..errors import KernelError
 from ..memory import Array, Machine
 from ..spec import hardware
 from . import state, values
+from .cores import Cores
 from .tensor import NkiTensor
 
 
@@ -50,23 +51,22 @@ def launch(
     function = getattr(kernel, "func", kernel)
     inputs: dict[str, Array] = {}
     shared = state.SharedMemory()
-    count = programs(grid)
-    outputs: list[Array] = []
-    machines: list[Machine] = []
-    for program in range(count):
-        machine = Machine(target, record=record)
-        running = session.Session(machine, grid, (program,) if grid else (), "beta2")
-        state.install(running, state.State(version, shared))
+    cores = Cores(programs(grid))
+    machines = [Machine(target, record=record) for _ in range(cores.count)]
+
+    def program(index: int) -> list[NkiTensor]:
+        running = session.Session(machines[index], grid, (index,) if grid else (), "beta2")
+        state.install(running, state.State(version, shared, cores, index))
         with session.running(running), np.errstate(all="ignore"):
-            bound = {name: _argument(machine, name, value, inputs) for name, value in args.items()}
-            returned = _call(function, bound)
-            tensors = list(_tensors(returned))
+            bound = {name: _argument(machines[index], name, value, inputs) for name, value in args.items()}
+            return list(_tensors(_call(function, bound)))
+
+    returned = cores.run(program)
+    for tensors in returned:
         for position, tensor in enumerate(tensors):
             tensor.alloc.output = position
-        machines.append(machine)
-        if program == 0:
-            outputs = [_output(tensor, position) for position, tensor in enumerate(tensors)]
-    return Launch([array.copy() for array in outputs], machines)
+    outputs = [_output(tensor, position).copy() for position, tensor in enumerate(returned[0])]
+    return Launch(outputs, machines)
 
 
 @naming.kernel_boundary

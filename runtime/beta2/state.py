@@ -11,6 +11,7 @@ from .. import session
 from ..errors import KernelError
 from ..memory import Array
 from ..spec.hardware import PARTITIONS
+from .cores import Cores
 
 BETA2 = "0.2"
 GENERAL = "0.3"
@@ -29,12 +30,15 @@ class SharedMemory:
 class State:
     """One program's front end.
 
-    ``version`` is ``"0.2"`` (Beta 2) or ``"0.3"``. ``accumulators`` are the fp32 reduce registers, one a
+    ``version`` is ``"0.2"`` (Beta 2) or ``"0.3"``. ``cores`` are the programs of the launch, of which this is number
+    ``program``. ``accumulators`` are the fp32 reduce registers, one a
     partition, of the Scalar and of the Vector Engine.
     """
 
     version: str = BETA2
     shared: SharedMemory = field(default_factory=SharedMemory)
+    cores: Cores = field(default_factory=lambda: Cores(1))
+    program: int = 0
     explicit_names: set[str] = field(default_factory=set)
     name_counts: dict[str, int] = field(default_factory=dict)
     placement: str = ""
