@@ -188,7 +188,7 @@ def _case(table: dict[str, Any], name: str, path: Path, line: int) -> Case:
     if "name" in table and (not isinstance(table["name"], str) or not table["name"]):
         raise CaseError("'name' is text that is not empty")
     hardware = table.get("hardware")
-    if hardware is not None and hardware not in TARGETS:
+    if hardware is not None and hardware not in tuple(TARGETS):
         raise CaseError(f"unknown hardware {hardware!r}: one of {', '.join(TARGETS)}")
     reference = table.get("reference")
     if reference is None and ("rtol" in table or "atol" in table):
