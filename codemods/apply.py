@@ -20,11 +20,31 @@ Statement = cst.SimpleStatementLine | cst.BaseCompoundStatement
 
 def names_left(module: Module) -> set[str]:
     """Every name that the module reads once the edits planned so far are applied."""
-    return {
-        node.id
-        for node in ast.walk(ast.parse(applied(module)))
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
-    }
+    found: set[str] = set()
+    edits = module.edits
+    new = [
+        item for items in [*edits.replaced.values(), *edits.before.values(), *edits.prologue.values()] for item in items
+    ]
+    for text in [
+        *(n.text for n in new),
+        *(n.guard for n in new),
+        *edits.expressions.values(),
+        *module.support.values(),
+    ]:
+        found |= _names_read(ast.parse(text))
+    pending: list[ast.AST] = [module.source.tree, *module.lifted]
+    while pending:
+        node = pending.pop()
+        if node in edits.expressions or node in edits.dropped_decorators:
+            continue
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            found.add(node.id)
+        pending += [c for c in ast.iter_child_nodes(node) if c not in edits.replaced]  # type: ignore[comparison-overlap]
+    return found
+
+
+def _names_read(tree: ast.AST) -> set[str]:
+    return {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
 
 
 def applied(module: Module) -> str:
@@ -48,6 +68,8 @@ class _Rebuild:
         self.indent = tree.default_indent
         self.width = line_width(module.source.text)
         self.depth = 0
+        definitions = (s for s in module.source.tree.body if isinstance(s, ast.FunctionDef | ast.ClassDef))
+        self.anchor = next(definitions, None)
         self.orphans: list[cst.EmptyLine] = []
         self.guards: dict[int, str] = {}
         self.tests: list[cst.BaseExpression] = []
@@ -114,7 +136,7 @@ class _Rebuild:
                 new += [s for item in self.edits.replaced[old] for s in self.statements(item)]
             else:
                 new += self.statements(New(self.module.source.segment(old)))
-        inner, end = _comments(node)
+        inner, end = _comments(node) if self._has_comment(statements) else ([], None)
         lines = [cst.EmptyLine(comment=comment) for comment in inner]
         if end is not None:
             if len(new) == 1 and isinstance(new[0], cst.SimpleStatementLine):
@@ -122,6 +144,13 @@ class _Rebuild:
             else:
                 lines.append(cst.EmptyLine(comment=end))
         return new, lines
+
+    def _has_comment(self, statements: list[ast.stmt]) -> bool:
+        """Can the lines of some statements hold a comment? (A ``#`` in a string only costs time.)"""
+        source = self.module.source
+        start, end = source.span(statements[0])[0], source.span(statements[-1])[1]
+        stop = source.text.find("\n", end)
+        return "#" in source.text[start : stop if stop >= 0 else None]
 
     def statements(self, new: New) -> list[Statement]:
         text = formatted(new.text, self.width - self.depth * len(self.indent))
@@ -210,7 +239,7 @@ class _Rebuild:
     def _lifted(self, old: ast.stmt) -> list[Statement]:
         """Nested functions that now stand in front of the module-level function ``old``."""
         result: list[Statement] = []
-        if old in self._support_anchor():
+        if old is self.anchor:
             for text in self.module.support.values():
                 result += self._spaced(cst.parse_module(text, self.config).body)
         for nested in self.edits.lifted.get(old, []):
@@ -220,10 +249,6 @@ class _Rebuild:
             self.depth = depth
             result += self._spaced([kept.with_changes(leading_lines=_comment_lines(node))])
         return result
-
-    def _support_anchor(self) -> list[ast.stmt]:
-        functions = [s for s in self.module.source.tree.body if isinstance(s, ast.FunctionDef | ast.ClassDef)]
-        return functions[:1]
 
     def _spaced(self, nodes: Sequence[cst.CSTNode]) -> list[Statement]:
         """Two empty lines above each definition after the first; the first takes over what stood above its anchor."""
