@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import warnings
 from collections.abc import Iterable
 
@@ -14,6 +15,9 @@ from .reports import Report, contents, parsed
 # Both namespaces: Beta 1's neuronxcc.nki is what Beta 2 does not have, Beta 2's nki and nkilib are what is checked.
 WORD = b"nki"
 
+_LANGUAGE = tuple(f"{root}.{module}." for root in ("nki", "neuronxcc.nki") for module in ("language", "isa"))
+_HOST_CALLS = frozenset({"neuronxcc.nki.language.static_cast"})  # also converts NumPy arrays in tests
+
 
 def check_reports(files: Iterable[Found]) -> list[Report]:
     """A report for each file; what is not legal is a finding that only a person can resolve."""
@@ -21,13 +25,13 @@ def check_reports(files: Iterable[Found]) -> list[Report]:
 
 
 def _checked(path: str, data: bytes) -> Report:
-    from nki_migrate.runtime.legality import check_source
+    from nki_migrate.runtime.legality import check_tree
 
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            text, _tree = parsed(data)
-            violations = check_source(text.text, path)
+            _text, tree = parsed(data)
+            violations = check_tree(tree, also=_helpers(tree))
     except FileError as error:
         return Report(path, "failed", str(error), before=data, after=data)
     findings = (
@@ -35,3 +39,19 @@ def _checked(path: str, data: bytes) -> Report:
         for violation in violations
     )
     return Report(path, "unchanged", None, tuple(sorted(findings)), before=data, after=data)
+
+
+def _helpers(tree: ast.Module) -> list[str]:
+    """Functions that compute with NKI: kernel code, even if all kernels that call them are in other files."""
+    from nki_migrate.runtime.legality.names import module_of
+
+    module = module_of(tree)
+    helpers = []
+    for name, node in module.definitions.items():
+        if not isinstance(node, ast.ClassDef):
+            local = module.local_names(node)
+            calls = (item.func for item in module.own_nodes(node) if isinstance(item, ast.Call))
+            called = {module.qualified(call, local) or "" for call in calls} - _HOST_CALLS
+            if any(callee.startswith(_LANGUAGE) for callee in called):
+                helpers.append(name)
+    return helpers

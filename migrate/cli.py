@@ -197,7 +197,7 @@ def _print_lines(reports: list[Report], word: bytes, err: bool) -> None:
 def _exit_code(reports: list[Report], changes_are_done: bool) -> int:
     if any(report.status == "failed" for report in reports):
         return FAILED
-    if any(report.findings or (report.status == "changed" and not changes_are_done) for report in reports):
+    if any(not report.is_done or (report.status == "changed" and not changes_are_done) for report in reports):
         return LEFT
     return DONE
 

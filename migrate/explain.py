@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import textwrap
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nki_migrate.codemods import RULES
@@ -49,7 +48,7 @@ def explanation(code: str) -> str | None:
 
     if code in RULES:
         return _rule_text(RULES[code])
-    return f"{code}\n\n{CODES[code]}" if code in CODES else None
+    return f"{code} {CODES[code]}" if code in CODES else None
 
 
 def _rule_text(rule: Rule) -> str:
@@ -61,18 +60,18 @@ def _example(rule: Rule) -> list[str]:
     """Before and after of the rule's shortest golden, and the names of the others."""
     from nki_migrate.golden import GOLDENS
 
-    goldens = sorted((GOLDENS[name] for name in rule.goldens), key=lambda golden: len(_text(golden.before)))
+    goldens = sorted((GOLDENS[name] for name in rule.goldens), key=lambda golden: len(golden.before))
     if not goldens:
         return []
     first, *others = goldens
     parts = [
-        f"Before (golden/{first.name}/before.py):\n\n{textwrap.indent(_text(first.before), '    ')}",
-        f"After (golden/{first.name}/after.py):\n\n{textwrap.indent(_text(first.after), '    ')}",
+        f"Before (golden/{first.name}/before.py):\n\n{_listing(first.before)}",
+        f"After (golden/{first.name}/after.py):\n\n{_listing(first.after)}",
     ]
     if others:
         parts.append("More examples: " + ", ".join(f"golden/{golden.name}" for golden in others))
     return parts
 
 
-def _text(path: Path) -> str:
-    return path.read_text(encoding="utf-8").rstrip("\n")
+def _listing(source: str) -> str:
+    return textwrap.indent(source.strip("\n"), "    ")

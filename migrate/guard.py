@@ -21,7 +21,8 @@ Rewrite = Callable[[str, Options, str], Outcome]
 
 def objection(before: str, outcome: Outcome, options: Options, filename: str, rewrite: Rewrite) -> str | None:
     """Why the outcome must not be written; ``None`` when nothing speaks against it."""
-    return next(_objections(before, outcome, options, filename, rewrite), None)
+    first, *more = [*_objections(before, outcome, options, filename, rewrite)] or [None]
+    return f"{first} (and {len(more)} more)" if more else first
 
 
 def _objections(before: str, outcome: Outcome, options: Options, filename: str, rewrite: Rewrite) -> Iterator[str]:
@@ -43,7 +44,7 @@ def _objections(before: str, outcome: Outcome, options: Options, filename: str, 
     if not _partial(options):
         accounted = Accounted(old, before, outcome)
         yield from unaccounted_names(new, accounted)
-        yield from new_violations(before, new, filename, accounted)
+        yield from new_violations(before, new, filename, options.target, accounted)
     again = rewrite(after, options, filename).source
     if again != after:
         yield f"a second rewrite changes it again, first in line {_first_difference(after, again)}"

@@ -173,7 +173,7 @@ def _dotted(node: ast.AST) -> str | None:
     return None
 
 
-def new_violations(before: str, new: ast.Module, filename: str, accounted: Accounted) -> Iterator[str]:
+def new_violations(before: str, new: ast.Module, filename: str, target: str, accounted: Accounted) -> Iterator[str]:
     """What is not legal Beta 2 in the output without a diagnostic, as sentences.
 
     Illegal lines that the input had too, in functions that no rule touched, are not the rewrite's doing.
@@ -181,9 +181,9 @@ def new_violations(before: str, new: ast.Module, filename: str, accounted: Accou
     from nki_migrate.runtime.legality import check_source
 
     after = accounted.outcome.source
-    known = Counter(_signature(violation, before) for violation in check_source(before, filename))
+    known = Counter(_signature(violation, before) for violation in check_source(before, filename, target=target))
     rewritten = [node for name, nodes in definitions(new).items() if name in accounted.touched for node in nodes]
-    for violation in check_source(after, filename):
+    for violation in check_source(after, filename, target=target):
         signature = _signature(violation, after)
         inherited = known[signature] > 0
         known[signature] -= 1
