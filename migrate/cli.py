@@ -130,7 +130,7 @@ def _codes(option: str, values: tuple[str, ...]) -> frozenset[str]:
     codes = [code.strip().upper() for value in values for code in value.split(",")]
     for code in codes:
         if not code or not any(known.startswith(code) for known in RULES):
-            raise click.UsageError(f"{option}: no rule has the code {code!r}{_suggestion(code, RULES)}.")
+            raise click.UsageError(f"{option}: no rule has the code {code!r}{_suggestion(code, RULES)}")
     return frozenset(codes)
 
 
@@ -138,7 +138,7 @@ def _suggestion(word: str, known: Iterable[str]) -> str:
     from difflib import get_close_matches
 
     close = get_close_matches(word, known, n=3, cutoff=0.5)
-    return f"; did you mean {' or '.join(close)}?" if close else " (see nki-migrate rules)"
+    return f"; did you mean {' or '.join(sorted(close))}?" if close else " (see nki-migrate rules)."
 
 
 def _written(report: Report) -> Report:
@@ -294,5 +294,5 @@ def explain(code: str) -> None:
 
     text = explanation(code.upper())
     if text is None:
-        raise click.UsageError(f"unknown code {code!r}{_suggestion(code.upper(), known_codes())}.")
+        raise click.UsageError(f"unknown code {code!r}{_suggestion(code.upper(), known_codes())}")
     click.echo(text)

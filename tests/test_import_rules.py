@@ -1,0 +1,71 @@
+"""Imports go one way: migrate -> codemods -> runtime, and the codemods see only ``runtime/spec`` of runtime."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGES = {"migrate": "nki_migrate", "codemods": "nki_migrate.codemods", "runtime": "nki_migrate.runtime"}
+FILES = [path for folder in PACKAGES for path in sorted((ROOT / folder).rglob("*.py"))]
+
+
+def imported_modules(source, package):
+    """Absolute names of what a module in ``package`` imports; ``from a import b`` gives ``a.b``."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+            prefix = ".".join([*base, *([node.module] if node.module else [])])
+            yield from (f"{prefix}.{alias.name}" for alias in node.names)
+
+
+def layer(module):
+    """The folder that a module is in, ``None`` for what is not ours."""
+    parts = module.split(".")
+    if parts[0] != "nki_migrate":
+        return None
+    return parts[1] if len(parts) > 1 and parts[1] in ("codemods", "runtime", "golden") else "migrate"
+
+
+def forbidden(folder, module):
+    if folder == "codemods":
+        return layer(module) in ("migrate", "golden") or (
+            layer(module) == "runtime" and not module.startswith("nki_migrate.runtime.spec.")
+        )
+    return folder == "runtime" and layer(module) in ("migrate", "codemods", "golden")
+
+
+def imports_of(path):
+    folder = path.relative_to(ROOT).parts[0]
+    package = ".".join([PACKAGES[folder], *path.relative_to(ROOT / folder).parts[:-1]])
+    return folder, imported_modules(path.read_text(), package)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_imports_go_one_way(path):
+    folder, modules = imports_of(path)
+    assert [module for module in modules if forbidden(folder, module)] == []
+
+
+def test_the_goldens_import_nothing_of_ours():
+    source = (ROOT / "golden" / "__init__.py").read_text()
+    assert [module for module in imported_modules(source, "nki_migrate.golden") if layer(module)] == []
+
+
+@pytest.mark.parametrize(
+    ("folder", "package", "source", "found"),
+    [
+        ("codemods", "nki_migrate.codemods", "from nki_migrate.runtime import memory", True),
+        ("codemods", "nki_migrate.codemods.rules", "from ...runtime.isa import commit", True),
+        ("codemods", "nki_migrate.codemods", "from nki_migrate.runtime.spec.dtypes import ITEMSIZE", False),
+        ("codemods", "nki_migrate.codemods", "def f():\n    import nki_migrate.cli", True),
+        ("codemods", "nki_migrate.codemods.rules", "from ..model import Rule", False),
+        ("runtime", "nki_migrate.runtime", "from nki_migrate import codemods", True),
+        ("runtime", "nki_migrate.runtime.isa", "from ..memory import View", False),
+        ("migrate", "nki_migrate", "from nki_migrate.runtime.legality import CODES", False),
+    ],
+)
+def test_what_is_forbidden_is_seen(folder, package, source, found):
+    assert any(forbidden(folder, module) for module in imported_modules(source, package)) == found
