@@ -16,9 +16,10 @@ def rules_table() -> str:
     """Code, name, applicability and summary, one rule a line."""
     rows = [("CODE", "NAME", "APPLICABILITY", "SUMMARY"), *(_row(rule) for rule in _rules())]
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
-    return "\n".join(
+    lines = (
         "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]]) for row in rows
     )
+    return _plain("\n".join(lines))
 
 
 def rules_json() -> str:
@@ -53,7 +54,12 @@ def explanation(code: str) -> str | None:
 
 def _rule_text(rule: Rule) -> str:
     parts = [f"{rule.code} {rule.name} [{rule.applicability}]", rule.summary, textwrap.dedent(rule.explanation).strip()]
-    return "\n\n".join([*parts, *_example(rule)])
+    return "\n\n".join([*map(_plain, parts), *_example(rule)])
+
+
+def _plain(text: str) -> str:
+    """Docstrings mark code as reStructuredText does, a terminal's reader is used to single backticks."""
+    return text.replace("``", "`")
 
 
 def _example(rule: Rule) -> list[str]:
