@@ -1,29 +1,46 @@
 """Is source legal Beta 2? Static, on the syntax tree; no user code runs.
 
-The front end of Beta 2 is a compiler of its own, not Python: it refuses much of the language, and it takes some things and
-compiles something else. :func:`check_source` finds the kernels of a file and everything that they reach, and judges these;
-host code is plain Python.
+The front end of Beta 2 is a compiler of its own, not Python: it refuses much of the language, and it takes some
+things and compiles something else. :func:`check_source` finds the kernels of a file and everything that they reach,
+and judges these; host code is plain Python.
 
-Source: ``reference/beta2.md`` section 4, from the front end of leanprover/KLR (``interop/klr/gather.c`` reads the syntax,
-``KLR/NKI/Simplify.lean`` and ``Annotations.lean`` turn it into NKI's own, ``KLR/Trace`` executes it).
+Source: ``reference/beta2.md`` section 4, from the front end of leanprover/KLR (``interop/klr/gather.c`` reads the
+syntax, ``KLR/NKI/Simplify.lean`` and ``Annotations.lean`` turn it into NKI's own, ``KLR/Trace`` executes it).
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from ..spec.beta2 import TARGETS
-from . import rules_calls, rules_definitions, rules_expressions, rules_names, rules_statements, rules_tensors
+from . import (
+    rules_calls,
+    rules_definitions,
+    rules_expressions,
+    rules_names,
+    rules_operands,
+    rules_statements,
+    rules_tensors,
+)
 from .model import RuleDoc, Violation
 from .names import module_of
+from .project import kernel_names
 from .reach import reached
 from .walk import CODES, violations
 
-RULE_MODULES = (rules_definitions, rules_statements, rules_expressions, rules_names, rules_calls, rules_tensors)
+RULE_MODULES = (
+    rules_definitions,
+    rules_statements,
+    rules_expressions,
+    rules_names,
+    rules_calls,
+    rules_operands,
+    rules_tensors,
+)
 """The modules that hold the rules; importing them fills :data:`CODES`."""
 
-__all__ = ["CODES", "RULE_MODULES", "RuleDoc", "Violation", "check_source", "check_tree"]
+__all__ = ["CODES", "RULE_MODULES", "RuleDoc", "Violation", "check_source", "check_sources", "check_tree"]
 
 
 def check_source(
@@ -31,18 +48,15 @@ def check_source(
 ) -> tuple[Violation, ...]:
     """What the front end refuses in ``source``, in the order of the lines.
 
-    Parameters
-    ----------
-    source, filename:
+    Parameters ---------- source, filename:
         The text of one file and its name (for errors).
     target:
         ``0.2`` (Beta 2) or ``0.3``.
     also:
-        Names of further module-level functions and classes that are kernel code: those that kernels of other files call.
+        Names of further module-level functions and classes that are kernel code: those that kernels of other files
+        call.
 
-    Raises
-    ------
-    SyntaxError
+    Raises ------ SyntaxError
         ``source`` is not Python.
     ValueError
         There is no such target.
@@ -56,3 +70,16 @@ def check_tree(tree: ast.Module, *, target: str = "0.2", also: Iterable[str] = (
         raise ValueError(f"there is no NKI version {target}: choose from {', '.join(TARGETS)}")
     module = module_of(tree)
     return tuple(sorted({found for item in reached(module, also) for found in violations(module, item, target)}))
+
+
+def check_sources(sources: Mapping[str, str], *, target: str = "0.2") -> dict[str, tuple[Violation, ...]]:
+    """:func:`check_source` for the files of a repository, keyed by path: kernels reach code across files.
+
+    Raises
+    ------
+    SyntaxError
+        One of ``sources`` is not Python; its ``filename`` says which.
+    """
+    trees = {path: ast.parse(source, path) for path, source in sources.items()}
+    names = kernel_names(trees)
+    return {path: check_tree(tree, target=target, also=names[path]) for path, tree in trees.items()}

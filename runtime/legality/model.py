@@ -21,11 +21,11 @@ class Violation:
 class RuleDoc:
     """A rule as data: what the front end says, why, what to do, and one example each way.
 
-    ``message`` is the front end's text; ``{}`` stands for the part that depends on the source. ``stage`` is the part of the
-    front end that refuses: ``gather`` (reads the Python syntax), ``simplify`` (turns it into NKI's own), ``trace``
-    (executes it), or ``ours`` for what the front end accepts and gets wrong without a word. ``bad`` must give exactly this
-    code, ``good`` must give nothing: a test runs both, each as a whole file with the usual imports above it. ``targets`` are
-    the NKI versions that the rule belongs to.
+    ``message`` is the front end's text; ``{}`` stands for the part that depends on the source. ``stage`` is the part
+    of the front end that refuses: ``gather`` (reads the Python syntax), ``simplify`` (turns it into NKI's own),
+    ``trace`` (executes it), or ``ours`` for what the front end accepts and gets wrong without a word. ``bad`` must
+    give exactly this code, ``good`` must give nothing: a test runs both, each as a whole file with the usual imports
+    above it. ``targets`` are the NKI versions that the rule belongs to.
     """
 
     code: str

@@ -13,8 +13,8 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 class Module:
     """The module level of a file.
 
-    ``imports`` maps a name to the qualified name that it was imported from, ``definitions`` to the function or class defined
-    under it, ``values`` to the expressions assigned to it; ``stars`` are the modules imported with ``*``.
+    ``imports`` maps a name to the qualified name that it was imported from, ``definitions`` to the function or class
+    defined under it, ``values`` to the expressions assigned to it; ``stars`` are the modules imported with ``*``.
     """
 
     tree: ast.Module
@@ -22,6 +22,20 @@ class Module:
     definitions: dict[str, Function | ast.ClassDef] = field(default_factory=dict)
     values: dict[str, list[ast.expr]] = field(default_factory=dict)
     stars: list[str] = field(default_factory=list)
+    _nodes: dict[int, list[ast.AST]] = field(default_factory=dict)
+    _locals: dict[int, frozenset[str]] = field(default_factory=dict)
+
+    def own_nodes(self, function: Function) -> list[ast.AST]:
+        """Nodes of the body of ``function``, inner functions and classes without their bodies."""
+        if id(function) not in self._nodes:
+            self._nodes[id(function)] = list(_own_nodes(function))
+        return self._nodes[id(function)]
+
+    def local_names(self, function: Function) -> frozenset[str]:
+        """Names that are local to ``function``: parameters and everything that its own statements bind."""
+        if id(function) not in self._locals:
+            self._locals[id(function)] = frozenset(_local_names(function, self.own_nodes(function)))
+        return self._locals[id(function)]
 
     def binds(self, name: str) -> bool:
         return name in self.imports or name in self.definitions or name in self.values
@@ -48,7 +62,8 @@ class Module:
 
 
 def module_of(tree: ast.Module) -> Module:
-    """The names that the module level of ``tree`` binds. In ``try: import a except: import b`` the first one counts."""
+    """The names that the module level of ``tree`` binds. In ``try: import a except: import b`` the first one "
+    "counts."""
     module = Module(tree)
     for statement in module_statements(tree.body):
         _bind(module, statement)
@@ -103,20 +118,25 @@ def _stored(target: ast.expr) -> list[str]:
     return [node.id for node in ast.walk(target) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
 
 
+def is_dotted(node: ast.expr) -> bool:
+    """Is ``node`` a name or a chain of attributes that starts at one?"""
+    return isinstance(node, ast.Name) or (isinstance(node, ast.Attribute) and is_dotted(node.value))
+
+
 def parameters(function: Function) -> list[ast.arg]:
     """All parameters in the order in which the front end binds them; ``*args`` and ``**kwargs`` are not among them."""
     arguments = function.args
     return [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
 
 
-def local_names(function: Function) -> set[str]:
-    """Names that are local to ``function``: parameters and everything that its own statements bind."""
+def _local_names(function: Function, nodes: list[ast.AST]) -> set[str]:
     names = {parameter.arg for parameter in parameters(function)}
     names |= {extra.arg for extra in (function.args.vararg, function.args.kwarg) if extra is not None}
-    globals_: set[str] = set()
-    for node in own_nodes(function):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, (ast.Store, ast.Del)):
-            names.add(node.id)
+    outside: set[str] = set()
+    for node in nodes:
+        if isinstance(node, ast.Name):
+            if not isinstance(node.ctx, ast.Load):
+                names.add(node.id)
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             names.add(node.name)
         elif isinstance(node, (ast.Import, ast.ImportFrom)):
@@ -124,12 +144,11 @@ def local_names(function: Function) -> set[str]:
         elif isinstance(node, ast.ExceptHandler) and node.name:
             names.add(node.name)
         elif isinstance(node, ast.Global):
-            globals_ |= set(node.names)
-    return names - globals_
+            outside |= set(node.names)
+    return names - outside
 
 
-def own_nodes(function: Function) -> Iterator[ast.AST]:
-    """Nodes of the body of ``function``, inner functions and classes without their bodies."""
+def _own_nodes(function: Function) -> Iterator[ast.AST]:
     stack: list[ast.AST] = list(reversed(function.body))
     while stack:
         node = stack.pop()

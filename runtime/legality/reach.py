@@ -1,7 +1,8 @@
 """Which functions and classes of a file are kernel code: the kernels, and everything that they reach by name.
 
-The front end follows every name that kernel code reads, called or not: functions, classes, and what module-level variables
-hold. Decorators and the annotations of parameters are not followed. Everything else is plain Python and is not judged.
+The front end follows every name that kernel code reads, called or not: functions, classes, and what module-level
+variables hold. Decorators and the annotations of parameters are not followed. Everything else is plain Python and is
+not judged.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from .names import Function, Module, local_names
+from .names import Function, Module
 
 KERNEL_DECORATORS = frozenset(
     f"{root}.{name}"
@@ -61,7 +62,8 @@ def is_kernel_decorator(module: Module, node: ast.expr) -> bool:
 
 
 def _wrapped(module: Module, call: ast.Call) -> Iterator[str]:
-    """Names of the functions that ``call`` makes kernels of: ``nki.jit(f)``, ``nki.jit(func=f)``, ``nki.jit(...)(f)``."""
+    """Names of the functions that ``call`` makes kernels of: ``nki.jit(f)``, ``nki.jit(func=f)``,
+    ``nki.jit(...)(f)``."""
     if is_kernel_decorator(module, call.func):
         arguments = [*call.args[:1], *(keyword.value for keyword in call.keywords if keyword.arg == "func")]
         yield from (argument.id for argument in arguments if isinstance(argument, ast.Name))
@@ -77,7 +79,8 @@ def _functions(node: ast.AST, enclosing: tuple[Function, ...]) -> Iterator[tuple
 
 
 def reached(module: Module, also: Iterable[str] = ()) -> list[Reached]:
-    """All kernel code of the file, in the order of the source. ``also`` names further functions and classes to start at."""
+    """All kernel code of the file, in the order of the source. ``also`` names further functions and classes to start
+    at."""
     work = [*kernels(module), *(Reached(module.definitions[name]) for name in also if name in module.definitions)]
     found: dict[int, Reached] = {}
     while work:
@@ -99,10 +102,10 @@ def names_read(module: Module, node: Function | ast.ClassDef) -> set[str]:
     if isinstance(node, ast.ClassDef):
         methods = [item for item in node.body if isinstance(item, (ast.FunctionDef, ast.AsyncFunctionDef))]
         fields = [item.value for item in node.body if isinstance(item, (ast.Assign, ast.AnnAssign)) and item.value]
-        work = [name for method in methods for name in _read(method)]
+        work = [name for method in methods for name in _read(module, method)]
         work += [name for value in fields for name in _held(module, value)]
     else:
-        work = list(_read(node))
+        work = list(_read(module, node))
     seen: set[str] = set()
     while work:
         name = work.pop()
@@ -112,12 +115,12 @@ def names_read(module: Module, node: Function | ast.ClassDef) -> set[str]:
     return seen
 
 
-def _read(function: Function) -> set[str]:
+def _read(module: Module, function: Function) -> set[str]:
     """Names that ``function`` reads and does not bind itself: in its body and in the defaults of its parameters."""
     defaults = [*function.args.defaults, *(default for default in function.args.kw_defaults if default is not None)]
     names = {node.id for root in function.body for node in visible(root) if isinstance(node, ast.Name)}
     outer = {node.id for default in defaults for node in visible(default) if isinstance(node, ast.Name)}
-    return (names - local_names(function)) | outer
+    return (names - module.local_names(function)) | outer
 
 
 def _held(module: Module, value: ast.expr) -> list[str]:
@@ -133,9 +136,9 @@ def _held(module: Module, value: ast.expr) -> list[str]:
         return [name for element in value.elts for name in _held(module, element)]
     if isinstance(value, ast.Dict):
         return [name for element in value.values for name in _held(module, element)]
-    if isinstance(value, ast.Call) and isinstance(value.func, ast.Name):
-        if isinstance(module.definitions.get(value.func.id), ast.ClassDef):
-            return [value.func.id, *(name for argument in value.args for name in _held(module, argument))]
+    made = value.func.id if isinstance(value, ast.Call) and isinstance(value.func, ast.Name) else ""
+    if isinstance(value, ast.Call) and isinstance(module.definitions.get(made), ast.ClassDef):
+        return [made, *(name for argument in value.args for name in _held(module, argument))]
     return []
 
 

@@ -11,8 +11,6 @@ from .names import parameters
 from .walk import Context, document, on, report
 
 ISA = "nki.isa."
-OPERATOR_PARAMETERS = frozenset("op op0 op1 reduce_op comp_op0 comp_op1 cmp_op".split())
-ACTIVATION_CALLS = frozenset(f"{ISA}{name}" for name in ("activation", "activation_reduce", "activate2"))
 RETURNING = frozenset(
     f"{ISA}{name}"
     for name in (
@@ -65,8 +63,10 @@ MASK = document(
         "NKL063",
         "mask",
         "mask parameter is not supported",
-        "Beta 2 has no masks. Most instructions still have the parameter, between the documented ones, and it takes nothing.",
-        "Clamp the slices of every operand to the valid part; use affine_select or a predicated copy for other shapes.",
+        "Beta 2 has no masks. Most instructions still have the parameter, between the documented ones, and it takes "
+        "nothing.",
+        "Clamp the slices of every operand to the valid part; use affine_select or a predicated copy for other "
+        "shapes.",
         bad=kernel("nisa.memset(dst=x, value=0.0, mask=y)"),
         good=kernel("rows = min(128, y)\nnisa.memset(dst=x[0:rows, 0:512], value=0.0)"),
     )
@@ -77,37 +77,11 @@ TOKEN_CALL = document(
         "token-called",
         "'{}' is not callable: in Beta 2 it is a token for op=",
         "nl.exp, nl.add and their like name operations. The stubs of some have a body that computes nothing.",
-        "Allocate a destination and write the instruction: nisa.activation, tensor_tensor, tensor_scalar, tensor_reduce.",
+        "Allocate a destination and write the instruction: nisa.activation, tensor_tensor, tensor_scalar, "
+        "tensor_reduce.",
         bad=kernel("z = nl.exp(x)"),
         good=kernel("nisa.activation(dst=y, op=nl.exp, data=x)"),
         stage="ours",
-        targets=("0.2",),
-    )
-)
-OPERATOR = document(
-    RuleDoc(
-        "NKL065",
-        "operator",
-        "expecting operator, got '{}'",
-        "The arithmetic instructions take these operators of nki.language: invert bitwise_and bitwise_or bitwise_xor left_shift "
-        "right_shift add subtract multiply maximum minimum equal not_equal greater greater_equal less less_equal logical_and "
-        "logical_or logical_xor rsqrt abs power. divide and logical_not are documented, and refused.",
-        "Write maximum for max, minimum for min; for a division, nisa.reciprocal and a multiplication.",
-        bad=kernel("nisa.tensor_tensor(dst=x, data1=x, data2=y, op=nl.divide)"),
-        good=kernel("nisa.reciprocal(dst=y, data=y)\nnisa.tensor_tensor(dst=x, data1=x, data2=y, op=nl.multiply)"),
-        targets=("0.2",),
-    )
-)
-ACTIVATION = document(
-    RuleDoc(
-        "NKL066",
-        "activation-function",
-        "expecting activation function, got '{}'",
-        "nisa.activation knows: copy square sigmoid relu gelu gelu_dx gelu_apprx_tanh gelu_apprx_sigmoid gelu_apprx_sigmoid_dx "
-        "silu silu_dx tanh softplus mish erf erf_dx exp log sin arctan sqrt rsqrt reciprocal sign abs.",
-        "Use one of these functions; nl.cos is nl.sin of the value plus pi / 2.",
-        bad=kernel("nisa.activation(dst=x, op=nl.add, data=y)"),
-        good=kernel("nisa.activation(dst=x, op=nl.exp, data=y)"),
         targets=("0.2",),
     )
 )
@@ -116,7 +90,8 @@ TWICE = document(
         "NKL067",
         "argument-given-twice",
         "argument '{}' is given by position and by keyword",
-        "The front end takes the positional one and drops the other without a word. The same happens to dst= when the "
+        "The front end takes the positional one and drops the other without a word. The same happens to dst= when "
+        "the "
         "instruction stands on the right of an assignment.",
         "Pass the argument once.",
         bad=kernel("nisa.memset(x, dst=y, value=0.0)"),
@@ -129,68 +104,14 @@ RESULT = document(
         "NKL068",
         "instruction-result",
         "name {} not found",
-        "Instructions return nothing. On the right of an assignment the front end makes the left side the destination, so "
+        "Instructions return nothing. On the right of an assignment the front end makes the left side the "
+        "destination, so "
         "the name on the left must already hold a tensor.",
         "Allocate the destination with nl.ndarray and pass it as dst.",
         bad=kernel("z = nisa.activation(op=nl.exp, data=x)"),
         good=kernel("nisa.activation(dst=y, op=nl.exp, data=x)"),
     )
 )
-PROGRAM_AXIS = document(
-    RuleDoc(
-        "NKL080",
-        "program-axis",
-        "invalid program axis {} (must be zero)",
-        "The launch grid of Beta 2 is one number, the count of logical cores.",
-        "Use axis 0, and compute further indices in loops.",
-        bad=kernel("return nl.program_id(1)"),
-        good=kernel("return nl.program_id(0)"),
-    )
-)
-REDUCE_AXIS = document(
-    RuleDoc(
-        "NKL081",
-        "reduce-axis",
-        "not a valid dim",
-        "Beta 2 counts axes its own way: 1 is the innermost dimension whatever the rank, lists end at 4: [4], [3, 4], "
-        "[2, 3, 4], [1, 2, 3, 4].",
-        "Write axis=1 for the last axis, [3, 4] for the last two.",
-        bad=kernel("nisa.tensor_reduce(dst=x, op=nl.add, data=y, axis=2)"),
-        good=kernel("nisa.tensor_reduce(dst=x, op=nl.add, data=y, axis=1)"),
-        targets=("0.2",),
-    )
-)
-RMW = document(
-    RuleDoc(
-        "NKL082",
-        "accumulating-copy",
-        "Unsupported operation",
-        "A DMA can add to its destination and nothing else.",
-        "Use nl.add, or copy to SBUF and compute there.",
-        bad=kernel("nisa.dma_copy(dst=x, src=y, dst_rmw_op=nl.multiply)"),
-        good=kernel("nisa.dma_copy(dst=x, src=y, dst_rmw_op=nl.add)"),
-        targets=("0.2",),
-    )
-)
-TENSOR_ARGUMENT = document(
-    RuleDoc(
-        "NKL083",
-        "tensor-argument",
-        "expecting tensor access, got '{}'",
-        "The parameter takes a tensor, never a number. The bias of an activation is a (P, 1) tile.",
-        "Fill a (P, 1) tile with nisa.memset and pass it.",
-        bad=kernel("nisa.activation(dst=x, op=nl.exp, data=y, bias=1.0)"),
-        good=kernel(
-            "bias = nl.ndarray((128, 1), nl.float32, buffer=nl.sbuf)\nnisa.memset(dst=bias, value=1.0)\n"
-            "nisa.activation(dst=x, op=nl.exp, data=y, bias=bias)"
-        ),
-    )
-)
-
-_TENSOR_PARAMETERS = frozenset(
-    "dst src data data1 data2 data0 stationary moving bias reduce_res predicate on_true_tile on_true".split()
-)
-_REDUCE_LISTS = ([4], [3, 4], [2, 3, 4], [1, 2, 3, 4])
 
 
 @on(ast.Call, evaluated=True)
@@ -198,7 +119,7 @@ def api_call(node: ast.Call, context: Context) -> Iterator[Violation]:
     """Arguments of a function of ``nki``."""
     name = context.qualified(node.func)
     entry = beta2.symbol(name, context.target) if name else None
-    if name is None or entry is None or _expands(node):
+    if name is None or entry is None or expands(node):
         return
     if entry.kind == "token":
         yield report(TOKEN_CALL, node, name.rpartition(".")[2], help=_instruction_for(name.rpartition(".")[2]))
@@ -214,23 +135,20 @@ def api_call(node: ast.Call, context: Context) -> Iterator[Violation]:
     order = entry.parameters or ()
     nones = {order[i + shift].name for i, arg in enumerate(node.args) if i + shift < len(order) and _is_none(arg)}
     nones |= {keyword.arg for keyword in node.keywords if keyword.arg and _is_none(keyword.value)}
-    yield from _argument_problems(node, entry, positional, nones)
-    if destination is None and name.startswith(ISA) and name not in RETURNING and not _is_statement(node, context):
-        if not any(True for _ in _argument_problems(node, entry, positional, nones)):
-            yield report(RESULT, node, message=f"{name.rpartition('.')[2]} returns nothing")
+    problems = list(_argument_problems(node, entry, positional, nones))
+    yield from problems
+    is_used = not isinstance(context.parent, (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign))
+    if is_used and not problems and name.startswith(ISA) and name not in RETURNING:
+        yield report(RESULT, node, message=f"{name.rpartition('.')[2]} returns nothing")
 
 
-def _expands(node: ast.Call) -> bool:
+def expands(node: ast.Call) -> bool:
     """Does the call hold ``*args`` or ``**kwargs``, which are refused by themselves?"""
     return any(isinstance(arg, ast.Starred) for arg in node.args) or any(k.arg is None for k in node.keywords)
 
 
 def _is_none(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and node.value is None
-
-
-def _is_statement(node: ast.Call, context: Context) -> bool:
-    return isinstance(context.parent, (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign))
 
 
 def _argument_problems(
@@ -251,8 +169,7 @@ def _argument_problems(
     for keyword in node.keywords:
         found = entry.parameter(keyword.arg or "")
         if found is None and keyword.arg == "mask" and not own:
-            if keyword.arg not in nones or not entry.keywords:
-                yield report(MASK if "mask" not in nones else KEYWORD, keyword.value, "mask")
+            yield report(MASK, keyword.value, message=KEYWORD.message.format("mask"))
         elif found is None and not entry.keywords:
             yield report(KEYWORD, keyword.value, keyword.arg)
         elif found is not None and found.refused and found.name not in nones:
@@ -309,7 +226,7 @@ def _instruction_for(token: str) -> str:
 @on(ast.Call, evaluated=True)
 def own_call(node: ast.Call, context: Context) -> Iterator[Violation]:
     """Arguments of a function or class of the same file, and of a method of the same class."""
-    if _expands(node):
+    if expands(node):
         return
     entry = _own_signature(node.func, context)
     if entry is not None:
@@ -363,88 +280,3 @@ def _signature(function: ast.FunctionDef, skipped: int) -> beta2.Symbol | None:
     defaulted |= {parameter.arg for parameter, default in pairs if default is not None}
     found = parameters(function)[skipped:]
     return beta2.Symbol("function", tuple(beta2.Parameter(p.arg, None, p.arg not in defaulted) for p in found))
-
-
-def arguments(node: ast.Call, entry: beta2.Symbol) -> Iterator[tuple[str, ast.expr]]:
-    """Parameter names of ``entry`` with the expressions that the call gives them."""
-    for parameter, value in zip(entry.parameters or (), node.args, strict=False):
-        yield parameter.name, value
-    for keyword in node.keywords:
-        if keyword.arg is not None:
-            yield keyword.arg, keyword.value
-
-
-def _instruction(node: ast.Call, context: Context) -> tuple[str, beta2.Symbol] | None:
-    name = context.qualified(node.func)
-    entry = beta2.symbol(name, context.target) if name else None
-    return (name, entry) if name and entry and entry.is_callable and not _expands(node) else None
-
-
-@on(ast.Call, evaluated=True, targets=("0.2",))
-def operator_arguments(node: ast.Call, context: Context) -> Iterator[Violation]:
-    """``op=`` and its like: a token of the right kind."""
-    found = _instruction(node, context)
-    if found is None or not found[0].startswith(("nki.isa.", "nki.collectives.")):
-        return
-    name, entry = found
-    for parameter, value in arguments(node, entry):
-        if parameter == "dst_rmw_op":
-            token = _token(value, context)
-            if token is not None and token != "add":
-                yield report(RMW, value)
-        elif parameter in OPERATOR_PARAMETERS:
-            is_activation = parameter == "op" and name in ACTIVATION_CALLS
-            allowed = operators.ACTIVATION if is_activation else operators.ALU
-            token = _token(value, context)
-            if token is not None and token not in allowed:
-                yield _operator_problem(value, token, is_activation)
-
-
-def _operator_problem(value: ast.expr, token: str, is_activation: bool) -> Violation:
-    if is_activation:
-        return report(ACTIVATION, value, token)
-    if token == "logical_not":
-        return report(OPERATOR, value, message="'logical_not' operator not supported")
-    return report(OPERATOR, value, token)
-
-
-def _token(value: ast.expr, context: Context) -> str | None:
-    """The operator that ``value`` names: a name of ``nki.language`` or a string; ``None`` where that is not known."""
-    if isinstance(value, ast.Constant):
-        if value.value is None:
-            return None
-        return value.value if isinstance(value.value, str) else type(value.value).__name__
-    name = context.qualified(value)
-    if name is None or not name.startswith("nki.language.") or beta2.symbol(name) is None:
-        return None
-    return name.removeprefix("nki.language.")
-
-
-@on(ast.Call, evaluated=True)
-def literal_arguments(node: ast.Call, context: Context) -> Iterator[Violation]:
-    """Literal arguments that the front end refuses: axes, numbers where a tensor must stand."""
-    found = _instruction(node, context)
-    if found is None:
-        return
-    name, entry = found
-    for parameter, value in arguments(node, entry):
-        literal = _literal(value)
-        if literal is None:
-            continue
-        if name in ("nki.language.program_id", "nki.language.num_programs") and literal != 0:
-            yield report(PROGRAM_AXIS, value, literal)
-        elif name == f"{ISA}tensor_reduce" and parameter == "axis" and context.target == "0.2":
-            if literal != 1 and literal not in _REDUCE_LISTS:
-                yield report(REDUCE_AXIS, value)
-        elif name.startswith(ISA) and parameter in _TENSOR_PARAMETERS and isinstance(literal, (bool, int, float, str)):
-            kind = {bool: "bool", int: "int", float: "float", str: "string"}[type(literal)]
-            yield report(TENSOR_ARGUMENT, value, kind)
-
-
-def _literal(node: ast.expr) -> object:
-    """The value of a literal number, string, list or tuple; ``None`` for anything else."""
-    try:
-        value = ast.literal_eval(node)
-    except ValueError:
-        return None
-    return list(value) if isinstance(value, tuple) else value

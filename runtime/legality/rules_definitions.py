@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from .model import RuleDoc, Violation, kernel
-from .names import Function
+from .names import Function, is_dotted
 from .walk import Context, document, on, report
 
 DECORATORS = frozenset({"staticmethod", "dataclass"})
@@ -17,7 +17,8 @@ DECORATOR = document(
         "NKL003",
         "decorator",
         "unsupported decorator {}",
-        "The front end knows nki.jit, staticmethod and dataclass. A decorator would replace the function by another one.",
+        "The front end knows nki.jit, staticmethod and dataclass. A decorator would replace the function by another "
+        "one.",
         "Drop the decorator. A property becomes a method.",
         bad="import functools\n\n\n@functools.lru_cache\ndef f(i):\n    return i\n\n\n" + kernel("return f(1)"),
         good="def f(i):\n    return i\n\n\n" + kernel("return f(1)"),
@@ -29,7 +30,8 @@ BASE = document(
         "NKL004",
         "base-class",
         "NKI classes must inherit from either Enum or NKIObject",
-        "A class that kernels use has the one base nki.language.NKIObject, or Enum; a subclass of such a class is refused too.",
+        "A class that kernels use has the one base nki.language.NKIObject, or Enum; a subclass of such a class is "
+        "refused too.",
         "Write class X(nl.NKIObject). There is no inheritance: copy what the other bases gave.",
         bad="class Shape:\n    rows: int = 1\n\n\n" + kernel("return Shape()"),
         good="class Shape(nl.NKIObject):\n    rows: int = 1\n\n\n" + kernel("return Shape()"),
@@ -65,7 +67,8 @@ KWARGS = document(
         "NKL007",
         "keyword-varargs",
         "variable keyword arguments are not supported in NKI",
-        "The front end warns here, and refuses every call that passes such a keyword and every use of the dictionary.",
+        "The front end warns here, and refuses every call that passes such a keyword and every use of the "
+        "dictionary.",
         "Write the parameters out, or pass a dictionary.",
         bad="def f(**options):\n    return options\n\n\n" + kernel("return f()"),
         good="def f(options):\n    return options\n\n\n" + kernel('return f({"rows": 1})'),
@@ -108,14 +111,10 @@ def function_decorators(node: ast.FunctionDef, context: Context) -> Iterator[Vio
 def _decorators(decorators: list[ast.expr], context: Context) -> Iterator[Violation]:
     for decorator in decorators:
         called = decorator.func if isinstance(decorator, ast.Call) else decorator
-        name = context.module.qualified(called) or (ast.unparse(called) if _is_dotted(called) else "")
+        name = context.module.qualified(called) or (ast.unparse(called) if is_dotted(called) else "")
         last = name.rpartition(".")[2]
         if last not in DECORATORS and not f".{name}".endswith(".nki.jit"):
             yield report(DECORATOR, decorator, name, message="" if name else "unsupported decorator")
-
-
-def _is_dotted(node: ast.expr) -> bool:
-    return isinstance(node, ast.Name) or (isinstance(node, ast.Attribute) and _is_dotted(node.value))
 
 
 @on(ast.ClassDef)

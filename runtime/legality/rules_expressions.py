@@ -128,7 +128,8 @@ MATMUL = document(
         "Call nki.isa.nc_matmul(dst=..., stationary=..., moving=...).",
         bad=kernel("return x @ y"),
         good=kernel(
-            "out = nl.ndarray((128, 512), nl.float32, buffer=nl.psum)\nnisa.nc_matmul(dst=out, stationary=x, moving=y)"
+            "out = nl.ndarray((128, 512), nl.float32, buffer=nl.psum)\nnisa.nc_matmul(dst=out, stationary=x, "
+            "moving=y)"
         ),
         stage="simplify",
     )
@@ -187,7 +188,8 @@ CONSTANT = document(
         "NKL046",
         "lost-constant",
         "{} constants are not supported: the front end reads None",
-        "The front end knows bool, int, float, str, None and `...`. It turns any other constant into None without a word.",
+        "The front end knows bool, int, float, str, None and `...`. It turns any other constant into None without a "
+        "word.",
         "Do not use bytes and complex numbers in kernels.",
         bad=kernel('return b"x"'),
         good=kernel('return "x"'),

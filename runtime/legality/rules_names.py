@@ -6,6 +6,7 @@ import ast
 import builtins
 import math
 from collections.abc import Iterator
+from itertools import pairwise
 
 from ..spec import beta1, beta2, dtypes, operators
 from .model import RuleDoc, Violation, kernel
@@ -59,7 +60,8 @@ NUMPY = document(
         "NKL053",
         "numpy",
         "name {} not found",
-        "numpy does not run in a kernel: neither its functions nor its data types nor its operators. pi, e, inf and nan do.",
+        "numpy does not run in a kernel: neither its functions nor its data types nor its operators. pi, e, inf and "
+        "nan do.",
         "Use nki.language for data types and operators; compute the rest on the host.",
         bad="import numpy as np\n\n\n" + kernel("tile = nl.ndarray((128, 512), np.float32, buffer=nl.sbuf)"),
         good=kernel("tile = nl.ndarray((128, 512), nl.float32, buffer=nl.sbuf)"),
@@ -70,7 +72,8 @@ BUILTIN = document(
         "NKL054",
         "python-builtin",
         "{} not found!",
-        "The front end evaluates few of Python's functions: abs bool dict divmod float int isinstance len list max min print "
+        "The front end evaluates few of Python's functions: abs bool dict divmod float int isinstance len list max "
+        "min print "
         "slice str tuple type, and range in a for.",
         "Write a loop.",
         bad=kernel("for i, row in enumerate([1, 2]):\n    pass").replace("i, row", "pair"),
@@ -104,7 +107,8 @@ NOT_FOUND = document(
         "NKL057",
         "undefined-name",
         "{} not found!",
-        "The name is neither local nor bound at the module level. What a function around the kernel binds is out of reach.",
+        "The name is neither local nor bound at the module level. What a function around the kernel binds is out of "
+        "reach.",
         "Import or define the name at the module level, or pass it as an argument.",
         bad="def make(rows):\n    @nki.jit\n    def kernel(x):\n        return rows\n\n    return kernel\n",
         good="@nki.jit\ndef kernel(x, rows):\n    return rows\n",
@@ -157,7 +161,7 @@ def _is_decorator(node: ast.AST, context: Context) -> bool:
     chain: tuple[ast.AST, ...] = (*context.ancestors, node)
     return any(
         below in above.decorator_list
-        for above, below in zip(chain, chain[1:], strict=False)
+        for above, below in pairwise(chain)
         if isinstance(above, (ast.FunctionDef, ast.ClassDef))
     )
 

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from .model import RuleDoc, Violation, kernel
+from .names import is_dotted
 from .walk import Context, document, on, report
 
 NO_FUNCTION = document(
@@ -104,7 +105,8 @@ NO_RAISE = document(
     RuleDoc(
         "NKL014",
         "raise",
-        "NKI does not support 'raise' statements. Use 'if/else' control flow within kernels, or 'assert' for fatal errors.",
+        "NKI does not support 'raise' statements. Use 'if/else' control flow within kernels, or 'assert' for fatal "
+        "errors.",
         "The front end has no exceptions.",
         "Write an assert with the message, or nkilib's kernel_assert(condition, message).",
         bad=kernel('if y > 128:\n    raise ValueError("too many rows")'),
@@ -162,7 +164,8 @@ NO_NONLOCAL = document(
         "Pass a dict between functions to share state.",
         "There are no inner functions, so there is no scope in between.",
         "Pass a dictionary or an NKIObject to the functions that share the state.",
-        bad="def make():\n    count = 0\n\n    @nki.jit\n    def kernel(x):\n        nonlocal count\n        return x\n",
+        bad="def make():\n    count = 0\n\n    @nki.jit\n    def kernel(x):\n        nonlocal count\n        return "
+        "x\n",
         good=kernel('state = {"count": 0}\nstate["count"] = 1'),
         stage="gather",
     )
@@ -213,7 +216,8 @@ ASSIGNMENT = document(
         "NKL023",
         "assignment-target",
         "expecting {}",
-        "A tuple on the left of an assignment may hold names and tuples of names. Elements and attributes are assigned one at a "
+        "A tuple on the left of an assignment may hold names and tuples of names. Elements and attributes are "
+        "assigned one at a "
         "time, and a list on the left is taken for an element.",
         "Assign to names first, then each element or attribute in a statement of its own.",
         bad=kernel("rows = [1, 2]\nrows[0], rows[1] = 3, 4"),
@@ -230,7 +234,8 @@ IMMUTABLE = document(
         "Bind the inner object to a name, then assign to its attribute.",
         bad="class Inner(nl.NKIObject):\n    rows: int = 1\n\n\nclass Outer(nl.NKIObject):\n    def __init__(self):\n"
         "        self.inner = Inner()\n        self.inner.rows = 2\n\n\n" + kernel("return Outer()"),
-        good="class Inner(nl.NKIObject):\n    rows: int = 1\n\n\nclass Outer(nl.NKIObject):\n    def __init__(self):\n"
+        good="class Inner(nl.NKIObject):\n    rows: int = 1\n\n\nclass Outer(nl.NKIObject):\n    def "
+        "__init__(self):\n"
         "        inner = Inner()\n        inner.rows = 2\n        self.inner = inner\n\n\n" + kernel("return Outer()"),
     )
 )
@@ -363,13 +368,8 @@ def _pattern(target: ast.Tuple) -> Iterator[Violation]:
 @on(ast.Assign, ast.AugAssign, ast.AnnAssign)
 def attribute_of_attribute(node: ast.Assign | ast.AugAssign | ast.AnnAssign, context: Context) -> Iterator[Violation]:
     for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
-        if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Attribute):
-            if _is_dotted(target):
-                yield report(IMMUTABLE, target, ast.unparse(target))
-
-
-def _is_dotted(node: ast.expr) -> bool:
-    return isinstance(node, ast.Name) or (isinstance(node, ast.Attribute) and _is_dotted(node.value))
+        if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Attribute) and is_dotted(target):
+            yield report(IMMUTABLE, target, ast.unparse(target))
 
 
 @on(ast.Break, ast.Continue, ast.Return)

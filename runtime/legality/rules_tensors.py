@@ -87,8 +87,10 @@ BLOCK_DIMENSION = document(
         "NKL076",
         "block-dimension",
         "par_dim is deprecated: the first dimension is the partition dimension",
-        "par_dim returns its argument. Where it does not come first, the dimension before it becomes the partition dimension.",
-        "Make a list of tensors for the dimensions before the partition dimension, or fold them into the free dimension.",
+        "par_dim returns its argument. Where it does not come first, the dimension before it becomes the partition "
+        "dimension.",
+        "Make a list of tensors for the dimensions before the partition dimension, or fold them into the free "
+        "dimension.",
         bad=kernel("tiles = nl.ndarray((4, nl.par_dim(128), 512), nl.float32, buffer=nl.sbuf)"),
         good=kernel("""
             tiles = []
@@ -175,12 +177,10 @@ def ordering(node: ast.Compare, context: Context) -> Iterator[Violation]:
     """``<`` and its like; ``==`` compares the tensors' identities and is legal."""
     operands = [node.left, *node.comparators]
     for left, operator, right in zip(operands, node.ops, operands[1:], strict=False):
-        if isinstance(operator, (ast.Lt, ast.LtE, ast.Gt, ast.GtE)):
-            if context.is_tensor(left) or context.is_tensor(right):
-                kinds = ("access", "value") if context.is_tensor(left) else ("value", "access")
-                yield report(
-                    TENSOR_OPERATOR, node, message="unsupported comparison between '{}' and '{}'".format(*kinds)
-                )
+        tensors = context.is_tensor(left), context.is_tensor(right)
+        if isinstance(operator, (ast.Lt, ast.LtE, ast.Gt, ast.GtE)) and any(tensors):
+            kinds = ["access" if is_tensor else "value" for is_tensor in tensors]
+            yield report(TENSOR_OPERATOR, node, message=f"unsupported comparison between '{kinds[0]}' and '{kinds[1]}'")
 
 
 @on(ast.UnaryOp)
@@ -197,14 +197,11 @@ def loop_over_tensor(node: ast.For, context: Context) -> Iterator[Violation]:
 
 @on(ast.Call, evaluated=True)
 def length_of_tensor(node: ast.Call, context: Context) -> Iterator[Violation]:
-    if (
-        isinstance(node.func, ast.Name)
-        and node.func.id in ("len", "list", "tuple")
-        and node.func.id not in context.local
-    ):
-        if len(node.args) == 1 and context.is_tensor(node.args[0]):
-            message = "expected a list of a dictionary; found access" if node.func.id == "len" else ""
-            yield report(ITERATION, node, message=message)
+    callee = node.func.id if isinstance(node.func, ast.Name) and node.func.id not in context.local else ""
+    if callee in ("len", "list", "tuple") and len(node.args) == 1 and context.is_tensor(node.args[0]):
+        yield report(
+            ITERATION, node, message="expected a list of a dictionary; found access" if callee == "len" else ""
+        )
 
 
 @on(ast.Attribute, evaluated=True, targets=("0.2",))

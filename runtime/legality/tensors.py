@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from .names import Function, Module, own_nodes, parameters
+from .names import Function, Module, parameters
 
 MAKERS = frozenset(f"nki.language.{name}" for name in ("ndarray", "zeros", "shared_constant", "shared_identity_matrix"))
 """Functions that return a tensor."""
@@ -24,13 +24,12 @@ def tensor_names(function: Function, module: Module) -> frozenset[str]:
 
     A parameter counts when it is never bound again and some instruction takes it as a whole operand.
     """
+    operands = _whole_operands(function, module)
     bound: dict[str, list[ast.expr | None]] = {}
-    for name, value in _bindings(function):
+    for name, value in _bindings(module.own_nodes(function)):
         bound.setdefault(name, []).append(value)
     found = {
-        parameter.arg
-        for parameter in parameters(function)
-        if parameter.arg not in bound and parameter.arg in _whole_operands(function, module)
+        parameter.arg for parameter in parameters(function) if parameter.arg not in bound and parameter.arg in operands
     }
     local = frozenset(bound) | {parameter.arg for parameter in parameters(function)}
     passed = {parameter.arg for parameter in parameters(function)}
@@ -47,10 +46,10 @@ def tensor_names(function: Function, module: Module) -> frozenset[str]:
         found |= more
 
 
-def _bindings(function: Function) -> Iterator[tuple[str, ast.expr | None]]:
-    """Every name that ``function`` binds with the value it gets; ``None`` where the value is not a plain expression."""
+def _bindings(nodes: list[ast.AST]) -> Iterator[tuple[str, ast.expr | None]]:
+    """Every name that ``nodes`` bind with the value it gets; ``None`` where the value is not a plain expression."""
     plain: set[int] = set()
-    for node in own_nodes(function):
+    for node in nodes:
         if isinstance(node, ast.Assign):
             for target in node.targets:
                 if isinstance(target, ast.Name):
@@ -62,7 +61,7 @@ def _bindings(function: Function) -> Iterator[tuple[str, ast.expr | None]]:
                 yield node.target.id, node.value
         elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
             plain.add(id(node.target))
-    for node in own_nodes(function):
+    for node in nodes:
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and id(node) not in plain:
             yield node.id, None
 
@@ -89,7 +88,7 @@ def _whole_operands(function: Function, module: Module) -> set[str]:
     """Names that an instruction of ``function`` takes as a whole operand."""
     return {
         keyword.value.id
-        for node in own_nodes(function)
+        for node in module.own_nodes(function)
         if isinstance(node, ast.Call) and (module.qualified(node.func) or "").startswith("nki.isa.")
         for keyword in node.keywords
         if keyword.arg in OPERANDS and isinstance(keyword.value, ast.Name)

@@ -1,7 +1,8 @@
 """The walk over kernel code: one pass, rules called by node type.
 
-The models are pyupgrade and django-upgrade: a rule is a function that yields violations for one node, registered under the
-node types it wants. What the front end refuses as a whole (an inner function, a comprehension) is not looked into.
+The models are pyupgrade and django-upgrade: a rule is a function that yields violations for one node, registered
+under the node types it wants. What the front end refuses as a whole (an inner function, a comprehension) is not
+looked into.
 """
 
 from __future__ import annotations
@@ -9,10 +10,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from ..spec import beta2
 from .model import RuleDoc, Violation
-from .names import Function, Module, local_names
+from .names import Function, Module
 from .reach import OPAQUE, Reached
 from .tensors import tensor_names
 
@@ -24,9 +26,9 @@ CODES: dict[str, RuleDoc] = {}
 class Context:
     """Where a node stands.
 
-    ``function`` is the function around it (``None`` in the body of a class), ``owner`` the class of a method, ``local`` the
-    names that are local to the function, ``tensors`` those that surely hold tensors, ``ancestors`` the nodes above, innermost
-    last; ``annotation`` is set in annotations, which are read but never evaluated.
+    ``function`` is the function around it (``None`` in the body of a class), ``owner`` the class of a method,
+    ``local`` the names that are local to the function, ``tensors`` those that surely hold tensors, ``ancestors`` the
+    nodes above, innermost last; ``annotation`` is set in annotations, which are read but never evaluated.
     """
 
     module: Module
@@ -67,7 +69,7 @@ class Context:
         return False
 
 
-Check = Callable[[ast.AST, Context], Iterator[Violation]]
+Check = Callable[[Any, Context], Iterator[Violation]]
 _CHECKS: dict[type[ast.AST], list[tuple[tuple[str, ...], bool, Check]]] = {}
 
 
@@ -126,7 +128,7 @@ def _function(node: Function, context: Context) -> Iterator[Violation]:
     inside = replace(
         context,
         function=node,
-        local=frozenset(local_names(node)),
+        local=context.module.local_names(node),
         tensors=tensor_names(node, context.module),
         ancestors=(*context.ancestors, node),
     )

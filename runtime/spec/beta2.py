@@ -1,8 +1,8 @@
 """NKI Beta 2 (``nki`` 0.2, SDK 2.28) and NKI 0.3 (SDK 2.29) as data: every public name, keyed by its qualified name.
 
-Keys are qualified names: ``nki.isa.nc_matmul``, ``nki.language.float32``, ``nki.isa.engine.tensor``. The tables hold what
-the documentation shows and what the front end of leanprover/KLR takes beyond it; :class:`~.beta2_symbols.Parameter` tells
-the two apart.
+Keys are qualified names: ``nki.isa.nc_matmul``, ``nki.language.float32``, ``nki.isa.engine.tensor``. The tables hold
+what the documentation shows and what the front end of leanprover/KLR takes beyond it;
+:class:`~.beta2_symbols.Parameter` tells the two apart.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """``nki.isa`` and ``nki.collectives`` of Beta 2 (SDK 2.28), and what NKI 0.3 (SDK 2.29) changed.
 
 Source: the API stubs of the SDK documentation at v2.28.0 and v2.29.0 for what is documented; the front end of
-leanprover/KLR at 7ccd18c for the order of positional arguments and for what it takes beyond the documentation. ``mask``
-stands between the documented parameters of most instructions, so positional arguments after the required ones do not line
-up with the documentation: write keywords.
+leanprover/KLR at 7ccd18c for the order of positional arguments and for what it takes beyond the documentation.
+``mask`` stands between the documented parameters of most instructions, so positional arguments after the required
+ones do not line up with the documentation: write keywords.
 """
 
 from __future__ import annotations

@@ -148,12 +148,15 @@ REMOVED_03: frozenset[str] = frozenset(
 """Names of 0.2 that 0.3 does not have."""
 
 _BINARY_03 = (
-    "add bitwise_and bitwise_or bitwise_xor divide equal fmod greater greater_equal left_shift less less_equal logical_and "
+    "add bitwise_and bitwise_or bitwise_xor divide equal fmod greater greater_equal left_shift less less_equal "
+    "logical_and "
     "logical_or logical_xor maximum minimum mod multiply not_equal power right_shift subtract"
 )
 _UNARY_03 = (
-    "abs arctan ceil copy cos erf erf_dx exp floor gelu gelu_apprx_sigmoid gelu_apprx_sigmoid_dx gelu_apprx_tanh gelu_dx "
-    "invert log logical_not mish negative reciprocal relu rsqrt sigmoid sign silu silu_dx sin softplus sqrt square tan tanh "
+    "abs arctan ceil copy cos erf erf_dx exp floor gelu gelu_apprx_sigmoid gelu_apprx_sigmoid_dx gelu_apprx_tanh "
+    "gelu_dx "
+    "invert log logical_not mish negative reciprocal relu rsqrt sigmoid sign silu silu_dx sin softplus sqrt square "
+    "tan tanh "
     "trunc"
 )
 _FUNCTIONS_03 = {

@@ -26,13 +26,13 @@ class Parameter:
 class Symbol:
     """One public name of Beta 2.
 
-    ``kind`` is ``module``, ``function``, ``token``, ``dtype``, ``buffer``, ``enum``, ``member``, ``class``, ``attribute``
-    or ``object``. ``parameters`` are in the order in which the front end binds positional arguments (destination first),
-    ``None`` for what cannot be called; ``keywords`` tells whether any other keyword is taken too. ``roles`` says where a
-    name may stand as an operand: ``operator`` (``op=`` of the arithmetic instructions), ``activation`` (``op=`` of
-    ``nki.isa.activation``), ``range`` (iterable of a ``for``). ``since`` is the SDK release that brought the name;
-    ``note`` says what is special about it; ``unavailable`` is the reason why an existing name cannot be used in a
-    kernel.
+    ``kind`` is ``module``, ``function``, ``token``, ``dtype``, ``buffer``, ``enum``, ``member``, ``class``,
+    ``attribute`` or ``object``. ``parameters`` are in the order in which the front end binds positional arguments
+    (destination first), ``None`` for what cannot be called; ``keywords`` tells whether any other keyword is taken
+    too. ``roles`` says where a name may stand as an operand: ``operator`` (``op=`` of the arithmetic instructions),
+    ``activation`` (``op=`` of ``nki.isa.activation``), ``range`` (iterable of a ``for``). ``since`` is the SDK
+    release that brought the name; ``note`` says what is special about it; ``unavailable`` is the reason why an
+    existing name cannot be used in a kernel.
     """
 
     kind: str
