@@ -17,6 +17,7 @@ from . import isa_compute, state, values
 from .buffers import BUFFERS, buffer, machine_bytes
 from .declare import constant as constant_tensor
 from .declare import declare
+from .objects import NKIObject
 from .registers import dynamic_range
 from .signature import builtin
 from .tensor import NkiTensor
@@ -219,6 +220,6 @@ MEMBERS: dict[str, Any] = {
     "range": static_range,
     **BUFFERS,
     "tile_size": tile_size,
-    "NKIObject": values.NKIObject,
+    "NKIObject": NKIObject,
 }
 """What ``nki.language`` offers."""

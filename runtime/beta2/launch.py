@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import builtins
+import math
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -61,12 +64,24 @@ def launch(
             bound = {name: _argument(machines[index], name, value, inputs) for name, value in args.items()}
             return list(_tensors(_call(function, bound)))
 
-    returned = cores.run(program)
+    with front_end_names():
+        returned = cores.run(program)
     for tensors in returned:
         for position, tensor in enumerate(tensors):
             tensor.alloc.output = position
     outputs = [_output(tensor, position).copy() for position, tensor in enumerate(returned[0])]
     return Launch(outputs, machines)
+
+
+@contextmanager
+def front_end_names() -> Iterator[None]:
+    """The names that the front end knows without an import: the module ``math``."""
+    known = vars(builtins).setdefault("math", math)
+    try:
+        yield
+    finally:
+        if known is math:
+            vars(builtins).pop("math", None)
 
 
 @naming.kernel_boundary

@@ -121,10 +121,6 @@ class PackedType:
 PACKED = {name: PackedType(name, size) for name, size in spec_dtypes.ITEMSIZE.items() if name not in DTYPES}
 
 
-class NKIObject:
-    """Base class of the classes that kernels may define and pass around."""
-
-
 def kind(value: object) -> str:
     """What the front end calls the kind of a value in its messages."""
     names = {type(None): "none", bool: "bool", int: "int", float: "float", str: "string", tuple: "tuple", list: "list"}

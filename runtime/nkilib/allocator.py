@@ -15,8 +15,8 @@ from typing import Any
 
 from ..beta2 import language
 from ..beta2.buffers import BUFFERS, Buffer
+from ..beta2.objects import NKIObject
 from ..beta2.tensor import NkiTensor
-from ..beta2.values import NKIObject
 from ..spec.dtypes import ITEMSIZE
 from .kernel_assert import kernel_assert
 from .logging import Logger, get_logger

@@ -10,7 +10,7 @@ import os
 import sys
 from enum import Enum
 
-from ..beta2.values import NKIObject
+from ..beta2.objects import NKIObject
 
 _VARIABLE = "NKILIB_LOG_LEVEL"
 

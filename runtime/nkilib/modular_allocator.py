@@ -8,7 +8,7 @@ from typing import Any
 
 from ..beta2 import language
 from ..beta2.buffers import BUFFERS
-from ..beta2.values import NKIObject
+from ..beta2.objects import NKIObject
 from .allocator import align_to as aligned
 from .allocator import num_elts, sizeinbytes
 from .kernel_assert import kernel_assert

@@ -9,9 +9,9 @@ from math import prod
 from typing import Any
 
 from ..beta2.buffers import BUFFERS
+from ..beta2.objects import NKIObject
 from ..beta2.registers import Register
 from ..beta2.tensor import NkiTensor
-from ..beta2.values import NKIObject
 from .allocator import sizeinbytes
 from .kernel_assert import kernel_assert
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..beta2.values import NKIObject
+from ..beta2.objects import NKIObject
 from .logging import Logger, LogLevel
 
 
