@@ -169,7 +169,12 @@ def _broadcast(scope: Scope, node: ast.Call, base: Operand) -> Operand:
     if not isinstance(shape, ast.Tuple | ast.List) or len(shape.elts) != 2 or base.dims is None:
         raise Refuse(node, VECTORS, "broadcast_to of a shape that is not (partitions, free)", "write it as .ap(...)")
     rows, columns = (render(scope, size) for size in shape.elts)
-    if len(base.dims) != 2 or base.dims[1] != "1" or not scope.equal(base.dims[0], rows):
+    return broadcast(scope, node, base, rows, columns)
+
+
+def broadcast(scope: Scope, node: ast.expr, base: Operand, rows: str, columns: str) -> Operand:
+    """A (P, 1) operand read ``columns`` times along the free dimension."""
+    if base.dims is None or len(base.dims) != 2 or base.dims[1] != "1" or not scope.equal(base.dims[0], rows):
         raise Refuse(
             node, VECTORS, "broadcast_to of a tile that is not (partitions, 1)", "broadcast with .ap(...) or a copy"
         )

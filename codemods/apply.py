@@ -172,10 +172,19 @@ class _Rebuild:
             changes = self._expression("iter", old.iter, node.iter)
         elif isinstance(old, ast.If | ast.While) and isinstance(node, cst.If | cst.While):
             changes = self._expression("test", old.test, node.test)
+        elif isinstance(old, ast.Assign) and isinstance(node, cst.SimpleStatementLine):
+            return self._assignment(old, node)
         bodies = self._bodies(old, node)
         if isinstance(old, ast.FunctionDef) and old in self.edits.flattened:
             bodies = self._flattened(old, node)
         return node.with_changes(**changes, **bodies) if changes or bodies else node
+
+    def _assignment(self, old: ast.Assign, node: cst.SimpleStatementLine) -> cst.SimpleStatementLine:
+        text = self.edits.expressions.get(old.value)
+        first = node.body[0]
+        if text is None or not isinstance(first, cst.Assign):
+            return node
+        return node.with_changes(body=[first.with_changes(value=cst.parse_expression(text)), *node.body[1:]])
 
     def _bodies(self, old: ast.stmt, node: cst.CSTNode) -> dict[str, object]:
         changes: dict[str, object] = {}

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from . import algebra, positivity
-from .access import Operand, operand
+from .access import Operand, broadcast, operand
 from .emission import New, Refuse
 from .facts.masks import mask_of
 from .facts.values import Bound, Declaration, Python, Tile
@@ -233,6 +233,7 @@ def _place(
         raise Refuse(
             node, DESTINATION, f"{instruction.function} into a tensor in HBM", "compute into a tile, then copy"
         )
+    _spread(scope, node, instruction, target)
     if instruction.through:
         instruction = _copied_first(scope, node, instruction, target)
     check_group(scope, node, instruction.function, target, accumulate)
@@ -241,6 +242,19 @@ def _place(
         parts.append(f"{name}={value.text(clamps) if isinstance(value, Operand) else value}")
     scope.apply(DESTINATION, node)
     scope.emit(f"{scope.nisa}.{instruction.function}({', '.join(parts)})")
+
+
+def _spread(scope: Scope, node: ast.expr, instruction: Instruction, target: Operand) -> None:
+    """A copy of a (P, 1) tile into a wider one: Beta 1 repeats it, Beta 2 reads it with a step of 0."""
+    name, source = instruction.arguments[0] if instruction.arguments else ("", "")
+    if instruction.function != "tensor_copy" or not isinstance(source, Operand):
+        return
+    if source.dims is None or target.dims is None or source.suffix or len(source.dims) != 2 or len(target.dims) != 2:
+        return
+    if scope.constant(source.dims[1]) == 1 and scope.constant(target.dims[1]) != 1:
+        if scope.clamps:
+            raise Refuse(node, MASKS, "a mask on a copy that broadcasts", "write the copy with .ap(...)")
+        instruction.arguments[0] = (name, broadcast(scope, node, source, target.dims[0], target.dims[1]))
 
 
 def _copied_first(scope: Scope, node: ast.expr, instruction: Instruction, target: Operand) -> Instruction:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 
+from nki_migrate.runtime.spec.dtypes import ITEMSIZE, NUMPY_SPELLINGS
+
 from .apply import applied
 from .emission import Refuse
 from .facts.values import Api, DType, Python, Value
@@ -11,6 +13,7 @@ from .model import Options, Outcome
 from .rules import decorators, namespace, registry
 from .scope import Module, Scope
 from .source import Source
+from .tables import dtype_name
 from .walk import walk_function
 
 
@@ -69,6 +72,8 @@ def _environment(module: Module) -> None:
         target = statement.targets[0]
         if isinstance(target, ast.Name):
             module.environment[target.id] = _global_value(scope, statement.value)
+            if _is_dtype(scope.qualified(statement.value) or "") and counts[target.id] == 1:
+                module.environment[target.id] = _global_dtype(module, scope, target.id, statement.value)
             literal = isinstance(statement.value, ast.Constant) and type(statement.value.value) is int
             if literal and counts[target.id] == 1:
                 module.definitions[target.id] = module.source.segment(statement.value)
@@ -80,18 +85,38 @@ def _global_value(scope: Scope, value: ast.expr) -> Value:
     qualified = scope.qualified(value)
     if qualified is not None and qualified.startswith("ncc."):
         return Api(qualified)
-    if qualified is not None and qualified.partition(".")[0] in ("nl", "np") and _is_dtype(qualified):
-        return DType(ast.unparse(value))
     if isinstance(value, ast.Constant) and type(value.value) is int:
         return Python(value.value > 0)
     return Python()
 
 
-def _is_dtype(qualified: str) -> bool:
-    from nki_migrate.runtime.spec.dtypes import ITEMSIZE, NUMPY_SPELLINGS
+def _global_dtype(module: Module, scope: Scope, name: str, value: ast.expr) -> DType:
+    """A data type that the module names: rewritten where it stands, or in the kernels where host code needs it too."""
+    qualified = scope.qualified(value) or ""
+    text = f"{scope.nl}.{dtype_name(qualified) or qualified.partition('.')[2]}"
+    module.dtypes[name] = text
+    if not qualified.startswith("np."):
+        return DType(name)
+    if _read_by_host(module, name) or not module.options.enabled("NKI005"):
+        return DType(text)
+    module.edits.expressions[value] = text
+    module.applied["NKI005"] += 1
+    return DType(name)
 
-    rest = qualified.partition(".")[2]
-    return rest in ITEMSIZE or rest in NUMPY_SPELLINGS
+
+def _read_by_host(module: Module, name: str) -> bool:
+    """Is a global name read outside of the functions that are rewritten?"""
+    rewritten = [f for f in module.functions.values() if module.is_kernel(f) or _uses_nki(module, f)]
+    inside = {id(n) for f in rewritten for n in ast.walk(f)}
+    return any(
+        isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load) and id(n) not in inside
+        for n in ast.walk(module.source.tree)
+    )
+
+
+def _is_dtype(qualified: str) -> bool:
+    root, _, rest = qualified.partition(".")
+    return root in ("nl", "np") and (rest in ITEMSIZE or (root == "np" and rest in NUMPY_SPELLINGS))
 
 
 def _functions(module: Module) -> list[ast.FunctionDef]:

@@ -94,6 +94,10 @@ def _name(scope: Scope, node: ast.Name | ast.Attribute) -> str | None:
     if qualified is None:
         if isinstance(node, ast.Name):
             _check_name(scope, node)
+            value = scope.env.get(node.id)
+            if isinstance(value, DType) and value.text != node.id:
+                scope.apply(DTYPES, node)
+                return value.text
             return scope.source.segment(node)
         return None if dotted(node) is None else _owned(scope, node)
     return _qualified(scope, node, qualified)

@@ -43,6 +43,7 @@ class Module:
         self._functions: dict[ast.FunctionDef | ast.AsyncFunctionDef, cst.FunctionDef] = {}
         self.environment: dict[str, Value] = {}
         self.definitions: dict[str, str] = {}
+        self.dtypes: dict[str, str] = {}
         self.global_aliases: dict[str, ast.Assign] = {}
         self.globals = {
             target.id

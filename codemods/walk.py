@@ -50,7 +50,7 @@ def walk_function(
     scope.assigned = assignment_counts(node)
     scope.env = dict(outer.env) if nested and outer else dict(module.environment)
     scope.definitions = dict(outer.definitions) if nested and outer else dict(module.definitions)
-    scope.dtypes = dict(outer.dtypes) if nested and outer else {}
+    scope.dtypes = dict(outer.dtypes) if nested and outer else dict(module.dtypes)
     scope.itemsizes = dict(outer.itemsizes) if nested and outer else {}
     scope.direct = direct_allocation(scope, node) or bool(nested and outer and outer.direct)
     for name in scope.assigned:

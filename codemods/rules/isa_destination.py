@@ -16,6 +16,7 @@ import ast
 from .. import algebra
 from ..access import Operand
 from ..compute import Call, Instruction, lowers
+from ..dtypes import promoted
 from ..emission import Refuse
 from ..render import render
 from ..tables import activation_token, operator_token
@@ -139,8 +140,8 @@ def tensor_tensor(call: Call) -> Instruction:
                 "tensor_tensor with a (partitions, 1) operand",
                 "use nisa.tensor_scalar with operand0=: it broadcasts",
             )
-        if not instruction.explicit and a.dtype != b.dtype:
-            instruction.dtype = None
+        if not instruction.explicit:
+            instruction.dtype = promoted(call.scope, a.dtype, b.dtype)
     return instruction
 
 
@@ -154,8 +155,8 @@ def tensor_tensor_scan(call: Call) -> Instruction:
     instruction = like(call, "tensor_tensor_scan", order, "data0")
     given = dict(instruction.arguments)
     b = given["data1"]
-    if not instruction.explicit and (isinstance(b, str) or b.dtype != instruction.dtype):
-        instruction.dtype = None
+    if not instruction.explicit:
+        instruction.dtype = None if isinstance(b, str) else promoted(call.scope, instruction.dtype, b.dtype)
     return instruction
 
 

@@ -15,10 +15,11 @@ from __future__ import annotations
 
 import ast
 
-from ..access import Operand
+from ..access import Operand, broadcast
 from ..compute import Call, Instruction, lowers, operand_or_text
 from ..dtypes import promoted, scalar_type
 from ..emission import Refuse
+from ..render import render
 from ..scope import Scope
 from ..tables import activation_token, operator_token
 from .isa_destination import nc_matmul, reduction
@@ -91,6 +92,17 @@ def copy(call: Call) -> Instruction:
         raise call.refuse(CODE, "nl.copy of a tensor in HBM", "use nisa.dma_copy")
     given: list[tuple[str, Operand | str]] = [("src", src)]
     return Instruction("tensor_copy", given, src.dims, dtype or src.dtype, like=src.like, explicit=dtype is not None)
+
+
+@lowers(CODE, "nl.broadcast_to")
+def broadcast_to(call: Call) -> Instruction:
+    """A (P, 1) tile, repeated along the free dimension."""
+    src, shape = call.tensor("src"), call.arguments["shape"]
+    if not isinstance(shape, ast.Tuple | ast.List) or len(shape.elts) != 2:
+        raise call.refuse(CODE, "broadcast_to of a shape that is not (partitions, free)", "write it as .ap(...)")
+    rows, columns = (render(call.scope, size) for size in shape.elts)
+    given: list[tuple[str, Operand | str]] = [("src", broadcast(call.scope, call.node, src, rows, columns))]
+    return Instruction("tensor_copy", given, (rows, columns), src.dtype)
 
 
 @lowers(CODE, "nl.divide")

@@ -16,10 +16,10 @@ from ..numerics import convert
 class Result:
     """What one instruction computed.
 
-    ``values`` has the instruction's natural result shape, in fp32 (or raw integers and bytes where the engine keeps them).
-    ``reads`` are the operands as (role, view), ``attributes`` the immediates that belong to the instruction's identity.
-    ``accumulates`` is true for matmul: PSUM adds it to a group that is open. ``sequence`` is set when the event's place in
-    the stream was reserved before the destination was known (Beta 1).
+    ``values`` has the instruction's natural result shape, in fp32 (or raw integers and bytes where the engine keeps
+    them). ``reads`` are the operands as (role, view), ``attributes`` the immediates that belong to the instruction's
+    identity. ``accumulates`` is true for matmul: PSUM adds it to a group that is open. ``sequence`` is set when the
+    event's place in the stream was reserved before the destination was known (Beta 1).
     """
 
     op: str
@@ -37,14 +37,15 @@ def commit(
 ) -> None:
     """Round ``result`` into ``dst`` and record the instruction.
 
-    ``where`` (broadcastable to ``dst``) restricts the write. ``accumulate``, for results that accumulate: ``True`` adds to
-    elements whose group is open and overwrites the others (PSUM semantics), ``False`` overwrites and opens the group.
-    ``None`` means ``True`` for matmul into PSUM. The event says what happened, not what was asked for: ``accumulate`` is
-    whether elements were added to (``"partly"`` when only some were). Raises :class:`KernelError` when the result does
-    not fit ``dst``.
+    ``where`` (broadcastable to ``dst``) restricts the write. ``accumulate``, for results that accumulate: ``True``
+    adds to elements whose group is open and overwrites the others (PSUM semantics), ``False`` overwrites and opens
+    the group. ``None`` means ``True`` for matmul into PSUM. The event says what happened, not what was asked for:
+    ``accumulate`` is whether elements were added to (``"partly"`` when only some were). Raises :class:`KernelError`
+    when the result does not fit ``dst``.
     """
     target = dst.array
     values = result.values
+    repeats = result.op == "tensor_copy" and values.size != target.size
     if values.shape != target.shape:
         values = fit(values, target.shape)
     attributes = result.attributes
@@ -64,8 +65,14 @@ def commit(
     else:
         np.copyto(target, rounded, where=np.broadcast_to(where, target.shape))
     if machine.recorder is not None:
-        operands = [("dst", dst), *result.also_writes, *result.reads]
+        reads = [(role, repeated(view, target.shape)) for role, view in result.reads] if repeats else result.reads
+        operands = [("dst", dst), *result.also_writes, *reads]
         machine.recorder.add(result.op, operands, attributes, result.sequence, result.location)
+
+
+def repeated(view: View, shape: tuple[int, ...]) -> View:
+    """The source of a copy as the engine reads it when the destination is larger: again and again."""
+    return View(view.alloc, np.broadcast_to(view.array, shape))
 
 
 def fit(values: Array, shape: tuple[int, ...]) -> Array:

@@ -1,0 +1,44 @@
+"""Computations of nki.language."""
+
+import nki
+import nki.language as nl
+import nki.isa as nisa
+
+
+@nki.jit
+def shares(x, y):
+    """(P, F) twice: exp(x - max) over its sum, times y, plus a half."""
+    rows, columns = x.shape
+    out = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.shared_hbm)
+    a = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=a, src=x)
+    b = nl.ndarray(y.shape, dtype=y.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=b, src=y)
+    highest = nl.ndarray((rows, 1), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.tensor_reduce(dst=highest, op=nl.maximum, data=a, axis=1, keepdims=True)
+    # a tile and a (P, 1) tile
+    shifted = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.tensor_scalar(dst=shifted, data=a, op0=nl.subtract, operand0=highest)
+    power = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.activation(dst=power, op=nl.exp, data=shifted)
+    total = nl.ndarray((rows, 1), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.tensor_reduce(dst=total, op=nl.add, data=power, axis=1, keepdims=True)
+    inverse = nl.ndarray((rows, 1), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.reciprocal(dst=inverse, data=total)
+    share = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.tensor_scalar(dst=share, data=power, op0=nl.multiply, operand0=inverse)
+    # two tiles, then a tile and a number, on either side
+    weighted = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.tensor_tensor(dst=weighted, data1=share, data2=b, op=nl.multiply)
+    shifted_again = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.tensor_scalar(dst=shifted_again, data=weighted, op0=nl.add, operand0=0.5)
+    flipped = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.tensor_scalar(
+        dst=flipped, data=shifted_again, op0=nl.subtract, operand0=2.0, reverse0=True
+    )
+    tile = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.tensor_scalar(dst=tile, data=flipped, op0=nl.minimum, operand0=1.75)
+    result = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.tensor_scalar(dst=result, data=tile, op0=nl.maximum, operand0=1.0)
+    nisa.dma_copy(dst=out, src=result)
+    return out

@@ -1,0 +1,43 @@
+"""Two rings of tiles that overlap in SBUF, one dead before the other is born."""
+
+import nki
+import nki.language as nl
+import nki.isa as nisa
+
+
+@nki.jit
+def two_phases(a, b):
+    """(T, P, F) twice; the first half of the result is a + 1, the second is b + 2."""
+    tiles, rows, columns = a.shape
+    out = nl.ndarray((2, tiles, rows, columns), dtype=a.dtype, buffer=nl.shared_hbm)
+    # bytes [0, 2 * columns * 4)
+    first = []
+    for block in range(tiles):
+        first.append(
+            nl.ndarray(
+                (rows, columns),
+                dtype=nl.float32,
+                buffer=nl.sbuf,
+                address=(0, (block % 2) * (columns * 4)),
+            )
+        )
+    # bytes [columns * 4, 3 * columns * 4)
+    second = []
+    for block in range(tiles):
+        second.append(
+            nl.ndarray(
+                (rows, columns),
+                dtype=nl.float32,
+                buffer=nl.sbuf,
+                address=(0, columns * 4 + (block % 2) * (columns * 4)),
+            )
+        )
+    for t in nl.affine_range(tiles):
+        nisa.dma_copy(dst=first[t], src=a[t])
+        nisa.tensor_scalar(dst=first[t], data=first[t], op0=nl.add, operand0=1.0)
+        nisa.dma_copy(dst=out[0, t], src=first[t])
+    for t in nl.affine_range(tiles):
+        nisa.dma_copy(dst=second[t], src=b[t])
+        nisa.tensor_scalar(dst=second[t], data=second[t], op0=nl.add, operand0=2.0)
+        nisa.dma_copy(dst=out[1, t], src=second[t])
+    return out
