@@ -1,6 +1,6 @@
 """The listings of the README: what its ``console`` blocks show is what the commands print.
 
-``python tests/readme.py`` runs them and writes the README anew; ``python tests/readme.py --command N`` prints the N-th ``sh``
+``python tests/readme.py`` runs them and writes the README anew; with ``--command N`` it prints the N-th ``sh``
 block. ``test_cli_readme.py`` checks the listings, ``.ci/run`` runs the ``sh`` blocks.
 """
 
