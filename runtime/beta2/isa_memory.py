@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import isa, session
-from ..errors import KernelError
+from ..errors import KernelError, NotModelled
 from ..memory import Array, View
 from ..numerics import convert, to_float32
 from . import state, values
@@ -42,17 +42,17 @@ def dma_copy(
     oob_mode: Any = values.OobMode.error,
     dge_mode: Any = values.DgeMode.unknown,
     unique_indices: Any = True,
+    engine: Any = values.Engine.unknown,
+    priority: Any = None,
     name: Any = None,
 ) -> None:
     """Copy between HBM and SBUF, row-major element by element; shapes may differ, numbers of elements may not."""
-    mode = values.member(values.OobMode, oob_mode, "unsupported oob mode")
-    values.member(values.DgeMode, dge_mode, "unsupported dge mode")
+    mode = _modes(oob_mode, dge_mode)
+    values.engine(engine)
     operator = None if dst_rmw_op is None else values.alu_operator(dst_rmw_op)
     if operator not in (None, "add"):
         raise KernelError("", "Unsupported operation")
-    for value in (dst, src):
-        if not isinstance(value, NkiTensor):
-            raise KernelError("", f"expecting tensor access, got '{values.kind(value)}'")
+    _check_memories("dma_copy", dst, src)
     if prod(dst.array.shape) != prod(src.array.shape):
         raise KernelError(
             "",
@@ -66,6 +66,21 @@ def dma_copy(
     except OutOfBounds:
         if mode is not values.OobMode.skip:
             raise
+
+
+def _modes(oob_mode: object, dge_mode: object) -> values.OobMode:
+    values.member(values.DgeMode, dge_mode, "unsupported dge mode")
+    found: values.OobMode = values.member(values.OobMode, oob_mode, "unsupported oob mode")
+    return found
+
+
+def _check_memories(instruction: str, *tensors: object) -> None:
+    """Operands are tensors; from 0.3 on they are not in PSUM."""
+    for tensor in tensors:
+        if not isinstance(tensor, NkiTensor):
+            raise KernelError("", f"expecting tensor access, got '{values.kind(tensor)}'")
+        if tensor.alloc.space == "psum" and state.current().version != state.BETA2:
+            raise KernelError("", f"{instruction}: '{tensor.label}' is in PSUM, DMA accesses HBM and SBUF only")
 
 
 def _is_dynamic(*tensors: NkiTensor) -> bool:
@@ -83,6 +98,72 @@ def _transfer(dst: NkiTensor, src: NkiTensor, operator: str | None, skip: bool) 
         result.values = to_float32(target.array) + to_float32(result.values)
         result.attributes = (("dst_rmw_op", operator),)
     isa.commit(session.current().machine, result, target)
+
+
+@builtin("nki.isa")
+def dma_transpose(
+    dst: Any,
+    src: Any,
+    axes: Any = None,
+    dge_mode: Any = values.DgeMode.unknown,
+    oob_mode: Any = values.OobMode.error,
+    priority: Any = None,
+    name: Any = None,
+) -> None:
+    """Transpose by DMA: (3, 1, 2, 0) in four dimensions, which 0.2 wants; from 0.3 on also (1, 0) and (2, 1, 0)."""
+    _modes(oob_mode, dge_mode)
+    _check_memories("dma_transpose", dst, src)
+    rank = len(src.shape)
+    if state.current().version == state.BETA2:
+        if rank != 4:
+            raise KernelError("", "source tensor must have 4 dimmensions")
+        if len(dst.shape) != 4:
+            raise KernelError("", "destination tensor must have 4 dimmensions")
+    order = {2: (1, 0), 3: (2, 1, 0), 4: (3, 1, 2, 0)}.get(rank)
+    if order is None or (axes is not None and values.naturals(axes) != order):
+        raise KernelError("", f"unsupported transpose operation: axes {axes} of a tensor of shape {src.shape}")
+    if dst.dtype != src.dtype:
+        raise KernelError("", f"dma_transpose: src is {src.dtype.name}, dst is {dst.dtype.name}: they must be equal")
+    target = dst.resolved()
+    if isinstance(src, GatheredTensor):
+        _rows_inside(src, skip=False)
+        array, source = _rows(src, src.shape[0]).reshape(src.shape), src.base
+    else:
+        source = src.resolved()
+        array = source.array.reshape(src.shape)
+    wanted = tuple(src.shape[axis] for axis in order)
+    if wanted != dst.shape:
+        raise KernelError("", f"dma_transpose: src of shape {src.shape} gives {wanted}, dst has {dst.shape}")
+    result = isa.Result("dma_transpose", array.transpose(order).reshape(target.array.shape), (("src", source),))
+    isa.commit(session.current().machine, result, target)
+
+
+@builtin("nki.isa")
+def dma_compute(
+    dst: Any, srcs: Any, scales: Any = None, reduce_op: Any = None, unique_indices: Any = True, name: Any = None
+) -> None:
+    """``dst = srcs[0] + srcs[1] + ...`` in fp32 by DMA; every scale is 1.0."""
+    operands = [srcs] if isinstance(srcs, NkiTensor) else list(srcs)
+    if not 1 <= len(operands) <= 16:
+        raise KernelError("", f"dma_compute: srcs must be 1 to 16 tensors, got {len(operands)}")
+    _check_memories("dma_compute", dst, *operands)
+    if values.alu_operator(reduce_op) != "add":
+        raise KernelError("", "dma_compute: reduce_op must be nl.add")
+    if scales is not None and (len(scales) != len(operands) or any(values.number(scale) != 1 for scale in scales)):
+        raise KernelError("", "dma_compute: scales must be 1.0 for each of srcs")
+    if _is_dynamic(dst, *operands):
+        raise NotModelled("dma_compute with dynamic addresses")
+    target, sources = dst.resolved(), [operand.resolved() for operand in operands]
+    for source in sources:
+        if source.array.size != target.array.size:
+            raise KernelError(
+                "", f"dma_compute: a source has {source.array.size} elements, dst has {target.array.size}"
+            )
+    total = to_float32(sources[0].array).reshape(target.array.shape)
+    for source in sources[1:]:
+        total = total + to_float32(source.array).reshape(target.array.shape)
+    reads = tuple((f"src{position}", source) for position, source in enumerate(sources))
+    isa.commit(session.current().machine, isa.Result("dma_compute", total, reads, (("op", "add"),)), target)
 
 
 def _indirect(dst: NkiTensor, src: NkiTensor, operator: str | None, skip: bool) -> None:
