@@ -111,13 +111,13 @@ def _result_lines(result: CaseResult) -> Iterator[str]:
         if problem.help:
             yield f"      {problem.help}"
     for level in result.levels:
-        yield from _level_lines(level.level, level)
+        yield from _level_lines(level.level, level, level.summary)
     for agreement in result.reference:
-        yield from _level_lines(f"reference, {agreement.level}", agreement)
+        yield from _level_lines("reference", agreement, f"{agreement.level} {agreement.summary}")
 
 
-def _level_lines(name: str, level: LevelVerdict) -> Iterator[str]:
-    yield f"    {name:<10} {_coloured(level.verdict, 9)}  {level.summary}"
+def _level_lines(name: str, level: LevelVerdict, summary: str) -> Iterator[str]:
+    yield f"    {name:<10} {_coloured(level.verdict, 9)}  {summary}"
     for note in level.notes:
         yield f"      note: {note}"
     for difference in level.differences:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -162,8 +163,10 @@ def _planned(
         for kernel in inventory.kernels:
             if not wanted or kernel.name in wanted:
                 yield from _planned_kernel(inventory, kernel, source)
+    loaded = {inventory.before for inventory in inventories}
     for path, names in named.items():
-        yield from _unplanned(sources[path], names, wanted)
+        elsewhere = _defined_beside(loaded, {case.kernel for case in sources[path].cases} - names)
+        yield from _unplanned(sources[path], names | elsewhere, wanted)
 
 
 def _planned_kernel(inventory: _Inventory, kernel: Kernel, source: CaseFile) -> Iterator[_Task | CaseResult]:
@@ -184,6 +187,13 @@ def _planned_kernel(inventory: _Inventory, kernel: Kernel, source: CaseFile) -> 
 
 def _unloadable(inventory: _Inventory, failure: Failure) -> CaseResult:
     return CaseResult(inventory.before, inventory.after, problems=(_problem("before", failure),))
+
+
+def _defined_beside(loaded: set[str], names: set[str]) -> set[str]:
+    """Those of ``names`` that a file beside BEFORE defines: cases are shared by the files of a directory."""
+    siblings = {path for file in loaded for path in Path(file).parent.glob("*.py") if str(path) not in loaded}
+    texts = [path.read_bytes().decode(errors="replace") for path in sorted(siblings) if names]
+    return {name for name in names if any(re.search(rf"^def {re.escape(name)}\b", t, re.MULTILINE) for t in texts)}
 
 
 def _unplanned(source: CaseFile, names: set[str], wanted: frozenset[str]) -> Iterator[CaseResult]:

@@ -62,6 +62,8 @@ def load(file: str) -> ModuleType:
     A file of a package that imports relatively is imported as a part of its package.
     """
     file = os.path.abspath(file)
+    if not os.path.isfile(file):
+        raise CaseError(f"{file}: no such file")
     sys.argv = [file]
     package = _package_name(file)
     if package is not None:
@@ -116,8 +118,9 @@ def kernels_of(module: ModuleType) -> list[Kernel]:
         code = getattr(inspect.unwrap(value.func), "__code__", None)
         if code is None or not _same_file(code.co_filename, module):
             continue
-        mode = getattr(value, "options", {}).get("mode")
-        found[name] = Kernel(name, dialect, code.co_firstlineno, sub_kernel=mode == "trace")
+        options = getattr(value, "options", {})
+        sub_kernel = options.get("mode") == "trace" and options.get("kernel_return", True)
+        found[name] = Kernel(name, dialect, code.co_firstlineno, bool(sub_kernel))
     return sorted(found.values(), key=lambda kernel: (kernel.line, kernel.name))
 
 
