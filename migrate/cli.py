@@ -19,8 +19,6 @@ DONE, LEFT, FAILED, INTERRUPTED = 0, 1, 2, 130
 
 _EPILOG = "Exit codes: 0 nothing left to do, 1 changes or findings, 2 could not do its work."
 
-Command = Callable[..., Any] if TYPE_CHECKING else Any
-
 
 def main(argv: list[str] | None = None) -> NoReturn:
     """Run one command and exit. An error is one line on stderr and exit code 2, never a traceback."""
@@ -62,7 +60,7 @@ def cli(context: click.Context) -> int | None:
     return None
 
 
-def _output_format(*formats: str) -> Callable[[Command], Command]:
+def _output_format(*formats: str) -> Callable[[Any], Any]:
     return click.option("--output-format", type=click.Choice(formats), default=formats[0], show_default=True)
 
 

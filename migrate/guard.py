@@ -21,8 +21,8 @@ Rewrite = Callable[[str, Options, str], Outcome]
 
 def objection(before: str, outcome: Outcome, options: Options, filename: str, rewrite: Rewrite) -> str | None:
     """Why the outcome must not be written; ``None`` when nothing speaks against it."""
-    first, *more = [*_objections(before, outcome, options, filename, rewrite)] or [None]
-    return f"{first} (and {len(more)} more)" if more else first
+    found = list(_objections(before, outcome, options, filename, rewrite))
+    return f"{found[0]} (and {len(found) - 1} more)" if len(found) > 1 else next(iter(found), None)
 
 
 def _objections(before: str, outcome: Outcome, options: Options, filename: str, rewrite: Rewrite) -> Iterator[str]:

@@ -91,7 +91,8 @@ def _extent(node: ast.stmt) -> range:
 
 
 def _first_line(node: ast.stmt) -> int:
-    return min([node.lineno, *(decorator.lineno for decorator in getattr(node, "decorator_list", ()))])
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(decorator.lineno for decorator in decorators)])
 
 
 def unaccounted_names(tree: ast.Module, accounted: Accounted) -> Iterator[str]:
@@ -115,9 +116,9 @@ class _Imports:
         self.bindings: list[tuple[int, str, str]] = []  # line, what is imported, the name that it is bound to
         others: set[str] = set()
         for node in ast.walk(tree):
-            for module, name in _imported(node):
+            for line, module, name in _imported(node):
                 if module.split(".")[0] == ROOT:
-                    self.bindings.append((node.lineno, module, name))
+                    self.bindings.append((line, module, name))
                 else:
                     others.add(name)
         # Of a name that is bound to either version (try: ... except ImportError: ...) no use tells which one it means.
@@ -135,7 +136,7 @@ class _Imports:
             names = names - set(_parameters(node))  # a helper's parameter may well be called nl
         for child in ast.iter_child_nodes(node):
             dotted = _dotted(child)
-            if dotted is not None:
+            if isinstance(child, ast.expr) and dotted is not None:
                 binding = dotted.split(".")[0]
                 if binding in names:
                     yield child.lineno, dotted, binding
@@ -146,14 +147,14 @@ class _Imports:
                 yield from self._uses(child, names)
 
 
-def _imported(node: ast.AST) -> Iterator[tuple[str, str]]:
-    """What an import statement imports, and the name that it binds."""
+def _imported(node: ast.AST) -> Iterator[tuple[int, str, str]]:
+    """The line of an import statement, what it imports, and the name that it binds."""
     if isinstance(node, ast.Import):
         for alias in node.names:
-            yield alias.name, alias.asname or alias.name.split(".")[0]
+            yield node.lineno, alias.name, alias.asname or alias.name.split(".")[0]
     elif isinstance(node, ast.ImportFrom) and not node.level:
         for alias in node.names:
-            yield f"{node.module}.{alias.name}", alias.asname or alias.name
+            yield node.lineno, f"{node.module}.{alias.name}", alias.asname or alias.name
 
 
 def _parameters(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> Iterator[str]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from .discover import Found
 from .errors import FileError
-from .reports import Report, contents, parsed
+from .reports import Report, Status, contents, parsed
 from .text import encoded
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def _rewritten(path: str, data: bytes, options: Options) -> Report:
     against = objection(text.text, outcome, options, path, codemods.rewrite)
     if against:
         return Report(path, "failed", f"not rewritten: {against}", findings, before=data, after=data)
-    status = "unchanged" if outcome.source == text.text else "changed"
+    status: Status = "unchanged" if outcome.source == text.text else "changed"
     return Report(path, status, None, findings, outcome.applied, data, encoded(outcome.source, text))
 
 

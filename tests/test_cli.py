@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from nki_migrate import codemods
@@ -419,3 +420,9 @@ def test_a_reader_that_stops_reading_is_no_error(tree):
     command = f"{sys.executable} -m nki_migrate explain NKI001 | head -1"
     done = subprocess.run(command, shell=True, capture_output=True, text=True, check=True)
     assert done.stdout.startswith("NKI001 ") and done.stderr == ""
+
+
+def test_every_code_that_the_codemods_use_is_a_rule_that_can_be_explained():
+    folder = Path(codemods.__file__).parent
+    used = {code for path in folder.rglob("*.py") for code in re.findall(r"\bNKI\d{3}\b", path.read_text())}
+    assert used <= RULES.keys()
