@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from . import algebra
+from .blocks import is_scalar_index
 from .emission import Refuse
 from .facts.index import index_value
 from .facts.values import Axis, Grid, Hbm, Index, Term, Tile, Value
@@ -228,16 +229,53 @@ def _blocks(
 ) -> tuple[Operand, list[ast.expr]]:
     text: Operand = base
     tile: Tile = value
+    index: list[str] = []
     while tile.blocks and elements:
         element = elements[0]
-        scalar = not isinstance(element, ast.Slice | ast.Starred) and index_value(scope, element) is None
-        if not scalar or (isinstance(element, ast.Constant) and not isinstance(element.value, int)):
+        if not is_scalar_index(scope, element):
             raise Refuse(node, BLOCKS, "a block dimension is indexed with a slice or a vector", "loop over the blocks")
         tile = tile.block()
-        text = replace(text, base=f"{text.base}[{render(scope, element)}]", value=tile, dims=tile.dims)
+        index.append(render(scope, element))
+        name = f"{text.base}[{index[-1]}]" if tile.style == "list" else text.base
+        text = replace(text, base=name, value=tile, dims=tile.dims)
         elements = elements[1:]
     scope.apply(BLOCKS, node)
-    return replace(text, axes=(None,) * len(tile.dims or ())), elements
+    view = replace(text, axes=(None,) * len(tile.dims or ()))
+    if tile.style == "fold" and not tile.blocks:
+        return _folded(scope, node, view, tile, value, index, elements), []
+    return view, elements
+
+
+def _folded(
+    scope: Scope,
+    node: ast.Subscript,
+    view: Operand,
+    tile: Tile,
+    value: Tile,
+    index: list[str],
+    elements: list[ast.expr],
+) -> Operand:
+    """One block of a folded tensor: its index (modulo the blocks that exist) stands behind the partitions."""
+    assert tile.dims is not None
+    if elements:
+        view = _indexed(scope, node, view, _padded(scope, node, elements, len(tile.dims)))
+    items = view.items or tuple(Item("0", size, True) for size in tile.dims)
+    sources = view.sources if view.items else tuple(range(len(tile.dims)))
+    points = [
+        Item(i if covers(scope, n, b) else algebra.modulo(i, n), "1", point=True)
+        for i, n, b in zip(index, tile.folded, value.blocks, strict=True)
+    ]
+    moved = tuple(s + len(points) if s else s for s in sources)
+    whole = replace(tile, dims=(tile.dims[0], *tile.folded, *tile.dims[1:]))
+    return replace(view, value=whole, items=(items[0], *points, *items[1:]), sources=moved, dims=view.dims or tile.dims)
+
+
+def covers(scope: Scope, size: str, blocks: str) -> bool:
+    """Is ``i % size`` the same as ``i`` for every block index?"""
+    if scope.equal(size, blocks):
+        return True
+    a, b = scope.constant(size), scope.constant(blocks)
+    return a is not None and b is not None and b <= a
 
 
 def _padded(scope: Scope, node: ast.Subscript, elements: list[ast.expr], rank: int) -> list[ast.expr]:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from nki_migrate.runtime.spec.hardware import PSUM_BANK_BYTES
 
 from . import algebra
+from .access import covers
 from .emission import Refuse
 from .facts.values import Allocator
 from .render import itemsize, render
@@ -57,17 +58,9 @@ def tile_index(scope: Scope, sizes: tuple[str, ...], place: Layout) -> str:
     for d, (size, index) in enumerate(zip(sizes, place.index, strict=False)):
         if scope.constant(size) == 1:
             continue
-        reduced = index if _covers(scope, size, place.blocks[d]) else algebra.modulo(index, size)
+        reduced = index if covers(scope, size, place.blocks[d]) else algebra.modulo(index, size)
         terms.append(algebra.multiply(reduced, *sizes[d + 1 :]))
     return algebra.add(*terms) if terms else "0"
-
-
-def _covers(scope: Scope, size: str, blocks: str) -> bool:
-    """Is ``i % size`` the same as ``i`` for every block index?"""
-    if scope.equal(size, blocks):
-        return True
-    a, b = scope.constant(size), scope.constant(blocks)
-    return a is not None and b is not None and b <= a
 
 
 def keywords(scope: Scope, allocator: Allocator, known: tuple[str, ...], code: str) -> dict[str, ast.expr]:

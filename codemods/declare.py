@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from dataclasses import dataclass
 
-from .addresses import Address, Layout, layout
+from .addresses import Address, Layout, layout, tuple_sizes
+from .blocks import fold_refusal, loop_of, report_list
 from .emission import New, Refuse
 from .facts.values import Allocator, Declaration, Hbm, Tile, Value
 from .render import dtype_text, render
@@ -90,14 +92,23 @@ def declare(scope: Scope, name: str, node: ast.Call, statement: ast.stmt) -> Val
         return _hbm(scope, name, node, given, dtype)
     space = buffer if isinstance(buffer, str) else buffer.space
     blocks, dims = _shape(scope, given["shape"])
+    assert dims is not None
     fill = CREATIONS[function] if function != "nl.full" else render(scope, given["fill_value"])
-    label = _label(scope, given, blocks)
     scope.direct = scope.direct or isinstance(buffer, Allocator)
-    tile = _emit_tiles(scope, name, blocks, dims, dtype, space, buffer, fill, label)
-    again = tile if not blocks and not label else ""
+    plan = Plan(name, node, statement, blocks, dims, dtype, space, buffer, fill, _label(scope, given, blocks))
     loops = tuple(loop.variable for loop in scope.loops)
-    declaration = Declaration(name, node, loops, isinstance(buffer, Allocator), again)
-    return Tile(space, dims, dtype, blocks, declaration)
+    if blocks:
+        scope.apply(BLOCKS, scope.function)
+    folded = _fold(scope, plan) if blocks and scope.module.options.blocks == "fold" else None
+    if folded is not None:
+        declaration = Declaration(name, node, loops, isinstance(buffer, Allocator))
+        return Tile(space, dims, dtype, blocks, declaration, style="fold", folded=folded)
+    loop = _into_loop(scope, plan) if blocks and scope.module.options.blocks == "loop" else None
+    if loop is not None:
+        declaration = Declaration(name, node, (*loops, loop), isinstance(buffer, Allocator))
+        return Tile(space, dims, dtype, blocks, declaration, style="loop")
+    again = _list(scope, plan)
+    return Tile(space, dims, dtype, blocks, Declaration(name, node, loops, isinstance(buffer, Allocator), again))
 
 
 def _label(scope: Scope, given: dict[str, ast.expr], blocks: tuple[str, ...]) -> str:
@@ -139,45 +150,92 @@ def _inherited(scope: Scope, node: ast.Attribute) -> tuple[str, ...] | None:
     raise Refuse(node, BLOCKS, "the shape of a tensor whose rank is not known", "write the sizes")
 
 
-def _emit_tiles(
-    scope: Scope,
-    name: str,
-    blocks: tuple[str, ...],
-    dims: tuple[str, ...] | None,
-    dtype: str,
-    space: str,
-    buffer: str | Allocator,
-    fill: str | None,
-    label: str,
-) -> str:
-    """Declare the tile, or the list of tiles, and return the call that makes one tile."""
-    assert dims is not None
-    if blocks:
-        scope.apply(BLOCKS, scope.function)
-    index = _loop_variables(scope, len(blocks))
-    setup: tuple[str, ...] = ()
-    address = ""
-    if isinstance(buffer, Allocator):
-        place = layout(scope, blocks, index, dims, dtype)
-        computed = ALLOCATORS[buffer.space, buffer.kind](scope, buffer, place)
-        setup, address = computed.setup, f", address={computed.text}"
-    shape = f"({', '.join(dims)})"
-    tile = f"{scope.nl}.ndarray({shape}, dtype={dtype}, buffer={scope.nl}.{space}{label}{address})"
+@dataclass(frozen=True)
+class Plan:
+    """One on-chip tensor that is to be declared: sizes, type and initial value as source text, and its buffer."""
+
+    name: str
+    node: ast.Call
+    statement: ast.stmt
+    blocks: tuple[str, ...]
+    dims: tuple[str, ...]
+    dtype: str
+    space: str
+    buffer: str | Allocator
+    fill: str | None
+    label: str
+
+
+def _place(scope: Scope, plan: Plan, index: tuple[str, ...]) -> tuple[tuple[str, ...], str]:
+    """Statements that come first, and the ``address=`` argument of one block (empty without an allocator)."""
+    if not isinstance(plan.buffer, Allocator):
+        return (), ""
+    place = layout(scope, plan.blocks, index, plan.dims, plan.dtype)
+    computed = ALLOCATORS[plan.buffer.space, plan.buffer.kind](scope, plan.buffer, place)
+    return computed.setup, f", address={computed.text}"
+
+
+def _ndarray(scope: Scope, plan: Plan, dims: tuple[str, ...], address: str) -> str:
+    buffer = f"{scope.nl}.{plan.space}"
+    return f"{scope.nl}.ndarray(({', '.join(dims)}), dtype={plan.dtype}, buffer={buffer}{plan.label}{address})"
+
+
+def _filled(scope: Scope, plan: Plan, name: str) -> list[str]:
+    return [f"{scope.nisa}.memset(dst={name}, value={plan.fill})"] if plan.fill is not None else []
+
+
+def _list(scope: Scope, plan: Plan) -> str:
+    """Declare the tile, or the list of tiles; return the call that makes one tile, where one call does."""
+    index = _loop_variables(scope, len(plan.blocks))
+    setup, address = _place(scope, plan, index)
+    tile = _ndarray(scope, plan, plan.dims, address)
     lines = list(setup)
-    if not blocks:
-        lines.append(f"{name} = {tile}")
-        lines += [f"{scope.nisa}.memset(dst={name}, value={fill})"] if fill is not None else []
+    if not plan.blocks:
+        lines += [f"{plan.name} = {tile}", *_filled(scope, plan, plan.name)]
     else:
-        if fill is None:
-            lines.append(f"{_nth(name, index[:-1])}.append({tile})")
-        else:
-            element = scope.module.fresh(f"{name}_tile")
-            lines += [f"{element} = {tile}", f"{scope.nisa}.memset(dst={element}, value={fill})"]
-            lines.append(f"{_nth(name, index[:-1])}.append({element})")
-        lines = _nested(name, blocks, index, lines)
+        element = tile
+        if plan.fill is not None:
+            element = scope.module.fresh(f"{plan.name}_tile")
+            lines += [f"{element} = {tile}", *_filled(scope, plan, element)]
+        lines.append(f"{_nth(plan.name, index[:-1])}.append({element})")
+        lines = _nested(plan.name, plan.blocks, index, lines)
     for statement in _statements(lines):
         scope.out.append(New(statement))
-    return "" if setup else tile
+    return "" if setup or plan.blocks or plan.label else tile
+
+
+def _fold(scope: Scope, plan: Plan) -> tuple[str, ...] | None:
+    """Declare one tensor with the blocks behind the partitions; return how many blocks exist in each dimension."""
+    reason = fold_refusal(scope, plan.name, len(plan.blocks), plan.buffer)
+    if reason:
+        report_list(scope, plan.node, plan.name, "fold", reason)
+        return None
+    exist = plan.blocks
+    if isinstance(plan.buffer, Allocator):
+        sizes = next(k.value for k in plan.buffer.call.keywords if k.arg == "num_free_tiles")
+        exist = tuple_sizes(scope, sizes, BLOCKS)
+        if len(exist) != len(plan.blocks):
+            report_list(scope, plan.node, plan.name, "fold", "num_free_tiles has another rank than its blocks")
+            return None
+    _, address = _place(scope, plan, ("0",) * len(plan.blocks))
+    scope.emit(f"{plan.name} = {_ndarray(scope, plan, (plan.dims[0], *exist, *plan.dims[1:]), address)}")
+    for line in _filled(scope, plan, plan.name):
+        scope.emit(line)
+    return exist
+
+
+def _into_loop(scope: Scope, plan: Plan) -> str | None:
+    """Declare the tensor at the top of the loop that its blocks belong to; return the loop's variable."""
+    bases = plan.buffer.call.keywords if isinstance(plan.buffer, Allocator) else []
+    names = " + ".join(["0", *(f"len({scope.source.segment(k.value)})" for k in bases)])
+    loop = loop_of(scope, plan.name, len(plan.blocks), plan.statement, names)
+    if loop is None or not isinstance(loop.target, ast.Name):
+        report_list(scope, plan.node, plan.name, "loop", "its blocks are not used one by one in one loop")
+        return None
+    setup, address = _place(scope, plan, (loop.target.id,))
+    lines = [*setup, f"{plan.name} = {_ndarray(scope, plan, plan.dims, address)}", *_filled(scope, plan, plan.name)]
+    scope.module.edits.prologue.setdefault(loop, []).extend(New(line) for line in lines)
+    return loop.target.id
 
 
 def _loop_variables(scope: Scope, rank: int) -> tuple[str, ...]:

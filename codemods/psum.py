@@ -81,7 +81,23 @@ def _declare_again(scope: Scope, declaration: Declaration, target: Operand) -> b
         return False
     scope.apply(CODE, declaration.node)
     scope.emit(f"{declaration.name} = {declaration.text}")
+    _drop_unused(scope, declaration)
     return True
+
+
+def _drop_unused(scope: Scope, declaration: Declaration) -> None:
+    """Remove the first declaration when every use of the tile stands in the loop that declares it again."""
+    if not scope.loops or scope.assigned[declaration.name] != 1:
+        return
+    inside = {id(n) for n in ast.walk(scope.loops[-1].statement)}
+    uses = (n for n in ast.walk(scope.function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load))
+    if any(n.id == declaration.name and id(n) not in inside for n in uses):
+        return
+    edits = scope.module.edits
+    for statement, new in edits.replaced.items():
+        if [n.text for n in new] == [f"{declaration.name} = {declaration.text}"]:
+            edits.replaced[statement] = []
+            return
 
 
 def _remember(scope: Scope, declaration: Declaration, written: Written) -> None:

@@ -73,9 +73,10 @@ class Module:
         """The least rank of a parameter, from the ``name.shape[k]`` that its function reads."""
         rank = 0
         for node in ast.walk(function):
-            if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
-                if dotted(node.value) == (name, ("shape",)) and isinstance(node.slice.value, int):
-                    rank = max(rank, node.slice.value + 1)
+            if not (isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant)):
+                continue
+            if dotted(node.value) == (name, ("shape",)) and isinstance(node.slice.value, int):
+                rank = max(rank, node.slice.value + 1)
         return rank
 
     def is_kernel(self, function: ast.FunctionDef) -> bool:
@@ -147,7 +148,7 @@ class Loop:
     """An enclosing loop: its variable, and whether Beta 1 traced its body only once."""
 
     variable: str
-    iterable: ast.expr
+    statement: ast.For
     traced_once: bool
 
 
@@ -170,6 +171,7 @@ class Scope:
     sizes: dict[str, str] = field(default_factory=dict)
     psum_writes: dict[Declaration, list[Written]] = field(default_factory=dict)
     branch: tuple[int, ...] = ()
+    block: list[ast.stmt] = field(default_factory=list)
     kept: list[ast.stmt] = field(default_factory=list)
     direct: bool = False
     returned: Value | None = None

@@ -115,10 +115,11 @@ def _restore_dropped(scope: Scope) -> None:
 
 
 def walk_block(scope: Scope, body: list[ast.stmt]) -> None:
-    sizes = dict(scope.sizes)
+    sizes, outer = dict(scope.sizes), scope.block
     for statement in body:
+        scope.block = body
         walk_statement(scope, statement)
-    scope.sizes = sizes
+    scope.sizes, scope.block = sizes, outer
 
 
 def walk_statement(scope: Scope, statement: ast.stmt) -> None:
@@ -228,7 +229,7 @@ def _for(scope: Scope, statement: ast.stmt) -> None:
         scope.env[name] = Python()
     variable = statement.target.id if isinstance(statement.target, ast.Name) else ""
     loops = scope.loops
-    scope.loops = (*loops, Loop(variable, statement.iter, traced))
+    scope.loops = (*loops, Loop(variable, statement, traced))
     walk_block(scope, statement.body)
     scope.loops = loops
     for name in assigned:

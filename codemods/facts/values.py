@@ -61,8 +61,10 @@ class Declaration:
 class Tile(Value):
     """An on-chip tile, or a tensor of ``blocks`` of them.
 
-    ``blocks`` are the block dimensions that have not been indexed yet, ``dims`` partition and free dimensions, all as
-    source expressions. ``dims`` is ``None`` where the rank is unknown, ``dtype`` where branches disagree.
+    ``style`` says what the blocks became: a ``list``, one tensor ``fold``ed over ``folded`` blocks behind the
+    partitions, or a tensor declared in the ``loop``. ``blocks`` are the block dimensions that have not been indexed
+    yet, ``dims`` partition and free dimensions, all as source expressions. ``dims`` is ``None`` where the rank is
+    unknown, ``dtype`` where branches disagree.
     """
 
     space: str
@@ -71,6 +73,8 @@ class Tile(Value):
     blocks: tuple[str, ...] = ()
     declaration: Declaration | None = None
     view: bool = False
+    style: str = "list"
+    folded: tuple[str, ...] = ()
 
     def block(self) -> Tile:
         return replace(self, blocks=self.blocks[1:])

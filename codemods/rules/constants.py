@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import ast
 
-from ..access import Operand, OPERANDS
+from ..access import OPERANDS, Operand
 from ..emission import Refuse
 from ..facts.values import Hbm
 from ..render import dtype_text, render

@@ -29,6 +29,7 @@ def rewrite(module: Module) -> None:
     from ..apply import names_left
 
     used = names_left(module)
+    module.support = {name: text for name, text in module.support.items() if name in used}
     for name, statement in module.global_aliases.items():
         if name not in used:
             module.edits.replaced[statement] = []

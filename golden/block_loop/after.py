@@ -9,10 +9,8 @@ import nki.language as nl
 def copied_planes(volume):
     planes, rows, columns = volume.shape
     out = nl.ndarray((planes, rows, columns), dtype=volume.dtype, buffer=nl.shared_hbm)
-    plane = []
-    for block in range(planes):
-        plane.append(nl.ndarray((rows, columns), dtype=volume.dtype, buffer=nl.sbuf))
     for p in nl.affine_range(planes):
-        nisa.dma_copy(dst=plane[p], src=volume[p])
-        nisa.dma_copy(dst=out[p], src=plane[p])
+        plane = nl.ndarray((rows, columns), dtype=volume.dtype, buffer=nl.sbuf)
+        nisa.dma_copy(dst=plane, src=volume[p])
+        nisa.dma_copy(dst=out[p], src=plane)
     return out

@@ -8,20 +8,6 @@ import nki.language as nl
 import nki.tensor as ntensor
 
 
-def itemsize(dtype):
-  """Bytes of one element of a data type."""
-  name = str(dtype)
-  if name == str(nl.float32) or name == str(nl.int32) or name == str(nl.uint32):
-    return 4
-  if name == str(nl.bfloat16) or name == str(nl.float16) or name == str(nl.int16) or name == str(nl.uint16):
-    return 2
-  if name == str(nl.int8) or name == str(nl.uint8):
-    return 1
-  if name == str(nl.float8_e4m3) or name == str(nl.float8_e5m2):
-    return 1
-  assert False, "itemsize: unknown data type"
-
-
 @nki.jit
 def fused_rmsnorm(tokens, weights, eps=1e-6):
   """(S, D) tokens and (D, N) weights give (S, N): each token over its root mean square, times the weights."""

@@ -5,20 +5,6 @@ import nki.isa as nisa
 import nki.language as nl
 
 
-def itemsize(dtype):
-    """Bytes of one element of a data type."""
-    name = str(dtype)
-    if name == str(nl.float32) or name == str(nl.int32) or name == str(nl.uint32):
-        return 4
-    if name == str(nl.bfloat16) or name == str(nl.float16) or name == str(nl.int16) or name == str(nl.uint16):
-        return 2
-    if name == str(nl.int8) or name == str(nl.uint8):
-        return 1
-    if name == str(nl.float8_e4m3) or name == str(nl.float8_e5m2):
-        return 1
-    assert False, "itemsize: unknown data type"
-
-
 @nki.jit
 def row_of_products(a, b):
     """(K, M) and (T, K, N) give (T, M, N): out[t] = a.T @ b[t]."""

@@ -11,7 +11,6 @@ def doubled_products(a, b):
     tiles, depth, m = a.shape
     n = b.shape[2]
     out = nl.ndarray((tiles, m, n), dtype=nl.float32, buffer=nl.shared_hbm)
-    product = nl.ndarray((m, n), dtype=nl.float32, buffer=nl.psum)
     for t in nl.sequential_range(tiles):
         left = nl.ndarray((depth, m), dtype=a.dtype, buffer=nl.sbuf)
         nisa.dma_copy(dst=left, src=a[t])
