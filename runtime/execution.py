@@ -239,5 +239,7 @@ def _reference_arguments(case: Case, parameters: Mapping[str, inspect.Parameter]
 def _reference_output(case: Case, output: Any) -> Packed:
     array = np.asarray(output)
     if array.dtype.kind == "O":
-        raise CaseError(f"reference '{case.reference}' returned a {type(output).__name__}: it must return arrays")
+        raise CaseError(
+            f"reference '{case.reference}' returned something of type '{type(output).__name__}': it must return arrays"
+        )
     return Packed.of(array)

@@ -20,6 +20,7 @@ import tempfile
 import time
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import IO, Any, BinaryIO
 
@@ -139,8 +140,7 @@ def _isolated(request: Request, answer: Callable[[Request], Reply], private: tup
         signal.signal(signal.SIGTERM, lambda *_: _end_with_child(child))
         message = _message_within(reading, time.monotonic() + request.seconds)
         os.close(reading)
-        _kill_group(child)
-        _, status = os.waitpid(child, 0)
+        status = _ended(child, patience=1.0 if message is False else 0.0)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         if isinstance(message, bytes):
             return message
@@ -219,18 +219,34 @@ def _death(request: Request, status: int, *, timed_out: bool) -> Failure:
             help="give the case smaller tensors, or look for a loop that does not end",
         )
     if os.WIFSIGNALED(status):
-        number = os.WTERMSIG(status)
-        return Failure(False, f"crashed the Python interpreter ({signal.Signals(number).name})", request.file)
+        name = signal.Signals(os.WTERMSIG(status)).name
+        advice = "the system may have run out of memory: give the case smaller tensors" if name == "SIGKILL" else ""
+        return Failure(False, f"crashed the Python interpreter ({name})", request.file, help=advice)
     return Failure(False, f"ended the Python interpreter (exit code {os.WEXITSTATUS(status)})", request.file)
 
 
+def _ended(child: int, patience: float) -> int:
+    """The exit status of the child, which has ``patience`` seconds to end by itself. Nothing that it started stays."""
+    deadline = time.monotonic() + patience
+    while time.monotonic() < deadline:
+        process, status = os.waitpid(child, os.WNOHANG)
+        if process:
+            _kill(os.killpg, child)
+            return status
+        time.sleep(0.01)
+    _kill_group(child)
+    return os.waitpid(child, 0)[1]
+
+
 def _kill_group(child: int) -> None:
-    """End the child and whatever it started."""
-    for kill in (os.killpg, os.kill):
-        try:
-            kill(child, signal.SIGKILL)
-        except (ProcessLookupError, PermissionError):
-            continue
+    """End the child, and whatever it started."""
+    _kill(os.killpg, child)
+    _kill(os.kill, child)
+
+
+def _kill(kill: Callable[[int, int], None], process: int) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        kill(process, signal.SIGKILL)
 
 
 def _end_with_child(child: int) -> None:

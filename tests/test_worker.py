@@ -1,0 +1,447 @@
+"""Worker processes: what a kernel does to its interpreter costs one case, and what comes back is plain data."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import sys
+import textwrap
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from nki_migrate.runtime.cases import Case, DtypeSpec, TensorSpec
+from nki_migrate.runtime.compare import Failure, Run
+from nki_migrate.runtime.pool import Worker, pool
+from nki_migrate.runtime.worker import Kernel, Kernels, Reference, Reply, Request, decode_reply
+
+HEADS = {
+    "beta1": "import neuronxcc.nki as nki\nimport neuronxcc.nki.language as nl\nimport neuronxcc.nki.isa as nisa\n",
+    "beta2": "import nki\nimport nki.language as nl\nimport nki.isa as nisa\n",
+}
+COPY = {
+    "beta1": """
+        @nki.jit
+        def copied(x):
+            out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+            tile = nl.load(x)
+            nl.store(out, value=tile)
+            return out
+        """,
+    "beta2": """
+        @nki.jit
+        def copied(x):
+            out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+            tile = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
+            nisa.dma_copy(dst=tile, src=x)
+            nisa.dma_copy(dst=out, src=tile)
+            return out
+        """,
+}
+X = TensorSpec((128, 8), "float32", "normal")
+Ask = Callable[..., Reply]
+
+
+@pytest.fixture(scope="module")
+def worker() -> Iterator[Worker]:
+    started = Worker()
+    yield started
+    started.close()
+
+
+@pytest.fixture
+def ask(worker: Worker, tmp_path: Path) -> Ask:
+    """Ask the worker about a file with the given source: its kernels, or one run when there is a case."""
+
+    def answer(source: str, kernel: str | None = None, kind: str = "", **facts: Any) -> Reply:
+        file = tmp_path / facts.pop("name", "kernel.py")
+        file.write_text(textwrap.dedent(source))
+        limits = {key: facts.pop(key) for key in ("seconds", "memory") if key in facts}
+        case = None
+        if kernel is not None:
+            case = Case(kernel, "the case", str(tmp_path / "cases.toml"), 4, **{"args": {"x": X}, **facts})
+        kind = kind or ("kernels" if case is None else "run")
+        return worker.ask(Request(kind, str(file), case, **{"seconds": 60.0, **limits}))
+
+    return answer
+
+
+def source(dialect: str, body: str) -> str:
+    return HEADS[dialect] + textwrap.dedent(body)
+
+
+def failure(reply: Reply) -> Failure:
+    assert isinstance(reply, Failure), reply
+    return reply
+
+
+def ran(reply: Reply) -> Run:
+    assert isinstance(reply, Run), reply
+    return reply
+
+
+# --- runs ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dialect", ["beta1", "beta2"])
+def test_a_run_sends_back_outputs_tiles_and_instructions(ask: Ask, dialect: str) -> None:
+    run = ran(ask(source(dialect, COPY[dialect]), "copied"))
+    (output,) = run.outputs
+    assert (output.shape, output.dtype) == ((128, 8), "float32")
+    (program,) = run.programs
+    assert [event.op for event in program.events] == ["dma_copy", "dma_copy"]
+    (tile,) = program.tiles
+    assert (tile.tensor, tile.space, tile.pinned, tile.partitions, tile.nbytes) == ("tile", "sbuf", False, 128, 32)
+    assert tile.file.endswith("kernel.py") and tile.line > 3
+    assert [(tensor.role, tensor.output) for tensor in program.tensors] == [("input", None), ("output", 0)]
+
+
+def test_inputs_depend_on_seed_and_name_and_not_on_the_dialect(ask: Ask) -> None:
+    outputs = [ran(ask(source(d, COPY[d]), "copied", seed=s)).outputs[0] for d in HEADS for s in (1, 2)]
+    assert outputs[0] == outputs[2] and outputs[1] == outputs[3] and outputs[0] != outputs[1]
+
+
+@pytest.mark.parametrize("dialect", ["beta1", "beta2"])
+def test_a_data_type_argument_is_the_dialects_own(ask: Ask, dialect: str) -> None:
+    body = """
+        @nki.jit
+        def typed(x, kind):
+            assert kind == nl.bfloat16
+            out = nl.ndarray(x.shape, dtype=kind, buffer=nl.shared_hbm)
+            tile = nl.ndarray(x.shape, dtype=kind, buffer=nl.sbuf)
+            nisa.dma_copy(dst=tile, src=x)
+            nisa.dma_copy(dst=out, src=tile)
+            return out
+        """
+    run = ran(ask(source(dialect, body), "typed", args={"x": X, "kind": DtypeSpec("bfloat16")}))
+    assert run.outputs[0].dtype == "bfloat16"
+
+
+def test_programs_of_a_grid_come_back_one_by_one(ask: Ask) -> None:
+    body = """
+        @nki.jit
+        def rows(x):
+            out = nl.ndarray((2, 64, 8), dtype=x.dtype, buffer=nl.shared_hbm)
+            i = nl.program_id(0)
+            nl.store(out[i], value=nl.load(x[i * 64:(i + 1) * 64]))
+            return out
+        """
+    run = ran(ask(source("beta1", body), "rows", grid=(2,)))
+    sources = [event.operands[1].byte for program in run.programs for event in program.events[:1]]
+    assert sources == [0, 64 * 8]
+
+
+def test_what_a_kernel_prints_is_kept_apart(ask: Ask) -> None:
+    body = source("beta2", COPY["beta2"]) + "\nimport os\nprint('loaded')\nos.write(1, b'raw')\nos.write(2, b'error')\n"
+    assert sorted(ran(ask(body, "copied")).printed.split()) == ["loaded", "rawerror"]
+
+
+def test_every_case_meets_a_fresh_module(ask: Ask) -> None:
+    body = """
+        class Counter:
+            used = 0
+
+        @nki.jit
+        def counted(x):
+            Counter.used += 1
+            out = nl.ndarray((128, Counter.used), dtype=x.dtype, buffer=nl.shared_hbm)
+            nl.store(out, value=nl.load(x[:, 0:Counter.used]))
+            return out
+        """
+    shapes = [ran(ask(source("beta1", body), "counted")).outputs[0].shape for _ in range(2)]
+    assert shapes == [(128, 1), (128, 1)]
+
+
+# --- files -----------------------------------------------------------------------------------------------------------
+
+
+def test_kernels_are_those_that_the_file_defines(ask: Ask, tmp_path: Path) -> None:
+    (tmp_path / "helpers.py").write_text(source("beta1", COPY["beta1"]))
+    body = """
+        from helpers import copied
+
+        def plain(x):
+            return x
+
+        @nki.jit(mode="trace")
+        def part(x):
+            return x
+
+        @nki.jit
+        def first(x):
+            return part(x)
+
+        second = nki.jit(plain)
+
+        @nki.trace
+        def old_style(x, out):
+            nl.store(out, value=nl.load(x))
+        """
+    reply = ask(source("beta1", body))
+    assert reply == Kernels(
+        (
+            Kernel("second", "beta1", 7, False),
+            Kernel("part", "beta1", 10, True),
+            Kernel("first", "beta1", 14, False),
+            Kernel("old_style", "beta1", 20, False),
+        )
+    )
+
+
+def test_siblings_are_imported_and_the_process_is_not_touched(ask: Ask, tmp_path: Path) -> None:
+    (tmp_path / "sibling_of_kernel.py").write_text("WIDTH = 8\n")
+    body = source("beta1", COPY["beta1"]) + "\nfrom sibling_of_kernel import WIDTH\n"
+    assert ran(ask(body, "copied")).outputs
+    assert not {"sibling_of_kernel", "kernel", "neuronxcc", "nki", "nkilib"} & set(sys.modules)
+    assert str(tmp_path) not in sys.path
+
+
+@pytest.mark.parametrize("name", ["random.py", "numpy.py", "my-kernel.py", "worker.py"])
+def test_a_file_may_have_the_name_of_a_module_or_no_module_name_at_all(ask: Ask, name: str) -> None:
+    assert ran(ask(source("beta1", COPY["beta1"]), "copied", name=name)).outputs
+
+
+def test_a_file_of_a_package_may_import_relatively(worker: Worker, tmp_path: Path) -> None:
+    package = tmp_path / "lib_of_kernels" / "inner"
+    package.mkdir(parents=True)
+    for directory in (package, package.parent):
+        (directory / "__init__.py").write_text("")
+    (package.parent / "sizes.py").write_text("WIDTH = 8\n")
+    file = package / "kernel.py"
+    file.write_text(source("beta1", COPY["beta1"]) + "\nfrom ..sizes import WIDTH\n")
+    assert ran(worker.ask(Request("run", str(file), Case("copied", "c", "", args={"x": X})))).outputs
+
+
+# --- errors ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("body", "message", "line"),
+    [
+        ("def broken(:\n    pass\n", "SyntaxError: ", 4),
+        ("import module_that_is_not_there\n", "ModuleNotFoundError: No module named 'module_that_is_not_there'", 4),
+        ("\nraise SystemExit(3)\n", "SystemExit: 3", 5),
+        ("raise KeyboardInterrupt\n", "KeyboardInterrupt", 4),
+    ],
+)
+def test_a_file_that_does_not_load_is_an_error_with_its_line(ask: Ask, body: str, message: str, line: int) -> None:
+    found = failure(ask(HEADS["beta1"] + body))
+    assert found.message.startswith(message) and not found.undecided
+    assert (os.path.basename(found.file), found.line) == ("kernel.py", line)
+
+
+def test_a_missing_file_is_an_error(worker: Worker, tmp_path: Path) -> None:
+    found = failure(worker.ask(Request("kernels", str(tmp_path / "gone.py"))))
+    assert found.message.endswith("gone.py: no such file")
+
+
+def test_a_broken_rule_of_nki_is_an_error_with_the_documented_text(ask: Ask) -> None:
+    body = """
+        @nki.jit
+        def wide(x):
+            return nl.ndarray((256, 8), dtype=x.dtype, buffer=nl.sbuf)
+        """
+    found = failure(ask(source("beta1", body), "wide"))
+    assert found.message.startswith("err_num_partition_exceed_arch_limit: number of partitions 256 exceed")
+    assert (found.undecided, found.line) == (False, 7)
+
+
+def test_what_the_emulator_does_not_model_is_undecided_and_named(ask: Ask) -> None:
+    body = """
+        from neuronxcc.nki._private.private_api import do_while
+
+        @nki.jit
+        def looping(x):
+            do_while(x)
+        """
+    found = failure(ask(source("beta1", body), "looping"))
+    assert (found.undecided, found.line) == (True, 9)
+    assert found.message == "the emulator does not model the private API neuronxcc.nki._private.private_api.do_while"
+
+
+def test_any_other_exception_is_an_error_with_the_kernels_line(ask: Ask) -> None:
+    body = """
+        def divided(n):
+            return n / 0
+
+        @nki.jit
+        def wrong(x):
+            return divided(x.shape[0])
+        """
+    found = failure(ask(source("beta1", body), "wrong"))
+    assert (found.message, found.line, found.undecided) == ("ZeroDivisionError: division by zero", 6, False)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "args", "message"),
+    [
+        ("copie", {"x": X}, "has no kernel 'copie': did you mean 'copied'?"),
+        ("zzz", {"x": X}, "has no kernel 'zzz': it has copied"),
+        ("nl", {"x": X}, "is not a kernel: it is not decorated with nki.jit"),
+        ("copied", {"x": X, "scale": 2}, "cases.toml:4: kernel 'copied' has no parameter 'scale': it has x"),
+        ("copied", {}, "parameter 'x' of kernel 'copied' has no value: add it to [case.args]"),
+    ],
+)
+def test_a_case_that_does_not_fit_the_kernel_is_an_error(ask: Ask, kernel: str, args: dict, message: str) -> None:
+    assert message in failure(ask(source("beta1", COPY["beta1"]), kernel, args=args)).message
+
+
+def test_an_output_parameter_is_passed_only_to_a_kernel_that_has_it(ask: Ask) -> None:
+    old = """
+        @nki.trace
+        def copied(x, out):
+            nl.store(out, value=nl.load(x))
+        """
+    args = {"x": X, "out": TensorSpec((128, 8), "float32", "zeros", output=True)}
+    runs = [ran(ask(s, "copied", args=args)) for s in (source("beta1", old), source("beta2", COPY["beta2"]))]
+    assert runs[0].outputs == runs[1].outputs
+    assert [t.output for t in runs[0].programs[0].tensors if t.name == "out"] == [0]
+
+
+# --- references ------------------------------------------------------------------------------------------------------
+
+
+def test_a_reference_gets_the_arguments_it_has_parameters_for(ask: Ask, tmp_path: Path) -> None:
+    (tmp_path / "wanted.py").write_text("def doubled(x, kind):\n    return (x * 2, x.astype(kind))\n")
+    args = {"x": X, "kind": DtypeSpec("int32"), "eps": 1e-6}
+    reply = ask(source("beta1", COPY["beta1"]), "copied", "reference", reference="wanted:doubled", args=args)
+    assert isinstance(reply, Reference), reply
+    x = ran(ask(source("beta1", COPY["beta1"]), "copied")).outputs[0].array()
+    assert np.array_equal(reply.outputs[0].array(), x * 2)
+    assert reply.outputs[1].dtype == "int32"
+
+
+@pytest.mark.parametrize(
+    ("reference", "message"),
+    [
+        ("nowhere:f", "there is no module 'nowhere' beside the cases or the kernel file"),
+        ("wanted:nothing", "module 'wanted' has no function 'nothing'"),
+        ("wanted:needs", "reference 'wanted:needs' needs 'y', which is not in [case.args]"),
+        ("wanted:text", "reference 'wanted:text' returned something of type 'object': it must return arrays"),
+        ("wanted:broken", "ZeroDivisionError: division by zero"),
+    ],
+)
+def test_a_reference_that_cannot_be_used_is_an_error(ask: Ask, tmp_path: Path, reference: str, message: str) -> None:
+    (tmp_path / "wanted.py").write_text(
+        "def needs(x, y): ...\ndef text(x): return object()\ndef broken(x): return 1 / 0\n"
+    )
+    reply = ask(source("beta1", COPY["beta1"]), "copied", "reference", reference=reference)
+    assert message in failure(reply).message
+
+
+# --- what a kernel may do to its process -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("import os\nos.abort()", "crashed the Python interpreter (SIGABRT)"),
+        ("import os\nos._exit(0)", "ended the Python interpreter (exit code 0)"),
+        ("import os\nos.closerange(3, 100)\nos._exit(5)", "(exit code 5)"),
+        ("import ctypes\nctypes.string_at(0)", "crashed the Python interpreter (SIGSEGV)"),
+        ("b = [bytearray(1 << 28) for _ in range(64)]", "MemoryError"),
+        ("import sys\nsys.setrecursionlimit(100)\ndef f(): f()\nf()", "RecursionError: maximum recursion depth"),
+    ],
+)
+def test_a_file_that_ends_its_process_costs_only_itself(ask: Ask, body: str, message: str) -> None:
+    found = failure(ask(body, memory=1 << 30))
+    assert message in found.message or (message == "MemoryError" and "ran out of memory" in found.message)
+    assert ran(ask(source("beta1", COPY["beta1"]), "copied")).outputs
+
+
+def test_a_file_that_hangs_is_stopped(ask: Ask) -> None:
+    started = time.monotonic()
+    found = failure(ask("print('so far', flush=True)\nwhile True: pass", seconds=1.0))
+    assert found.message == "did not end within 1 seconds and was stopped"
+    assert found.printed == "so far\n"
+    assert time.monotonic() - started < 20
+
+
+def test_processes_that_a_file_leaves_behind_are_ended(ask: Ask, tmp_path: Path) -> None:
+    body = f"""
+        import subprocess, sys
+        child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+        open({str(tmp_path / "pid")!r}, "w").write(str(child.pid))
+        """
+    assert ask(body) == Kernels(())
+    assert _gone(int((tmp_path / "pid").read_text()))
+
+
+def test_a_file_cannot_reach_the_conversation(ask: Ask) -> None:
+    body = """
+        import os
+        for descriptor in range(3, 64):
+            try:
+                os.write(descriptor, b"\\xff" * 64)
+            except OSError:
+                pass
+        """
+    reply = ask(body)
+    assert isinstance(reply, (Failure, Kernels))
+    assert ran(ask(source("beta1", COPY["beta1"]), "copied")).outputs
+
+
+def test_the_directory_and_the_modules_of_the_next_case_are_as_before(ask: Ask) -> None:
+    ask("import os, sys\nos.chdir('/')\nsys.modules.clear()\nsys.path.clear()")
+    body = source("beta1", COPY["beta1"]) + f"\nimport os\nassert os.getcwd() == {os.getcwd()!r}\n"
+    assert ran(ask(body, "copied")).outputs
+
+
+def test_closing_a_worker_ends_the_case_that_it_runs(tmp_path: Path) -> None:
+    file = tmp_path / "kernel.py"
+    file.write_text(f"import os\nopen({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid()))\nwhile True: pass\n")
+    with pool(1) as workers:
+        workers.submit(Request("kernels", str(file)))
+        deadline = time.monotonic() + 30
+        while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+    assert _gone(int((tmp_path / "pid").read_text()))
+
+
+def _gone(process: int) -> bool:
+    """Has the process ended (within a few seconds)?"""
+    for _ in range(100):
+        try:
+            os.kill(process, 0)
+            status = Path(f"/proc/{process}/stat")
+            if status.exists() and ") Z " in status.read_text():
+                return True
+        except (ProcessLookupError, FileNotFoundError):
+            return True
+        time.sleep(0.05)
+    return False
+
+
+# --- the conversation ------------------------------------------------------------------------------------------------
+
+
+class Payload:
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os.system, ("exit 1",)
+
+
+@pytest.mark.parametrize("value", [Payload(), np.zeros(2), Path("x"), "text", [1, 2], None])
+def test_a_reply_is_plain_or_refused(value: object) -> None:
+    with pytest.raises(pickle.UnpicklingError, match="a worker sent"):
+        decode_reply(pickle.dumps(value))
+
+
+def test_a_plain_reply_survives() -> None:
+    reply = Kernels((Kernel("k", "beta1", 3, False),))
+    assert decode_reply(pickle.dumps(reply)) == reply
+
+
+def test_a_pool_answers_in_any_number_of_processes(tmp_path: Path) -> None:
+    file = tmp_path / "kernel.py"
+    file.write_text(source("beta1", COPY["beta1"]))
+    with pool(2) as workers:
+        started = [
+            workers.submit(Request("run", str(file), Case("copied", str(seed), "", seed=seed, args={"x": X})))
+            for seed in range(4)
+        ]
+        outputs = [ran(future.result()).outputs[0].data for future in started]
+    assert len(set(outputs)) == 4
