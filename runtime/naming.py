@@ -1,7 +1,7 @@
 """Which variable is a tile assigned to? Layout rows are named after it.
 
-The calling statement is found in the source file (:mod:`.source`) and gives a :class:`_Plan`, once per call site; what the
-plan leaves open (list positions) is read from the frame.
+The calling statement is found in the source file (:mod:`.source`) and gives a :class:`_Plan`, once per call site; what
+the plan leaves open (list positions) is read from the frame.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def declared_name(frame: FrameType) -> Name | None:
     at: FrameType | None = frame
     while at is not None:
         plan = _plan(at)
-        if plan is None or plan.base is None and plan.kind != "return":
+        if plan is None or (plan.base is None and plan.kind != "return"):
             return None
         if plan.kind != "return":
             return _resolved(plan, at)
@@ -293,10 +293,9 @@ def _assigns(target: ast.expr, frame: FrameType) -> bool:
 
 def _consumed(iterator: Any) -> int | None:
     """Index of the element that a builtin iterator gave last."""
-    reduced = iterator.__reduce__() if type(iterator).__module__ == "builtins" else ()
-    if len(reduced) == 3 and isinstance(reduced[2], int):
-        return reduced[2] - 1
-    return None
+    reduced: list[Any] = list(iterator.__reduce__()) if type(iterator).__module__ == "builtins" else []
+    position = reduced[2] if len(reduced) == 3 else None
+    return position - 1 if isinstance(position, int) else None
 
 
 _OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {

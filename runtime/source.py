@@ -1,7 +1,7 @@
 """Where a frame is in the source of its file: the call, the condition, the loop, or the function that it runs.
 
-Files are read through ``linecache`` and parsed once. Positions come from ``co_positions`` where Python has it (3.11), else
-calls are counted in evaluation order.
+Files are read through ``linecache`` and parsed once. Positions come from ``co_positions`` where Python has it (3.11),
+else calls are counted in evaluation order.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def user_frame(frame: FrameType | None) -> FrameType | None:
 
 
 def condition() -> str:
-    """Who asks for the truth of an object: ``"statement"`` (if, while), ``"name"`` (``x if name else y``), or ``""``."""
+    """Who asks for an object's truth: ``"statement"`` (if, while), ``"name"`` (``x if name else y``), or ``""``."""
     frame = user_frame(sys._getframe(1))
     source = source_at(frame) if frame is not None else None
     found = source.test_at(frame) if source is not None and frame is not None else None
@@ -114,7 +114,7 @@ class Source:
         if hasattr(code, "co_positions"):
             return self.tests.get(list(code.co_positions())[frame.f_lasti // 2])
         for (first, last, _, _), found in self.tests.items():
-            if first <= frame.f_lineno <= (last or first):
+            if (first or 0) <= frame.f_lineno <= (last or 0):
                 return found
         return None
 

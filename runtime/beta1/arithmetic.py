@@ -1,7 +1,7 @@
 """Elementwise ``nl`` functions and the operators of tiles.
 
-``nl.multiply(tile, number or (P, 1) tile)`` is a ``tensor_scalar``, of two tiles a ``tensor_tensor``, ``nl.exp`` an ``activation``,
-``nl.divide(1.0, x)`` a ``reciprocal``: the same instructions that a Beta 2 kernel would write.
+``nl.multiply(tile, number or (P, 1) tile)`` is a ``tensor_scalar``, of two tiles a ``tensor_tensor``, ``nl.exp`` an
+``activation``, ``nl.divide(1.0, x)`` a ``reciprocal``: the same instructions that a Beta 2 kernel would write.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ from ..memory import View
 from ..numerics import DTYPES
 from ..spec.dtypes import promote, weak_type
 from ..spec.operators import COMMUTATIVE, COMPARISON
+from .base import Shape, Tensor
 from .indexing import broadcast
 from .pending import Call, number
 from .subscript import RuntimeIndex, runtime_values
-from .tensor import Shape, Tensor, Tile
+from .tensor import Tile
 from .tokens import dtype_of
 
 _BOOLEAN = COMPARISON | {"logical_and", "logical_or", "logical_xor", "logical_not"}

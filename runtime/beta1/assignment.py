@@ -1,9 +1,9 @@
 """``t[idx] = value`` and ``t[idx] += value``.
 
-Rounding. ``t[idx] = f(...)`` writes the engine's fp32 result into ``t[idx]``, rounded once to ``t.dtype``. When the kernel gave
-``f`` a ``dtype=`` that differs from ``t.dtype``, the result has a tile of that type first and is rounded twice, but only where
-such an implicit tile may exist: a directly allocated ``t`` belongs to a kernel that has no implicit tiles (direct allocation
-guide, common error 2), so its instruction writes ``t`` itself and rounds once.
+Rounding. ``t[idx] = f(...)`` writes the engine's fp32 result into ``t[idx]``, rounded once to ``t.dtype``. When the
+kernel gave ``f`` a ``dtype=`` that differs from ``t.dtype``, the result has a tile of that type first and is rounded
+twice, but only where such an implicit tile may exist: a directly allocated ``t`` belongs to a kernel that has no
+implicit tiles (direct allocation guide, common error 2), so its instruction writes ``t`` itself and rounds once.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from .. import isa
 from ..errors import KernelError
 from ..isa.core import Result
 from .arithmetic import binary
+from .base import Tensor
 from .pending import Call, Pending, number, store
 from .state import state
-from .tensor import Tensor, Tile
+from .tensor import Tile
 
 
 class Reduction(Pending):
@@ -135,8 +136,8 @@ def _check_fits(tile: Tile, shape: tuple[int, ...]) -> None:
     if len(shape) > len(tile.shape) or any(n not in (1, m) for m, n in pairs):
         raise KernelError(
             "err_store_dst_shape_smaller_than_other_shape",
-            f"Illegal assignment destination shape in 'a = b': shape {list(tile.shape)} of parameter 'a' is smaller than "
-            f"other parameter shapes b{list(shape)}.",
+            f"Illegal assignment destination shape in 'a = b': shape {list(tile.shape)} of parameter 'a' is smaller "
+            f"than other parameter shapes b{list(shape)}.",
         )
 
 

@@ -18,10 +18,12 @@ from ..naming import declared_name
 from ..numerics import convert
 from ..source import user_frame
 from ..spec.hardware import PSUM_BANK_BYTES, PSUM_BANKS
+from .base import Shape, Tensor
+from .blocks import BlockTensor, BlockTiles, split_shape
 from .pending import Call
 from .state import State, state
-from .tensor import BlockTensor, BlockTiles, Shape, Tensor, Tile, split_shape, whole
-from .tokens import PRIVATE_HBM, PSUM, SBUF, SHARED_HBM, Address, AddressOf, Buffer, dtype_of
+from .tensor import Tile, whole
+from .tokens import PRIVATE_HBM, PSUM, SBUF, SHARED_HBM, Address, Buffer, dtype_of
 
 
 def ndarray(shape: Any, dtype: Any, *, buffer: Any = None, name: str = "", **_: Any) -> Tensor:
@@ -106,9 +108,12 @@ def _declared(shape: Any, dtype: np.dtype[Any], buffer: Any, name: str) -> Tenso
     location = user_location()
 
     def make(index: Shape) -> Tile:
-        alloc = _allocated(current, place, tile, dtype, named, (*position, *index), index, location)
+        kind = dtype if pinned else current.stored(dtype)
+        alloc = _allocated(current, place, tile, kind, named, (*position, *index), index, location)
         (current.direct if pinned else current.automatic).append(alloc)
-        return whole(alloc, place)
+        made = whole(alloc, place)
+        made.declared = None if kind == dtype else dtype
+        return made
 
     if not blocks:
         return make(())
@@ -200,9 +205,11 @@ def _name(given: str, kind: str) -> tuple[str, Shape]:
 
 
 def modulo(tiles: Shape, index: Shape) -> int:
-    """Number of the physical tile for the block ``index``: each index modulo its extent, in row-major order of ``tiles``.
+    """Number of the physical tile for the block ``index``: each index modulo its extent, in row-major order of
+    ``tiles``.
 
-    ``tiles`` may be longer than ``index`` (its trailing extents stay in the strides) and larger than the block dimensions.
+    ``tiles`` may be longer than ``index`` (its trailing extents stay in the strides) and larger than the block
+    dimensions.
     """
     total = 0
     for d, (n, i) in enumerate(zip(tiles, index, strict=False)):

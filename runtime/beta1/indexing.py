@@ -1,15 +1,16 @@
 """Index vectors and masks, kept symbolic.
 
-An index vector is affine in the position in a grid: ``const + sum(coefficient[d] * g[d])`` with ``0 <= g[d] < extent[d]``.
-``nl.arange`` and the components of ``nl.mgrid`` are such vectors, arithmetic with loop variables keeps them so, and numpy's
-broadcasting rules combine them. Masks, ``iota``, ``affine_select`` and strided accesses all read the same coefficients.
+An index vector is affine in the position in a grid: ``const + sum(coefficient[d] * g[d])`` with ``0 <= g[d] <
+extent[d]``. ``nl.arange`` and the components of ``nl.mgrid`` are such vectors, arithmetic with loop variables keeps
+them so, and numpy's broadcasting rules combine them. Masks, ``iota``, ``affine_select`` and strided accesses all read
+the same coefficients.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, floor
 from typing import Any
 
@@ -94,7 +95,7 @@ class Index:
     __radd__ = __add__
 
     def __neg__(self) -> Index:
-        return self * -1
+        return Index(-self.const, self.extents, tuple(-c for c in self.coefficients), self.axes)
 
     def __pos__(self) -> Index:
         return self
@@ -289,7 +290,7 @@ class Mask:
     def __and__(self, other: Any) -> Any:
         if isinstance(other, Mask):
             return Mask(self.comparisons + other.comparisons)
-        if isinstance(other, _PREDICATES) or isinstance(other, int):
+        if isinstance(other, (bool, np.bool_, int)):
             return self if other else False
         return NotImplemented
 
@@ -339,8 +340,8 @@ class Interval:
 class Region:
     """Where an instruction executes: a box of positions, and conditions that no box can express.
 
-    ``rank`` and the keys of ``box`` count dimensions as the mask does. ``residual`` conditions involve several dimensions.
-    ``valid`` are booleans over the cut result: the elements that an indirect access found in bounds.
+    ``rank`` and the keys of ``box`` count dimensions as the mask does. ``residual`` conditions involve several
+    dimensions. ``valid`` are booleans over the cut result: the elements that an indirect access found in bounds.
     """
 
     rank: int
@@ -350,7 +351,7 @@ class Region:
     valid: Array | None = None
 
     def interval(self, d: int, ndim: int, extent: int) -> Interval | None:
-        """The interval for dimension ``d`` of an operand with ``ndim`` dimensions and ``extent`` there, if it is cut."""
+        """The interval for dimension ``d`` (of ``extent``) of an operand with ``ndim`` dimensions, if it is cut."""
         found = self.box.get(self.mask_dimension(d, ndim))
         if found is None or extent == 1 != found.extent:
             return None
@@ -359,7 +360,7 @@ class Region:
         return found
 
     def mask_dimension(self, d: int, ndim: int) -> int:
-        """The mask's dimension for an operand's: the partitions are first in both, the others are aligned at the right."""
+        """The mask's dimension for an operand's: partitions are first in both, the others are aligned at the right."""
         return d if d == 0 or ndim == self.rank else d - ndim + self.rank if d - ndim + self.rank > 0 else -1
 
     def without(self, axes: tuple[int, ...]) -> Region:
@@ -368,8 +369,15 @@ class Region:
         box = {new: self.box[old] for new, old in enumerate(kept) if old in self.box}
         return Region(len(kept), box, (), self.skip)
 
+    def choosing(self, chosen: Array) -> Region:
+        """This box with ``chosen`` (booleans over the cut result) in place of its other conditions."""
+        return replace(self, residual=(), valid=chosen)
+
     def where(self, shape: tuple[int, ...]) -> Array | None:
-        """The conditions that are no box as booleans over the (cut) result of ``shape``; ``None`` when there are none."""
+        """The conditions that are no box as booleans over the (cut) result of ``shape``.
+
+        ``None`` when there are none.
+        """
         if not self.residual:
             return self.valid
         chosen = Mask(self.residual).values()

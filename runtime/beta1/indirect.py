@@ -1,10 +1,12 @@
 """Accesses that no stride describes: runtime indices, and masks that tie several dimensions.
 
-Each element has a byte offset of its own. Elements out of bounds are an error, unless a mask or ``oob_mode.skip`` leaves them
-out.
+Each element has a byte offset of its own. Elements out of bounds are an error, unless a mask or ``oob_mode.skip``
+leaves them out.
 """
 
 from __future__ import annotations
+
+from math import prod
 
 import numpy as np
 
@@ -39,7 +41,10 @@ def indexed_array(tile: Tile) -> Array:
     shape = tile.shape if tile.gather is None else tile.gather.shape
     if tile.gather is None and tile.limits:
         shape = tuple(min(n, 1) for n in shape)
-    return np.ndarray(shape, tile.dtype, buffer=raw_bytes(tile.alloc.memory), offset=tile.offset, strides=tile.strides)
+    found: Array = np.ndarray(
+        shape, tile.stored, buffer=raw_bytes(tile.alloc.memory), offset=tile.offset, strides=tile.strides
+    )
+    return found
 
 
 def gathered(tile: Tile, where: Region) -> Gathered:
@@ -67,7 +72,7 @@ def scatter(machine: Machine, result: Result, dst: Tile, where: Region, add: boo
         total = _read(dst, places).astype(FLOAT32)
         np.add.at(total, inverse.reshape(-1), new.astype(FLOAT32))
         at, new = places, total
-    _write(dst, at, convert(new, dst.dtype))
+    _write(dst, at, convert(new, dst.stored))
     if machine.recorder is not None:
         view = Gathered(dst, _read(dst, np.where(valid, offsets, dst.offset)), None)
         operands = [("dst", view), *result.also_writes, *result.reads]
@@ -102,23 +107,34 @@ def _grid(shape: tuple[int, ...], coefficients: tuple[int, ...], const: int) -> 
 
 
 def _check(tile: Tile, valid: Array, chosen: Array | None) -> None:
+    """Raise for an element that takes part and is out of bounds.
+
+    A runtime index gives an ``IndexError``, as documented.
+    """
     bad = ~valid if chosen is None else ~valid & chosen
-    if bad.any():
+    if not bad.any():
+        return
+    if tile.gather is None:
         raise KernelError(
             "err_tensor_access_out_of_bound",
             f"Out-of-bound access for tensor `{tile.name}`: {int(bad.sum())} elements of an access of shape "
             f"{list(valid.shape)} are out of bounds",
         )
+    first = tuple(int(k[0]) for k in np.nonzero(bad))
+    flat = 0
+    for indices, n in zip(tile.gather.indices, tile.gather.shape, strict=True):
+        flat = flat * n + int(np.broadcast_to(indices, tile.shape)[first])
+    raise IndexError(f"index {flat} is out of bounds for axis 0 with size {prod(tile.gather.shape)}")
 
 
 def _read(tile: Tile, offsets: Array) -> Array:
-    size = tile.itemsize
+    size = tile.stored.itemsize
     memory = raw_bytes(tile.alloc.memory).reshape(-1)
     picked = memory[offsets[..., None] + np.arange(size)]
-    return np.ascontiguousarray(picked).view(tile.dtype).reshape(offsets.shape)
+    return np.ascontiguousarray(picked).view(tile.stored).reshape(offsets.shape)
 
 
 def _write(tile: Tile, offsets: Array, values: Array) -> None:
-    size = tile.itemsize
+    size = tile.stored.itemsize
     memory = raw_bytes(tile.alloc.memory).reshape(-1)
     memory[offsets[..., None] + np.arange(size)] = np.ascontiguousarray(values)[..., None].view(np.uint8)

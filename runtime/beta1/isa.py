@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ..session import current, in_kernel
-from . import arithmetic, creation, matmul, movement, nki, reductions, vector
+from . import arithmetic, creation, matmul, movement, nki, reductions, special, vector
 from .tensor import Tile
-from .tokens import DgeMode, Engine, NcVersion, OobMode, ReduceCmd
+from .tokens import FP32, DgeMode, Engine, NcVersion, OobMode, ReduceCmd
 
 
 def get_nc_version() -> NcVersion:
@@ -40,16 +40,31 @@ MEMBERS: dict[str, Any] = {
     "activation": vector.activation,
     "activation_reduce": vector.activation_reduce,
     "affine_select": vector.affine_select,
+    "bn_aggr": special.bn_aggr,
+    "bn_stats": special.bn_stats,
+    "builtin_custom_op": special.builtin_custom_op,
     "dma_copy": movement.dma_copy,
     "dma_transpose": movement.dma_transpose,
+    "dropout": special.dropout,
+    "fp32": FP32,
     "get_nc_version": get_nc_version,
     "iota": vector.iota,
+    "local_gather": special.local_gather,
+    "max8": special.max8,
     "memset": creation.memset,
+    "nc_find_index8": special.nc_find_index8,
+    "nc_match_replace8": special.nc_match_replace8,
     "nc_matmul": matmul.nc_matmul,
+    "nc_stream_shuffle": special.nc_stream_shuffle,
     "nc_transpose": movement.nc_transpose,
+    "range_select": special.range_select,
     "reciprocal": reciprocal,
     "scalar_tensor_tensor": vector.scalar_tensor_tensor,
+    "select_reduce": special.select_reduce,
+    "sequence_bounds": special.sequence_bounds,
     "tensor_copy": movement.tensor_copy,
+    "tensor_copy_dynamic_dst": special.tensor_copy_dynamic_dst,
+    "tensor_copy_dynamic_src": special.tensor_copy_dynamic_src,
     "tensor_copy_predicated": movement.tensor_copy_predicated,
     "tensor_partition_reduce": reductions.tensor_partition_reduce,
     "tensor_reduce": reductions.tensor_reduce,

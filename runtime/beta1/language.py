@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from .. import isa
@@ -12,17 +12,18 @@ from ..errors import KernelError
 from ..numerics import DTYPES
 from ..session import current, in_kernel
 from ..spec import hardware
-from . import arithmetic, creation, loops, movement, nki, reductions, vector
+from . import arithmetic, creation, loops, movement, nki, reductions, special, vector
 from .assignment import Reduction
+from .base import Tensor
 from .indexing import MeshGrid, arange
 from .matmul import matmul
 from .pending import Call, accumulate
-from .tensor import Tensor, Tile
-from .tokens import PRIVATE_HBM, PSUM, SBUF, SHARED_HBM, ParDim, Slice, dtype_of, operator_token
+from .tensor import Tile
+from .tokens import BFP16, FP32, PRIVATE_HBM, PSUM, SBUF, SHARED_HBM, ParDim, Slice, dtype_of, operator_token
 
 _UNARY = (
-    "abs arctan ceil cos erf erf_dx exp floor gelu gelu_apprx_sigmoid gelu_apprx_tanh gelu_dx log logical_not mish relu "
-    "rsqrt sigmoid sign silu silu_dx sin softplus sqrt square tan tanh trunc"
+    "abs arctan ceil cos erf erf_dx exp floor gelu gelu_apprx_sigmoid gelu_apprx_tanh gelu_dx log logical_not mish "
+    "relu rsqrt sigmoid sign silu silu_dx sin softplus sqrt square tan tanh trunc"
 ).split()
 _BINARY = (
     "add bitwise_and bitwise_or bitwise_xor divide equal fmod greater greater_equal left_shift less less_equal "
@@ -100,9 +101,8 @@ def sizeinbytes(dtype: Any) -> int:
 
 def finfo(dtype: Any) -> Any:
     """``min``, ``max``, ``eps`` ... of a floating point type."""
-    import ml_dtypes
-
-    return ml_dtypes.finfo(dtype_of(dtype))
+    found: Any = ml_dtypes.finfo  # untyped upstream
+    return found(dtype_of(dtype))
 
 
 def loop_reduce(x: Any, op: Any, loop_indices: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
@@ -136,6 +136,16 @@ def device_print(prefix: Any, x: Any, *, mask: Any = None, **_: Any) -> None:
     print(prefix, x.as_tile().array if isinstance(x, Tensor) else x)
 
 
+def gemm_grid() -> Any:
+    """Index vectors of a matmul result: all partitions by the largest moving operand."""
+    return MeshGrid()[0 : hardware.PARTITIONS, 0 : hardware.GEMM_MOVING_FMAX]
+
+
+def gemm_stationary_grid() -> Any:
+    """Index vectors of the largest stationary operand."""
+    return MeshGrid()[0 : hardware.PARTITIONS, 0 : hardware.GEMM_STATIONARY_FMAX]
+
+
 class TileSize:
     """``nl.tile_size``: limits of the hardware."""
 
@@ -165,8 +175,8 @@ MEMBERS: dict[str, Any] = {
     **{name: _unary(name) for name in _UNARY},
     **{name: _binary(name) for name in _BINARY},
     "tfloat32": np.dtype("V4"),
-    "fp32": SimpleNamespace(min=float(np.finfo(np.float32).min)),
-    "bfp16": SimpleNamespace(min=float("-inf")),
+    "fp32": FP32,
+    "bfp16": BFP16,
     "all": reductions.all_true,
     "all_reduce": reductions.all_reduce,
     "max": reductions.reduction("max", "maximum"),
@@ -183,11 +193,15 @@ MEMBERS: dict[str, Any] = {
     "broadcast_to": movement.broadcast_to,
     "copy": movement.copy,
     "device_print": device_print,
+    "dropout": special.nl_dropout,
     "ds": ds,
     "empty_like": creation.empty_like,
     "expand_dims": movement.expand_dims,
     "finfo": finfo,
     "full": creation.full,
+    "gather_flattened": special.gather_flattened,
+    "gemm_grid": gemm_grid,
+    "gemm_stationary_grid": gemm_stationary_grid,
     "hbm": PRIVATE_HBM,
     "invert": invert,
     "load": movement.load,
@@ -205,6 +219,8 @@ MEMBERS: dict[str, Any] = {
     "program_id": nki.program_id,
     "program_ndim": nki.program_ndim,
     "psum": PSUM,
+    "rand": special.rand,
+    "random_seed": special.random_seed,
     "reciprocal": reciprocal,
     "sbuf": SBUF,
     "sequential_range": loops.sequential_range,

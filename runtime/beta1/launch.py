@@ -15,10 +15,11 @@ from .. import naming, session
 from ..errors import KernelError
 from ..memory import Array, Machine
 from ..spec import hardware
+from .base import Tensor
 from .nki import Kernel
 from .rewriting import rewritten
 from .state import Options, State
-from .tensor import Tensor, Tile, whole
+from .tensor import Tile, whole
 from .tokens import PRIVATE_HBM, dtype_of
 from .typing import is_mutable
 
@@ -55,10 +56,10 @@ def launch(
 ) -> Launch:
     """Run ``kernel`` (a function or what ``nki.jit`` made of it) once for each program of ``grid``.
 
-    ``args`` are keyword arguments: numpy arrays become HBM tensors named after the parameter, also inside lists and tuples;
-    anything else is passed as it is. The caller's arrays are changed only by a kernel of the old style, which writes its
-    outputs into parameters. ``descending`` (default: the environment variable :data:`DESCENDING`) runs ``affine_range``
-    loops backwards.
+    ``args`` are keyword arguments: numpy arrays become HBM tensors named after the parameter, also inside lists and
+    tuples; anything else is passed as it is. The caller's arrays are changed only by a kernel of the old style, which
+    writes its outputs into parameters. ``descending`` (default: the environment variable :data:`DESCENDING`) runs
+    ``affine_range`` loops backwards.
     """
     made = kernel if isinstance(kernel, Kernel) else Kernel(kernel, {})
     signature = inspect.signature(made.func)
@@ -158,12 +159,15 @@ def _same_bytes(a: Array, b: Array) -> bool:
 
 
 def _outputs(returned: Any, inputs: _Inputs, state: State) -> list[Tile]:
-    """The output tensors of one program, after the checks at the end of a kernel."""
+    """The output tensors of one program, after the checks at the end of a kernel.
+
+    They must be in HBM; the documented simulator also returned on-chip tiles.
+    """
     outputs = list(_tensors(returned))
     if returned is None:
         outputs = [tile for tile in inputs.tiles if tile.alloc.uid in state.written]
     for position, tile in enumerate(outputs):
-        if tile.space != "hbm":
+        if tile.space != "hbm" and inputs.kernel.mode != "simulation":
             raise KernelError(
                 "err_unsupported_memory",
                 f"output {position} of the kernel, '{tile.name}', is in {tile.space}: outputs must be in HBM",

@@ -1,9 +1,9 @@
 """NKI loops. A Beta 1 loop body is traced once: Python state that it changes advances once, whatever the trip count.
 
-The emulator runs every iteration, with a concrete index. So that each one sees the Python state of the first, the iterator
-takes the names of the frame that runs the loop at loop entry, and binds them again before every later iteration. Tensors are
-shared objects and keep their contents. (Source: the Beta 2 migration guide's loop that counts to 1 in Beta 1 and to 8 in
-Beta 2; ``reference/beta1.md`` 3.6.)
+The emulator runs every iteration, with a concrete index. So that each one sees the Python state of the first, the
+iterator takes the names of the frame that runs the loop at loop entry, and binds them again before every later
+iteration. Tensors are shared objects and keep their contents. (Source: the Beta 2 migration guide's loop that counts
+to 1 in Beta 1 and to 8 in Beta 2; ``reference/beta1.md`` 3.6.)
 """
 
 from __future__ import annotations

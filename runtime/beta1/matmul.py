@@ -1,9 +1,9 @@
 """TensorE: ``nisa.nc_matmul`` and ``nl.matmul``.
 
-Masks (``reference/beta1.md`` 3.4). An index vector of the mask that is the free index of ``stationary`` restricts the rows of the
-result, one that is the free index of ``moving`` its columns. Any other one is taken by its position: the first dimension of
-the mask is the partition dimension of the result, the others are its free dimensions. An operand mask makes the elements
-outside contribute nothing.
+Masks (``reference/beta1.md`` 3.4). An index vector of the mask that is the free index of ``stationary`` restricts the
+rows of the result, one that is the free index of ``moving`` its columns. Any other one is taken by its position: the
+first dimension of the mask is the partition dimension of the result, the others are its free dimensions. An operand
+mask makes the elements outside contribute nothing.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def nc_matmul(
 ) -> Tile:
     """``stationary.T @ moving``: (K, M) and (K, N) in SBUF give (M, N) fp32 in PSUM; K, M <= 128 and N <= 512.
 
-    Several free dimensions are flattened, the result keeps those of ``moving``. With ``perf_mode="double_row_gen3"`` the
-    operands are (K, 2, M) and (K, 2, N) and both rows are summed.
+    Several free dimensions are flattened, the result keeps those of ``moving``. With ``perf_mode="double_row_gen3"``
+    the operands are (K, 2, M) and (K, 2, N) and both rows are summed.
     """
     call = Call("nc_matmul", mask)
     a, b = call.tile("stationary", stationary, "sbuf"), call.tile("moving", moving, "sbuf")
@@ -100,7 +100,7 @@ def _result_region(region: Region, mask: Any, a: Tile, b: Tile, shape: tuple[int
 
 
 def _has(comparison: Any, d: int, region: Region) -> bool:
-    return comparison.difference.ndim >= region.rank - d
+    return bool(comparison.difference.ndim >= region.rank - d)
 
 
 def _free_axes(tile: Tile) -> frozenset[int]:
@@ -166,7 +166,8 @@ def matmul(x: Any, y: Any, *, transpose_x: bool = False, mask: Any = None, dtype
     if a.ndim != 2 or b.ndim != 2:
         raise KernelError(
             "err_exceed_max_supported_dimension",
-            f"parameters x{list(a.shape)}, y{list(b.shape)} of 'matmul' exceed max supported number of dimensions of 2.",
+            f"parameters x{list(a.shape)}, y{list(b.shape)} of 'matmul' exceed max supported number of "
+            "dimensions of 2.",
         )
     if not transpose_x and call.state.allocated:
         raise KernelError(

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..shims import linked, public_module
 from . import compiler, creation, isa, language, nki, typing
-from .tensor import Tensor
+from .base import Tensor
 
 _NKI: dict[str, Any] = {
     "baremetal": nki.baremetal,

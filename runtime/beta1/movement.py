@@ -10,10 +10,11 @@ from ..errors import KernelError, NotModelled
 from ..memory import View
 from ..spec.hardware import PARTITIONS
 from .arithmetic import mismatch
+from .base import Shape, Tensor
 from .indexing import Interval, Region
 from .indirect import Gathered
 from .pending import Call, accumulate, number
-from .tensor import Shape, Tensor, Tile
+from .tensor import Tile
 from .tokens import Engine, OobMode, dtype_of, operator_token
 
 
@@ -78,8 +79,8 @@ def check_stored(dst: Shape, src: Shape) -> None:
     if len([n for n in src if n != 1]) > len(dst) or any(n not in (1, m) for m, n in pairs):
         raise KernelError(
             "err_store_dst_shape_smaller_than_other_shape",
-            f"Illegal assignment destination shape: shape {list(dst)} of parameter 'dst' is smaller than other parameter "
-            f"shapes value{list(src)}.",
+            f"Illegal assignment destination shape: shape {list(dst)} of parameter 'dst' is smaller than other "
+            f"parameter shapes value{list(src)}.",
         )
 
 
@@ -235,7 +236,8 @@ def transpose(x: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
     if tile.shape[1] > PARTITIONS:
         raise KernelError(
             "err_size_of_dimension_exceed_arch_limit",
-            f"size of dimension 1 in 'x{list(tile.shape)}' of 'transpose' exceed architecture limitation of {PARTITIONS}.",
+            f"size of dimension 1 in 'x{list(tile.shape)}' of 'transpose' exceed architecture limitation "
+            f"of {PARTITIONS}.",
         )
     call.limited(tile)
     result = None if call.skipped else isa.transpose(call.view(tile))
@@ -287,5 +289,4 @@ def tensor_copy_predicated(
     if reverse_pred:
         result.attributes = (*result.attributes, ("reverse_pred", True))
     within = call.region.where(chosen.shape)
-    region = replace(call.region, residual=(), valid=chosen if within is None else chosen & within)
-    call.write(result, target, where=region)
+    call.write(result, target, where=call.region.choosing(chosen if within is None else chosen & within))

@@ -1,8 +1,8 @@
 """A result whose destination is not known yet.
 
-A Beta 1 instruction returns a tile, but ``t[i] = nisa.f(x)`` writes straight into ``t[i]``. So an instruction computes at once,
-its place in the event stream is reserved, and the :class:`Pending` that it returns is written when it is assigned
-(:mod:`.assignment`), or into a tile of its own on any other use.
+A Beta 1 instruction returns a tile, but ``t[i] = nisa.f(x)`` writes straight into ``t[i]``. So an instruction computes
+at once, its place in the event stream is reserved, and the :class:`Pending` that it returns is written when it is
+assigned (:mod:`.assignment`), or into a tile of its own on any other use.
 """
 
 from __future__ import annotations
@@ -18,17 +18,19 @@ from ..memory import Allocation, Array, View
 from ..naming import declared_name, is_bound
 from ..numerics import DTYPES, convert, is_integer
 from ..source import user_frame
-from .indexing import Region, region
+from .base import Shape, Tensor
+from .indexing import EVERYWHERE, Region, region
 from .state import State, state
-from .tensor import Shape, Tensor, Tile, both, whole
+from .tensor import Tile, both, whole
 from .tokens import PSUM, SBUF
 
 
 class Pending(Tile):
     """The result of an instruction on its way to its destination.
 
-    ``result`` is ``None`` when a mask kept the instruction from executing, ``where`` the part of the destination that is
-    written, ``explicit`` whether the kernel gave ``dtype=``. As soon as it is used as a tile, it has one of its own.
+    ``result`` is ``None`` when a mask kept the instruction from executing, ``where`` the part of the destination that
+    is written, ``explicit`` whether the kernel gave ``dtype=``. As soon as it is used as a tile, it has one of its
+    own.
     """
 
     __slots__ = ("explicit", "op", "place", "result", "where")
@@ -42,6 +44,7 @@ class Pending(Tile):
         self.gather = None
         self.restriction = None
         self.axes = ()
+        self.declared = None
         self.limits = ()
         self.buffer = PSUM if space == "psum" else SBUF
         self.result = result
@@ -72,6 +75,8 @@ class Pending(Tile):
         current = state()
         current.pending.discard(self)
         machine = current.session.machine
+        wanted, self._dtype = self._dtype, current.stored(self._dtype)
+        self.declared = None if wanted == self._dtype else wanted
         alloc = machine.allocate(
             self.buffer.space,
             self._shape,
@@ -167,6 +172,20 @@ class Call:
         self.state.pending.add(pending)
         return pending
 
+    def partitions(self, count: int) -> slice:
+        """The partitions that take part, ``count`` of them."""
+        first = self.region.box[0].low if 0 in self.region.box else 0
+        return slice(first, first + count)
+
+    def second(self, role: str, values: Array, dst: Tensor, result: Result) -> None:
+        """Write a second result (``reduce_res=``, ``dst_idx=``), cut as the partitions of this call are."""
+        tile = self.tile(role, dst)
+        rows = self.region.box.get(0)
+        where = EVERYWHERE if rows is None else Region(tile.ndim, {0: rows})
+        view = tile.view_in(where)
+        view.array[...] = convert(fit(values, view.array.shape), view.array.dtype)
+        result.also_writes.append((role, view))
+
     def write(self, result: Result, dst: Tensor, *, where: Region | None = None) -> None:
         """Write the result of an instruction that has an explicit destination."""
         result.sequence, result.location = self.sequence, self.place
@@ -226,11 +245,3 @@ def check_mutable(current: State, dst: Tile) -> None:
             f"Cannot update immutable parameter: parameter `{dst.name}` is immutable by default",
         )
     current.written.add(dst.alloc.uid)
-
-
-def secondary(role: str, values: Array, dst: Tensor, result: Result) -> None:
-    """Write a second result (``reduce_res=``) and name it in the event of ``result``."""
-    tile = dst.as_tile()
-    target = tile.array
-    target[...] = convert(fit(values, target.shape), target.dtype)
-    result.also_writes.append((role, View(tile.alloc, target)))

@@ -12,9 +12,10 @@ from ..isa.core import Result
 from ..isa.reductions import reduce_axes
 from ..memory import View
 from ..numerics import DTYPES, FLOAT32, is_integer, to_float32
+from .base import Shape
 from .indexing import Region
 from .pending import Call
-from .tensor import Shape, Tile
+from .tensor import Tile
 from .tokens import dtype_of, operator_token
 
 _IDENTITIES = {

@@ -17,8 +17,8 @@ from typing import Any
 
 from ..errors import KernelError, NotModelled
 from ..source import function_source, last_statement
+from .base import Tensor
 from .loops import end_returns_handled, sequential_range
-from .tensor import Tensor
 from .typing import Annotation
 
 _RANGE = "__nki_range__"
@@ -52,9 +52,9 @@ def _compiled(function: FunctionType, tree: ast.FunctionDef) -> FunctionType:
     tree.decorator_list = []
     arguments = [ast.arg(name) for name in cells]
     empty = ast.arguments([], arguments, None, [], [], None, [])
-    factory = ast.FunctionDef("__nki_factory__", empty, [tree], [], None, None, lineno=tree.lineno, col_offset=0)
-    if "type_params" in ast.FunctionDef._fields:
-        factory.type_params = []
+    factory = ast.copy_location(ast.FunctionDef("__nki_factory__", empty, [tree], [], None, None), tree)
+    if "type_params" in ast.FunctionDef._fields:  # Python 3.12
+        setattr(factory, "type_params", [])  # noqa: B010
     module = ast.fix_missing_locations(ast.Module([factory], []))
     compiled = compile(module, function.__code__.co_filename, "exec", dont_inherit=True)
     code = _inner(_inner(compiled, "__nki_factory__"), tree.name)
@@ -120,8 +120,7 @@ class _Rewriter:
 
     def _check(self, node: ast.AnnAssign) -> ast.stmt:
         self.changed = True
-        value = copy.deepcopy(node.target)
-        value.ctx = ast.Load()  # type: ignore[attr-defined]
+        value = ast.parse(ast.unparse(node.target), mode="eval").body
         nothing = ast.arguments([], [], None, [], [], None, [])
         annotation = ast.Lambda(nothing, copy.deepcopy(node.annotation))
         return _at(node, ast.Expr(ast.Call(ast.Name(_CHECK, ast.Load()), [value, annotation], [])))

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..errors import KernelError, NotModelled
 from ..memory import Allocation, Array
+from ..numerics import FLOAT32, is_integer
 from ..session import Session, current
 
 if TYPE_CHECKING:
@@ -28,8 +29,9 @@ class State:
     """One program of a Beta 1 kernel.
 
     ``direct`` and ``automatic`` are the on-chip tiles declared with and without an address, ``implicit`` those that an
-    instruction made; ``hbm`` the tensors of the kernel's own in HBM. ``shared`` holds the ``shared_hbm`` tensors of the
-    launch, in the order of their creation, for all programs. ``accumulators`` are the 128 registers of ScalarE.
+    instruction made; ``hbm`` the tensors of the kernel's own in HBM. ``shared`` holds the ``shared_hbm`` tensors of
+    the launch, in the order of their creation, for all programs. ``accumulators`` are the 128 registers of ScalarE,
+    ``maxima`` those of VectorE; ``random`` makes the random numbers.
     """
 
     session: Session
@@ -44,6 +46,13 @@ class State:
     written: set[int] = field(default_factory=set)
     shared_created: int = 0
     accumulators: Array = field(default_factory=lambda: np.zeros(128, np.float32))
+    maxima: Array = field(default_factory=lambda: np.full(128, -np.inf, np.float32))
+    random: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
+
+    def stored(self, dtype: np.dtype[Any]) -> np.dtype[Any]:
+        """The type that an automatic tile of ``dtype`` has in memory: the simulator keeps bf16 and fp8 in fp32."""
+        small = dtype.itemsize < 4 and not is_integer(dtype) and dtype != np.float16
+        return FLOAT32 if small and self.session.precision == "simulator" else dtype
 
     @property
     def allocated(self) -> bool:

@@ -1,7 +1,8 @@
 """``tensor[...]``: from a subscript to a view.
 
-Every affine subscript is a strided view: the stride along one result dimension is the sum, over the tensor's dimensions, of
-the index vector's coefficient times the tensor's stride. Runtime values as indices become gathers (:mod:`.indirect`).
+Every affine subscript is a strided view: the stride along one result dimension is the sum, over the tensor's
+dimensions, of the index vector's coefficient times the tensor's stride. Runtime values as indices become gathers
+(:mod:`.indirect`).
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import KernelError
+from .base import Shape, Tensor
 from .indexing import Grid, Index, Mask, broadcast
-from .tensor import Gather, Limit, Shape, Tensor, Tile, restricted
+from .tensor import Gather, Limit, Tile, restricted
 from .tokens import Slice
 
 _INTS = (int, np.integer)
@@ -64,13 +66,13 @@ def _basic(tile: Tile, items: list[Any]) -> Tile:
             limits.append(Limit(d, size, start, ()))
     if on_chip and len(shape) < 2:
         shape.append(1)
-        strides.append(tile.itemsize)
+        strides.append(tile.stored.itemsize)
     rank = len(shape)
     limits = [Limit(at.dimension, at.size, at.const, (0,) * rank) for at in limits]
     for d, size, start, step, r in wanted:
         if start < 0 or start + step * (shape[r] - 1) >= size:
             limits.append(Limit(d, size, start, tuple(step if k == r else 0 for k in range(rank))))
-    return _view(tile, offset, tuple(shape), tuple(strides), tuple(limits))
+    return tile.part(offset, tuple(shape), tuple(strides), tuple(limits))
 
 
 def _span(k: Any, size: int) -> tuple[int, int, int, bool]:
@@ -122,7 +124,7 @@ def _advanced(tile: Tile, items: list[Any]) -> Tile:
             limits.append(limit)
     if tile.space != "hbm":
         _check_partition_axis(tile, items[0], rank)
-    view = _view(tile, offset, shape, tuple(strides), tuple(limits))
+    view = tile.part(offset, shape, tuple(strides), tuple(limits))
     view.axes = _axes(vectors, rank)
     return view
 
@@ -167,10 +169,6 @@ def _mixing(tile: Tile) -> KernelError:
         "err_unsupported_mixing_basic_advanced_tensor_indexing",
         f"Mixing basic tensor indexing and advanced tensor indexing is not supported (tensor `{tile.name}`).",
     )
-
-
-def _view(tile: Tile, offset: int, shape: Shape, strides: Shape, limits: tuple[Limit, ...]) -> Tile:
-    return Tile(tile.alloc, tile.dtype, offset, shape, strides, tile.buffer, limits)
 
 
 # --- runtime values as indices ---------------------------------------------------------------------------------------
@@ -235,7 +233,7 @@ def _gather(tile: Tile, items: list[Any]) -> Tile:
         items = _spread(tile, items)
     arrays = [runtime_values(k) for k in items]
     shape = broadcast(*(a.shape for a in arrays))
-    found = Tile(tile.alloc, tile.dtype, tile.offset, shape, tile.strides, tile.buffer)
+    found = tile.part(tile.offset, shape, tile.strides)
     found.gather = Gather(tile.shape, tuple(arrays))
     return found
 

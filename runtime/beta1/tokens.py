@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,12 @@ SBUF = Buffer("sbuf", "sbuf")
 PSUM = Buffer("psum", "psum")
 PRIVATE_HBM = Buffer("hbm", "private_hbm")
 SHARED_HBM = Buffer("hbm", "shared_hbm")
+
+
+FP32 = SimpleNamespace(min=float(np.finfo(np.float32).min))
+"""``nl.fp32``."""
+BFP16 = SimpleNamespace(min=float("-inf"))
+"""``nl.bfp16``; the documented bit pattern 0xff80 of its minimum is minus infinity."""
 
 
 class Engine(IntEnum):
@@ -91,7 +98,7 @@ def dtype_of(dtype: Any) -> np.dtype[Any]:
     if isinstance(dtype, str) and dtype in DTYPES:
         return DTYPES[dtype]
     try:
-        found = np.dtype(dtype)
+        found: np.dtype[Any] = np.dtype(dtype)
     except TypeError:
         raise KernelError("", f"{dtype!r} is not a data type") from None
     if found not in _KNOWN:

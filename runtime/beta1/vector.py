@@ -13,9 +13,10 @@ from ..isa.reductions import reduce_free
 from ..memory import Array
 from ..numerics import DTYPES
 from .arithmetic import is_vector, mismatch, promoted
+from .base import Tensor
 from .indexing import Index, Mask
-from .pending import Call, secondary
-from .tensor import Tensor, Tile
+from .pending import Call
+from .tensor import Tile
 from .tokens import ReduceCmd, dtype_of, operator_token
 
 _BIAS_TYPES = frozenset(DTYPES[name] for name in ("float32", "float16", "bfloat16"))
@@ -36,7 +37,7 @@ def _vector(call: Call, role: str, operand: Any, data: Tile) -> None:
         if not is_vector(tile):
             raise KernelError(
                 "",
-                f"operand '{role}' of '{call.op}' must be a number or a vector of one element a partition, got {tile!r}",
+                f"operand '{role}' of '{call.op}' must be a number or have one element a partition, got {tile!r}",
             )
 
 
@@ -55,8 +56,8 @@ def activation(
 ) -> Tile:
     """``op(data * scale + bias)`` in fp32; ``scale`` a number or (P, 1) fp32, ``bias`` (P, 1).
 
-    ``reduce_cmd`` works on 128 registers that all activations share: ``reset`` clears them, ``reduce`` adds the sum of the
-    result over the free dimensions, ``reset_reduce`` does both; ``reduce_res`` (P, 1) receives them.
+    ``reduce_cmd`` works on 128 registers that all activations share: ``reset`` clears them, ``reduce`` adds the sum of
+    the result over the free dimensions, ``reset_reduce`` does both; ``reduce_res`` (P, 1) receives them.
     """
     call = Call("activation", mask)
     command = ReduceCmd(int(reduce_cmd))
@@ -149,23 +150,13 @@ def _check_activation(call: Call, tile: Tile, bias: Any, scale: Any) -> None:
 def _accumulate(call: Call, command: ReduceCmd, reduced: Array | None, reduce_res: Any, result: Result) -> None:
     """Work on the accumulator registers of the partitions that take part, and read them into ``reduce_res``."""
     registers = call.state.accumulators
-    first = call.region.box[0].low if 0 in call.region.box else 0
-    rows = slice(first, first + result.values.shape[0])
+    rows = call.partitions(result.values.shape[0])
     if command in (ReduceCmd.reset, ReduceCmd.reset_reduce):
         registers[rows] = 0
     if command in (ReduceCmd.reduce, ReduceCmd.reset_reduce) and reduced is not None:
         registers[rows] += reduced.reshape(-1)
     if isinstance(reduce_res, Tensor):
-        _read_out(call, registers[rows, None].copy(), reduce_res, result)
-
-
-def _read_out(call: Call, values: Array, reduce_res: Any, result: Result) -> None:
-    """Write one value a partition to the tile ``reduce_res``, cut as the partitions of the instruction are."""
-    tile = call.tile("reduce_res", reduce_res)
-    if 0 in call.region.box and tile.shape[0] == call.region.box[0].extent:
-        interval = call.region.box[0]
-        tile = tile[interval.low : interval.high] if tile.ndim == 1 else tile[interval.low : interval.high, ...]
-    secondary("reduce_res", values, tile, result)
+        call.second("reduce_res", registers[rows, None].copy(), reduce_res, result)
 
 
 def tensor_scalar(
@@ -228,7 +219,7 @@ def tensor_scalar_reduce(
     values = result.values
     if (chosen := call.region.where(view.array.shape)) is not None:
         values = np.where(chosen, values, np.float32(-np.inf if reduction == "maximum" else 0))
-    _read_out(call, reduce_free(reduction, values), reduce_res, result)
+    call.second("reduce_res", reduce_free(reduction, values), reduce_res, result)
     return call.give(result, tile.shape, default, explicit=dtype is not None)
 
 
@@ -297,7 +288,7 @@ def tensor_tensor_scan(
     mask: Any = None,
     **_: Any,
 ) -> Tile:
-    """``r[:, i] = op1(op0(data0[:, i], r[:, i - 1]), data1[:, i])`` with ``initial`` (number or (P, 1)) before the first."""
+    """``r[:, i] = op1(op0(data0[:, i], r[:, i - 1]), data1[:, i])``; ``initial``, a number or (P, 1), is before."""
     call = Call("tensor_tensor_scan", mask)
     a, b = call.tile("data0", data0), call.tile("data1", data1)
     _partitions(call, ("data0", a), ("data1", b))
@@ -335,7 +326,7 @@ def iota(expr: Any, dtype: Any, *, mask: Any = None, **_: Any) -> Tile:
 
 
 def affine_attributes(index: Index) -> tuple[tuple[str, Any], ...]:
-    """An index vector as the pattern that Beta 2 writes: steps of the free dimensions, offset, step of the partitions."""
+    """An index vector as Beta 2 writes it: steps of the free dimensions, offset, step of the partitions."""
     steps = tuple((c, n) for c, n in zip(index.coefficients[1:], index.extents[1:], strict=True) if n != 1)
     multiplier = index.coefficients[0] if index.extents[0] > 1 else 0
     return (("pattern", steps), ("offset", int(index.const)), ("channel_multiplier", multiplier))
@@ -344,7 +335,7 @@ def affine_attributes(index: Index) -> tuple[tuple[str, Any], ...]:
 def affine_select(
     pred: Any, on_true_tile: Any, on_false_value: Any, *, mask: Any = None, dtype: Any = None, **_: Any
 ) -> Tile:
-    """``on_true_tile`` where the comparison ``pred`` of index vectors holds, the number ``on_false_value`` elsewhere."""
+    """``on_true_tile`` where ``pred``, a comparison of index vectors, holds, ``on_false_value`` elsewhere."""
     call = Call("affine_select", mask)
     tile = call.tile("on_true_tile", on_true_tile)
     default = tile.dtype if dtype is None else dtype_of(dtype)

@@ -1,0 +1,175 @@
+"""What all tensors of a Beta 1 kernel have in common: attributes and operators."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import KernelError, NotModelled
+from .tokens import Buffer
+from .typing import Annotation
+
+if TYPE_CHECKING:
+    from .tensor import Tile
+
+Shape = tuple[int, ...]
+
+
+class Tensor:
+    """What all tensors have in common: attributes, views, and operators."""
+
+    __slots__ = ()
+    __array_ufunc__ = None
+    shape: Shape
+    dtype: np.dtype[Any]
+    buffer: Buffer
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def itemsize(self) -> int:
+        return self.dtype.itemsize
+
+    def assert_shape(self, shape: Any) -> Tensor:
+        """Return the tensor, or raise when its shape is not ``shape``."""
+        if tuple(self.shape) != tuple(shape):
+            raise KernelError("", f"tensor has shape {tuple(self.shape)}, expected {tuple(shape)}")
+        return self
+
+    def __class_getitem__(cls, shape: Any) -> Annotation:
+        """``nt.tensor[128, 512]``: an annotation that is checked."""
+        return Annotation()[shape]
+
+    def as_tile(self) -> Tile:
+        raise NotImplementedError
+
+    def __iter__(self) -> Iterator[Any]:
+        raise NotModelled("iterating over a tensor")
+
+    def __array__(self, *args: object, **kwargs: object) -> Any:
+        raise NotModelled("a tensor passed to a numpy function")
+
+    def __bool__(self) -> bool:
+        if prod(self.shape) == 1:
+            raise KernelError(
+                "err_dynamic_control_flow_not_supported",
+                "dynamic control-flow depending on tensor value is not supported.",
+            )
+        raise KernelError(
+            "err_ambiguous_tensor_truth_value",
+            "The truth value of an array with more than one element is ambiguous",
+        )
+
+    __hash__ = object.__hash__
+
+    def _binary(self, op: str, other: Any, swapped: bool = False) -> Any:
+        from .arithmetic import operator_result
+
+        return operator_result(op, other, self) if swapped else operator_result(op, self, other)
+
+    def __add__(self, other: Any) -> Any:
+        return self._binary("add", other)
+
+    def __radd__(self, other: Any) -> Any:
+        return self._binary("add", other, True)
+
+    def __sub__(self, other: Any) -> Any:
+        return self._binary("subtract", other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return self._binary("subtract", other, True)
+
+    def __mul__(self, other: Any) -> Any:
+        return self._binary("multiply", other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return self._binary("multiply", other, True)
+
+    def __truediv__(self, other: Any) -> Any:
+        return self._binary("divide", other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return self._binary("divide", other, True)
+
+    def __pow__(self, other: Any) -> Any:
+        return self._binary("power", other)
+
+    def __rpow__(self, other: Any) -> Any:
+        return self._binary("power", other, True)
+
+    def __mod__(self, other: Any) -> Any:
+        return self._binary("mod", other)
+
+    def __rmod__(self, other: Any) -> Any:
+        return self._binary("mod", other, True)
+
+    def __and__(self, other: Any) -> Any:
+        return self._binary("bitwise_and", other)
+
+    __rand__ = __and__
+
+    def __or__(self, other: Any) -> Any:
+        return self._binary("bitwise_or", other)
+
+    __ror__ = __or__
+
+    def __xor__(self, other: Any) -> Any:
+        return self._binary("bitwise_xor", other)
+
+    __rxor__ = __xor__
+
+    def __lshift__(self, other: Any) -> Any:
+        return self._binary("left_shift", other)
+
+    def __rshift__(self, other: Any) -> Any:
+        return self._binary("right_shift", other)
+
+    def __lt__(self, other: Any) -> Any:
+        return self._binary("less", other)
+
+    def __le__(self, other: Any) -> Any:
+        return self._binary("less_equal", other)
+
+    def __gt__(self, other: Any) -> Any:
+        return self._binary("greater", other)
+
+    def __ge__(self, other: Any) -> Any:
+        return self._binary("greater_equal", other)
+
+    def __eq__(self, other: Any) -> Any:
+        return False if other is None else self._binary("equal", other)
+
+    def __ne__(self, other: Any) -> Any:
+        return True if other is None else self._binary("not_equal", other)
+
+    def __neg__(self) -> Any:
+        from .arithmetic import negated
+
+        return negated(self)
+
+    def __invert__(self) -> Any:
+        from .arithmetic import inverted
+
+        return inverted(self)
+
+    def __iadd__(self, other: Any) -> Any:
+        return self._updated("add", other)
+
+    def __isub__(self, other: Any) -> Any:
+        return self._updated("subtract", other)
+
+    def __imul__(self, other: Any) -> Any:
+        return self._updated("multiply", other)
+
+    def __itruediv__(self, other: Any) -> Any:
+        return self._updated("divide", other)
+
+    def _updated(self, op: str, other: Any) -> Any:
+        from .assignment import update
+
+        return update(self, op, other)

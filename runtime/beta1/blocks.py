@@ -1,0 +1,117 @@
+"""Tensors with block dimensions: grids of logical tiles, each an allocation of its own."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ..errors import KernelError, NotModelled
+from .base import Shape, Tensor
+from .indexing import Index, Mask
+from .tensor import Tile
+from .tokens import Buffer, ParDim, dtype_of
+
+
+class BlockTensor(Tensor):
+    """Logical tiles with block indices: ``shape`` is ``(*blocks, partitions, *free)``.
+
+    ``index`` are the block indices given so far, when this is a part of a larger tensor.
+    """
+
+    __slots__ = ("_tiles", "blocks", "buffer", "dtype", "index", "shape")
+
+    def __init__(self, tiles: BlockTiles, blocks: Shape, index: Shape = ()) -> None:
+        self._tiles = tiles
+        self.blocks = blocks
+        self.index = index
+        self.shape = (*blocks, ParDim(tiles.shape[0]), *tiles.shape[1:])
+        self.dtype = tiles.dtype
+        self.buffer = tiles.buffer
+
+    @property
+    def name(self) -> str:
+        return self._tiles.name
+
+    def __repr__(self) -> str:
+        return f"{self.dtype} {self.name}[{', '.join(map(str, self.shape))}] in {self.buffer.space}"
+
+    def as_tile(self) -> Tile:
+        raise KernelError(
+            "err_failed_to_infer_tile_from_local_tensor", f"Failed to infer tile from tensor '{self.name}'"
+        )
+
+    def __getitem__(self, key: Any) -> Any:
+        keys = key if isinstance(key, tuple) else (key,)
+        if keys and keys[0] is Ellipsis and len(keys) == 1:
+            return self
+        taken: list[int] = []
+        for k in keys[: len(self.blocks)]:
+            taken.append(self._block_index(k, len(taken)))
+        index = (*self.index, *taken)
+        if len(taken) < len(self.blocks):
+            return BlockTensor(self._tiles, self.blocks[len(taken) :], index)
+        tile = self._tiles.at(index)
+        rest = keys[len(taken) :]
+        return tile[rest] if rest else tile
+
+    def _block_index(self, k: Any, dimension: int) -> int:
+        if isinstance(k, Tensor):
+            raise NotModelled("a runtime value as a block index")
+        if isinstance(k, Index) and prod(k.extents) == 1:
+            k = k.const
+        if isinstance(k, (slice, Index, Mask)) or k is Ellipsis or k is None:
+            raise NotModelled("a slice or a vector across a block dimension")
+        position, size = int(k), self.blocks[dimension]
+        if not 0 <= position < size:
+            raise KernelError(
+                "err_tensor_access_out_of_bound",
+                f"Out-of-bound access for tensor `{self.name}` on dimension {len(self.index) + dimension}: index range "
+                f"[{position}, {position}] exceed dimension size of {size}",
+            )
+        return position
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        from .assignment import assign
+
+        assign(self[key], value)
+
+    def view(self, dtype: Any) -> BlockTensor:
+        """Every logical tile read as ``dtype``."""
+        return BlockTensor(self._tiles.viewed(dtype_of(dtype)), self.blocks, self.index)
+
+    def reshape(self, *shape: Any) -> Any:
+        raise NotModelled("reshape of a tensor with block dimensions")
+
+    def broadcast_to(self, shape: Any) -> Any:
+        self.as_tile()
+
+
+class BlockTiles:
+    """The logical tiles of a block tensor, made when they are first used (``make`` is given the block index)."""
+
+    def __init__(self, name: str, shape: Shape, dtype: np.dtype[Any], buffer: Buffer, make: Any) -> None:
+        self.name = name
+        self.shape = shape
+        self.dtype = dtype
+        self.buffer = buffer
+        self._make = make
+        self._made: dict[Shape, Tile] = {}
+
+    def at(self, index: Shape) -> Tile:
+        if index not in self._made:
+            self._made[index] = self._make(index)
+        return self._made[index]
+
+    def viewed(self, dtype: np.dtype[Any]) -> BlockTiles:
+        shape = (*self.shape[:-1], self.shape[-1] * self.dtype.itemsize // dtype.itemsize)
+        return BlockTiles(self.name, shape, dtype, self.buffer, lambda index: self.at(index).view(dtype))
+
+
+def split_shape(shape: Any, on_chip: bool) -> tuple[Shape, Shape]:
+    """Block dimensions and tile dimensions of a shape as a kernel writes it (``par_dim`` marks the partitions)."""
+    items = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
+    at = next((d for d, n in enumerate(items) if isinstance(n, ParDim)), 0) if on_chip else 0
+    sizes = tuple(int(n) for n in items)
+    return sizes[:at], sizes[at:]
