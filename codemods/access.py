@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from . import algebra
-from .blocks import is_scalar_index
 from .emission import Refuse
 from .facts.index import index_value
 from .facts.values import Axis, Grid, Hbm, Index, Term, Tile, Value
 from .render import render
+from .rules.block_dimensions import is_scalar_index
 
 if TYPE_CHECKING:
     from .scope import Clamp, Scope

@@ -20,7 +20,8 @@ from . import algebra
 from .access import covers
 from .emission import Refuse
 from .facts.values import Allocator
-from .render import itemsize, render
+from .render import render
+from .rules.data_types import itemsize
 from .scope import Scope
 
 

@@ -16,13 +16,14 @@ from .emission import Refuse
 from .facts.index import index_value
 from .facts.masks import mask_value
 from .facts.values import Allocator, Api, DType, Grid, Hbm, Index, Python, Tile, Value
-from .render import dtype_text, render
+from .render import render
 from .rules import constants
+from .rules.data_types import dtype_text
+from .rules.unsupported import CODE as UNSUPPORTED
 from .scope import Scope
 from .tables import dtype_name
 
 DESTINATION = "NKI021"
-COMPUTE = "NKI022"
 
 
 def assign(scope: Scope, statement: ast.stmt) -> None:
@@ -271,7 +272,7 @@ def _to_subscript(scope: Scope, statement: ast.stmt, target: ast.Subscript, valu
     if isinstance(value, ast.Call) and scope.qualified(value.func) is not None:
         raise Refuse(
             value,
-            COMPUTE,
+            UNSUPPORTED,
             f"{scope.qualified(value.func)}(...) is not rewritten yet",
             _note(scope.qualified(value.func)),
         )
@@ -291,7 +292,7 @@ def _fill(scope: Scope, statement: ast.stmt, destination: Operand, value: ast.ex
         raise Refuse(value, DESTINATION, "the value is not known to be a tensor or a number", "assign a tile")
     if destination.space == "hbm":
         raise Refuse(statement, DESTINATION, "a number written to HBM", "fill a tile, then copy it")
-    from .psum import check_group
+    from .rules.psum_accumulation import check_group
 
     check_group(scope, statement, "memset", destination, False)
     scope.apply(DESTINATION, statement)

@@ -11,9 +11,10 @@ from .emission import Refuse
 from .facts.index import index_value
 from .facts.masks import mask_value
 from .facts.values import DType, Function, Python, Tile, Value
-from .lifting import lift
 from .parameters import parameter_value
 from .render import render
+from .rules.nested_functions import lift
+from .rules.unsupported import CODE as UNSUPPORTED
 from .scope import Scope
 from .tables import operator_token, refusal_note
 
@@ -125,7 +126,7 @@ def call_statement(scope: Scope, node: ast.Call) -> None:
     elif name in HANDLERS:
         raise Refuse(node, DESTINATION, f"the result of {name} is not used", "remove the call, or assign its result")
     elif name is not None and name.partition(".")[0] in ("nl", "nisa", "ncc", "nccl", "nki"):
-        raise Refuse(node, DESTINATION, f"{name}(...) is not rewritten yet", refusal_note(name))
+        raise Refuse(node, UNSUPPORTED, f"{name}(...) is not rewritten yet", refusal_note(name))
     elif module_function(scope, node) is not None:
         text, _ = call_value(scope, node)
         scope.emit(text)

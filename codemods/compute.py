@@ -6,22 +6,21 @@ Source: NKI migration guide, "All ISA functions require a destination parameter"
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from . import algebra, positivity
 from .access import Operand, broadcast, operand
 from .emission import New, Refuse
-from .facts.masks import mask_of
-from .facts.values import Bound, Declaration, Python, Tile
-from .psum import check_group
-from .render import dtype_text, render
-from .scope import Clamp, Loop, Scope
+from .facts.values import Declaration, Tile
+from .render import render
+from .rules.data_types import dtype_text
+from .rules.masks import CODE as MASKS
+from .rules.masks import masked
+from .rules.psum_accumulation import check_group
+from .scope import Scope
 from .tables import parameters
 
 DESTINATION = "NKI021"
-MASKS = "NKI025"
 
 
 @dataclass
@@ -267,46 +266,3 @@ def _copied_first(scope: Scope, node: ast.expr, instruction: Instruction, target
     _place(scope, node, copy_of(source), target)
     given[instruction.through] = target
     return replace(instruction, arguments=list(given.items()), through="")
-
-
-@contextmanager
-def masked(scope: Scope, node: ast.expr) -> Iterator[None]:
-    """Evaluate the ``mask=`` of ``node``: its conditions guard what is emitted, its bounds cut the operands."""
-    keyword = next((k for k in node.keywords if k.arg == "mask"), None) if isinstance(node, ast.Call) else None
-    saved = scope.clamps
-    scope.clamps = {}
-    try:
-        if keyword is None or (isinstance(keyword.value, ast.Constant) and keyword.value.value is None):
-            yield
-            return
-        mask = mask_of(scope, keyword.value)
-        scope.apply(MASKS, node)
-        conditions = list(mask.conditions)
-        for bound in mask.bounds:
-            clamp, condition = _clamp(scope, bound)
-            if clamp.position in scope.clamps:
-                raise Refuse(node, MASKS, "two bounds on one axis", "combine them with min(...)")
-            scope.clamps[clamp.position] = clamp
-            conditions += condition
-        with scope.guarded(tuple(conditions)):
-            yield
-    finally:
-        scope.clamps = saved
-
-
-def _clamp(scope: Scope, bound: Bound) -> tuple[Clamp, list[str]]:
-    """The name of the clamped size of an axis (computed first), and the condition that it is not empty."""
-    axis = bound.term.axis
-    rest = algebra.subtract(bound.limit, axis.start)
-    text = f"min({axis.size}, {rest})"
-    name = scope.sizes.get(text)
-    if name is None:
-        name = scope.module.fresh(f"{axis.label or 'axis'}_size")
-        scope.out.append(New(f"{name} = {text}"))
-        scope.sizes[text] = name
-        scope.env[name] = Python()
-    condition = [] if positivity.positive(scope, rest) else [f"{name} > 0"]
-    return Clamp(axis, bound.term.position, bound.ndim, name), condition
-
-
-__all__ = ["HANDLERS", "Call", "Instruction", "Loop", "bind", "lower", "lowers", "write"]

@@ -7,10 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from .addresses import Address, Layout, layout, tuple_sizes
-from .blocks import fold_refusal, loop_of, report_list
 from .emission import New, Refuse
 from .facts.values import Allocator, Declaration, Hbm, Tile, Value
-from .render import dtype_text, render
+from .render import render
+from .rules.block_dimensions import fold_refusal, loop_of, report_list
+from .rules.data_types import dtype_text
 from .scope import Scope
 from .tables import parameters
 

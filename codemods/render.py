@@ -8,28 +8,15 @@ from typing import TYPE_CHECKING
 from .emission import Refuse
 from .facts.values import Allocator, DType, Grid, Hbm, Index, Mask, Tile
 from .names import BETA2, dotted
+from .rules.data_types import CODE as DTYPES
+from .rules.data_types import dtype_text, itemsize
+from .rules.language import CODE as LANGUAGE
+from .rules.language import FORBIDDEN_EXPRESSIONS, plainer
+from .rules.unsupported import CODE as UNSUPPORTED
 from .tables import beta2_has, dtype_name, refusal_note
 
 if TYPE_CHECKING:
     from .scope import Scope
-
-DTYPES = "NKI005"
-LANGUAGE = "NKI091"
-UNSUPPORTED = "NKI090"
-
-FORBIDDEN: dict[type[ast.AST], str] = {
-    ast.ListComp: "a list comprehension",
-    ast.SetComp: "a set comprehension",
-    ast.DictComp: "a dict comprehension",
-    ast.GeneratorExp: "a generator expression",
-    ast.Lambda: "a lambda",
-    ast.NamedExpr: "an assignment expression",
-    ast.Set: "a set",
-    ast.Await: "await",
-    ast.Yield: "yield",
-    ast.YieldFrom: "yield",
-    ast.Starred: "a starred expression",
-}
 
 
 def render(scope: Scope, node: ast.expr) -> str:
@@ -54,8 +41,9 @@ def _collect(scope: Scope, node: ast.AST, replacements: list[tuple[ast.AST, str]
 
 def _translated(scope: Scope, node: ast.expr) -> str | None:
     """The text of ``node`` when it is translated as a whole, ``None`` to go on with its parts."""
-    if type(node) in FORBIDDEN:
-        raise Refuse(node, LANGUAGE, f"Beta 2 kernels cannot contain {FORBIDDEN[type(node)]}", _plain(node))
+    if type(node) in FORBIDDEN_EXPRESSIONS:
+        what = FORBIDDEN_EXPRESSIONS[type(node)]
+        raise Refuse(node, LANGUAGE, f"Beta 2 kernels cannot contain {what}", plainer(node))
     if isinstance(node, ast.JoinedStr):
         return _format_string(scope, node)
     if isinstance(node, ast.Name | ast.Attribute):
@@ -65,12 +53,6 @@ def _translated(scope: Scope, node: ast.expr) -> str | None:
     if isinstance(node, ast.Subscript):
         return _subscript(scope, node)
     return None
-
-
-def _plain(node: ast.expr) -> str:
-    if isinstance(node, ast.Lambda):
-        return "define a module-level function"
-    return "write a for loop that appends to a list"
 
 
 def _format_string(scope: Scope, node: ast.JoinedStr) -> str | None:
@@ -210,62 +192,3 @@ def _subscript(scope: Scope, node: ast.Subscript) -> str | None:
 
     view = operand(scope, node)
     return None if view is None else view.text(())
-
-
-def dtype_text(scope: Scope, node: ast.expr) -> str:
-    """Beta 2 text of a data type. Strings such as ``"float32"`` become ``nl.float32``."""
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        name = dtype_name(f"np.{node.value}") or node.value
-        scope.apply(DTYPES, node)
-        return f"{scope.nl}.{name}"
-    return render(scope, node)
-
-
-def itemsize(scope: Scope, dtype: str) -> str:
-    """Source text of the bytes of one element of type ``dtype``: a number where source tells, else a computation."""
-    known = scope.itemsizes.get(dtype)
-    if known is not None:
-        return known
-    text = _itemsize(scope, ast.parse(dtype, mode="eval").body)
-    return text if text is not None else f"{_support(scope)}({dtype})"
-
-
-def _itemsize(scope: Scope, node: ast.expr) -> str | None:
-    from ..runtime.spec.dtypes import ITEMSIZE
-
-    if isinstance(node, ast.Name):
-        value = scope.env.get(node.id)
-        if isinstance(value, DType) and node.id in scope.dtypes:
-            return _itemsize(scope, ast.parse(scope.dtypes[node.id], mode="eval").body)
-        bound = scope.module.imports.get(node.id)
-        return str(ITEMSIZE[bound.alias.name]) if bound and bound.alias.name in ITEMSIZE and value is None else None
-    if isinstance(node, ast.IfExp):
-        body, orelse = _itemsize(scope, node.body), _itemsize(scope, node.orelse)
-        return f"({body} if {ast.unparse(node.test)} else {orelse})" if body and orelse else None
-    if isinstance(node, ast.Attribute) and node.attr in ITEMSIZE and node.attr != "dtype":
-        return str(ITEMSIZE[node.attr])
-    return None
-
-
-_SUPPORT = '''def {name}(dtype):
-    """Bytes of one element of a data type."""
-    name = str(dtype)
-    if name == str({nl}.float32) or name == str({nl}.int32) or name == str({nl}.uint32):
-        return 4
-    if name == str({nl}.bfloat16) or name == str({nl}.float16) or name == str({nl}.int16) or name == str({nl}.uint16):
-        return 2
-    if name == str({nl}.int8) or name == str({nl}.uint8):
-        return 1
-    if name == str({nl}.float8_e4m3) or name == str({nl}.float8_e5m2):
-        return 1
-    assert False, "itemsize: unknown data type"
-'''
-
-
-def _support(scope: Scope) -> str:
-    module = scope.module
-    if "itemsize" not in module.support_names:
-        name = module.fresh("itemsize")
-        module.support_names["itemsize"] = name
-        module.support[name] = _SUPPORT.format(name=name, nl=scope.nl)
-    return module.support_names["itemsize"]

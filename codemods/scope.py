@@ -15,7 +15,7 @@ from .emission import Edits, New, Refuse
 from .facts.values import Api, Axis, Declaration, Function, Tile, Value
 from .model import Finding, Options
 from .names import BETA2, Import, canonical, dotted, imports
-from .psum import Written
+from .rules.psum_accumulation import Written
 from .source import Source
 
 KERNEL_DECORATORS = {"nki.jit", "nki.trace", "nki.baremetal", "nki.benchmark", "nki.profile", "nki.simulate_kernel"}

@@ -10,31 +10,19 @@ from . import algebra
 from .assign import assign, augment
 from .calls import call_statement, returned_value
 from .emission import New, Refuse
-from .facts.values import DType, Function, Hbm, Python, Tile, Value, merge
-from .lifting import lift
+from .facts.values import Function, Python, Value, merge
 from .parameters import kernel_parameters
 from .render import CALLABLE, render
+from .rules import loop_state
+from .rules.language import CODE as LANGUAGE
+from .rules.language import FORBIDDEN_STATEMENTS
+from .rules.loop_state import restore_state
+from .rules.nested_functions import lift
 from .scope import Analysis, Loop, Module, Scope
+from .syntax import bound_by
 
-LANGUAGE = "NKI091"
-STATE = "NKI004"
 TRACED = {"nl.affine_range", "nl.sequential_range"}
 RANGES = TRACED | {"nl.static_range"}
-
-_FORBIDDEN: dict[type[ast.stmt], tuple[str, str]] = {
-    ast.Try: ("try", "use if/else"),
-    ast.Raise: ("raise", "use assert"),
-    ast.With: ("with", "Beta 2 has 'with' only for no_reorder()"),
-    ast.Global: ("global", "pass the value as a parameter"),
-    ast.Nonlocal: ("nonlocal", "pass the value as a parameter"),
-    ast.Delete: ("del", "remove it"),
-    ast.Import: ("import inside a function", "move it to the top of the module"),
-    ast.ImportFrom: ("import inside a function", "move it to the top of the module"),
-    ast.ClassDef: ("a class inside a function", "move it to module level"),
-    ast.AsyncFunctionDef: ("async", "use a plain function"),
-    ast.AsyncFor: ("async", "use a plain loop"),
-    ast.AsyncWith: ("async", "use plain statements"),
-}
 
 
 def walk_function(
@@ -127,8 +115,8 @@ def walk_statement(scope: Scope, statement: ast.stmt) -> None:
     applied, sizes = scope.module.applied.copy(), dict(scope.sizes)
     scope.out = []
     try:
-        if type(statement) in _FORBIDDEN:
-            what, help = _FORBIDDEN[type(statement)]
+        if type(statement) in FORBIDDEN_STATEMENTS:
+            what, help = FORBIDDEN_STATEMENTS[type(statement)]
             raise Refuse(statement, LANGUAGE, f"Beta 2 kernels cannot contain {what}", help)
         if handler is not None:
             handler(scope, statement)
@@ -136,16 +124,10 @@ def walk_statement(scope: Scope, statement: ast.stmt) -> None:
         scope.module.applied, scope.sizes, scope.out = applied, sizes, []
         scope.module.report(refusal)
         scope.kept.append(statement)
-        for name in _targets(statement):
+        for name in bound_by(statement):
             scope.env[name] = Value()
-    for name in _targets(statement):
+    for name in bound_by(statement):
         scope.sizes = {text: size for text, size in scope.sizes.items() if name not in algebra.names(text)}
-
-
-def _targets(statement: ast.stmt) -> set[str]:
-    if isinstance(statement, ast.FunctionDef):
-        return {statement.name}
-    return {n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
 
 
 def _simple(rewrite: Callable[[Scope, ast.stmt], None]) -> Callable[[Scope, ast.stmt], None]:
@@ -201,7 +183,7 @@ def _return(scope: Scope, statement: ast.stmt) -> None:
     if any(loop.traced_once for loop in scope.loops):
         raise Refuse(
             statement,
-            STATE,
+            loop_state.CODE,
             "return inside a loop: Beta 1 returned after the last iteration, Beta 2 returns in the first",
             "move the return after the loop",
         )
@@ -219,12 +201,12 @@ def _for(scope: Scope, statement: ast.stmt) -> None:
     if statement.orelse:
         raise Refuse(statement, LANGUAGE, "for ... else", "Beta 2 has no else on loops")
     targets = {n.id for n in ast.walk(statement.target) if isinstance(n, ast.Name)}
-    assigned = {n for s in statement.body for n in _targets(s)}
+    assigned = {n for s in statement.body for n in bound_by(s)}
     stale = targets | assigned
     scope.sizes = {t: size for t, size in scope.sizes.items() if not (stale & (algebra.names(t) | {size}))}
     before = dict(scope.env)
     if traced:
-        _restore_state(scope, statement, targets)
+        restore_state(scope, statement, targets)
     for name in targets:
         scope.env[name] = Python()
     variable = statement.target.id if isinstance(statement.target, ast.Name) else ""
@@ -257,62 +239,6 @@ def _check_iterable(scope: Scope, statement: ast.For) -> bool:
 def _header_text(scope: Scope, node: ast.expr, text: str) -> None:
     if text != scope.source.segment(node):
         scope.module.edits.expressions[node] = text
-
-
-def _restore_state(scope: Scope, statement: ast.For, targets: set[str]) -> None:
-    """Names whose value one iteration hands to the next: Beta 1 traced the body once, so they advance once (NKI004)."""
-    carried = [n for n in carried_names(statement) if n not in targets and n in scope.env]
-    if not carried:
-        return
-    scope.apply(STATE, statement)
-    for name in carried:
-        value = scope.env[name]
-        if type(value) is not Value and not isinstance(value, Python | DType | Tile | Hbm):
-            continue
-        saved = scope.module.fresh(f"{name}_before_loop")
-        scope.module.edits.before.setdefault(statement, []).append(New(f"{saved} = {name}"))
-        scope.module.edits.prologue.setdefault(statement, []).append(New(f"{name} = {saved}"))
-
-
-def carried_names(loop: ast.For) -> list[str]:
-    """Names that the body of a loop may read before it binds them, and that it binds."""
-    exposed: list[str] = []
-    _exposed_in(loop.body, set(), exposed)
-    bound = {n for s in loop.body for n in _targets(s)}
-    return [name for name in exposed if name in bound]
-
-
-def _exposed_in(body: list[ast.stmt], bound: set[str], exposed: list[str]) -> set[str]:
-    """Collect names read before they are certainly bound; return the names that are certainly bound afterwards."""
-    for statement in body:
-        if isinstance(statement, ast.If):
-            _reads(statement.test, bound, exposed)
-            then = _exposed_in(statement.body, set(bound), exposed)
-            other = _exposed_in(statement.orelse, set(bound), exposed)
-            bound |= then & other
-        elif isinstance(statement, ast.For | ast.While):
-            _reads(statement.iter if isinstance(statement, ast.For) else statement.test, bound, exposed)
-            inner = (
-                {n.id for n in ast.walk(statement.target) if isinstance(n, ast.Name)}
-                if isinstance(statement, ast.For)
-                else set()
-            )
-            _exposed_in(statement.body, bound | inner, exposed)
-        elif isinstance(statement, ast.FunctionDef):
-            bound.add(statement.name)
-        else:
-            _reads(statement, bound, exposed)
-            bound |= _targets(statement)
-    return bound
-
-
-def _reads(node: ast.AST, bound: set[str], exposed: list[str]) -> None:
-    for child in ast.walk(node):
-        read = isinstance(child, ast.Name) and isinstance(child.ctx, ast.Load)
-        if isinstance(child, ast.AugAssign) and isinstance(child.target, ast.Name):
-            child, read = child.target, True
-        if read and isinstance(child, ast.Name) and child.id not in bound and child.id not in exposed:
-            exposed.append(child.id)
 
 
 def _if(scope: Scope, statement: ast.stmt) -> None:

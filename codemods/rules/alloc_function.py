@@ -22,9 +22,9 @@ from ..addresses import Address, Layout, bank_byte
 from ..declare import allocates
 from ..emission import Refuse
 from ..facts.values import Allocator, Function
-from ..lifting import factory_as_function, lift
 from ..render import render
 from ..scope import Scope
+from .nested_functions import factory_as_function, lift
 
 CODE = "NKI013"
 GOLDENS = ("alloc_function", "alloc_factory", "alloc_dict")

@@ -17,8 +17,9 @@ import ast
 from ..access import OPERANDS, Operand
 from ..emission import Refuse
 from ..facts.values import Hbm
-from ..render import dtype_text, render
+from ..render import render
 from ..scope import Scope
+from .data_types import dtype_text
 
 CODE = "NKI026"
 GOLDENS = ("shared_constant",)

@@ -19,33 +19,13 @@ from ..compute import Call, Instruction, lowers
 from ..dtypes import promoted
 from ..emission import Refuse
 from ..render import render
-from ..tables import activation_token, operator_token
+from .operator_tokens import token
 
 CODE = "NKI021"
-TOKENS = "NKI006"
 GOLDENS = ("isa_destination",)
 
 _TOKEN_PARAMETERS = {"op0", "op1", "reduce_op"}
 _DROPPED = {"mask", "dtype", "name"}
-
-
-def token(call: Call, parameter: str, *, activation: bool = False) -> str:
-    """Beta 2's token for the operator argument ``parameter`` (NKI006)."""
-    node = call.arguments[parameter]
-    qualified = call.scope.qualified(node)
-    if qualified is None:
-        if isinstance(node, ast.Name):
-            return node.id
-        raise Refuse(node, TOKENS, f"the operator {ast.unparse(node)} is not known", "pass nl.<operator>")
-    name = activation_token(qualified) if activation else operator_token(qualified)
-    if name is None:
-        raise Refuse(
-            node, TOKENS, f"Beta 2 has no operator for {qualified}", "compute it with other instructions by hand"
-        )
-    text = f"{call.scope.nl}.{name}"
-    if text != call.scope.source.segment(node):
-        call.scope.apply(TOKENS, node)
-    return text
 
 
 def arguments(call: Call, order: tuple[str, ...], *, activation: bool = False) -> list[tuple[str, Operand | str]]:

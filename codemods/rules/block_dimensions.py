@@ -1,9 +1,13 @@
-"""What becomes of a tensor's block dimensions: a list of tensors, one folded tensor, or a tensor declared in the loop.
+"""NKI010 block-dimensions: dimensions before ``par_dim`` become lists of tensors.
 
-A list is always right. Folding, ``(B, P, F)`` to ``(P, B, F)``, needs every use to give all block indices, and
-addresses that advance evenly. Moving the declaration into a loop needs every use to stand in one loop, and to be
-indexed by that loop's variable: then no block outlives its iteration. (Direct-allocated tensors keep every tile's
-address.)
+Why: Beta 2 has no block dimensions. ``(8, par_dim(128), 512)`` becomes a list of eight ``(128, 512)`` tensors,
+several block dimensions nested lists; ``t[i, 0:128, 0:512]`` becomes ``t[i][0:128, 0:512]``. ``--blocks fold`` folds
+the blocks behind the partitions instead, ``(128, 8, 512)``: every use must give all block indices, and addresses must
+advance evenly. ``--blocks loop`` declares the tensor in the loop that uses it: every use must stand in one loop and
+be indexed by that loop's variable, so that no block outlives its iteration. Direct-allocated tensors keep every
+tile's address.
+
+Safe. Left alone: block dimensions indexed with slices or vectors, ``.shape`` of a tensor with blocks.
 
 Source: NKI migration guide, "Translation of Block Dimensions".
 """
@@ -13,13 +17,14 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from . import algebra
-from .emission import Refuse
-from .facts.index import index_value
-from .facts.values import Allocator
-from .scope import Scope
+from .. import algebra
+from ..emission import Refuse
+from ..facts.index import index_value
+from ..facts.values import Allocator
+from ..scope import Scope
 
 CODE = "NKI010"
+GOLDENS = ("block_list", "block_fold", "block_loop", "block_grid", "par_dim_spellings")
 _HELP = "the list of tensors is always right; use --blocks list to silence this"
 
 

@@ -1,4 +1,14 @@
-"""Nested functions become module-level functions; what they closed over becomes parameters."""
+"""NKI003 nested-functions: functions inside a kernel move to module level.
+
+Why: Beta 2 does not support inner function definitions. What the function closed over becomes parameters, which every
+call passes by keyword, so it sees the values of that moment, as the closure did. A factory that returns an allocation
+function is merged with what it returns.
+
+Safe. Left alone: functions that rebind names outside of themselves, that have decorators or variable arguments, or
+that are called with different kinds of tensors.
+
+Source: reference/beta2.md 4.1 (texts of the front end).
+"""
 
 from __future__ import annotations
 
@@ -6,13 +16,14 @@ import ast
 import builtins
 from typing import TYPE_CHECKING
 
-from .emission import Refuse
-from .facts.values import Function, Value
+from ..emission import Refuse
+from ..facts.values import Function, Value
 
 if TYPE_CHECKING:
-    from .scope import Scope
+    from ..scope import Scope
 
 CODE = "NKI003"
+GOLDENS = ("nested_function",)
 _HELP = "move the function to module level, and pass what it uses as parameters"
 
 

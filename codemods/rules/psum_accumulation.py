@@ -1,9 +1,13 @@
-"""Accumulation groups in PSUM.
+"""NKI023 psum-accumulation: ``psum[...] += matmul`` becomes matmuls into one tile, ``psum[...] = matmul`` a fresh tile.
 
-Beta 1 says whether a matmul overwrites (``p[...] = nc_matmul``) or accumulates (``p[...] += nc_matmul``). Beta 2
-decides by itself: the first matmul into a freshly declared tile overwrites, later ones accumulate. A rewrite is right
-where a matmul that overwrote meets a fresh tile, and where one that accumulated meets what a matmul wrote.
-(``reference/beta2.md`` 2.6)
+Why: Beta 1 says whether a matmul overwrites or accumulates. Beta 2 decides by itself: the first matmul into a freshly
+declared tile overwrites, later ones accumulate. Where Beta 1 overwrote a tile again, the output declares it again
+right before the matmul, which starts a new accumulation group at the same address.
+
+Safe where the source shows that every group starts with a fresh tile. Left alone: blocks of a list that are
+overwritten again, and matmuls that accumulate onto what another instruction wrote.
+
+Source: reference/beta2.md 2.6; NKI 0.3 update guide on ``accumulate=None`` ("matches NKI 0.2.0 behavior").
 """
 
 from __future__ import annotations
@@ -12,15 +16,16 @@ import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from . import algebra
-from .emission import Refuse
-from .facts.values import Declaration, Tile
+from .. import algebra
+from ..emission import Refuse
+from ..facts.values import Declaration, Tile
 
 if TYPE_CHECKING:
-    from .access import Operand
-    from .scope import Scope
+    from ..access import Operand
+    from ..scope import Scope
 
 CODE = "NKI023"
+GOLDENS = ("psum_accumulate", "psum_overwrite")
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,85 @@
+"""NKI005 data-types: numpy's data types become those of ``nki.language``, and their sizes numbers.
+
+Why: Beta 2 refuses numpy data types, and kernels cannot use numpy at all. ``np.float32`` becomes ``nl.float32``,
+``np.dtype(t).itemsize`` the number of bytes where the source tells the type. Where it does not (``x.dtype``), the
+output calls a small function that looks the type up.
+
+Safe. Left alone: other uses of numpy in a kernel.
+
+Source: reference/beta2.md 1.3 (numpy dtypes are not supported as arguments).
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from nki_migrate.runtime.spec.dtypes import ITEMSIZE
+
+from ..facts.values import DType
+from ..tables import dtype_name
+
+if TYPE_CHECKING:
+    from ..scope import Scope
+
+CODE = "NKI005"
+GOLDENS = ("numpy_dtypes",)
+
+
+def dtype_text(scope: Scope, node: ast.expr) -> str:
+    """Beta 2 text of a data type. Strings such as ``"float32"`` become ``nl.float32``."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        name = dtype_name(f"np.{node.value}") or node.value
+        scope.apply(CODE, node)
+        return f"{scope.nl}.{name}"
+    from ..render import render
+
+    return render(scope, node)
+
+
+def itemsize(scope: Scope, dtype: str) -> str:
+    """Source text of the bytes of one element of type ``dtype``: a number where source tells, else a computation."""
+    known = scope.itemsizes.get(dtype)
+    if known is not None:
+        return known
+    text = _itemsize(scope, ast.parse(dtype, mode="eval").body)
+    return text if text is not None else f"{_support(scope)}({dtype})"
+
+
+def _itemsize(scope: Scope, node: ast.expr) -> str | None:
+    if isinstance(node, ast.Name):
+        value = scope.env.get(node.id)
+        if isinstance(value, DType) and node.id in scope.dtypes:
+            return _itemsize(scope, ast.parse(scope.dtypes[node.id], mode="eval").body)
+        bound = scope.module.imports.get(node.id)
+        return str(ITEMSIZE[bound.alias.name]) if bound and bound.alias.name in ITEMSIZE and value is None else None
+    if isinstance(node, ast.IfExp):
+        body, orelse = _itemsize(scope, node.body), _itemsize(scope, node.orelse)
+        return f"({body} if {ast.unparse(node.test)} else {orelse})" if body and orelse else None
+    if isinstance(node, ast.Attribute) and node.attr in ITEMSIZE and node.attr != "dtype":
+        return str(ITEMSIZE[node.attr])
+    return None
+
+
+_SUPPORT = '''def {name}(dtype):
+    """Bytes of one element of a data type."""
+    name = str(dtype)
+    if name == str({nl}.float32) or name == str({nl}.int32) or name == str({nl}.uint32):
+        return 4
+    if name == str({nl}.bfloat16) or name == str({nl}.float16) or name == str({nl}.int16) or name == str({nl}.uint16):
+        return 2
+    if name == str({nl}.int8) or name == str({nl}.uint8):
+        return 1
+    if name == str({nl}.float8_e4m3) or name == str({nl}.float8_e5m2):
+        return 1
+    assert False, "itemsize: unknown data type"
+'''
+
+
+def _support(scope: Scope) -> str:
+    module = scope.module
+    if "itemsize" not in module.support_names:
+        name = module.fresh("itemsize")
+        module.support_names["itemsize"] = name
+        module.support[name] = _SUPPORT.format(name=name, nl=scope.nl)
+    return module.support_names["itemsize"]

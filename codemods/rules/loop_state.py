@@ -1,0 +1,79 @@
+"""NKI004 loop-state: Python values that a loop body advances are saved before the loop, and restored in its body.
+
+Why: Beta 1 traced the body of ``affine_range``, ``sequential_range`` and, in a kernel, ``range`` once, whatever the
+trip count: ``address += size`` happened once. Beta 2 runs every iteration, so the address would wander off. The
+output puts the value that the name had before the loop back at the start of each iteration.
+
+Safe: the names after the loop have what one iteration leaves. Left alone: ``return`` inside such a loop (Beta 1
+returned after the last iteration), and objects that a body changes in place.
+
+Source: NKI migration guide, "Consistent control flow behavior"; reference/beta1.md 3.6.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from ..emission import New
+from ..facts.values import DType, Hbm, Python, Tile, Value
+from ..scope import Scope
+from ..syntax import bound_by
+
+CODE = "NKI004"
+GOLDENS = ("python_state", "running_counter")
+
+
+def restore_state(scope: Scope, statement: ast.For, targets: set[str]) -> None:
+    """Names whose value one iteration hands to the next: Beta 1 traced the body once, so they advance once (NKI004)."""
+    carried = [n for n in carried_names(statement) if n not in targets and n in scope.env]
+    if not carried:
+        return
+    scope.apply(CODE, statement)
+    for name in carried:
+        value = scope.env[name]
+        if type(value) is not Value and not isinstance(value, Python | DType | Tile | Hbm):
+            continue
+        saved = scope.module.fresh(f"{name}_before_loop")
+        scope.module.edits.before.setdefault(statement, []).append(New(f"{saved} = {name}"))
+        scope.module.edits.prologue.setdefault(statement, []).append(New(f"{name} = {saved}"))
+
+
+def carried_names(loop: ast.For) -> list[str]:
+    """Names that the body of a loop may read before it binds them, and that it binds."""
+    exposed: list[str] = []
+    _exposed_in(loop.body, set(), exposed)
+    bound = {n for s in loop.body for n in bound_by(s)}
+    return [name for name in exposed if name in bound]
+
+
+def _exposed_in(body: list[ast.stmt], bound: set[str], exposed: list[str]) -> set[str]:
+    """Collect names read before they are certainly bound; return the names that are certainly bound afterwards."""
+    for statement in body:
+        if isinstance(statement, ast.If):
+            _reads(statement.test, bound, exposed)
+            then = _exposed_in(statement.body, set(bound), exposed)
+            other = _exposed_in(statement.orelse, set(bound), exposed)
+            bound |= then & other
+        elif isinstance(statement, ast.For | ast.While):
+            _reads(statement.iter if isinstance(statement, ast.For) else statement.test, bound, exposed)
+            inner = (
+                {n.id for n in ast.walk(statement.target) if isinstance(n, ast.Name)}
+                if isinstance(statement, ast.For)
+                else set()
+            )
+            _exposed_in(statement.body, bound | inner, exposed)
+        elif isinstance(statement, ast.FunctionDef):
+            bound.add(statement.name)
+        else:
+            _reads(statement, bound, exposed)
+            bound |= bound_by(statement)
+    return bound
+
+
+def _reads(node: ast.AST, bound: set[str], exposed: list[str]) -> None:
+    for child in ast.walk(node):
+        read = isinstance(child, ast.Name) and isinstance(child.ctx, ast.Load)
+        if isinstance(child, ast.AugAssign) and isinstance(child.target, ast.Name):
+            child, read = child.target, True
+        if read and isinstance(child, ast.Name) and child.id not in bound and child.id not in exposed:
+            exposed.append(child.id)

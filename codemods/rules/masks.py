@@ -1,0 +1,66 @@
+"""NKI025 masks: a mask becomes clamped slices, or an ``if``.
+
+Why: Beta 2 has no masks. An upper bound on an index vector, ``i * 128 + i_p < n``, cuts the slices of that axis in
+every operand to ``min(128, n - i * 128)`` elements; a condition on Python values alone guards the whole instruction.
+Where the source does not show that a clamped slice has at least one element, the output tests it.
+
+Safe: the elements that the mask excluded were not executed either. Left alone: masks that are no upper bound of one
+vector, and vector masks of matmuls, transposes and reductions over other axes.
+
+Source: NKI migration guide, "Deprecation of masking"; reference/beta1.md 3.4.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from .. import algebra, positivity
+from ..emission import New, Refuse
+from ..facts.masks import mask_of
+from ..facts.values import Bound, Python
+from ..scope import Clamp, Scope
+
+CODE = "NKI025"
+GOLDENS = ("mask_edge", "mask_scalar", "mask_load_store", "mask_reduction")
+
+
+@contextmanager
+def masked(scope: Scope, node: ast.expr) -> Iterator[None]:
+    """Evaluate the ``mask=`` of ``node``: its conditions guard what is emitted, its bounds cut the operands."""
+    keyword = next((k for k in node.keywords if k.arg == "mask"), None) if isinstance(node, ast.Call) else None
+    saved = scope.clamps
+    scope.clamps = {}
+    try:
+        if keyword is None or (isinstance(keyword.value, ast.Constant) and keyword.value.value is None):
+            yield
+            return
+        mask = mask_of(scope, keyword.value)
+        scope.apply(CODE, node)
+        conditions = list(mask.conditions)
+        for bound in mask.bounds:
+            clamp, condition = _clamp(scope, bound)
+            if clamp.position in scope.clamps:
+                raise Refuse(node, CODE, "two bounds on one axis", "combine them with min(...)")
+            scope.clamps[clamp.position] = clamp
+            conditions += condition
+        with scope.guarded(tuple(conditions)):
+            yield
+    finally:
+        scope.clamps = saved
+
+
+def _clamp(scope: Scope, bound: Bound) -> tuple[Clamp, list[str]]:
+    """The name of the clamped size of an axis (computed first), and the condition that it is not empty."""
+    axis = bound.term.axis
+    rest = algebra.subtract(bound.limit, axis.start)
+    text = f"min({axis.size}, {rest})"
+    name = scope.sizes.get(text)
+    if name is None:
+        name = scope.module.fresh(f"{axis.label or 'axis'}_size")
+        scope.out.append(New(f"{name} = {text}"))
+        scope.sizes[text] = name
+        scope.env[name] = Python()
+    condition = [] if positivity.positive(scope, rest) else [f"{name} > 0"]
+    return Clamp(axis, bound.term.position, bound.ndim, name), condition

@@ -1,0 +1,13 @@
+"""NKI090 unsupported: names of Beta 1 that have no rewrite here.
+
+Why: Beta 2 removed them, or the rewrite depends on more than the source shows. The finding says what Beta 2 offers
+instead, from the table of every Beta 1 name.
+
+Manual.
+
+Source: runtime/spec/beta1 (reference/beta2.md sections 1.4 to 1.6).
+"""
+
+CODE = "NKI090"
+APPLICABILITY = "manual"
+GOLDENS = ("loop_reduce",)
