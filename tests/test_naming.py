@@ -67,7 +67,7 @@ def test_appended_to_a_row() -> None:
         rows.append([])
         for _ in range(2):
             rows[i].append(tile())
-    assert SEEN == [("rows", (i, j)) for i in range(2) for j in range(2)]
+    assert [("rows", (i, j)) for i in range(2) for j in range(2)] == SEEN
 
 
 def test_row_appended_after_it_is_filled() -> None:
@@ -77,7 +77,7 @@ def test_row_appended_after_it_is_filled() -> None:
         for _ in range(2):
             row.append(tile())
         rows.append(row)
-    assert SEEN == [("rows", (i, j)) for i in range(2) for j in range(2)]
+    assert [("rows", (i, j)) for i in range(2) for j in range(2)] == SEEN
 
 
 def test_row_appended_before_it_is_filled() -> None:
@@ -87,7 +87,7 @@ def test_row_appended_before_it_is_filled() -> None:
         rows.append(row)
         for _ in range(2):
             row.append(tile())
-    assert SEEN == [("rows", (i, j)) for i in range(2) for j in range(2)]
+    assert [("rows", (i, j)) for i in range(2) for j in range(2)] == SEEN
 
 
 def test_three_levels() -> None:
