@@ -5,7 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from .. import session
-from . import isa_compute, isa_cores, isa_matmul, isa_memory, isa_reduce, isa_registers, values
+from . import (
+    isa_compute,
+    isa_cores,
+    isa_matmul,
+    isa_memory,
+    isa_reduce,
+    isa_registers,
+    isa_search,
+    isa_select,
+    values,
+)
 from .signature import builtin
 
 
@@ -43,6 +53,7 @@ FUNCTIONS = (
     isa_compute.tensor_tensor,
     isa_compute.tensor_tensor_scan,
     isa_cores.core_barrier,
+    isa_cores.lnc_barrier,
     isa_cores.sendrecv,
     isa_matmul.nc_matmul,
     isa_matmul.nc_transpose,
@@ -50,6 +61,8 @@ FUNCTIONS = (
     isa_memory.dma_copy,
     isa_memory.dma_transpose,
     isa_memory.tensor_copy,
+    isa_memory.tensor_copy_dynamic_dst,
+    isa_memory.tensor_copy_dynamic_src,
     isa_reduce.tensor_copy_predicated,
     isa_reduce.tensor_partition_reduce,
     isa_reduce.tensor_reduce,
@@ -58,6 +71,25 @@ FUNCTIONS = (
     isa_registers.register_load,
     isa_registers.register_move,
     isa_registers.register_store,
+    isa_search.bn_aggr,
+    isa_search.bn_stats,
+    isa_search.dropout,
+    isa_search.local_gather,
+    isa_search.max8,
+    isa_search.nc_find_index8,
+    isa_search.nc_match_replace8,
+    isa_search.nc_n_gather,
+    isa_search.nc_stream_shuffle,
+    isa_search.nonzero_with_count,
+    isa_search.rand2,
+    isa_search.rng,
+    isa_search.sequence_bounds,
+    isa_search.set_rng_seed,
+    isa_select.exponential,
+    isa_select.range_select,
+    isa_select.select_reduce,
+    isa_select.tensor_scalar_cumulative,
+    *isa_search.UNMODELLED.values(),
 )
 
 MEMBERS: dict[str, Any] = {**CONSTANTS, **{function.__name__: function for function in FUNCTIONS}}

@@ -12,13 +12,14 @@ from ..numerics import is_integer
 from ..spec.operators import BITWISE
 from . import state, values
 from .operands import (
-    accumulate_column,
+    accumulate,
     deliver,
+    deliver_with,
     immediate_or_column,
+    lanes,
     not_both_in_psum,
     on_chip,
     same_extent,
-    write_column,
 )
 from .signature import builtin
 from .tensor import NkiTensor
@@ -44,7 +45,14 @@ def activation(
 
 @builtin("nki.isa")
 def activation_reduce(
-    dst: Any, op: Any, data: Any, reduce_op: Any, reduce_res: Any, bias: Any = None, scale: Any = 1.0, name: Any = None
+    dst: Any,
+    op: Any,
+    data: Any,
+    reduce_op: Any = None,
+    reduce_res: Any = None,
+    bias: Any = None,
+    scale: Any = 1.0,
+    name: Any = None,
 ) -> None:
     """:func:`activation` that resets the accumulators, reduces and reads them into ``reduce_res``."""
     if isinstance(scale, NkiTensor):
@@ -72,18 +80,11 @@ def _activate(
         raise KernelError("", f"{instruction}: reduce_op must be nl.add, got '{reduction}'")
     result, reduced = isa.activation(function, source, bias=column, scale=factor, reduce_op=reduction, name=instruction)
     same_extent(instruction, dst=target, data=source)
-    registers = state.current().accumulators["scalar"]
-    accumulate_column(registers, command, "add", reduced, 0.0)
-    partitions = source.array.shape[0]
+    registers = state.current().accumulators["scalar"][lanes(source)]
+    accumulate(registers, command, "add", reduced, 0.0)
     if command is not ReduceCmd.idle and instruction == "activation":
         result.attributes = (*result.attributes, ("reduce_cmd", command.name))
-    if reduce_res is None:
-        deliver(result, target)
-        return
-    read_out = on_chip(reduce_res, "reduce_res")
-    result.also_writes.append(("reduce_res", read_out))
-    deliver(result, target)
-    write_column(read_out, registers[:partitions], "reduce_res")
+    deliver_with(result, target, "reduce_res", reduce_res, registers.copy())
 
 
 def _bias(bias: Any, data: NkiTensor) -> Any:
@@ -241,10 +242,10 @@ def affine_values(
 def affine_select(
     dst: Any,
     pattern: Any,
-    offset: Any,
-    channel_multiplier: Any,
     on_true_tile: Any,
     on_false_value: Any,
+    offset: Any = 0,
+    channel_multiplier: Any = 0,
     cmp_op: Any = "equal",
     name: Any = None,
 ) -> None:

@@ -22,6 +22,12 @@ def core_barrier(data: Any, cores: Any, engine: Any = values.Engine.unknown, nam
 
 
 @builtin("nki.isa")
+def lnc_barrier(data: Any, cores: Any, engine: Any = values.Engine.unknown, name: Any = None) -> None:
+    """Another name of :func:`core_barrier`."""
+    core_barrier(data=data, cores=cores, engine=engine)
+
+
+@builtin("nki.isa")
 def sendrecv(
     src: Any,
     dst: Any,

@@ -35,6 +35,18 @@ def tensor_copy(dst: Any, src: Any, engine: Any = values.Engine.unknown, dtype: 
 
 
 @builtin("nki.isa")
+def tensor_copy_dynamic_src(dst: Any, src: Any, engine: Any = values.Engine.unknown, name: Any = None) -> None:
+    """:func:`tensor_copy` of an access with a dynamic offset."""
+    tensor_copy(dst=dst, src=src, engine=engine)
+
+
+@builtin("nki.isa")
+def tensor_copy_dynamic_dst(dst: Any, src: Any, engine: Any = values.Engine.unknown, name: Any = None) -> None:
+    """:func:`tensor_copy` to an access with a dynamic offset."""
+    tensor_copy(dst=dst, src=src, engine=engine)
+
+
+@builtin("nki.isa")
 def dma_copy(
     dst: Any,
     src: Any,

@@ -6,9 +6,10 @@ from typing import Any
 
 from .. import isa
 from ..errors import KernelError, NotModelled
+from ..spec.operators import BITWISE
 from . import state, values
 from .isa_compute import check_bitwise
-from .operands import deliver, immediate_or_column, on_chip, same_extent, write_column
+from .operands import deliver, deliver_with, immediate_or_column, on_chip, same_extent
 from .signature import builtin
 from .tensor import NkiTensor
 
@@ -71,19 +72,23 @@ def tensor_scalar_reduce(
     reduce_op: Any,
     reduce_res: Any,
     reverse0: Any = False,
+    reduce_cmd: Any = values.ReduceCmd.reset_reduce,
+    reduce_init: Any = None,
     name: Any = None,
 ) -> None:
     """:func:`tensor_scalar` with one operator, and the reduction of its result over the free dimensions."""
-    target, source, read_out = on_chip(dst, "dst"), on_chip(data, "data"), on_chip(reduce_res, "reduce_res")
+    if values.reduce_command(reduce_cmd) is not values.ReduceCmd.reset_reduce or reduce_init is not None:
+        raise NotModelled("tensor_scalar_reduce with reduce_cmd or reduce_init")
+    target, source = on_chip(dst, "dst"), on_chip(data, "data")
     operator, reduction = values.alu_operator(op0), values.alu_operator(reduce_op)
+    if operator in BITWISE:
+        raise KernelError("", "tensor_scalar_reduce: bitvec operators are not supported")
     operand = immediate_or_column(operand0, source, "operand0")
     result = isa.tensor_scalar(source, operator, operand, bool(reverse0))
     reduced = isa.reductions.reduce_free(reduction, result.values)
     result.op = "tensor_scalar_reduce"
     result.attributes = (*result.attributes, ("reduce_op", reduction))
-    result.also_writes.append(("reduce_res", read_out))
-    deliver(result, target)
-    write_column(read_out, reduced, "reduce_res")
+    deliver_with(result, target, "reduce_res", on_chip(reduce_res, "reduce_res"), reduced)
 
 
 @builtin("nki.isa")

@@ -9,8 +9,8 @@ from typing import Any
 
 from ..errors import KernelError
 from ..shims import linked, public_module
-from . import isa, language, nki, trace_tensor, values
-from .tensor import NkiTensor
+from . import isa, language, nki, trace_tensor
+from .registers import Register
 
 COLLECTIVES = (
     "all_reduce all_gather all_to_all reduce_scatter collective_permute collective_permute_implicit "
@@ -52,7 +52,9 @@ MODULES: dict[str, ModuleType] = linked(
         "nki.isa": public_module("nki.isa", isa.MEMBERS),
         "nki.isa.constants": public_module("nki.isa.constants", isa.CONSTANTS),
         "nki.language": public_module("nki.language", {**language.MEMBERS, "no_reorder": no_reorder}),
-        "nki.typing": public_module("nki.typing", {"tensor": _TypeHint(), "mutable_tensor": _TypeHint()}),
+        "nki.typing": public_module(
+            "nki.typing", {"tensor": _TypeHint(), "mutable_tensor": _TypeHint(), "scalar": Register}
+        ),
         "nki.compiler": public_module("nki.compiler", {"no_reorder": no_reorder}),
         "nki.tensor": public_module("nki.tensor", trace_tensor.MEMBERS),
         "nki.meta": public_module("nki.meta", {}),
@@ -63,5 +65,3 @@ MODULES: dict[str, ModuleType] = linked(
     }
 )
 """Dotted name -> module."""
-
-__all__ = ["MODULES", "NkiTensor", "values"]

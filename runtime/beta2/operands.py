@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from math import prod
 
-import numpy as np
-
 from .. import isa, session
 from ..errors import KernelError
+from ..events import address_of
+from ..isa.operators import apply_alu
 from ..memory import Array, View
 from ..numerics import convert
 from . import values
 from .tensor import NkiTensor
+from .values import ReduceCmd
 
 Scalar = int | float
 
@@ -91,22 +92,34 @@ def deliver(result: isa.Result, dst: NkiTensor, *, where: Array | None = None, a
     isa.commit(session.current().machine, result, dst, where=where, accumulate=accumulate)
 
 
-def write_column(dst: NkiTensor, column: Array, name: str) -> None:
-    """Round a (P, 1) column into ``dst``."""
-    if extent(dst) != (column.shape[0], 1):
-        raise KernelError("", f"{name} must have shape ({column.shape[0]}, 1), it has {dst.shape}")
-    dst.array[...] = convert(column, dst.array.dtype).reshape(dst.array.shape)
+def deliver_with(result: isa.Result, dst: NkiTensor, role: str, second: object, column: Array) -> None:
+    """:func:`deliver`, and write (P, 1) ``column`` to the tensor ``second`` of that ``role`` unless it is ``None``."""
+    if second is None:
+        deliver(result, dst)
+        return
+    also = on_chip(second, role)
+    if extent(also) != (column.shape[0], 1):
+        raise KernelError("", f"{role} must have shape ({column.shape[0]}, 1), it has {also.shape}")
+    result.also_writes.append((role, also))
+    deliver(result, dst)
+    also.array[...] = convert(column, also.array.dtype).reshape(also.array.shape)
 
 
-def accumulate_column(
-    registers: Array, command: values.ReduceCmd, operator: str, column: Array | None, start: float
-) -> None:
-    """Update the accumulator ``registers`` of an engine with one instruction's reduction ``column`` (P, 1)."""
-    partitions = len(registers) if column is None else len(column)
-    if command in (values.ReduceCmd.reset, values.ReduceCmd.reset_reduce):
-        registers[...] = np.float32(start)
-    if command in (values.ReduceCmd.reduce, values.ReduceCmd.reset_reduce, values.ReduceCmd.load_reduce):
+def lanes(tensor: NkiTensor) -> slice:
+    """The compute lanes that work on ``tensor``: its partitions, counted in the tile where the compiler places it."""
+    memory = tensor.alloc.memory
+    first = (address_of(tensor.array) - address_of(memory)) // memory.strides[0]
+    return slice(first, first + tensor.array.shape[0])
+
+
+def accumulate(registers: Array, command: ReduceCmd, operator: str, column: Array | None, start: Array | float) -> None:
+    """Update the accumulators ``registers`` (P, 1) with one instruction's reduction ``column`` (P, 1).
+
+    ``start`` is what a reset or a load puts into them.
+    """
+    if command in (ReduceCmd.reset, ReduceCmd.reset_reduce, ReduceCmd.load_reduce):
+        registers[...] = start
+    if command in (ReduceCmd.reduce, ReduceCmd.reset_reduce, ReduceCmd.load_reduce):
         if column is None:
-            raise KernelError("", "this reduce_cmd needs a reduce_op")
-        update = np.maximum if operator == "maximum" else np.minimum if operator == "minimum" else np.add
-        registers[:partitions] = update(registers[:partitions], column)
+            raise KernelError("", f"reduce_cmd.{command.name} needs a reduce_op")
+        registers[...] = apply_alu(operator, registers, column)

@@ -32,7 +32,7 @@ class State:
 
     ``version`` is ``"0.2"`` (Beta 2) or ``"0.3"``. ``cores`` are the programs of the launch, of which this is number
     ``program``. ``accumulators`` are the fp32 reduce registers, one a
-    partition, of the Scalar and of the Vector Engine.
+    partition, of the Scalar and of the Vector Engine; ``random`` makes the random numbers.
     """
 
     version: str = BETA2
@@ -43,6 +43,7 @@ class State:
     name_counts: dict[str, int] = field(default_factory=dict)
     placement: str = ""
     identities: dict[tuple[int, str], object] = field(default_factory=dict)
+    random: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
     accumulators: dict[str, Array] = field(
         default_factory=lambda: {engine: np.zeros((PARTITIONS, 1), np.float32) for engine in ("scalar", "vector")}
     )
