@@ -221,13 +221,19 @@ class _Rebuild:
     def _function(self, old: ast.FunctionDef, node: cst.FunctionDef) -> dict[str, object]:
         changes: dict[str, object] = {}
         decorators = []
+        comments: list[cst.EmptyLine] = []
         for expression, decorator in zip(old.decorator_list, node.decorators, strict=True):
             if expression in self.edits.dropped_decorators:
+                comments += _comment_lines(decorator)
+                if decorator.trailing_whitespace.comment is not None:
+                    comments.append(cst.EmptyLine(comment=decorator.trailing_whitespace.comment))
                 continue
             text = self.edits.expressions.get(expression)
             decorators.append(decorator.with_changes(decorator=cst.parse_expression(text)) if text else decorator)
         if tuple(decorators) != tuple(node.decorators):
             changes["decorators"] = decorators
+        if comments:
+            changes["lines_after_decorators"] = [*comments, *node.lines_after_decorators]
         if old in self.edits.renamed:
             changes["name"] = cst.Name(self.edits.renamed[old])
         defaults = dict(zip(reversed(old.args.args), reversed(old.args.defaults), strict=False))

@@ -31,6 +31,10 @@ class Edits:
     def __bool__(self) -> bool:
         return any(vars(self).values())
 
+    def size(self) -> int:
+        """How many edits are planned."""
+        return sum(len(planned) for planned in vars(self).values())
+
 
 class Refuse(Exception):
     """A construct cannot be rewritten: the code of the rule, the reason, what to do by hand."""

@@ -29,20 +29,20 @@ class Import:
         return self.path == "neuronxcc" or self.path.startswith("neuronxcc.")
 
 
-def imports(tree: ast.Module) -> dict[str, Import]:
-    """Names bound by the import statements of a module, wherever they stand."""
-    bound: dict[str, Import] = {}
+def imports(tree: ast.Module) -> list[Import]:
+    """Names bound by the import statements of a module, wherever they stand, in the order of the source."""
+    bound: list[Import] = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 name = alias.asname or alias.name.split(".")[0]
                 path = alias.name if alias.asname else name
-                bound[name] = Import(name, path, node, alias)
+                bound.append(Import(name, path, node, alias))
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             for alias in node.names:
                 name = alias.asname or alias.name
-                bound[name] = Import(name, f"{node.module}.{alias.name}", node, alias)
-    return bound
+                bound.append(Import(name, f"{node.module}.{alias.name}", node, alias))
+    return sorted(bound, key=lambda item: (item.statement.lineno, item.statement.col_offset))
 
 
 def dotted(node: ast.AST) -> tuple[str, tuple[str, ...]] | None:

@@ -44,6 +44,9 @@ def _translated(scope: Scope, node: ast.expr) -> str | None:
     if type(node) in FORBIDDEN_EXPRESSIONS:
         what = FORBIDDEN_EXPRESSIONS[type(node)]
         raise Refuse(node, LANGUAGE, f"Beta 2 kernels cannot contain {what}", plainer(node))
+    if isinstance(node, ast.BinOp | ast.UnaryOp | ast.Compare):
+        _check_operands(scope, node)
+        return None
     if isinstance(node, ast.JoinedStr):
         return _format_string(scope, node)
     if isinstance(node, ast.Name | ast.Attribute):
@@ -53,6 +56,24 @@ def _translated(scope: Scope, node: ast.expr) -> str | None:
     if isinstance(node, ast.Subscript):
         return _subscript(scope, node)
     return None
+
+
+def _check_operands(scope: Scope, node: ast.BinOp | ast.UnaryOp | ast.Compare) -> None:
+    """A tile in the middle of a Python expression is a computation that was not taken apart."""
+    if isinstance(node, ast.Compare) and all(
+        isinstance(op, ast.Is | ast.IsNot | ast.In | ast.NotIn) for op in node.ops
+    ):
+        return
+    for part in ast.iter_child_nodes(node):
+        base = part
+        while isinstance(base, ast.Subscript):
+            base = base.value
+        if isinstance(base, ast.Name) and isinstance(scope.env.get(base.id), Tile):
+            if isinstance(node, ast.Compare) and any(isinstance(c, ast.Constant) for c in node.comparators):
+                continue
+            raise Refuse(
+                node, UNSUPPORTED, "an operator on tiles inside an expression", "give it a statement of its own"
+            )
 
 
 def _format_string(scope: Scope, node: ast.JoinedStr) -> str | None:
@@ -155,6 +176,10 @@ def _call(scope: Scope, node: ast.Call) -> str | None:
     qualified = scope.qualified(node.func)
     if qualified is None:
         return None
+    if qualified in _GRID and any(not _is_axis_zero(a) for a in [*node.args, *(k.value for k in node.keywords)]):
+        raise Refuse(
+            node, UNSUPPORTED, f"{qualified} of an axis other than 0", "Beta 2 launches on a grid of one dimension"
+        )
     if qualified == "nl.par_dim" and len(node.args) == 1:
         return render(scope, node.args[0])
     if qualified in ("nl.sizeinbytes", "np.dtype") and len(node.args) == 1:
@@ -185,6 +210,13 @@ CALLABLE = frozenset(
     }
 )
 """Calls that Beta 2 has with the same meaning."""
+
+
+_GRID = {"nl.program_id", "nl.num_programs"}
+
+
+def _is_axis_zero(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value in (0, None)
 
 
 def _subscript(scope: Scope, node: ast.Subscript) -> str | None:

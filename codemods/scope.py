@@ -14,7 +14,7 @@ from . import algebra
 from .emission import Edits, New, Refuse
 from .facts.values import Api, Axis, Declaration, Function, Tile, Value
 from .model import Finding, Options
-from .names import BETA2, Import, canonical, dotted, imports
+from .names import BETA2, canonical, dotted, imports
 from .rules.psum_accumulation import Written
 from .source import Source
 
@@ -26,11 +26,13 @@ class Module:
 
     def __init__(self, source: Source, options: Options) -> None:
         self.source, self.options = source, options
-        self.imports: dict[str, Import] = imports(source.tree)
+        self.import_list = imports(source.tree)
+        self.imports = {item.name: item for item in self.import_list}
         self.names = {node.id for node in ast.walk(source.tree) if isinstance(node, ast.Name)}
         self.functions = {node.name: node for node in source.tree.body if isinstance(node, ast.FunctionDef)}
         self.edits = Edits()
         self.findings: list[Finding] = []
+        self.kept: set[ast.stmt] = set()
         self.applied: Counter[str] = Counter()
         self.touched: set[str] = set()
         self.needed_imports: dict[str, str] = {}

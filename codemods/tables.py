@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from nki_migrate.runtime.spec import beta1
+from nki_migrate.runtime.spec import beta1, beta2
 from nki_migrate.runtime.spec.dtypes import NUMPY_SPELLINGS
 from nki_migrate.runtime.spec.operators import ACTIVATION, ALU, canonical
+
+from .names import BETA2
 
 
 def parameters(name: str) -> tuple[str, ...]:
@@ -19,6 +21,13 @@ def beta2_has(name: str) -> bool:
     """Does Beta 2 have the canonical Beta 1 ``name`` under the same name, with the same meaning?"""
     symbol = beta1.symbol(name)
     return symbol is not None and symbol.fate == "unchanged"
+
+
+def beta2_lacks(name: str) -> bool:
+    """Has Beta 2 nothing under the canonical Beta 1 ``name``, or only something else?"""
+    symbol = beta1.symbol(name)
+    root, _, rest = name.partition(".")
+    return (symbol is not None and symbol.fate == "refused") or beta2.symbol(f"{BETA2.get(root, root)}.{rest}") is None
 
 
 def refusal_note(name: str) -> str:

@@ -47,15 +47,22 @@ def walk_function(
         if name in scope.env:
             del scope.env[name]
     kernel_parameters(scope, parameters)
-    before = bool(module.edits), sum(module.applied.values())
+    before = module.edits.size()
+    _check_signature(module, node)
     walk_block(scope, node.body)
     _lift_unused(scope)
     _restore_dropped(scope)
-    if (bool(module.edits), sum(module.applied.values())) != before:
+    if module.edits.size() != before:
         module.touched.add(scope.outermost.name)
     analysis = Analysis(parameters, scope.returned)
     module.analyzed[node] = analysis
     return analysis
+
+
+def _check_signature(module: Module, node: ast.FunctionDef) -> None:
+    for argument in (node.args.vararg, node.args.kwarg):
+        if argument is not None:
+            module.report(Refuse(argument, LANGUAGE, "variable arguments of a function", "write the parameters out"))
 
 
 def assignment_counts(node: ast.FunctionDef) -> Counter[str]:
@@ -124,6 +131,7 @@ def walk_statement(scope: Scope, statement: ast.stmt) -> None:
         scope.module.applied, scope.sizes, scope.out = applied, sizes, []
         scope.module.report(refusal)
         scope.kept.append(statement)
+        scope.module.kept.add(statement)
         for name in bound_by(statement):
             scope.env[name] = Value()
     for name in bound_by(statement):

@@ -11,12 +11,24 @@ import io
 import tokenize
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from nki_migrate.codemods.model import Options, Outcome
 
-from .remains import Accounted, definitions, new_violations, unaccounted_names
+from .remains import Accounted, definitions, further_findings, new_violations, unaccounted_names
 
 Rewrite = Callable[[str, Options, str], Outcome]
+
+
+def complete(before: str, outcome: Outcome, options: Options, filename: str) -> Outcome:
+    """The outcome with a finding for every line that was left and that the Beta 2 compiler would refuse."""
+    if outcome.source == before or _partial(options):
+        return outcome
+    try:
+        found = further_findings(before, outcome, filename, options.target)
+    except SyntaxError:
+        return outcome  # the guard says so
+    return replace(outcome, findings=tuple(sorted({*outcome.findings, *found})))
 
 
 def objection(before: str, outcome: Outcome, options: Options, filename: str, rewrite: Rewrite) -> str | None:

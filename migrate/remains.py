@@ -10,7 +10,7 @@ from difflib import SequenceMatcher
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from nki_migrate.codemods.model import Outcome
+from nki_migrate.codemods.model import Finding, Outcome
 
 if TYPE_CHECKING:
     from nki_migrate.runtime.legality import Violation
@@ -57,13 +57,32 @@ class Accounted:
         covered = self._input_lines()
         old = [line.strip() for line in self._before.split("\n")]
         new = [line.strip() for line in self.outcome.source.split("\n")]
+        texts = {old[line - 1] for line in covered}
         lines: set[int] = set()
-        for tag, i1, i2, j1, j2 in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        for tag, i1, i2, j1, j2 in self.opcodes:
             if tag == "equal":
                 lines.update(j1 + i - i1 + 1 for i in range(i1, i2) if i + 1 in covered)
             elif any(i + 1 in covered for i in range(i1, i2)):
                 lines.update(range(j1 + 1, j2 + 1))
+            else:  # a nested function that moved keeps its text
+                lines.update(j + 1 for j in range(j1, j2) if new[j] in texts)
         return frozenset(lines)
+
+    @cached_property
+    def opcodes(self) -> list[tuple[str, int, int, int, int]]:
+        """How the stripped lines of the output came from those of the input (``difflib``)."""
+        old = [line.strip() for line in self._before.split("\n")]
+        new = [line.strip() for line in self.outcome.source.split("\n")]
+        return SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+
+    def input_line(self, line: int) -> int | None:
+        """The input's line that a line of the output still is, by its text; ``None`` for a line that a rule wrote."""
+        for tag, i1, _i2, j1, j2 in self.opcodes:
+            if j1 < line <= j2 and tag == "equal":
+                return i1 + line - j1
+        text = self.outcome.source.split("\n")[line - 1].strip()
+        old = [candidate.strip() for candidate in self._before.split("\n")]
+        return old.index(text) + 1 if text in old else None
 
     def _input_lines(self) -> set[int]:
         places = {finding.line for finding in self.outcome.findings}
@@ -174,8 +193,26 @@ def _dotted(node: ast.AST) -> str | None:
     return None
 
 
+def further_findings(before: str, outcome: Outcome, filename: str, target: str) -> list[Finding]:
+    """Lines that the rewrite left as they were, that no finding covers, and that are not legal Beta 2."""
+    accounted = Accounted(ast.parse(before), before, outcome)
+    found = []
+    for violation in _unaccounted(before, ast.parse(outcome.source), filename, target, accounted):
+        line = accounted.input_line(violation.line)
+        if line is not None:
+            column = max(violation.column, 1)
+            found.append(Finding(line, column, violation.code, "manual", violation.message, violation.help))
+    return found
+
+
 def new_violations(before: str, new: ast.Module, filename: str, target: str, accounted: Accounted) -> Iterator[str]:
-    """What is not legal Beta 2 in the output without a diagnostic, as sentences.
+    """What is not legal Beta 2 in the output without a diagnostic, as sentences."""
+    for violation in _unaccounted(before, new, filename, target, accounted):
+        yield f"not legal Beta 2 (line {violation.line} of the output): {violation.code} {violation.message}"
+
+
+def _unaccounted(before: str, new: ast.Module, filename: str, target: str, accounted: Accounted) -> Iterator[Violation]:
+    """Violations of the output without a diagnostic.
 
     Illegal lines that the input had too, in functions that no rule touched, are not the rewrite's doing.
     """
@@ -191,7 +228,7 @@ def new_violations(before: str, new: ast.Module, filename: str, target: str, acc
         if inherited and not any(_first_line(node) <= violation.line <= (node.end_lineno or 0) for node in rewritten):
             continue
         if violation.line not in accounted:
-            yield f"not legal Beta 2 (line {violation.line} of the output): {violation.code} {violation.message}"
+            yield violation
 
 
 def _signature(violation: Violation, source: str) -> tuple[str, str]:

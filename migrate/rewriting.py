@@ -65,10 +65,10 @@ def rewrite_report(path: str, data: bytes, options: Options) -> Report:
 def _rewritten(path: str, data: bytes, options: Options) -> Report:
     from nki_migrate import codemods
 
-    from .guard import objection
+    from .guard import complete, objection
 
     text, _tree = parsed(data)
-    outcome = codemods.rewrite(text.text, options, path)
+    outcome = complete(text.text, codemods.rewrite(text.text, options, path), options, path)
     findings = tuple(sorted(outcome.findings))
     against = objection(text.text, outcome, options, path, codemods.rewrite)
     if against:

@@ -27,8 +27,8 @@ def user_location() -> tuple[str, int]:
 class KernelError(Exception):
     """The kernel breaks a rule of NKI.
 
-    ``code`` is the documented name where there is one (``err_*`` of Beta 1, ``NCC_*`` or ``""`` elsewhere), ``text`` the
-    documented message, ``file`` and ``line`` the place in the kernel.
+    ``code`` is the documented name where there is one (``err_*`` of Beta 1, ``NCC_*`` or ``""`` elsewhere), ``text``
+    the documented message, ``file`` and ``line`` the place in the kernel.
     """
 
     def __init__(self, code: str, text: str, *, file: str | None = None, line: int | None = None) -> None:

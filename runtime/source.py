@@ -105,8 +105,10 @@ class Source:
                 self.calls[(node.end_lineno or 0, node.end_col_offset or 0)] = node
             elif isinstance(node, (ast.If, ast.While, ast.IfExp)):
                 kind = "expression" if isinstance(node, ast.IfExp) else "statement"
+                # Python 3.11 gives the jump the place of the whole statement, later versions that of the test.
+                self.tests[_span(node)] = (kind, node.test)
                 for test in _parts_of_test(node.test):
-                    self.tests[(test.lineno, test.end_lineno, test.col_offset, test.end_col_offset)] = (kind, test)
+                    self.tests[_span(test)] = (kind, test)
 
     def test_at(self, frame: FrameType) -> tuple[str, ast.expr] | None:
         """The condition whose truth is asked in ``frame``, with ``"statement"`` (if, while) or ``"expression"``."""
@@ -165,6 +167,10 @@ class Source:
                 return names[type(at)]
             child, at = at, self.parents.get(at)
         return "<module>"
+
+
+def _span(node: ast.stmt | ast.expr) -> _Span:
+    return node.lineno, node.end_lineno, node.col_offset, node.end_col_offset
 
 
 def _parts_of_test(test: ast.expr) -> list[ast.expr]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import ast
 
+from .. import leftovers
 from ..emission import New, Refuse
 from ..names import BETA2, Import, canonical
 from ..scope import Module
@@ -40,33 +41,41 @@ def rewrite(module: Module) -> None:
                 )
             )
     used = names_left(module)
-    statements = {item.statement for item in module.imports.values()}
-    for statement in sorted(statements, key=lambda s: s.lineno):
-        items = [i for i in module.imports.values() if i.statement is statement]
-        try:
-            _statement(module, statement, items, used)
-        except Refuse as refusal:
-            module.report(refusal)
+    written: set[str] = set()
+    for statement in dict.fromkeys(item.statement for item in module.import_list):
+        items = [item for item in module.import_list if item.statement is statement]
+        _statement(module, statement, items, used, written)
     _added(module)
+    leftovers.report(module)
 
 
-def _statement(module: Module, statement: ast.Import | ast.ImportFrom, items: list[Import], used: set[str]) -> None:
+def _statement(
+    module: Module,
+    statement: ast.Import | ast.ImportFrom,
+    items: list[Import],
+    used: set[str],
+    written: set[str],
+) -> None:
+    """Rewrite one import statement; what Beta 2 does not have stays imported as it was, under a finding."""
     texts: list[str] = []
-    changed = False
     for item in items:
         if not item.is_nki:
             unused = item.path.partition(".")[0] in _SUPERFLUOUS and item.name in module.names - used
-            changed = changed or unused
             texts += [] if unused else [_same(statement, item)]
             continue
-        if not module.options.enabled(CODE):
-            raise Refuse(statement, CODE, f"the rule {CODE} is not selected", f"select it with --select {CODE}")
-        changed = True
-        texts += _beta2(statement, item, used)
-    if not changed:
+        try:
+            if not module.options.enabled(CODE):
+                raise Refuse(statement, CODE, f"the rule {CODE} is not selected", f"select it with --select {CODE}")
+            texts += [text for text in _beta2(statement, item, used) if text not in written]
+        except Refuse as refusal:
+            module.report(refusal)
+            texts.append(_same(statement, item))
+    merged = _merged(texts)
+    if merged == _merged([_same(statement, item) for item in items]):
         return
+    written.update(texts)
     module.applied[CODE] += 1
-    module.edits.replaced[statement] = [New(text) for text in _merged(texts)]
+    module.edits.replaced[statement] = [New(text) for text in merged]
 
 
 def _same(statement: ast.Import | ast.ImportFrom, item: Import) -> str:

@@ -185,14 +185,14 @@ class Tile(Tensor):
         """The same elements in another shape, without a copy."""
         wanted = tuple(shape[0]) if shape and isinstance(shape[0], (tuple, list)) else tuple(shape)
         array = self._settled().array
+        if self.space != "hbm" and int(wanted[0]) not in (-1, self.shape[0]):
+            raise KernelError("", f"reshaping {self!r} to {wanted} would change its partition dimension")
         try:
             reshaped: Array = array.reshape([int(n) for n in wanted])
         except ValueError:
             raise KernelError("", f"cannot reshape {self!r} to {wanted}") from None
         if reshaped.size and not np.may_share_memory(reshaped, array):
             raise KernelError("", f"reshaping {self!r} to {wanted} would need a copy")
-        if self.space != "hbm" and reshaped.shape[:1] != array.shape[:1] and self.shape[0] > 1:
-            raise KernelError("", f"reshaping {self!r} to {wanted} would change its partition dimension")
         return self._derived(self.offset, reshaped.shape, reshaped.strides)
 
     def broadcast_to(self, shape: Any) -> Tile:

@@ -50,7 +50,7 @@ class _Walk:
         self.old, self.new = old, new
         self.permitted = {p.op: p for p in permitted}
         self.relation = Correspondence(old, new)
-        self.owners = [{owner.uid: owner for owner in (*p.tiles, *p.tensors)} for p in (new, old)]
+        self.owners = _owners(new), _owners(old)
         self.used: Counter[Permitted] = Counter()
         self.copies: dict[int, tuple[Operand, Operand]] = {}
 
@@ -115,10 +115,7 @@ class _Walk:
         return None
 
     def place(self, operand: Operand, program: Program) -> str:
-        return describe_operand(operand, self._owner(operand, program))
-
-    def _owner(self, operand: Operand, program: Program) -> TileRow | HbmTensor:
-        return self.owners[program is self.old][operand.tile]
+        return describe_operand(operand, self.owners[program is self.old][operand.tile])
 
     def _permits(self, event: Event) -> bool:
         """May the new kernel alone have ``event``? If so, and it is a copy, its destination stands for its source."""
@@ -145,6 +142,12 @@ class _Walk:
         written = {operand.tile for operand in event.operands if operand.role in WRITTEN_ROLES}
         kept = {t: (d, s) for t, (d, s) in self.copies.items() if t not in written and s.tile not in written}
         self.copies = kept
+
+
+def _owners(program: Program) -> dict[int, TileRow | HbmTensor]:
+    owners: dict[int, TileRow | HbmTensor] = {tile.uid: tile for tile in program.tiles}
+    owners.update((tensor.uid, tensor) for tensor in program.tensors)
+    return owners
 
 
 def _events_differ(message: str, old: Event, new: Event, before: str, after: str) -> Difference:

@@ -1,8 +1,8 @@
 """One instruction, one definition.
 
 Each function takes operands as :class:`~nki_migrate.runtime.memory.View` (or numbers) and returns a
-:class:`~nki_migrate.runtime.isa.core.Result`: what the engine computes, before it is rounded into its destination. Beta 1
-and Beta 2 are two thin signatures over these functions, so their results can be compared bit by bit.
+:class:`~nki_migrate.runtime.isa.core.Result`: what the engine computes, before it is rounded into its destination.
+Beta 1 and Beta 2 are two thin signatures over these functions, so their results can be compared bit by bit.
 """
 
 from .core import Result, commit

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Mapping
 from pathlib import PurePath
 
+from .classes import read_methods
 from .names import Function, Module, module_of
 from .reach import kernels, references, visible
 
@@ -33,9 +34,7 @@ def kernel_names(trees: Mapping[str, ast.Module]) -> dict[str, frozenset[str]]:
 
 def _imported(module: Module, node: Function | ast.ClassDef) -> set[str]:
     """Qualified names that ``node`` reads."""
-    functions = (
-        [item for item in node.body if isinstance(item, ast.FunctionDef)] if isinstance(node, ast.ClassDef) else [node]
-    )
+    functions = read_methods(node) if isinstance(node, ast.ClassDef) else [node]
     names = {
         module.qualified(below)
         for function in functions

@@ -11,6 +11,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from .classes import read_methods, read_statements
 from .names import Function, Module
 
 KERNEL_DECORATORS = frozenset(
@@ -100,9 +101,10 @@ def references(module: Module, node: Function | ast.ClassDef) -> set[str]:
 def names_read(module: Module, node: Function | ast.ClassDef) -> set[str]:
     """Module-level names that ``node`` reads, and those that the variables among them hold."""
     if isinstance(node, ast.ClassDef):
-        methods = [item for item in node.body if isinstance(item, (ast.FunctionDef, ast.AsyncFunctionDef))]
-        fields = [item.value for item in node.body if isinstance(item, (ast.Assign, ast.AnnAssign)) and item.value]
-        work = [name for method in methods for name in _read(module, method)]
+        fields = [
+            item.value for item in read_statements(node) if isinstance(item, (ast.Assign, ast.AnnAssign)) and item.value
+        ]
+        work = [name for method in read_methods(node) for name in _read(module, method)]
         work += [name for value in fields for name in _held(module, value)]
     else:
         work = list(_read(module, node))
@@ -126,25 +128,38 @@ def _read(module: Module, function: Function) -> set[str]:
 def _held(module: Module, value: ast.expr) -> list[str]:
     """Names that a module-level value carries along: its elements, and the class of an instance.
 
-    A function that was called to make the value ran on the host and is not among them.
+    A function that was called to make the value ran on the host and is not among them; nor is a class that is an element.
     """
     if isinstance(value, ast.Name):
         return [value.id]
     if isinstance(value, ast.Attribute):
         return _held(module, value.value)
+    if isinstance(value, ast.IfExp):
+        return [*_held(module, value.body), *_held(module, value.orelse)]
     if isinstance(value, (ast.List, ast.Tuple)):
-        return [name for element in value.elts for name in _held(module, element)]
-    if isinstance(value, ast.Dict):
-        return [name for element in value.values for name in _held(module, element)]
+        return _elements(module, value.elts)
+    if isinstance(value, (ast.Dict, ast.BoolOp)):
+        return _elements(module, value.values)
     made = value.func.id if isinstance(value, ast.Call) and isinstance(value.func, ast.Name) else ""
     if isinstance(value, ast.Call) and isinstance(module.definitions.get(made), ast.ClassDef):
-        return [made, *(name for argument in value.args for name in _held(module, argument))]
+        return [made, *_elements(module, value.args)]
     return []
+
+
+def _elements(module: Module, values: list[ast.expr]) -> list[str]:
+    classes = {name for name, definition in module.definitions.items() if isinstance(definition, ast.ClassDef)}
+    plain = [value for value in values if not (isinstance(value, ast.Name) and value.id in classes)]
+    return [name for value in plain for name in _held(module, value)]
+
+
+def is_opaque(node: ast.AST) -> bool:
+    """Is ``node`` refused as a whole?"""
+    return isinstance(node, OPAQUE) or (isinstance(node, ast.FormattedValue) and node.format_spec is not None)
 
 
 def visible(node: ast.AST) -> Iterator[ast.AST]:
     """``node`` and what is below it, as far as the front end looks."""
-    if isinstance(node, OPAQUE):
+    if is_opaque(node):
         return
     yield node
     for child in ast.iter_child_nodes(node):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from .classes import BAD_BASE, head_problem, last_component, read_statements, statement_problem
 from .model import RuleDoc, Violation, kernel
 from .names import Function, is_dotted
 from .walk import Context, document, on, report
@@ -29,13 +30,25 @@ BASE = document(
     RuleDoc(
         "NKL004",
         "base-class",
-        "NKI classes must inherit from either Enum or NKIObject",
+        BAD_BASE,
         "A class that kernels use has the one base nki.language.NKIObject, or Enum; a subclass of such a class is "
         "refused too.",
         "Write class X(nl.NKIObject). There is no inheritance: copy what the other bases gave.",
         bad="class Shape:\n    rows: int = 1\n\n\n" + kernel("return Shape()"),
         good="class Shape(nl.NKIObject):\n    rows: int = 1\n\n\n" + kernel("return Shape()"),
         stage="gather",
+    )
+)
+OTHER_BASE = document(
+    RuleDoc(
+        "NKL009",
+        "exact-base-class",
+        "unsupported base class {}",
+        "Only Enum and NKIObject themselves count: IntEnum and classes with such a name of their own do not.",
+        "Derive from Enum or nl.NKIObject.",
+        bad="from enum import IntEnum\n\n\nclass Mode(IntEnum):\n    fast = 1\n\n\n" + kernel("return y == Mode.fast"),
+        good="from enum import Enum\n\n\nclass Mode(Enum):\n    fast = 1\n\n\n" + kernel("return y == Mode.fast"),
+        stage="simplify",
     )
 )
 CLASS_BODY = document(
@@ -119,47 +132,18 @@ def _decorators(decorators: list[ast.expr], context: Context) -> Iterator[Violat
 
 @on(ast.ClassDef)
 def class_definition(node: ast.ClassDef, context: Context) -> Iterator[Violation]:
-    """The head and the body of a class, as far as the first problem: the front end reads no further."""
+    """The head of a class, then its body as far as the front end reads it."""
     if node is not context.item.node:
         return
-    problem = next(_class_problems(node, context), None)
-    if problem is not None:
-        yield problem
-    else:
-        yield from _decorators(node.decorator_list, context)
-
-
-def _class_problems(node: ast.ClassDef, context: Context) -> Iterator[Violation]:
-    if node.keywords:
-        yield report(CLASS_BODY, node, message="class keywords are not supported in NKI")
-    if getattr(node, "type_params", []):
-        yield report(CLASS_BODY, node, message="class type parameters are not supported in NKI")
-    names = [name for base in node.bases if (name := _last_component(base)) is not None]
-    if not node.bases or not all("NKIObject" in name or "Enum" in name for name in names):
-        yield report(BASE, node)
+    problem = head_problem(node)
+    if problem:
+        yield report(BASE if problem == BASE.message else CLASS_BODY, node, message=problem)
+        return
+    yield from _decorators(node.decorator_list, context)
     for base in node.bases:
-        resolved = (context.module.qualified(base) or _last_component(base) or "").rpartition(".")[2]
-        if resolved not in BASES:
-            yield report(BASE, base, message=f"unsupported base class {resolved}".rstrip())
-    for statement in node.body:
-        yield from _class_statement(statement)
-
-
-def _last_component(node: ast.expr) -> str | None:
-    if isinstance(node, ast.Name):
-        return node.id
-    return node.attr if isinstance(node, ast.Attribute) else None
-
-
-def _class_statement(node: ast.stmt) -> Iterator[Violation]:
-    if isinstance(node, ast.Expr):
-        if not isinstance(node.value, ast.Constant):
-            yield report(CLASS_BODY, node, message="Expression statements not supported in NKI classes")
-    elif isinstance(node, (ast.Assign, ast.AnnAssign)):
-        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-        if len(targets) != 1:
-            yield report(CLASS_BODY, node, message="invalid assignment in NKI class")
-        elif not isinstance(targets[0], ast.Name):
-            yield report(CLASS_BODY, node, message="invalid left-hand side in assignment")
-    elif not isinstance(node, (ast.Pass, ast.FunctionDef)):
-        yield report(CLASS_BODY, node)
+        name = (context.module.qualified(base) or last_component(base) or "").rpartition(".")[2]
+        if name not in BASES:
+            yield report(OTHER_BASE, base, name)
+    for statement in read_statements(node):
+        if problem := statement_problem(statement):
+            yield report(CLASS_BODY, statement, message=problem)

@@ -13,9 +13,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..spec import beta2
+from .classes import head_problem, read_methods
 from .model import RuleDoc, Violation
 from .names import Function, Module
-from .reach import OPAQUE, Reached
+from .reach import Reached, is_opaque
 from .tensors import tensor_names
 
 CODES: dict[str, RuleDoc] = {}
@@ -111,16 +112,12 @@ def violations(module: Module, item: Reached, target: str) -> Iterator[Violation
 
 
 def _class(node: ast.ClassDef, context: Context) -> Iterator[Violation]:
-    problems = list(_checked(node, context))
-    yield from problems
-    if problems:
-        return
+    yield from _checked(node, context)
     inside = replace(context, owner=node, ancestors=(node,))
-    for decorator in node.decorator_list:
+    for decorator in [] if head_problem(node) else node.decorator_list:
         yield from _walk(decorator, inside)
-    for statement in node.body:
-        if isinstance(statement, ast.FunctionDef):
-            yield from _function(statement, inside)
+    for method in read_methods(node):
+        yield from _function(method, inside)
 
 
 def _function(node: Function, context: Context) -> Iterator[Violation]:
@@ -143,7 +140,7 @@ def _function(node: Function, context: Context) -> Iterator[Violation]:
 
 def _walk(node: ast.AST, context: Context) -> Iterator[Violation]:
     yield from _checked(node, context)
-    if isinstance(node, OPAQUE) or (isinstance(node, ast.FormattedValue) and node.format_spec is not None):
+    if is_opaque(node):
         return
     inside = replace(context, ancestors=(*context.ancestors, node))
     for child in ast.iter_child_nodes(node):

@@ -1,0 +1,75 @@
+"""What is still Beta 1 once everything is planned: each place gets a finding, in host code too."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from .emission import Refuse
+from .names import BETA2, canonical, dotted
+from .rules.unsupported import CODE
+from .tables import beta2_has, beta2_lacks, refusal_note
+
+if TYPE_CHECKING:
+    from .scope import Module
+
+_ROOTS = {*BETA2, "ncc", "nccl"}
+
+
+def report(module: Module) -> None:
+    """Report every name of Beta 1 that is left and that no finding covers yet, and launches on grids that are gone."""
+    covered = {finding.line for finding in module.findings}
+    for node, walked in _left(module):
+        if isinstance(node, ast.Call):
+            _launch(module, node)
+            continue
+        name = _beta1_name(module, node)
+        gone = name is not None and (beta2_lacks(name) or not (walked or beta2_has(name)))
+        if name is not None and gone and getattr(node, "lineno", 0) not in covered:
+            module.report(Refuse(node, CODE, f"{name} is not the same in Beta 2", refusal_note(name)))
+
+
+def _left(module: Module) -> list[tuple[ast.AST, bool]]:
+    """Names (whole attribute chains) and calls of the code that is neither replaced nor under a finding already.
+
+    The flag tells whether a rule read the statement and saw nothing to change.
+    """
+    edits = module.edits
+    found: list[tuple[ast.AST, bool]] = []
+    pending: list[tuple[ast.AST, bool]] = [(module.source.tree, False)]
+    while pending:
+        node, walked = pending.pop()
+        gone = node in edits.expressions or node in edits.replaced or node in edits.dropped_decorators
+        if gone or node in module.kept or isinstance(node, ast.Import | ast.ImportFrom):
+            continue
+        walked = walked or node in module.analyzed
+        if isinstance(node, ast.Call):
+            found.append((node, walked))
+        if dotted(node) is not None:
+            found.append((node, walked))
+            continue
+        pending.extend((child, walked) for child in ast.iter_child_nodes(node))
+    return found
+
+
+def _beta1_name(module: Module, node: ast.AST) -> str | None:
+    """The canonical Beta 1 name that a chain means; ``None`` for other names and for a module itself."""
+    chain = dotted(node)
+    bound = module.imports.get(chain[0]) if chain is not None else None
+    if chain is None or bound is None or not bound.is_nki:
+        return None
+    name = canonical(".".join((bound.path, *chain[1])))
+    root, _, rest = name.partition(".")
+    return name if rest or root not in _ROOTS else None
+
+
+def _launch(module: Module, node: ast.Call) -> None:
+    """``kernel[a, b](...)``: Beta 2 launches on one integer."""
+    target = node.func
+    if not (isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name)):
+        return
+    kernel = module.functions.get(target.value.id)
+    grid = target.slice
+    if kernel is not None and module.is_kernel(kernel) and isinstance(grid, ast.Tuple) and len(grid.elts) > 1:
+        message = f"'{kernel.name}' is launched on a grid of {len(grid.elts)} dimensions"
+        module.report(Refuse(node, CODE, message, "Beta 2 launches on one integer, the number of NeuronCores (1 or 2)"))
