@@ -417,7 +417,8 @@ def _result(
         missing: list[int | None] = [None] * (2 - len(sources))
         first_is_point = bool(items) and items[0].point
         sources = missing + sources if first_is_point else sources + missing
-        axes = [None] * (2 - len(axes)) + axes if first_is_point else axes + [None] * (2 - len(axes))
+        extra: list[Axis | None] = [None] * (2 - len(axes))
+        axes = extra + axes if first_is_point else axes + extra
     for result, source in enumerate(sources):
         if source is None:
             spare = _spare_point(items, sources, result)

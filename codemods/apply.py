@@ -39,7 +39,7 @@ def names_left(module: Module) -> set[str]:
             continue
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             found.add(node.id)
-        pending += [c for c in ast.iter_child_nodes(node) if c not in edits.replaced]  # type: ignore[comparison-overlap]
+        pending += [c for c in ast.iter_child_nodes(node) if not (isinstance(c, ast.stmt) and c in edits.replaced)]
     return found
 
 
@@ -156,7 +156,7 @@ class _Rebuild:
         text = formatted(new.text, self.width - self.depth * len(self.indent))
         body = list(cst.parse_module(text, self.config).body)
         if not new.guard:
-            return body  # type: ignore[return-value]
+            return body
         test = cst.parse_expression(new.guard)
         self.guards[id(test)] = new.guard
         self.tests.append(test)

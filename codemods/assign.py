@@ -30,7 +30,8 @@ def assign(scope: Scope, statement: ast.stmt) -> None:
     if isinstance(statement, ast.AnnAssign):
         if statement.value is None:
             raise Refuse(statement, "NKI091", "an annotation without a value", "remove it")
-        target, value = statement.target, statement.value
+        target: ast.expr = statement.target
+        value = statement.value
     else:
         assert isinstance(statement, ast.Assign)
         if len(statement.targets) > 1:

@@ -6,13 +6,14 @@ import ast
 from dataclasses import replace
 
 from .access import Operand, operand
-from .compute import HANDLERS, bound_call, is_computation, masked, temporary
+from .compute import HANDLERS, bound_call, is_computation, temporary
 from .emission import Refuse
 from .facts.index import index_value
 from .facts.masks import mask_value
 from .facts.values import DType, Function, Python, Tile, Value
 from .parameters import parameter_value
 from .render import render
+from .rules.masks import masked
 from .rules.nested_functions import lift
 from .rules.unsupported import CODE as UNSUPPORTED
 from .scope import Scope
@@ -106,11 +107,11 @@ def returned_value(scope: Scope, node: ast.expr) -> tuple[str, Value]:
         inner = ", ".join(parts) + ("," if len(parts) == 1 else "")
         parenthesized = scope.source.segment(node).startswith("(")
         return (f"({inner})" if parenthesized else inner), Value()
-    view = operand(scope, node)
-    if view is not None:
-        if view.items is not None or view.suffix:
+    tensor = operand(scope, node)
+    if tensor is not None:
+        if tensor.items is not None or tensor.suffix:
             raise Refuse(node, "NKI024", "a part of a tensor is returned", "return the tensor")
-        return view.text(()), view.value
+        return tensor.text(()), tensor.value
     if isinstance(node, ast.Call) and module_function(scope, node) is not None:
         return call_value(scope, node)
     return render(scope, node), Python()

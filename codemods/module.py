@@ -59,9 +59,12 @@ def _mixed(module: Module) -> bool:
     return True
 
 
+_NO_FUNCTION = next(n for n in ast.walk(ast.parse("def module(): pass")) if isinstance(n, ast.FunctionDef))
+
+
 def _environment(module: Module) -> None:
     """What the names that the module assigns at top level are."""
-    scope = Scope(module, ast.FunctionDef(), False)
+    scope = Scope(module, _NO_FUNCTION, False)
     counts: dict[str, int] = {}
     for node in ast.walk(module.source.tree):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):

@@ -62,7 +62,8 @@ class Allocation:
         pitch = self.memory.strides[0]
         strides = (pitch, *row_major_strides(self.shape[1:], self.dtype.itemsize))
         offset = self.origin[0] * pitch + self.origin[1]
-        return np.ndarray(self.shape, self.dtype, buffer=self.memory, offset=offset, strides=strides)
+        array: Array = np.ndarray(self.shape, self.dtype, buffer=self.memory, offset=offset, strides=strides)
+        return array
 
     def group_flags(self, view: Array) -> Array:
         """Booleans, one an element of ``view``: has a matmul of this tile's accumulation group written it?"""
@@ -72,9 +73,9 @@ class Allocation:
         offset = address_of(view) - address_of(self.memory) - self.origin[0] * pitch - self.origin[1]
         row, column = divmod(offset, pitch)
         strides = tuple((s // pitch) * self.nbytes + s % pitch for s in view.strides)
-        return np.ndarray(
-            view.shape, np.bool_, buffer=self.accumulated, offset=row * self.nbytes + column, strides=strides
-        )
+        start = row * self.nbytes + column
+        flags: Array = np.ndarray(view.shape, np.bool_, buffer=self.accumulated, offset=start, strides=strides)
+        return flags
 
 
 class View:
@@ -137,7 +138,8 @@ class Machine:
             )
         if address is None:
             memory: Array = np.full((partitions, max(nbytes, 1)), POISON, np.uint8)
-            place, origin = (None, None), (0, 0)
+            place: tuple[int | None, int | None] = (None, None)
+            origin = (0, 0)
         else:
             self._check_address(space, partitions, nbytes, address, name, file, line)
             memory = self.sbuf if space == "sbuf" else self.psum

@@ -49,12 +49,15 @@ def convert(values: Array, dtype: np.dtype[Any]) -> Array:
     if not is_integer(dtype):
         return values.astype(dtype)
     if dtype.kind == "b":
-        return values != 0
+        truth: Array = values != 0
+        return truth
     limits = np.iinfo(dtype)
     if is_integer(values.dtype):
-        return np.clip(values.astype(np.int64), limits.min, limits.max).astype(dtype)
+        clipped: Array = np.clip(values.astype(np.int64), limits.min, limits.max).astype(dtype)
+        return clipped
     rounded = np.rint(values.astype(np.float64))
-    return np.nan_to_num(np.clip(rounded, limits.min, limits.max), nan=0.0).astype(dtype)
+    saturated: Array = np.nan_to_num(np.clip(rounded, limits.min, limits.max), nan=0.0).astype(dtype)
+    return saturated
 
 
 def ulp_distance(a: Array, b: Array) -> Array:

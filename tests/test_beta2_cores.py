@@ -80,11 +80,15 @@ def test_meeting_alone_is_an_error():
     with pytest.raises(KernelError, match=r"core_barrier: cores \(0, 1\) need a launch grid of 2 programs"):
         launch(halves, ONE, grid=(1,))
 
-    def lopsided(x):
-        if nl.program_id(0) == first:
+    def only_zero(x):
+        if nl.program_id(0) == 0:
             halves(x)
 
-    for first in (0, 1):
+    def only_one(x):
+        if nl.program_id(0) == 1:
+            halves(x)
+
+    for lopsided in (only_zero, only_one):
         with pytest.raises(KernelError, match="core_barrier: another program of the launch ended without coming here"):
             launch(lopsided, ONE, grid=(2,))
 

@@ -28,8 +28,8 @@ def mask_value(scope: Scope, node: ast.expr) -> Mask | None:
         return _both(scope, node.left, node.right)
     if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And):
         total = Mask()
-        for value in node.values:
-            part = mask_of(scope, value)
+        for operand in node.values:
+            part = mask_of(scope, operand)
             total = Mask(total.conditions + part.conditions, total.bounds + part.bounds)
         return total
     if isinstance(node, ast.Compare) and len(node.ops) == 1:

@@ -31,14 +31,12 @@ def rewrite(module: Module) -> None:
 
     used = names_left(module)
     module.support = {name: text for name, text in module.support.items() if name in used}
-    for name, statement in module.global_aliases.items():
+    for name, alias in module.global_aliases.items():
         if name not in used:
-            module.edits.replaced[statement] = []
+            module.edits.replaced[alias] = []
         else:
             module.report(
-                Refuse(
-                    statement, CODE, f"'{name}' stands for something that Beta 2 does not have", "remove its last use"
-                )
+                Refuse(alias, CODE, f"'{name}' stands for something that Beta 2 does not have", "remove its last use")
             )
     used = names_left(module)
     written: set[str] = set()

@@ -45,8 +45,9 @@ def free_names(scope: Scope, function: ast.FunctionDef) -> list[str]:
     found: list[str] = []
     for statement in function.body:
         for node in ast.walk(statement):
-            new = isinstance(node, ast.Name) and node.id not in bound and node.id not in found
-            if new and (node.id in scope.assigned or node.id not in known):
+            if not isinstance(node, ast.Name) or node.id in bound or node.id in found:
+                continue
+            if node.id in scope.assigned or node.id not in known:
                 found.append(node.id)
     return found
 

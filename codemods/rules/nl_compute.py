@@ -170,6 +170,7 @@ def combine(scope: Scope, node: ast.expr, token: str, x: ast.expr, y: ast.expr, 
     explicit = dtype is not None
     if isinstance(a, Operand) and isinstance(b, Operand):
         natural = dtype or promoted(scope, a.dtype, b.dtype)
+        other: Operand | str
         column_a, column_b = _is_column(scope, a), _is_column(scope, b)
         if column_a == column_b:
             tiles: list[tuple[str, Operand | str]] = [("data1", a), ("data2", b), ("op", f"{scope.nl}.{token}")]

@@ -122,7 +122,7 @@ def exponential(
     same_extent("exponential", dst=target, src=source)
     shift = immediate_or_column(max_value, source, "max_value")
     command = values.reduce_command(reduce_cmd)
-    start = _start(reduce_init, source, "reduce_init") if command is ReduceCmd.load_reduce else np.float32(0)
+    start = _start(reduce_init, source, "reduce_init") if command is ReduceCmd.load_reduce else 0.0
     shifted = to_float32(source.array) - isa.elementwise.per_partition(shift, source.array.ndim)
     reads: list[tuple[str, View]] = [("src", source)]
     attributes: list[tuple[str, Any]] = [("reduce_cmd", command.name)]

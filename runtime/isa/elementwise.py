@@ -57,7 +57,7 @@ def activation(
     elif bias:
         attributes.append(("bias", float(bias)))
     if isinstance(bias, View) or bias:
-        x = x + per_partition(bias, x.ndim)  # type: ignore[arg-type]
+        x = x + per_partition(bias, x.ndim)
     values = ACTIVATIONS[op](x)
     reduced = None
     if reduce_op is not None:
@@ -73,9 +73,13 @@ def reciprocal(data: View) -> Result:
 def per_partition(value: Operand, ndim: int) -> Array | np.float32:
     """A scalar, or a (P, 1) operand shaped to broadcast over the free dimensions of an array of ``ndim`` dimensions."""
     if not isinstance(value, View):
-        return np.float32(value)
-    array = to_float32(value.array)
-    return array.reshape(array.shape[0], *[1] * (ndim - 1)) if array.size == array.shape[0] else array
+        scalar: np.float32 = np.float32(value)
+        return scalar
+    array: Array = to_float32(value.array)
+    if array.size != array.shape[0]:
+        return array
+    column: Array = array.reshape(array.shape[0], *[1] * (ndim - 1))
+    return column
 
 
 def tensor_scalar(

@@ -37,7 +37,7 @@ def reduce_last(op: str, array: Array) -> Array:
         result: Array = (first[..., 0] - rest).astype(FLOAT32)
         return result
     if op in _EXACT:
-        reduced = _EXACT[op].reduce(array, axis=-1)
+        reduced: Array = _EXACT[op].reduce(array, axis=-1)
         return reduced.astype(FLOAT32) if reduced.dtype == np.bool_ else reduced
     if op not in _IDENTITY:
         raise KernelError("", f"'{op}' is not a reduction operator")

@@ -128,7 +128,8 @@ def _read(module: Module, function: Function) -> set[str]:
 def _held(module: Module, value: ast.expr) -> list[str]:
     """Names that a module-level value carries along: its elements, and the class of an instance.
 
-    A function that was called to make the value ran on the host and is not among them; nor is a class that is an element.
+    A function that was called to make the value ran on the host and is not among them; nor is a class that is an
+    element.
     """
     if isinstance(value, ast.Name):
         return [value.id]
