@@ -176,7 +176,7 @@ def bind(scope: Scope, node: ast.expr, name: str) -> Tile:
         tile = Tile(tile.space, tile.dims, tile.dtype, (), declaration)
         target = Operand(name, tile, tile.dims, nl=scope.nl, axes=(None,) * len(tile.dims or ()))
         _place(scope, node, instruction, target)
-    return tile
+    return replace(tile, dtype=f"{name}.dtype") if "(" in instruction.dtype else tile
 
 
 def shape_text(dims: tuple[str, ...] | None, like: str) -> str:

@@ -13,6 +13,7 @@ from nki_migrate.runtime.spec.dtypes import ITEMSIZE, promote
 from .algebra import parse
 from .facts.values import Python
 from .scope import Scope
+from .support import promoted_function
 
 WEAK_INT = "weak int"
 WEAK_FLOAT = "weak float"
@@ -20,7 +21,7 @@ _CONVERSIONS = {"float": WEAK_FLOAT, "int": WEAK_INT, "len": WEAK_INT}
 
 
 def scalar_type(scope: Scope, node: ast.expr) -> str | None:
-    """How a Python operand takes part in promotion; ``None`` where the source does not tell."""
+    """How a Python operand takes part in promotion: weak, or the text of a type; ``None`` for no Python value."""
     if isinstance(node, ast.UnaryOp):
         return scalar_type(scope, node.operand)
     if isinstance(node, ast.Constant) and isinstance(node.value, bool | int | float):
@@ -41,6 +42,8 @@ def scalar_type(scope: Scope, node: ast.expr) -> str | None:
         value = scope.env.get(node.id)
         if isinstance(value, Python) and value.positive:
             return WEAK_INT
+        if isinstance(value, Python):
+            return f"({scope.nl}.float32 if isinstance({node.id}, float) else {scope.nl}.int32)"
     return None
 
 
@@ -59,27 +62,29 @@ def _assigned_literals(scope: Scope, name: str) -> str | None:
 
 
 def promoted(scope: Scope, a: str | None, b: str | None) -> str | None:
-    """Text of the type of an operation on types ``a`` and ``b``; ``None`` where the source does not tell."""
+    """Text of the type of an operation on types ``a`` and ``b``; ``None`` where one of them is not known.
+
+    Where the types are known only when the kernel is traced, the text calls a function that the module gets.
+    """
     if a is None or b is None:
         return None
-    if a == b:
+    if a == b or scope.same_dtype(a, b):
         return a
-    for one, other in ((a, b), (b, a)):
-        if other == WEAK_FLOAT:
-            return f"{scope.nl}.float32"
-        name = _name(one)
-        if name == "float32":
-            return one
-        if other == WEAK_INT:
-            return None if name is None else _spelled(scope, promote(name, "int32"))
-    left, right = _name(a), _name(b)
-    return _spelled(scope, promote(left, right)) if left and right else None
+    if WEAK_FLOAT in (a, b):
+        return f"{scope.nl}.float32"
+    left, right = (f"{scope.nl}.int32" if side == WEAK_INT else side for side in (a, b))
+    one, other = _name(scope, left), _name(scope, right)
+    if "float32" in (one, other):
+        return left if one == "float32" else right
+    if one and other:
+        return f"{scope.nl}.{promote(one, other)}"
+    return f"{promoted_function(scope)}({left}, {right})"
 
 
-def _spelled(scope: Scope, name: str) -> str:
-    return f"{scope.nl}.{name}"
-
-
-def _name(text: str) -> str | None:
+def _name(scope: Scope, text: str) -> str | None:
+    seen: set[str] = set()
+    while text in scope.dtypes and text not in seen:
+        seen.add(text)
+        text = scope.dtypes[text]
     node = parse(text)
     return node.attr if isinstance(node, ast.Attribute) and node.attr in ITEMSIZE else None

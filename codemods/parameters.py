@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 
 from .facts.values import DType, Hbm, Python, Tile, Value
 from .scope import Scope
@@ -54,6 +55,14 @@ def _is_tensor(scope: Scope, name: str) -> bool:
 
 
 _MOVES = {"nl.load", "nl.store", "nisa.dma_copy", "nl.load_transpose2d"}
+
+
+def described(name: str, value: Hbm | Tile) -> Value:
+    """A tensor described through its own name, for as long as that is possible."""
+    if isinstance(value, Tile) and value.blocks and value.style != "list":
+        return Value()
+    seen = parameter_value(name, value)
+    return replace(seen, declaration=value.declaration) if isinstance(value, Tile) and isinstance(seen, Tile) else seen
 
 
 def parameter_value(name: str, value: Value) -> Value:

@@ -10,8 +10,8 @@ from . import algebra
 from .assign import assign, augment
 from .calls import call_statement, returned_value
 from .emission import New, Refuse
-from .facts.values import Function, Python, Value, merge
-from .parameters import kernel_parameters
+from .facts.values import Function, Hbm, Python, Tile, Value, merge
+from .parameters import described, kernel_parameters
 from .render import CALLABLE, render
 from .rules import loop_state
 from .rules.language import CODE as LANGUAGE
@@ -135,7 +135,22 @@ def walk_statement(scope: Scope, statement: ast.stmt) -> None:
         for name in bound_by(statement):
             scope.env[name] = Value()
     for name in bound_by(statement):
-        scope.sizes = {text: size for text, size in scope.sizes.items() if name not in algebra.names(text)}
+        forget(scope, name)
+
+
+def forget(scope: Scope, name: str) -> None:
+    """``name`` is bound again: sizes and types of other tensors that are written with it are written without it."""
+    scope.sizes = {text: size for text, size in scope.sizes.items() if name not in algebra.names(text)}
+    if scope.assigned[name] > 1:
+        for other, value in scope.env.items():
+            if other != name and isinstance(value, Hbm | Tile) and name in _written_with(value):
+                scope.env[other] = described(other, value)
+
+
+def _written_with(value: Hbm | Tile) -> set[str]:
+    blocks = value.blocks if isinstance(value, Tile) else ()
+    texts = [*(value.dims or ()), *blocks, value.dtype or ""]
+    return {name for text in texts if text for name in algebra.names(text)}
 
 
 def _simple(rewrite: Callable[[Scope, ast.stmt], None]) -> Callable[[Scope, ast.stmt], None]:
@@ -211,7 +226,9 @@ def _for(scope: Scope, statement: ast.stmt) -> None:
     targets = {n.id for n in ast.walk(statement.target) if isinstance(n, ast.Name)}
     assigned = {n for s in statement.body for n in bound_by(s)}
     stale = targets | assigned
-    scope.sizes = {t: size for t, size in scope.sizes.items() if not (stale & (algebra.names(t) | {size}))}
+    scope.sizes = {t: size for t, size in scope.sizes.items() if size not in stale}
+    for name in sorted(stale):
+        forget(scope, name)
     before = dict(scope.env)
     if traced:
         restore_state(scope, statement, targets)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from nki_migrate.runtime.spec.dtypes import ITEMSIZE
 
 from ..facts.values import DType
+from ..support import itemsize_function
 from ..tables import dtype_name
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def itemsize(scope: Scope, dtype: str) -> str:
     if known is not None:
         return known
     text = _itemsize(scope, ast.parse(dtype, mode="eval").body)
-    return text if text is not None else f"{_support(scope)}({dtype})"
+    return text if text is not None else f"{itemsize_function(scope)}({dtype})"
 
 
 def _itemsize(scope: Scope, node: ast.expr) -> str | None:
@@ -60,26 +61,3 @@ def _itemsize(scope: Scope, node: ast.expr) -> str | None:
         return str(ITEMSIZE[node.attr])
     return None
 
-
-_SUPPORT = '''def {name}(dtype):
-    """Bytes of one element of a data type."""
-    name = str(dtype)
-    if name == str({nl}.float32) or name == str({nl}.int32) or name == str({nl}.uint32):
-        return 4
-    if name == str({nl}.bfloat16) or name == str({nl}.float16) or name == str({nl}.int16) or name == str({nl}.uint16):
-        return 2
-    if name == str({nl}.int8) or name == str({nl}.uint8):
-        return 1
-    if name == str({nl}.float8_e4m3) or name == str({nl}.float8_e5m2):
-        return 1
-    assert False, "itemsize: unknown data type"
-'''
-
-
-def _support(scope: Scope) -> str:
-    module = scope.module
-    if "itemsize" not in module.support_names:
-        name = module.fresh("itemsize")
-        module.support_names["itemsize"] = name
-        module.support[name] = _SUPPORT.format(name=name, nl=scope.nl)
-    return module.support_names["itemsize"]

@@ -30,7 +30,9 @@ def rewrite(module: Module) -> None:
     from ..apply import names_left
 
     used = names_left(module)
-    module.support = {name: text for name, text in module.support.items() if name in used}
+    while any(name not in used for name in module.support):
+        module.support = {name: text for name, text in module.support.items() if name in used}
+        used = names_left(module)
     for name, alias in module.global_aliases.items():
         if name not in used:
             module.edits.replaced[alias] = []

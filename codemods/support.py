@@ -1,0 +1,77 @@
+"""Functions that a rewritten module gets where Beta 2 kernels have no way to ask: written in what Beta 2 allows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .scope import Scope
+
+ITEMSIZE = '''def {name}(dtype):
+    """Bytes of one element of a data type."""
+    name = str(dtype)
+    if name == str({nl}.float32) or name == str({nl}.int32) or name == str({nl}.uint32):
+        return 4
+    if name == str({nl}.bfloat16) or name == str({nl}.float16) or name == str({nl}.int16) or name == str({nl}.uint16):
+        return 2
+    if name == str({nl}.int8) or name == str({nl}.uint8):
+        return 1
+    if name == str({nl}.float8_e4m3) or name == str({nl}.float8_e5m2):
+        return 1
+    assert False, "itemsize: unknown data type"
+'''
+
+PROMOTED = '''def {name}(a, b):
+    """The data type of an operation on two data types, as NKI Beta 1 chose it."""
+    x = str(a)
+    y = str(b)
+    if x == y:
+        return a
+    if x == str({nl}.float32) or y == str({nl}.float32):
+        return {nl}.float32
+    if x == str({nl}.tfloat32) or y == str({nl}.tfloat32):
+        return {nl}.tfloat32
+    half_a = x == str({nl}.bfloat16) or x == str({nl}.float16)
+    half_b = y == str({nl}.bfloat16) or y == str({nl}.float16)
+    if half_a and half_b:
+        return {nl}.float32
+    if half_a or half_b:
+        return a if half_a else b
+    quarter_a = x == str({nl}.float8_e4m3) or x == str({nl}.float8_e5m2)
+    quarter_b = y == str({nl}.float8_e4m3) or y == str({nl}.float8_e5m2)
+    if quarter_a and quarter_b:
+        return {nl}.bfloat16
+    if quarter_a or quarter_b:
+        return a if quarter_a else b
+    signed_a = x == str({nl}.int8) or x == str({nl}.int16) or x == str({nl}.int32)
+    signed_b = y == str({nl}.int8) or y == str({nl}.int16) or y == str({nl}.int32)
+    bytes_a = {itemsize}(a)
+    bytes_b = {itemsize}(b)
+    if signed_a == signed_b:
+        return a if bytes_a >= bytes_b else b
+    signed = bytes_a if signed_a else bytes_b
+    unsigned = bytes_b if signed_a else bytes_a
+    needed = signed if signed > unsigned else 2 * unsigned
+    if needed == 2:
+        return {nl}.int16
+    return {nl}.int32 if needed == 4 else {nl}.float32
+'''
+
+
+def itemsize_function(scope: Scope) -> str:
+    """Name of the module's function for the size of a data type that is known only when the kernel is traced."""
+    return _function(scope, "itemsize", ITEMSIZE)
+
+
+def promoted_function(scope: Scope) -> str:
+    """Name of the module's function for Beta 1's promotion of two data types (``runtime/spec/dtypes.promote``)."""
+    return _function(scope, "promoted_dtype", PROMOTED, itemsize=itemsize_function(scope))
+
+
+def _function(scope: Scope, function: str, text: str, **others: str) -> str:
+    module = scope.module
+    if function not in module.support_names:
+        name = module.fresh(function)
+        module.support_names[function] = name
+        module.support[name] = text.format(name=name, nl=scope.nl, **others)
+    return module.support_names[function]
