@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from .errors import InputError
+from .surfaces import FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -84,7 +85,7 @@ _CASES = click.option(
     "--target", type=click.Choice(["0.2"]), default="0.2", show_default=True, help="The NKI version to write for."
 )
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processes.  [default: one for each core]")
-@_output_format("text", "json")
+@_output_format(*FORMATS)
 def rewrite(
     paths: tuple[str, ...],
     write: bool,
@@ -102,8 +103,10 @@ def rewrite(
     """
     if write and check:
         raise click.UsageError("--write and --check exclude each other.")
-    if write and output_format == "json" and "-" in paths:
-        raise click.UsageError("--write prints the source of -, which leaves no place for --output-format json.")
+    if write and output_format != "text" and "-" in paths:
+        raise click.UsageError(
+            f"--write prints the source of -, which leaves no place for --output-format {output_format}."
+        )
     from nki_migrate.codemods import Options
 
     from .discover import found_files
@@ -158,8 +161,8 @@ def _print_rewrite(reports: list[Report], write: bool, check: bool, output_forma
     from .discover import STDIN
     from .rewriting import WORD
 
-    if output_format == "json":
-        click.echo(output.as_json(reports))
+    if output_format != "text":
+        _print_for_machines(output_format, "rewrite", reports, changes_are_done=write)
         return
     for report in reports:
         if write and report.path == STDIN:
@@ -171,6 +174,13 @@ def _print_rewrite(reports: list[Report], write: bool, check: bool, output_forma
             click.echo(f"{output.shown(report.path)}: {'rewritten' if write else 'would change'}", err=True)
     _print_lines(reports, WORD, err=True)
     click.echo(output.rewrite_summary(reports, conditional=not write), err=True)
+
+
+def _print_for_machines(output_format: str, command: str, reports: list[Report], *, changes_are_done: bool) -> None:
+    from .surfaces import reports_as
+
+    text = reports_as(output_format, command, reports, changes_are_done=changes_are_done)
+    click.echo(text, nl=bool(text))
 
 
 def _print_diff(report: Report) -> None:
@@ -217,7 +227,7 @@ def _exit_code(reports: list[Report], changes_are_done: bool) -> int:
     type=click.Choice(["gen2", "gen3", "gen4"]),
     help="Whatever the cases say.  [default: what the case says, else gen3]",
 )
-@_output_format("text", "json")
+@_output_format(*FORMATS)
 def verify(
     before: str,
     after: str,
@@ -235,7 +245,7 @@ def verify(
 
 @cli.command(epilog="Exit codes: 0 legal, 1 findings, 2 could not do its work.")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
-@_output_format("text", "json")
+@_output_format(*FORMATS)
 def check(paths: tuple[str, ...], output_format: str) -> int:
     """Is this source legal Beta 2? (Static: nothing is run.)"""
     from . import output
@@ -243,8 +253,8 @@ def check(paths: tuple[str, ...], output_format: str) -> int:
     from .discover import found_files
 
     reports = check_reports(found_files(paths))
-    if output_format == "json":
-        click.echo(output.as_json(reports))
+    if output_format != "text":
+        _print_for_machines(output_format, "check", reports, changes_are_done=True)
     else:
         _print_lines(reports, WORD, err=False)
         click.echo(output.check_summary(reports), err=True)
@@ -267,12 +277,18 @@ def layout(kernel: str, cases: str | None, case: str | None, output_format: str)
 
 
 @cli.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.option(
+    "--precision",
+    type=click.Choice(["engine", "simulator"]),
+    help="engine: round at every write, as the hardware does. simulator: keep bf16 and fp8 tiles in fp32, as the "
+    "documented simulator did.  [default: simulator for mode='simulation' and nki.simulate_kernel, else engine]",
+)
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND...")
-def emulate(command: tuple[str, ...]) -> int:
+def emulate(command: tuple[str, ...], precision: str | None) -> int:
     """Run COMMAND with neuronxcc, nki and nkilib provided by the emulator. Its exit code is COMMAND's."""
     from . import emulate as module
 
-    return module.run(command)
+    return module.run(command, precision)
 
 
 @cli.command()

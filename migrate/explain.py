@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import textwrap
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from nki_migrate.codemods import RULES
 
 if TYPE_CHECKING:
     from nki_migrate.codemods import Rule
+    from nki_migrate.runtime.legality import RuleDoc
+
+    from .surfaces.outcomes import OutcomeDoc
 
 
 def rules_table() -> str:
@@ -38,18 +42,44 @@ def _row(rule: Rule) -> tuple[str, str, str, str]:
 
 def known_codes() -> list[str]:
     """Every code that ``explain`` knows."""
-    from nki_migrate.runtime.legality import CODES
+    return sorted({*RULES, *_documents()})
 
-    return sorted({*RULES, *CODES})
+
+def _documents() -> dict[str, RuleDoc | OutcomeDoc]:
+    """What the checker finds, and what is said of whole files and of verdicts."""
+    from nki_migrate.runtime.legality import CODES as ILLEGAL
+
+    from .surfaces.outcomes import CODES as OUTCOMES
+
+    return {**ILLEGAL, **OUTCOMES}
+
+
+@dataclass(frozen=True)
+class Description:
+    """A code for people: its name, one sentence, and the whole text."""
+
+    name: str
+    summary: str
+    text: str
+
+
+def described(code: str) -> Description | None:
+    """What is known of ``code``; ``None`` for an unknown one."""
+    text = explanation(code)
+    if text is None:
+        return None
+    if code in RULES:
+        return Description(RULES[code].name, _plain(RULES[code].summary), text)
+    doc = _documents()[code]
+    return Description(doc.name, doc.message, text)
 
 
 def explanation(code: str) -> str | None:
     """The text of ``explain CODE``; ``None`` for an unknown code."""
-    from nki_migrate.runtime.legality import CODES
-
     if code in RULES:
         return _rule_text(RULES[code])
-    return f"{code} {CODES[code]}" if code in CODES else None
+    documents = _documents()
+    return f"{code} {documents[code]}" if code in documents else None
 
 
 def _rule_text(rule: Rule) -> str:

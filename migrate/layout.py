@@ -52,8 +52,13 @@ def tile_rows(file: str, case: Case, hardware: str) -> list[TileRow]:
         )
     if not isinstance(reply, Run):
         raise InputError(f"kernel '{case.kernel}', {case.name}: the worker did not run it")
+    return distinct_tiles(reply)
+
+
+def distinct_tiles(run: Run) -> list[TileRow]:
+    """The tiles of all programs of ``run``, in declaration order, without declarations that repeat an earlier one."""
     distinct: dict[str, TileRow] = {}
-    for program in reply.programs:
+    for program in run.programs:
         for row in program.tiles:
             distinct.setdefault(json.dumps(row.as_json()), row)
     return list(distinct.values())

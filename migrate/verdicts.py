@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import click
-from nki_migrate.runtime.compare import LEVELS, Difference, LevelVerdict, Place, Verdict, worst
+from nki_migrate.runtime.compare import LEVELS, Difference, LevelVerdict, Place, TileRow, Verdict, worst
 
 CONTRACT = (
     "The contract is emulator(old) against emulator(new), never hardware: how either kernel behaves on a device is not "
@@ -33,7 +33,10 @@ class Problem:
 
 @dataclass(frozen=True)
 class CaseResult:
-    """One case of one kernel. ``kernel`` is empty for a file that does not load, ``case`` where there is no case."""
+    """One case of one kernel. ``kernel`` is empty for a file that does not load, ``case`` where there is no case.
+
+    ``tiles`` are the distinct ones of the runs before and after, ``seconds`` how long both runs took.
+    """
 
     before: str
     after: str
@@ -43,6 +46,8 @@ class CaseResult:
     levels: tuple[LevelVerdict, ...] = ()
     problems: tuple[Problem, ...] = ()
     reference: tuple[LevelVerdict, ...] = ()
+    tiles: tuple[tuple[TileRow, ...], tuple[TileRow, ...]] = ((), ())
+    seconds: float = 0.0
 
     @property
     def verdict(self) -> Verdict:
@@ -97,6 +102,11 @@ def _summary(proof: Proof) -> str:
         f"{counts[verdict.value]} {'in ' if verdict is Verdict.ERROR else ''}{verdict.value}" for verdict in Verdict
     ]
     return f"{total} case{'' if total == 1 else 's'}: {', '.join(parts)}"
+
+
+def result_text(result: CaseResult) -> str:
+    """What the proof says about one case, without colours."""
+    return click.unstyle("\n".join(_result_lines(result)))
 
 
 def _result_lines(result: CaseResult) -> Iterator[str]:

@@ -36,7 +36,9 @@ from nki_migrate.runtime.worker import Kernel, Kernels, Reference, Reply, Reques
 
 from .discover import found_files
 from .errors import InputError
-from .verdicts import CaseResult, Problem, Proof, as_json, as_text
+from .layout import distinct_tiles
+from .surfaces import proof_as
+from .verdicts import CaseResult, Problem, Proof, as_text
 
 _COMPARISONS = {"layout": compare_layout, "operands": compare_operands, "numbers": compare_numbers}
 _CASES_NAME = "cases.toml"
@@ -53,7 +55,7 @@ def run(
 ) -> int:
     """Verify, print the proof, return the exit code. Raises :class:`InputError` for arguments that cannot be used."""
     proof = proved(before, after, cases, kernels, level, hardware)
-    click.echo(as_json(proof) if output_format == "json" else as_text(proof))
+    click.echo(as_text(proof) if output_format == "text" else proof_as(output_format, proof))
     return proof.exit_code
 
 
@@ -284,7 +286,15 @@ def judged(case: Case, levels: Sequence[str], before: Reply, after: Reply, expec
         reference = [_agreement("before", Verdict.ERROR, before, expected, case)]
         reference.append(_agreement("after", Verdict.DIFFERENT, after, expected, case))
     return CaseResult(
-        "", "", case.kernel, case.name, levels=tuple(verdicts), problems=tuple(problems), reference=tuple(reference)
+        "",
+        "",
+        case.kernel,
+        case.name,
+        levels=tuple(verdicts),
+        problems=tuple(problems),
+        reference=tuple(reference),
+        tiles=(tuple(distinct_tiles(before)), tuple(distinct_tiles(after))),
+        seconds=before.seconds + after.seconds,
     )
 
 

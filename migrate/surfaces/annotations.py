@@ -1,0 +1,147 @@
+"""Lines of source with something to say: what GitHub's annotations and SARIF have in common."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from ..output import plural
+from ..reports import NOTEBOOK as NOTEBOOK_REASON
+from . import outcomes
+
+if TYPE_CHECKING:
+    from nki_migrate.runtime.compare import Difference, LevelVerdict, Place
+
+    from ..reports import Report
+    from ..verdicts import CaseResult, Problem, Proof
+
+Severity = Literal["error", "warning"]
+
+# How the reason of a failed file begins when it is about one line.
+_AT_LINE = re.compile(r"line (\d+): ")
+
+
+@dataclass(frozen=True)
+class Annotation:
+    """Something to say about a line.
+
+    ``line`` and ``column`` count from 1, 0 is unknown. ``title`` is short and without a line end; ``related`` is the
+    other side of a difference. ``failed`` says that the tool could not do its work on the file.
+    """
+
+    path: str
+    line: int
+    column: int
+    severity: Severity
+    code: str
+    title: str
+    message: str
+    related: Place | None = None
+    failed: bool = False
+
+
+def source_path(path: str) -> str:
+    """A path as the repository's host knows it: relative to its root if it is below it, else absolute.
+
+    The root is ``GITHUB_WORKSPACE`` where that is set, else the working directory.
+    """
+    root = os.environ.get("GITHUB_WORKSPACE") or os.getcwd()
+    relative = os.path.relpath(os.path.abspath(path), root)
+    inside = relative != os.pardir and not relative.startswith(os.pardir + os.sep)
+    return (relative if inside else os.path.abspath(path)).replace(os.sep, "/")
+
+
+def of_reports(command: str, reports: list[Report], *, changes_are_done: bool) -> Iterator[Annotation]:
+    """Findings, files that would change, failed files and notebooks, in the order of the reports."""
+    severity: Severity = "error" if command == "check" else "warning"
+    for report in reports:
+        for found in report.findings:
+            text = f"{found.message}\n{found.help}" if found.help else found.message
+            title = f"{found.code} [{found.applicability}]"
+            yield Annotation(report.path, found.line, found.column, severity, found.code, title, text)
+        if report.status == "failed":
+            match = _AT_LINE.match(report.reason or "")
+            line = int(match[1]) if match else 0
+            text = report.reason or "failed"
+            yield Annotation(report.path, line, 0, "error", outcomes.FAILED, "failed", text, failed=True)
+        elif report.reason == NOTEBOOK_REASON:
+            yield Annotation(report.path, 0, 0, "warning", outcomes.NOTEBOOK, "skipped", report.reason)
+        elif report.status == "changed" and not changes_are_done:
+            yield _would_change(report)
+
+
+def _would_change(report: Report) -> Annotation:
+    old, new = report.before.splitlines(), report.after.splitlines()
+    line = next((n for n, (a, b) in enumerate(zip(old, new, strict=False), 1) if a != b), min(len(old), len(new)) + 1)
+    rules = ", ".join(f"{code} ({count})" for code, count in sorted(report.applied.items()))
+    text = f"would change: {rules}" if rules else "would change"
+    advice = "nki-migrate rewrite shows the diff, nki-migrate rewrite --write changes the file"
+    return Annotation(
+        report.path, min(line, max(len(old), 1)), 0, "warning", outcomes.WOULD_CHANGE, "Beta 1", f"{text}\n{advice}"
+    )
+
+
+def of_proof(proof: Proof) -> Iterator[Annotation]:
+    """Everything that is not *equal*: at the line of the new kernel where there is one, else of the old one."""
+    for result in proof.results:
+        yield from _of_result(result)
+
+
+def titled(result: CaseResult) -> str:
+    """``kernel, case (hardware)``, as far as they are known."""
+    title = ", ".join(filter(None, (result.kernel, result.case))) or "the file"
+    return f"{title} ({result.hardware})" if result.hardware else title
+
+
+def _of_result(result: CaseResult) -> Iterator[Annotation]:
+    for problem in result.problems:
+        yield _of_problem(result, problem)
+    stopped = any(problem.side != "reference" for problem in result.problems)
+    for level in result.levels:
+        if level.verdict == "different" or (level.verdict != "equal" and not stopped):
+            yield from _of_level(result, level, outcomes.OF_LEVEL[level.level], level.level)
+    for agreement in result.reference:
+        if agreement.verdict != "equal":
+            yield from _of_level(result, agreement, outcomes.REFERENCE, f"{agreement.level} against the reference")
+
+
+def _of_problem(result: CaseResult, problem: Problem) -> Annotation:
+    undecided = problem.verdict == "undecided"
+    side = result.after if problem.side == "after" else result.before
+    text = problem.message if problem.side == "case" else f"{problem.side}: {problem.message}"
+    return Annotation(
+        problem.file or side,
+        problem.line,
+        0,
+        "warning" if undecided else "error",
+        outcomes.UNDECIDED if undecided else outcomes.BROKEN,
+        f"{titled(result)}: {problem.verdict.value}",
+        f"{text}\n{problem.help}" if problem.help else text,
+    )
+
+
+def _of_level(result: CaseResult, level: LevelVerdict, code: str, name: str) -> Iterator[Annotation]:
+    """One annotation a difference; the last one tells how many more there are."""
+    if level.verdict == "undecided":
+        code = outcomes.UNDECIDED
+    severity: Severity = "warning" if level.verdict == "undecided" else "error"
+    title = f"{titled(result)}: {name} {level.verdict.value}"
+    if not level.differences:
+        yield Annotation(result.after or result.before, 0, 0, severity, code, title, level.summary)
+    hidden = level.count - len(level.differences)
+    for number, difference in enumerate(level.differences, 1):
+        more = f"\nand {plural(hidden, 'more difference')}" if hidden > 0 and number == len(level.differences) else ""
+        at, other = difference.after or difference.before, difference.before if difference.after else None
+        path, line = (at.file, at.line) if at else (result.after or result.before, 0)
+        yield Annotation(path, line, 0, severity, code, title, _both_sides(difference) + more, other)
+
+
+def _both_sides(difference: Difference) -> str:
+    lines = [difference.message]
+    for side, place in (("before", difference.before), ("after", difference.after)):
+        if place is not None:
+            lines.append(f"{side}: {source_path(place.file)}:{place.line}: {place.what}")
+    return "\n".join(lines)

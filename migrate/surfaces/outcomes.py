@@ -1,0 +1,99 @@
+"""Codes for what is said of whole files and of verdicts, so that each annotation has a code that ``explain`` knows."""
+
+from __future__ import annotations
+
+import textwrap
+from dataclasses import dataclass
+
+WOULD_CHANGE = "NKM001"
+FAILED = "NKM002"
+NOTEBOOK = "NKM003"
+LAYOUT = "NKM101"
+OPERANDS = "NKM102"
+NUMBERS = "NKM103"
+REFERENCE = "NKM104"
+UNDECIDED = "NKM105"
+BROKEN = "NKM106"
+
+OF_LEVEL = {"layout": LAYOUT, "operands": OPERANDS, "numbers": NUMBERS}
+
+
+@dataclass(frozen=True)
+class OutcomeDoc:
+    """One outcome: its name, a sentence, and the text that ``explain`` adds."""
+
+    code: str
+    name: str
+    message: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.message}\n\n{textwrap.fill(' '.join(self.why.split()), 100)}"
+
+
+CODES = {
+    doc.code: doc
+    for doc in (
+        OutcomeDoc(
+            WOULD_CHANGE,
+            "would-change",
+            "the file holds Beta 1 source that `nki-migrate rewrite` rewrites",
+            """`rewrite` without `--write` reports it for each file that it would change, at the first line that
+            changes. Look at the diff (`nki-migrate rewrite FILE`), then write it (`nki-migrate rewrite --write FILE`).""",
+        ),
+        OutcomeDoc(
+            FAILED,
+            "file-failed",
+            "the file could not be read, rewritten or written; it is as it was",
+            """The message says why, and the exit code is 2. A file that does not parse, or whose encoding is not the
+            one it declares, has to be repaired; a guard that refused a rewrite names what it refused.""",
+        ),
+        OutcomeDoc(
+            NOTEBOOK,
+            "notebook",
+            "notebooks are not rewritten",
+            "Export it (`jupyter nbconvert --to script`), and migrate the script.",
+        ),
+        OutcomeDoc(
+            LAYOUT,
+            "layout-differs",
+            "a tile of the new kernel does not lie where the old kernel's lies",
+            """The first level of `nki-migrate verify`: every logical tile (tensor and block index) must have the same
+            memory, start partition, byte and extent. `nki-migrate layout FILE::KERNEL` prints either side's map.""",
+        ),
+        OutcomeDoc(
+            OPERANDS,
+            "operands-differ",
+            "an instruction of the new kernel touches other addresses than the old kernel's, or is another one",
+            """The second level of `nki-migrate verify`: the same instructions touch the same places in the same order.
+            The message gives the first instruction at which the two kernels part.""",
+        ),
+        OutcomeDoc(
+            NUMBERS,
+            "numbers-differ",
+            "an output of the new kernel is not bit-identical to the old kernel's",
+            """The third level of `nki-migrate verify`. The message gives the first element that differs; where the
+            levels before it are equal, look at dtypes, scalars and the order of an accumulation.""",
+        ),
+        OutcomeDoc(
+            REFERENCE,
+            "reference-differs",
+            "a kernel does not agree with the NumPy reference of its case",
+            """The case names a reference, `rtol` and `atol`. When already the old kernel does not agree, the case is in
+            error: either the reference or the old kernel is wrong.""",
+        ),
+        OutcomeDoc(
+            UNDECIDED,
+            "undecided",
+            "the comparison could not be made: this is neither a pass nor a failure",
+            """A kernel without a case, or a construct that the emulator does not model. The exit code is 2, so that it
+            cannot be taken for a pass.""",
+        ),
+        OutcomeDoc(
+            BROKEN,
+            "in-error",
+            "a kernel or its case is broken: it did not run to its end",
+            "The kernel raised, ran out of its time or memory, or its case does not fit its parameters.",
+        ),
+    )
+}
