@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import difflib
 import importlib
+import importlib.machinery
 import importlib.util
 import inspect
 import os
@@ -18,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from . import shims
+from . import shims, versions
 from .cases import Case, CaseError, DtypeSpec, TensorSpec
 from .compare.trace import Failure, Packed, Run, trace_of
 from .filling import filled
@@ -39,18 +40,27 @@ def preload() -> None:
 def answer(request: Request) -> Reply:
     """Do what ``request`` asks. Whatever user code raises becomes a :class:`Failure`."""
     shims.install()
+    versions.install(request.version)
     try:
-        if request.kind == "kernels":
-            return Kernels(tuple(kernels_of(load(request.file))))
-        assert request.case is not None
-        if request.kind == "reference":
-            return _reference(request, request.case)
-        return _run(request, request.case)
+        reply = _answer(request)
+        versions.check_not_mixed(request.version)
+        return reply
+    except versions.MixedVersions as problem:
+        return Failure(False, str(problem), request.file)
     except CaseError as error:
         place = f"{request.case.place}: " if request.case else ""
         return Failure(False, f"{place}{error}", request.file)
     except (Exception, SystemExit, KeyboardInterrupt) as error:
         return failure_of(error, request)
+
+
+def _answer(request: Request) -> Reply:
+    if request.kind == "kernels":
+        return Kernels(tuple(kernels_of(load(request.file))))
+    assert request.case is not None
+    if request.kind == "reference":
+        return _reference(request, request.case)
+    return _run(request, request.case)
 
 
 # --- the file --------------------------------------------------------------------------------------------------------
@@ -65,6 +75,7 @@ def load(file: str) -> ModuleType:
     if not os.path.isfile(file):
         raise CaseError(f"{file}: no such file")
     sys.argv = [file]
+    sys.path[:0] = _roots_named_in(file)
     package = _package_name(file)
     if package is not None:
         root, name = package
@@ -85,8 +96,7 @@ def load(file: str) -> ModuleType:
 
 def _package_name(file: str) -> tuple[str, str] | None:
     """(directory of the root package, dotted name) for a file of a package with relative imports, else ``None``."""
-    with open(file, "rb") as stream:
-        tree = ast.parse(stream.read(), file)
+    tree = _tree_of(file)
     relative = any(isinstance(node, ast.ImportFrom) and node.level for node in ast.walk(tree))
     directory, base = os.path.split(file)
     parts = [os.path.splitext(base)[0]]
@@ -94,6 +104,28 @@ def _package_name(file: str) -> tuple[str, str] | None:
         directory, part = os.path.split(directory)
         parts.insert(0, part)
     return (directory, ".".join(parts)) if len(parts) > 1 else None
+
+
+def _roots_named_in(file: str) -> list[str]:
+    """Directories above ``file`` from which an absolute import in it would find the file's own package."""
+    named = set()
+    for node in ast.walk(_tree_of(file)):
+        if isinstance(node, ast.Import):
+            named.update(alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            named.add(node.module.partition(".")[0])
+    above, directory = [], os.path.dirname(file)
+    while (parent := os.path.dirname(directory)) != directory:
+        name = os.path.basename(directory)
+        if name in named and name not in sys.stdlib_module_names and name not in shims.ROOTS:
+            above.append(parent)
+        directory = parent
+    return above[:1]
+
+
+def _tree_of(file: str) -> ast.Module:
+    """The syntax tree of a file as imports see it."""
+    return ast.parse(importlib.machinery.SourceFileLoader("", file).get_data(file), file)
 
 
 # --- the kernel ------------------------------------------------------------------------------------------------------

@@ -21,13 +21,15 @@ import time
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import IO, Any, BinaryIO
 
-from . import errors, events
+from . import errors, events, reading
 from .cases import Case
 from .compare import trace
 from .compare.trace import Failure, Packed, Run
+from .reading import Reads
+from .versions import DISK, Version
 
 _LENGTH = struct.Struct(">Q")
 _MAX_PRINTED = 20_000
@@ -41,6 +43,7 @@ class Request:
 
     ``kind`` is ``"kernels"`` (which kernels does the file define?), ``"run"`` (run ``case``) or ``"reference"`` (the
     NumPy reference of ``case``). ``seconds`` of wall time and ``memory`` bytes of address space are the child's limits.
+    ``version`` says which content the files have.
     """
 
     kind: str
@@ -49,6 +52,7 @@ class Request:
     hardware: str = "gen3"
     seconds: float = DEFAULT_SECONDS
     memory: int = DEFAULT_MEMORY
+    version: Version = DISK
 
 
 @dataclass(frozen=True)
@@ -66,6 +70,7 @@ class Kernels:
     """The kernels of one file, in the order of their definitions."""
 
     kernels: tuple[Kernel, ...]
+    reads: Reads = field(default=Reads(), compare=False)
 
 
 @dataclass(frozen=True)
@@ -73,14 +78,15 @@ class Reference:
     """What a NumPy reference returned."""
 
     outputs: tuple[Packed, ...]
+    reads: Reads = field(default=Reads(), compare=False)
 
 
 Reply = Kernels | Run | Reference | Failure
 _PLAIN_CLASSES = {
     (cls.__module__, cls.__qualname__): cls
     for cls in (
-        *(Kernel, Kernels, Reference, Run, Failure, Packed),
-        *(trace.Program, trace.TileRow, trace.HbmTensor, events.Event, events.Operand),
+        *(Kernel, Kernels, Reference, Reads, Run, Failure, Packed),
+        *(trace.Program, trace.TileRow, trace.HbmTensor, events.Event, events.Loop, events.Operand),
     )
 }
 
@@ -164,7 +170,8 @@ def _child(
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         _limit_memory(request.memory)
         started = time.monotonic()
-        reply = answer(request)
+        reading.start()
+        reply = replace(answer(request), reads=reading.so_far())
         sys.stdout.flush()
         sys.stderr.flush()
         if isinstance(reply, (Run, Failure)):
@@ -216,13 +223,16 @@ def _death(request: Request, status: int, *, timed_out: bool) -> Failure:
             False,
             f"did not end within {request.seconds:g} seconds and was stopped",
             request.file,
-            help="give the case smaller tensors, or look for a loop that does not end",
+            help="give the case smaller tensors or more time (--timeout), or look for a loop that does not end",
+            lasting=False,
         )
     if os.WIFSIGNALED(status):
         name = signal.Signals(os.WTERMSIG(status)).name
         advice = "the system may have run out of memory: give the case smaller tensors" if name == "SIGKILL" else ""
-        return Failure(False, f"crashed the Python interpreter ({name})", request.file, help=advice)
-    return Failure(False, f"ended the Python interpreter (exit code {os.WEXITSTATUS(status)})", request.file)
+        message = f"crashed the Python interpreter ({name})"
+        return Failure(False, message, request.file, help=advice, lasting=False)
+    message = f"ended the Python interpreter (exit code {os.WEXITSTATUS(status)})"
+    return Failure(False, message, request.file, lasting=False)
 
 
 def _ended(child: int, patience: float) -> int:
@@ -264,8 +274,8 @@ def failure_of(error: BaseException, request: Request) -> Failure:
         return Failure(False, f"SyntaxError: {error.msg}", error.filename or request.file, error.lineno or 0)
     file, line = user_place(error, request.file)
     if isinstance(error, MemoryError):
-        limit = f"the limit is {request.memory >> 20} MiB"
-        return Failure(False, "ran out of memory", file, line, f"give the case smaller tensors; {limit}")
+        advice = f"give the case smaller tensors or more memory (--memory); the limit is {request.memory >> 20} MiB"
+        return Failure(False, "ran out of memory", file, line, advice, lasting=False)
     text = str(error).strip()
     name = type(error).__name__
     return Failure(False, f"{name}: {text}" if text else name, file, line)

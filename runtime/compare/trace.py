@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ..events import Event
+from ..events import Event, Loop
 from ..memory import Allocation, Machine
 from ..numerics import DTYPES
+from ..reading import Reads
 from ..spec.hardware import PSUM_BANK_BYTES
 
 Array = npt.NDArray[Any]
@@ -96,24 +97,31 @@ class Packed:
 
 @dataclass(frozen=True)
 class Program:
-    """One program of the launch grid: its tiles and HBM tensors in declaration order, its instructions in order."""
+    """One program of the launch grid: its tiles and HBM tensors in declaration order, its instructions in order.
+
+    ``loops`` are the runs of its parallel loops, ``untracked`` the tiles that something else than an instruction wrote.
+    """
 
     tiles: tuple[TileRow, ...]
     tensors: tuple[HbmTensor, ...]
     events: tuple[Event, ...]
+    loops: tuple[Loop, ...] = ()
+    untracked: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
 class Run:
     """A kernel that ran: its outputs in return order, and the record of each program of its grid.
 
-    ``printed`` is what it wrote to standard output and standard error, ``seconds`` how long it took.
+    ``printed`` is what it wrote to standard output and standard error, ``seconds`` how long it took, ``reads`` what it
+    read.
     """
 
     outputs: tuple[Packed, ...]
     programs: tuple[Program, ...]
     printed: str = ""
     seconds: float = 0.0
+    reads: Reads = field(default=Reads(), compare=False)
 
 
 @dataclass(frozen=True)
@@ -121,7 +129,8 @@ class Failure:
     """A kernel that did not run to its end.
 
     ``undecided`` tells a construct that the emulator does not model from a broken kernel or case. ``file`` and ``line``
-    are the kernel's, 0 when unknown. ``help`` says what to do, where there is something.
+    are the kernel's, 0 when unknown. ``help`` says what to do, where there is something. ``lasting``: will another run
+    of the same files fail in the same way? (A time limit may not be met again.)
     """
 
     undecided: bool
@@ -130,6 +139,8 @@ class Failure:
     line: int = 0
     help: str = ""
     printed: str = ""
+    reads: Reads = field(default=Reads(), compare=False)
+    lasting: bool = True
 
 
 def trace_of(machine: Machine) -> Program:
@@ -140,6 +151,8 @@ def trace_of(machine: Machine) -> Program:
         tuple(_row(allocation) for allocation in on_chip),
         tuple(_tensor(allocation) for allocation in hbm),
         tuple(_plain_event(event) for event in machine.events),
+        () if machine.recorder is None else machine.recorder.loops(),
+        () if machine.recorder is None else tuple(sorted(machine.recorder.untracked)),
     )
 
 
