@@ -6,7 +6,7 @@ are dropped, and adjacent dimensions that walk memory as one are merged.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from .errors import user_location
@@ -24,7 +24,8 @@ class Operand:
 
     ``tile`` is the ``uid`` of the allocation, ``partition`` and ``byte`` the first element's place: physical where
     the tile is pinned, relative to the tile where it is not; for HBM ``byte`` is an offset in *elements* and
-    ``partition`` 0.
+    ``partition`` 0. ``exact`` is false where the access may touch only some of these elements, or where which ones is
+    known only on chip: what an indirect access indexes, the destination under a mask that no box describes.
     """
 
     role: str
@@ -35,6 +36,7 @@ class Operand:
     byte: int
     steps: tuple[Step, ...]
     dtype: str
+    exact: bool = field(default=True, compare=False)
 
 
 @dataclass(frozen=True)
@@ -49,12 +51,38 @@ class Event:
     line: int
 
 
+@dataclass(frozen=True)
+class Loop:
+    """One run of a loop whose iterations are declared to be independent (``affine_range`` of Beta 1).
+
+    Iteration ``k`` executed the events with ``marks[k] < sequence <= marks[k + 1]``.
+    """
+
+    file: str
+    line: int
+    marks: tuple[int, ...]
+
+
 class Recorder:
-    """Collects events. A Beta 1 result is recorded when its destination is known, in the order of the calls."""
+    """Collects events. A Beta 1 result is recorded when its destination is known, in the order of the calls.
+
+    ``untracked`` are the allocations that something other than an instruction wrote (``register_store``).
+    """
 
     def __init__(self) -> None:
         self._events: list[Event] = []
+        self._loops: list[tuple[tuple[str, int], list[int]]] = []
         self._next = 0
+        self.untracked: set[int] = set()
+
+    def loop(self) -> list[int]:
+        """The marks of a loop that begins here; :meth:`mark` adds one before each iteration and one at the end."""
+        marks: list[int] = []
+        self._loops.append((user_location(), marks))
+        return marks
+
+    def mark(self, marks: list[int]) -> None:
+        marks.append(self._next)
 
     def reserve(self) -> int:
         """Sequence number for an instruction that executes now and whose destination comes later."""
@@ -68,26 +96,35 @@ class Recorder:
         attributes: tuple[tuple[str, Any], ...],
         sequence: int | None = None,
         location: tuple[str, int] | None = None,
+        partly: tuple[str, ...] = (),
     ) -> None:
+        """Record one instruction. ``partly`` are the roles whose operand is touched only in part."""
         file, line = location or user_location()
-        places = tuple(operand(role, view.alloc, view.place) for role, view in operands)
+        places = tuple(
+            operand(role, view.alloc, place := view.place, place is view.array and role not in partly)
+            for role, view in operands
+        )
         self._events.append(Event(sequence or self.reserve(), op, places, attributes, file, line))
 
     def events(self) -> list[Event]:
         return sorted(self._events, key=lambda event: event.sequence)
 
+    def loops(self) -> tuple[Loop, ...]:
+        """The loops that were run, in the order of their beginnings."""
+        return tuple(Loop(*location, tuple(marks)) for location, marks in self._loops)
 
-def operand(role: str, alloc: Allocation, array: Array) -> Operand:
+
+def operand(role: str, alloc: Allocation, array: Array, exact: bool = True) -> Operand:
     """Physical place and normal form of an access: ``array`` is a view on the memory of ``alloc``."""
     offset = address_of(array) - address_of(alloc.memory)
     if alloc.space == "hbm":
         size = alloc.dtype.itemsize
         steps = [(0, stride // size, count) for stride, count in zip(array.strides, array.shape, strict=True)]
-        return Operand(role, "hbm", alloc.uid, False, 0, offset // size, _normal(steps), alloc.dtype.name)
+        return Operand(role, "hbm", alloc.uid, False, 0, offset // size, _normal(steps), alloc.dtype.name, exact)
     pitch = alloc.memory.strides[0]
     row, byte = divmod(offset, pitch)
     steps = [(stride // pitch, stride % pitch, count) for stride, count in zip(array.strides, array.shape, strict=True)]
-    return Operand(role, alloc.space, alloc.uid, alloc.pinned, row, byte, _normal(steps), array.dtype.name)
+    return Operand(role, alloc.space, alloc.uid, alloc.pinned, row, byte, _normal(steps), array.dtype.name, exact)
 
 
 def _normal(steps: list[Step]) -> tuple[Step, ...]:

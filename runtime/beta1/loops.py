@@ -15,6 +15,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from ..errors import KernelError, NotModelled, is_emulator_file
+from ..events import Recorder
 from ..session import in_kernel
 from ..source import leaves_loop
 from .state import state
@@ -23,16 +24,23 @@ _MISSING = object()
 
 
 class TracedRange(Iterator[int]):
-    """Iterates over ``values`` and keeps the names of the frame that asks for them (module docstring)."""
+    """Iterates over ``values`` and keeps the names of the frame that asks for them (module docstring).
 
-    def __init__(self, values: range) -> None:
+    ``recorder`` is told where the iterations begin and end.
+    """
+
+    def __init__(self, values: range, recorder: Recorder | None = None) -> None:
         self._values = iter(values)
         self._entry: dict[str, Any] | None = None
+        self._recorder = recorder
+        self._marks = recorder.loop() if recorder is not None else []
 
     def __iter__(self) -> TracedRange:
         return self
 
     def __next__(self) -> int:
+        if self._recorder is not None:
+            self._recorder.mark(self._marks)
         value = next(self._values)
         frame = sys._getframe(1)
         if self._entry is None:
@@ -75,9 +83,10 @@ def _restore(frame: FrameType, entry: dict[str, Any]) -> None:
 def affine_range(*args: Any, **_: Any) -> Iterator[int]:
     """A loop whose iterations do not depend on each other: ``(stop)``, ``(start, stop)`` or ``(start, stop, step)``."""
     values = _bounds(args)
-    if in_kernel() and state().session.descending:
-        values = values[::-1]
-    return TracedRange(values)
+    if not in_kernel():
+        return TracedRange(values)
+    session = state().session
+    return TracedRange(values[::-1] if session.descending else values, session.machine.recorder)
 
 
 def sequential_range(*args: Any, **_: Any) -> Iterator[int]:

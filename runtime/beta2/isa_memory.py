@@ -232,4 +232,5 @@ def _record_indirect(dst: NkiTensor, src: NkiTensor, operator: str | None) -> No
             for role, side in (("dst", dst), ("src", src))
         ]
         attributes = () if operator is None else (("dst_rmw_op", operator),)
-        machine.recorder.add("dma_copy", list[tuple[str, View]](sides), attributes)
+        indirect = tuple(role for role, side in (("dst", dst), ("src", src)) if isinstance(side, GatheredTensor))
+        machine.recorder.add("dma_copy", list[tuple[str, View]](sides), attributes, partly=indirect)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import session
 from . import values
 from .operands import tile
 from .registers import Register, element, one_element, register_of
@@ -43,6 +44,15 @@ def register_load(dst: Any, src: Any) -> Register:
 def register_store(dst: Any, src: Any) -> Register:
     """Store a register into a one-element tensor."""
     register = register_of(src)
-    target = one_element(tile(dst))
+    place = tile(dst)
+    target = one_element(place)
     target[...] = np.asarray(register.content).astype(target.dtype)
+    untracked(place)
     return register
+
+
+def untracked(tensor: NkiTensor) -> None:
+    """Note that something that is no instruction of an engine wrote ``tensor``."""
+    recorder = session.current().machine.recorder
+    if recorder is not None:
+        recorder.untracked.add(tensor.alloc.uid)

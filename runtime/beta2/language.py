@@ -17,6 +17,7 @@ from . import isa_compute, state, values
 from .buffers import BUFFERS, buffer, machine_bytes
 from .declare import constant as constant_tensor
 from .declare import declare
+from .isa_registers import untracked
 from .objects import NKIObject
 from .registers import dynamic_range
 from .signature import builtin
@@ -59,6 +60,7 @@ def zeros(shape: Any, dtype: Any, buffer: Any = None, name: Any = None) -> NkiTe
     tensor = ndarray(shape, dtype, buffer, name)
     if tensor.alloc.space == "hbm":
         tensor.array[...] = np.zeros((), tensor.dtype)
+        untracked(tensor)
     else:
         isa_compute.memset(tensor, 0)
     return tensor

@@ -67,7 +67,8 @@ def commit(
     if machine.recorder is not None:
         reads = [(role, repeated(view, target.shape)) for role, view in result.reads] if repeats else result.reads
         operands = [("dst", dst), *result.also_writes, *reads]
-        machine.recorder.add(result.op, operands, attributes, result.sequence, result.location)
+        partly = () if where is None else ("dst",)
+        machine.recorder.add(result.op, operands, attributes, result.sequence, result.location, partly)
 
 
 def repeated(view: View, shape: tuple[int, ...]) -> View:
