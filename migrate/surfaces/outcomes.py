@@ -39,7 +39,8 @@ CODES = {
             "would-change",
             "the file holds Beta 1 source that `nki-migrate rewrite` rewrites",
             """`rewrite` without `--write` reports it for each file that it would change, at the first line that
-            changes. Look at the diff (`nki-migrate rewrite FILE`), then write it (`nki-migrate rewrite --write FILE`).""",
+            changes. Look at the diff (`nki-migrate rewrite FILE`), then write it
+            (`nki-migrate rewrite --write FILE`).""",
         ),
         OutcomeDoc(
             FAILED,
