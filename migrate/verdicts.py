@@ -95,6 +95,11 @@ def as_text(proof: Proof) -> str:
     return "\n".join(lines[1:] if not lines[0] else lines)
 
 
+def as_plain_text(proof: Proof) -> str:
+    """The same without colours, whatever prints it."""
+    return click.unstyle(as_text(proof))
+
+
 def _summary(proof: Proof) -> str:
     counts = proof.counts
     total = len(proof.results)
