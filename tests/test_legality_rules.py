@@ -1,0 +1,153 @@
+"""Every legality rule on its own examples, and on code that looks like what it refuses and is legal."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+from nki_migrate.runtime.legality import CODES, RULE_MODULES, check_source
+from nki_migrate.runtime.spec.beta2 import TARGETS
+
+IMPORTS = "import nki\nimport nki.isa as nisa\nimport nki.language as nl\n\n\n"
+LINES = IMPORTS.count("\n")
+CASES = [(code, target) for code, doc in sorted(CODES.items()) for target in doc.targets]
+
+
+def codes(source, target="0.2"):
+    return [violation.code for violation in check_source(IMPORTS + source, target=target)]
+
+
+def kernel(*lines):
+    return "@nki.jit\ndef kernel(x, y):\n" + "".join(f"    {line}\n" for line in lines)
+
+
+def needs_newer_python(doc):
+    return doc.name == "type-statement" and sys.version_info < (3, 12)
+
+
+@pytest.mark.parametrize(("code", "target"), CASES)
+def test_the_bad_example_gives_exactly_this_code(code, target):
+    if needs_newer_python(CODES[code]):
+        pytest.skip("the example is no Python before 3.12")
+    assert set(codes(CODES[code].bad, target)) == {code}
+
+
+@pytest.mark.parametrize(("code", "target"), CASES)
+def test_the_good_example_is_legal(code, target):
+    assert codes(CODES[code].good, target) == []
+
+
+@pytest.mark.parametrize("code", sorted(code for code, doc in CODES.items() if doc.targets != TARGETS))
+def test_a_rule_of_one_version_is_silent_in_the_other(code):
+    for target in TARGETS:
+        assert (code in codes(CODES[code].bad, target)) == (target in CODES[code].targets)
+
+
+def test_every_violation_has_a_place_a_text_and_a_fix():
+    for code, doc in CODES.items():
+        if needs_newer_python(doc):
+            continue
+        for violation in check_source(IMPORTS + doc.bad, target=doc.targets[0]):
+            assert violation.line > LINES and violation.column >= 1, code
+            assert violation.message and "{}" not in violation.message, code
+            assert violation.help and violation.help == " ".join(violation.help.split()), code
+
+
+def test_every_rule_is_documented_for_people():
+    for code, doc in CODES.items():
+        text = str(doc)
+        assert text.startswith(f"{doc.name}: ") and "What to do: " in text, code
+        assert doc.stage in ("gather", "simplify", "trace", "ours"), code
+        assert code.startswith("NKL") and code[3:].isdigit()
+
+
+def test_names_of_rules_are_unique():
+    names = [doc.name for doc in CODES.values()]
+    assert len(set(names)) == len(names)
+
+
+LEGAL = {
+    "definitions": {
+        "a dataclass": "from dataclasses import dataclass\n\n\n@dataclass\nclass Shape(nl.NKIObject):\n    rows: int = 1\n\n\n"
+        + kernel("return Shape(rows=2)"),
+        "a static method": "class Shape(nl.NKIObject):\n    @staticmethod\n    def rows():\n        return 1\n\n\n"
+        + kernel("return Shape.rows()"),
+        "host code with inner functions": "def host():\n    def inner(*rows):\n        return rows\n\n    return inner\n\n\n"
+        + kernel("return x"),
+        "a class that no kernel reads": "class Host:\n    def run(self):\n        raise ValueError\n\n\n" + kernel("return x"),
+    },
+    "statements": {
+        "a loop that breaks": kernel("for i in range(4):", "    if i == 2:", "        break"),
+        "elements assigned one by one": kernel("rows = [1, 2]", "rows[0] = 3", "rows[1] = 4"),
+        "a tuple of names": kernel("a, b = x.shape", "return a * b"),
+        "leaving a static loop": kernel("for i in nl.affine_range(4):", "    return x"),
+        "raise in host code": "def host(x):\n    raise ValueError\n\n\n" + kernel("return x"),
+        "break in a static loop under a dynamic one": kernel(
+            "for i in nl.dynamic_range(0, 4, 1):", "    for j in range(4):", "        break"
+        ),
+    },
+    "expressions": {
+        "a loop instead of a comprehension": kernel("rows = []", "for i in range(4):", "    rows.append(i)"),
+        "membership in a tuple": kernel("return y in (1, 2)"),
+        "an f-string with conversions": kernel('assert y == 1, f"{y!r} {y!s} {y!a}"'),
+        "an ellipsis in a subscript": kernel("t = x[...]", "return t"),
+        "the largest integer": kernel("return 2147483647"),
+        "comparing with None": kernel("return x == None"),
+        "a comprehension in host code": "ROWS = [i for i in range(4)]\n\n\n" + kernel("return ROWS"),
+    },
+    "names": {
+        "numpy's constants": "import numpy as np\n\n\n" + kernel("return np.pi + np.inf"),
+        "math that the front end has": "import math\n\n\n" + kernel("return math.ceil(1.5) + math.gcd(4, 6)"),
+        "Python's few functions": kernel("return max(len(x.shape), min(1, 2), abs(-1), int(1.5))"),
+        "a local that hides a builtin": kernel("sum = 1", "return sum"),
+        "a name of the module level": "ROWS = 128\n\n\n" + kernel("return ROWS"),
+        "Beta 1 in host code": "import neuronxcc.nki.language as old\n\n\ndef host(x):\n    return old.load(x)\n\n\n"
+        + kernel("return x"),
+        "an annotation of any kind": "import numpy as np\n\n\n@nki.jit\ndef kernel(x: np.ndarray):\n    return x\n",
+    },
+    "calls": {
+        "positional operands": kernel("nisa.tensor_tensor(x, x, y, nl.add)"),
+        "a mask of None": kernel("nisa.memset(dst=x, value=0.0, mask=None)"),
+        "an operator passed on": "def apply(op, x, y):\n    nisa.tensor_tensor(dst=x, data1=x, data2=y, op=op)\n\n\n"
+        + kernel("apply(nl.add, x, y)"),
+        "own functions with keywords": "def f(a, b=1):\n    return a + b\n\n\n" + kernel("return f(a=1) + f(1, 2)"),
+        "a register": kernel("r = nisa.register_alloc(0)", "return x"),
+        "an assigned instruction with a destination": kernel(
+            "t = nl.ndarray((128, 512), nl.float32, buffer=nl.sbuf)", "t[...] = nisa.tensor_copy(src=y)"
+        ),
+    },
+    "operands": {
+        "the reduction of the last two axes": kernel("nisa.tensor_reduce(dst=x, op=nl.add, data=y, axis=[3, 4])"),
+        "an accumulating copy": kernel("nisa.dma_copy(dst=x, src=y, dst_rmw_op=nl.add)"),
+        "an axis that is computed": kernel("axis = 1", "nisa.tensor_reduce(dst=x, op=nl.add, data=y, axis=axis)"),
+        "a scalar operand": kernel("nisa.tensor_scalar(dst=x, data=y, op0=nl.add, operand0=1.0)"),
+    },
+    "tensors": {
+        "a step of one": kernel("nisa.dma_copy(dst=x, src=y[0:128:1, 0:512])"),
+        "a stepped list": kernel("rows = [1, 2, 3]", "return rows[::2]"),
+        "arithmetic on shapes": kernel("rows = x.shape[0] * 2 - 1", "return rows"),
+        "a list of tensors": kernel(
+            "tiles = []",
+            "tiles.append(nl.ndarray((128, 512), nl.float32, buffer=nl.sbuf))",
+            "for tile in tiles:",
+            "    nisa.memset(dst=tile[0:128, 0:512], value=0.0)",
+        ),
+        "a name that is a tensor and then a number": kernel(
+            "t = nl.ndarray((128, 512), nl.float32, buffer=nl.sbuf)", "nisa.memset(dst=t, value=0.0)", "t = 1", "t = t + 1"
+        ),
+        "comparing identities": kernel(
+            "t = nl.ndarray((128, 512), nl.float32, buffer=nl.sbuf)", "return t == x or t != None"
+        ),
+    },
+}
+
+
+@pytest.mark.parametrize(("family", "name"), [(family, name) for family in LEGAL for name in LEGAL[family]])
+def test_what_only_looks_refused_is_legal(family, name):
+    assert codes(LEGAL[family][name]) == []
+
+
+def test_every_family_of_rules_has_at_least_three_legal_look_alikes():
+    families = {module.__name__.rpartition("rules_")[2] for module in RULE_MODULES}
+    assert families == LEGAL.keys()
+    assert all(len(sources) >= 3 for sources in LEGAL.values())
