@@ -19,19 +19,22 @@ _LANGUAGE = tuple(f"{root}.{module}." for root in ("nki", "neuronxcc.nki") for m
 _HOST_CALLS = frozenset({"neuronxcc.nki.language.static_cast"})  # also converts NumPy arrays in tests
 
 
-def check_reports(files: Iterable[Found]) -> list[Report]:
-    """A report for each file; what is not legal is a finding that only a person can resolve."""
-    return [data if isinstance(data := contents(file, WORD), Report) else _checked(file.path, data) for file in files]
+def check_reports(files: Iterable[Found], target: str = "0.2") -> list[Report]:
+    """A report for each file; what is not legal in NKI ``target`` is a finding that only a person can resolve."""
+    return [
+        data if isinstance(data := contents(file, WORD), Report) else _checked(file.path, data, target)
+        for file in files
+    ]
 
 
-def _checked(path: str, data: bytes) -> Report:
+def _checked(path: str, data: bytes, target: str) -> Report:
     from nki_migrate.runtime.legality import check_tree
 
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             _text, tree = parsed(data)
-            violations = check_tree(tree, also=_helpers(tree))
+            violations = check_tree(tree, target=target, also=_helpers(tree))
     except FileError as error:
         return Report(path, "failed", str(error), before=data, after=data)
     findings = (

@@ -245,14 +245,17 @@ def verify(
 
 @cli.command(epilog="Exit codes: 0 legal, 1 findings, 2 could not do its work.")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@click.option(
+    "--target", type=click.Choice(["0.2", "0.3"]), default="0.2", show_default=True, help="The NKI version to judge by."
+)
 @_output_format(*FORMATS)
-def check(paths: tuple[str, ...], output_format: str) -> int:
+def check(paths: tuple[str, ...], target: str, output_format: str) -> int:
     """Is this source legal Beta 2? (Static: nothing is run.)"""
     from . import output
     from .checking import WORD, check_reports
     from .discover import found_files
 
-    reports = check_reports(found_files(paths))
+    reports = check_reports(found_files(paths), target)
     if output_format != "text":
         _print_for_machines(output_format, "check", reports, changes_are_done=True)
     else:
