@@ -16,7 +16,7 @@ from ..events import Event, Operand
 from .trace import HbmTensor, Program, TileRow, dtype_named
 
 WRITTEN_ROLES = frozenset({"dst", "reduce_res", "dst_idx"})
-_KEEPS_OLD_BYTES = frozenset({"tensor_copy_predicated", "nc_stream_shuffle", "atomic_rmw"})
+KEEPS_OLD_BYTES = frozenset({"tensor_copy_predicated", "nc_stream_shuffle", "atomic_rmw"})
 """Instructions that may leave parts of their destination as it was."""
 _ADDS_TO_OLD_BYTES = frozenset({"accumulate", "dst_rmw_op"})
 """Attributes that, when they are set, make an instruction read its destination."""
@@ -120,7 +120,7 @@ class Correspondence:
             and n.tile not in self._touched
             and _extent(old) == _extent(new)
             and _covers(n, new)
-            and event.op not in _KEEPS_OLD_BYTES
+            and event.op not in KEEPS_OLD_BYTES
             and not any(operand.tile == n.tile for operand in event.operands if operand is not n)
             and not any(value for key, value in event.attributes if key in _ADDS_TO_OLD_BYTES)
         )

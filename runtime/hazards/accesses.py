@@ -1,0 +1,65 @@
+"""Which operands of an instruction are read, and which are written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+
+from ..compare.correspondence import WRITTEN_ROLES
+from ..compare.trace import HbmTensor, Program, TileRow, dtype_named
+from ..events import Event, Operand
+
+_ADDING = ("accumulate", "dst_rmw_op")
+_REDUCING = frozenset({"add", "multiply", "maximum", "minimum", "max", "min", "bitwise_and", "bitwise_or"})
+_REDUCING_OPS = frozenset({"tensor_tensor", "loop_reduce"})
+Memory = tuple[str, int]
+"""Where bytes lie: ``("sbuf", -1)`` and ``("psum", -1)`` for pinned tiles, else the space and the tile's own uid."""
+
+
+def written(event: Event) -> Iterator[Operand]:
+    return (operand for operand in event.operands if operand.role in WRITTEN_ROLES)
+
+
+def read(event: Event) -> Iterator[Operand]:
+    """The operands that are read, the destination among them where the instruction adds to it."""
+    adds = is_adding(event)
+    return (o for o in event.operands if o.role not in WRITTEN_ROLES or (adds and o.role == "dst"))
+
+
+def is_adding(event: Event) -> bool:
+    """Does the instruction add to what its destination holds?"""
+    return any(name in _ADDING and value for name, value in event.attributes)
+
+
+def is_reduction(event: Event) -> bool:
+    """Is the order of several such instructions on one destination free? (An accumulating matmul, ``t += x``.)"""
+    if event.op in ("nc_matmul", "nc_matmul_mx") or is_adding(event):
+        return True
+    operator = next((value for name, value in event.attributes if name == "op"), None)
+    if event.op not in _REDUCING_OPS or operator not in _REDUCING:
+        return False
+    places = {operand.role: place(operand) for operand in event.operands}
+    return places.get("dst") in (places.get("data1"), places.get("data2"))
+
+
+def place(operand: Operand) -> tuple[object, ...]:
+    return operand.tile, operand.partition, operand.byte, operand.steps, operand.dtype
+
+
+def memory_of(operand: Operand) -> Memory:
+    return (operand.space, -1) if operand.pinned else (operand.space, operand.tile)
+
+
+@cache
+def itemsize(dtype: str) -> int:
+    return dtype_named(dtype).itemsize
+
+
+def size(operand: Operand) -> int:
+    """Units of one element: bytes on chip, 1 in HBM."""
+    return 1 if operand.space == "hbm" else itemsize(operand.dtype)
+
+
+def owners(program: Program) -> dict[int, TileRow | HbmTensor]:
+    """Tiles and tensors of a program by their uid."""
+    return {tile.uid: tile for tile in (*program.tiles, *program.tensors)}

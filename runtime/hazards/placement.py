@@ -1,0 +1,127 @@
+"""Addresses that the hardware, or the compiler behind the front end, does not accept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..compare.trace import Program, TileRow
+from ..events import Event, Operand
+from ..spec.hardware import PARTITIONS, PSUM_BANK_BYTES, legal_start_partitions
+from .accesses import owners, place, size, written
+from .groups import partitions
+from .lifetimes import Life, box_of, concurrent, intersect, lives, share_partitions
+from .model import Hazard, address, declared_at, executed_at, label, touched
+
+_DMA = ("dma", "load", "store", "sendrecv")
+"""Beginnings of the names of instructions that DMA engines execute: they reach every partition."""
+
+
+def off_bank(program: Program) -> list[Hazard]:
+    """PSUM tensors that start inside a bank ("else compiler error", ``nl.ndarray`` of 2.28)."""
+    return [
+        Hazard(
+            "off_bank",
+            f"'{label(tile)}' starts inside a PSUM bank: {address(tile)}",
+            (label(tile),),
+            declared_at(tile),
+            declared_at(tile),
+            f"a PSUM tensor starts at a multiple of {PSUM_BANK_BYTES} bytes: declare a whole bank and slice it",
+        )
+        for tile in program.tiles
+        if tile.space == "psum" and tile.byte is not None and tile.byte % PSUM_BANK_BYTES
+    ]
+
+
+def quadrants(program: Program) -> list[Hazard]:
+    """Operands of compute engines that start at a partition where their number of partitions may not start.
+
+    Source: architecture guide, ``start_partition``: up to 32 partitions start at 0, 32, 64 or 96, up to 64 at 0 or 64,
+    more at 0.
+    """
+    tiles = owners(program)
+    seen: set[tuple[object, ...]] = set()
+    found = []
+    for event in program.events:
+        for operand in _on_engine(event):
+            if (key := (event.line, event.file, place(operand))) in seen:
+                continue
+            seen.add(key)
+            legal = legal_start_partitions(min(partitions(operand), PARTITIONS))
+            if operand.partition not in legal:
+                tile = tiles[operand.tile]
+                what = f"'{label(tile)}' at {touched(operand, size(operand))}"
+                found.append(
+                    Hazard(
+                        "quadrant",
+                        f"{event.op} accesses {partitions(operand)} partitions of {what}: they may start at "
+                        f"{', '.join(map(str, legal))}",
+                        (label(tile),),
+                        declared_at(tile),
+                        executed_at(event, f"accesses {what}"),
+                        "move the data to a legal partition first: a DMA reaches every partition",
+                    )
+                )
+    return found
+
+
+def _on_engine(event: Event) -> Iterator[Operand]:
+    if event.op.startswith(_DMA):
+        return iter(())
+    return (operand for operand in event.operands if operand.space != "hbm")
+
+
+def shared_addresses(program: Program) -> list[Hazard]:
+    """Tiles with overlapping addresses, or in one PSUM bank, whose values live at the same time."""
+    pinned = [life for life in lives(program) if life.tile.pinned and life.was_read]
+    found = []
+    for space in ("sbuf", "psum"):
+        for a, b in concurrent(life for life in pinned if life.tile.space == space):
+            if intersect(a.box, b.box):
+                found.append(_pair(program, "overlap", a, b, "have overlapping addresses and live at the same time"))
+            elif space == "psum" and share_partitions(a.box, b.box) and _bank(a.tile) & _bank(b.tile):
+                found.append(_pair(program, "bank_collision", a, b, "share a PSUM bank and live at the same time"))
+    return found + list(_shifted(program))
+
+
+def _bank(tile: TileRow) -> set[int]:
+    first = tile.byte or 0
+    return set(range(first // PSUM_BANK_BYTES, (first + max(tile.nbytes, 1) - 1) // PSUM_BANK_BYTES + 1))
+
+
+def _pair(program: Program, kind: str, a: Life, b: Life, what: str) -> Hazard:
+    names = label(a.tile), label(b.tile)
+    begins, ends = program.events[b.first], program.events[a.last]
+    return Hazard(
+        kind,
+        f"'{names[0]}' and '{names[1]}' {what}: {address(a.tile)} and {address(b.tile)}",
+        names,
+        executed_at(begins, f"begins to write '{names[1]}'"),
+        executed_at(ends, f"still uses '{names[0]}'"),
+        "give the two different addresses, or end the use of one before the other begins",
+    )
+
+
+def _shifted(program: Program) -> Iterator[Hazard]:
+    """Instructions whose destination overlaps a source of another tile, at another place than the source's own."""
+    tiles = owners(program)
+    for event in program.events:
+        sources = [o for o in event.operands if o.pinned]
+        for target in written(event):
+            for source in sources if target.pinned else ():
+                same_tile = source.tile == target.tile or source.space != target.space
+                if same_tile or _at(source) == _at(target) or not intersect(box_of(source), box_of(target)):
+                    continue
+                names = label(tiles[source.tile]), label(tiles[target.tile])
+                yield Hazard(
+                    "overlap",
+                    f"{event.op} reads '{names[0]}' and writes '{names[1]}' over it, at another place: "
+                    f"{address(tiles[source.tile])} and {address(tiles[target.tile])}",
+                    names,
+                    executed_at(event, f"reads '{names[0]}' at {touched(source, size(source))}"),
+                    executed_at(event, f"writes '{names[1]}' at {touched(target, size(target))}"),
+                    "give the two tensors addresses that do not overlap",
+                )
+
+
+def _at(operand: Operand) -> tuple[int, int]:
+    return operand.partition, operand.byte

@@ -1,0 +1,112 @@
+"""One mark for every byte of a memory, in the coarsest granules that no access divides.
+
+A kernel's accesses mostly start and end at multiples of its tile sizes. The greatest common divisors of their starts,
+strides and runs give granules of, say, 32 partitions by 1024 bytes; a memory of 27 MB then takes a few thousand marks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import gcd
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..events import Operand
+from .accesses import size
+
+Marks = npt.NDArray[np.int32]
+NEVER = 0
+
+
+class Grid:
+    """The granules of one memory, from all accesses to it.
+
+    ``operands`` are the accesses. Partitions and bytes count from ``origin``, the first of either that any access
+    touches. Accesses that walk backwards have no place in the grid: :meth:`holds` tells.
+    """
+
+    def __init__(self, operands: Iterable[Operand]) -> None:
+        rows = columns = 0
+        height = width = 0
+        starts = [(o.partition, o.byte, o) for o in operands if _is_forward(o)]
+        self.origin = (min((s[0] for s in starts), default=0), min((s[1] for s in starts), default=0))
+        for partition, byte, operand in starts:
+            first = (partition - self.origin[0], byte - self.origin[1])
+            unit = size(operand)
+            row_run, run = 1, unit
+            last_row, last_column = first
+            rows, columns = gcd(rows, first[0]), gcd(columns, first[1])
+            for partitions, step, count in operand.steps:
+                last_row += partitions * (count - 1)
+                last_column += step * (count - 1)
+                if (partitions, step) == (1, 0) and row_run == 1:
+                    row_run = count
+                elif (partitions, step) == (0, unit) and run == unit:
+                    run = unit * count
+                else:
+                    rows, columns = gcd(rows, partitions), gcd(columns, step)
+            rows, columns = gcd(rows, row_run), gcd(columns, run)
+            height, width = max(height, last_row + 1), max(width, last_column + unit)
+        self.granule = (max(rows, 1), max(columns, 1))
+        self.shape = (height // self.granule[0], width // self.granule[1])
+
+    def holds(self, operand: Operand) -> bool:
+        return _is_forward(operand)
+
+    def marks(self) -> Marks:
+        """A mark for every granule, all :data:`NEVER`."""
+        return np.zeros(self.shape, np.int32)
+
+    def view(self, marks: Marks, operand: Operand) -> Marks:
+        """The marks of the granules that an access covers, as an array that can be written."""
+        shape, strides, offset = self._walk(operand)
+        pitch, item = marks.strides
+        found: Marks = np.ndarray(
+            shape, np.int32, marks, offset[0] * pitch + offset[1] * item, [r * pitch + c * item for r, c in strides]
+        )
+        return found
+
+    def elements(self, marks: Marks, operand: Operand) -> Marks:
+        """The mark of every element of an access, in row-major order (a copy)."""
+        return marks[self.coordinates(operand)]
+
+    def coordinates(self, operand: Operand) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+        """Row and column of the granule of every element of an access, in row-major order."""
+        row: npt.NDArray[Any] = np.asarray([operand.partition - self.origin[0]])
+        column: npt.NDArray[Any] = np.asarray([operand.byte - self.origin[1]])
+        for partitions, step, count in operand.steps:
+            walk = np.arange(count)
+            row = (row[:, None] + walk * partitions).reshape(-1)
+            column = (column[:, None] + walk * step).reshape(-1)
+        return row // self.granule[0], column // self.granule[1]
+
+    def _walk(self, operand: Operand) -> tuple[list[int], list[tuple[int, int]], tuple[int, int]]:
+        rows, columns = self.granule
+        unit = size(operand)
+        shape: list[int] = []
+        strides: list[tuple[int, int]] = []
+        tall = wide = False
+        for partitions, step, count in operand.steps:
+            if (partitions, step) == (1, 0) and not tall:
+                tall = True
+                shape.append(count // rows)
+                strides.append((1, 0))
+            elif (partitions, step) == (0, unit) and not wide:
+                wide = True
+                shape.append(unit * count // columns)
+                strides.append((0, 1))
+            elif partitions or step:
+                shape.append(count)
+                strides.append((partitions // rows, step // columns))
+        if not wide:
+            shape.append(unit // columns)
+            strides.append((0, 1))
+        first = (operand.partition - self.origin[0]) // rows, (operand.byte - self.origin[1]) // columns
+        return shape, strides, first
+
+
+def _is_forward(operand: Operand) -> bool:
+    """Strides that point backwards are recorded modulo the pitch of the memory, with a partition less."""
+    return all(partitions >= 0 and step >= 0 for partitions, step, _ in operand.steps)
