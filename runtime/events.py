@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from .errors import user_location
+from .packed import type_name
 
 if TYPE_CHECKING:
     from .memory import Allocation, Array, View
@@ -120,11 +121,11 @@ def operand(role: str, alloc: Allocation, array: Array, exact: bool = True) -> O
     if alloc.space == "hbm":
         size = alloc.dtype.itemsize
         steps = [(0, stride // size, count) for stride, count in zip(array.strides, array.shape, strict=True)]
-        return Operand(role, "hbm", alloc.uid, False, 0, offset // size, _normal(steps), alloc.dtype.name, exact)
+        return Operand(role, "hbm", alloc.uid, False, 0, offset // size, _normal(steps), type_name(alloc.dtype), exact)
     pitch = alloc.memory.strides[0]
     row, byte = divmod(offset, pitch)
     steps = [(stride // pitch, stride % pitch, count) for stride, count in zip(array.strides, array.shape, strict=True)]
-    return Operand(role, alloc.space, alloc.uid, alloc.pinned, row, byte, _normal(steps), array.dtype.name, exact)
+    return Operand(role, alloc.space, alloc.uid, alloc.pinned, row, byte, _normal(steps), type_name(array.dtype), exact)
 
 
 def _normal(steps: list[Step]) -> tuple[Step, ...]:

@@ -12,6 +12,9 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
+from .errors import KernelError
+from .packed import type_name
+
 Array = npt.NDArray[Any]
 
 FLOAT32 = np.dtype(np.float32)
@@ -39,6 +42,8 @@ def is_integer(dtype: np.dtype[Any]) -> bool:
 
 def to_float32(array: Array) -> Array:
     """What an engine reads: every element as fp32."""
+    if array.dtype.names:
+        raise _packed(array.dtype)
     return array if array.dtype == FLOAT32 else array.astype(FLOAT32)
 
 
@@ -46,6 +51,8 @@ def convert(values: Array, dtype: np.dtype[Any]) -> Array:
     """``values`` as an engine would write them to memory of type ``dtype``."""
     if values.dtype == dtype:
         return values
+    if values.dtype.names or dtype.names:
+        raise _packed(dtype if dtype.names else values.dtype)
     if not is_integer(dtype):
         return values.astype(dtype)
     if dtype.kind == "b":
@@ -58,6 +65,14 @@ def convert(values: Array, dtype: np.dtype[Any]) -> Array:
     rounded = np.rint(values.astype(np.float64))
     saturated: Array = np.nan_to_num(np.clip(rounded, limits.min, limits.max), nan=0.0).astype(dtype)
     return saturated
+
+
+def _packed(dtype: np.dtype[Any]) -> KernelError:
+    return KernelError(
+        "",
+        f"an element of type {type_name(dtype)} is four packed numbers: nki.isa.quantize_mx and nc_matmul_mx work on "
+        "them, anything else can only copy them to the same type",
+    )
 
 
 def ulp_distance(a: Array, b: Array) -> Array:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from .. import session
+from ..spec.hardware import DEFAULT_TARGET, TARGETS
 from . import (
     isa_compute,
     isa_cores,
     isa_matmul,
     isa_memory,
+    isa_mx,
     isa_reduce,
     isa_registers,
     isa_search,
@@ -21,8 +23,9 @@ from .signature import builtin
 
 @builtin("nki.isa")
 def get_nc_version() -> values.NcVersion:
-    """The version of the NeuronCore that runs the kernel."""
-    return values.NcVersion(session.current().machine.target.version)
+    """The version of the NeuronCore that runs the kernel; outside of kernels, of the default target."""
+    target = session.current().machine.target if session.in_kernel() else TARGETS[DEFAULT_TARGET]
+    return values.NcVersion(target.version)
 
 
 CONSTANTS: dict[str, Any] = {
@@ -57,6 +60,8 @@ FUNCTIONS = (
     isa_cores.sendrecv,
     isa_matmul.nc_matmul,
     isa_matmul.nc_transpose,
+    isa_mx.nc_matmul_mx,
+    isa_mx.quantize_mx,
     isa_memory.dma_compute,
     isa_memory.dma_copy,
     isa_memory.dma_transpose,

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from .. import isa
+from .. import session
 from ..errors import KernelError, NotModelled
+from ..spec.hardware import PARTITIONS
 from . import values
 from .operands import deliver, in_sbuf, on_chip, tile
 from .signature import builtin
@@ -39,15 +41,52 @@ def nc_matmul(
         raise KernelError("", f"nc_matmul: dst must be in PSUM, '{target.label}' is in {target.alloc.space.upper()}")
     left, right = in_sbuf(stationary, "stationary", "nc_matmul"), in_sbuf(moving, "moving", "nc_matmul")
     message = "expecting matmul performance mode (none, double_row, double_row_sw_interleave)"
-    if values.member(PerfMode, perf_mode, message) is not PerfMode.none:
-        raise NotModelled("nc_matmul with a performance mode")
-    if not is_transpose:
+    mode = values.member(PerfMode, perf_mode, message)
+    if mode is PerfMode.double_row_sw_interleave:
+        raise NotModelled("nc_matmul with perf_mode double_row_sw_interleave, which is not documented")
+    if mode is PerfMode.double_row:
+        _check_double_row(left, right)
+    elif not is_transpose:
         _check_types(left, right)
-    position, size = values.naturals(tile_position), values.naturals(tile_size)
-    if bool(position) != bool(size):
-        raise KernelError("", "nc_matmul: tile_position and tile_size are given together or not at all")
-    result = isa.matmul(left, right, is_transpose=bool(is_transpose))
+    rows, columns = tiling("nc_matmul", tile_position, tile_size)
+    if left.array.shape[0] > rows or left.array.size // left.array.shape[0] > columns * (1 + (mode is not PerfMode.none)):
+        raise KernelError("", f"nc_matmul: stationary of shape {left.shape} exceeds tile_size {(rows, columns)}")
+    result = isa.matmul(left, right, is_transpose=bool(is_transpose), double_row=mode is PerfMode.double_row)
     deliver(result, target, accumulate=None if accumulate is None else bool(accumulate))
+
+
+def tiling(instruction: str, position: Any, size: Any) -> tuple[int, int]:
+    """Rows and columns of the part of the systolic array that ``tile_position`` and ``tile_size`` choose: all, unless
+    both are given."""
+    start, extent = values.naturals(position), values.naturals(size)
+    if bool(start) != bool(extent):
+        raise KernelError("", f"{instruction}: tile_position and tile_size are given together or not at all")
+    if not start:
+        return PARTITIONS, PARTITIONS
+    if len(start) != 2 or len(extent) != 2:
+        raise KernelError("", f"{instruction}: tile_position and tile_size are pairs, not {start} and {extent}")
+    for at, length in zip(start, extent, strict=True):
+        if length not in (32, 64, PARTITIONS) or at % length or at + length > PARTITIONS:
+            raise KernelError(
+                "",
+                f"{instruction}: tile_size must be 32, 64 or 128 rows and columns, and tile_position a multiple of it "
+                f"inside the array, not {extent} at {start}",
+            )
+    return extent[0], extent[1]
+
+
+def _check_double_row(left: NkiTensor, right: NkiTensor) -> None:
+    if session.current().machine.target.version < 3:
+        raise KernelError("", "nc_matmul: perf_mode double_row needs NeuronCore-v3 or later")
+    for role, tensor in (("stationary", left), ("moving", right)):
+        if tensor.dtype.name not in ("float8_e4m3", "float8_e5m2"):
+            raise KernelError(
+                "", f"nc_matmul: with double_row {role} must be float8_e4m3 or float8_e5m2, not {tensor.dtype.name}"
+            )
+        if tensor.array.ndim < 3 or tensor.array.shape[1] != 2:
+            raise KernelError(
+                "", f"nc_matmul: with double_row {role} must have shape (partitions, 2, ...), not {tensor.shape}"
+            )
 
 
 def _check_types(left: NkiTensor, right: NkiTensor) -> None:

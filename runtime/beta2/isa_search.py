@@ -210,7 +210,6 @@ def _unmodelled(name: str, why: str) -> Any:
 UNMODELLED = {
     name: _unmodelled(name, why)
     for names, why in (
-        ("nc_matmul_mx quantize_mx", "formats of four packed elements"),
         ("rand_get_state rand_set_state", "the state of the hardware's generators"),
         ("activate2 extended_inst", "an instruction without public documentation"),
         ("send recv sendrecv_compute rank_id", "communication beyond two cores"),

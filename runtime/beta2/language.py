@@ -12,6 +12,7 @@ from .. import session
 from ..errors import KernelError, NotModelled
 from ..memory import Array
 from ..numerics import DTYPES, convert
+from ..packed import PACKED
 from ..spec import hardware
 from . import isa_compute, state, values
 from .buffers import BUFFERS, buffer, machine_bytes
@@ -217,7 +218,8 @@ MEMBERS: dict[str, Any] = {
     **{function.__name__: function for function in FUNCTIONS},
     **{name: values.Operator(name) for name in values.OPERATOR_NAMES},
     **DTYPES,
-    **values.PACKED,
+    **PACKED,
+    "tfloat32": values.TFLOAT32,
     "bool": DTYPES["bool_"],
     "range": static_range,
     **BUFFERS,

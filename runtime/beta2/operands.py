@@ -42,17 +42,20 @@ def in_sbuf(value: object, name: str, instruction: str) -> NkiTensor:
 
 
 def immediate_or_column(value: object, data: NkiTensor, name: str) -> View | Scalar:
-    """A number, or a tensor with one element for each partition of ``data``."""
+    """A number, or a tensor with one element for each partition of ``data``.
+
+    The tensor may have more partitions than ``data``: the front end does not mind, the lanes of ``data`` read theirs.
+    """
     if not isinstance(value, NkiTensor):
         return values.number(value)
-    column = on_chip(value, name)
-    if column.array.shape[0] != data.array.shape[0] or column.array.size != column.array.shape[0]:
+    column, lanes_ = on_chip(value, name), data.array.shape[0]
+    if column.array.shape[0] < lanes_ or column.array.size != column.array.shape[0]:
         raise KernelError(
             "",
-            f"{name} must be a number or have one element for each of the {data.array.shape[0]} partitions, its "
-            f"shape is {column.shape}",
+            f"{name} must be a number or have one element for each of the {lanes_} partitions, its shape is "
+            f"{column.shape}",
         )
-    return column
+    return column if column.array.shape[0] == lanes_ else View(column.alloc, column.array[:lanes_])
 
 
 def same_extent(instruction: str, **tiles: NkiTensor) -> None:

@@ -57,11 +57,22 @@ class DynamicTensor(NkiTensor):
 
     def resolved(self) -> NkiTensor:
         shift = self.scalar() * prod(self.base.array.shape[self.indirect_dim + 1 :])
-        try:
-            array = pattern_array(self.base, self.steps, self.start + shift, self.array.dtype)
-        except KernelError as error:
-            raise OutOfBounds("", error.text) from None
-        return Located(self.base, array)
+        return Located(self.base, pattern_array(self.base, self.steps, self.start + shift, self.array.dtype))
+
+
+class StrayTensor(NkiTensor):
+    """An access that leaves its tensor: the front end writes it down like any other, an instruction must not use it."""
+
+    __slots__ = ("problem",)
+
+    def __init__(self, base: NkiTensor, steps: Pattern, dtype: Any, problem: KernelError) -> None:
+        shape = tuple(count for _, count in steps)
+        placeholder = np.lib.stride_tricks.as_strided(np.empty(1, dtype), shape, (0,) * len(shape))
+        super().__init__(base.alloc, placeholder, form=PATTERN, label=base.label)
+        self.problem = problem
+
+    def resolved(self) -> NkiTensor:
+        raise KernelError("", f"'{self.label}': {self.problem.text}")
 
 
 class GatheredTensor(NkiTensor):
@@ -123,7 +134,11 @@ def access(
             raise KernelError("", f"indirect_dim {dim} is not a dimension of a tensor of shape {tensor.shape}")
         _check_partition_step(tensor, steps, kind)
         return DynamicTensor(tensor, steps, start, scalar_offset, dim, kind)
-    return NkiTensor(tensor.alloc, pattern_array(tensor, steps, start, kind), form=PATTERN, label=tensor.label)
+    _check_partition_step(tensor, steps, kind)
+    try:
+        return NkiTensor(tensor.alloc, pattern_array(tensor, steps, start, kind), form=PATTERN, label=tensor.label)
+    except OutOfBounds as problem:
+        return StrayTensor(tensor, steps, kind, problem)
 
 
 def _gathered(
@@ -176,7 +191,7 @@ def pattern_array(tensor: NkiTensor, steps: Pattern, start: int, kind: np.dtype[
     row = _row_elements(tensor, kind)
     partition, first = divmod(start, row) if row else (0, start)
     if partition < 0 or partition + steps[0][1] > tensor.array.shape[0]:
-        raise KernelError(
+        raise OutOfBounds(
             "",
             f"{OUT_OF_BOUNDS}: partitions [{partition}, {partition + steps[0][1]}) of {tensor.array.shape[0]}",
         )
@@ -195,4 +210,4 @@ def _check_range(start: int, steps: Pattern, total: int, what: str) -> None:
     low = start + sum(min(step, 0) * (count - 1) for step, count in steps)
     high = start + sum(max(step, 0) * (count - 1) for step, count in steps)
     if low < 0 or high >= total:
-        raise KernelError("", f"{OUT_OF_BOUNDS}: {what} [{low}, {high}] of {total}")
+        raise OutOfBounds("", f"{OUT_OF_BOUNDS}: {what} [{low}, {high}] of {total}")

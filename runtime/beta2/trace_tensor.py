@@ -29,6 +29,9 @@ class TraceTensor:
     def dtype(self) -> np.dtype[Any]:
         return self.data.dtype
 
+    def __bool__(self) -> bool:
+        raise KernelError("", "The truth value of an array with more than one element is ambiguous")
+
     def _combined(self, other: object, operator: Callable[[Array, Any], Array], sign: str) -> TraceTensor:
         if isinstance(other, TraceTensor):
             if sign not in "+-":

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..errors import KernelError, NotModelled
 from ..numerics import DTYPES
-from ..spec import dtypes as spec_dtypes
+from ..packed import PACKED
 from ..spec import operators as spec_operators
 
 
@@ -108,8 +108,8 @@ class MatmulPerfMode(Enum):
 
 
 @dataclass(frozen=True)
-class PackedType:
-    """A data type that the emulator knows by name and size only; arithmetic on it is not modelled."""
+class Unmodelled:
+    """A data type that can be named only."""
 
     name: str
     itemsize: int
@@ -118,7 +118,8 @@ class PackedType:
         return self.name
 
 
-PACKED = {name: PackedType(name, size) for name, size in spec_dtypes.ITEMSIZE.items() if name not in DTYPES}
+TFLOAT32 = Unmodelled("tfloat32", 4)
+_KNOWN_TYPES = frozenset(DTYPES.values()) | frozenset(PACKED.values())
 
 
 def kind(value: object) -> str:
@@ -189,16 +190,18 @@ def reduce_command(value: object) -> ReduceCmd:
 def data_type(value: object) -> np.dtype[Any]:
     """The numpy data type of an ``nki.language`` type (or of its name); numpy's own types are refused."""
     if isinstance(value, np.dtype):
-        if value in DTYPES.values():
+        if value in _KNOWN_TYPES:
             return value
         raise KernelError("", f"unsupported dtype '{value.name}'")
-    if isinstance(value, PackedType):
+    if isinstance(value, Unmodelled):
         raise NotModelled(f"the data type {value.name}")
     if isinstance(value, str):
         name = {"bool": "bool_", "float8e4": "float8_e4m3", "float8e5": "float8_e5m2"}.get(value, value)
         if name in DTYPES:
             return DTYPES[name]
         if name in PACKED:
+            return PACKED[name]
+        if name == TFLOAT32.name:
             raise NotModelled(f"the data type {name}")
         raise KernelError("", f"unsupported dtype '{value}'")
     if isinstance(value, type) and issubclass(value, np.generic):

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from ..events import Event, Loop
 from ..memory import Allocation, Machine
 from ..numerics import DTYPES
+from ..packed import PACKED, type_name
 from ..reading import Reads
 from ..spec.hardware import PSUM_BANK_BYTES
 
@@ -89,7 +90,7 @@ class Packed:
 
     @staticmethod
     def of(array: Array) -> Packed:
-        return Packed(array.shape, array.dtype.name, np.ascontiguousarray(array).tobytes())
+        return Packed(array.shape, type_name(array.dtype), np.ascontiguousarray(array).tobytes())
 
     def array(self) -> Array:
         return np.frombuffer(self.data, dtype_named(self.dtype)).reshape(self.shape)
@@ -166,7 +167,7 @@ def _row(allocation: Allocation) -> TileRow:
         None if allocation.byte is None else int(allocation.byte),
         int(allocation.partitions),
         int(allocation.nbytes),
-        allocation.dtype.name,
+        type_name(allocation.dtype),
         allocation.file,
         allocation.line,
     )
@@ -178,7 +179,7 @@ def _tensor(allocation: Allocation) -> HbmTensor:
         allocation.name,
         allocation.role,
         tuple(int(n) for n in allocation.shape),
-        allocation.dtype.name,
+        type_name(allocation.dtype),
         allocation.output,
         content_digest(allocation.memory) if allocation.role == "constant" else "",
         allocation.file,
@@ -193,8 +194,9 @@ def content_digest(array: Array) -> str:
 
 
 def dtype_named(name: str) -> np.dtype[Any]:
-    """The numpy data type of a name that ``dtype.name`` gave."""
-    return DTYPES[name] if name in DTYPES else np.dtype(name)
+    """The numpy data type of a name that :func:`~nki_migrate.runtime.packed.type_name` gave."""
+    found = DTYPES.get(name) or PACKED.get(name)
+    return np.dtype(name) if found is None else found
 
 
 def _plain_event(event: Event) -> Event:

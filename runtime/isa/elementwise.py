@@ -9,6 +9,7 @@ import numpy as np
 from ..errors import KernelError
 from ..memory import Array, View
 from ..numerics import is_integer, to_float32
+from ..packed import is_packed, type_name
 from ..spec.operators import BITWISE
 from .core import Result
 from .operators import ACTIVATIONS, apply_alu
@@ -24,6 +25,11 @@ def copy(op: str, src: View) -> Result:
 
 
 def memset(shape: tuple[int, ...], value: Scalar, dtype: np.dtype[Any]) -> Result:
+    """``value`` everywhere. Of a packed type all four elements are set, and only 0 is known how to."""
+    if is_packed(dtype):
+        if value != 0:
+            raise KernelError("", f"memset: a tensor of type {type_name(dtype)} can be set to 0 only, not to {value}")
+        return Result("memset", np.zeros(shape, dtype), (), (("value", value),))
     values: Array = np.full(shape, value, np.int64 if is_integer(dtype) and isinstance(value, int) else np.float32)
     return Result("memset", values, (), (("value", value),))
 

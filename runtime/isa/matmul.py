@@ -17,9 +17,17 @@ from ..spec.hardware import GEMM_MOVING_FMAX, GEMM_STATIONARY_FMAX, PARTITIONS
 from .core import Result
 
 
-def matmul(stationary: View, moving: View, *, is_transpose: bool = False, attributes: tuple[Any, ...] = ()) -> Result:
+def matmul(
+    stationary: View,
+    moving: View,
+    *,
+    is_transpose: bool = False,
+    double_row: bool = False,
+    attributes: tuple[Any, ...] = (),
+) -> Result:
     """``stationary.T @ moving``: (K, M...) and (K, N...) give (M, N...) in fp32; free dimensions are flattened.
 
+    With ``double_row`` the contraction also runs over the first free dimension: (K, 2, M...) and (K, 2, N...).
     Raises :class:`KernelError` for K or M over 128, N over 512, or operands with different partition counts.
     """
     a, b = stationary.array, moving.array
@@ -29,10 +37,16 @@ def matmul(stationary: View, moving: View, *, is_transpose: bool = False, attrib
             f"number of partitions (dimension 0 size of a tile) mismatch in parameters (stationary, moving) of "
             f"'nc_matmul': {a.shape[0]} and {b.shape[0]}",
         )
-    a2, b2 = a.reshape(a.shape[0], -1), b.reshape(b.shape[0], -1)
-    _check("stationary", a2.shape[1], GEMM_STATIONARY_FMAX)
-    _check("moving", b2.shape[1], GEMM_MOVING_FMAX)
-    values = gemm(a2, b2).reshape(a2.shape[1], *b.shape[1:])
+    rows = 2 if double_row else 1
+    free = b.shape[2 if double_row else 1 :]
+    a3, b3 = a.reshape(a.shape[0], rows, -1), b.reshape(b.shape[0], rows, -1)
+    _check("stationary", a3.shape[2], GEMM_STATIONARY_FMAX)
+    _check("moving", b3.shape[2], GEMM_MOVING_FMAX)
+    values = gemm(a3[:, 0], b3[:, 0])
+    if double_row:
+        values = values + gemm(a3[:, 1], b3[:, 1])
+        attributes = (*attributes, ("perf_mode", "double_row"))
+    values = values.reshape(a3.shape[2], *free)
     if is_transpose:
         attributes = (*attributes, ("is_transpose", True))
     return Result("nc_matmul", values, (("stationary", stationary), ("moving", moving)), attributes, accumulates=True)

@@ -1,0 +1,96 @@
+"""What public kernels do that the emulator once had wrong or lacked, each in a few lines of our own."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import pytest
+from nki_migrate.runtime.beta2.launch import launch
+from nki_migrate.runtime.beta2.modules import MODULES
+from nki_migrate.runtime.errors import KernelError
+from nki_migrate.runtime.spec.hardware import TARGETS
+
+nl, nisa = MODULES["nki.language"], MODULES["nki.isa"]
+
+
+def loaded(array):
+    tile = nl.ndarray(array.shape, array.dtype, nl.sbuf)
+    nisa.dma_copy(dst=tile, src=array)
+    return tile
+
+
+def stored(tile):
+    out = nl.ndarray(tile.shape, tile.dtype, nl.shared_hbm)
+    nisa.dma_copy(dst=out, src=tile)
+    return out
+
+
+def test_a_column_may_have_more_partitions_than_the_data():
+    """nkilib's attention_cte passes a (128, 1) tile of zeros as a bound of fewer rows."""
+
+    def kernel(x, column):
+        tile, operand = loaded(x), loaded(column)
+        nisa.tensor_scalar(tile, tile, nl.add, operand)
+        return stored(tile)
+
+    x, column = np.ones((5, 3), np.float32), np.arange(8, dtype=np.float32)[:, None]
+    assert np.array_equal(launch(kernel, {"x": x, "column": column}).outputs[0], x + column[:5])
+    with pytest.raises(KernelError, match="one element for each of the 5 partitions"):
+        launch(kernel, {"x": x, "column": column[:4]})
+
+
+def doubled_rows(stationary, moving, mode):
+    left, right = loaded(stationary), loaded(moving)
+    psum = nl.ndarray((stationary.shape[2], moving.shape[2]), nl.float32, nl.psum)
+    for _ in range(2):
+        nisa.nc_matmul(psum, left, right, perf_mode=mode)
+    result = nl.ndarray(psum.shape, nl.float32, nl.sbuf)
+    nisa.tensor_copy(result, psum)
+    return stored(result)
+
+
+@pytest.mark.parametrize("mode", [nisa.matmul_perf_mode.double_row, "double_row"])
+def test_double_row_contracts_partitions_and_the_first_free_dimension(mode):
+    rng = np.random.default_rng(0)
+    a = rng.integers(-8, 8, (128, 2, 16)).astype(ml_dtypes.float8_e4m3)
+    b = rng.integers(-8, 8, (128, 2, 40)).astype(ml_dtypes.float8_e5m2)
+    result = launch(doubled_rows, {"stationary": a, "moving": b, "mode": mode}).outputs[0]
+    assert np.array_equal(result, 2 * np.einsum("kri,krj->ij", a.astype(np.float32), b.astype(np.float32)))
+
+
+@pytest.mark.parametrize(
+    ("shape", "dtype", "target", "match"),
+    [
+        ((128, 2, 16), ml_dtypes.bfloat16, "gen3", "must be float8_e4m3 or float8_e5m2"),
+        ((128, 3, 16), ml_dtypes.float8_e5m2, "gen3", r"must have shape \(partitions, 2, ...\)"),
+        ((128, 2, 16), ml_dtypes.float8_e5m2, "gen2", "needs NeuronCore-v3"),
+    ],
+)
+def test_double_row_has_its_own_rules(shape, dtype, target, match):
+    a = np.zeros(shape, dtype)
+    with pytest.raises(KernelError, match=match):
+        launch(doubled_rows, {"stationary": a, "moving": a, "mode": "double_row"}, target=TARGETS[target])
+
+
+@pytest.mark.parametrize(
+    ("position", "size", "match"),
+    [
+        ((0, 0), (), "given together or not at all"),
+        ((0, 0), (48, 128), "must be 32, 64 or 128"),
+        ((16, 0), (32, 128), "a multiple of it inside the array"),
+        ((128, 0), (32, 128), "inside the array"),
+        ((0, 0), (32, 128), r"stationary of shape \(64, 16\) exceeds tile_size \(32, 128\)"),
+    ],
+)
+def test_a_part_of_the_systolic_array_is_checked(position, size, match):
+    def kernel(x):
+        tile, psum = loaded(x), nl.ndarray((16, 16), nl.float32, nl.psum)
+        nisa.nc_matmul(psum, tile, tile, tile_position=position, tile_size=size)
+
+    with pytest.raises(KernelError, match=match):
+        launch(kernel, {"x": np.zeros((64, 16), np.float32)})
+
+
+def test_the_version_of_the_core_can_be_asked_on_the_host():
+    """nkilib's tests decide by it what to run; the default target answers."""
+    assert nisa.get_nc_version() is nisa.nc_version.gen3
