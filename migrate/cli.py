@@ -159,6 +159,7 @@ def _written(report: Report) -> Report:
 def _print_rewrite(reports: list[Report], write: bool, check: bool, output_format: str) -> None:
     from . import output
     from .discover import STDIN
+    from .patch import unified_diff
     from .rewriting import WORD
 
     if output_format != "text":
@@ -168,7 +169,7 @@ def _print_rewrite(reports: list[Report], write: bool, check: bool, output_forma
         if write and report.path == STDIN:
             click.echo(b"" if report.status == "failed" else report.after, nl=False)
         elif report.status == "changed" and not write and not check:
-            _print_diff(report)
+            output.print_diff(unified_diff(report.path, report.before, report.after))
     for report in reports:
         if report.status == "changed" and (write or check) and report.path != STDIN:
             click.echo(f"{output.shown(report.path)}: {'rewritten' if write else 'would change'}", err=True)
@@ -177,17 +178,16 @@ def _print_rewrite(reports: list[Report], write: bool, check: bool, output_forma
 
 
 def _print_for_machines(output_format: str, command: str, reports: list[Report], *, changes_are_done: bool) -> None:
+    from . import output
     from .surfaces import reports_as
 
     text = reports_as(output_format, command, reports, changes_are_done=changes_are_done)
-    click.echo(text, nl=bool(text))
-
-
-def _print_diff(report: Report) -> None:
-    from .patch import coloured, unified_diff
-
-    diff = unified_diff(report.path, report.before, report.after)
-    click.echo(coloured(diff) if sys.stdout.isatty() and "NO_COLOR" not in os.environ else diff, nl=False)
+    summary = (
+        output.check_summary(reports)
+        if command == "check"
+        else output.rewrite_summary(reports, conditional=not changes_are_done)
+    )
+    output.print_for_machines(output_format, text, summary)
 
 
 def _print_lines(reports: list[Report], word: bytes, err: bool) -> None:
@@ -195,11 +195,8 @@ def _print_lines(reports: list[Report], word: bytes, err: bool) -> None:
     from . import output
     from .reports import without
 
-    for report in reports:
-        for line in output.finding_lines(report):
-            click.echo(line, err=err)
-    for line in output.status_lines(reports, silent=without(word)):
-        click.echo(line, err=True)
+    output.print_lines((line for report in reports for line in output.finding_lines(report)), err=err)
+    output.print_lines(output.status_lines(reports, silent=without(word)), err=True)
 
 
 def _exit_code(reports: list[Report], changes_are_done: bool) -> int:
@@ -298,9 +295,17 @@ def emulate(command: tuple[str, ...], precision: str | None) -> int:
 @_output_format("text", "json")
 def rules(output_format: str) -> None:
     """List the rules."""
-    from .explain import rules_json, rules_table
+    from .explain import rules_json, rules_rows, rules_table
+    from .output import is_terminal
 
-    click.echo(rules_json() if output_format == "json" else rules_table())
+    if output_format == "json":
+        click.echo(rules_json())
+    elif is_terminal():
+        from . import terminal
+
+        terminal.print_table(rules_rows())
+    else:
+        click.echo(rules_table())
 
 
 @cli.command()
@@ -308,8 +313,14 @@ def rules(output_format: str) -> None:
 def explain(code: str) -> None:
     """Explain CODE: what a rule rewrites and why, or what a finding of `check` means, with an example."""
     from .explain import explanation, known_codes
+    from .output import is_terminal
 
     text = explanation(code.upper())
     if text is None:
         raise click.UsageError(f"unknown code {code!r}{_suggestion(code.upper(), known_codes())}")
-    click.echo(text)
+    if is_terminal():
+        from . import terminal
+
+        terminal.print_explanation(text)
+    else:
+        click.echo(text)

@@ -16,14 +16,19 @@ if TYPE_CHECKING:
     from .surfaces.outcomes import OutcomeDoc
 
 
+def rules_rows() -> list[tuple[str, str, str, str]]:
+    """A heading, then code, name, applicability and summary of each rule."""
+    return [("CODE", "NAME", "APPLICABILITY", "SUMMARY"), *(_row(rule) for rule in _rules())]
+
+
 def rules_table() -> str:
-    """Code, name, applicability and summary, one rule a line."""
-    rows = [("CODE", "NAME", "APPLICABILITY", "SUMMARY"), *(_row(rule) for rule in _rules())]
+    """The same as text, one rule a line."""
+    rows = rules_rows()
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
     lines = (
         "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]]) for row in rows
     )
-    return _plain("\n".join(lines))
+    return "\n".join(lines)
 
 
 def rules_json() -> str:
@@ -37,7 +42,7 @@ def _rules() -> list[Rule]:
 
 
 def _row(rule: Rule) -> tuple[str, str, str, str]:
-    return rule.code, rule.name, rule.applicability, rule.summary
+    return rule.code, rule.name, rule.applicability, _plain(rule.summary)
 
 
 def known_codes() -> list[str]:

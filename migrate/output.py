@@ -1,8 +1,10 @@
-"""Reports as text and as JSON."""
+"""Reports as text and as JSON, and where they are printed: plain and byte-stable, or on a terminal with colours."""
 
 from __future__ import annotations
 
 import json
+import os
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -14,10 +16,61 @@ from .reports import STATUSES, Report
 if TYPE_CHECKING:
     from nki_migrate.codemods.model import Finding
 
+    from .verdicts import Proof
+
 
 def shown(path: str) -> str:
     """A file's name for people: bytes that are no text are replaced."""
     return click.format_filename(path)
+
+
+def is_terminal(*, err: bool = False) -> bool:
+    """Does a person see what is printed, and want colours? (https://no-color.org)"""
+    stream = sys.stderr if err else sys.stdout
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def print_lines(lines: Iterable[str], *, err: bool) -> None:
+    """Lines of text."""
+    if is_terminal(err=err):
+        from . import terminal
+
+        terminal.print_lines(lines, err=err)
+    else:
+        for line in lines:
+            click.echo(line, err=err)
+
+
+def print_diff(diff: bytes) -> None:
+    """A diff; its bytes are those of the file unless a person looks at it."""
+    if is_terminal():
+        from . import terminal
+
+        terminal.print_diff(diff)
+    else:
+        click.echo(diff, nl=False)
+
+
+def print_proof(proof: Proof, output_format: str) -> None:
+    """The proof of ``verify`` on stdout; its summary also on stderr where stdout is for machines."""
+    from .surfaces import proof_as
+    from .verdicts import as_text, summary
+
+    if output_format != "text":
+        print_for_machines(output_format, proof_as(output_format, proof), summary(proof))
+    elif is_terminal():
+        from . import terminal
+
+        terminal.print_proof(proof)
+    else:
+        click.echo(as_text(proof))
+
+
+def print_for_machines(output_format: str, text: str, summary_line: str) -> None:
+    """``text`` on stdout. The log of a CI run shows little of it, so that the summary goes to stderr; JSON has it."""
+    click.echo(text, nl=bool(text))
+    if output_format != "json":
+        click.echo(summary_line, err=True)
 
 
 def finding_lines(report: Report) -> Iterator[str]:

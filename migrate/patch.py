@@ -19,19 +19,6 @@ def unified_diff(path: str, before: bytes, after: bytes) -> bytes:
     return b"".join(line if line.endswith(b"\n") else line + b"\n\\ No newline at end of file\n" for line in lines)
 
 
-def coloured(diff: bytes) -> bytes:
-    """The diff for a terminal: removed lines red, added lines green, places cyan, names bold."""
-    return b"".join(
-        b"\x1b[%dm%b\x1b[0m\n" % (_colour(line), line) if line else b"\n" for line in diff.split(b"\n")[:-1]
-    )
-
-
-def _colour(line: bytes) -> int:
-    if line.startswith((b"--- ", b"+++ ")):
-        return 1
-    return {b"-": 31, b"+": 32, b"@": 36}.get(line[:1], 0)
-
-
 def _relative(path: str) -> bytes:
     """The name in the header: relative to the working directory, from the root (without ``/``) when it is elsewhere."""
     absolute = os.path.abspath(path)

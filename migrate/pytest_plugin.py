@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 MARKER = "nki_equivalent"
 _MARKER_LINE = (
     f"{MARKER}(old, new, cases=None, kernels=(), level=None, hardware=None): before the test runs, nki-migrate "
-    "verifies that the kernels of the file NEW equal those of OLD (paths are relative to the test's file); all verdicts but "
-    "`equal` fail the test"
+    "verifies that the kernels of the file NEW equal those of OLD (paths are relative to the test's file); all "
+    "verdicts but `equal` fail the test"
 )
 
 
@@ -110,7 +110,7 @@ def pytest_runtest_call(item: pytest.Item) -> None:
 def _refutation(mark: pytest.Mark, directory: str) -> str:
     """What speaks against the claim of ``mark``, empty if nothing does."""
     from .errors import InputError
-    from .verdicts import as_plain_text
+    from .verdicts import as_text
 
     try:
         claim = _Equivalence(*mark.args, **mark.kwargs)
@@ -120,4 +120,4 @@ def _refutation(mark: pytest.Mark, directory: str) -> str:
         proof = claim.proof(directory)
     except InputError as error:
         return f"{MARKER}: {error}"
-    return as_plain_text(proof) if proof.exit_code else ""
+    return as_text(proof) if proof.exit_code else ""

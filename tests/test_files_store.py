@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from nki_migrate.errors import FileError
-from nki_migrate.patch import coloured, unified_diff
+from nki_migrate.patch import unified_diff
 from nki_migrate.store import replace
 
 BEFORE, AFTER = b"before\n", b"after\r\n\xff"
@@ -183,12 +183,3 @@ def test_a_file_elsewhere_is_named_from_the_root(tmp_path, monkeypatch):
 def test_an_absolute_path_below_the_working_directory_is_named_from_there(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert unified_diff(str(tmp_path / "x.py"), BEFORE, b"after\n").splitlines()[0] == b"--- a/x.py"
-
-
-def test_colours_change_nothing_but_add_colour():
-    diff = unified_diff("x.py", b"a\nb\n\nc\n", b"a\nB\n\nc")
-    plain = coloured(diff)
-    for sequence in (b"\x1b[0m", b"\x1b[1m", b"\x1b[31m", b"\x1b[32m", b"\x1b[36m"):
-        assert sequence in plain
-        plain = plain.replace(sequence, b"")
-    assert plain == diff
