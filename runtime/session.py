@@ -14,14 +14,16 @@ from typing import Any
 from .errors import KernelError
 from .memory import Machine
 
+PRECISIONS = ("engine", "simulator")
+"""Round at every write, as the hardware does, or keep bf16 and fp8 in fp32, as the documented simulator did."""
+
 
 @dataclass(eq=False)
 class Session:
     """One program of a launch, while its kernel runs.
 
     ``grid`` is the launch grid and ``program`` this program's place in it (both ``()`` without a grid). ``dialect`` is
-    ``"beta1"`` or ``"beta2"``. ``precision`` is ``"engine"`` (round at every write, as the hardware does) or
-    ``"simulator"`` (bf16 and fp8 stay in fp32, as the documented simulator did). ``descending`` runs ``affine_range``
+    ``"beta1"`` or ``"beta2"``. ``precision`` is one of :data:`PRECISIONS`. ``descending`` runs ``affine_range``
     loops backwards, to find iterations that depend on each other. ``registers`` is the dialects' own state.
     """
 

@@ -182,8 +182,9 @@ def test_mask_over_two_axes_that_guards_bounds() -> None:
 def test_mgrid_components() -> None:
     grid = MeshGrid()[0:128, 2:6, 0:3]
     assert grid.p is grid[0] and grid.x is grid[1] and grid.y is grid[2]
-    assert [part.shape for part in grid] == [(128, 1, 1), (1, 4, 1), (1, 1, 3)]
-    np.testing.assert_array_equal(grid.x.values().reshape(-1), [2, 3, 4, 5])
+    assert [part.shape for part in grid] == [(128, 4, 3)] * 3
+    for part, expected in zip(grid, np.mgrid[0:128, 2:6, 0:3], strict=True):
+        np.testing.assert_array_equal(np.broadcast_to(part.values(), part.shape), expected)
     p, x = MeshGrid()[:4, :5]
     np.testing.assert_array_equal((p * 5 + x).values(), np.arange(20).reshape(4, 5))
     with pytest.raises(KernelError, match="start:stop"):

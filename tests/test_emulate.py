@@ -135,3 +135,29 @@ def test_a_python_without_nki_migrate_is_told_so(here: Path, capfd) -> None:  # 
     error = capfd.readouterr().err
     assert f"ImportError: nki-migrate emulate: {python} cannot import nki-migrate" in error
     assert "install it there" in error
+
+
+ROUNDED = """
+import ml_dtypes
+import numpy as np
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+def rounded(x):
+    out = nl.ndarray(x.shape, dtype=nl.float32, buffer=nl.shared_hbm)
+    nl.store(out, value=nl.load(x, dtype=nl.bfloat16))
+    return out
+
+x = np.full((1, 1), 1 + 2**-20, np.float32)
+print([bool(nki.jit(rounded, mode=mode)(x)[0, 0] == x[0, 0]) for mode in ("auto", "simulation")])
+"""
+
+
+@pytest.mark.parametrize(
+    ("precision", "exact"),
+    [(None, [False, True]), ("engine", [False, False]), ("simulator", [True, True])],
+)
+def test_precision(precision: str | None, exact: list[bool], here: Path, capfd) -> None:  # type: ignore[no-untyped-def]
+    write(here / "script.py", ROUNDED)
+    assert run([sys.executable, "script.py"], precision) == 0
+    assert capfd.readouterr().out == f"{exact}\n"

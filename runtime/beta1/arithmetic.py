@@ -15,7 +15,7 @@ from .. import isa
 from ..errors import KernelError
 from ..isa.core import Result
 from ..memory import View
-from ..numerics import DTYPES
+from ..numerics import DTYPES, is_integer
 from ..spec.dtypes import promote, weak_type
 from ..spec.operators import COMMUTATIVE, COMPARISON
 from .base import Shape, Tensor
@@ -53,7 +53,8 @@ def operator_result(op: str, x: Any, y: Any) -> Any:
             return _shifted(op, vector, tile, swapped=vector is x)
     call = Call(op)
     result, shape = binary(call, op, x, y, broadcast_partitions=False)
-    return call.give(result, shape, promoted(op, x, y))
+    kind = promoted(op, x, y)
+    return call.give(_quotient(result, op, kind), shape, kind)
 
 
 def _shifted(op: str, vector: Any, tile: Any, swapped: bool) -> Any:
@@ -69,9 +70,19 @@ def elementwise(op: str, x: Any, y: Any, dtype: Any = None, mask: Any = None) ->
     """``nl.<op>(x, y)``."""
     call = Call(op, mask)
     result, shape = binary(call, op, x, y, broadcast_partitions=True)
-    return call.give(
-        result, shape, promoted(op, x, y) if dtype is None else dtype_of(dtype), explicit=dtype is not None
-    )
+    kind = promoted(op, x, y)
+    wanted = kind if dtype is None else dtype_of(dtype)
+    return call.give(_quotient(result, op, kind), shape, wanted, explicit=dtype is not None)
+
+
+def _quotient(result: Result | None, op: str, kind: np.dtype[Any]) -> Result | None:
+    """A quotient of integers has an integer type by promotion, and loses its fraction there.
+
+    The documents do not say how; ``reference/vision.py:219`` of nki-samples takes rows from positions that way.
+    """
+    if result is not None and op == "divide":
+        result.truncates = is_integer(kind)
+    return result
 
 
 def binary(call: Call, op: str, x: Any, y: Any, *, broadcast_partitions: bool) -> tuple[Result | None, Shape]:

@@ -41,8 +41,8 @@ class Tensor:
             raise KernelError("", f"tensor has shape {tuple(self.shape)}, expected {tuple(shape)}")
         return self
 
-    def __class_getitem__(cls, shape: Any) -> Annotation:
-        """``nt.tensor[128, 512]``: an annotation that is checked."""
+    def __class_getitem__(cls, shape: Any) -> Any:
+        """``nt.tensor[128, 512]``: an annotation that is checked; with a type, the description of an argument."""
         return Annotation()[shape]
 
     def as_tile(self) -> Tile:

@@ -235,17 +235,21 @@ class Grid(tuple[Index, ...]):
 
 
 class MeshGrid:
-    """``nl.mgrid``: one index vector a dimension, each varying along its own axis of a common grid."""
+    """``nl.mgrid``: one index vector a dimension, each varying along its own axis and as large as the whole grid."""
 
     def __getitem__(self, key: Any) -> Any:
         slices = key if isinstance(key, tuple) else (key,)
         rank = len(slices)
-        parts = []
-        for d, s in enumerate(slices):
+        vectors = []
+        for s in slices:
             if not isinstance(s, slice) or s.stop is None or s.step is not None:
                 raise KernelError("", "nl.mgrid takes slices 'start:stop'")
-            vector = arange(s.start or 0, s.stop)
-            parts.append(vector[tuple(slice(None) if k == d else None for k in range(rank))])
+            vectors.append(arange(s.start or 0, s.stop))
+        extents = tuple(v.extents[0] for v in vectors)
+        parts = []
+        for d, v in enumerate(vectors):
+            axes = tuple(v.axes[0] if k == d else frozenset[int]() for k in range(rank))
+            parts.append(Index(v.const, extents, tuple(int(k == d) for k in range(rank)), axes))
         return Grid(parts) if isinstance(key, tuple) else parts[0]
 
 

@@ -16,6 +16,7 @@ from ..errors import KernelError
 from ..memory import Array, Machine
 from ..spec import hardware
 from .base import Tensor
+from .host import as_array, returner
 from .nki import Kernel
 from .rewriting import rewritten
 from .state import Options, State
@@ -98,7 +99,7 @@ def run(
         if program == programs(grid)[0]:
             result.outputs, result.returned = [tile.array for tile in outputs], returned
     inputs.write_back()
-    result.returned = _arrays(result.returned)
+    result.returned = _arrays(result.returned, returner(inputs.values))
     result.outputs = [array.copy() for array in result.outputs]
     return result
 
@@ -116,6 +117,7 @@ class _Inputs:
         self.bound = bound
         self.memory: dict[str, Array] = {}
         self.callers: dict[str, Array] = {}
+        self.values: list[Any] = []
         self.tiles: list[Tile] = []
 
     def tensors(self, state: State) -> inspect.BoundArguments:
@@ -129,10 +131,12 @@ class _Inputs:
         return arguments
 
     def _tensor(self, state: State, name: str, value: Any, mutable: bool) -> Any:
-        if isinstance(value, np.ndarray):
+        array = as_array(value)
+        if array is not None:
             if name not in self.memory:
-                self.memory[name] = np.array(value, dtype_of(value.dtype), order="C")
-                self.callers[name] = value
+                self.memory[name] = np.array(array, dtype_of(array.dtype), order="C")
+                self.callers[name] = array
+                self.values.append(value)
             alloc = state.session.machine.allocate_hbm(self.memory[name], name=name, role="input")
             if not mutable:
                 state.immutable.add(alloc.uid)
@@ -150,8 +154,11 @@ class _Inputs:
         if self.kernel.new_style:
             return
         for name, array in self.callers.items():
-            if array.flags.writeable and not _same_bytes(array, self.memory[name]):
-                array[...] = self.memory[name]
+            if _same_bytes(array, self.memory[name]):
+                continue
+            if not array.flags.writeable:
+                raise KernelError("", f"the kernel writes to its parameter '{name}', which the caller cannot change")
+            array[...] = self.memory[name]
 
 
 def _same_bytes(a: Array, b: Array) -> bool:
@@ -205,14 +212,14 @@ def _tensors(returned: Any) -> Iterator[Tile]:
             yield from _tensors(item)
 
 
-def _arrays(returned: Any) -> Any:
-    """What the kernel returned, with numpy arrays for tensors."""
+def _arrays(returned: Any, give: Callable[[Array], Any]) -> Any:
+    """What the kernel returned, with arrays as ``give`` makes them in place of tensors."""
     if isinstance(returned, Tensor):
-        return returned.as_tile().array.copy()
+        return give(returned.as_tile().array.copy())
     if isinstance(returned, dict):
-        return {key: _arrays(item) for key, item in returned.items()}
+        return {key: _arrays(item, give) for key, item in returned.items()}
     if isinstance(returned, tuple) and hasattr(returned, "_fields"):
-        return type(returned)(*(_arrays(item) for item in returned))
+        return type(returned)(*(_arrays(item, give) for item in returned))
     if isinstance(returned, (tuple, list)):
-        return type(returned)(_arrays(item) for item in returned)
+        return type(returned)(_arrays(item, give) for item in returned)
     return returned

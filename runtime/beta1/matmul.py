@@ -21,7 +21,7 @@ from ..numerics import FLOAT32
 from ..spec.hardware import GEMM_MOVING_FMAX, GEMM_STATIONARY_FMAX
 from .arithmetic import mismatch
 from .indexing import Region
-from .pending import Call
+from .pending import Call, Pending
 from .tensor import Tile
 from .tokens import dtype_of
 
@@ -45,7 +45,7 @@ def nc_matmul(
     the operands are (K, 2, M) and (K, 2, N) and both rows are summed.
     """
     call = Call("nc_matmul", mask)
-    a, b = call.tile("stationary", stationary, "sbuf"), call.tile("moving", moving, "sbuf")
+    a, b = _in_sbuf(call, "stationary", stationary), _in_sbuf(call, "moving", moving)
     if a.shape[0] != b.shape[0]:
         raise mismatch(call.op, ("stationary", a), ("moving", b))
     if perf_mode not in (None, "", "none"):
@@ -58,6 +58,19 @@ def nc_matmul(
     result = isa.matmul(_contributing(a), _contributing(b), is_transpose=is_transpose)
     dtype = a.dtype if is_transpose and _writes_input_type(call) else FLOAT32
     return call.give(_cut(result, region), shape, dtype, space="psum", where=region)
+
+
+def _in_sbuf(call: Call, role: str, operand: Any) -> Tile:
+    """An operand of TensorE. A result that has no declaration goes where its user needs it: the compiler copies it.
+
+    Source: ``reference/attention.py:999-1002`` of nki-samples multiplies by what ``nc_transpose`` returns.
+    """
+    if isinstance(operand, Tile) and operand.space == "psum" and operand.alloc.uid in call.state.implicit:
+        copying = Call("tensor_copy").limited(operand)
+        result = isa.copy("tensor_copy", copying.view(operand))
+        result.sequence, result.location = copying.sequence, copying.place
+        return Pending(copying, result, operand.shape, operand.dtype, "sbuf", copying.region).settle()
+    return call.tile(role, operand, "sbuf")
 
 
 def _writes_input_type(call: Call) -> bool:

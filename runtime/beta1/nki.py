@@ -10,10 +10,12 @@ from collections.abc import Callable
 from typing import Any
 
 from ..errors import KernelError
-from ..session import current, in_kernel
+from ..session import PRECISIONS, current, in_kernel
 from ..spec import hardware
 from .rewriting import rewritten
 
+PRECISION = "NKI_MIGRATE_PRECISION"
+"""Environment variable: the precision of all kernels that a program calls (``engine`` or ``simulator``)."""
 PLATFORM = "NEURON_PLATFORM_TARGET_OVERRIDE"
 """Environment variable: the hardware of kernels that a program calls (``trn1``, ``trn2``, ``gen2`` ...)."""
 
@@ -61,7 +63,7 @@ class Kernel:
 
         bound = inspect.signature(self.func).bind(*args, **kwargs)
         started = time.perf_counter()
-        precision = "simulator" if self.mode == "simulation" else "engine"
+        precision = host_precision(self.mode)
         result = run(self, bound, self.grid or (), host_target(self.options), precision=precision)
         self.benchmark_result = Benchmark((time.perf_counter() - started) * 1e6)
         return result.returned
@@ -109,6 +111,14 @@ class Latency:
         if not 0 <= percentile <= 100:
             raise ValueError(f"percentile {percentile} is not between 0 and 100")
         return self.microseconds
+
+
+def host_precision(mode: str) -> str:
+    """The precision of a kernel that a program calls: the environment, else the simulator's where it asks for that."""
+    wanted = os.environ.get(PRECISION) or ("simulator" if mode == "simulation" else "engine")
+    if wanted not in PRECISIONS:
+        raise KernelError("", f"{PRECISION} is {wanted!r}, it must be one of {', '.join(PRECISIONS)}")
+    return wanted
 
 
 def host_target(options: dict[str, Any]) -> hardware.Target:

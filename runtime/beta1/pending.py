@@ -85,7 +85,7 @@ class Pending(Tile):
             block=block,
             location=self.place,
         )
-        current.implicit.append(alloc)
+        current.implicit[alloc.uid] = alloc
         own = whole(alloc, self.buffer)
         self._alloc, self.offset, self.strides = alloc, own.offset, own.strides
         if self.result is not None:

@@ -14,6 +14,7 @@ from ..memory import Array
 from ..numerics import DTYPES, is_integer, to_float32
 from .arithmetic import is_vector, mismatch
 from .base import Tensor
+from .chip import NeedsHardware
 from .indexing import Region, region
 from .pending import Call
 from .reductions import kept_region
@@ -299,6 +300,8 @@ def dropout(data: Any, prob: Any, *, mask: Any = None, dtype: Any = None, **_: A
     view = call.view(tile)
     rate = call.operand("prob", prob)
     threshold = isa.elementwise.per_partition(rate, view.array.ndim)
+    if not np.all((threshold >= 0) & (threshold <= 1)):
+        raise NeedsHardware("dropout with a probability outside [0, 1]: only the chip's random bits tell what it does")
     draws = call.state.random.random(tile.shape, np.float32)[tuple(slice(0, n) for n in view.array.shape)]
     kept = draws >= threshold
     values = view.array if is_integer(tile.dtype) else to_float32(view.array)

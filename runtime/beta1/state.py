@@ -29,9 +29,9 @@ class State:
     """One program of a Beta 1 kernel.
 
     ``direct`` and ``automatic`` are the on-chip tiles declared with and without an address, ``implicit`` those that an
-    instruction made; ``hbm`` the tensors of the kernel's own in HBM. ``shared`` holds the ``shared_hbm`` tensors of
-    the launch, in the order of their creation, for all programs. ``accumulators`` are the 128 registers of ScalarE,
-    ``maxima`` those of VectorE; ``random`` makes the random numbers.
+    instruction made (by ``uid``); ``hbm`` the tensors of the kernel's own in HBM. ``shared`` holds the ``shared_hbm``
+    tensors of the launch, in the order of their creation, for all programs. ``accumulators`` are the 128 registers of
+    ScalarE, ``maxima`` those of VectorE; ``random`` makes the random numbers.
     """
 
     session: Session
@@ -39,7 +39,7 @@ class State:
     shared: list[Array]
     direct: list[Allocation] = field(default_factory=list)
     automatic: list[Allocation] = field(default_factory=list)
-    implicit: list[Allocation] = field(default_factory=list)
+    implicit: dict[int, Allocation] = field(default_factory=dict)
     hbm: list[Allocation] = field(default_factory=list)
     pending: set[Pending] = field(default_factory=set)
     immutable: set[int] = field(default_factory=set)
@@ -63,7 +63,7 @@ class State:
         """Raise when automatic and direct allocation are mixed (direct allocation guide, common errors 1 and 2)."""
         if not self.allocated or not (self.automatic or self.implicit):
             return
-        tile = (self.automatic or self.implicit)[0]
+        tile = (self.automatic or list(self.implicit.values()))[0]
         what = "declared without an address" if self.automatic else "an implicit tensor, the result of an instruction"
         raise KernelError(
             "",

@@ -181,9 +181,10 @@ class Tile(Tensor):
             self.cut(EVERYWHERE)
         return self
 
-    def reshape(self, *shape: Any) -> Tile:
-        """The same elements in another shape, without a copy."""
-        wanted = tuple(shape[0]) if shape and isinstance(shape[0], (tuple, list)) else tuple(shape)
+    def reshape(self, *dims: Any, shape: Any = None) -> Tile:
+        """The same elements in another shape, without a copy: ``reshape(a, b)``, ``((a, b))`` or ``(shape=(a, b))``."""
+        given = dims if shape is None else (shape,)
+        wanted = tuple(given[0]) if given and isinstance(given[0], (tuple, list)) else tuple(given)
         array = self._settled().array
         if self.space != "hbm" and int(wanted[0]) not in (-1, self.shape[0]):
             raise KernelError("", f"reshaping {self!r} to {wanted} would change its partition dimension")

@@ -5,6 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from .tokens import dtype_of
+
+
+@dataclass(frozen=True)
+class TensorSpec:
+    """``nt.tensor[[8192, 4096], nl.bfloat16]``: an argument of ``nki.benchmark`` whose values do not matter."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+
 
 @dataclass(frozen=True)
 class Annotation:
@@ -13,8 +25,10 @@ class Annotation:
     shape: tuple[int, ...] | None = None
     mutable: bool = False
 
-    def __getitem__(self, shape: Any) -> Annotation:
+    def __getitem__(self, shape: Any) -> Any:
         items = shape if isinstance(shape, tuple) else (shape,)
+        if len(items) == 2 and isinstance(items[0], (tuple, list)):
+            return TensorSpec(tuple(int(n) for n in items[0]), dtype_of(items[1]))
         if not all(isinstance(n, int) or hasattr(n, "__index__") for n in items):
             return self
         return Annotation(tuple(int(n) for n in items), self.mutable)

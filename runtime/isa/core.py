@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import KernelError
 from ..memory import Array, Machine, View
-from ..numerics import convert
+from ..numerics import convert, is_integer
 
 
 @dataclass(eq=False)
@@ -18,8 +18,9 @@ class Result:
 
     ``values`` has the instruction's natural result shape, in fp32 (or raw integers and bytes where the engine keeps
     them). ``reads`` are the operands as (role, view), ``attributes`` the immediates that belong to the instruction's
-    identity. ``accumulates`` is true for matmul: PSUM adds it to a group that is open. ``sequence`` is set when the
-    event's place in the stream was reserved before the destination was known (Beta 1).
+    identity. ``accumulates`` is true for matmul: PSUM adds it to a group that is open. ``truncates`` is true for the
+    quotient of integers, which an integer destination takes without its fraction. ``sequence`` is set when the event's
+    place in the stream was reserved before the destination was known (Beta 1).
     """
 
     op: str
@@ -27,6 +28,7 @@ class Result:
     reads: tuple[tuple[str, View], ...]
     attributes: tuple[tuple[str, Any], ...] = ()
     accumulates: bool = False
+    truncates: bool = False
     also_writes: list[tuple[str, View]] = field(default_factory=list)
     sequence: int | None = None
     location: tuple[str, int] | None = None
@@ -59,6 +61,8 @@ def commit(
             flags[...] = True
         else:
             flags[np.broadcast_to(where, flags.shape)] = True
+    if result.truncates and is_integer(target.dtype):
+        values = np.trunc(values)
     rounded = convert(values, target.dtype)
     if where is None:
         target[...] = rounded
