@@ -334,6 +334,9 @@ def _basic(scope: Scope, node: ast.Subscript, element: ast.expr, size: str) -> I
         full = start == "0" and scope.equal(count, size)
         return Item(start, count, full, raw=render(scope, element))
     _refuse_dynamic(scope, node, element)
+    for part in ast.walk(element):
+        if isinstance(part, ast.Name) and type(scope.env.get(part.id)) is Value:
+            raise Refuse(node, VECTORS, f"it is not known what the index '{part.id}' is", "index with a number")
     return Item(render(scope, element), "1", point=True)
 
 

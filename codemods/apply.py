@@ -14,37 +14,9 @@ import libcst as cst
 from .emission import New
 from .format import formatted, line_width
 from .scope import Module
+from .syntax import default_values
 
 Statement = cst.SimpleStatementLine | cst.BaseCompoundStatement
-
-
-def names_left(module: Module) -> set[str]:
-    """Every name that the module reads once the edits planned so far are applied."""
-    found: set[str] = set()
-    edits = module.edits
-    new = [
-        item for items in [*edits.replaced.values(), *edits.before.values(), *edits.prologue.values()] for item in items
-    ]
-    for text in [
-        *(n.text for n in new),
-        *(n.guard for n in new),
-        *edits.expressions.values(),
-        *module.support.values(),
-    ]:
-        found |= _names_read(ast.parse(text))
-    pending: list[ast.AST] = [module.source.tree, *module.lifted]
-    while pending:
-        node = pending.pop()
-        if node in edits.expressions or node in edits.dropped_decorators:
-            continue
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-            found.add(node.id)
-        pending += [c for c in ast.iter_child_nodes(node) if not (isinstance(c, ast.stmt) and c in edits.replaced)]
-    return found
-
-
-def _names_read(tree: ast.AST) -> set[str]:
-    return {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
 
 
 def applied(module: Module) -> str:
@@ -190,16 +162,26 @@ class _Rebuild:
         changes: dict[str, object] = {}
         body = getattr(node, "body", None)
         old_body = getattr(old, "body", None)
-        if isinstance(body, cst.IndentedBlock) and old_body:
-            new = self._indented(old_body, body, self.edits.prologue.get(old, []))
+        if isinstance(body, cst.BaseSuite) and old_body:
+            new = self._suite(old_body, body, self.edits.prologue.get(old, []))
             if new is not body:
                 changes["body"] = new
         orelse, old_orelse = getattr(node, "orelse", None), getattr(old, "orelse", None)
         if isinstance(orelse, cst.If) and old_orelse:
             changes["orelse"] = self._kept(old_orelse[0], orelse)
-        elif isinstance(orelse, cst.Else) and isinstance(orelse.body, cst.IndentedBlock) and old_orelse:
-            changes["orelse"] = orelse.with_changes(body=self._indented(old_orelse, orelse.body, []))
+        elif isinstance(orelse, cst.Else) and old_orelse:
+            changes["orelse"] = orelse.with_changes(body=self._suite(old_orelse, orelse.body, []))
         return changes
+
+    def _suite(self, old: list[ast.stmt], body: cst.BaseSuite, prologue: list[New]) -> cst.BaseSuite:
+        """A body; one that stands on its header's line moves to lines of its own when anything in it changes."""
+        if isinstance(body, cst.IndentedBlock):
+            return self._indented(old, body, prologue)
+        assert isinstance(body, cst.SimpleStatementSuite)
+        line = cst.SimpleStatementLine(body=body.body, trailing_whitespace=body.trailing_whitespace)
+        block = cst.IndentedBlock([line])
+        new = self._indented(old, block, prologue)
+        return body if new is block else new
 
     def _indented(self, old: list[ast.stmt], body: cst.IndentedBlock, prologue: list[New]) -> cst.IndentedBlock:
         self.depth += 1
@@ -236,20 +218,30 @@ class _Rebuild:
             changes["lines_after_decorators"] = [*comments, *node.lines_after_decorators]
         if old in self.edits.renamed:
             changes["name"] = cst.Name(self.edits.renamed[old])
-        defaults = dict(zip(reversed(old.args.args), reversed(old.args.defaults), strict=False))
-        params = list(node.params.params)
-        for i, argument in enumerate(old.args.args):
-            default = defaults.get(argument)
-            text = self.edits.expressions.get(default) if default is not None else None
-            if text is not None:
-                params[i] = params[i].with_changes(default=cst.parse_expression(text))
+        defaults = default_values(old)
+        params = self._defaults(old.args.args, node.params.params, defaults)
+        others = {
+            "posonly_params": self._defaults(old.args.posonlyargs, node.params.posonly_params, defaults),
+            "kwonly_params": self._defaults(old.args.kwonlyargs, node.params.kwonly_params, defaults),
+        }
+        same = all(list(getattr(node.params, name)) == new for name, new in others.items())
         extra = [cst.Param(cst.Name(n)) for n in self.edits.parameters.get(old, [])]
         required = [p for p in params if p.default is None]
         optional = [p for p in params if p.default is not None]
-        if extra or params != list(node.params.params):
+        if extra or not same or params != list(node.params.params):
             ordered = [_bare(p) for p in [*required, *extra, *optional]] if extra else params
-            changes["params"] = node.params.with_changes(params=ordered)
+            changes["params"] = node.params.with_changes(params=ordered, **others)
         return changes
+
+    def _defaults(
+        self, arguments: list[ast.arg], params: Sequence[cst.Param], defaults: dict[ast.arg, ast.expr]
+    ) -> list[cst.Param]:
+        """The parameters with the defaults that were rewritten."""
+        result = []
+        for argument, param in zip(arguments, params, strict=True):
+            text = self.edits.expressions.get(defaults[argument]) if argument in defaults else None
+            result.append(param.with_changes(default=cst.parse_expression(text)) if text is not None else param)
+        return result
 
     def _lifted(self, old: ast.stmt) -> list[Statement]:
         """Nested functions that now stand in front of the module-level function ``old``."""

@@ -15,13 +15,14 @@ from .declare import allocator_value, creation, declare
 from .emission import Refuse
 from .facts.index import index_value
 from .facts.masks import mask_value
-from .facts.values import Allocator, Api, DType, Grid, Hbm, Index, Python, Tile, Value
+from .facts.values import Allocator, Api, DType, Grid, Hbm, Index, Python, Tile, Value, texts
+from .parameters import described
 from .render import render
 from .rules import constants
 from .rules.data_types import dtype_text
 from .rules.unsupported import CODE as UNSUPPORTED
 from .scope import Scope
-from .tables import dtype_name
+from .tables import dtype_name, is_function
 
 DESTINATION = "NKI021"
 
@@ -61,6 +62,9 @@ def _chained(scope: Scope, statement: ast.Assign) -> None:
 
 
 def _set(scope: Scope, name: str, value: Value) -> None:
+    """Bind ``name``; what is described with the name's former value is described anew."""
+    if isinstance(value, Hbm | Tile) and name in {n for text in texts(value) if text for n in algebra.names(text)}:
+        value = described(name, value)
     scope.env[name] = value
 
 
@@ -115,7 +119,7 @@ def _compile_time(scope: Scope, name: str, value: ast.expr) -> Value | None:
         allocator = allocator_value(scope, value)
         return allocator if isinstance(allocator, Allocator) else None
     qualified = scope.qualified(value)
-    if qualified is not None and qualified.startswith("ncc."):
+    if qualified is not None and is_function(qualified):
         return Api(qualified)
     return None
 

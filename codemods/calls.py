@@ -10,7 +10,7 @@ from .compute import HANDLERS, bound_call, is_computation, temporary
 from .emission import Refuse
 from .facts.index import index_value
 from .facts.masks import mask_value
-from .facts.values import DType, Function, Python, Tile, Value
+from .facts.values import DType, Function, Hbm, Python, Tile, Value
 from .parameters import parameter_value
 from .render import render
 from .rules.masks import masked
@@ -80,9 +80,8 @@ def _argument(scope: Scope, node: ast.expr) -> tuple[str, Value]:
 def _check_same_kinds(node: ast.Call, function: Function, first: dict[str, Value], now: dict[str, Value]) -> None:
     """A function is rewritten once: every call must pass the same kinds of tensors."""
     for name in {*first, *now}:
-        a, b = first.get(name), now.get(name)
-        kinds = tuple((type(v), _structure(v)) for v in (a, b) if v is not None)
-        if len(set(kinds)) > 1:
+        kinds = {(type(value), _structure(value)) for value in _told(first.get(name), now.get(name))}
+        if len(kinds) > 1:
             raise Refuse(
                 node,
                 HELPERS,
@@ -91,9 +90,15 @@ def _check_same_kinds(node: ast.Call, function: Function, first: dict[str, Value
             )
 
 
+def _told(a: Value | None, b: Value | None) -> tuple[Value, Value]:
+    """What two calls pass; one that leaves a tensor out passes a Python value, the default."""
+    default = next((value for value in (a, b) if value is not None and not isinstance(value, Hbm | Tile)), Python())
+    return a or default, b or default
+
+
 def _structure(value: Value) -> object:
     if isinstance(value, Tile):
-        return value.space, len(value.blocks), len(value.dims or ())
+        return value.space, len(value.blocks), value.dims and tuple(size == "1" for size in value.dims)
     return None
 
 

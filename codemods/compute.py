@@ -9,6 +9,7 @@ import ast
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+from . import algebra
 from .access import Operand, broadcast, operand
 from .emission import New, Refuse
 from .facts.values import Declaration, Tile
@@ -17,7 +18,7 @@ from .rules.data_types import dtype_text
 from .rules.masks import CODE as MASKS
 from .rules.masks import masked
 from .rules.psum_accumulation import check_group
-from .scope import Scope
+from .scope import Clamp, Scope
 from .tables import parameters
 
 DESTINATION = "NKI021"
@@ -162,6 +163,7 @@ def bind(scope: Scope, node: ast.expr, name: str) -> Tile:
     """``name = <computation>``: declare the tile that Beta 1 returned, and compute into it."""
     with masked(scope, node):
         instruction = lower(scope, node)
+        final, name = name, _free_name(scope, instruction, name)
         if instruction.dims is None and not instruction.like:
             raise Refuse(node, DESTINATION, "the shape of the result is not known", "declare the tile and assign to it")
         if instruction.dtype is None:
@@ -176,7 +178,17 @@ def bind(scope: Scope, node: ast.expr, name: str) -> Tile:
         tile = Tile(tile.space, tile.dims, tile.dtype, (), declaration)
         target = Operand(name, tile, tile.dims, nl=scope.nl, axes=(None,) * len(tile.dims or ()))
         _place(scope, node, instruction, target)
-    return replace(tile, dtype=f"{name}.dtype") if "(" in instruction.dtype else tile
+    if name != final:
+        scope.out.append(New(f"{final} = {name}"))
+    return replace(tile, dtype=f"{final}.dtype") if "(" in instruction.dtype else tile
+
+
+def _free_name(scope: Scope, instruction: Instruction, name: str) -> str:
+    """A name for the result: another one where the instruction still reads what ``name`` was."""
+    parts = [value.text(()) if isinstance(value, Operand) else value for _, value in instruction.arguments]
+    parts += [*(instruction.dims or ()), instruction.like, instruction.dtype or ""]
+    read = any(name in algebra.names(part) for part in parts if part)
+    return scope.module.fresh(name) if read else name
 
 
 def shape_text(dims: tuple[str, ...] | None, like: str) -> str:
@@ -232,6 +244,8 @@ def _place(
         raise Refuse(
             node, DESTINATION, f"{instruction.function} into a tensor in HBM", "compute into a tile, then copy"
         )
+    for view in [target, *(value for _, value in instruction.arguments if isinstance(value, Operand))]:
+        _check_cut(scope, node, view, clamps)
     _spread(scope, node, instruction, target)
     if instruction.through:
         instruction = _copied_first(scope, node, instruction, target)
@@ -243,14 +257,40 @@ def _place(
     scope.emit(f"{scope.nisa}.{instruction.function}({', '.join(parts)})")
 
 
+def _check_cut(scope: Scope, node: ast.expr, view: Operand, clamps: list[Clamp]) -> None:
+    """Every bound of a mask must be a bound of the dimension that it cuts."""
+    for clamp in clamps:
+        if view.dims is None:
+            raise Refuse(node, MASKS, f"a mask on '{view.base}', whose rank is not known", "write every dimension")
+        result = clamp.position + len(view.dims) - clamp.ndim
+        if not 0 <= result < len(view.dims) or view.dims[result] == "1":
+            continue
+        if view.suffix:
+            raise Refuse(node, MASKS, "a mask on an access pattern", "write the counts of .ap(...) by hand")
+        axis = view.axes[result]
+        same = axis == clamp.axis or (
+            axis is not None and (axis.start, axis.size) == (clamp.axis.start, clamp.axis.size)
+        )
+        counted = axis is None and clamp.axis.start == "0" and scope.equal(view.dims[result], clamp.axis.size)
+        if not (same or counted):
+            raise Refuse(
+                node,
+                MASKS,
+                f"the mask bounds '{clamp.axis.label or 'an index vector'}', which does not index '{view.base}'",
+                "clamp the slices by hand",
+            )
+
+
 def _spread(scope: Scope, node: ast.expr, instruction: Instruction, target: Operand) -> None:
     """A copy of a (P, 1) tile into a wider one: Beta 1 repeats it, Beta 2 reads it with a step of 0."""
     name, source = instruction.arguments[0] if instruction.arguments else ("", "")
-    if instruction.function != "tensor_copy" or not isinstance(source, Operand):
+    if instruction.function not in ("tensor_copy", "dma_copy") or not isinstance(source, Operand):
         return
     if source.dims is None or target.dims is None or source.suffix or len(source.dims) != 2 or len(target.dims) != 2:
         return
     if scope.constant(source.dims[1]) == 1 and scope.constant(target.dims[1]) != 1:
+        if instruction.function == "dma_copy":
+            raise Refuse(node, DESTINATION, "a DMA that broadcasts along the free dimension", "repeat it with .ap(...)")
         if scope.clamps:
             raise Refuse(node, MASKS, "a mask on a copy that broadcasts", "write the copy with .ap(...)")
         instruction.arguments[0] = (name, broadcast(scope, node, source, target.dims[0], target.dims[1]))

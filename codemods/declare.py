@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from .addresses import Address, Layout, layout, tuple_sizes
 from .emission import New, Refuse
 from .facts.values import Allocator, Declaration, Hbm, Tile, Value
-from .render import render
+from .render import beta2_name, render
 from .rules.block_dimensions import fold_refusal, loop_of, report_list
 from .rules.data_types import dtype_text
+from .rules.psum_accumulation import written_at_declaration
 from .scope import Scope
 from .tables import parameters
 
@@ -100,16 +101,19 @@ def declare(scope: Scope, name: str, node: ast.Call, statement: ast.stmt) -> Val
     loops = tuple(loop.variable for loop in scope.loops)
     if blocks:
         scope.apply(BLOCKS, scope.function)
-    folded = _fold(scope, plan) if blocks and scope.module.options.blocks == "fold" else None
+    plain = not (space == "psum" and fill is not None)
+    folded = _fold(scope, plan) if blocks and plain and scope.module.options.blocks == "fold" else None
     if folded is not None:
         declaration = Declaration(name, node, loops, isinstance(buffer, Allocator))
         return Tile(space, dims, dtype, blocks, declaration, style="fold", folded=folded)
-    loop = _into_loop(scope, plan) if blocks and scope.module.options.blocks == "loop" else None
+    loop = _into_loop(scope, plan) if blocks and plain and scope.module.options.blocks == "loop" else None
     if loop is not None:
         declaration = Declaration(name, node, (*loops, loop), isinstance(buffer, Allocator))
         return Tile(space, dims, dtype, blocks, declaration, style="loop")
-    again = _list(scope, plan)
-    return Tile(space, dims, dtype, blocks, Declaration(name, node, loops, isinstance(buffer, Allocator), again))
+    declaration = Declaration(name, node, loops, isinstance(buffer, Allocator), _list(scope, plan))
+    if space == "psum":
+        written_at_declaration(scope, declaration, fill)
+    return Tile(space, dims, dtype, blocks, declaration)
 
 
 def _label(scope: Scope, given: dict[str, ast.expr], blocks: tuple[str, ...]) -> str:
@@ -124,7 +128,7 @@ def _hbm(scope: Scope, name: str, node: ast.Call, given: dict[str, ast.expr], dt
     dims = tuple(render(scope, s) for s in shape.elts) if isinstance(shape, ast.Tuple | ast.List) else None
     arguments = [render(scope, argument) for argument in node.args]
     arguments += [f"{k.arg}={render(scope, k.value)}" for k in node.keywords]
-    scope.emit(f"{name} = {scope.source.segment(node.func)}({', '.join(arguments)})")
+    scope.emit(f"{name} = {beta2_name(scope, node.func)}({', '.join(arguments)})")
     return Hbm(dims, dtype)
 
 
@@ -240,11 +244,12 @@ def _into_loop(scope: Scope, plan: Plan) -> str | None:
 
 
 def _loop_variables(scope: Scope, rank: int) -> tuple[str, ...]:
+    used = set(scope.env) | {node.id for node in ast.walk(scope.function) if isinstance(node, ast.Name)}
     names = ("block",) if rank == 1 else tuple(f"block_{d}" for d in range(rank))
     chosen = []
     for name in names:
         candidate = name
-        while candidate in scope.env or candidate in scope.assigned:
+        while candidate in used:
             candidate += "_"
         chosen.append(candidate)
     return tuple(chosen)

@@ -40,9 +40,10 @@ def _left(module: Module) -> list[tuple[ast.AST, bool]]:
     while pending:
         node, walked = pending.pop()
         gone = node in edits.expressions or node in edits.replaced or node in edits.dropped_decorators
-        if gone or node in module.kept or isinstance(node, ast.Import | ast.ImportFrom):
+        left_alone = node in module.kept and not hasattr(node, "body")
+        if gone or left_alone or isinstance(node, ast.Import | ast.ImportFrom):
             continue
-        walked = walked or node in module.analyzed
+        walked = (walked or node in module.analyzed) and node not in module.kept
         if isinstance(node, ast.Call):
             found.append((node, walked))
         if dotted(node) is not None:

@@ -13,7 +13,7 @@ from .model import Options, Outcome
 from .rules import decorators, namespace, registry
 from .scope import Module, Scope
 from .source import Source
-from .tables import dtype_name
+from .tables import dtype_name, is_function
 from .walk import walk_function
 
 
@@ -86,7 +86,7 @@ def _environment(module: Module) -> None:
 
 def _global_value(scope: Scope, value: ast.expr) -> Value:
     qualified = scope.qualified(value)
-    if qualified is not None and qualified.startswith("ncc."):
+    if qualified is not None and is_function(qualified):
         return Api(qualified)
     if isinstance(value, ast.Constant) and type(value.value) is int:
         return Python(value.value > 0)

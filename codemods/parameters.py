@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from .facts.values import DType, Hbm, Python, Tile, Value
 from .scope import Scope
+from .syntax import default_values
 
 _TENSOR_ATTRIBUTES = {"shape", "dtype", "ndim"}
 
@@ -18,9 +19,7 @@ def kernel_parameters(scope: Scope, told: dict[str, Value]) -> None:
 
     arguments = scope.function.args
     names = [a.arg for a in [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]]
-    defaults = dict(zip(reversed(arguments.args), reversed(arguments.defaults), strict=False))
-    defaults.update({a: d for a, d in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if d is not None})
-    by_name = {a.arg: d for a, d in defaults.items()}
+    by_name = {argument.arg: default for argument, default in default_values(scope.function).items()}
     for name in names:
         default = by_name.get(name)
         if name in told:
@@ -65,16 +64,20 @@ def described(name: str, value: Hbm | Tile) -> Value:
     return replace(seen, declaration=value.declaration) if isinstance(value, Tile) and isinstance(seen, Tile) else seen
 
 
+def _own_dims(name: str, dims: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    """Sizes as ``name.shape[d]``; a 1 stays a 1, because it decides how an operand broadcasts."""
+    return None if dims is None else tuple("1" if n == "1" else f"{name}.shape[{d}]" for d, n in enumerate(dims))
+
+
 def parameter_value(name: str, value: Value) -> Value:
     """An argument as the function that receives it sees it: described through the parameter's own name."""
     if isinstance(value, Tile):
         first = name + "[0]" * len(value.blocks)
         blocks = tuple("len(" + name + "[0]" * d + ")" for d in range(len(value.blocks)))
-        dims = None if value.dims is None else tuple(f"{first}.shape[{d}]" for d in range(len(value.dims)))
+        dims = _own_dims(first, value.dims)
         return Tile(value.space, dims, f"{first}.dtype", blocks, None, value.view)
     if isinstance(value, Hbm):
-        dims = None if value.dims is None else tuple(f"{name}.shape[{d}]" for d in range(len(value.dims)))
-        return Hbm(dims, f"{name}.dtype", value.view)
+        return Hbm(_own_dims(name, value.dims), f"{name}.dtype", value.view)
     if isinstance(value, DType):
         return DType(name)
     return value

@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from .emission import Refuse
-from .facts.values import Allocator, DType, Grid, Hbm, Index, Mask, Tile
+from .facts.values import Allocator, Api, DType, Gone, Grid, Hbm, Index, Mask, Tile
 from .names import BETA2, dotted
 from .rules.data_types import CODE as DTYPES
 from .rules.data_types import dtype_text, itemsize
@@ -128,6 +128,8 @@ def _owned(scope: Scope, node: ast.Attribute) -> str | None:
 
 def _check_name(scope: Scope, node: ast.Name) -> None:
     value = scope.env.get(node.id)
+    if isinstance(value, Gone):
+        raise Refuse(node, UNSUPPORTED, f"'{node.id}' {value.why}", "give it a name of its own, and one definition")
     if isinstance(value, Index | Grid):
         raise Refuse(
             node, "NKI024", f"the index vector '{node.id}' is used outside a subscript", "Beta 2 has no index vectors"
@@ -152,7 +154,7 @@ def _attribute(scope: Scope, node: ast.Attribute) -> str | None:
 
 
 def _qualified(scope: Scope, node: ast.Name | ast.Attribute, qualified: str) -> str | None:
-    root, _, rest = qualified.partition(".")
+    root = qualified.partition(".")[0]
     if root == "np":
         name = dtype_name(qualified)
         if name is None:
@@ -166,10 +168,18 @@ def _qualified(scope: Scope, node: ast.Name | ast.Attribute, qualified: str) -> 
         return scope.source.segment(node)
     if not beta2_has(qualified):
         raise Refuse(node, UNSUPPORTED, f"{qualified} does not exist in Beta 2", refusal_note(qualified))
-    chain = dotted(node)
-    if chain is not None and chain[0] == "neuronxcc":
+    return beta2_name(scope, node)
+
+
+def beta2_name(scope: Scope, node: ast.expr) -> str:
+    """A name that Beta 2 has too, as the rewritten module can write it: without local aliases and ``neuronxcc``."""
+    qualified, chain = scope.qualified(node), dotted(node)
+    root, _, rest = (qualified or "").partition(".")
+    if qualified is None or chain is None or root not in BETA2:
+        return scope.source.segment(node)
+    if chain[0] == "neuronxcc":
         return f"{BETA2[root]}.{rest}"
-    return scope.source.segment(node)
+    return scope.beta2(qualified) if isinstance(scope.env.get(chain[0]), Api) else scope.source.segment(node)
 
 
 def _call(scope: Scope, node: ast.Call) -> str | None:

@@ -38,6 +38,8 @@ class Module:
         self.needed_imports: dict[str, str] = {}
         self.support: dict[str, str] = {}
         self.support_names: dict[str, str] = {}
+        self.captured: dict[ast.FunctionDef, dict[str, Value]] = {}
+        self.lifting: set[ast.FunctionDef] = set()
         self.lifted: dict[ast.FunctionDef, tuple[str, list[str]]] = {}
         self.flattened: dict[ast.FunctionDef, str] = {}
         self.analyzed: dict[ast.FunctionDef, Analysis] = {}
@@ -180,6 +182,7 @@ class Scope:
     outer: Scope | None = None
     nested: list[Function] = field(default_factory=list)
     dropped: dict[ast.stmt, set[str]] = field(default_factory=dict)
+    captured: set[str] = field(default_factory=set)
 
     @property
     def source(self) -> Source:

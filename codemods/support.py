@@ -14,7 +14,7 @@ ITEMSIZE = '''def {name}(dtype):
         return 4
     if name == str({nl}.bfloat16) or name == str({nl}.float16) or name == str({nl}.int16) or name == str({nl}.uint16):
         return 2
-    if name == str({nl}.int8) or name == str({nl}.uint8):
+    if name == str({nl}.int8) or name == str({nl}.uint8) or name == str({nl}.bool_):
         return 1
     if name == str({nl}.float8_e4m3) or name == str({nl}.float8_e5m2):
         return 1

@@ -23,6 +23,12 @@ def beta2_has(name: str) -> bool:
     return symbol is not None and symbol.fate == "unchanged"
 
 
+def is_function(name: str) -> bool:
+    """Is the canonical ``name`` something to call (or an allocator): no data type, constant or memory?"""
+    symbol = beta1.symbol(name)
+    return name.startswith("ncc.") or (symbol is not None and symbol.kind == "function")
+
+
 def beta2_lacks(name: str) -> bool:
     """Has Beta 2 nothing under the canonical Beta 1 ``name``, or only something else?"""
     symbol = beta1.symbol(name)

@@ -10,9 +10,9 @@ from . import algebra
 from .assign import assign, augment
 from .calls import call_statement, returned_value
 from .emission import New, Refuse
-from .facts.values import Function, Hbm, Python, Tile, Value, merge
+from .facts.values import DType, Function, Gone, Hbm, Python, Tile, Value, merge, texts
 from .parameters import described, kernel_parameters
-from .render import CALLABLE, render
+from .render import CALLABLE, beta2_name, render
 from .rules import loop_state
 from .rules.language import CODE as LANGUAGE
 from .rules.language import FORBIDDEN_STATEMENTS
@@ -96,14 +96,14 @@ def _restore_dropped(scope: Scope) -> None:
         n.id for kept in scope.kept for n in ast.walk(kept) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)
     }
     for statement, names in scope.dropped.items():
-        used = sorted(names & read)
+        used = sorted(names & (read | scope.captured))
         if used:
             del scope.module.edits.replaced[statement]
             scope.module.report(
                 Refuse(
                     statement,
                     "NKI024",
-                    f"the index vector '{used[0]}' is still used by a statement that was left alone",
+                    f"'{used[0]}' is not Beta 2, and is kept for a statement that was left alone",
                     "remove it when that statement is rewritten",
                 )
             )
@@ -143,14 +143,12 @@ def forget(scope: Scope, name: str) -> None:
     scope.sizes = {text: size for text, size in scope.sizes.items() if name not in algebra.names(text)}
     if scope.assigned[name] > 1:
         for other, value in scope.env.items():
-            if other != name and isinstance(value, Hbm | Tile) and name in _written_with(value):
+            if other == name or name not in {n for text in texts(value) if text for n in algebra.names(text)}:
+                continue
+            if isinstance(value, Hbm | Tile):
                 scope.env[other] = described(other, value)
-
-
-def _written_with(value: Hbm | Tile) -> set[str]:
-    blocks = value.blocks if isinstance(value, Tile) else ()
-    texts = [*(value.dims or ()), *blocks, value.dtype or ""]
-    return {name for text in texts if text for name in algebra.names(text)}
+            elif not (isinstance(value, DType) and value.text == name):
+                scope.env[other] = Gone(f"was made with '{name}', which is bound again since")
 
 
 def _simple(rewrite: Callable[[Scope, ast.stmt], None]) -> Callable[[Scope, ast.stmt], None]:
@@ -192,7 +190,8 @@ def _learn(scope: Scope, test: ast.expr) -> None:
     if not isinstance(test, ast.Compare) or len(test.ops) != 1 or not isinstance(test.left, ast.Name):
         return
     name, right = test.left.id, test.comparators[0]
-    if scope.assigned[name] > 1 or name not in scope.env or not isinstance(scope.env[name], Python):
+    always = not scope.branch and not scope.loops
+    if not always or scope.assigned[name] > 1 or not isinstance(scope.env.get(name), Python):
         return
     if isinstance(test.ops[0], ast.Eq) and isinstance(right, ast.Constant) and type(right.value) is int:
         scope.definitions.setdefault(name, str(right.value))
@@ -250,7 +249,7 @@ def _check_iterable(scope: Scope, statement: ast.For) -> bool:
     name = scope.qualified(call.func) if isinstance(call, ast.Call) else None
     if name in RANGES and isinstance(call, ast.Call):
         text = ", ".join(render(scope, argument) for argument in call.args)
-        _header_text(scope, call, f"{scope.source.segment(call.func)}({text})")
+        _header_text(scope, call, f"{beta2_name(scope, call.func)}({text})")
         return name in TRACED
     builtin = isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "range"
     if isinstance(call, ast.Call) and not builtin and name not in CALLABLE:
@@ -266,9 +265,17 @@ def _header_text(scope: Scope, node: ast.expr, text: str) -> None:
         scope.module.edits.expressions[node] = text
 
 
+def _test(scope: Scope, test: ast.expr) -> None:
+    """Write a condition for Beta 2; one that cannot be is reported, and what stands under it is still rewritten."""
+    try:
+        _header_text(scope, test, render(scope, test))
+    except Refuse as refusal:
+        scope.module.report(refusal)
+
+
 def _if(scope: Scope, statement: ast.stmt) -> None:
     assert isinstance(statement, ast.If)
-    _header_text(scope, statement.test, render(scope, statement.test))
+    _test(scope, statement.test)
     before, branch = dict(scope.env), scope.branch
     number = statement.lineno * 1000 + statement.col_offset + 1
     scope.branch = (*branch, number)
@@ -280,10 +287,27 @@ def _if(scope: Scope, statement: ast.stmt) -> None:
     scope.env = {name: merge(then.get(name), scope.env.get(name)) for name in sorted({*then, *scope.env})}
 
 
+def _leave(scope: Scope, statement: ast.stmt) -> None:
+    if scope.loops and scope.loops[-1].traced_once:
+        word = "break" if isinstance(statement, ast.Break) else "continue"
+        raise Refuse(
+            statement,
+            loop_state.CODE,
+            f"{word} in a loop whose body Beta 1 traced once",
+            "say which iterations run: write the loop's bounds, or an if",
+        )
+
+
 def _while(scope: Scope, statement: ast.stmt) -> None:
     assert isinstance(statement, ast.While)
-    _header_text(scope, statement.test, render(scope, statement.test))
+    _test(scope, statement.test)
+    for name in sorted({n for s in statement.body for n in bound_by(s)}):
+        forget(scope, name)
+    before, branch = dict(scope.env), scope.branch
+    scope.branch = (*branch, statement.lineno * 1000 + statement.col_offset + 1)
     walk_block(scope, statement.body)
+    scope.branch = branch
+    scope.env = {name: merge(before.get(name), scope.env.get(name)) for name in sorted({*before, *scope.env})}
 
 
 def _nested_function(scope: Scope, statement: ast.stmt) -> None:
@@ -314,5 +338,7 @@ _HANDLERS: dict[type[ast.stmt], Callable[[Scope, ast.stmt], None]] = {
     ast.For: _for,
     ast.If: _if,
     ast.While: _while,
+    ast.Break: _leave,
+    ast.Continue: _leave,
     ast.FunctionDef: _nested_function,
 }

@@ -42,9 +42,17 @@ def mask_of(scope: Scope, node: ast.expr) -> Mask:
     from ..render import render
 
     mask = mask_value(scope, node)
-    if mask is None:
-        return Mask((render(scope, node),))
-    return mask
+    if mask is not None:
+        return mask
+    text = render(scope, node)
+    if isinstance(node, ast.Name) and not _is_comparison(scope, node.id):
+        raise Refuse(node, CODE, f"the mask '{node.id}' may be None, which masks nothing", _HELP)
+    return Mask((text,))
+
+
+def _is_comparison(scope: Scope, name: str) -> bool:
+    defined = algebra.parse(scope.definitions[name]) if name in scope.definitions else None
+    return isinstance(defined, ast.Compare | ast.BoolOp)
 
 
 def _both(scope: Scope, left: ast.expr, right: ast.expr) -> Mask:

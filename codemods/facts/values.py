@@ -14,6 +14,13 @@ class Value:
 
 
 @dataclass(frozen=True)
+class Gone(Value):
+    """Something that Beta 2 does not have, or whose description no longer holds. ``why`` completes "'x' ..."."""
+
+    why: str
+
+
+@dataclass(frozen=True)
 class Python(Value):
     """A Python value that exists when the kernel is traced (a size, an address, a flag)."""
 
@@ -166,4 +173,44 @@ def merge(a: Value | None, b: Value | None) -> Value:
         return replace(a, dtype=a.dtype if a.dtype == b.dtype else None)
     if isinstance(a, Python) and isinstance(b, Python):
         return Python(a.positive and b.positive)
+    if isinstance(a, Index) and isinstance(b, Index) and _same_vector(a, b):
+        return a
+    if isinstance(a, _ERASED) or isinstance(b, _ERASED):
+        return Gone("means different things in different branches or iterations")
     return Value()
+
+
+_ERASED = Index | Grid | Mask | Allocator | Api | Gone
+"""Kinds whose definition the rewrite removes: a use that is not understood cannot stay."""
+
+
+def _same_vector(a: Index, b: Index) -> bool:
+    """Are two index vectors written alike? (Each has axes of its own.)"""
+
+    def written(index: Index) -> object:
+        terms = [(t.axis.start, t.axis.size, t.coefficient, t.position) for t in index.terms]
+        return index.ndim, terms, index.offset
+
+    return written(a) == written(b)
+
+
+def texts(value: Value) -> tuple[str, ...]:
+    """The source expressions that describe a value."""
+    if isinstance(value, Hbm):
+        return (*(value.dims or ()), value.dtype)
+    if isinstance(value, Tile):
+        return (*(value.dims or ()), *value.blocks, value.dtype or "")
+    if isinstance(value, Index):
+        return (value.offset, *(text for term in value.terms for text in _term_texts(term)))
+    if isinstance(value, Grid):
+        return tuple(text for component in value.components for text in texts(component))
+    if isinstance(value, Mask):
+        bounds = [text for bound in value.bounds for text in (*_term_texts(bound.term), bound.limit)]
+        return (*value.conditions, *bounds)
+    if isinstance(value, Allocator):
+        return tuple(ast.unparse(argument) for argument in (*value.call.args, *(k.value for k in value.call.keywords)))
+    return (value.text,) if isinstance(value, DType | Constant) else ()
+
+
+def _term_texts(term: Term) -> tuple[str, str, str]:
+    return term.axis.start, term.axis.size, term.coefficient

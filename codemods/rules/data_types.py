@@ -60,4 +60,3 @@ def _itemsize(scope: Scope, node: ast.expr) -> str | None:
     if isinstance(node, ast.Attribute) and node.attr in ITEMSIZE and node.attr != "dtype":
         return str(ITEMSIZE[node.attr])
     return None
-

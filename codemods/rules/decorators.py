@@ -15,6 +15,7 @@ from __future__ import annotations
 import ast
 
 from ..emission import Refuse
+from ..names import dotted
 from ..scope import Module
 
 CODE = "NKI002"
@@ -42,6 +43,7 @@ def _decorator(module: Module, function: ast.FunctionDef, node: ast.expr) -> Non
         _drop(module, function, node)
     elif name == "nki.jit":
         _jit(module, function, node)
+        _short(module, node)
     elif name in _HARNESS:
         raise Refuse(node, CODE, f"Beta 2 has no {name}", "decorate the kernel with @nki.jit, and launch it yourself")
     elif name == "ncc.force_auto_alloc":
@@ -50,6 +52,15 @@ def _decorator(module: Module, function: ast.FunctionDef, node: ast.expr) -> Non
         )
     elif name is not None and name.partition(".")[0] in ("nki", "ncc", "nl", "nisa"):
         raise Refuse(node, CODE, f"the decorator {name} does not exist in Beta 2", "remove it")
+
+
+def _short(module: Module, node: ast.expr) -> None:
+    """``@neuronxcc.nki.jit`` is ``@nki.jit``."""
+    target = node.func if isinstance(node, ast.Call) else node
+    chain = dotted(target)
+    if chain is not None and chain[0] == "neuronxcc" and node not in module.edits.dropped_decorators:
+        text = module.edits.expressions.get(node, module.source.segment(node))
+        module.edits.expressions[node] = text.replace("neuronxcc.", "", 1)
 
 
 def _drop(module: Module, function: ast.FunctionDef, node: ast.expr) -> None:

@@ -100,7 +100,11 @@ def reciprocal(call: Call) -> Instruction:
 @lowers(CODE, "nisa.scalar_tensor_tensor")
 def scalar_tensor_tensor(call: Call) -> Instruction:
     order = ("data", "op0", "operand0", "op1", "operand1", "reverse0", "reverse1")
-    return like(call, "scalar_tensor_tensor", order, "data")
+    instruction = like(call, "scalar_tensor_tensor", order, "data")
+    other = dict(instruction.arguments)["operand1"]
+    if not instruction.explicit:
+        instruction.dtype = None if isinstance(other, str) else promoted(call.scope, instruction.dtype, other.dtype)
+    return instruction
 
 
 @lowers(CODE, "nisa.tensor_copy")

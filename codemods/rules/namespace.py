@@ -18,6 +18,7 @@ from ..emission import New, Refuse
 from ..names import BETA2, Import, canonical
 from ..scope import Module
 from ..tables import beta2_has, refusal_note
+from ..usage import names_left
 
 CODE = "NKI001"
 GOLDENS = ("load_store",)
@@ -27,8 +28,6 @@ _SUPERFLUOUS = {"numpy", "functools", "math"}
 
 def rewrite(module: Module) -> None:
     """Rewrite the imports, once it is known what the rewritten code still uses."""
-    from ..apply import names_left
-
     used = names_left(module)
     while any(name not in used for name in module.support):
         module.support = {name: text for name, text in module.support.items() if name in used}
@@ -86,6 +85,9 @@ def _same(statement: ast.Import | ast.ImportFrom, item: Import) -> str:
 def _beta2(statement: ast.Import | ast.ImportFrom, item: Import, used: set[str]) -> list[str]:
     """Import statements that bind what ``item`` binds; none where nothing uses it any more."""
     path = canonical(item.alias.name if isinstance(statement, ast.Import) else item.path)
+    if item.name == "neuronxcc":
+        kept = [_same(statement, item)] if item.name in used else []
+        return [*kept, *([f"import {_MODULES[path]}"] if "nki" in used and path in _MODULES else [])]
     if item.name not in used:
         return []
     root, _, rest = path.partition(".")

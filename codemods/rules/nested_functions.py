@@ -17,7 +17,8 @@ import builtins
 from typing import TYPE_CHECKING
 
 from ..emission import Refuse
-from ..facts.values import Function, Value
+from ..facts.values import DType, Function, Python, Value
+from ..usage import names_used
 
 if TYPE_CHECKING:
     from ..scope import Scope
@@ -38,18 +39,16 @@ def bound_names(function: ast.FunctionDef) -> set[str]:
     return names
 
 
-def free_names(scope: Scope, function: ast.FunctionDef) -> list[str]:
-    """Names of the enclosing function that ``function`` reads, in order of their first use."""
-    bound = bound_names(function)
-    known = set(scope.module.imports) | set(scope.module.functions) | set(dir(builtins)) | scope.module.globals
-    found: list[str] = []
-    for statement in function.body:
-        for node in ast.walk(statement):
-            if not isinstance(node, ast.Name) or node.id in bound or node.id in found:
-                continue
-            if node.id in scope.assigned or node.id not in known:
-                found.append(node.id)
-    return found
+def _closure(scope: Scope, function: ast.FunctionDef) -> list[str]:
+    """Names of the enclosing function that the rewritten ``function`` reads, in the order of the source."""
+    read, stored = names_used(scope.module.edits, [function])
+    bound = bound_names(function) | stored
+    module = scope.module
+    known = set(module.imports) | set(module.functions) | set(dir(builtins)) | module.globals | set(module.support)
+    known |= set(module.needed_imports.values()) | {name for name, _ in module.lifted.values()}
+    free = {name for name in read - bound if name in scope.assigned or name in scope.env or name not in known}
+    order = {n.id: (n.lineno, n.col_offset) for n in reversed(list(ast.walk(function))) if isinstance(n, ast.Name)}
+    return sorted(free, key=lambda name: (order.get(name, (10**9, 0)), name))
 
 
 def lift(scope: Scope, function: Function, told: dict[str, Value] | None = None) -> tuple[str, list[str]]:
@@ -60,26 +59,47 @@ def lift(scope: Scope, function: Function, told: dict[str, Value] | None = None)
     """
     node = function.node
     module = scope.module
+    if node in module.lifting:
+        raise Refuse(node, CODE, f"the nested function '{node.name}' calls itself", _HELP)
     if node in module.lifted:
         name, closure = module.lifted[node]
+        _check_closure(scope, function, closure)
         return name, [f"{n}={n}" for n in closure]
     if any(isinstance(n, ast.Nonlocal | ast.Global) for n in ast.walk(node)):
         raise Refuse(node, CODE, f"the nested function '{node.name}' rebinds names outside of it", _HELP)
     if node.args.vararg or node.args.kwarg or node.decorator_list:
         raise Refuse(node, CODE, f"the nested function '{node.name}' has decorators or variable arguments", _HELP)
     scope.apply(CODE, node)
-    closure = free_names(scope, node)
     name = node.name if node.name not in module.functions and node.name not in module.globals else ""
     if not name or any(n.name == node.name for n in module.lifted):
         name = module.fresh(node.name)
-    module.lifted[node] = (name, closure)
+    module.lifted[node] = (name, [])
     module.edits.lifted.setdefault(scope.outermost, []).append(node)
-    module.edits.parameters[node] = closure
     if name != node.name:
         module.edits.renamed[node] = name
     module.edits.replaced[node] = []
+    module.lifting.add(node)
     scope.walk_function(node, told)
+    module.lifting.discard(node)
+    closure = _closure(scope, node)
+    module.lifted[node] = (name, closure)
+    module.edits.parameters[node] = closure
+    scope.captured.update(closure)
+    read = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)} - bound_names(node)
+    module.captured[node] = {name: scope.env[name] for name in sorted(read) if name in scope.env}
+    _check_closure(scope, function, closure)
     return name, [f"{n}={n}" for n in closure]
+
+
+def _check_closure(scope: Scope, function: Function, closure: list[str]) -> None:
+    """Every call must find what the first one found: the function is written once."""
+    for name, value in scope.module.captured.get(function.node, {}).items():
+        if scope.env.get(name) != value and not isinstance(value, Python | DType):
+            message = f"'{function.name}' uses '{name}', which changes between its calls"
+            raise Refuse(function.node, CODE, message, _HELP)
+    for name in closure:
+        if name in scope.assigned and name not in scope.env:
+            raise Refuse(function.node, CODE, f"'{function.name}' uses '{name}', which is assigned later", _HELP)
 
 
 def factory_as_function(scope: Scope, call: ast.Call, factory: ast.FunctionDef) -> str:

@@ -14,6 +14,7 @@ Source: reference/beta2.md 1.5; reference/beta1.md 6.2 (promotion).
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 
 from ..access import Operand, broadcast
 from ..compute import Call, Instruction, lowers, operand_or_text
@@ -51,8 +52,12 @@ def binary(call: Call) -> Instruction:
     assert token is not None
     explicit = call.dtype()
     if explicit is None and call.name.partition(".")[2] in _COMPARE:
-        explicit = f"{call.scope.nl}.uint8"
-    return combine(call.scope, call.node, token, call.arguments["x"], call.arguments["y"], explicit)
+        return replace(_binary(call, token, f"{call.scope.nl}.bool_"), explicit=False)
+    return _binary(call, token, explicit)
+
+
+def _binary(call: Call, token: str, dtype: str | None) -> Instruction:
+    return combine(call.scope, call.node, token, call.arguments["x"], call.arguments["y"], dtype)
 
 
 @lowers(CODE, *(f"nl.{name}" for name in _UNARY))
@@ -174,7 +179,7 @@ def combine(scope: Scope, node: ast.expr, token: str, x: ast.expr, y: ast.expr, 
         column_a, column_b = _is_column(scope, a), _is_column(scope, b)
         if column_a == column_b:
             tiles: list[tuple[str, Operand | str]] = [("data1", a), ("data2", b), ("op", f"{scope.nl}.{token}")]
-            _same_partitions(scope, node, a, b)
+            _same_sizes(scope, node, a, b)
             return Instruction("tensor_tensor", tiles, a.dims, natural, like=a.like, explicit=explicit)
         data, other, reverse = (a, b, False) if column_b else (b, a, True)
         _same_partitions(scope, node, data, other)
@@ -201,3 +206,14 @@ def _same_partitions(scope: Scope, node: ast.expr, a: Operand, b: Operand) -> No
     for one, other in ((a, b), (b, a)):
         if scope.constant(one.rows) == 1 and scope.constant(other.rows) != 1:
             raise Refuse(node, CODE, "an operand that broadcasts over partitions", "broadcast it with a copy first")
+
+
+def _same_sizes(scope: Scope, node: ast.expr, a: Operand, b: Operand) -> None:
+    """Beta 1 broadcasts dimensions of size 1, Beta 2 does not."""
+    if a.dims is None or b.dims is None:
+        return
+    _same_partitions(scope, node, a, b)
+    pairs = list(zip(a.dims, b.dims, strict=False))
+    sizes = [(scope.constant(x), scope.constant(y)) for x, y in pairs]
+    if len(a.dims) != len(b.dims) or any(x != y and (1 in (x, y) or None not in (x, y)) for x, y in sizes):
+        raise Refuse(node, CODE, "operands of different shapes", "broadcast the smaller one with .ap(...)")

@@ -77,17 +77,41 @@ def check_group(scope: Scope, node: ast.AST, function: str, target: Operand, acc
     _remember(scope, declaration, Written(True, target.text(()), scope.branch))
 
 
+def written_at_declaration(scope: Scope, declaration: Declaration, fill: str | None) -> None:
+    """A PSUM tile that starts as anything but zero holds values that no matmul wrote."""
+    if fill is not None and scope.constant(fill) != 0 and fill not in ("0.0", "0"):
+        _remember(scope, declaration, Written(False, declaration.name, scope.branch))
+
+
 def _declare_again(scope: Scope, declaration: Declaration, target: Operand) -> bool:
     """Emit the declaration of a tile again, right before a matmul that overwrites all of it."""
     everything = target.items is None or all(item.full for item in target.items)
     whole = everything and target.base == declaration.name and not target.suffix
     stable = declaration.text and all(scope.assigned[name] <= 1 for name in algebra.names(declaration.text))
-    if not whole or not stable or scope.guards or scope.clamps:
+    if not whole or not stable or scope.guards or scope.clamps or _has_other_names(scope, declaration):
         return False
     scope.apply(CODE, declaration.node)
     scope.emit(f"{declaration.name} = {declaration.text}")
     _drop_unused(scope, declaration)
     return True
+
+
+def _has_other_names(scope: Scope, declaration: Declaration) -> bool:
+    """May something but the tile's own name, in this function, lead to the tile?"""
+    for name, value in scope.env.items():
+        if name != declaration.name and isinstance(value, Tile) and value.declaration == declaration:
+            return True
+    for node in ast.walk(scope.function):
+        parts: list[ast.AST] = []
+        if isinstance(node, ast.FunctionDef | ast.Lambda) and node is not scope.function:
+            parts = list(ast.walk(node))
+        elif isinstance(node, ast.List | ast.Tuple | ast.Dict):
+            parts = list(ast.iter_child_nodes(node))
+        elif isinstance(node, ast.Call) and scope.qualified(node.func) is None:
+            parts = [*node.args, *(keyword.value for keyword in node.keywords)]
+        if any(isinstance(part, ast.Name) and part.id == declaration.name for part in parts):
+            return True
+    return False
 
 
 def _drop_unused(scope: Scope, declaration: Declaration) -> None:

@@ -5,7 +5,7 @@ import nki.isa as nisa
 import nki.language as nl
 
 
-def finish(t, tile, columns, rows, x, factor, shift, out):
+def finish(t, tile, rows, columns, x, factor, shift, out):
     # reads x's extents, out and shift of the kernel
     result = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
     nisa.tensor_scalar(dst=result, data=tile, op0=nl.multiply, operand0=factor, op1=nl.add, operand1=shift)
@@ -25,5 +25,5 @@ def scaled_rows(x, factor):
         nisa.memset(dst=shift, value=float(t))
         tile = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
         nisa.dma_copy(dst=tile, src=x[t])
-        finish(t, tile, columns=columns, rows=rows, x=x, factor=factor, shift=shift, out=out)
+        finish(t, tile, rows=rows, columns=columns, x=x, factor=factor, shift=shift, out=out)
     return out

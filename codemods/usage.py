@@ -1,0 +1,63 @@
+"""Names that code reads and binds once the edits planned so far are applied."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from .emission import Edits, New
+
+if TYPE_CHECKING:
+    from .scope import Module
+
+
+def names_left(module: Module) -> set[str]:
+    """Every name that the module will read."""
+    found, _bound = names_used(module.edits, [module.source.tree, *module.lifted])
+    for text in module.support.values():
+        found |= _reads_and_stores(ast.parse(text))[0]
+    return found
+
+
+def names_used(edits: Edits, roots: Iterable[ast.AST]) -> tuple[set[str], set[str]]:
+    """What the code below ``roots`` will read, and what it will bind."""
+    read: set[str] = set()
+    bound: set[str] = set()
+
+    def add(text: str) -> None:
+        reads, stores = _reads_and_stores(ast.parse(text))
+        read.update(reads)
+        bound.update(stores)
+
+    def write(items: list[New]) -> None:
+        for item in items:
+            add(item.text)
+            add(item.guard)
+
+    pending: list[ast.AST] = [child for root in roots for child in ast.iter_child_nodes(root)]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.stmt):
+            write(edits.before.get(node, []))
+            write(edits.prologue.get(node, []))
+            if node in edits.replaced:
+                write(edits.replaced[node])
+                continue
+        if node in edits.expressions:
+            add(edits.expressions[node])
+            continue
+        if node in edits.dropped_decorators:
+            continue
+        if isinstance(node, ast.Name):
+            (read if isinstance(node.ctx, ast.Load) else bound).add(node.id)
+        if isinstance(node, ast.arg):
+            bound.add(node.arg)
+        pending.extend(ast.iter_child_nodes(node))
+    return read, bound
+
+
+def _reads_and_stores(tree: ast.AST) -> tuple[set[str], set[str]]:
+    names = [n for n in ast.walk(tree) if isinstance(n, ast.Name)]
+    reads = {n.id for n in names if isinstance(n.ctx, ast.Load)}
+    return reads, {n.id for n in names if not isinstance(n.ctx, ast.Load)}
