@@ -9,19 +9,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-import click
-from nki_migrate.runtime.compare import LEVELS, Difference, LevelVerdict, Place, TileRow, Verdict, worst
+from nki_migrate.runtime.compare import LEVELS, Difference, LevelVerdict, Place, TileMatch, TileRow, Verdict, worst
+from nki_migrate.runtime.compare.verdict import MAX_DIFFERENCES
 
 CONTRACT = (
     "The contract is emulator(old) against emulator(new), never hardware: how either kernel behaves on a device is not "
     "part of this proof."
 )
-_COLOURS = {"equal": "green", "different": "red", "undecided": "yellow", "error": "magenta"}
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Why something could not be compared: the ``case``, the ``before`` or ``after`` kernel, or the ``reference``."""
+    """Why something could not be compared: the ``case``, the ``before`` or ``after`` kernel, or the ``reference``.
+
+    ``version`` tells a version of ``file`` that is not the one on disk.
+    """
 
     side: str
     verdict: Verdict
@@ -29,13 +31,15 @@ class Problem:
     file: str = ""
     line: int = 0
     help: str = ""
+    version: str = ""
 
 
 @dataclass(frozen=True)
 class CaseResult:
     """One case of one kernel. ``kernel`` is empty for a file that does not load, ``case`` where there is no case.
 
-    ``tiles`` are the distinct ones of the runs before and after, ``seconds`` how long both runs took.
+    ``tiles`` are the distinct ones of the runs before and after, ``matches`` say which stands for which, ``seconds`` is
+    how long both runs took. ``labels`` tell versions of the two files that are not those on disk.
     """
 
     before: str
@@ -48,6 +52,13 @@ class CaseResult:
     reference: tuple[LevelVerdict, ...] = ()
     tiles: tuple[tuple[TileRow, ...], tuple[TileRow, ...]] = ((), ())
     seconds: float = 0.0
+    labels: tuple[str, str] = ("", "")
+    matches: tuple[TileMatch, ...] = ()
+
+    @property
+    def unmatched(self) -> tuple[TileMatch, ...]:
+        """Tiles of one side that nothing on the other side stands for."""
+        return tuple(match for match in self.matches if match.how == "unmatched")
 
     @property
     def verdict(self) -> Verdict:
@@ -82,25 +93,24 @@ class Proof:
 # --- text ------------------------------------------------------------------------------------------------------------
 
 
-def as_text(proof: Proof) -> str:
-    """The proof for people. Colours are stripped by ``click.echo`` when it does not write to a terminal."""
+def as_text(proof: Proof, *, tiles: bool = False) -> str:
+    """The proof for people, plain. (``terminal`` says the same in colours.)
+
+    ``tiles`` adds which new tile stands for which old one.
+    """
     lines: list[str] = []
-    pair: tuple[str, str] | None = None
+    title = ""
     for result in proof.results:
-        if (result.before, result.after) != pair:
-            pair = (result.before, result.after)
-            lines += ["", f"{result.before} -> {result.after}" if result.after else result.before]
-        lines += _result_lines(result)
-    lines += ["", *(f"note: {note}" for note in proof.notes), _summary(proof), CONTRACT]
+        if _title(result) != title:
+            title = _title(result)
+            lines += ["", title]
+        lines += _result_lines(result, tiles=tiles)
+    lines += ["", *(f"note: {note}" for note in proof.notes), summary(proof), CONTRACT]
     return "\n".join(lines[1:] if not lines[0] else lines)
 
 
-def as_plain_text(proof: Proof) -> str:
-    """The same without colours, whatever prints it."""
-    return click.unstyle(as_text(proof))
-
-
-def _summary(proof: Proof) -> str:
+def summary(proof: Proof) -> str:
+    """One line with the number of cases by verdict."""
     counts = proof.counts
     total = len(proof.results)
     parts = [
@@ -110,43 +120,83 @@ def _summary(proof: Proof) -> str:
 
 
 def result_text(result: CaseResult) -> str:
-    """What the proof says about one case, without colours."""
-    return click.unstyle("\n".join(_result_lines(result)))
+    """What the proof says about one case."""
+    return "\n".join(_result_lines(result))
 
 
-def _result_lines(result: CaseResult) -> Iterator[str]:
+def _result_lines(result: CaseResult, *, tiles: bool = False) -> Iterator[str]:
     title = result.kernel or "the file"
     title += f", {result.case}" if result.case else ""
     title += f" ({result.hardware})" if result.hardware else ""
-    yield f"  {title}: {_coloured(result.verdict)}"
+    yield f"  {title}: {result.verdict.value}"
     for problem in result.problems:
-        place = f"{_shown(problem.file)}:{problem.line}: " if problem.line else ""
+        place = f"{_place_text(problem.file, problem.line, problem.version)}: " if problem.line else ""
         side = "" if problem.side == "case" else f"{problem.side}: "
         yield f"    {side}{problem.verdict.value}: {place}{problem.message}"
         if problem.help:
             yield f"      {problem.help}"
     for level in result.levels:
         yield from _level_lines(level.level, level, level.summary)
+        if level.level == "operands":
+            yield from _match_lines(result, tiles)
     for agreement in result.reference:
         yield from _level_lines("reference", agreement, f"{agreement.level} {agreement.summary}")
 
 
 def _level_lines(name: str, level: LevelVerdict, summary: str) -> Iterator[str]:
-    yield f"    {name:<10} {_coloured(level.verdict, 9)}  {summary}"
+    yield f"    {name:<10} {level.verdict.value:<9}  {summary}"
     for note in level.notes:
         yield f"      note: {note}"
-    for difference in level.differences:
+    for number, difference in enumerate(level.differences):
         yield f"      {difference.message}"
         for side, place in (("before", difference.before), ("after ", difference.after)):
             if place is not None:
-                yield f"        {side} {_shown(place.file)}:{place.line}: {place.what}"
+                yield f"        {side} {_place_text(place.file, place.line, place.version)}: {place.what}"
+                if place.source:
+                    yield f"          | {place.source}"
+        for side, excerpt in zip(("before", "after"), difference.maps if number == 0 else (), strict=False):
+            yield from (f"        {line}" for line in ([f"addresses {side}", *excerpt] if excerpt else ()))
     hidden = level.count - len(level.differences)
     if hidden > 0:
         yield f"      and {hidden} more"
 
 
-def _coloured(verdict: Verdict, width: int = 0) -> str:
-    return click.style(verdict.value.ljust(width), fg=_COLOURS[verdict.value])
+def _match_lines(result: CaseResult, everything: bool) -> Iterator[str]:
+    """Tiles without a counterpart; with ``everything`` all matches."""
+    shown = result.matches if everything else result.unmatched[:MAX_DIFFERENCES]
+    for match in shown:
+        tile = match.before or match.after
+        if match.before is not None and match.after is not None:
+            how = "by the instructions" if match.how == "operands" else "by their declarations"
+            yield f"      tile {_tile_text(match.before)} -> {_tile_text(match.after)}, {how}"
+        elif tile is not None:
+            side, other = ("before", "after") if match.after is None else ("after", "before")
+            why = "no instruction touches it" if match.how == "unmatched" else "the instructions differ before it"
+            place = f"{_shown(tile.file)}:{tile.line}"
+            yield f"      unmatched tile: {_tile_text(tile)} ({side}, {place}) has no counterpart {other}: {why}"
+    hidden = 0 if everything else len(result.unmatched) - len(shown)
+    if hidden > 0:
+        yield f"      and {hidden} more unmatched tiles"
+
+
+def _tile_text(tile: TileRow) -> str:
+    place = "no address" if tile.byte is None else f"partition {tile.partition} byte {tile.byte}"
+    return f"'{tile.label}' {tile.space} {place}"
+
+
+def _place_text(file: str, line: int, version: str) -> str:
+    return _versioned(f"{_shown(file)}:{line}", version)
+
+
+def _title(result: CaseResult) -> str:
+    before, after = (
+        _versioned(path, label) for path, label in zip((result.before, result.after), result.labels, strict=True)
+    )
+    return f"{before} -> {after}" if result.after else before
+
+
+def _versioned(text: str, version: str) -> str:
+    return f"{text} ({version})" if version else text
 
 
 def _shown(path: str) -> str:
@@ -187,10 +237,19 @@ def _result(result: CaseResult) -> dict[str, Any]:
                 "file": problem.file or None,
                 "line": problem.line or None,
                 "help": problem.help or None,
+                "version": problem.version or None,
             }
             for problem in result.problems
         ],
+        "versions": [label or None for label in result.labels],
+        "tiles": [_match(match) for match in result.matches],
     }
+
+
+def _match(match: TileMatch) -> dict[str, Any]:
+    rows = {"before": match.before, "after": match.after}
+    places = {side: None if row is None else {"tile": row.label, **row.as_json()} for side, row in rows.items()}
+    return {"program": match.program, "how": match.how, **places}
 
 
 def _level(level: LevelVerdict) -> dict[str, Any]:
@@ -208,8 +267,12 @@ def _difference(difference: Difference) -> dict[str, Any]:
         "message": difference.message,
         "before": _place(difference.before),
         "after": _place(difference.after),
+        "maps": {"before": list(difference.maps[0]), "after": list(difference.maps[1])},
     }
 
 
 def _place(place: Place | None) -> dict[str, Any] | None:
-    return None if place is None else {"file": place.file, "line": place.line, "what": place.what}
+    if place is None:
+        return None
+    found = {"file": place.file, "line": place.line, "what": place.what}
+    return {**found, "source": place.source or None, "version": place.version or None}

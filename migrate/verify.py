@@ -1,4 +1,4 @@
-"""``nki-migrate verify``: run the kernels of BEFORE and AFTER on the emulator, compare them at three levels.
+"""``nki-migrate verify``: run two versions of kernels on the emulator, compare them at three levels.
 
 Kernels are paired by name, files of two directories by their relative path. A kernel is verified by its cases; one
 without a case is *undecided*, with what to do. The exit code is 0 only if everything is equal; 2 if anything is
@@ -7,41 +7,67 @@ undecided or in error, whatever else was found; else 1: a difference is the last
 
 from __future__ import annotations
 
-import difflib
 import os
-import re
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, field
 
 import click
-from nki_migrate.runtime.cases import Case, CaseError, CaseFile, read_cases
-from nki_migrate.runtime.compare import (
-    LEVELS,
-    Failure,
-    LevelVerdict,
-    Run,
-    Verdict,
-    compare_layout,
-    compare_numbers,
-    compare_operands,
-    compare_with_reference,
-    worst,
-)
-from nki_migrate.runtime.compare.verdict import MAX_DIFFERENCES
+from nki_migrate.runtime.compare import LEVELS, Failure, Verdict
 from nki_migrate.runtime.pool import Pool, pool
-from nki_migrate.runtime.spec.hardware import DEFAULT_TARGET
-from nki_migrate.runtime.worker import Kernel, Kernels, Reference, Reply, Request
+from nki_migrate.runtime.reading import Reads
+from nki_migrate.runtime.worker import Kernels, Reply
 
-from .discover import found_files
 from .errors import InputError
-from .layout import distinct_tiles
+from .judging import DEFAULT_LIMITS, Judged, Limits, Pair, Running, Task, judged, request, started
+from .planning import ALL, Choice, Inventory, Wish, check_kernels, file_pairs, notes, planned
+from .proof_cache import Cache
+from .sides import Side
 from .surfaces import proof_as
 from .verdicts import CaseResult, Problem, Proof, as_text
 
-_COMPARISONS = {"layout": compare_layout, "operands": compare_operands, "numbers": compare_numbers}
-_CASES_NAME = "cases.toml"
+__all__ = ["Evidence", "Settings", "evidence", "judged", "print_proof", "proved", "run"]
+
+_AHEAD = 4
+"""Cases that are submitted before the first is judged, for each job: what runs leave behind is large."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to verify.
+
+    ``levels`` are compared, ``hardware`` overrides the cases' own. ``cache`` keeps verdicts where there is one. Without
+    ``execute`` nothing runs, and everything is undecided.
+    """
+
+    levels: Sequence[str] = LEVELS
+    hardware: str | None = None
+    choice: Choice = ALL
+    limits: Limits = DEFAULT_LIMITS
+    jobs: int | None = None
+    cache: Cache | None = None
+    execute: bool = True
+
+
+@dataclass
+class Evidence:
+    """A proof, with the tasks it rests on, and what was read for each file (by the user's name of its old version)."""
+
+    results: list[CaseResult] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    tasks: list[Task] = field(default_factory=list)
+    reads: dict[str, set[str]] = field(default_factory=dict)
+    kernels: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def proof(self) -> Proof:
+        return Proof(tuple(self.results), tuple(self.notes))
+
+    def note_reads(self, pair: Pair, sides: Iterable[tuple[Side, Reads]]) -> None:
+        known = self.reads.setdefault(pair.before, set())
+        for side, reads in sides:
+            known.update(os.path.realpath(side.known(path)) for path in reads.files)
 
 
 def run(
@@ -55,8 +81,12 @@ def run(
 ) -> int:
     """Verify, print the proof, return the exit code. Raises :class:`InputError` for arguments that cannot be used."""
     proof = proved(before, after, cases, kernels, level, hardware)
-    click.echo(as_text(proof) if output_format == "text" else proof_as(output_format, proof))
+    print_proof(proof, output_format)
     return proof.exit_code
+
+
+def print_proof(proof: Proof, output_format: str, *, tiles: bool = False) -> None:
+    click.echo(as_text(proof, tiles=tiles) if output_format == "text" else proof_as(output_format, proof))
 
 
 def proved(
@@ -68,247 +98,117 @@ def proved(
     hardware: str | None = None,
     jobs: int | None = None,
 ) -> Proof:
-    """The results of all cases, in the order of files, kernels and cases.
+    """Two files or two directories, compared: the results in the order of files, kernels and cases.
 
     ``level`` is the last level to compare (default: all three). ``hardware`` overrides the cases' own; without either
     it is gen3. ``kernels`` restricts the kernels; an unknown one raises :class:`InputError`.
     """
-    levels = LEVELS[: LEVELS.index(level) + 1] if level else LEVELS
-    files = list(_file_pairs(os.fspath(before), os.fspath(after)))
-    with pool(jobs) as workers:
-        asked = [(old, new, _kernels_in(workers, old), _kernels_in(workers, new)) for old, new in files]
-        inventories = [_Inventory(old, new, a.result(), b.result()) for old, new, a, b in asked]
-        _check_kernels(kernels, inventories, os.fspath(before))
-        plan = list(_planned(inventories, cases, frozenset(kernels)))
-        started = [_started(workers, item, levels, hardware) if isinstance(item, _Task) else item for item in plan]
-        results = [item.result() if isinstance(item, _Running) else item for item in started]
-    if not results:
-        raise InputError(f"{before}: no kernel found: a kernel is a function decorated with nki.jit")
-    return Proof(tuple(results), tuple(_notes(inventories, frozenset(kernels))))
+    choice = Choice(os.fspath(cases) if cases is not None else None, frozenset(kernels))
+    settings = Settings(levels_to(level), hardware, choice, jobs=jobs)
+    return evidence(list(file_pairs(os.fspath(before), os.fspath(after))), settings, os.fspath(before)).proof
 
 
-# --- what there is to verify -----------------------------------------------------------------------------------------
+def levels_to(level: str | None) -> Sequence[str]:
+    """The levels up to ``level``; all without one."""
+    return LEVELS[: LEVELS.index(level) + 1] if level else LEVELS
 
 
-@dataclass(frozen=True)
-class _Inventory:
-    """A pair of files and the kernels they define."""
+def evidence(pairs: Sequence[Pair], settings: Settings, asked: str) -> Evidence:
+    """Verify ``pairs``. ``asked`` is what the user calls them, for messages.
 
-    before: str
-    after: str
-    old: Reply
-    new: Reply
-
-    @property
-    def kernels(self) -> tuple[Kernel, ...]:
-        return self.old.kernels if isinstance(self.old, Kernels) else ()
-
-
-@dataclass(frozen=True)
-class _Task:
-    """One case to run on both sides."""
-
-    before: str
-    after: str
-    case: Case
+    Raises :class:`InputError` when there is no kernel at all, or not the one that was asked for.
+    """
+    found = Evidence()
+    if not settings.execute:
+        found.results = [_forbidden(pair) for pair in pairs]
+        return found
+    with pool(settings.jobs) as workers:
+        inventories = list(_inventories(workers, pairs, settings, found))
+        check_kernels(settings.choice.kernels, inventories, asked)
+        plan = list(planned(inventories, settings.choice))
+        found.results = list(_results(workers, plan, settings, found))
+    if not found.results:
+        raise InputError(f"{asked}: no kernel found: a kernel is a function decorated with nki.jit")
+    found.notes = list(notes(inventories, settings.choice))
+    return found
 
 
-def _file_pairs(before: str, after: str) -> Iterator[tuple[str, str]]:
-    for path in (before, after):
-        if not os.path.exists(path):
-            raise InputError(f"{path}: no such file or directory")
-    if os.path.isdir(before) != os.path.isdir(after):
-        raise InputError(f"{before} and {after}: verify takes two files or two directories")
-    if not os.path.isdir(before):
-        yield before, after
-        return
-    for found in found_files([before]):
-        if found.path.endswith(".py") and not found.skipped and not found.failed and _may_have_kernels(found.path):
-            yield found.path, os.path.join(after, os.path.relpath(found.path, before))
+def _forbidden(pair: Pair) -> CaseResult:
+    problem = Problem("case", Verdict.UNDECIDED, "execution forbidden (--no-execute)")
+    return CaseResult(pair.before, pair.after, problems=(problem,), labels=pair.labels)
 
 
-def _may_have_kernels(path: str) -> bool:
-    """Bytes first: a file that never says ``nki`` is not worth a process."""
-    with open(path, "rb") as stream:
-        return b"nki" in stream.read()
-
-
-def _kernels_in(workers: Pool, file: str) -> Future[Reply]:
-    return workers.submit(Request("kernels", file))
-
-
-def _check_kernels(wanted: Sequence[str], inventories: Sequence[_Inventory], before: str) -> None:
-    known = [kernel.name for inventory in inventories for kernel in inventory.kernels]
-    for name in wanted:
-        broken = [i.old for i in inventories if isinstance(i.old, Failure)]
-        if name not in known and not broken:
-            near = difflib.get_close_matches(name, known, 1)
-            hint = f"did you mean '{near[0]}'?" if near else f"it has {', '.join(known) or 'none'}"
-            raise InputError(f"{before} has no kernel '{name}': {hint}")
-
-
-def _planned(
-    inventories: Sequence[_Inventory], cases: str | os.PathLike[str] | None, wanted: frozenset[str]
-) -> Iterator[_Task | CaseResult]:
-    """The tasks, and the results that need no run: kernels without a case, bad cases, files that do not load."""
-    sources: dict[str, CaseFile] = {}
-    named: dict[str, set[str]] = {}
-    for inventory in inventories:
-        path = os.fspath(cases) if cases is not None else str(Path(inventory.before).with_name(_CASES_NAME))
-        if path not in sources:
-            sources[path] = _cases_at(path, may_be_missing=cases is None)
-        source, names = sources[path], named.setdefault(path, set())
-        names.update(kernel.name for kernel in inventory.kernels)
-        if isinstance(inventory.old, Failure):
-            names.update(case.kernel for case in source.cases)
-            yield _unloadable(inventory, inventory.old)
-        for kernel in inventory.kernels:
-            if not wanted or kernel.name in wanted:
-                yield from _planned_kernel(inventory, kernel, source)
-    loaded = {inventory.before for inventory in inventories}
-    for path, names in named.items():
-        elsewhere = _defined_beside(loaded, {case.kernel for case in sources[path].cases} - names)
-        yield from _unplanned(sources[path], names | elsewhere, wanted)
-
-
-def _planned_kernel(inventory: _Inventory, kernel: Kernel, source: CaseFile) -> Iterator[_Task | CaseResult]:
-    mine = source.of(kernel.name)
-    bad = [case for case in source.bad if case.kernel == kernel.name]
-    if not mine and not bad and not kernel.sub_kernel:
-        advice = f'describe one in {source.path}: [[case]], kernel = "{kernel.name}", and its arguments in [case.args]'
-        problem = Problem(
-            "case", Verdict.UNDECIDED, "no case says how to run it", inventory.before, kernel.line, advice
+def _inventories(workers: Pool, pairs: Sequence[Pair], settings: Settings, found: Evidence) -> Iterator[Inventory]:
+    asked = [
+        (
+            pair,
+            _kernels_in(workers, pair.before, pair.old, settings),
+            _kernels_in(workers, pair.after, pair.new, settings),
         )
-        yield CaseResult(inventory.before, inventory.after, kernel.name, problems=(problem,))
-    for broken in bad:
-        problem = Problem("case", Verdict.ERROR, broken.message)
-        yield CaseResult(inventory.before, inventory.after, kernel.name, broken.name, problems=(problem,))
-    for case in mine:
-        yield _Task(inventory.before, inventory.after, case)
-
-
-def _unloadable(inventory: _Inventory, failure: Failure) -> CaseResult:
-    return CaseResult(inventory.before, inventory.after, problems=(_problem("before", failure),))
-
-
-def _defined_beside(loaded: set[str], names: set[str]) -> set[str]:
-    """Those of ``names`` that a file beside BEFORE defines: cases are shared by the files of a directory."""
-    siblings = {path for file in loaded for path in Path(file).parent.glob("*.py") if str(path) not in loaded}
-    texts = [path.read_bytes().decode(errors="replace") for path in sorted(siblings) if names]
-    return {name for name in names if any(re.search(rf"^def {re.escape(name)}\b", t, re.MULTILINE) for t in texts)}
-
-
-def _unplanned(source: CaseFile, names: set[str], wanted: frozenset[str]) -> Iterator[CaseResult]:
-    """Cases that belong to no kernel of BEFORE. Bad cases whose kernel exists were reported with it."""
-    for case in source.cases:
-        if case.kernel not in names and not wanted:
-            near = difflib.get_close_matches(case.kernel, sorted(names), 1)
-            hint = f"did you mean '{near[0]}'?" if near else f"there are {', '.join(sorted(names)) or 'none'}"
-            message = f"{case.place}: BEFORE has no kernel '{case.kernel}': {hint}"
-            problem = Problem("case", Verdict.ERROR, message)
-            yield CaseResult(source.path, "", case.kernel, case.name, problems=(problem,))
-    for broken in source.bad:
-        if broken.kernel not in names and not wanted:
-            problem = Problem("case", Verdict.ERROR, broken.message)
-            yield CaseResult(source.path, "", broken.kernel or "", broken.name, problems=(problem,))
-
-
-def _cases_at(path: str, *, may_be_missing: bool) -> CaseFile:
-    """The cases at ``path``, none when the file may be missing and is."""
-    if may_be_missing and not os.path.exists(path):
-        return CaseFile(path)
-    try:
-        return read_cases(path)
-    except CaseError as error:
-        raise InputError(str(error)) from None
-
-
-def _notes(inventories: Sequence[_Inventory], wanted: frozenset[str]) -> Iterator[str]:
-    """What was not compared, said rather than passed over."""
-    for inventory in inventories:
-        if wanted:
-            continue
-        old = {kernel.name for kernel in inventory.kernels}
-        new = inventory.new.kernels if isinstance(inventory.new, Kernels) else ()
-        only_new = [kernel.name for kernel in new if kernel.name not in old]
-        if only_new:
-            yield f"{inventory.after}: only in AFTER, compared with nothing: {', '.join(only_new)}"
-        inlined = [kernel.name for kernel in inventory.kernels if kernel.sub_kernel]
-        if inlined:
-            yield f"{inventory.before}: verified as parts of the kernels that call them: {', '.join(inlined)}"
-
-
-# --- running and judging one case ------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Running:
-    """A case whose runs were submitted."""
-
-    task: _Task
-    levels: Sequence[str]
-    hardware: str
-    before: Future[Reply]
-    after: Future[Reply]
-    reference: Future[Reply] | None
-
-    def result(self) -> CaseResult:
-        expected = None if self.reference is None else self.reference.result()
-        return judged(self.task.case, self.levels, self.before.result(), self.after.result(), expected).at(
-            self.task.before, self.task.after, self.hardware
-        )
-
-
-def _started(workers: Pool, task: _Task, levels: Sequence[str], hardware: str | None) -> _Running:
-    target = hardware or task.case.hardware or DEFAULT_TARGET
-    before = workers.submit(Request("run", task.before, task.case, target))
-    after = workers.submit(Request("run", task.after, task.case, target))
-    wanted = task.case.reference is not None and "numbers" in levels
-    reference = workers.submit(Request("reference", task.before, task.case, target)) if wanted else None
-    return _Running(task, levels, target, before, after, reference)
-
-
-def judged(case: Case, levels: Sequence[str], before: Reply, after: Reply, expected: Reply | None) -> CaseResult:
-    """The verdicts of one case. A side that did not run decides every level; a reference is judged on its own."""
-    problems = [
-        _problem(side, reply)
-        for side, reply in (("before", before), ("after", after), ("reference", expected))
-        if isinstance(reply, Failure)
+        for pair in pairs
     ]
-    if not isinstance(before, Run) or not isinstance(after, Run):
-        verdict = worst([problem.verdict for problem in problems if problem.side != "reference"])
-        sides = " and ".join(p.side for p in problems if p.side != "reference")
-        failed = [LevelVerdict(level, verdict, f"not compared: {sides} did not run to the end") for level in levels]
-        return CaseResult("", "", case.kernel, case.name, levels=tuple(failed), problems=tuple(problems))
-    verdicts = [_COMPARISONS[level](before, after) for level in levels]
-    reference = []
-    if isinstance(expected, Reference):
-        reference = [_agreement("before", Verdict.ERROR, before, expected, case)]
-        reference.append(_agreement("after", Verdict.DIFFERENT, after, expected, case))
-    return CaseResult(
-        "",
-        "",
-        case.kernel,
-        case.name,
-        levels=tuple(verdicts),
-        problems=tuple(problems),
-        reference=tuple(reference),
-        tiles=(tuple(distinct_tiles(before)), tuple(distinct_tiles(after))),
-        seconds=before.seconds + after.seconds,
-    )
+    for pair, old, new in asked:
+        inventory = Inventory(pair, _answer(old), _answer(new))
+        for file, side, reply, future in (
+            (pair.before, pair.old, inventory.old, old),
+            (pair.after, pair.new, inventory.new, new),
+        ):
+            if settings.cache and isinstance(future, Future) and isinstance(reply, (Kernels, Failure)):
+                settings.cache.keep_kernels(file, side, settings.limits, reply)
+        found.note_reads(pair, ((pair.old, inventory.old.reads), (pair.new, inventory.new.reads)))
+        found.kernels[pair.before] = len(inventory.kernels)
+        yield inventory
 
 
-def _agreement(side: str, otherwise: Verdict, run: Run, expected: Reference, case: Case) -> LevelVerdict:
-    """One side against the NumPy reference. The old kernel must agree with its own: else the case is in error."""
-    differences = compare_with_reference(
-        run, [packed.array() for packed in expected.outputs], rtol=case.rtol, atol=case.atol
-    )
-    if not differences:
-        return LevelVerdict(side, Verdict.EQUAL, f"agrees within rtol {case.rtol:g} and atol {case.atol:g}")
-    summary = "does not agree with its own reference" if side == "before" else "does not agree with the reference"
-    return LevelVerdict(side, otherwise, summary, tuple(differences[:MAX_DIFFERENCES]), len(differences))
+def _answer(reply: Reply | Future[Reply]) -> Reply:
+    return reply.result() if isinstance(reply, Future) else reply
 
 
-def _problem(side: str, failure: Failure) -> Problem:
-    verdict = Verdict.UNDECIDED if failure.undecided else Verdict.ERROR
-    return Problem(side, verdict, failure.message, failure.file, failure.line, failure.help)
+def _kernels_in(workers: Pool, file: str, side: Side, settings: Settings) -> Reply | Future[Reply]:
+    known = settings.cache.kernels(file, side, settings.limits) if settings.cache else None
+    return known or workers.submit(request("kernels", file, side, settings.limits))
+
+
+@dataclass(frozen=True)
+class _Step:
+    """One item of the plan: a result that needs no run, or a task with what is known or under way."""
+
+    result: CaseResult | None = None
+    task: Task | None = None
+    known: Judged | None = None
+    running: Running | None = None
+
+
+def _results(
+    workers: Pool, plan: Sequence[Wish | CaseResult], settings: Settings, found: Evidence
+) -> Iterator[CaseResult]:
+    """The results in the order of the plan; only so many cases run ahead that their records fit into memory."""
+    waiting: deque[_Step] = deque()
+    ahead = _AHEAD * (settings.jobs or 2)
+    for item in plan:
+        waiting.append(_Step(item) if isinstance(item, CaseResult) else _step(workers, item, settings))
+        while len(waiting) > ahead:
+            yield _result(waiting.popleft(), settings, found)
+    while waiting:
+        yield _result(waiting.popleft(), settings, found)
+
+
+def _step(workers: Pool, wish: Wish, settings: Settings) -> _Step:
+    task = Task.of(wish.pair, wish.case, settings.levels, settings.hardware, settings.limits)
+    known = settings.cache.judged(task) if settings.cache else None
+    return _Step(task=task, known=known) if known else _Step(task=task, running=started(workers, task))
+
+
+def _result(step: _Step, settings: Settings, found: Evidence) -> CaseResult:
+    if step.result is not None or step.task is None:
+        assert step.result is not None
+        return step.result
+    found.tasks.append(step.task)
+    ended = step.known
+    if ended is None:
+        assert step.running is not None
+        ended = step.running.judged()
+        if settings.cache:
+            settings.cache.keep_judged(step.task, ended)
+    found.note_reads(step.task.pair, zip((step.task.pair.old, step.task.pair.new), ended.reads, strict=True))
+    return ended.result

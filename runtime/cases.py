@@ -4,6 +4,7 @@
 
     [[case]]
     kernel = "scale"                 # required
+    file = "scale.py"                # beside the cases; default: every file that has the kernel
     name = "one tile"                # default: "case 1", "case 2", ... of that kernel
     grid = [2, 1]                    # or one int; default: no grid
     hardware = "gen2"                # default: what the command line says
@@ -30,6 +31,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import os
 import re
 import sys
 from collections.abc import Iterable, Mapping
@@ -45,7 +47,7 @@ from .spec.hardware import TARGETS
 
 tomllib = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
 
-_CASE_KEYS = ("kernel", "name", "grid", "hardware", "seed", "reference", "rtol", "atol", "args")
+_CASE_KEYS = ("kernel", "file", "name", "grid", "hardware", "seed", "reference", "rtol", "atol", "args")
 _TENSOR_KEYS = ("shape", "dtype", "fill", "low", "high", "output")
 _REFERENCE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 _MAX_ELEMENTS = 2**31
@@ -78,7 +80,8 @@ class DtypeSpec:
 class Case:
     """One way to run one kernel; ``args`` values are :class:`TensorSpec`, :class:`DtypeSpec` or plain Python values.
 
-    ``file`` and ``line`` (0: unknown) are the place of the case; ``grid`` is ``()`` without a grid.
+    ``file`` and ``line`` (0: unknown) are the place of the case; ``grid`` is ``()`` without a grid. ``source`` is the
+    absolute path of the only file whose kernel is meant, empty for any.
     """
 
     kernel: str
@@ -92,6 +95,11 @@ class Case:
     reference: str | None = None
     rtol: float = 1e-5
     atol: float = 1e-8
+    source: str = ""
+
+    def is_for(self, file: str) -> bool:
+        """Does the case concern the kernel of its name in ``file``?"""
+        return not self.source or os.path.realpath(self.source) == os.path.realpath(file)
 
     @property
     def place(self) -> str:
@@ -115,8 +123,10 @@ class CaseFile:
     cases: tuple[Case, ...] = ()
     bad: tuple[BadCase, ...] = ()
 
-    def of(self, kernel: str) -> tuple[Case, ...]:
-        return tuple(case for case in self.cases if case.kernel == kernel)
+    def of(self, kernel: str, file: str | None = None) -> tuple[Case, ...]:
+        """The cases of a kernel; those for another file than ``file`` are left out."""
+        mine = (case for case in self.cases if case.kernel == kernel)
+        return tuple(case for case in mine if file is None or case.is_for(file))
 
 
 def read_cases(path: str | Path) -> CaseFile:
@@ -187,6 +197,9 @@ def _case(table: dict[str, Any], name: str, path: Path, line: int) -> Case:
         raise CaseError("'kernel' is missing: name the function to run, kernel = \"...\"")
     if "name" in table and (not isinstance(table["name"], str) or not table["name"]):
         raise CaseError("'name' is text that is not empty")
+    file = table.get("file", "")
+    if not isinstance(file, str) or ("file" in table and not file.endswith(".py")):
+        raise CaseError(f"file is {file!r}: it is the path of a Python file, from the directory of the cases")
     hardware = table.get("hardware")
     if hardware is not None and hardware not in tuple(TARGETS):
         raise CaseError(f"unknown hardware {hardware!r}: one of {', '.join(TARGETS)}")
@@ -210,6 +223,7 @@ def _case(table: dict[str, Any], name: str, path: Path, line: int) -> Case:
         reference=reference,
         rtol=_tolerance(table.get("rtol", 1e-5), "rtol"),
         atol=_tolerance(table.get("atol", 1e-8), "atol"),
+        source=str((path.parent / file).absolute()) if file else "",
     )
 
 

@@ -34,6 +34,11 @@ _ENVIRONMENT = {
 _GRACE_SECONDS = 30.0
 
 
+def worker_environment() -> dict[str, str]:
+    """The environment variables of a worker."""
+    return {**os.environ, **_ENVIRONMENT}
+
+
 class Worker:
     """One worker process. Not for use by two threads at once."""
 
@@ -72,7 +77,7 @@ class Worker:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             start_new_session=True,
-            env={**os.environ, **_ENVIRONMENT},
+            env=worker_environment(),
         )
         os.close(request_read)
         os.close(reply_write)

@@ -114,7 +114,7 @@ def x(table: str) -> str:
         ('name = "a"', "'kernel' is missing: name the function to run"),
         ("kernel = 3", "'kernel' is missing"),
         ('kernel = "k"\nseeds = 3', "unknown key 'seeds': did you mean 'seed'?"),
-        ('kernel = "k"\nzzz = 3', "unknown key 'zzz': it is one of kernel, name, grid"),
+        ('kernel = "k"\nzzz = 3', "unknown key 'zzz': it is one of kernel, file, name, grid"),
         ('kernel = "k"\nname = ""', "'name' is text that is not empty"),
         ('kernel = "k"\nname = 3', "'name' is text that is not empty"),
         ('kernel = "k"\ngrid = 0', "grid is 0: it must be an integer, 1 or more"),

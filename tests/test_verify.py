@@ -126,8 +126,12 @@ def test_json_has_every_level_with_its_differences(pair, capsys) -> None:  # typ
     }
     (difference,) = result["levels"]["operands"]["differences"]
     assert difference["message"] == "instruction 2, tensor_scalar, has another 'operand0'"
-    assert difference["before"] == {"file": before, "line": 16, "what": "operand0 = 2.0"}
-    assert difference["after"] == {"file": after, "line": 16, "what": "operand0 = 3.0"}
+    source = {"before": "t[i] = nisa.tensor_scalar(t[i], nl.multiply, 2.0)"}
+    source["after"] = "nisa.tensor_scalar(dst=t[i], data=t[i], op0=nl.multiply, operand0=3.0)"
+    for side, file, factor in (("before", before, 2.0), ("after", after, 3.0)):
+        place = {"file": file, "line": 16, "what": f"operand0 = {factor}", "source": source[side], "version": None}
+        assert difference[side] == place
+    assert [tile["how"] for tile in result["tiles"]] == ["operands", "declaration", "declaration"]
 
 
 @pytest.mark.parametrize(
@@ -155,7 +159,7 @@ def test_a_kernel_without_a_case_is_undecided_and_told_what_to_do(pair, capsys) 
     assert run(before, after) == 2
     out = capsys.readouterr().out
     assert f"    undecided: {before}:8: no case says how to run it\n" in out
-    assert 'cases.toml: [[case]], kernel = "doubled", and its arguments in [case.args]\n' in out
+    assert 'cases.toml: [[case]], kernel = "doubled", and its arguments in [case.args] (nki-migrate cases ' in out
 
 
 def test_a_construct_that_is_not_modelled_is_undecided_and_named(pair) -> None:  # type: ignore[no-untyped-def]

@@ -6,7 +6,8 @@
 
 from .layout import compare_layout
 from .numbers import compare_numbers, compare_with_reference
-from .operands import compare_operands
+from .operands import Walk, compare_operands, walked
+from .tiles import TileMatch, matched_tiles
 from .trace import Failure, HbmTensor, Packed, Program, Run, TileRow, trace_of
 from .verdict import LEVELS, Difference, LevelVerdict, Permitted, Place, Verdict, worst
 
@@ -21,12 +22,16 @@ __all__ = [
     "Place",
     "Program",
     "Run",
+    "TileMatch",
     "TileRow",
     "Verdict",
+    "Walk",
     "compare_layout",
     "compare_numbers",
     "compare_operands",
     "compare_with_reference",
+    "matched_tiles",
     "trace_of",
+    "walked",
     "worst",
 ]

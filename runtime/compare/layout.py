@@ -10,9 +10,10 @@ same places, else it counts as different.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..events import Step
+from .tiles import map_excerpt
 from .trace import Program, Run, TileRow
 from .verdict import Difference, LevelVerdict, Place, level_verdict
 
@@ -52,7 +53,7 @@ def compare_layout(before: Run, after: Run) -> LevelVerdict:
     for index, (old, new) in enumerate(zip(before.programs, after.programs, strict=False)):
         prefix = f"program {index}: " if len(before.programs) > 1 else ""
         found, said = _compare_programs(old, new)
-        differences += [Difference(prefix + d.message, d.before, d.after) for d in found]
+        differences += [replace(difference, message=prefix + difference.message) for difference in found]
         notes += [prefix + note for note in said]
     return level_verdict("layout", differences, _summary(before, after), notes)
 
@@ -111,7 +112,7 @@ def _compare_programs(old: Program, new: Program) -> tuple[list[Difference], lis
                 notes.append(f"'{name}' is '{other}' after" + (f": {relation}" if relation else ""))
                 break
     shared = [name for name in left if name in right]
-    differences = [_divergence(left.pop(name), right.pop(name)) for name in shared]
+    differences = [_with_maps(_divergence(left.pop(name), right.pop(name)), old, new) for name in shared]
     differences += [_missing(tensor, new, "after") for tensor in left.values()]
     differences += [_missing(tensor, old, "before") for tensor in right.values()]
     return differences, notes
@@ -173,25 +174,26 @@ def _is_fold(blocks: tuple[_Address, ...], folded: tuple[_Address, ...]) -> bool
     return sorted(expected) == sorted(blocks)
 
 
-def _divergence(old: Tensor, new: Tensor) -> Difference:
+def _with_maps(divergence: tuple[str, TileRow, TileRow], old: Program, new: Program) -> Difference:
+    message, a, b = divergence
+    return Difference(message, place_of(a), place_of(b), (map_excerpt(old, a.uid), map_excerpt(new, b.uid)))
+
+
+def _divergence(old: Tensor, new: Tensor) -> tuple[str, TileRow, TileRow]:
     """The first tile at which two tensors of one name part."""
     if bool(old.others) != bool(new.others):
         message = f"'{old.name}': {old.others} tiles before and {new.others} after have no address"
-        return Difference(message, place_of(old.tiles[-1]), place_of(new.tiles[-1]))
+        return message, old.tiles[-1], new.tiles[-1]
     spelling = _other_spelling(old, new)
     if spelling:
         message = f"'{old.name}': {spelling}, but instructions touch other parts of it"
-        return Difference(message, place_of(old.tiles[0]), place_of(new.tiles[0]))
+        return message, old.tiles[0], new.tiles[0]
     for a, b in zip(old.tiles, new.tiles, strict=False):
         if address_of_tile(a) != address_of_tile(b):
-            return Difference(f"'{a.label}' is at another place", place_of(a), place_of(b))
+            return f"'{a.label}' is at another place", a, b
         if a.block and b.block and len(a.block) == len(b.block) and a.block != b.block:
-            return Difference(f"'{a.label}' is declared as '{b.label}'", place_of(a), place_of(b))
-    return Difference(
-        f"'{old.name}' has {len(old.tiles)} tiles before and {len(new.tiles)} after",
-        place_of(old.tiles[-1]),
-        place_of(new.tiles[-1]),
-    )
+            return f"'{a.label}' is declared as '{b.label}'", a, b
+    return f"'{old.name}' has {len(old.tiles)} tiles before and {len(new.tiles)} after", old.tiles[-1], new.tiles[-1]
 
 
 def _missing(tensor: Tensor, other: Program, side: str) -> Difference:

@@ -13,14 +13,28 @@ from typing import Any
 
 from ..events import Event, Operand
 from .correspondence import WRITTEN_ROLES, Correspondence
+from .tiles import map_excerpt
 from .trace import HbmTensor, Program, Run, TileRow
 from .verdict import Difference, LevelVerdict, Permitted, Place, level_verdict
 
 
-def compare_operands(before: Run, after: Run, *, permitted: Sequence[Permitted] = ()) -> LevelVerdict:
+def walked(before: Run, after: Run, permitted: Sequence[Permitted] = ()) -> list[Walk]:
+    """The instruction streams of both runs, walked to their first divergence, program by program.
+
+    ``permitted`` are instructions that the new kernel may have more than the old.
+    """
+    walks = [Walk(old, new, permitted) for old, new in zip(before.programs, after.programs, strict=False)]
+    for walk in walks:
+        walk.go()
+    return walks
+
+
+def compare_operands(
+    before: Run, after: Run, *, permitted: Sequence[Permitted] = (), walks: Sequence[Walk] | None = None
+) -> LevelVerdict:
     """The operands verdict of two runs: the first divergence of each program.
 
-    ``permitted`` are instructions that the new kernel may have more than the old; those that were met are listed.
+    Instructions that were ``permitted`` and met are listed. ``walks``: what :func:`walked` gave, to walk but once.
     """
     differences: list[Difference] = []
     used: Counter[Permitted] = Counter()
@@ -28,13 +42,11 @@ def compare_operands(before: Run, after: Run, *, permitted: Sequence[Permitted] 
         differences.append(
             Difference(f"{len(before.programs)} programs ran before, {len(after.programs)} after: the grids differ")
         )
-    for index, (old, new) in enumerate(zip(before.programs, after.programs, strict=False)):
-        walk = _Walk(old, new, permitted)
-        difference = walk.first_difference()
+    for index, walk in enumerate(walked(before, after, permitted) if walks is None else walks):
         used.update(walk.used)
-        if difference is not None:
+        if walk.difference is not None:
             prefix = f"program {index}: " if len(before.programs) > 1 else ""
-            differences.append(replace(difference, message=prefix + difference.message))
+            differences.append(replace(walk.difference, message=prefix + walk.difference.message))
     count = sum(len(program.events) for program in before.programs)
     summary = (
         "the instruction streams differ" if differences else f"{count} instructions, same places in the same order"
@@ -43,8 +55,12 @@ def compare_operands(before: Run, after: Run, *, permitted: Sequence[Permitted] 
     return level_verdict("operands", differences, summary, notes)
 
 
-class _Walk:
-    """Two instruction streams, walked in step."""
+class Walk:
+    """Two instruction streams, walked in step.
+
+    ``difference`` is the first divergence, ``pairs`` are the tiles (old and new ``uid``) that one operand of a matched
+    pair of instructions touches, in the order in which they were met.
+    """
 
     def __init__(self, old: Program, new: Program, permitted: Sequence[Permitted]) -> None:
         self.old, self.new = old, new
@@ -53,8 +69,14 @@ class _Walk:
         self.owners = _owners(new), _owners(old)
         self.used: Counter[Permitted] = Counter()
         self.copies: dict[int, tuple[Operand, Operand]] = {}
+        self.pairs: dict[tuple[int, int], None] = {}
+        self.difference: Difference | None = None
 
-    def first_difference(self) -> Difference | None:
+    def go(self) -> None:
+        """Walk to the end, or to the first divergence."""
+        self.difference = self._first_difference()
+
+    def _first_difference(self) -> Difference | None:
         i = j = 0
         while i < len(self.old.events) and j < len(self.new.events):
             old, new = self.old.events[i], self.new.events[j]
@@ -62,6 +84,7 @@ class _Walk:
             difference = self._difference(i, old, new)
             if difference is None:
                 self.relation.finish(old, new)
+                self._note_pairs(old, new)
                 self._forget_copies(new)
                 i += 1
             else:
@@ -111,8 +134,14 @@ class _Walk:
             problem = self.relation.mismatch(o, self._original(n), new)
             if problem:
                 places = self.place(o, self.old), self.place(n, self.new)
-                return _events_differ(f"{where}, {old.op}: '{o.role}' {problem}", old, new, *places)
+                found = _events_differ(f"{where}, {old.op}: '{o.role}' {problem}", old, new, *places)
+                return replace(found, maps=(map_excerpt(self.old, o.tile), map_excerpt(self.new, n.tile)))
         return None
+
+    def _note_pairs(self, old: Event, new: Event) -> None:
+        for o, n in zip(old.operands, new.operands, strict=True):
+            if o.space != "hbm":
+                self.pairs[o.tile, self._original(n).tile] = None
 
     def place(self, operand: Operand, program: Program) -> str:
         return describe_operand(operand, self.owners[program is self.old][operand.tile])

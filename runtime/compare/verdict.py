@@ -28,20 +28,30 @@ def worst(verdicts: list[Verdict]) -> Verdict:
 
 @dataclass(frozen=True)
 class Place:
-    """A line of the user's source, and what was found there (an address, an operand, a number)."""
+    """A line of the user's source, and what was found there (an address, an operand, a number).
+
+    ``version`` tells a version of the file that is not the one on disk, ``source`` is the text of the line; both are
+    empty where they are not known.
+    """
 
     file: str
     line: int
     what: str
+    version: str = ""
+    source: str = ""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """One divergence: what differs, and both sides of it (``None`` where a side has nothing)."""
+    """One divergence: what differs, and both sides of it (``None`` where a side has nothing).
+
+    ``maps`` are excerpts of the address maps before and after, where an address differs.
+    """
 
     message: str
     before: Place | None = None
     after: Place | None = None
+    maps: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,197 @@
+"""One case on both sides: run it, and judge what the runs left behind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+
+from nki_migrate.runtime.cases import Case
+from nki_migrate.runtime.compare import (
+    Failure,
+    LevelVerdict,
+    Run,
+    TileMatch,
+    Verdict,
+    compare_layout,
+    compare_numbers,
+    compare_operands,
+    compare_with_reference,
+    matched_tiles,
+    walked,
+    worst,
+)
+from nki_migrate.runtime.compare.verdict import MAX_DIFFERENCES
+from nki_migrate.runtime.pool import Pool
+from nki_migrate.runtime.reading import Reads
+from nki_migrate.runtime.spec.hardware import DEFAULT_TARGET
+from nki_migrate.runtime.worker import DEFAULT_MEMORY, DEFAULT_SECONDS, Reference, Reply, Request
+
+from .layout import distinct_tiles
+from .sides import ON_DISK, Side, named
+from .verdicts import CaseResult, Problem
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two versions of one file, by the user's names."""
+
+    before: str
+    after: str
+    old: Side = ON_DISK
+    new: Side = ON_DISK
+
+    @property
+    def labels(self) -> tuple[str, str]:
+        return self.old.label, self.new.label
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one run may use: seconds of wall time, bytes of address space."""
+
+    seconds: float = DEFAULT_SECONDS
+    memory: int = DEFAULT_MEMORY
+
+
+DEFAULT_LIMITS = Limits()
+
+
+@dataclass(frozen=True)
+class Task:
+    """One case to run on both sides, and to compare at ``levels``."""
+
+    pair: Pair
+    case: Case
+    levels: Sequence[str]
+    hardware: str
+    limits: Limits = DEFAULT_LIMITS
+
+    @staticmethod
+    def of(pair: Pair, case: Case, levels: Sequence[str], hardware: str | None, limits: Limits) -> Task:
+        """``hardware`` is what the user asks for; else the case's own, else the default."""
+        return Task(pair, case, levels, hardware or case.hardware or DEFAULT_TARGET, limits)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A result, what each side read for it, and whether it would be the same again."""
+
+    result: CaseResult
+    reads: tuple[Reads, Reads]
+    lasting: bool
+
+
+@dataclass(frozen=True)
+class Running:
+    """A case whose runs were submitted."""
+
+    task: Task
+    before: Future[Reply]
+    after: Future[Reply]
+    reference: Future[Reply] | None
+
+    def judged(self) -> Judged:
+        """Wait for the runs and compare them."""
+        task = self.task
+        expected = None if self.reference is None else self.reference.result()
+        before, after = self.before.result(), self.after.result()
+        result = judged(task.case, task.levels, before, after, expected, task.pair)
+        result = replace(result, before=task.pair.before, after=task.pair.after, hardware=task.hardware)
+        replies = [before, after] if expected is None else [before, after, expected]
+        lasting = all(reply.lasting for reply in replies if isinstance(reply, Failure))
+        olds = [before.reads] if expected is None else [before.reads, expected.reads]
+        return Judged(result, (_union(olds), after.reads), lasting)
+
+
+def _union(reads: list[Reads]) -> Reads:
+    return Reads(
+        tuple(sorted({path for each in reads for path in each.files})),
+        tuple(sorted({path for each in reads for path in each.directories})),
+        tuple(sorted({name for each in reads for name in each.variables})),
+    )
+
+
+def request(kind: str, file: str, side: Side, limits: Limits, case: Case | None = None, hardware: str = "") -> Request:
+    """What to ask a worker about ``file`` (the user's name) on one side."""
+    side.prepare()
+    target = hardware or DEFAULT_TARGET
+    return Request(kind, side.located(file), case, target, limits.seconds, limits.memory, side.version)
+
+
+def started(workers: Pool, task: Task) -> Running:
+    pair, case = task.pair, task.case
+
+    def submitted(kind: str, file: str, side: Side) -> Future[Reply]:
+        return workers.submit(request(kind, file, side, task.limits, case, task.hardware))
+
+    before = submitted("run", pair.before, pair.old)
+    after = submitted("run", pair.after, pair.new)
+    wanted = case.reference is not None and "numbers" in task.levels
+    return Running(task, before, after, submitted("reference", pair.before, pair.old) if wanted else None)
+
+
+_NO_PAIR = Pair("", "")
+
+
+def judged(
+    case: Case,
+    levels: Sequence[str],
+    before: Reply,
+    after: Reply,
+    expected: Reply | None,
+    pair: Pair = _NO_PAIR,
+) -> CaseResult:
+    """The verdicts of one case. A side that did not run decides every level; a reference is judged on its own."""
+    replies = (("before", before, pair.old), ("after", after, pair.new), ("reference", expected, pair.old))
+    problems = tuple(problem_of(name, reply, side) for name, reply, side in replies if isinstance(reply, Failure))
+    result = CaseResult("", "", case.kernel, case.name, problems=problems, labels=pair.labels)
+    if not isinstance(before, Run) or not isinstance(after, Run):
+        stopped = [problem for problem in problems if problem.side != "reference"]
+        verdict = worst([problem.verdict for problem in stopped])
+        summary = f"not compared: {' and '.join(problem.side for problem in stopped)} did not run to the end"
+        return replace(result, levels=tuple(LevelVerdict(level, verdict, summary) for level in levels))
+    verdicts, matches = _compared(before, after, levels)
+    reference = []
+    if isinstance(expected, Reference):
+        reference.append(_agreement("before", Verdict.ERROR, before, expected, case))
+        reference.append(_agreement("after", Verdict.DIFFERENT, after, expected, case))
+    olds, news = distinct_tiles(before), distinct_tiles(after)
+    return replace(
+        result,
+        levels=tuple(named(verdict, pair.old, pair.new) for verdict in verdicts),
+        reference=tuple(reference),
+        tiles=(tuple(map(pair.old.tile, olds)), tuple(map(pair.new.tile, news))),
+        matches=matches,
+        seconds=before.seconds + after.seconds,
+    )
+
+
+def _compared(before: Run, after: Run, levels: Sequence[str]) -> tuple[list[LevelVerdict], tuple[TileMatch, ...]]:
+    """The verdict of each level, and which tile stands for which; the instruction streams are walked once."""
+    walks = walked(before, after) if "operands" in levels else []
+    compare: dict[str, Callable[[], LevelVerdict]] = {
+        "layout": lambda: compare_layout(before, after),
+        "operands": lambda: compare_operands(before, after, walks=walks),
+        "numbers": lambda: compare_numbers(before, after),
+    }
+    return [compare[level]() for level in levels], matched_tiles(walks)
+
+
+def _agreement(side: str, otherwise: Verdict, run: Run, expected: Reference, case: Case) -> LevelVerdict:
+    """One side against the NumPy reference. The old kernel must agree with its own: else the case is in error."""
+    differences = compare_with_reference(
+        run, [packed.array() for packed in expected.outputs], rtol=case.rtol, atol=case.atol
+    )
+    if not differences:
+        return LevelVerdict(side, Verdict.EQUAL, f"agrees within rtol {case.rtol:g} and atol {case.atol:g}")
+    summary = "does not agree with its own reference" if side == "before" else "does not agree with the reference"
+    return LevelVerdict(side, otherwise, summary, tuple(differences[:MAX_DIFFERENCES]), len(differences))
+
+
+def problem_of(name: str, failure: Failure, side: Side) -> Problem:
+    verdict = Verdict.UNDECIDED if failure.undecided else Verdict.ERROR
+    label = side.label_of(failure.file)
+    return Problem(
+        name, verdict, side.known_text(failure.message), side.known(failure.file), failure.line, failure.help, label
+    )

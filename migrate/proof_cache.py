@@ -1,0 +1,198 @@
+"""Verdicts that are kept: a file for each question, under ``$XDG_CACHE_HOME/nki-migrate``.
+
+A question is a case (or "which kernels are there?") together with the content of the file on both sides, the tool's own
+source, and the versions of Python and of the packages. Its answer holds as long as everything that the runs read is as
+it was: files, directory listings, environment variables. What a run does that cannot be seen (the clock, the network)
+is not part of that. A file that cannot be read or was damaged is as good as none.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.metadata
+import json
+import os
+import platform
+import sys
+import tempfile
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+from nki_migrate.runtime.compare import Difference, Failure, LevelVerdict, Place, TileMatch, TileRow, Verdict
+from nki_migrate.runtime.pool import worker_environment
+from nki_migrate.runtime.reading import Reads, installed_directories
+from nki_migrate.runtime.worker import Kernel, Kernels
+
+from .judging import Judged, Limits, Task
+from .sides import Side, digest_of
+from .verdicts import CaseResult, Problem
+
+_CLASSES: dict[str, Any] = {
+    cls.__name__: cls
+    for cls in (
+        *(CaseResult, Difference, Failure, Judged, Kernel, Kernels, LevelVerdict),
+        *(Place, Problem, Reads, TileMatch, TileRow),
+    )
+}
+
+
+def cache_directory(environment: Mapping[str, str]) -> Path:
+    """``$XDG_CACHE_HOME/nki-migrate``, or below ``~/.cache``."""
+    base = environment.get("XDG_CACHE_HOME", "")
+    return Path(base if os.path.isabs(base) else Path.home() / ".cache") / "nki-migrate"
+
+
+@dataclass(frozen=True)
+class Cache:
+    """Answers by question, in ``directory``."""
+
+    directory: Path
+
+    def kernels(self, file: str, side: Side, limits: Limits) -> Kernels | Failure | None:
+        """The kernels of a file, if they are known."""
+        found = self._kept(_question("kernels", limits, _identity(file, side)), (side,))
+        return found if isinstance(found, (Kernels, Failure)) else None
+
+    def keep_kernels(self, file: str, side: Side, limits: Limits, reply: Kernels | Failure) -> None:
+        if not isinstance(reply, Failure) or reply.lasting:
+            self._keep(_question("kernels", limits, _identity(file, side)), (side,), (reply.reads,), reply)
+
+    def judged(self, task: Task) -> Judged | None:
+        """What became of a case, if it is known."""
+        found = self._kept(_case_question(task), (task.pair.old, task.pair.new))
+        return found if isinstance(found, Judged) else None
+
+    def keep_judged(self, task: Task, judged: Judged) -> None:
+        if judged.lasting:
+            self._keep(_case_question(task), (task.pair.old, task.pair.new), judged.reads, judged)
+
+    def text(self, question: str) -> Any:
+        """The plain value kept for a question whose answer depends on nothing else."""
+        return self._kept(question, ())
+
+    def keep_text(self, question: str, value: Any) -> None:
+        self._keep(question, (), (), value)
+
+    # --- files -------------------------------------------------------------------------------------------------------
+
+    def _path(self, question: str) -> Path:
+        name = digest_of(f"{_tool()}\n{question}".encode(errors="surrogateescape"))
+        return self.directory / name[:2] / f"{name}.json"
+
+    def _kept(self, question: str, sides: tuple[Side, ...]) -> Any:
+        try:
+            check, _, body = self._path(question).read_bytes().partition(b"\n")
+            if digest_of(body).encode() != check:
+                return None
+            entry = json.loads(body)
+            fresh = all(sides[n].digest(path) == digest for n, path, digest in entry["files"])
+            fresh = fresh and all(_variable(name) == value for name, value in entry["variables"])
+            return _decoded(entry["answer"]) if fresh else None
+        except (OSError, ValueError, KeyError, TypeError, IndexError):
+            return None
+
+    def _keep(self, question: str, sides: tuple[Side, ...], reads: tuple[Reads, ...], answer: Any) -> None:
+        """Store an answer; a cache that cannot be written is no reason to fail."""
+        files = [
+            (n, path, side.digest(path))
+            for n, (side, read) in enumerate(zip(sides, reads, strict=True))
+            for path in (*read.files, *read.directories)
+        ]
+        variables = sorted({name for read in reads for name in read.variables})
+        entry = {
+            "files": files,
+            "variables": [(name, _variable(name)) for name in variables],
+            "answer": _encoded(answer),
+        }
+        body = json.dumps(entry).encode()
+        path = self._path(question)
+        with suppress(OSError):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            _write(path, digest_of(body).encode() + b"\n" + body)
+
+
+def _write(path: Path, data: bytes) -> None:
+    """All of the file or nothing of it, whoever else writes it."""
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
+    try:
+        with open(descriptor, "wb") as file:
+            file.write(data)
+        os.replace(temporary, path)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+# --- questions -------------------------------------------------------------------------------------------------------
+
+
+def _case_question(task: Task) -> str:
+    pair = task.pair
+    sides = _identity(pair.before, pair.old), _identity(pair.after, pair.new)
+    return _question("case", task.limits, *sides, repr(task.case), repr(tuple(task.levels)), task.hardware)
+
+
+def _question(kind: str, limits: Limits, *facts: str) -> str:
+    return "\n".join((kind, repr(limits), os.getcwd(), *facts))
+
+
+def _identity(file: str, side: Side) -> str:
+    located = side.located(file)
+    where = side.label if side.version.tree else os.path.abspath(file)
+    return repr((where, os.path.abspath(file), file, side.label, side.digest(located)))
+
+
+def _variable(name: str) -> str | None:
+    """The digest of a variable that a worker sees: its value may be a secret."""
+    value = worker_environment().get(name)
+    return None if value is None else digest_of(value.encode(errors="surrogateescape"))
+
+
+@functools.cache
+def _tool() -> str:
+    """The tool's own source, Python, and the state of the directories that packages are installed to."""
+    root = Path(__file__).resolve().parent
+    places = {root, *(Path(path) for path in sys.modules["nki_migrate.runtime"].__path__)}
+    places |= {Path(path) for path in _codemods_path()}
+    sources = sorted(path for place in places for path in place.rglob("*.py"))
+    facts = [f"{path}:{digest_of(path.read_bytes())}" for path in sources]
+    facts += [sys.version, sys.executable, platform.machine(), platform.node()]
+    facts += [f"{name} {importlib.metadata.version(name)}" for name in ("numpy", "ml_dtypes", "libcst", "black")]
+    for directory in installed_directories():
+        with suppress(OSError):
+            facts.append(f"{directory} {os.stat(directory).st_mtime_ns}")
+    return digest_of("\n".join(facts).encode(errors="surrogateescape"))
+
+
+def _codemods_path() -> Iterable[str]:
+    from importlib.util import find_spec
+
+    spec = find_spec("nki_migrate.codemods")
+    return (spec.submodule_search_locations or ()) if spec else ()
+
+
+# --- answers ---------------------------------------------------------------------------------------------------------
+
+
+def _encoded(value: Any) -> Any:
+    if isinstance(value, Verdict):
+        return {"verdict": value.value}
+    if is_dataclass(value):
+        return {"is": type(value).__name__, **{f.name: _encoded(getattr(value, f.name)) for f in fields(value)}}
+    if isinstance(value, (tuple, list)):
+        return [_encoded(item) for item in value]
+    return value
+
+
+def _decoded(value: Any) -> Any:
+    if isinstance(value, list):
+        return tuple(_decoded(item) for item in value)
+    if isinstance(value, dict):
+        if "verdict" in value and len(value) == 1:
+            return Verdict(value["verdict"])
+        return _CLASSES[value["is"]](**{name: _decoded(item) for name, item in value.items() if name != "is"})
+    return value

@@ -1,0 +1,95 @@
+"""Which tile of the new kernel stands for which tile of the old one, and excerpts of both address maps.
+
+The evidence is the operand stream: two tiles that the same operand of the same instruction touches stand for each
+other. A tile that no instruction touches is matched with a tile of the same name, position, place and size; what is
+then left has no counterpart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .trace import Program, TileRow
+
+if TYPE_CHECKING:
+    from .operands import Walk
+
+NEIGHBOURS = 2
+"""Tiles that an excerpt shows on each side of its own."""
+
+
+@dataclass(frozen=True)
+class TileMatch:
+    """An old tile and the new one that stands for it, in ``program``; ``None`` for a side without a counterpart.
+
+    ``how``: ``"operands"`` (the instructions tell), ``"declaration"`` (no instruction touches it, and it is declared
+    the same), ``"unmatched"``, or ``"unknown"`` (the streams part before an instruction touches it).
+    """
+
+    program: int
+    before: TileRow | None
+    after: TileRow | None
+    how: str
+
+
+def matched_tiles(walks: Sequence[Walk]) -> tuple[TileMatch, ...]:
+    """The matches of all programs; a match that repeats an earlier one (a declaration in a loop) is left out."""
+    distinct: dict[tuple[object, ...], TileMatch] = {}
+    for program, walk in enumerate(walks):
+        for match in _of_program(program, walk):
+            key = (*_facts(match.before), None, *_facts(match.after), match.how)
+            distinct.setdefault(key, match)
+    return tuple(distinct.values())
+
+
+def _of_program(program: int, walk: Walk) -> Iterator[TileMatch]:
+    old = {tile.uid: tile for tile in walk.old.tiles}
+    new = {tile.uid: tile for tile in walk.new.tiles}
+    for a, b in walk.pairs:
+        if a in old and b in new:
+            yield TileMatch(program, old[a], new[b], "operands")
+    matched_old, matched_new = {a for a, _ in walk.pairs}, {b for _, b in walk.pairs}
+    waiting: dict[tuple[object, ...], list[TileRow]] = {}
+    for tile in new.values():
+        if tile.uid not in matched_new:
+            waiting.setdefault(_facts(tile), []).append(tile)
+    alone = "unknown" if walk.difference is not None else "unmatched"
+    for tile in old.values():
+        if tile.uid in matched_old:
+            continue
+        same = waiting.get(_facts(tile))
+        if same:
+            yield TileMatch(program, tile, same.pop(0), "declaration")
+        else:
+            yield TileMatch(program, tile, None, alone)
+    for left in waiting.values():
+        for tile in left:
+            yield TileMatch(program, None, tile, alone)
+
+
+def _facts(tile: TileRow | None) -> tuple[object, ...]:
+    if tile is None:
+        return ()
+    return tile.label, tile.space, tile.partition, tile.byte, tile.partitions, tile.nbytes, tile.dtype
+
+
+def map_excerpt(program: Program, uid: int) -> tuple[str, ...]:
+    """The pinned tiles around the tile ``uid`` in its memory, by address, its own line marked; empty if not pinned."""
+    own = next((tile for tile in program.tiles if tile.uid == uid and tile.pinned), None)
+    if own is None:
+        return ()
+    rows = {_facts(tile): tile for tile in program.tiles if tile.pinned and tile.space == own.space}
+    ordered = sorted(rows.values(), key=lambda tile: (tile.byte or 0, tile.partition or 0, tile.uid))
+    at = next(n for n, tile in enumerate(ordered) if _facts(tile) == _facts(own))
+    shown = ordered[max(at - NEIGHBOURS, 0) : at + NEIGHBOURS + 1]
+    return tuple(_map_line(tile, _facts(tile) == _facts(own)) for tile in shown)
+
+
+def _map_line(tile: TileRow, own: bool) -> str:
+    partition, byte = tile.partition or 0, tile.byte or 0
+    place = (
+        f"{tile.space} partitions {partition}-{partition + tile.partitions - 1} bytes {byte}-{byte + tile.nbytes - 1}"
+    )
+    return f"{'>' if own else ' '} {place}: {tile.label}"
