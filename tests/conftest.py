@@ -1,0 +1,66 @@
+"""Fixtures that several files of tests share."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from nki_migrate.codemods import Options, Outcome, rewrite
+from nki_migrate.guard import complete, objection
+from nki_migrate.runtime.cases import Case
+from nki_migrate.runtime.compare import LEVELS
+from nki_migrate.runtime.pool import pool
+from nki_migrate.runtime.worker import Reply, Request
+from nki_migrate.verify import judged
+
+HARDWARE = "gen3"
+
+
+@dataclass(frozen=True)
+class Migration:
+    """A kernel that was rewritten, and that ran before and after."""
+
+    outcome: Outcome
+    objection: str | None
+    before: Reply
+    after: Reply
+    trouble: tuple[str, ...]
+    """Everything that keeps the two runs from being equal, as text."""
+
+
+Migrate = Callable[..., Migration]
+
+
+@pytest.fixture(scope="session")
+def migrate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Migrate]:
+    """``migrate(source, args, options, kernel="k")``: rewrite it, run both files on the emulator, compare the runs."""
+    folder = tmp_path_factory.mktemp("migrations")
+    numbers = itertools.count()
+    with pool(1) as workers:
+
+        def migrated(
+            source: str, args: dict[str, Any], options: Options | None = None, *, kernel: str = "k"
+        ) -> Migration:
+            options = options or Options()
+            outcome = complete(source, rewrite(source, options, "old.py"), options, "old.py")
+            refused = objection(source, outcome, options, "old.py", rewrite)
+            number = next(numbers)
+            replies = []
+            for name, text in (("old", source), ("new", outcome.source)):
+                path = folder / f"{name}_{number}.py"
+                path.write_text(text, encoding="utf-8")
+                case = Case(kernel, "case", "", args=args)
+                replies.append(workers.submit(Request("run", str(path), case, HARDWARE)))
+            before, after = (reply.result() for reply in replies)
+            result = judged(case, LEVELS, before, after, None)
+            trouble = [f"{p.side}: {p.verdict.value}: line {p.line}: {p.message}" for p in result.problems]
+            for level in result.levels:
+                if level.verdict.value != "equal":
+                    trouble += [f"{level.level}: {level.verdict.value}: {level.summary}"]
+                    trouble += [f"    {difference.message}" for difference in level.differences[:3]]
+            return Migration(outcome, refused, before, after, tuple(trouble))
+
+        yield migrated
