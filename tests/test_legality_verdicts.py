@@ -1,7 +1,7 @@
-"""The recorded verdicts of the vendor's front end: ``check_source`` accepts and refuses the same, with the same text and line.
+"""The recorded verdicts of the vendor's front end: ``check_source`` accepts and refuses the same, with text and line.
 
-``legality_verdicts.json`` was written by ``bench/oracle/record.py``, which ran leanprover/KLR's gatherer on every source of
-``bench/oracle/constructs.py``.
+``legality_verdicts.json`` was written by ``bench/oracle/record.py``, which ran leanprover/KLR's gatherer on every
+source of ``bench/oracle/constructs.py``.
 """
 
 from __future__ import annotations

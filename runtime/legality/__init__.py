@@ -16,9 +16,12 @@ from collections.abc import Iterable, Mapping
 from ..spec.beta2 import TARGETS
 from . import (
     rules_calls,
+    rules_containers,
     rules_definitions,
     rules_expressions,
+    rules_loops,
     rules_names,
+    rules_next,
     rules_operands,
     rules_statements,
     rules_tensors,
@@ -37,6 +40,9 @@ RULE_MODULES = (
     rules_calls,
     rules_operands,
     rules_tensors,
+    rules_containers,
+    rules_loops,
+    rules_next,
 )
 """The modules that hold the rules; importing them fills :data:`CODES`."""
 
@@ -48,7 +54,9 @@ def check_source(
 ) -> tuple[Violation, ...]:
     """What the front end refuses in ``source``, in the order of the lines.
 
-    Parameters ---------- source, filename:
+    Parameters
+    ----------
+    source, filename:
         The text of one file and its name (for errors).
     target:
         ``0.2`` (Beta 2) or ``0.3``.
@@ -56,7 +64,9 @@ def check_source(
         Names of further module-level functions and classes that are kernel code: those that kernels of other files
         call.
 
-    Raises ------ SyntaxError
+    Raises
+    ------
+    SyntaxError
         ``source`` is not Python.
     ValueError
         There is no such target.

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
+Fact = TypeVar("Fact")
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,7 @@ class Module:
     stars: list[str] = field(default_factory=list)
     _nodes: dict[int, list[ast.AST]] = field(default_factory=dict)
     _locals: dict[int, frozenset[str]] = field(default_factory=dict)
+    _facts: dict[tuple[object, int], Any] = field(default_factory=dict)
 
     def own_nodes(self, function: Function) -> list[ast.AST]:
         """Nodes of the body of ``function``, inner functions and classes without their bodies."""
@@ -36,6 +39,14 @@ class Module:
         if id(function) not in self._locals:
             self._locals[id(function)] = frozenset(_local_names(function, self.own_nodes(function)))
         return self._locals[id(function)]
+
+    def remembered(self, fact: Callable[[Function, Module], Fact], function: Function) -> Fact:
+        """``fact(function, self)``, computed once."""
+        key = fact, id(function)
+        if key not in self._facts:
+            self._facts[key] = fact(function, self)
+        found: Fact = self._facts[key]
+        return found
 
     def binds(self, name: str) -> bool:
         return name in self.imports or name in self.definitions or name in self.values
@@ -62,8 +73,7 @@ class Module:
 
 
 def module_of(tree: ast.Module) -> Module:
-    """The names that the module level of ``tree`` binds. In ``try: import a except: import b`` the first one "
-    "counts."""
+    """The names that the module level of ``tree`` binds. In ``try: import a except: import b`` the first one counts."""
     module = Module(tree)
     for statement in module_statements(tree.body):
         _bind(module, statement)

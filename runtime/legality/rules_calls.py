@@ -1,4 +1,9 @@
-"""Calls: do the arguments fit, are the operators known?"""
+"""Calls: do the arguments fit?
+
+The front end has two ways to bind arguments, with texts of their own: that of the functions it brings along
+(``KLR/Trace/Builtin.lean``), which drops surplus arguments without a word, and that of functions in Python source
+(``bindArgs`` of ``KLR/Trace/NKI.lean``).
+"""
 
 from __future__ import annotations
 
@@ -25,11 +30,21 @@ RETURNING = frozenset(
 )
 """Instructions that give a value back. All others give None."""
 
+BUILTIN_LANGUAGE = frozenset(
+    "device_print ds ndarray num_programs par_dim program_id program_ndim shared_constant unique_name".split()
+)
+"""Functions of ``nki.language`` that the front end brings along; the others are Python source in ``nki``."""
+
+_BUILTIN_MODULES = {
+    "nki.isa": "builtin_isa",
+    "nki.meta.tensor": "builtin_meta_tensor",
+}
+
 KEYWORD = document(
     RuleDoc(
         "NKL060",
         "unexpected-keyword",
-        "unexpected keyword argument '{}'",
+        "unexpected keyword argument '{}'{}",
         "The function has no such parameter.",
         "Delete the keyword, or correct its name.",
         bad=kernel("nisa.memset(dst=x, value=0.0, dtype=nl.float32)"),
@@ -40,7 +55,7 @@ MISSING = document(
     RuleDoc(
         "NKL061",
         "missing-argument",
-        "argument '{}' not supplied",
+        "argument '{}' not {}",
         "The parameter has no default. Instructions of Beta 2 take their destination first, as dst.",
         "Pass the argument; allocate the destination with nl.ndarray.",
         bad=kernel("nisa.activation(op=nl.exp, data=x)"),
@@ -54,8 +69,20 @@ TOO_MANY = document(
         "too many arguments given (varargs not supported)",
         "More arguments than parameters.",
         "Delete the surplus.",
+        bad="def f(rows):\n    return rows\n\n\n" + kernel("return f(1, 2)"),
+        good="def f(rows):\n    return rows\n\n\n" + kernel("return f(1)"),
+    )
+)
+SURPLUS = document(
+    RuleDoc(
+        "NKL069",
+        "surplus-argument",
+        "{} takes {} arguments: the front end drops the others without a word",
+        "Functions that the front end brings along take what they know, by position, and never look at the rest.",
+        "Delete the surplus.",
         bad=kernel("return nl.ds(0, 128, 2)"),
         good=kernel("return nl.ds(0, 128)"),
+        stage="ours",
     )
 )
 MASK = document(
@@ -135,7 +162,7 @@ def api_call(node: ast.Call, context: Context) -> Iterator[Violation]:
     order = entry.parameters or ()
     nones = {order[i + shift].name for i, arg in enumerate(node.args) if i + shift < len(order) and _is_none(arg)}
     nones |= {keyword.arg for keyword in node.keywords if keyword.arg and _is_none(keyword.value)}
-    problems = list(_argument_problems(node, entry, positional, nones))
+    problems = list(argument_problems(node, entry, positional, nones, builtin=builtin_name(name)))
     yield from problems
     is_used = not isinstance(context.parent, (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign))
     if is_used and not problems and name.startswith(ISA) and name not in RETURNING:
@@ -151,27 +178,38 @@ def _is_none(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and node.value is None
 
 
-def _argument_problems(
+def builtin_name(qualified: str) -> str:
+    """What the front end calls the function ``qualified`` in its messages; empty for a function in Python source."""
+    module, _, name = qualified.rpartition(".")
+    if module == "nki.language":
+        return f"builtin_lang_{name}" if name in BUILTIN_LANGUAGE else ""
+    root = _BUILTIN_MODULES.get(module)
+    return f"{root}_{name}" if root else ""
+
+
+def argument_problems(
     node: ast.Call,
     entry: beta2.Symbol,
     positional: int,
     nones: set[str] | frozenset[str] = frozenset(),
-    own: bool = False,
+    builtin: str = "",
 ) -> Iterator[Violation]:
-    """``own``: the callee is a function of the file, not of NKI."""
+    """``builtin`` is the front end's own name of the callee; empty: the callee is a function in Python source."""
     order = entry.parameters or ()
     by_position = {parameter.name for parameter in order[:positional]}
+    suffix = f" in builtin function '{builtin}'" if builtin else ""
     if positional > len(order):
-        yield report(TOO_MANY, node)
+        given = ast.unparse(node.func), len(order) - (positional - len(node.args))
+        yield report(SURPLUS, node, *given) if builtin else report(TOO_MANY, node)
     for parameter in order[:positional]:
         if parameter.refused and parameter.name not in nones:
             yield report(MASK, node)
     for keyword in node.keywords:
         found = entry.parameter(keyword.arg or "")
-        if found is None and keyword.arg == "mask" and not own:
-            yield report(MASK, keyword.value, message=KEYWORD.message.format("mask"))
-        elif found is None and not entry.keywords:
-            yield report(KEYWORD, keyword.value, keyword.arg)
+        if found is None and not entry.keywords:
+            is_mask = keyword.arg == "mask" and bool(builtin)
+            text = KEYWORD.message.format(keyword.arg, suffix)
+            yield report(MASK if is_mask else KEYWORD, keyword.value, message=text)
         elif found is not None and found.refused and found.name not in nones:
             yield report(MASK, keyword.value)
         elif keyword.arg in by_position:
@@ -179,7 +217,7 @@ def _argument_problems(
     given = by_position | {keyword.arg for keyword in node.keywords}
     for required in entry.required():
         if required not in given:
-            yield report(MISSING, node, required)
+            yield report(MISSING, node, required, f"found,{suffix}" if builtin else "supplied")
 
 
 def _assigned(node: ast.Call, name: str, context: Context) -> str | None:
@@ -230,7 +268,7 @@ def own_call(node: ast.Call, context: Context) -> Iterator[Violation]:
         return
     entry = _own_signature(node.func, context)
     if entry is not None:
-        yield from _argument_problems(node, entry, len(node.args), own=True)
+        yield from argument_problems(node, entry, len(node.args))
 
 
 def _own_signature(callee: ast.expr, context: Context) -> beta2.Symbol | None:

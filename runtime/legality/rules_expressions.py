@@ -139,7 +139,8 @@ IS = document(
         "NKL042",
         "is",
         "the '{}' operator is not supported in NKI, use {}",
-        "Values have no identity in a kernel. NKI 0.2 warns and compares for equality, NKI 0.3 refuses.",
+        "Values have no identity in a kernel. NKI 0.2 warns and compares for equality, NKI 0.3 refuses. `is None` is "
+        "another thing: both read it as == None.",
         "Write == or !=.",
         bad=kernel("return x.dtype is nl.float32"),
         good=kernel("return x.dtype == nl.float32"),
@@ -250,8 +251,9 @@ def matmul_operator(node: ast.BinOp | ast.AugAssign, context: Context) -> Iterat
 
 @on(ast.Compare, targets=("0.3",))
 def identity(node: ast.Compare, context: Context) -> Iterator[Violation]:
-    for operator in node.ops:
-        if isinstance(operator, (ast.Is, ast.IsNot)):
+    for operator, right in zip(node.ops, node.comparators, strict=True):
+        is_none = len(node.ops) == 1 and isinstance(right, ast.Constant) and right.value is None
+        if isinstance(operator, (ast.Is, ast.IsNot)) and not is_none:
             yield report(IS, node, *(("is", "==") if isinstance(operator, ast.Is) else ("is not", "!=")))
 
 

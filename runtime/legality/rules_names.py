@@ -36,7 +36,7 @@ UNKNOWN = document(
     RuleDoc(
         "NKL051",
         "unknown-name",
-        "unimplemented API {}",
+        "name {} not found",
         "The name does not exist in this version of NKI.",
         "Look the name up in the documentation of nki.isa and nki.language.",
         bad=kernel("nisa.tensor_add(dst=x, data1=x, data2=y)"),
@@ -47,7 +47,7 @@ REMOVED = document(
     RuleDoc(
         "NKL052",
         "removed-name",
-        "unimplemented API {}",
+        "name {} not found",
         "Beta 1 had this name, Beta 2 does not.",
         "Run nki-migrate rewrite, or write what the note on the name says.",
         bad=kernel("tile = nl.load(x)"),
@@ -183,7 +183,7 @@ def _nki_name(node: ast.expr, name: str, context: Context) -> Iterator[Violation
         else:
             yield report(UNKNOWN, node, missing)
     elif entry.kind in ("enum", "object"):
-        yield report(UNKNOWN, node, message=f"name {missing} not found")
+        yield report(UNKNOWN, node, missing)
 
 
 def _known_prefix(name: str, target: str) -> tuple[str, str]:
@@ -231,7 +231,7 @@ def plain_names(node: ast.Name, context: Context) -> Iterator[Violation]:
         return
     if hasattr(builtins, name):
         if not _is_decorator(node, context):
-            yield report(BUILTIN, node, f"builtins.{name}", message=_builtin_message(node, context))
+            yield report(BUILTIN, node, message=_builtin_message(node, context), help=f"{name}: {BUILTIN.help}")
     elif not context.module.stars and not _is_decorator(node, context):
         yield report(NOT_FOUND, node, name)
 
@@ -241,7 +241,7 @@ def _builtin_message(node: ast.Name, context: Context) -> str:
     is_called = isinstance(context.parent, ast.Call) and context.parent.func is node
     if node.id in _TYPES or not is_called:
         return BUILTIN.message.format(f"builtins.{node.id}")
-    return f"'none' is not a callable type ({node.id})"
+    return MATH.message
 
 
 @on(ast.Call, ast.Name)

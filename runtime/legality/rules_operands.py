@@ -10,14 +10,17 @@ from .model import RuleDoc, Violation, kernel
 from .rules_calls import ISA, expands
 from .walk import Context, document, on, report
 
-OPERATOR_PARAMETERS = frozenset("op op0 op1 reduce_op comp_op0 comp_op1 cmp_op".split())
+OPERATOR_PARAMETERS = frozenset("op op0 op1 reduce_op comp_op0 comp_op1 cmp_op dst_rmw_op".split())
+KINDS: dict[type, str] = {bool: "bool", int: "int", float: "float", str: "string", type(None): "none"}
+"""What the front end calls the kind of a constant in its messages."""
+_ENTRY_KINDS = {"buffer": "var", "dtype": "string", "module": "module"}
 ACTIVATION_CALLS = frozenset(f"{ISA}{name}" for name in ("activation", "activation_reduce", "activate2"))
 
 OPERATOR = document(
     RuleDoc(
         "NKL065",
         "operator",
-        "expecting operator, got '{}'",
+        "Failed to resolve an argument '{}', expecting operator, got '{}'",
         "The arithmetic instructions take these operators of nki.language: invert bitwise_and bitwise_or "
         "bitwise_xor left_shift "
         "right_shift add subtract multiply maximum minimum equal not_equal greater greater_equal less less_equal "
@@ -33,7 +36,7 @@ ACTIVATION = document(
     RuleDoc(
         "NKL066",
         "activation-function",
-        "expecting activation function, got '{}'",
+        "Failed to resolve an argument '{}', expecting activation function, got '{}'",
         "nisa.activation knows: copy square sigmoid relu gelu gelu_dx gelu_apprx_tanh gelu_apprx_sigmoid "
         "gelu_apprx_sigmoid_dx "
         "silu silu_dx tanh softplus mish erf erf_dx exp log sin arctan sqrt rsqrt reciprocal sign abs.",
@@ -84,7 +87,7 @@ TENSOR_ARGUMENT = document(
     RuleDoc(
         "NKL083",
         "tensor-argument",
-        "expecting tensor access, got '{}'",
+        "Failed to resolve an argument '{}', expecting tensor access, got '{}'",
         "The parameter takes a tensor, never a number. The bias of an activation is a (P, 1) tile.",
         "Fill a (P, 1) tile with nisa.memset and pass it.",
         bad=kernel("nisa.activation(dst=x, op=nl.exp, data=y, bias=1.0)"),
@@ -124,36 +127,37 @@ def operator_arguments(node: ast.Call, context: Context) -> Iterator[Violation]:
         return
     name, entry = found
     for parameter, value in arguments(node, entry):
-        if parameter == "dst_rmw_op":
-            token = _token(value, context)
-            if token is not None and token != "add":
-                yield report(RMW, value)
-        elif parameter in OPERATOR_PARAMETERS:
-            is_activation = parameter == "op" and name in ACTIVATION_CALLS
-            allowed = operators.ACTIVATION if is_activation else operators.ALU
-            token = _token(value, context)
-            if token is not None and token not in allowed:
-                yield _operator_problem(value, token, is_activation)
+        if parameter not in OPERATOR_PARAMETERS:
+            continue
+        token, kind = _token(value, context)
+        is_activation = parameter == "op" and name in ACTIVATION_CALLS
+        allowed = operators.ACTIVATION if is_activation else operators.ALU
+        if kind and token not in allowed:
+            yield _operator_problem(value, parameter, token, kind, is_activation)
+        elif kind and parameter == "dst_rmw_op" and token != "add":
+            yield report(RMW, value)
 
 
-def _operator_problem(value: ast.expr, token: str, is_activation: bool) -> Violation:
+def _operator_problem(value: ast.expr, parameter: str, token: str, kind: str, is_activation: bool) -> Violation:
     if is_activation:
-        return report(ACTIVATION, value, token)
+        return report(ACTIVATION, value, parameter, kind)
     if token == "logical_not":
-        return report(OPERATOR, value, message="'logical_not' operator not supported")
-    return report(OPERATOR, value, token)
+        text = f"Failed to resolve an argument '{parameter}', 'logical_not' operator not supported"
+        return report(OPERATOR, value, message=text)
+    return report(OPERATOR, value, parameter, kind)
 
 
-def _token(value: ast.expr, context: Context) -> str | None:
-    """The operator that ``value`` names: a name of ``nki.language`` or a string; ``None`` where that is not known."""
+def _token(value: ast.expr, context: Context) -> tuple[str, str]:
+    """The operator that ``value`` names, a name of ``nki.language`` or a string, and what kind of value the front end
+    sees; the kind is empty where that is not known."""
     if isinstance(value, ast.Constant):
-        if value.value is None:
-            return None
-        return value.value if isinstance(value.value, str) else type(value.value).__name__
-    name = context.qualified(value)
-    if name is None or not name.startswith("nki.language.") or beta2.symbol(name) is None:
-        return None
-    return name.removeprefix("nki.language.")
+        is_name = isinstance(value.value, str)
+        return (value.value if is_name else "", "" if value.value is None else KINDS.get(type(value.value), ""))
+    name = context.qualified(value) or ""
+    entry = beta2.symbol(name) if name.startswith("nki.language.") else None
+    if entry is None:
+        return "", ""
+    return name.removeprefix("nki.language."), _ENTRY_KINDS.get(entry.kind, "source")
 
 
 @on(ast.Call, evaluated=True)
@@ -168,13 +172,12 @@ def literal_arguments(node: ast.Call, context: Context) -> Iterator[Violation]:
         if literal is None:
             continue
         if name in ("nki.language.program_id", "nki.language.num_programs") and literal != 0:
-            yield report(PROGRAM_AXIS, value, literal)
+            yield report(PROGRAM_AXIS, value, literal if name.endswith("program_id") else f"(some {literal})")
         elif name == f"{ISA}tensor_reduce" and parameter == "axis" and context.target == "0.2":
             if literal != 1 and literal not in _REDUCE_LISTS:
                 yield report(REDUCE_AXIS, value)
         elif name.startswith(ISA) and parameter in _TENSOR_PARAMETERS and isinstance(literal, (bool, int, float, str)):
-            kind = {bool: "bool", int: "int", float: "float", str: "string"}[type(literal)]
-            yield report(TENSOR_ARGUMENT, value, kind)
+            yield report(TENSOR_ARGUMENT, value, parameter, KINDS[type(literal)])
 
 
 def _literal(node: ast.expr) -> object:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from ..spec import beta2
 from .model import RuleDoc, Violation, kernel
+from .rules_operands import KINDS
 from .tensors import OPERANDS
 from .walk import Context, document, on, report
 
@@ -29,8 +30,9 @@ TILE_ASSIGNMENT = document(
     RuleDoc(
         "NKL071",
         "tile-assignment",
-        "Updating a tile with lvalue assignment is not allowed",
-        "A tensor changes as the destination of an instruction only.",
+        "mutation not supported",
+        "A tensor changes as the destination of an instruction only. With one index the front end says `Value is not "
+        "modifiable`.",
         "Write nisa.tensor_copy(dst=tile[...], src=...), or the instruction that computes the value.",
         bad=kernel(_TILE + "tile[0:128, 0:512] = y"),
         good=kernel(_TILE + "nisa.tensor_copy(dst=tile[0:128, 0:512], src=y)"),
@@ -115,6 +117,34 @@ INDEXED_VIEW = document(
 )
 
 
+LOST_INDEX = document(
+    RuleDoc(
+        "NKL078",
+        "view-drops-index",
+        "view of an index is a view of the whole tensor",
+        "view() starts at the memory of the tensor: the front end forgets the index before it.",
+        "Give .ap the offset of the part and dtype=, or view the whole tensor and index the view.",
+        bad=kernel(_TILE + "part = tile[0:64, 0:512].view(nl.int32, (64, 512))"),
+        good=kernel(_TILE + "part = tile.view(nl.int32, (128, 512))[0:64, 0:512]"),
+        stage="ours",
+        targets=("0.2",),
+    )
+)
+THIRD_INDEX = document(
+    RuleDoc(
+        "NKL079",
+        "third-index",
+        "the third index in a row is taken of the whole tensor's shape",
+        "The front end joins two subscripts. At the third it looks at the shape of the tensor, not of the part.",
+        "Join the subscripts.",
+        bad=kernel(_TILE + "nisa.dma_copy(dst=y, src=tile[0:64, 0:64][0:32, 0:32][0:16, 0:16])"),
+        good=kernel(_TILE + "nisa.dma_copy(dst=y, src=tile[0:16, 0:16])"),
+        stage="ours",
+        targets=("0.2",),
+    )
+)
+
+
 def _operand_position(node: ast.AST, context: Context) -> bool:
     """Is ``node`` the value of a parameter that takes a tensor, in a call of an instruction?"""
     above = context.parent
@@ -149,6 +179,13 @@ def _has_step(index: ast.expr, context: Context) -> bool:
     return step is not None and not (isinstance(step, ast.Constant) and step.value in (1, None))
 
 
+@on(ast.Subscript, targets=("0.2",))
+def third_index(node: ast.Subscript, context: Context) -> Iterator[Violation]:
+    inner = node.value.value if isinstance(node.value, ast.Subscript) else None
+    if isinstance(inner, ast.Subscript) and context.is_tensor(inner.value):
+        yield report(THIRD_INDEX, node)
+
+
 @on(ast.Assign, ast.AnnAssign)
 def tile_assignment(node: ast.Assign | ast.AnnAssign, context: Context) -> Iterator[Violation]:
     """``tile[...] = value``; with an instruction on the right the front end makes ``tile[...]`` its destination."""
@@ -157,7 +194,12 @@ def tile_assignment(node: ast.Assign | ast.AnnAssign, context: Context) -> Itera
         return
     for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
         if isinstance(target, ast.Subscript) and context.is_tensor(target.value):
-            yield report(TILE_ASSIGNMENT, target)
+            yield _not_assignable(target)
+
+
+def _not_assignable(target: ast.Subscript) -> Violation:
+    is_single = not (isinstance(target.slice, (ast.Tuple, ast.List)) and len(target.slice.elts) != 1)
+    return report(TILE_ASSIGNMENT, target, message="Value is not modifiable" if is_single else "")
 
 
 @on(ast.BinOp, evaluated=True)
@@ -168,7 +210,11 @@ def binary_operator(node: ast.BinOp, context: Context) -> Iterator[Violation]:
 
 @on(ast.AugAssign)
 def augmented_assignment(node: ast.AugAssign, context: Context) -> Iterator[Violation]:
-    if not isinstance(node.op, ast.MatMult) and (context.is_tensor(node.target) or context.is_tensor(node.value)):
+    if isinstance(node.op, ast.MatMult):
+        return
+    if isinstance(node.target, ast.Subscript) and context.is_tensor(node.target.value):
+        yield _not_assignable(node.target)
+    elif context.is_tensor(node.target) or context.is_tensor(node.value):
         yield report(TENSOR_OPERATOR, node)
 
 
@@ -179,14 +225,21 @@ def ordering(node: ast.Compare, context: Context) -> Iterator[Violation]:
     for left, operator, right in zip(operands, node.ops, operands[1:], strict=False):
         tensors = context.is_tensor(left), context.is_tensor(right)
         if isinstance(operator, (ast.Lt, ast.LtE, ast.Gt, ast.GtE)) and any(tensors):
-            kinds = ["access" if is_tensor else "value" for is_tensor in tensors]
+            kinds = [_kind(side, is_tensor) for side, is_tensor in zip((left, right), tensors, strict=True)]
             yield report(TENSOR_OPERATOR, node, message=f"unsupported comparison between '{kinds[0]}' and '{kinds[1]}'")
+
+
+def _kind(node: ast.expr, is_tensor: bool) -> str:
+    """What the front end calls the kind of ``node``; a word of ours where that is not known."""
+    return "access" if is_tensor else KINDS.get(type(getattr(node, "value", node)), "value")
 
 
 @on(ast.UnaryOp)
 def unary_operator(node: ast.UnaryOp, context: Context) -> Iterator[Violation]:
     if isinstance(node.op, (ast.USub, ast.Invert)) and context.is_tensor(node.operand):
-        yield report(TENSOR_OPERATOR, node, message="cannot negate values of this type")
+        is_negation = isinstance(node.op, ast.USub)
+        text = "cannot negate values of this type" if is_negation else "expecting 'integer', got 'access'"
+        yield report(TENSOR_OPERATOR, node, message=text)
 
 
 @on(ast.For)
@@ -213,6 +266,8 @@ def tensor_attribute(node: ast.Attribute, context: Context) -> Iterator[Violatio
     elif node.attr in ("ap", "reshape") and isinstance(node.value, ast.Subscript):
         message = "" if node.attr == "ap" else "cannot reshape a complex access pattern"
         yield report(INDEXED_VIEW, node, "specify an access pattern", message=message)
+    elif node.attr == "view" and isinstance(node.value, ast.Subscript):
+        yield report(LOST_INDEX, node)
 
 
 @on(ast.Call, evaluated=True, targets=("0.2",))

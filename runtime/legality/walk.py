@@ -16,7 +16,7 @@ from ..spec import beta2
 from .classes import head_problem, read_methods
 from .model import RuleDoc, Violation
 from .names import Function, Module
-from .reach import Reached, is_opaque
+from .reach import Reached, is_kernel_decorator, is_opaque
 from .tensors import tensor_names
 
 CODES: dict[str, RuleDoc] = {}
@@ -45,6 +45,14 @@ class Context:
     @property
     def parent(self) -> ast.AST | None:
         return self.ancestors[-1] if self.ancestors else None
+
+    @property
+    def is_kernel(self) -> bool:
+        """Is the function around the node a kernel itself, not a helper?"""
+        function = self.function
+        return function is not None and any(
+            is_kernel_decorator(self.module, decorator) for decorator in function.decorator_list
+        )
 
     def qualified(self, node: ast.expr) -> str | None:
         """The qualified name of ``node``, or ``None``."""
