@@ -51,8 +51,11 @@ def print_diff(diff: bytes) -> None:
         click.echo(diff, nl=False)
 
 
-def print_proof(proof: Proof, output_format: str) -> None:
-    """The proof of ``verify`` on stdout; its summary also on stderr where stdout is for machines."""
+def print_proof(proof: Proof, output_format: str, *, tiles: bool = False) -> None:
+    """The proof of ``verify`` on stdout; its summary also on stderr where stdout is for machines.
+
+    ``tiles`` adds which new tile stands for which old one.
+    """
     from .surfaces import proof_as
     from .verdicts import as_text, summary
 
@@ -61,9 +64,9 @@ def print_proof(proof: Proof, output_format: str) -> None:
     elif is_terminal():
         from . import terminal
 
-        terminal.print_proof(proof)
+        terminal.print_proof(proof, tiles=tiles)
     else:
-        click.echo(as_text(proof))
+        click.echo(as_text(proof, tiles=tiles))
 
 
 def print_for_machines(output_format: str, text: str, summary_line: str) -> None:

@@ -96,8 +96,8 @@ def print_explanation(text: str) -> None:
         out.print(shown, soft_wrap=True)
 
 
-def print_proof(proof: Proof) -> None:
-    """A table for each pair of files, then what is not equal in full."""
+def print_proof(proof: Proof, *, tiles: bool = False) -> None:
+    """A table for each pair of files, then in full what is not equal; with ``tiles`` everything."""
     from .verdicts import CONTRACT, result_text, summary
 
     out = console()
@@ -106,7 +106,8 @@ def print_proof(proof: Proof) -> None:
         out.print(Text(visible(" -> ".join(filter(None, pair))), "bold"), soft_wrap=True)
         if any(result.levels for result in results):
             out.print(_levels(results))
-        print_lines((line for r in results if r.verdict != "equal" for line in result_text(r).split("\n")), err=False)
+        texts = (result_text(r, tiles=tiles) for r in results if tiles or r.unmatched or r.verdict != "equal")
+        print_lines((line for text in texts for line in text.split("\n")), err=False)
         out.print()
     for note in proof.notes:
         out.print(Text(visible(f"note: {note}"), "dim"), soft_wrap=True)

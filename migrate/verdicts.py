@@ -119,9 +119,9 @@ def summary(proof: Proof) -> str:
     return f"{total} case{'' if total == 1 else 's'}: {', '.join(parts)}"
 
 
-def result_text(result: CaseResult) -> str:
-    """What the proof says about one case."""
-    return "\n".join(_result_lines(result))
+def result_text(result: CaseResult, *, tiles: bool = False) -> str:
+    """What the proof says about one case, with all ``tiles`` on request."""
+    return "\n".join(_result_lines(result, tiles=tiles))
 
 
 def _result_lines(result: CaseResult, *, tiles: bool = False) -> Iterator[str]:

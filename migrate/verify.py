@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 
-import click
 from nki_migrate.runtime.compare import LEVELS, Failure, Verdict
 from nki_migrate.runtime.pool import Pool, pool
 from nki_migrate.runtime.reading import Reads
@@ -21,13 +20,13 @@ from nki_migrate.runtime.worker import Kernels, Reply
 
 from .errors import InputError
 from .judging import DEFAULT_LIMITS, Judged, Limits, Pair, Running, Task, judged, request, started
+from .output import print_proof
 from .planning import ALL, Choice, Inventory, Wish, check_kernels, file_pairs, notes, planned
 from .proof_cache import Cache
 from .sides import Side
-from .surfaces import proof_as
-from .verdicts import CaseResult, Problem, Proof, as_text
+from .verdicts import CaseResult, Problem, Proof
 
-__all__ = ["Evidence", "Settings", "evidence", "judged", "print_proof", "proved", "run"]
+__all__ = ["Evidence", "Settings", "evidence", "judged", "proved", "run"]
 
 _AHEAD = 4
 """Cases that are submitted before the first is judged, for each job: what runs leave behind is large."""
@@ -85,10 +84,6 @@ def run(
     return proof.exit_code
 
 
-def print_proof(proof: Proof, output_format: str, *, tiles: bool = False) -> None:
-    click.echo(as_text(proof, tiles=tiles) if output_format == "text" else proof_as(output_format, proof))
-
-
 def proved(
     before: str | os.PathLike[str],
     after: str | os.PathLike[str],
@@ -113,10 +108,10 @@ def levels_to(level: str | None) -> Sequence[str]:
     return LEVELS[: LEVELS.index(level) + 1] if level else LEVELS
 
 
-def evidence(pairs: Sequence[Pair], settings: Settings, asked: str) -> Evidence:
+def evidence(pairs: Sequence[Pair], settings: Settings, asked: str, *, may_be_empty: bool = False) -> Evidence:
     """Verify ``pairs``. ``asked`` is what the user calls them, for messages.
 
-    Raises :class:`InputError` when there is no kernel at all, or not the one that was asked for.
+    Raises :class:`InputError` when there is no kernel at all (unless it ``may_be_empty``), or not the one asked for.
     """
     found = Evidence()
     if not settings.execute:
@@ -127,7 +122,7 @@ def evidence(pairs: Sequence[Pair], settings: Settings, asked: str) -> Evidence:
         check_kernels(settings.choice.kernels, inventories, asked)
         plan = list(planned(inventories, settings.choice))
         found.results = list(_results(workers, plan, settings, found))
-    if not found.results:
+    if not found.results and not may_be_empty:
         raise InputError(f"{asked}: no kernel found: a kernel is a function decorated with nki.jit")
     found.notes = list(notes(inventories, settings.choice))
     return found

@@ -13,7 +13,7 @@ from ..reports import NOTEBOOK as NOTEBOOK_REASON
 from . import outcomes
 
 if TYPE_CHECKING:
-    from nki_migrate.runtime.compare import Difference, LevelVerdict, Place
+    from nki_migrate.runtime.compare import Difference, LevelVerdict, Place, TileMatch
 
     from ..reports import Report
     from ..verdicts import CaseResult, Problem, Proof
@@ -106,6 +106,16 @@ def _of_result(result: CaseResult) -> Iterator[Annotation]:
     for agreement in result.reference:
         if agreement.verdict != "equal":
             yield from _of_level(result, agreement, outcomes.REFERENCE, f"{agreement.level} against the reference")
+    for match in result.unmatched:
+        yield from _of_unmatched(result, match)
+
+
+def _of_unmatched(result: CaseResult, match: TileMatch) -> Iterator[Annotation]:
+    for tile, label, other in zip((match.before, match.after), result.labels, ("after", "before"), strict=True):
+        if tile is not None:
+            text = f"tile '{tile.label}' has no counterpart {other}: no instruction touches it"
+            title = f"{titled(result)}: unmatched tile"
+            yield Annotation(tile.file, 0 if label else tile.line, 0, "warning", outcomes.UNMATCHED, title, text)
 
 
 def _of_problem(result: CaseResult, problem: Problem) -> Annotation:
@@ -114,7 +124,7 @@ def _of_problem(result: CaseResult, problem: Problem) -> Annotation:
     text = problem.message if problem.side == "case" else f"{problem.side}: {problem.message}"
     return Annotation(
         problem.file or side,
-        problem.line,
+        0 if problem.version else problem.line,
         0,
         "warning" if undecided else "error",
         outcomes.UNDECIDED if undecided else outcomes.BROKEN,
@@ -134,14 +144,23 @@ def _of_level(result: CaseResult, level: LevelVerdict, code: str, name: str) -> 
     hidden = level.count - len(level.differences)
     for number, difference in enumerate(level.differences, 1):
         more = f"\nand {plural(hidden, 'more difference')}" if hidden > 0 and number == len(level.differences) else ""
-        at, other = difference.after or difference.before, difference.before if difference.after else None
-        path, line = (at.file, at.line) if at else (result.after or result.before, 0)
-        yield Annotation(path, line, 0, severity, code, title, _both_sides(difference) + more, other)
+        at, other = _on_disk_first(difference.after, difference.before)
+        path, line = (at.file, 0 if at.version else at.line) if at else (result.after or result.before, 0)
+        related = None if other is None or other.version else other
+        yield Annotation(path, line, 0, severity, code, title, _both_sides(difference) + more, related)
+
+
+def _on_disk_first(after: Place | None, before: Place | None) -> tuple[Place | None, Place | None]:
+    """The new side first, unless only the old one is a line of a file as it is: nobody can look at the others."""
+    if after is None or (after.version and before is not None and not before.version):
+        return before, after
+    return after, before
 
 
 def _both_sides(difference: Difference) -> str:
     lines = [difference.message]
     for side, place in (("before", difference.before), ("after", difference.after)):
         if place is not None:
-            lines.append(f"{side}: {source_path(place.file)}:{place.line}: {place.what}")
+            version = f" ({place.version})" if place.version else ""
+            lines.append(f"{side}: {source_path(place.file)}:{place.line}{version}: {place.what}")
     return "\n".join(lines)

@@ -6,7 +6,6 @@ Source: the common dialect, https://github.com/testmoapp/junitxml.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -15,15 +14,13 @@ from xml.etree import ElementTree
 from ..output import finding_lines, shown
 from ..reports import NOTEBOOK
 from .annotations import source_path, titled
+from .markup import valid
 
 if TYPE_CHECKING:
     from ..reports import Report
     from ..verdicts import CaseResult, Proof
 
 Element = ElementTree.Element
-
-# What XML 1.0 cannot hold, not even escaped.
-_NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def of_proof(proof: Proof) -> str:
@@ -69,24 +66,24 @@ def _of_report(report: Report, changes_are_done: bool) -> Element:
     elif lines:
         case.append(_outcome("failure", "left", lines[0], "\n".join(lines)))
     elif report.status == "skipped":
-        ElementTree.SubElement(case, "skipped", message=_xml(report.reason or ""))
+        ElementTree.SubElement(case, "skipped", message=valid(report.reason or ""))
     return case
 
 
 def _case(path: str, name: str, seconds: float = 0.0) -> Element:
-    known = _xml(shown(source_path(path)))
+    known = valid(shown(source_path(path)))
     classname = known.removesuffix(".py").replace("/", ".")
-    return Element("testcase", classname=classname, name=_xml(name), file=known, time=f"{seconds:.3f}")
+    return Element("testcase", classname=classname, name=valid(name), file=known, time=f"{seconds:.3f}")
 
 
 def _outcome(kind: str, type_: str, message: str, text: str) -> Element:
-    element = Element(kind, type=type_, message=_xml(message))
-    element.text = _xml(text)
+    element = Element(kind, type=type_, message=valid(message))
+    element.text = valid(text)
     return element
 
 
 def _suite(name: str, cases: Iterable[Element]) -> Element:
-    suite = Element("testsuite", name=_xml(name))
+    suite = Element("testsuite", name=valid(name))
     suite.extend(cases)
     suite.attrib.update(_counts([suite]))
     return suite
@@ -115,8 +112,3 @@ def _seconds(suites: list[Element]) -> Iterator[float]:
     for suite in suites:
         for case in suite.iter("testcase"):
             yield float(case.get("time", "0"))
-
-
-def _xml(text: str) -> str:
-    """``text`` with U+FFFD for what XML cannot hold."""
-    return _NO_XML.sub("�", text)

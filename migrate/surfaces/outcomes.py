@@ -14,6 +14,7 @@ NUMBERS = "NKM103"
 REFERENCE = "NKM104"
 UNDECIDED = "NKM105"
 BROKEN = "NKM106"
+UNMATCHED = "NKM107"
 
 OF_LEVEL = {"layout": LAYOUT, "operands": OPERANDS, "numbers": NUMBERS}
 
@@ -95,6 +96,14 @@ CODES = {
             "in-error",
             "a kernel or its case is broken: it did not run to its end",
             "The kernel raised, ran out of its time or memory, or its case does not fit its parameters.",
+        ),
+        OutcomeDoc(
+            UNMATCHED,
+            "unmatched-tile",
+            "a tile of one side stands for nothing on the other",
+            """`nki-migrate verify` tells which new tile stands for which old one, by the instructions that touch them or
+            by their declarations. A tile that no instruction touches, and that has no namesake, is left over: it may be
+            dead, or a tile that the other side forgot.""",
         ),
     )
 }

@@ -1,0 +1,134 @@
+"""Address maps before and after, side by side, as SVG: bytes of a partition to the right, partitions downwards.
+
+Both sides have one scale, and a tensor has one colour on both. A place that the other side does not use is outlined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from nki_migrate.runtime.compare import TileRow
+from nki_migrate.runtime.spec.hardware import PARTITIONS, PSUM_BANK_BYTES, PSUM_BANKS
+
+from .markup import element, escaped
+
+_WIDTH, _HEIGHT, _LEFT, _TOP = 520, 200, 30, 18
+_HUES = 12
+_MOST_PLACES = 3000
+
+Place = tuple[int, int, int, int]
+"""First partition, first byte, partitions, bytes: of one partition's memory."""
+
+
+@dataclass(frozen=True)
+class _Scale:
+    """The part of a memory that is drawn: bytes 0 to ``bytes`` of all partitions."""
+
+    space: str
+    bytes: int
+
+    def x(self, byte: int) -> float:
+        return _LEFT + byte * _WIDTH / self.bytes
+
+    def y(self, partition: int) -> float:
+        return _TOP + partition * _HEIGHT / PARTITIONS
+
+
+def maps(before: Sequence[TileRow], after: Sequence[TileRow]) -> str:
+    """A figure for each memory that a pinned tile of either side lies in; empty if none does."""
+    figures = []
+    for space in ("sbuf", "psum"):
+        sides = tuple(_places(space, rows) for rows in (before, after))
+        if any(sides):
+            figures.append(_figure(space, *sides))
+    loose = tuple(sum(not row.pinned for row in rows) for rows in (before, after))
+    note = f"Without an address, so not drawn: {loose[0]} tiles before, {loose[1]} after." if any(loose) else ""
+    return "".join(figures) + (element("p", escaped(note), class_="note") if note else "")
+
+
+def _places(space: str, rows: Iterable[TileRow]) -> dict[Place, list[TileRow]]:
+    """The tiles at each place of a memory: often many take turns at one."""
+    found: dict[Place, list[TileRow]] = {}
+    for row in rows:
+        if row.space == space and row.partition is not None and row.byte is not None:
+            found.setdefault((row.partition, row.byte, row.partitions, max(row.nbytes, 1)), []).append(row)
+    return found
+
+
+def _figure(space: str, before: dict[Place, list[TileRow]], after: dict[Place, list[TileRow]]) -> str:
+    top = max(byte + size for _, byte, _, size in (*before, *after))
+    if space == "psum":
+        top = min(PSUM_BANKS * PSUM_BANK_BYTES, -(-top // PSUM_BANK_BYTES) * PSUM_BANK_BYTES)
+    scale = _Scale(space, top)
+    names = sorted({row.tensor for places in (before, after) for rows in places.values() for row in rows})
+    hues = {name: number % _HUES for number, name in enumerate(names)}
+    drawn = [
+        element(
+            "div",
+            element("h5", title),
+            _svg(scale, mine, set(other), hues, f"{space.upper()} {title}"),
+            class_="map",
+        )
+        for title, mine, other in (("before", before, after), ("after", after, before))
+    ]
+    same = before.keys() == after.keys()
+    verdict = "the same places on both sides" if same else "outlined: a place that the other side does not use"
+    caption = f"{space.upper()}, bytes 0 to {top} of each partition: {verdict}"
+    return element(
+        "figure", element("figcaption", escaped(caption)), element("div", *drawn, class_="maps"), _legend(hues)
+    )
+
+
+def _svg(scale: _Scale, places: dict[Place, list[TileRow]], other: set[Place], hues: dict[str, int], label: str) -> str:
+    size = f"0 0 {_LEFT + _WIDTH + 10} {_TOP + _HEIGHT + 22}"
+    frame = _rectangle(scale, (0, 0, PARTITIONS, scale.bytes), "frame")
+    shown = sorted(places, key=lambda place: (-place[2] * place[3], place))[:_MOST_PLACES]
+    tiles = [_tile(scale, place, places[place], place not in other, hues) for place in shown]
+    hidden = len(places) - len(shown)
+    more = [f'<text x="{_LEFT}" y="{_TOP - 5}">and {hidden} smaller places</text>'] if hidden else []
+    return element("svg", frame, *_axes(scale), *tiles, *more, viewBox=size, role="img", aria_label=label)
+
+
+def _tile(scale: _Scale, place: Place, rows: Sequence[TileRow], moved: bool, hues: dict[str, int]) -> str:
+    partition, byte, partitions, size = place
+    labels = list(dict.fromkeys(f"{row.label} ({row.dtype}, line {row.line})" for row in rows))
+    where = f"partitions {partition}-{partition + partitions - 1}, bytes {byte}-{byte + size - 1}"
+    more = [f"and {len(labels) - 8} more"] if len(labels) > 8 else []
+    title = element("title", escaped("\n".join([where, *labels[:8], *more])))
+    return _rectangle(scale, place, f"tile h{hues[rows[0].tensor]}{' moved' if moved else ''}", title)
+
+
+def _rectangle(scale: _Scale, place: Place, classes: str, content: str = "") -> str:
+    partition, byte, partitions, size = place
+    x, y = scale.x(byte), scale.y(partition)
+    width, height = scale.x(byte + size) - x, scale.y(partition + partitions) - y
+    return (
+        f'<rect class="{classes}" x="{x:.2f}" y="{y:.2f}" width="{max(width, 0.6):.2f}" '
+        f'height="{max(height, 0.6):.2f}">{content}</rect>'
+    )
+
+
+def _axes(scale: _Scale) -> Iterator[str]:
+    for partition in (0, 32, 64, 96, 128):
+        yield f'<text class="y" x="{_LEFT - 4}" y="{scale.y(partition) + 3:.2f}">{partition}</text>'
+    bottom = _TOP + _HEIGHT
+    if scale.space == "psum":
+        for bank in range(scale.bytes // PSUM_BANK_BYTES):
+            x = scale.x(bank * PSUM_BANK_BYTES)
+            yield f'<line x1="{x:.2f}" x2="{x:.2f}" y1="{_TOP}" y2="{bottom}"/>'
+            yield f'<text x="{x + 3:.2f}" y="{bottom + 14}">bank {bank}</text>'
+        return
+    for quarter in range(5):
+        x = scale.x(scale.bytes * quarter // 4)
+        anchor = "start" if quarter == 0 else "end" if quarter == 4 else "middle"
+        yield f'<line x1="{x:.2f}" x2="{x:.2f}" y1="{bottom}" y2="{bottom + 4}"/>'
+        yield f'<text x="{x:.2f}" y="{bottom + 16}" text-anchor="{anchor}">{scale.bytes * quarter // 4}</text>'
+
+
+def _legend(hues: dict[str, int]) -> str:
+    entries = (
+        element("li", element("span", class_=f"swatch h{hue}"), escaped(name or "<unnamed>"))
+        for name, hue in hues.items()
+    )
+    return element("ul", *entries, class_="legend")

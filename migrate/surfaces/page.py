@@ -1,0 +1,295 @@
+"""The HTML report: one self-contained page, without scripts, that asks no server for anything.
+
+It opens with the verdict, then says what is left by rule, what took long, and shows each file: its diff, what was
+proved of each case, and where its tiles lay before and after.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+from nki_migrate.runtime.compare import LEVELS, worst
+
+from ..explain import described
+from ..output import plural, shown
+from ..reports import without
+from ..rewriting import WORD
+from ..verdicts import CONTRACT, result_text
+from .annotations import Annotation, of_proof, of_reports, source_path
+from .diffs import Diff, diff_of
+from .maps import maps
+from .markup import element, escaped
+from .style import STYLE
+
+if TYPE_CHECKING:
+    from ..reports import Report
+    from ..verdicts import CaseResult, Proof
+
+Contents = Callable[[str, str], "bytes | None"]
+"""The bytes of a version of a file, by its path and the version's label (empty: as it is on disk)."""
+
+# Nothing may be loaded, whatever slips through: not even by a style.
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+_SLOWEST = 10
+
+
+@dataclass(frozen=True)
+class _Section:
+    """One file: its two texts, what was proved of it, what became of it."""
+
+    title: str
+    before: str | None = None
+    after: str | None = None
+    results: tuple[CaseResult, ...] = ()
+    report: Report | None = None
+
+    @property
+    def outcome(self) -> str:
+        """The worst verdict, or what became of the file."""
+        if self.results:
+            return worst([result.verdict for result in self.results]).value
+        return self.report.status if self.report else ""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What a page is about. ``command`` is for the title; ``written``: changed files were written."""
+
+    command: str
+    reports: Sequence[Report] = ()
+    proof: Proof | None = None
+    written: bool = False
+    contents: Contents = field(default=lambda path, label: on_disk(path, label))
+
+    @property
+    def annotations(self) -> list[Annotation]:
+        found = list(of_reports("rewrite", list(self.reports), changes_are_done=self.written))
+        return found + (list(of_proof(self.proof)) if self.proof else [])
+
+
+def on_disk(path: str, label: str) -> bytes | None:
+    """The bytes of a file; ``None`` for what is not there, or not the version on disk."""
+    if label:
+        return None
+    try:
+        with open(path, "rb") as stream:
+            return stream.read()
+    except OSError:
+        return None
+
+
+def page(subject: Subject) -> str:
+    """The whole document."""
+    sections = list(_sections(subject))
+    title = f"nki-migrate {subject.command}"
+    body = [
+        element("header", element("h1", escaped(title)), _summary(subject)),
+        _overview(sections),
+        _findings(subject.annotations),
+        _timings(subject.proof.results if subject.proof else ()),
+        *(_file(section, f"file-{number}") for number, section in enumerate(sections, 1)),
+        element("footer", escaped(f"nki-migrate {version('nki-migrate')}. {CONTRACT if subject.proof else ''}")),
+    ]
+    head = (
+        '<meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<meta name="color-scheme" content="light dark">'
+        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
+        f"<title>{escaped(title)}</title><style>{STYLE}</style>"
+    )
+    main = element("main", *body)
+    return f'<!DOCTYPE html>\n<html lang="en"><head>{head}</head><body>{main}</body></html>\n'
+
+
+# --- what there is to show -------------------------------------------------------------------------------------------
+
+
+def _sections(subject: Subject) -> Iterator[_Section]:
+    """The files in the order of the reports, then those that only the proof knows, in its order."""
+    proved: dict[tuple[str, str, tuple[str, str]], list[CaseResult]] = {}
+    for result in subject.proof.results if subject.proof else ():
+        proved.setdefault((result.before, result.after, result.labels), []).append(result)
+    for report in subject.reports:
+        mine = [key for key in proved if key[0] == report.path]
+        results = tuple(result for key in mine for result in proved.pop(key))
+        if report.reason != without(WORD) or results:
+            before, after = _text(report.before), _text(report.after)
+            yield _Section(shown(source_path(report.path)), before, after, results, report)
+    for (old, new, labels), found in proved.items():
+        sides = [(old, labels[0]), (new, labels[1])]
+        before, after = (_text(subject.contents(path, label)) for path, label in sides)
+        title = " → ".join(dict.fromkeys(_named(path, label) for path, label in sides if path))
+        yield _Section(title, before, after, tuple(found))
+
+
+def _named(path: str, label: str) -> str:
+    name = shown(source_path(path))
+    return f"{name} ({label})" if label else name
+
+
+def _text(data: bytes | None) -> str | None:
+    from ..errors import FileError
+    from ..text import decoded
+
+    if data is None:
+        return None
+    try:
+        return decoded(data).text
+    except FileError:
+        return data.decode("utf-8", "replace")
+
+
+# --- the parts of the page -------------------------------------------------------------------------------------------
+
+
+def _summary(subject: Subject) -> str:
+    tiles = []
+    if subject.proof:
+        for verdict, count in subject.proof.counts.items():
+            tiles.append(_figure(count, verdict, verdict if count else "none"))
+    if subject.reports:
+        from ..output import summary
+
+        counts = summary(list(subject.reports))
+        for status in ("changed", "unchanged", "skipped", "failed"):
+            name = "would change" if status == "changed" and not subject.written else status
+            tiles.append(_figure(counts[status], name, status if counts[status] else "none"))
+        tiles.append(_figure(counts["findings"], "findings", "undecided" if counts["findings"] else "none"))
+    notes = "".join(element("li", escaped(note)) for note in (subject.proof.notes if subject.proof else ()))
+    contract = element("p", escaped(CONTRACT), class_="note") if subject.proof else ""
+    return element("dl", *tiles, class_="figures") + (element("ul", notes, class_="notes") if notes else "") + contract
+
+
+def _figure(count: int, name: str, kind: str) -> str:
+    return element("div", element("dt", escaped(name)), element("dd", str(count)), class_=f"figure {kind}")
+
+
+def _badge(word: str) -> str:
+    return element("span", escaped(word), class_=f"badge {word}") if word else element("span", "–", class_="none")
+
+
+def _overview(sections: Sequence[_Section]) -> str:
+    if not sections:
+        return element("p", "No file concerns this run.")
+    rows = []
+    for number, section in enumerate(sections, 1):
+        link = element("a", escaped(section.title), href=f"#file-{number}")
+        rows.append(
+            element(
+                "tr",
+                element("th", link, scope="row", colspan=3),
+                element("td", _badge(section.outcome)),
+                *(element("td") for _ in range(5)),
+                class_="path",
+            )
+        )
+        rows += [_overview_row(result, f"#file-{number}-case-{n}") for n, result in enumerate(section.results, 1)]
+    is_proof = any(section.results for section in sections)
+    titles = ("kernel", "case", "target", "verdict", *LEVELS, "reference", "seconds") if is_proof else ()
+    heading = element("thead", element("tr", *(element("th", title, scope="col") for title in titles)))
+    if not is_proof:
+        rows = [
+            element(
+                "tr",
+                element("td", element("a", escaped(s.title), href=f"#file-{n}")),
+                element("td", _badge(s.outcome)),
+                element("td", escaped(_left(s))),
+            )
+            for n, s in enumerate(sections, 1)
+        ]
+        heading = element("thead", element("tr", *(element("th", t, scope="col") for t in ("file", "outcome", "left"))))
+    table = element("table", heading, element("tbody", *rows), class_="overview")
+    return element("section", element("h2", "Files"), element("div", table, class_="scroll"))
+
+
+def _left(section: _Section) -> str:
+    report = section.report
+    if report is None:
+        return ""
+    return report.reason or (plural(len(report.findings), "finding") if report.findings else "")
+
+
+def _overview_row(result: CaseResult, link: str) -> str:
+    found = {level.level: level.verdict.value for level in result.levels}
+    agreed = worst([a.verdict for a in result.reference]).value if result.reference else ""
+    name = element("a", escaped(result.kernel or "the file"), href=link)
+    cells = [name, escaped(result.case), escaped(result.hardware), _badge(result.verdict.value)]
+    cells += [_badge(found.get(level, "")) for level in LEVELS]
+    cells += [_badge(agreed), f"{result.seconds:.2f}"]
+    return element("tr", *(element("td", cell) for cell in cells), class_="case")
+
+
+def _findings(annotations: Sequence[Annotation]) -> str:
+    """What is left, by rule: the most frequent first."""
+    by_code: dict[str, list[Annotation]] = {}
+    for annotation in annotations:
+        by_code.setdefault(annotation.code, []).append(annotation)
+    rules = []
+    for code, found in sorted(by_code.items(), key=lambda item: (-len(item[1]), item[0])):
+        description = described(code)
+        summary = f"{description.name}: {description.summary}" if description else ""
+        places = [
+            element("li", element("code", escaped(_place(a))), " ", escaped(a.message.replace("\n", " – ")))
+            for a in found
+        ]
+        heading = element(
+            "summary", element("b", escaped(code)), f" × {len(found)} ", escaped(summary.replace("``", "`"))
+        )
+        rules.append(element("details", heading, element("ul", *places, class_="places")))
+    if not rules:
+        return ""
+    return element("section", element("h2", "Findings by rule"), *rules)
+
+
+def _place(annotation: Annotation) -> str:
+    path = shown(source_path(annotation.path))
+    return ":".join([path, *(str(n) for n in (annotation.line, annotation.column) if n)])
+
+
+def _timings(results: Sequence[CaseResult]) -> str:
+    slowest = sorted((r for r in results if r.seconds), key=lambda r: -r.seconds)[:_SLOWEST]
+    if not slowest:
+        return ""
+    total = sum(result.seconds for result in results)
+    rows = [
+        element(
+            "tr",
+            element("td", escaped(f"{r.kernel}, {r.case}" if r.case else r.kernel)),
+            element("td", f"{r.seconds:.2f} s", class_="number"),
+            element("td", element("meter", min=0, max=f"{slowest[0].seconds:.3f}", value=f"{r.seconds:.3f}")),
+        )
+        for r in slowest
+    ]
+    text = f"{plural(len(results), 'case')} took {total:.2f} s on the emulator, both versions together."
+    table = element("div", element("table", *rows, class_="timings"), class_="scroll")
+    more = f" The {_SLOWEST} slowest:" if len(results) > _SLOWEST else ""
+    return element("section", element("h2", "Timings"), element("p", escaped(text + more)), table)
+
+
+def _file(section: _Section, anchor: str) -> str:
+    diff = Diff("", 0, 0) if section.before is None or section.after is None else diff_of(section.before, section.after)
+    parts = [element("h2", escaped(section.title), " ", _badge(section.outcome))]
+    if section.report and section.report.reason:
+        parts.append(element("p", escaped(section.report.reason)))
+    if diff.table:
+        counts = (
+            element("span", f"+{diff.added}", class_="plus") + " " + element("span", f"−{diff.removed}", class_="minus")
+        )
+        summary = element("summary", "Diff ", counts)
+        parts.append(element("details", summary, element("div", diff.table, class_="scroll"), open="open"))
+    parts += [_case(result, f"{anchor}-case-{n}") for n, result in enumerate(section.results, 1)]
+    return element("section", *parts, id=anchor, class_="file")
+
+
+def _case(result: CaseResult, anchor: str) -> str:
+    """One case: the verdict with its reasons, and the maps; open when there is something to look at."""
+    title = ", ".join(filter(None, (result.kernel or "the file", result.case)))
+    target = f" ({result.hardware})" if result.hardware else ""
+    summary = element("summary", element("b", escaped(title)), escaped(target), " ", _badge(result.verdict.value))
+    lines = result_text(result).split("\n")[1:]
+    text = element("pre", escaped("\n".join(line.removeprefix("    ") for line in lines))) if lines else ""
+    is_open = None if result.verdict == "equal" else "open"
+    return element("details", summary, text, maps(*result.tiles), id=anchor, class_="case", open=is_open)
