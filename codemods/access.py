@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 from . import algebra
 from .emission import Refuse
 from .facts.index import index_value
-from .facts.values import Axis, Grid, Hbm, Index, Term, Tile, Value
+from .facts.values import Axis, Grid, Hbm, Index, Tile, Value
+from .patterns import Step, broadcast, indexed, recut, whole_tensor
 from .render import render
 from .rules.block_dimensions import is_scalar_index
 
@@ -70,14 +71,18 @@ class Operand:
     sources: tuple[int | None, ...] = ()
     axes: tuple[Axis | None, ...] = ()
     nl: str = "nl"
-    suffix: str = ""
     is_view: bool = False
     shape: str = ""
+    pattern: tuple[Step, ...] | None = None
+    offset: str = "0"
+    origin: Operand | None = None
+    prefix: tuple[str, ...] = ()
 
     @property
     def like(self) -> str:
         """The shape of the access as source text, where its dimensions are not known one by one."""
-        return self.shape or (f"{self.base}.shape" if self.items is None and not self.suffix else "")
+        whole = self.items is None and self.pattern is None
+        return self.shape or (f"{self.base}.shape" if whole else "")
 
     @property
     def dtype(self) -> str | None:
@@ -94,10 +99,10 @@ class Operand:
     def text(self, clamps: Sequence[Clamp]) -> str:
         """The operand as Beta 2 source, cut by the clamps of a mask."""
         counts = self._counts(clamps)
-        if self.suffix:
-            if counts:
-                raise ValueError(f"{self.base}{self.suffix} cannot be cut")
-            return self.base + self.suffix
+        if self.pattern is not None:
+            pairs = (f"[{s.stride}, {counts.get(r, s.count)}]" for r, s in enumerate(self.pattern))
+            offset = "" if self.offset == "0" else f", offset={self.offset}"
+            return f"{self.base}.ap(pattern=[{', '.join(pairs)}]{offset})"
         if self.items is None:
             if not counts or self.dims is None:
                 return self.base
@@ -149,8 +154,14 @@ def _whole(scope: Scope, node: ast.Name) -> Operand | None:
     value = scope.env.get(node.id)
     if not isinstance(value, Hbm | Tile):
         return None
-    dims = value.dims
-    return Operand(node.id, value, dims, nl=scope.nl, axes=(None,) * len(dims or ()), is_view=value.view)
+    return of_name(scope, node.id, value)
+
+
+def of_name(scope: Scope, name: str, value: Hbm | Tile) -> Operand:
+    """A whole tensor by its name."""
+    axes: tuple[Axis | None, ...] = (None,) * len(value.dims or ())
+    origin = value.origin if isinstance(value.origin, Operand) else None
+    return Operand(name, value, value.dims, nl=scope.nl, axes=axes, is_view=value.view, origin=origin)
 
 
 def _method(scope: Scope, node: ast.Call, function: ast.Attribute) -> Operand | None:
@@ -173,32 +184,6 @@ def _broadcast(scope: Scope, node: ast.Call, base: Operand) -> Operand:
     return broadcast(scope, node, base, rows, columns)
 
 
-def broadcast(scope: Scope, node: ast.expr, base: Operand, rows: str, columns: str) -> Operand:
-    """A (P, 1) operand read ``columns`` times along the free dimension."""
-    if base.dims is None or len(base.dims) != 2 or base.dims[1] != "1" or not scope.equal(base.dims[0], rows):
-        raise Refuse(
-            node, VECTORS, "broadcast_to of a tile that is not (partitions, 1)", "broadcast with .ap(...) or a copy"
-        )
-    if base.is_view:
-        raise Refuse(node, VECTORS, "broadcast_to of a view of a tile", "apply .ap(...) to the tile itself")
-    scope.apply(VECTORS, node)
-    pitch = algebra.multiply(*base.value.dims[1:]) if base.value.dims else "1"
-    start = "0" if base.items is None else _offset(base)
-    offset = "" if start == "0" else f", offset={start}"
-    pattern = f".ap(pattern=[[{pitch}, {rows}], [0, {columns}]]{offset})"
-    return replace(base, suffix=pattern, dims=(rows, columns), axes=(None, None), sources=(None, None))
-
-
-def _offset(base: Operand) -> str:
-    """Element offset of the first element of an access, row-major over the tile."""
-    assert base.items is not None and base.value.dims is not None
-    terms = []
-    for d, item in enumerate(base.items):
-        if item.start != "0":
-            terms.append(algebra.multiply(item.start, *base.value.dims[d + 1 :]))
-    return algebra.add(*terms) if terms else "0"
-
-
 def subscript(scope: Scope, node: ast.Subscript, base: Operand, elements: list[ast.expr]) -> Operand:
     """``base[elements]``: block indices first, then one item for each dimension of the tile."""
     value = base.value
@@ -207,15 +192,36 @@ def subscript(scope: Scope, node: ast.Subscript, base: Operand, elements: list[a
         value = base.value
         if not elements or (isinstance(value, Tile) and value.blocks):
             return base
-    if base.items is not None or base.suffix or base.is_view:
-        if all(_is_everything(e) for e in elements):
-            return base
-        raise Refuse(
-            node, VECTORS, "a subscript of a subscript", "Beta 2 has no nested slicing: write one subscript on the tile"
-        )
+    if base.items is not None or base.pattern is not None or base.is_view:
+        return base if all(_is_everything(e) for e in elements) else _nested(scope, node, base, elements)
     if base.dims is None:
         return _unknown_rank(scope, node, base, elements)
     return _indexed(scope, node, base, _padded(scope, node, elements, len(base.dims)))
+
+
+def _nested(scope: Scope, node: ast.Subscript, base: Operand, elements: list[ast.expr]) -> Operand:
+    """A subscript of a subscript: Beta 2 has only one, on the tensor itself."""
+    base = whole_tensor(node, base)
+    if base.prefix:
+        base = _prefixed(base, len(elements))
+    if base.items is None:
+        return subscript(scope, node, base, elements)
+    assert base.dims is not None
+    flat = replace(base, items=None, sources=(), prefix=())
+    inner = _indexed(scope, node, flat, _padded(scope, node, elements, len(base.dims)), base)
+    scope.apply(VECTORS, node)
+    return inner if inner.pattern is not None else recut(base, inner, list(base.items))
+
+
+def _prefixed(base: Operand, indices: int) -> Operand:
+    """``x[i]`` of a tensor whose rank is not known, once ``indices`` more tell it."""
+    rank = len(base.prefix) + indices
+    dims = tuple(f"{base.base}.shape[{d}]" for d in range(rank))
+    items = [Item(text, "1", point=True) for text in base.prefix]
+    items += [Item("0", size, True) for size in dims[len(base.prefix) :]]
+    free = dims[len(base.prefix) :]
+    sources = tuple(range(len(base.prefix), rank))
+    return replace(base, dims=free, items=tuple(items), sources=sources, axes=(None,) * indices, shape="", prefix=())
 
 
 def _is_everything(element: ast.expr) -> bool:
@@ -303,19 +309,24 @@ def _unknown_rank(scope: Scope, node: ast.Subscript, base: Operand, elements: li
     if len(points) == len(elements) and scope.module.rank_at_least(scope.function, base.base) >= len(elements) + 2:
         for element in elements:
             _refuse_dynamic(scope, node, element)
-        inner = ", ".join(render(scope, e) for e in elements)
-        return replace(base, base=f"{base.base}[{inner}]", shape=f"{base.base}.shape[{len(elements)}:]", is_view=True)
+        prefix = tuple(render(scope, e) for e in elements)
+        text = f"{base.base}[{', '.join(prefix)}]"
+        origin = replace(base, prefix=prefix)
+        return replace(base, base=text, shape=f"{base.base}.shape[{len(elements)}:]", is_view=True, origin=origin)
     dims = tuple(f"{base.base}.shape[{d}]" for d in range(len(elements)))
     return _indexed(scope, node, replace(base, dims=dims, axes=(None,) * len(dims)), elements)
 
 
-def _indexed(scope: Scope, node: ast.Subscript, base: Operand, elements: list[ast.expr]) -> Operand:
+def _indexed(
+    scope: Scope, node: ast.Subscript, base: Operand, elements: list[ast.expr], cut: Operand | None = None
+) -> Operand:
+    """``elements`` on the dimensions of ``base``; ``cut`` is the access that left those dimensions."""
     assert base.dims is not None
     vectors = [index_value(scope, e) if not isinstance(e, ast.Slice) else None for e in elements]
     if any(isinstance(v, Grid) for v in vectors):
         raise Refuse(node, VECTORS, "an mgrid object as a subscript", "use its components")
     if any(isinstance(v, Index) for v in vectors):
-        return _advanced(scope, node, base, elements, vectors)
+        return _advanced(scope, node, base, elements, vectors, cut)
     written = len(node.slice.elts) if isinstance(node.slice, ast.Tuple) else 1
     items, sources = [], []
     for d, element in enumerate(elements):
@@ -367,43 +378,48 @@ def _refuse_dynamic(scope: Scope, node: ast.Subscript, element: ast.expr) -> Non
 
 
 def _advanced(
-    scope: Scope, node: ast.Subscript, base: Operand, elements: list[ast.expr], vectors: list[Value | None]
+    scope: Scope,
+    node: ast.Subscript,
+    base: Operand,
+    elements: list[ast.expr],
+    vectors: list[Value | None],
+    cut: Operand | None,
 ) -> Operand:
+    """Index vectors: slices where each walks one dimension, in order and one by one; an access pattern elsewhere."""
     assert base.dims is not None
     rank = max(v.ndim for v in vectors if isinstance(v, Index))
     items: list[Item] = []
     owner: list[int | None] = [None] * rank
     axes: list[Axis | None] = [None] * rank
-    for d, (element, vector) in enumerate(zip(elements, vectors, strict=True)):
+    for element in elements:
         if isinstance(element, ast.Slice):
-            if not _is_everything(element):
-                raise Refuse(node, VECTORS, "a subscript that mixes slices and index vectors", "write slices only")
-            raise Refuse(node, VECTORS, "a subscript that mixes ':' and index vectors", "write slices only")
-        if not isinstance(vector, Index):
+            raise Refuse(node, VECTORS, "a subscript that mixes slices and index vectors", "write slices only")
+        if index_value(scope, element) is None:
             _refuse_dynamic(scope, node, element)
-            items.append(Item(render(scope, element), "1", point=True))
+    for d, (element, vector) in enumerate(zip(elements, vectors, strict=True)):
+        if not isinstance(vector, Index):
+            items.append(_basic(scope, node, element, base.dims[d]))
             continue
-        term = _single_axis(node, vector)
-        position = term.position + rank - vector.ndim
-        if owner[position] is not None:
-            raise Refuse(node, VECTORS, "one index vector walks two dimensions", "write the access as .ap(...)")
-        owner[position], axes[position] = d, term.axis
-        start = algebra.add(vector.offset, term.axis.start)
-        full = start == "0" and scope.equal(term.axis.size, base.dims[d])
-        items.append(Item(start, term.axis.size, full))
-    scope.apply(VECTORS, node)
+        position = _only_position(vector, rank)
+        if position is None or owner[position] is not None:
+            return indexed(scope, node, cut or base, elements, vectors)
+        axis = vector.terms[0].axis
+        owner[position], axes[position] = d, axis
+        start = algebra.add(vector.offset, axis.start)
+        full = start == "0" and scope.equal(axis.size, base.dims[d])
+        items.append(Item(start, axis.size, full))
     order = [d for d in owner if d is not None]
     if order != sorted(order):
-        raise Refuse(node, VECTORS, "an access that permutes the dimensions of a tensor", "write it as .ap(...)")
+        return indexed(scope, node, cut or base, elements, vectors)
+    scope.apply(VECTORS, node)
     return _result(scope, node, base, items, owner, axes)
 
 
-def _single_axis(node: ast.Subscript, vector: Index) -> Term:
-    if len(vector.terms) != 1:
-        raise Refuse(node, VECTORS, "an index over several axes", "write the access as .ap(...)")
-    if vector.terms[0].coefficient != "1":
-        raise Refuse(node, VECTORS, "a strided index", "write the access as .ap(...), a stepped slice loses its stride")
-    return vector.terms[0]
+def _only_position(vector: Index, rank: int) -> int | None:
+    """The dimension that a vector walks one by one; ``None`` for strides and sums of axes."""
+    if len(vector.terms) != 1 or vector.terms[0].coefficient != "1":
+        return None
+    return vector.terms[0].position + rank - vector.ndim
 
 
 def _result(

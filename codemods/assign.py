@@ -130,8 +130,11 @@ def _view(scope: Scope, name: str, view: Operand) -> None:
     if isinstance(value, Tile) and value.blocks:
         _set(scope, name, value)
         return
-    whole = view.items is None and not view.suffix
-    _set(scope, name, value if whole else replace(value, dims=view.dims, view=True))
+    if view.is_view or view.items is not None or view.pattern is not None:
+        stays = all(scope.assigned[n] <= 1 for n in algebra.names(view.text(())))
+        origin = (view.origin if view.is_view else view) if stays else None
+        value = replace(value, dims=view.dims, view=True, origin=origin)
+    _set(scope, name, value)
 
 
 def _python(scope: Scope, name: str, value: ast.expr) -> None:

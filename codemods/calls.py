@@ -69,7 +69,7 @@ def _argument(scope: Scope, node: ast.expr) -> tuple[str, Value]:
         raise Refuse(node, "NKI025", "a mask is passed to a function", "pass the clamped sizes")
     view = temporary(scope, node) if is_computation(scope, node) else operand(scope, node)
     if view is not None:
-        if view.suffix:
+        if view.pattern is not None:
             raise Refuse(node, "NKI024", "an access pattern is passed to a function", "pass the tensor")
         part = view.items is not None
         return view.text(()), replace(view.value, dims=view.dims, view=True) if part else view.value
@@ -114,7 +114,7 @@ def returned_value(scope: Scope, node: ast.expr) -> tuple[str, Value]:
         return (f"({inner})" if parenthesized else inner), Value()
     tensor = operand(scope, node)
     if tensor is not None:
-        if tensor.items is not None or tensor.suffix:
+        if tensor.items is not None or tensor.pattern is not None:
             raise Refuse(node, "NKI024", "a part of a tensor is returned", "return the tensor")
         return tensor.text(()), tensor.value
     if isinstance(node, ast.Call) and module_function(scope, node) is not None:

@@ -10,9 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from . import algebra
-from .access import Operand, broadcast, operand
+from .access import Operand, operand
 from .emission import New, Refuse
 from .facts.values import Declaration, Tile
+from .patterns import broadcast
 from .render import render
 from .rules.data_types import dtype_text
 from .rules.masks import CODE as MASKS
@@ -265,8 +266,6 @@ def _check_cut(scope: Scope, node: ast.expr, view: Operand, clamps: list[Clamp])
         result = clamp.position + len(view.dims) - clamp.ndim
         if not 0 <= result < len(view.dims) or view.dims[result] == "1":
             continue
-        if view.suffix:
-            raise Refuse(node, MASKS, "a mask on an access pattern", "write the counts of .ap(...) by hand")
         axis = view.axes[result]
         same = axis == clamp.axis or (
             axis is not None and (axis.start, axis.size) == (clamp.axis.start, clamp.axis.size)
@@ -286,7 +285,7 @@ def _spread(scope: Scope, node: ast.expr, instruction: Instruction, target: Oper
     name, source = instruction.arguments[0] if instruction.arguments else ("", "")
     if instruction.function not in ("tensor_copy", "dma_copy") or not isinstance(source, Operand):
         return
-    if source.dims is None or target.dims is None or source.suffix or len(source.dims) != 2 or len(target.dims) != 2:
+    if source.dims is None or target.dims is None or source.pattern or len(source.dims) != 2 or len(target.dims) != 2:
         return
     if scope.constant(source.dims[1]) == 1 and scope.constant(target.dims[1]) != 1:
         if instruction.function == "dma_copy":

@@ -45,12 +45,14 @@ class Api(Value):
 class Hbm(Value):
     """A tensor in HBM. ``dims`` are source expressions, ``None`` where the rank is unknown.
 
-    ``view`` is true for a part of a tensor under a name of its own: Beta 2 cannot index it again.
+    ``view`` is true for a part of a tensor under a name of its own: Beta 2 cannot index it again, so a subscript goes
+    to ``origin``, the access (:class:`~..access.Operand`) that the name stands for.
     """
 
     dims: tuple[str, ...] | None
     dtype: str
     view: bool = False
+    origin: object = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,7 @@ class Tile(Value):
     view: bool = False
     style: str = "list"
     folded: tuple[str, ...] = ()
+    origin: object = field(default=None, compare=False)
 
     def block(self) -> Tile:
         return replace(self, blocks=self.blocks[1:])

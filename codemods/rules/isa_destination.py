@@ -18,6 +18,7 @@ from ..access import Operand
 from ..compute import Call, Instruction, lowers
 from ..dtypes import promoted
 from ..emission import Refuse
+from ..patterns import permuted
 from ..render import render
 from .operator_tokens import token
 
@@ -184,23 +185,35 @@ def tensor_reduce(call: Call) -> Instruction:
     return reduction(call, arguments(call, ("op", "data", "negate", "keepdims")), axis)
 
 
+_AXIS = {1: "1", 2: "[3, 4]", 3: "[2, 3, 4]", 4: "[1, 2, 3, 4]"}
+"""How Beta 2 names the innermost dimensions, by their number: it counts as if every tile had five."""
+
+
 def reduction(call: Call, given: list[tuple[str, Operand | str]], axis: ast.expr) -> Instruction:
-    """``tensor_reduce`` over the free dimension of a 2-D tile, where both versions mean the same axis."""
+    """``tensor_reduce`` over free dimensions: Beta 2 reduces the innermost ones, so others are moved there."""
     data = dict(given)["data"]
     if isinstance(data, str) or data.dims is None:
         raise call.refuse(CODE, "a reduction of a tensor whose shape is not known", "write nisa.tensor_reduce by hand")
-    axes = _literal_axes(call, axis)
-    if len(data.dims) != 2 or axes != (1,):
-        raise call.refuse(
-            CODE,
-            f"a reduction over axes {ast.unparse(axis)} of a tile of {len(data.dims)} dimensions",
-            "Beta 2 counts axes from the innermost: write nisa.tensor_reduce by hand",
-        )
-    given = [item for item in given if item[0] != "axis"]
-    position = [name for name, _ in given].index("data") + 1
-    given.insert(position, ("axis", "1"))
+    rank = len(data.dims)
+    axes = tuple(sorted(a % rank if -rank <= a < rank else a for a in _literal_axes(call, axis)))
+    if not axes or len(set(axes)) != len(axes) or axes[0] < 1 or axes[-1] >= rank or len(axes) > len(_AXIS):
+        raise call.refuse(CODE, f"a reduction over axes {ast.unparse(axis)} of {rank} dimensions", "reduce free axes")
+    keepdims = dict(given).get("keepdims", "False")
+    if keepdims not in ("True", "False"):
+        raise call.refuse(CODE, "a reduction with keepdims= that is not a literal", "write the shape of the result")
+    if axes[0] != rank - len(axes):
+        data = permuted(call.node, data, axes)
+    kept = tuple("1" if d in axes else n for d, n in enumerate(data_dims(given)) if d not in axes or keepdims == "True")
+    given = [(name, data if name == "data" else value) for name, value in given if name not in ("axis", "keepdims")]
+    given.insert([name for name, _ in given].index("data") + 1, ("axis", _AXIS[len(axes)]))
     dtype = call.dtype()
-    return Instruction("tensor_reduce", given, (data.rows, "1"), dtype or data.dtype, explicit=dtype is not None)
+    dims = kept if len(kept) > 1 else (*kept, "1")
+    return Instruction("tensor_reduce", given, dims, dtype or data.dtype, explicit=dtype is not None, cut=rank == 2)
+
+
+def data_dims(given: list[tuple[str, Operand | str]]) -> tuple[str, ...]:
+    data = dict(given)["data"]
+    return data.dims or () if isinstance(data, Operand) else ()
 
 
 def _literal_axes(call: Call, axis: ast.expr) -> tuple[int, ...]:

@@ -16,10 +16,11 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
-from ..access import Operand, broadcast
+from ..access import Operand
 from ..compute import Call, Instruction, lowers, operand_or_text
 from ..dtypes import promoted, scalar_type
 from ..emission import Refuse
+from ..patterns import broadcast
 from ..render import render
 from ..scope import Scope
 from ..tables import activation_token, operator_token

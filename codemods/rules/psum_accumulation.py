@@ -86,7 +86,7 @@ def written_at_declaration(scope: Scope, declaration: Declaration, fill: str | N
 def _declare_again(scope: Scope, declaration: Declaration, target: Operand) -> bool:
     """Emit the declaration of a tile again, right before a matmul that overwrites all of it."""
     everything = target.items is None or all(item.full for item in target.items)
-    whole = everything and target.base == declaration.name and not target.suffix
+    whole = everything and target.base == declaration.name and target.pattern is None
     stable = declaration.text and all(scope.assigned[name] <= 1 for name in algebra.names(declaration.text))
     if not whole or not stable or scope.guards or scope.clamps or _has_other_names(scope, declaration):
         return False

@@ -13,7 +13,7 @@ def centred(x):
     tile = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
     nisa.dma_copy(dst=tile, src=x)
     total = nl.ndarray((rows, 1), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.tensor_reduce(dst=total, op=nl.add, data=tile, axis=1, keepdims=True)
+    nisa.tensor_reduce(dst=total, op=nl.add, data=tile, axis=1)
     mean = nl.ndarray((rows, 1), dtype=nl.float32, buffer=nl.sbuf)
     nisa.tensor_scalar(dst=mean, data=total, op0=nl.multiply, operand0=1.0 / columns)
     # the method gives a view: the copy makes it a tile

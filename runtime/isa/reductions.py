@@ -82,7 +82,10 @@ def tensor_reduce(
     if not keepdims:
         shape = tuple(n for d, n in enumerate(array.shape) if d not in axes)
         values = values.reshape(shape if len(shape) > 1 else (shape[0], 1))
-    attributes: list[tuple[str, Any]] = [("op", op), ("axes", axes if len(axes) < array.ndim - 1 else "free")]
+    last = tuple(range(array.ndim - len(axes), array.ndim))
+    if axes != last:  # recorded with the reduced dimensions innermost: however they were named, it is one access
+        data = View(data.alloc, np.moveaxis(data.array, axes, last))
+    attributes: list[tuple[str, Any]] = [("op", op), ("axes", last if len(axes) < array.ndim - 1 else "free")]
     if negate:
         attributes.append(("negate", True))
     return Result("tensor_reduce", values, (("data", data),), tuple(attributes))

@@ -1,0 +1,187 @@
+"""Accesses that no slice can write: strided, permuted, overlapping, repeated. Beta 2 has ``.ap`` for them.
+
+``tensor.ap(pattern=[[step, count], ...], offset=)`` walks the row-major elements of a whole tensor. On chip the first
+pair is the partition, whose step must be the number of elements of one partition.
+
+Source: NKI migration guide, "Dynamic access patterns"; a stepped slice is never written, because Beta 2 drops its step.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from . import algebra
+from .emission import Refuse
+from .facts.values import Axis, Index, Tile, Value
+from .render import render
+
+if TYPE_CHECKING:
+    from .access import Item, Operand
+    from .scope import Scope
+
+VECTORS = "NKI024"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One pair of a pattern: elements from one index to the next, and how many."""
+
+    stride: str
+    count: str
+
+
+def row_strides(dims: tuple[str, ...]) -> tuple[str, ...]:
+    """Elements between neighbours of each dimension of a row-major tensor."""
+    return tuple(algebra.multiply("1", *dims[d + 1 :]) for d in range(len(dims)))
+
+
+def strides_of(base: Operand) -> tuple[tuple[str, ...], str]:
+    """The step of each dimension of an access that slices write, and the element that it starts at."""
+    whole = base.value.dims
+    assert whole is not None and base.dims is not None
+    rows = row_strides(whole)
+    if base.items is None:
+        return rows, "0"
+    start = algebra.add(*(algebra.multiply(i.start, row) for i, row in zip(base.items, rows, strict=True)))
+    return tuple("1" if s is None else rows[s] for s in base.sources), start
+
+
+def with_pattern(base: Operand, steps: list[Step], offset: str, axes: list[Axis | None]) -> Operand:
+    """``base`` read through ``.ap``."""
+    dims = tuple(step.count for step in steps)
+    sources: tuple[int | None, ...] = (None,) * len(dims)
+    return replace(
+        base, items=None, pattern=tuple(steps), offset=offset, dims=dims, sources=sources, axes=tuple(axes), shape=""
+    )
+
+
+def broadcast(scope: Scope, node: ast.expr, base: Operand, rows: str, columns: str) -> Operand:
+    """A (P, 1) operand read ``columns`` times along the free dimension."""
+    if base.dims is None or len(base.dims) != 2 or base.dims[1] != "1" or not scope.equal(base.dims[0], rows):
+        raise Refuse(
+            node, VECTORS, "broadcast_to of a tile that is not (partitions, 1)", "broadcast with .ap(...) or a copy"
+        )
+    base = whole_tensor(node, base)
+    scope.apply(VECTORS, node)
+    strides, start = strides_of(base)
+    return with_pattern(base, [Step(strides[0], rows), Step("0", columns)], start, [None, None])
+
+
+def whole_tensor(node: ast.expr, base: Operand) -> Operand:
+    """What ``.ap`` can be applied to: the tensor that a view is a part of."""
+    if base.pattern is not None:
+        raise Refuse(node, VECTORS, "an access pattern of an access pattern", "write one .ap(...) on the tensor")
+    if base.is_view:
+        if base.origin is None:
+            raise Refuse(node, VECTORS, "an access pattern of a view", "apply .ap(...) to the tensor itself")
+        return base.origin
+    return base
+
+
+def indexed(
+    scope: Scope, node: ast.Subscript, base: Operand, elements: list[ast.expr], vectors: list[Value | None]
+) -> Operand:
+    """``base[elements]`` with index vectors that are strided, permuted, or sums of several axes."""
+    base = whole_tensor(node, base)
+    if base.value.dims is None:
+        base = _ranked(scope, node, base)
+    rows, offset = strides_of(base)
+    rank = max(v.ndim for v in vectors if isinstance(v, Index))
+    strides: list[list[str]] = [[] for _ in range(rank)]
+    axes: list[Axis | None] = [None] * rank
+    for d, (element, vector) in enumerate(zip(elements, vectors, strict=True)):
+        if not isinstance(vector, Index):
+            offset = algebra.add(offset, algebra.multiply(rows[d], algebra.paren(render(scope, element))))
+            continue
+        offset = algebra.add(offset, algebra.multiply(rows[d], vector.offset))
+        for term in vector.terms:
+            position = term.position + rank - vector.ndim
+            step = algebra.multiply(rows[d], term.coefficient)
+            offset = algebra.add(offset, algebra.multiply(step, term.axis.start))
+            known = axes[position]
+            if known is not None and known != term.axis and not scope.equal(known.size, term.axis.size):
+                raise Refuse(node, VECTORS, "two index vectors of different sizes in one dimension", "write .ap(...)")
+            axes[position] = known or term.axis
+            strides[position].append(step)
+    steps = [
+        Step(_shortest(scope, algebra.add(*found)) if found else "1", axis.size if axis is not None else "1")
+        for found, axis in zip(strides, axes, strict=True)
+    ]
+    if isinstance(base.value, Tile):
+        steps, axes = _partition_first(scope, node, base, steps, axes, vectors[0])
+    scope.apply(VECTORS, node)
+    return with_pattern(base, steps, _shortest(scope, offset), axes)
+
+
+def _ranked(scope: Scope, node: ast.Subscript, base: Operand) -> Operand:
+    """An HBM parameter of unknown rank: the subscript tells it, and the kernel asserts it."""
+    assert base.dims is not None
+    known = scope.env.get(base.base)
+    if known != base.value or base.items is not None:
+        raise Refuse(node, VECTORS, "an access pattern of a tensor whose rank is not known", "write .ap(...) by hand")
+    value = replace(base.value, dims=base.dims)
+    scope.env[base.base] = value
+    scope.emit(f"assert len({base.base}.shape) == {len(base.dims)}")
+    return replace(base, value=value)
+
+
+def _shortest(scope: Scope, text: str) -> str:
+    """A sum of products, as a number where it is one."""
+    constant = scope.constant(text) if any(c.isdigit() for c in text) else None
+    return text if constant is None or constant < 0 or algebra.names(text) else str(constant)
+
+
+def _partition_first(
+    scope: Scope,
+    node: ast.Subscript,
+    base: Operand,
+    steps: list[Step],
+    axes: list[Axis | None],
+    partition: Value | None,
+) -> tuple[list[Step], list[Axis | None]]:
+    """On chip the first pair walks the partitions one by one, whatever the others do."""
+    assert base.value.dims is not None
+    pitch = row_strides(base.value.dims)[0]
+    if len(steps) < 2:
+        raise Refuse(node, VECTORS, "an access pattern of one dimension", "write .ap(...) with a free pair too")
+    plain = isinstance(partition, Index) and len(partition.terms) == 1 and partition.terms[0].coefficient == "1"
+    first = isinstance(partition, Index) and plain and partition.terms[0].position + len(steps) - partition.ndim == 0
+    if isinstance(partition, Index) and not first and partition.terms:
+        raise Refuse(
+            node, VECTORS, "a strided or permuted access to partitions", "move the rows with a DMA or a transpose"
+        )
+    if first and not scope.equal(steps[0].stride, pitch):
+        raise Refuse(node, VECTORS, "an index vector that walks partitions and columns", "copy the diagonal by hand")
+    if not first and axes[0] is not None:
+        raise Refuse(node, VECTORS, "an access whose first dimension is not the partition", "transpose the tile first")
+    return [Step(pitch, steps[0].count), *steps[1:]], axes
+
+
+def recut(base: Operand, inner: Operand, items: list[Item]) -> Operand:
+    """A subscript of a subscript as one: ``inner`` was written on the dimensions that ``base`` left."""
+    from .access import Item
+
+    combined = list(items)
+    for r, item in enumerate(inner.items or ()):
+        d = base.sources[r]
+        if d is not None:
+            outer = items[d]
+            start = algebra.add(outer.start, item.start)
+            combined[d] = Item(start, item.count, outer.full and item.full, item.point)
+    sources = tuple(None if s is None else base.sources[s] for s in inner.sources)
+    return replace(inner, base=base.base, value=base.value, items=tuple(combined), sources=sources)
+
+
+def permuted(node: ast.expr, base: Operand, innermost: tuple[int, ...]) -> Operand:
+    """The same elements with the dimensions ``innermost`` behind all others."""
+    order = [*(d for d in range(len(base.dims or ())) if d not in innermost), *innermost]
+    if base.pattern is None:
+        tensor = whole_tensor(node, base)
+        strides, offset = strides_of(tensor)
+        assert tensor.dims is not None
+        steps = [Step(stride, count) for stride, count in zip(strides, tensor.dims, strict=True)]
+        base = with_pattern(tensor, steps, offset, list(tensor.axes) or [None] * len(steps))
+    assert base.pattern is not None
+    return with_pattern(base, [base.pattern[d] for d in order], base.offset, [base.axes[d] for d in order])
