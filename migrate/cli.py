@@ -85,6 +85,7 @@ _CASES = click.option(
     "--target", type=click.Choice(["0.2"]), default="0.2", show_default=True, help="The NKI version to write for."
 )
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processes.  [default: one for each core]")
+@click.option("--verify", is_flag=True, help="With --write: only files all of whose kernels verify (by their cases).")
 @_output_format(*FORMATS)
 def rewrite(
     paths: tuple[str, ...],
@@ -93,6 +94,7 @@ def rewrite(
     select: tuple[str, ...],
     ignore: tuple[str, ...],
     jobs: int | None,
+    verify: bool,
     output_format: str,
     **choices: Any,
 ) -> int:
@@ -107,6 +109,8 @@ def rewrite(
         raise click.UsageError(
             f"--write prints the source of -, which leaves no place for --output-format {output_format}."
         )
+    if verify and (not write or "-" in paths):
+        raise click.UsageError("--verify belongs to --write, and to files: verify --migrate verifies without writing.")
     from nki_migrate.codemods import Options
 
     from .discover import found_files
@@ -114,6 +118,10 @@ def rewrite(
 
     options = Options(select=_codes("--select", select), ignore=_codes("--ignore", ignore), **choices)
     reports = rewrite_reports(found_files(paths), options, jobs or _cores())
+    if verify:
+        from .verify_command import verified_reports
+
+        reports = verified_reports(reports, jobs)
     if write:
         reports = [_written(report) for report in reports]
     _print_rewrite(reports, write, check, output_format)
@@ -207,9 +215,28 @@ def _exit_code(reports: list[Report], changes_are_done: bool) -> int:
     return DONE
 
 
+def _execution(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of commands that run kernels."""
+    options = (
+        click.option("--jobs", type=click.IntRange(min=1), metavar="N",
+                     help="Processes.  [default: one for each core]"),
+        click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", default=300.0,
+                     show_default=True, help="For one run of a kernel."),
+        click.option("--memory", type=click.IntRange(min=64), metavar="MIB", default=8192, show_default=True,
+                     help="Address space of one run of a kernel."),
+        click.option("--no-cache", is_flag=True, help="Run everything; keep nothing."),
+        click.option("--no-execute", is_flag=True, envvar="NKI_MIGRATE_NO_EXECUTE",
+                     help="Run no code of the user's: whatever needs it is undecided."),
+    )  # fmt: skip
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
 @cli.command(epilog="Exit codes: 0 all equal, 1 something differs, 2 something is undecided or in error.")
-@click.argument("before")
-@click.argument("after")
+@click.argument("paths", nargs=-1, required=True, metavar="BEFORE AFTER | PATH...")
+@click.option("--migrate", is_flag=True, help="Rewrite PATH... in memory and verify that; no file is changed.")
+@click.option("--base", metavar="REV", help="Compare PATH... as it was at a git revision with the working tree.")
 @_CASES
 @click.option("--kernel", "kernels", multiple=True, metavar="NAME", help="Only this kernel; repeatable.")
 @click.option(
@@ -224,20 +251,20 @@ def _exit_code(reports: list[Report], changes_are_done: bool) -> int:
     type=click.Choice(["gen2", "gen3", "gen4"]),
     help="Whatever the cases say.  [default: what the case says, else gen3]",
 )
+@click.option("--tiles", is_flag=True, help="Show which new tile stands for which old one.")
+@click.option("--unsafe", is_flag=True, help="With --migrate: as for rewrite.")
+@click.option("--allocation", type=click.Choice(["address", "sbuf-manager"]), help="With --migrate: as for rewrite.")
+@click.option("--blocks", type=click.Choice(["auto", "list", "fold", "loop"]), help="With --migrate: as for rewrite.")
+@_execution
 @_output_format(*FORMATS)
-def verify(
-    before: str,
-    after: str,
-    cases: str | None,
-    kernels: tuple[str, ...],
-    level: str,
-    hardware: str | None,
-    output_format: str,
-) -> int:
-    """Run the kernels of BEFORE (Beta 1) and AFTER (Beta 2) on the emulator; compare layout, operands and numbers."""
-    from . import verify as module
+def verify(paths: tuple[str, ...], output_format: str, tiles: bool, **choices: Any) -> int:
+    """Compare two versions of kernels on the emulator: layout, operands and numbers.
 
-    return module.run(before, after, cases, kernels, level, hardware, output_format)
+    BEFORE and AFTER are two files or two directories. With --migrate or --base, each PATH is a file or a directory.
+    """
+    from . import verify_command
+
+    return verify_command.run(verify_command.Asked(paths=paths, **choices), output_format, tiles=tiles)
 
 
 @cli.command(epilog="Exit codes: 0 legal, 1 findings, 2 could not do its work.")

@@ -100,15 +100,15 @@ class Running:
         result = replace(result, before=task.pair.before, after=task.pair.after, hardware=task.hardware)
         replies = [before, after] if expected is None else [before, after, expected]
         lasting = all(reply.lasting for reply in replies if isinstance(reply, Failure))
-        olds = [before.reads] if expected is None else [before.reads, expected.reads]
-        return Judged(result, (_union(olds), after.reads), lasting)
+        reads = before.reads, after.reads if expected is None else _union(after.reads, expected.reads)
+        return Judged(result, reads, lasting)
 
 
-def _union(reads: list[Reads]) -> Reads:
+def _union(a: Reads, b: Reads) -> Reads:
     return Reads(
-        tuple(sorted({path for each in reads for path in each.files})),
-        tuple(sorted({path for each in reads for path in each.directories})),
-        tuple(sorted({name for each in reads for name in each.variables})),
+        tuple(sorted({*a.files, *b.files})),
+        tuple(sorted({*a.directories, *b.directories})),
+        tuple(sorted({*a.variables, *b.variables})),
     )
 
 
@@ -127,8 +127,11 @@ def started(workers: Pool, task: Task) -> Running:
 
     before = submitted("run", pair.before, pair.old)
     after = submitted("run", pair.after, pair.new)
-    wanted = case.reference is not None and "numbers" in task.levels
-    return Running(task, before, after, submitted("reference", pair.before, pair.old) if wanted else None)
+    if case.reference is None or "numbers" not in task.levels:
+        return Running(task, before, after, None)
+    # A reference belongs to the case, and cases are those on disk, whatever the old kernel's version is.
+    known = (pair.after, pair.new) if pair.old.version.tree else (pair.before, pair.old)
+    return Running(task, before, after, submitted("reference", *known))
 
 
 _NO_PAIR = Pair("", "")

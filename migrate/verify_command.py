@@ -1,0 +1,116 @@
+"""``nki-migrate verify`` and ``rewrite --write --verify``, as the command line asks for them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import click
+from nki_migrate.runtime.compare import LEVELS
+
+from .discover import found_files
+from .errors import InputError
+from .judging import DEFAULT_LIMITS, Limits
+from .output import print_proof
+from .planning import Choice, file_pairs
+from .proof_cache import Cache, cache_directory
+from .reports import Report
+from .verdicts import summary
+from .verify import Evidence, Settings, evidence, levels_to
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The arguments and options of ``verify``. ``timeout`` is in seconds, ``memory`` in MiB."""
+
+    paths: tuple[str, ...]
+    migrate: bool = False
+    base: str | None = None
+    cases: str | None = None
+    kernels: tuple[str, ...] = ()
+    level: str = LEVELS[-1]
+    hardware: str | None = None
+    jobs: int | None = None
+    timeout: float = DEFAULT_LIMITS.seconds
+    memory: int = DEFAULT_LIMITS.memory >> 20
+    no_cache: bool = False
+    no_execute: bool = False
+    unsafe: bool = False
+    allocation: str | None = None
+    blocks: str | None = None
+
+    @property
+    def settings(self) -> Settings:
+        return Settings(
+            levels_to(self.level),
+            self.hardware,
+            Choice(
+                self.cases,
+                frozenset(self.kernels),
+                target="beta2" if self.migrate else "",
+                may_go=self.base is not None,
+            ),
+            Limits(self.timeout, self.memory << 20),
+            self.jobs,
+            None if self.no_cache else Cache(cache_directory(os.environ)),
+            execute=not self.no_execute,
+        )
+
+
+def run(asked: Asked, output_format: str, *, tiles: bool = False) -> int:
+    """Verify, print the proof, return the exit code. Raises :class:`InputError` for arguments that cannot be used."""
+    proof = _evidence(asked).proof
+    print_proof(proof, output_format, tiles=tiles)
+    return proof.exit_code
+
+
+def _evidence(asked: Asked) -> Evidence:
+    if asked.migrate and asked.base is not None:
+        raise InputError("--migrate and --base exclude each other")
+    if not asked.migrate and (asked.unsafe or asked.allocation or asked.blocks):
+        raise InputError("--unsafe, --allocation and --blocks say how --migrate rewrites: add --migrate")
+    if asked.migrate:
+        return _migrated(asked)
+    if asked.base is not None:
+        return _since(asked, asked.base)
+    if len(asked.paths) != 2:
+        raise InputError("verify takes BEFORE and AFTER, or PATH... with --migrate or --base REV")
+    before, after = asked.paths
+    return evidence(list(file_pairs(before, after)), asked.settings, before)
+
+
+def _migrated(asked: Asked) -> Evidence:
+    from nki_migrate.codemods.model import Options
+
+    from .verify_migrated import kept_reports, verified_migration
+
+    chosen = {"allocation": asked.allocation, "blocks": asked.blocks}
+    options = Options(unsafe=asked.unsafe, **{name: value for name, value in chosen.items() if value})
+    settings = asked.settings
+    reports = kept_reports(found_files(asked.paths), options, asked.jobs or os.cpu_count() or 1, settings.cache)
+    found = verified_migration(reports, settings)
+    if not found.results:
+        raise InputError(f"{' '.join(asked.paths)}: the rewrite changes no kernel: there is nothing to verify")
+    return found
+
+
+def _since(asked: Asked, base: str) -> Evidence:
+    from .revisions import base_pairs, revision_of
+
+    with revision_of(base, asked.paths) as revision:
+        pairs, notes = base_pairs(revision, asked.paths)
+        found = evidence(pairs, asked.settings, " ".join(asked.paths), may_be_empty=bool(notes))
+    found.notes += notes
+    return found
+
+
+def verified_reports(reports: Sequence[Report], jobs: int | None) -> list[Report]:
+    """The reports of a rewrite, failed where the change is not verified; the proof's counts go to stderr."""
+    from .verify_migrated import only_verified
+
+    settings = Asked((), migrate=True, jobs=jobs).settings
+    kept, found = only_verified(reports, settings)
+    if found.results:
+        click.echo(f"verified: {summary(found.proof)}", err=True)
+    return kept

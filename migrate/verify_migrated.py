@@ -1,0 +1,184 @@
+"""Rewrite in memory, and verify what would be written. Which files may then be written is decided here, too."""
+
+from __future__ import annotations
+
+import base64
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import astuple
+from typing import TYPE_CHECKING, Any
+
+from nki_migrate.runtime.compare import Verdict
+from nki_migrate.runtime.versions import Version
+
+from .discover import Found
+from .judging import Pair
+from .output import plural
+from .proof_cache import Cache
+from .reports import Report
+from .sides import Side, digest_of
+from .verdicts import CaseResult, Problem
+from .verify import Evidence, Settings, evidence
+
+if TYPE_CHECKING:
+    from nki_migrate.codemods import Options
+
+REWRITTEN = "rewritten"
+_IMPORTS_BETA1 = re.compile(rb"^[ \t]*(import|from)[ \t]+neuronxcc\b", re.MULTILINE)
+
+
+def rewritten_side(reports: Sequence[Report]) -> Side:
+    """The user's files with every change of ``reports`` made."""
+    changed = [(os.path.realpath(report.path), report.after) for report in reports if report.status == "changed"]
+    return Side(Version(overlay=tuple(changed)), REWRITTEN)
+
+
+def verified_migration(reports: Sequence[Report], settings: Settings) -> Evidence:
+    """Each changed file against what it was. Files that could not be rewritten are results, too."""
+    side = rewritten_side(reports)
+    pairs = [Pair(report.path, report.path, new=side) for report in reports if report.status == "changed"]
+    found = evidence(pairs, settings, "the files that the rewrite changes", may_be_empty=True)
+    for report in reports:
+        if report.status == "failed":
+            problem = Problem("case", Verdict.ERROR, f"not rewritten: {report.reason}")
+            found.results.append(CaseResult(report.path, report.path, problems=(problem,), labels=("", REWRITTEN)))
+        elif report.findings:
+            codes = ", ".join(dict.fromkeys(finding.code for finding in report.findings))
+            left = plural(len(report.findings), "finding")
+            found.notes.append(f"{report.path}: the rewrite leaves {left} ({codes}): nki-migrate rewrite shows them")
+    found.notes += _still_beta1(found, side)
+    return found
+
+
+def _still_beta1(found: Evidence, side: Side) -> Iterator[str]:
+    """Files that rewritten ones import and that would still import Beta 1."""
+    for path, reads in found.reads.items():
+        for other in sorted(reads - {os.path.realpath(path)}):
+            try:
+                text = side.content(other)
+            except OSError:
+                continue
+            if other.endswith(".py") and _IMPORTS_BETA1.search(text):
+                yield f"{path}: as rewritten it still imports {os.path.relpath(other)}, which is Beta 1"
+
+
+# --- what may be written ---------------------------------------------------------------------------------------------
+
+
+def only_verified(reports: Sequence[Report], settings: Settings) -> tuple[list[Report], Evidence]:
+    """The reports, failed for every changed file that the proof does not carry.
+
+    A file is carried when each of its kernels has a case and is equal in all of them, and every rewritten file that
+    its runs read is carried as well. A file without kernels of its own is carried by the kernels that read it: at least
+    one, and none of them may be left out.
+    """
+    found = verified_migration(reports, settings)
+    changed = {os.path.realpath(report.path): report.path for report in reports if report.status == "changed"}
+    objections = {path: _objection(path, found) for path in changed.values()}
+    uses = {
+        path: {changed[real] for real in found.reads.get(path, ()) if real in changed} - {path}
+        for path in changed.values()
+    }
+    _spread(objections, uses, found)
+    return [
+        report.failed(f"not written: {objections[report.path]}") if objections.get(report.path) else report
+        for report in reports
+    ], found
+
+
+def _objection(path: str, found: Evidence) -> str:
+    """Why the results of a file do not carry it; empty when they do, or when it has none."""
+    for result in found.results:
+        if result.before == path and result.verdict is not Verdict.EQUAL:
+            return _described(result)
+    return ""
+
+
+def _described(result: CaseResult) -> str:
+    what = ", ".join(part for part in (f"kernel '{result.kernel}'" if result.kernel else "", result.case) if part)
+    level = next((level for level in result.levels if level.verdict is not Verdict.EQUAL), None)
+    if result.problems:
+        problem = next((p for p in result.problems if p.verdict is result.verdict), result.problems[0])
+        why = f"{problem.side}: {problem.message}" if problem.side != "case" else problem.message
+    elif level is not None:
+        why = level.differences[0].message if level.differences else level.summary
+        why = f"{level.level}: {why}"
+    else:
+        why = "does not agree with the reference"
+    return f"{what + ': ' if what else ''}{result.verdict.value}: {why}"
+
+
+def _spread(objections: dict[str, str], uses: Mapping[str, set[str]], found: Evidence) -> None:
+    """Extend the objections along the uses until nothing changes."""
+    own = {task.pair.before for task in found.tasks}
+    while True:
+        added = {}
+        for path in objections:
+            if objections[path]:
+                continue
+            users = [user for user, used in uses.items() if path in used]
+            needed = next((other for other in sorted(uses[path]) if objections[other]), None)
+            refused = next((user for user in users if objections[user]), None)
+            if needed is not None:
+                added[path] = f"it needs {needed}, which is not verified"
+            elif path not in own and refused is not None:
+                added[path] = f"{refused} uses it, and is not verified"
+            elif path not in own and not any(user in own for user in users):
+                added[path] = "no verified kernel uses it (no cases)"
+        if not added:
+            return
+        objections.update(added)
+
+
+# --- rewriting, kept -------------------------------------------------------------------------------------------------
+
+
+def kept_reports(files: Sequence[Found], options: Options, jobs: int, cache: Cache | None) -> list[Report]:
+    """What :func:`~.rewriting.rewrite_reports` gives; unchanged files under unchanged options are not rewritten again.
+
+    The files are one unit, with all Python files beside them: a rule may look at other files.
+    """
+    from .rewriting import rewrite_reports
+
+    if cache is None:
+        return rewrite_reports(files, options, jobs)
+    chosen = [(name, sorted(v) if isinstance(v, frozenset) else v) for name, v in sorted(vars(options).items())]
+    question = "\n".join(("rewrite", os.getcwd(), repr(chosen), _state(files)))
+    known = cache.text(question)
+    if known is not None:
+        return [_report(entry) for entry in known]
+    reports = rewrite_reports(files, options, jobs)
+    if not any((report.reason or "").startswith("the process") for report in reports):
+        cache.keep_text(question, [_entry(report) for report in reports])
+    return reports
+
+
+def _state(files: Sequence[Found]) -> str:
+    directories = {os.path.dirname(os.path.abspath(file.path)) for file in files}
+    beside = {os.path.join(d, name) for d in directories for name in os.listdir(d or os.curdir) if name.endswith(".py")}
+    paths = sorted(beside | {os.path.abspath(file.path) for file in files})
+    digests = [f"{path} {_digest(path)}" for path in paths]
+    return digest_of("\n".join([*digests, *(repr(file) for file in files)]).encode(errors="surrogateescape"))
+
+
+def _digest(path: str) -> str | None:
+    try:
+        with open(path, "rb") as file:
+            return digest_of(file.read())
+    except OSError:
+        return None
+
+
+def _entry(report: Report) -> list[Any]:
+    findings = [astuple(finding) for finding in report.findings]
+    texts = [base64.b64encode(data).decode() for data in (report.before, report.after)]
+    return [report.path, report.status, report.reason, findings, sorted(report.applied.items()), *texts]
+
+
+def _report(entry: Any) -> Report:
+    from nki_migrate.codemods.model import Finding
+
+    path, status, reason, findings, applied, before, after = entry
+    texts = base64.b64decode(before), base64.b64decode(after)
+    return Report(path, status, reason, tuple(Finding(*finding) for finding in findings), dict(applied), *texts)
