@@ -36,6 +36,17 @@ def condition() -> str:
     return kind if kind == "statement" else "name" if isinstance(test, ast.Name) else ""
 
 
+def asked_by_while() -> bool:
+    """Is it the condition of a ``while`` that asks for an object's truth?"""
+    frame = user_frame(sys._getframe(1))
+    source = source_at(frame) if frame is not None else None
+    found = source.test_at(frame) if source is not None and frame is not None else None
+    at: ast.AST | None = found[1] if found is not None else None
+    while isinstance(at, ast.expr) and source is not None:
+        at = source.parents.get(at)
+    return isinstance(at, ast.While)
+
+
 def function_source(code: CodeType) -> ast.FunctionDef | None:
     """The definition of the function that ``code`` belongs to, in its file; ``None`` when there is no source."""
     source = source_of(code.co_filename, {})

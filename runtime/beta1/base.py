@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import KernelError, NotModelled
+from ..source import asked_by_while
 from .tokens import Buffer
 from .typing import Annotation
 
@@ -55,6 +56,11 @@ class Tensor:
         raise NotModelled("a tensor passed to a numpy function")
 
     def __bool__(self) -> bool:
+        if asked_by_while():
+            raise KernelError(
+                "err_while_loop_requires_unconditional_entry",
+                "Traditional while loops are not supported - use do-while pattern instead.",
+            )
         if prod(self.shape) == 1:
             raise KernelError(
                 "err_dynamic_control_flow_not_supported",

@@ -105,12 +105,13 @@ def _declared(shape: Any, dtype: np.dtype[Any], buffer: Any, name: str) -> Tenso
         raise KernelError("", f"Insufficient rank: '{named}' has shape {tile}, a tile has at least two dimensions")
     current = state()
     pinned = place.address_of is not None and not current.options.force_auto_alloc
-    location = user_location()
+    location, scope = user_location(), current.scope
 
     def make(index: Shape) -> Tile:
         kind = dtype if pinned else current.stored(dtype)
         alloc = _allocated(current, place, tile, kind, named, (*position, *index), index, location)
-        (current.direct if pinned else current.automatic).append(alloc)
+        alloc.scope = scope
+        (current.direct if pinned else current.automatic).append(current.session.machine.allocations[alloc.uid])
         made = whole(alloc, place)
         made.declared = None if kind == dtype else dtype
         return made
@@ -150,6 +151,7 @@ def _in_hbm(shape: Shape, dtype: np.dtype[Any], buffer: Buffer, name: str) -> Ti
     current = state()
     machine = current.session.machine
     if buffer is SHARED_HBM:
+        _check_kernel_level(current, name)
         order = current.shared_created
         current.shared_created += 1
         if order == len(current.shared):
@@ -162,6 +164,16 @@ def _in_hbm(shape: Shape, dtype: np.dtype[Any], buffer: Buffer, name: str) -> Ti
     alloc = machine.allocate_hbm(array, name=name, role="scratch")
     current.hbm.append(alloc)
     return whole(alloc, buffer)
+
+
+def _check_kernel_level(current: State, name: str) -> None:
+    frame = user_frame(sys._getframe(1))
+    inside = "a loop" if current.scope else "another function" if frame and frame.f_code is not current.code else ""
+    if inside:
+        raise KernelError(
+            "err_shared_hbm_must_in_kernel_level",
+            f"shared_hbm buffer can only be created top level kernel scope: '{name}' is created inside {inside}",
+        )
 
 
 def poisoned(shape: Shape, dtype: np.dtype[Any]) -> np.ndarray[Any, np.dtype[Any]]:

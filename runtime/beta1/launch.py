@@ -89,6 +89,7 @@ def run(
         machine = Machine(target, record=record)
         running = session.Session(machine, tuple(int(n) for n in grid), program, "beta1", precision, backwards)
         state = State(running, options, shared)
+        state.code = getattr(function, "__code__", None)
         running.registers["beta1"] = state
         with session.running(running), np.errstate(all="ignore"):
             arguments = inputs.tensors(state)

@@ -15,10 +15,9 @@ from types import CodeType, FrameType
 from typing import Any
 
 from ..errors import KernelError, NotModelled, is_emulator_file
-from ..events import Recorder
 from ..session import in_kernel
 from ..source import leaves_loop
-from .state import state
+from .state import State, state
 
 _MISSING = object()
 
@@ -26,14 +25,20 @@ _MISSING = object()
 class TracedRange(Iterator[int]):
     """Iterates over ``values`` and keeps the names of the frame that asks for them (module docstring).
 
-    ``recorder`` is told where the iterations begin and end.
+    ``state`` is that of the kernel that runs the loop: tensors that are declared in the body belong to this loop. The
+    iterations of a ``parallel`` one are told to the recorder, and must not write to the same place.
     """
 
-    def __init__(self, values: range, recorder: Recorder | None = None) -> None:
+    def __init__(self, values: range, state: State | None = None, parallel: bool = False) -> None:
         self._values = iter(values)
         self._entry: dict[str, Any] | None = None
-        self._recorder = recorder
-        self._marks = recorder.loop() if recorder is not None else []
+        self._state = state
+        self._outer = () if state is None else state.scope
+        self._recorder = state.session.machine.recorder if state is not None and parallel else None
+        self._marks = self._recorder.loop() if self._recorder is not None else []
+        self._written: dict[object, int] = {}
+        self.parallel = parallel
+        self.iteration = -1
 
     def __iter__(self) -> TracedRange:
         return self
@@ -41,7 +46,12 @@ class TracedRange(Iterator[int]):
     def __next__(self) -> int:
         if self._recorder is not None:
             self._recorder.mark(self._marks)
-        value = next(self._values)
+        value = next(self._values, None)
+        if self._state is not None:
+            self._state.scope = self._outer if value is None else (*self._outer, self)
+        if value is None:
+            raise StopIteration
+        self.iteration += 1
         frame = sys._getframe(1)
         if self._entry is None:
             if not is_emulator_file(frame.f_code.co_filename):
@@ -50,6 +60,10 @@ class TracedRange(Iterator[int]):
         else:
             _restore(frame, self._entry)
         return value
+
+    def writes_again(self, place: object) -> bool:
+        """Was ``place`` written by an earlier iteration? Notes that this one writes it."""
+        return self._written.setdefault(place, self.iteration) != self.iteration
 
 
 _rewritten: set[CodeType] = set()
@@ -85,13 +99,13 @@ def affine_range(*args: Any, **_: Any) -> Iterator[int]:
     values = _bounds(args)
     if not in_kernel():
         return TracedRange(values)
-    session = state().session
-    return TracedRange(values[::-1] if session.descending else values, session.machine.recorder)
+    current = state()
+    return TracedRange(values[::-1] if current.session.descending else values, current, parallel=True)
 
 
 def sequential_range(*args: Any, **_: Any) -> Iterator[int]:
     """A loop whose iterations may depend on earlier ones through tensors."""
-    return TracedRange(_bounds(args))
+    return TracedRange(_bounds(args), state() if in_kernel() else None)
 
 
 def static_range(*args: Any, **_: Any) -> Iterator[int]:

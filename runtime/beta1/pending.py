@@ -85,7 +85,8 @@ class Pending(Tile):
             block=block,
             location=self.place,
         )
-        current.implicit[alloc.uid] = alloc
+        alloc.scope = current.scope
+        current.implicit[alloc.uid] = machine.allocations[alloc.uid]
         own = whole(alloc, self.buffer)
         self._alloc, self.offset, self.strides = alloc, own.offset, own.strides
         if self.result is not None:
@@ -135,6 +136,7 @@ class Call:
                 f"Expected operand '{role}' of '{self.op}' to be in address space '{spaces}', but got a tile in "
                 f"'{tile.space}' instead.",
             )
+        check_scope(self.state, tile)
         return tile
 
     def view(self, tile: Tile) -> View:
@@ -210,6 +212,7 @@ def store(current: State, result: Result, dst: Tile, where: Region, overwrite: b
     instructions write to PSUM counts as a group of its own, so that a later ``+=`` adds to it.
     """
     machine = current.session.machine
+    check_scope(current, dst)
     if dst.space == "hbm":
         check_mutable(current, dst)
     if dst.gather is not None:
@@ -217,7 +220,7 @@ def store(current: State, result: Result, dst: Tile, where: Region, overwrite: b
 
         scatter(machine, result, dst, where)
         return
-    view = dst.view_in(where)
+    view = _without_repeats(dst, result.values.shape, where).view_in(where)
     chosen = where.where(view.array.shape)
     if dst.space == "psum":
         flags = view.alloc.group_flags(view.array)
@@ -228,6 +231,18 @@ def store(current: State, result: Result, dst: Tile, where: Region, overwrite: b
     commit(machine, result, view, where=chosen)
 
 
+def _without_repeats(dst: Tile, values: Shape, where: Region) -> Tile:
+    """``dst`` with each element once, where an index repeats it and ``values`` are broadcast along it anyway.
+
+    (``out[grid.p, 0]`` has the shape of the grid.)
+    """
+    if 0 not in dst.strides or where.residual or len(values) != dst.ndim:
+        return dst
+    pairs = zip(dst.shape, dst.strides, values, strict=True)
+    shape = tuple(1 if stride == 0 and n == 1 else extent for extent, stride, n in pairs)
+    return dst if shape == dst.shape else dst.part(dst.offset, shape, dst.strides, dst.limits)
+
+
 def accumulate(call: Call, result: Result, dst: Tile) -> None:
     """Add ``result`` to ``dst`` in memory, as a DMA engine does (``dst_rmw_op``, ``atomic_rmw``)."""
     from .indirect import scatter
@@ -236,6 +251,17 @@ def accumulate(call: Call, result: Result, dst: Tile) -> None:
     if dst.space == "hbm":
         check_mutable(call.state, dst)
     scatter(call.state.session.machine, result, dst, call.region, add=True)
+
+
+def check_scope(current: State, tile: Tile) -> None:
+    """Raise for a tensor that is used after the loop in which it was declared."""
+    scope = tile.alloc.scope
+    if scope and current.scope[: len(scope)] != scope:
+        raise KernelError(
+            "err_local_variable_used_out_of_scope",
+            f"Local variable '{tile.name}' is referenced outside of its parent scope: it is a tensor of the loop body "
+            f"that created it in line {tile.alloc.line}",
+        )
 
 
 def check_mutable(current: State, dst: Tile) -> None:

@@ -13,6 +13,9 @@ from ..numerics import FLOAT32, is_integer
 from ..session import Session, current
 
 if TYPE_CHECKING:
+    from types import CodeType
+
+    from .loops import TracedRange
     from .pending import Pending
 
 
@@ -31,7 +34,8 @@ class State:
     ``direct`` and ``automatic`` are the on-chip tiles declared with and without an address, ``implicit`` those that an
     instruction made (by ``uid``); ``hbm`` the tensors of the kernel's own in HBM. ``shared`` holds the ``shared_hbm``
     tensors of the launch, in the order of their creation, for all programs. ``accumulators`` are the 128 registers of
-    ScalarE, ``maxima`` those of VectorE; ``random`` makes the random numbers.
+    ScalarE, ``maxima`` those of VectorE; ``random`` makes the random numbers. ``scope`` are the NKI loops that run
+    now, outermost first, ``code`` is that of the kernel itself.
     """
 
     session: Session
@@ -45,6 +49,8 @@ class State:
     immutable: set[int] = field(default_factory=set)
     written: set[int] = field(default_factory=set)
     shared_created: int = 0
+    scope: tuple[TracedRange, ...] = ()
+    code: CodeType | None = None
     accumulators: Array = field(default_factory=lambda: np.zeros(128, np.float32))
     maxima: Array = field(default_factory=lambda: np.full(128, -np.inf, np.float32))
     random: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
