@@ -30,7 +30,7 @@ class Allocation:
     ``partition`` and ``byte`` are physical and ``None`` where the compiler chooses; PSUM bytes count from bank 0.
     ``partitions`` and ``nbytes`` (per partition) are the extent. ``memory`` is the ``uint8`` array that backs it (for
     HBM: the tensor itself) and ``origin`` the (row, byte) of the tile in ``memory``. ``output`` is the position of an
-    HBM tensor among those that the kernel returns.
+    HBM tensor among those that the kernel returns, ``scope`` the loops that it was declared in, outermost first.
     """
 
     uid: int
@@ -49,6 +49,7 @@ class Allocation:
     line: int
     role: str = ""
     output: int | None = None
+    scope: tuple[object, ...] = ()
     accumulated: Array | None = field(default=None, repr=False)
 
     @property
