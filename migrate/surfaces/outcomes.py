@@ -101,9 +101,9 @@ CODES = {
             UNMATCHED,
             "unmatched-tile",
             "a tile of one side stands for nothing on the other",
-            """`nki-migrate verify` tells which new tile stands for which old one, by the instructions that touch them or
-            by their declarations. A tile that no instruction touches, and that has no namesake, is left over: it may be
-            dead, or a tile that the other side forgot.""",
+            """`nki-migrate verify` tells which new tile stands for which old one, by the instructions that touch them
+            or by their declarations. A tile that no instruction touches, and that has no namesake, is left over: it may
+            be dead, or one that the other side forgot.""",
         ),
     )
 }

@@ -91,7 +91,7 @@ def page(subject: Subject) -> str:
         _findings(subject.annotations),
         _timings(subject.proof.results if subject.proof else ()),
         *(_file(section, f"file-{number}") for number, section in enumerate(sections, 1)),
-        element("footer", escaped(f"nki-migrate {version('nki-migrate')}. {CONTRACT if subject.proof else ''}")),
+        element("footer", escaped(f"nki-migrate {version('nki-migrate')}")),
     ]
     head = (
         '<meta charset="utf-8">'

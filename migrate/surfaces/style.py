@@ -20,6 +20,7 @@ html { color-scheme: light dark; }
 body { margin: 0; background: var(--paper); color: var(--ink); font: 15px/1.5 system-ui, sans-serif; }
 main { max-width: 76rem; margin: 0 auto; padding: 1rem 1.25rem 3rem; }
 h1 { font-size: 1.5rem; margin: .5rem 0 1rem; }
+h1, p, figcaption, .notes, .legend { overflow-wrap: anywhere; }
 h2 { font-size: 1.1rem; margin: 0 0 .6rem; overflow-wrap: anywhere; }
 h5 { font-size: .8rem; font-weight: 600; color: var(--soft); margin: .3rem 0; }
 a { color: var(--link); text-decoration: none; }

@@ -1,0 +1,357 @@
+"""The HTML report: complete, escaped, self-contained, and good to read in a real browser."""
+
+import json
+import re
+import shutil
+import subprocess
+from collections import Counter
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from nki_migrate.codemods import Finding
+from nki_migrate.reports import Report
+from nki_migrate.runtime.compare import Difference, LevelVerdict, Place, TileRow, Verdict
+from nki_migrate.surfaces.diffs import diff_of
+from nki_migrate.surfaces.maps import maps
+from nki_migrate.surfaces.markup import element, escaped, valid
+from nki_migrate.surfaces.page import Subject, on_disk, page
+from nki_migrate.verdicts import CONTRACT, CaseResult, Problem, Proof
+
+HOSTILE = "<script>alert(1)</script>\"'&amp;<b onload=x>\x00\x1b"
+VOID = {"meta", "br"}
+
+
+class Page(HTMLParser):
+    """The elements of a document; fails for one that is not closed."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.elements, self.open, self.texts = [], [], []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open[-1:] != ["style"]:
+            self.texts.append(data)
+
+    @property
+    def text(self):
+        return "".join(self.texts)
+
+    def of(self, tag):
+        return [attributes for name, attributes in self.elements if name == tag]
+
+
+def tile(byte=0, tensor="x", space="sbuf", partition=0, partitions=128, nbytes=64, block=()):
+    at = None if byte is None else partition
+    return TileRow(1, tensor, block, space, at, byte, partitions, nbytes, "float32", "k.py", 7)
+
+
+def result(word="w", verdict=Verdict.EQUAL, tiles=((), ()), before="old.py", after="new.py", seconds=0.5):
+    place = Place(f"{word}.py", 3, f"at {word}")
+    found = (Difference(f"differs {word}", place, place),) if verdict is not Verdict.EQUAL else ()
+    level = LevelVerdict("layout", verdict, f"summary {word}", found, len(found), (f"note {word}",))
+    return CaseResult(before, after, f"kernel {word}", f"case {word}", "gen3", (level,), tiles=tiles, seconds=seconds)
+
+
+def subject(word="w"):
+    """Something of everything that a page shows."""
+    rows = (tile(0, f"tile {word}"), tile(64, "y"), tile(None, "loose"), tile(2048, "p", "psum"))
+    moved = (tile(0, f"tile {word}"), tile(128, "y"), tile(2048, "p", "psum"))
+    problem = Problem("after", Verdict.UNDECIDED, f"problem {word}", f"{word}.py", 3, f"help {word}")
+    proof = Proof(
+        (
+            result(word, tiles=(rows, rows)),
+            result(word, Verdict.DIFFERENT, (rows, moved)),
+            CaseResult(f"{word}.py", "b.py", f"kernel {word}", problems=(problem,)),
+        ),
+        (f"a note {word}",),
+    )
+    finding = Finding(2, 3, "NKI025", "manual", f"finding {word}", f"help {word}")
+    reports = [
+        Report("old.py", "changed", None, (finding,), Counter(NKI001=1), b"x = 1\n", f"x = '{word}'\n".encode()),
+        Report(f"{word}.py", "failed", f"reason {word}"),
+    ]
+    return Subject(f"verify {word}", reports, proof)
+
+
+def test_nothing_of_a_users_becomes_markup():
+    text = page(subject(HOSTILE))
+    parsed = Page(text)
+    assert "script" not in {tag for tag, _ in parsed.elements}
+    for _, attributes in parsed.elements:
+        assert not [name for name in attributes if name.startswith("on")]
+    shown = valid(HOSTILE)
+    words = ("kernel", "case", "summary", "note", "differs", "at", "problem", "help", "finding", "reason", "a note")
+    for word in words:
+        assert f"{word} {shown}" in parsed.text, word
+    assert f"tile {shown} (float32, line 7)" in parsed.text
+    assert "\x00" not in text and "\x1b" not in text
+
+
+def test_the_page_asks_no_server_for_anything():
+    parsed = Page(page(subject()))
+    tags = {tag for tag, _ in parsed.elements}
+    assert not tags & {"script", "link", "img", "iframe", "object", "embed", "base", "form", "video", "audio"}
+    for tag, attributes in parsed.elements:
+        assert "src" not in attributes and "style" not in attributes
+        assert attributes.get("href", "#").startswith("#"), tag
+    policies = [m["content"] for m in parsed.of("meta") if m.get("http-equiv") == "Content-Security-Policy"]
+    assert policies == ["default-src 'none'; style-src 'unsafe-inline'"]
+    style = re.search(r"<style>(.*?)</style>", page(subject()), re.S)[1]
+    assert "url(" not in style and "@import" not in style
+
+
+def test_every_link_leads_to_its_place():
+    parsed = Page(page(subject()))
+    ids = [attributes["id"] for _, attributes in parsed.elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    links = {attributes["href"][1:] for attributes in parsed.of("a")}
+    assert links and links <= set(ids)
+
+
+def test_the_page_has_the_verdicts_the_findings_the_timings_and_the_contract():
+    parsed = Page(page(subject()))
+    for part in ("equal1different1undecided1error0", CONTRACT, "Findings by rule", "NKI025 × 1", "NKM101 × 1"):
+        assert part in parsed.text, part
+    assert "3 cases took 1.00 s" in parsed.text
+    assert "would change1" in parsed.text and "failed1" in parsed.text
+    assert "+1 −1" in parsed.text
+
+
+def test_what_is_not_equal_is_open():
+    cases = [a for a in Page(page(subject())).of("details") if a.get("class") == "case"]
+    assert ["open" in attributes for attributes in cases] == [False, True, True]
+
+
+def test_a_page_about_nothing_says_so():
+    assert "No file concerns this run." in Page(page(Subject("rewrite"))).text
+
+
+def test_files_that_do_not_concern_the_run_are_only_counted():
+    report = Report("plain.py", "skipped", "does not mention neuronxcc")
+    text = Page(page(Subject("rewrite", [report]))).text
+    assert "plain.py" not in text and "skipped1" in text
+
+
+def test_the_versions_on_disk_are_read_and_others_are_asked_for(tmp_path):
+    file = tmp_path / "k.py"
+    file.write_bytes(b"disk\n")
+    assert on_disk(str(file), "") == b"disk\n"
+    assert on_disk(str(file), "rev") is None and on_disk(str(tmp_path / "none.py"), "") is None
+    proof = Proof((CaseResult("k.py", "k.py", "k", labels=("HEAD~1", "")),))
+    versions = {("k.py", "HEAD~1"): b"was\n", ("k.py", ""): b"is\n"}
+    parsed = Page(page(Subject("verify", proof=proof, contents=lambda path, label: versions[path, label])))
+    assert "k.py (HEAD~1) → k.py" in parsed.text and "-was" in parsed.text and "+is" in parsed.text
+
+
+def test_a_file_that_is_no_utf8_is_shown():
+    report = Report("k.py", "changed", before=b"# \xff\n", after=b"# \xff!\n")
+    assert "+# �!" in Page(page(Subject("rewrite", [report]))).text
+
+
+# Diffs
+
+
+def rows_of(table):
+    """(class, old number, new number, text) of the rows of a diff."""
+    for match in re.finditer(r"<tr(?: class=\"(\w+)\")?>(.*?)</tr>", table, re.S):
+        cells = [Page(cell).text for cell in re.findall(r"<td[^>]*>(.*?)</td>", match[2], re.S)]
+        if match[1] != "hunk":
+            yield match[1], cells[0], cells[1], cells[2]
+
+
+lines = st.lists(st.text(alphabet=st.characters(exclude_characters="\n\r", exclude_categories=["Cs"]), max_size=12))
+
+
+@given(lines, lines)
+def test_a_diff_shows_each_line_as_it_is(old, new):
+    diff = diff_of("\n".join(old), "\n".join(new))
+    sides = {"removed": ("-", 0, old or [""]), "added": ("+", 1, new or [""]), None: (" ", 0, old or [""])}
+    kinds = Counter()
+    for kind, *numbers, text in rows_of(diff.table):
+        kinds[kind] += 1
+        sign, side, source = sides[kind]
+        line = valid(source[int(numbers[side]) - 1])
+        assert text == sign + (line or " ")
+    assert (kinds["added"], kinds["removed"]) == (diff.added, diff.removed)
+    assert bool(diff.table) == (old != new and "\n".join(old) != "\n".join(new))
+
+
+def test_what_changed_in_a_line_is_marked():
+    table = diff_of("y = nl.load(x)\n", "y = nl.store(x)\n").table
+    assert "nl.<mark>load</mark>(x)" in table and "nl.<mark>store</mark>(x)" in table
+
+
+# Maps
+
+
+def rectangles(figure):
+    """The tiles of each of the two drawings of a figure: (class, x, y, width, height)."""
+    for svg in re.findall(r"<svg.*?</svg>", figure, re.S):
+        found = re.findall(
+            r'<rect class="(tile[^"]*)" x="([\d.]+)" y="([\d.]+)" width="([\d.]+)" height="([\d.]+)"', svg
+        )
+        yield [(classes, *map(float, numbers)) for classes, *numbers in found]
+
+
+def test_both_sides_have_one_scale_and_one_colour_a_tensor():
+    before, after = rectangles(maps([tile(0, "a"), tile(64, "b")], [tile(0, "a"), tile(64, "b"), tile(192, "c")]))
+    assert after[:2] == before and after[2][0] == "tile h2 moved"
+    assert [round(x) for _, x, *_ in after] == [30, 160, 420]
+
+
+def test_only_places_that_the_other_side_does_not_use_are_outlined():
+    figure = maps([tile(0, "a"), tile(64, "b")], [tile(0, "other"), tile(96, "b")])
+    before, after = rectangles(figure)
+    assert [c.endswith("moved") for c, *_ in before] == [False, True]
+    assert [c.endswith("moved") for c, *_ in after] == [False, True]
+    assert "outlined" in figure
+    assert "the same places on both sides" in maps([tile(0, "a")], [tile(0, "b")])
+
+
+def test_tiles_that_take_turns_at_a_place_are_one_rectangle_with_all_their_names():
+    rows = [tile(0, "ring", block=(n,)) for n in range(20)]
+    figure = maps(rows, rows)
+    assert [len(side) for side in rectangles(figure)] == [1, 1]
+    assert "ring[0] (float32, line 7)" in figure and "and 12 more" in figure
+
+
+def test_psum_is_drawn_in_whole_banks():
+    figure = maps([tile(2048, "p", "psum")], [])
+    assert "bytes 0 to 4096" in figure and "bank 1" in figure and "bank 2" not in figure
+
+
+def test_partitions_go_downwards():
+    ((_, _, y, _, height),), _ = rectangles(maps([tile(0, partition=32, partitions=64)], [tile(0)]))
+    assert (y, height) == (18 + 50, 100)
+
+
+def test_tiles_without_an_address_are_counted_and_not_drawn():
+    assert maps([tile(None)], []) == '<p class="note">Without an address, so not drawn: 1 tiles before, 0 after.</p>'
+    assert maps([], []) == ""
+
+
+def test_too_many_places_are_counted():
+    many = [tile(64 * n) for n in range(3100)]
+    assert "and 100 smaller places" in maps(many, many)
+
+
+# Markup
+
+
+@given(st.text())
+def test_any_text_is_text(text):
+    parsed = Page(element("p", escaped(text), title=text))
+    assert [tag for tag, _ in parsed.elements] == ["p"]
+    assert parsed.text == valid(text) and parsed.of("p")[0]["title"] == valid(text)
+
+
+# A real browser
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+browser = pytest.mark.skipif(CHROMIUM is None, reason="needs a browser: apt-get install chromium")
+_QUIET = (
+    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+    "--disable-component-update --disable-sync --disable-extensions --disable-dev-shm-usage --hide-scrollbars"
+).split()
+
+# What the page looks like to a reader: widths, and the contrast of every text with what is behind it.
+_MEASURE = """
+<script>
+function channel(v) { v /= 255; return v <= .03928 ? v / 12.92 : Math.pow((v + .055) / 1.055, 2.4); }
+function light(c) { return .2126 * channel(c[0]) + .7152 * channel(c[1]) + .0722 * channel(c[2]); }
+function rgb(text) { return text.match(/[\\d.]+/g).map(Number); }
+function behind(e) {
+  for (; e; e = e.parentElement) {
+    const c = rgb(getComputedStyle(e).backgroundColor);
+    if (c.length < 4 || c[3] > 0) return c;
+  }
+  return [255, 255, 255];
+}
+window.onload = () => {
+  document.querySelectorAll("details").forEach(d => d.open = true);
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  let worst = [99, ""];
+  while (walker.nextNode()) {
+    const e = walker.currentNode.parentElement;
+    if (!walker.currentNode.data.trim() || e.closest("svg, script")) continue;
+    const a = light(rgb(getComputedStyle(e).color)), b = light(behind(e));
+    const ratio = (Math.max(a, b) + .05) / (Math.min(a, b) + .05);
+    if (ratio < worst[0]) worst = [ratio, e.outerHTML.slice(0, 120)];
+  }
+  const root = document.documentElement;
+  document.title = JSON.stringify({
+    inner: window.innerWidth, scroll: root.scrollWidth, contrast: worst[0], where: worst[1],
+    paper: getComputedStyle(document.body).backgroundColor,
+    maps: [...document.querySelectorAll(".map")].slice(0, 2).map(m => m.getBoundingClientRect()).map(r => [r.x, r.y]),
+    tile: document.querySelector("rect.tile").getBoundingClientRect().width,
+  });
+};
+</script></head>"""
+
+
+def chromium(tmp_path, *arguments):
+    profile = tmp_path / "profile"
+    done = subprocess.run(
+        [CHROMIUM, *_QUIET, f"--user-data-dir={profile}", *arguments], capture_output=True, timeout=120, check=False
+    )
+    return done.stdout.decode(), done.stderr.decode()
+
+
+def measured(tmp_path, text, width, scheme):
+    """What the browser makes of the page. (The script is the test's; the page's own policy would refuse it.)"""
+    file = tmp_path / "measured.html"
+    file.write_text(re.sub(r"<meta http-equiv[^>]*>", "", text).replace("</head>", _MEASURE), "utf-8")
+    scheme_number = {"dark": 0, "light": 1}[scheme]
+    seen, _ = chromium(
+        tmp_path,
+        f"--window-size={width},900",
+        f"--blink-settings=preferredColorScheme={scheme_number}",
+        "--dump-dom",
+        file.as_uri(),
+    )
+    title = re.search(r"<title>(\{.*?\})</title>", seen, re.S)
+    assert title, seen[:500]
+    return json.loads(title[1].replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&"))
+
+
+@browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 500])
+def test_a_browser_shows_all_of_it_legibly(tmp_path, width, scheme):
+    source = b"x = 1\n" * 30
+    report = Report("k.py", "changed", before=source, after=source.replace(b"1", b"2 " + b"long " * 60, 1))
+    shown = subject("a_rather_long_word_without_any_spaces_in_it")
+    text = page(Subject(shown.command, [*shown.reports, report], shown.proof))
+    found = measured(tmp_path, text, width, scheme)
+    assert found["inner"] == width and found["scroll"] <= width, "the page is wider than the window"
+    assert found["contrast"] >= 4.5, found["where"]  # WCAG 2.1, 1.4.3
+    assert (found["paper"] == "rgb(255, 255, 255)") == (scheme == "light")
+    (x1, y1), (x2, y2) = found["maps"]
+    assert (x2 > x1 and y2 == y1) if width > 1000 else (x2 == x1 and y2 > y1), "side by side where there is room"
+    assert found["tile"] > 1
+
+
+@browser
+def test_a_browser_complains_of_nothing_and_loads_nothing(tmp_path):
+    file = tmp_path / "report.html"
+    file.write_text(page(subject(HOSTILE)), "utf-8")
+    picture = tmp_path / "report.png"
+    _, log = chromium(tmp_path, "--enable-logging=stderr", "--v=0", f"--screenshot={picture}", file.as_uri())
+    assert "CONSOLE" not in log and "Content Security Policy" not in log
+    assert picture.read_bytes().startswith(b"\x89PNG")
