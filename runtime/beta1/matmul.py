@@ -69,6 +69,7 @@ def _in_sbuf(call: Call, role: str, operand: Any) -> Tile:
         copying = Call("tensor_copy").limited(operand)
         result = isa.copy("tensor_copy", copying.view(operand))
         result.sequence, result.location = copying.sequence, copying.place
+        call.reserve()
         return Pending(copying, result, operand.shape, operand.dtype, "sbuf", copying.region).settle()
     return call.tile(role, operand, "sbuf")
 

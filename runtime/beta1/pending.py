@@ -109,9 +109,13 @@ class Call:
         self.state: State = state()
         self.op = op
         self.region = region(mask)
+        self.reserve()
+        self.place = user_location()
+
+    def reserve(self) -> None:
+        """Take the next place in the program. (Again, after an instruction that this one waits for.)"""
         recorder = self.state.session.machine.recorder
         self.sequence = recorder.reserve() if recorder is not None else None
-        self.place = user_location()
 
     @property
     def skipped(self) -> bool:
