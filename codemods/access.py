@@ -411,8 +411,23 @@ def _advanced(
     order = [d for d in owner if d is not None]
     if order != sorted(order):
         return indexed(scope, node, cut or base, elements, vectors)
+    check_mates(scope, node, [v for v in vectors if isinstance(v, Index)], axes)
     scope.apply(VECTORS, node)
     return _result(scope, node, base, items, owner, axes)
+
+
+def check_mates(scope: Scope, node: ast.Subscript, vectors: list[Index], axes: list[Axis | None]) -> None:
+    """A component of an ``mgrid`` without the others repeats what it reaches."""
+    for vector in vectors:
+        for mate in vector.mates:
+            walked = axes[mate.position + len(axes) - vector.ndim]
+            if walked is None and scope.constant(mate.axis.size) != 1:
+                raise Refuse(
+                    node,
+                    VECTORS,
+                    "a component of an mgrid without the others: it repeats the access along their dimensions",
+                    "use nl.arange(...)[:, None] where only one dimension is meant",
+                )
 
 
 def _only_position(vector: Index, rank: int) -> int | None:

@@ -84,6 +84,8 @@ def indexed(
     scope: Scope, node: ast.Subscript, base: Operand, elements: list[ast.expr], vectors: list[Value | None]
 ) -> Operand:
     """``base[elements]`` with index vectors that are strided, permuted, or sums of several axes."""
+    from .access import check_mates
+
     base = whole_tensor(node, base)
     if base.value.dims is None:
         base = _ranked(scope, node, base)
@@ -105,6 +107,7 @@ def indexed(
                 raise Refuse(node, VECTORS, "two index vectors of different sizes in one dimension", "write .ap(...)")
             axes[position] = known or term.axis
             strides[position].append(step)
+    check_mates(scope, node, [v for v in vectors if isinstance(v, Index)], axes)
     steps = [
         Step(_shortest(scope, algebra.add(*found)) if found else "1", axis.size if axis is not None else "1")
         for found, axis in zip(strides, axes, strict=True)

@@ -69,7 +69,8 @@ def _mgrid(scope: Scope, node: ast.Subscript, label: str) -> Grid:
         size = algebra.subtract(render(scope, part.upper), start)
         letter = next((c for c, p in COMPONENTS.items() if p == position), str(position))
         components.append(Index(len(parts), (Term(_axis(start, size, f"{label}_{letter}"), "1", position),)))
-    return Grid(tuple(components))
+    terms = tuple(term for component in components for term in component.terms)
+    return Grid(tuple(replace(c, mates=tuple(t for t in terms if t not in c.terms)) for c in components))
 
 
 def _component(scope: Scope, node: ast.Attribute) -> Index | None:
@@ -94,7 +95,8 @@ def _reshaped(base: Index, node: ast.Subscript) -> Index:
     if old != base.ndim:
         raise Refuse(node, CODE, "an index vector is itself indexed", "write the subscript as a slice")
     terms = tuple(replace(term, position=moved[term.position]) for term in base.terms)
-    return Index(len(parts), terms, base.offset)
+    mates = tuple(replace(term, position=moved[term.position]) for term in base.mates)
+    return Index(len(parts), terms, base.offset, mates)
 
 
 def _combined(scope: Scope, node: ast.BinOp) -> Index | None:
@@ -153,4 +155,7 @@ def _sum(a: Index, b: Index) -> Index:
         offset = algebra.subtract(a.offset, b.offset[1:])
     else:
         offset = algebra.add(a.offset, b.offset)
-    return Index(ndim, tuple(terms.values()), offset)
+    mates = {
+        replace(mate, position=mate.position + ndim - index.ndim) for index in (a, b) for mate in index.mates
+    }
+    return Index(ndim, tuple(terms.values()), offset, tuple(sorted(mates, key=lambda m: m.position)))

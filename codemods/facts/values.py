@@ -111,11 +111,15 @@ class Term:
 
 @dataclass(frozen=True)
 class Index(Value):
-    """An affine index vector of ``ndim`` dimensions: the sum of its terms and of ``offset`` (source expressions)."""
+    """An affine index vector of ``ndim`` dimensions: the sum of its terms and of ``offset`` (source expressions).
+
+    A component of an ``mgrid`` is dense: it repeats itself along the dimensions of the others, ``mates``.
+    """
 
     ndim: int
     terms: tuple[Term, ...]
     offset: str = "0"
+    mates: tuple[Term, ...] = ()
 
 
 @dataclass(frozen=True)

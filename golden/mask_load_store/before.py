@@ -20,6 +20,6 @@ def row_sums(x):
         tile[...] = 0.0
         tile[i_p, i_f] = nl.load(x[r * pmax + i_p, i_f], mask=(r * pmax + i_p < m))
         total = nisa.tensor_reduce(nl.add, data=tile, axis=1, dtype=nl.float32)
-        i_1 = nl.arange(1)[None, :]
-        nl.store(out[r * pmax + i_p, i_1], value=total, mask=(r * pmax + i_p < m))
+        i_r, i_1 = nl.arange(pmax)[:, None], nl.arange(1)[None, :]
+        nl.store(out[r * pmax + i_r, i_1], value=total, mask=(r * pmax + i_r < m))
     return out
