@@ -70,6 +70,11 @@ _CASES = click.option(
 )
 
 
+_REPORT = click.option(
+    "--report", metavar="FILE.html", help="Also write a page with everything: diffs, maps, findings."
+)
+
+
 @cli.command(epilog=_EPILOG)
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @click.option("--write", is_flag=True, help="Change the files (from standard input: print the new source).")
@@ -86,6 +91,7 @@ _CASES = click.option(
 )
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processes.  [default: one for each core]")
 @click.option("--verify", is_flag=True, help="With --write: only files all of whose kernels verify (by their cases).")
+@_REPORT
 @_output_format(*FORMATS)
 def rewrite(
     paths: tuple[str, ...],
@@ -95,6 +101,7 @@ def rewrite(
     ignore: tuple[str, ...],
     jobs: int | None,
     verify: bool,
+    report: str | None,
     output_format: str,
     **choices: Any,
 ) -> int:
@@ -118,13 +125,18 @@ def rewrite(
 
     options = Options(select=_codes("--select", select), ignore=_codes("--ignore", ignore), **choices)
     reports = rewrite_reports(found_files(paths), options, jobs or _cores())
+    proof = None
     if verify:
         from .verify_command import verified_reports
 
-        reports = verified_reports(reports, jobs)
+        reports, proof = verified_reports(reports, jobs)
     if write:
-        reports = [_written(report) for report in reports]
+        reports = [_written(each) for each in reports]
     _print_rewrite(reports, write, check, output_format)
+    if report is not None:
+        from .surfaces import write_report
+
+        write_report(report, "rewrite", reports, proof, written=write)
     return _exit_code(reports, changes_are_done=write)
 
 
@@ -256,6 +268,7 @@ def _execution(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--allocation", type=click.Choice(["address", "sbuf-manager"]), help="With --migrate: as for rewrite.")
 @click.option("--blocks", type=click.Choice(["auto", "list", "fold", "loop"]), help="With --migrate: as for rewrite.")
 @_execution
+@_REPORT
 @_output_format(*FORMATS)
 def verify(paths: tuple[str, ...], output_format: str, tiles: bool, **choices: Any) -> int:
     """Compare two versions of kernels on the emulator: layout, operands and numbers.

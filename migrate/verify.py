@@ -23,6 +23,7 @@ from .judging import DEFAULT_LIMITS, Judged, Limits, Pair, Running, Task, judged
 from .output import print_proof
 from .planning import ALL, Choice, Inventory, Wish, check_kernels, file_pairs, notes, planned
 from .proof_cache import Cache
+from .reports import Report
 from .sides import Side
 from .verdicts import CaseResult, Problem, Proof
 
@@ -51,13 +52,19 @@ class Settings:
 
 @dataclass
 class Evidence:
-    """A proof, with the tasks it rests on, and what was read for each file (by the user's name of its old version)."""
+    """A proof, with the tasks it rests on, and what was read for each file (by the user's name of its old version).
+
+    For the report: ``reports`` of the rewrite that was verified, ``contents`` of versions that are not on disk, by path
+    and label.
+    """
 
     results: list[CaseResult] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     tasks: list[Task] = field(default_factory=list)
     reads: dict[str, set[str]] = field(default_factory=dict)
     kernels: dict[str, int] = field(default_factory=dict)
+    reports: list[Report] = field(default_factory=list)
+    contents: dict[tuple[str, str], bytes] = field(default_factory=dict)
 
     @property
     def proof(self) -> Proof:

@@ -11,18 +11,22 @@ from nki_migrate.runtime.compare import LEVELS
 
 from .discover import found_files
 from .errors import InputError
-from .judging import DEFAULT_LIMITS, Limits
+from .judging import DEFAULT_LIMITS, Limits, Pair
 from .output import print_proof
 from .planning import Choice, file_pairs
 from .proof_cache import Cache, cache_directory
 from .reports import Report
-from .verdicts import summary
+from .surfaces import write_report
+from .verdicts import Proof, summary
 from .verify import Evidence, Settings, evidence, levels_to
 
 
 @dataclass(frozen=True)
 class Asked:
-    """The arguments and options of ``verify``. ``timeout`` is in seconds, ``memory`` in MiB."""
+    """The arguments and options of ``verify``.
+
+    ``timeout`` is in seconds, ``memory`` in MiB; ``report`` is the file for the HTML report.
+    """
 
     paths: tuple[str, ...]
     migrate: bool = False
@@ -39,6 +43,7 @@ class Asked:
     unsafe: bool = False
     allocation: str | None = None
     blocks: str | None = None
+    report: str | None = None
 
     @property
     def settings(self) -> Settings:
@@ -60,8 +65,11 @@ class Asked:
 
 def run(asked: Asked, output_format: str, *, tiles: bool = False) -> int:
     """Verify, print the proof, return the exit code. Raises :class:`InputError` for arguments that cannot be used."""
-    proof = _evidence(asked).proof
+    found = _evidence(asked)
+    proof = found.proof
     print_proof(proof, output_format, tiles=tiles)
+    if asked.report is not None:
+        write_report(asked.report, "verify", found.reports, proof, contents=found.contents)
     return proof.exit_code
 
 
@@ -90,6 +98,7 @@ def _migrated(asked: Asked) -> Evidence:
     settings = asked.settings
     reports = kept_reports(found_files(asked.paths), options, asked.jobs or os.cpu_count() or 1, settings.cache)
     found = verified_migration(reports, settings)
+    found.reports = reports
     if not found.results:
         raise InputError(f"{' '.join(asked.paths)}: the rewrite changes no kernel: there is nothing to verify")
     return found
@@ -101,16 +110,25 @@ def _since(asked: Asked, base: str) -> Evidence:
     with revision_of(base, asked.paths) as revision:
         pairs, notes = base_pairs(revision, asked.paths)
         found = evidence(pairs, asked.settings, " ".join(asked.paths), may_be_empty=bool(notes))
+        if asked.report is not None:
+            found.contents = {(pair.before, pair.old.label): _content(pair) for pair in pairs}
     found.notes += notes
     return found
 
 
-def verified_reports(reports: Sequence[Report], jobs: int | None) -> list[Report]:
-    """The reports of a rewrite, failed where the change is not verified; the proof's counts go to stderr."""
+def _content(pair: Pair) -> bytes:
+    """The old version of a file."""
+    pair.old.prepare()
+    with open(pair.old.located(pair.before), "rb") as file:
+        return file.read()
+
+
+def verified_reports(reports: Sequence[Report], jobs: int | None) -> tuple[list[Report], Proof]:
+    """The reports of a rewrite, failed where the change is not verified, and the proof; its counts go to stderr."""
     from .verify_migrated import only_verified
 
     settings = Asked((), migrate=True, jobs=jobs).settings
     kept, found = only_verified(reports, settings)
     if found.results:
         click.echo(f"verified: {summary(found.proof)}", err=True)
-    return kept
+    return kept, found.proof

@@ -6,7 +6,10 @@ results themselves give. Nothing here decides anything: exit codes and verdicts 
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
+
+from ..errors import InputError
 
 if TYPE_CHECKING:
     from ..reports import Report
@@ -48,6 +51,36 @@ def proof_as(output_format: str, proof: Proof) -> str:
     from .annotations import of_proof
 
     return _annotated(output_format, "verify", list(of_proof(proof)))
+
+
+_NONE: Mapping[tuple[str, str], bytes] = {}
+
+
+def write_report(
+    file: str,
+    command: str,
+    reports: Sequence[Report],
+    proof: Proof | None = None,
+    *,
+    written: bool = False,
+    contents: Mapping[tuple[str, str], bytes] = _NONE,
+) -> None:
+    """Write the HTML report of a run to ``file``.
+
+    ``written`` says that the changes of ``reports`` were made; ``contents`` are versions of files that are not on disk,
+    by path and label. Raises :class:`InputError` when the file cannot be written.
+    """
+    from .page import Subject, on_disk, page
+
+    def known(path: str, label: str) -> bytes | None:
+        return contents.get((path, label)) or on_disk(path, label)
+
+    text = page(Subject(command, reports, proof, written, known))
+    try:
+        with open(file, "w", encoding="utf-8") as stream:
+            stream.write(text)
+    except OSError as error:
+        raise InputError(f"{file}: cannot write the report: {error.strerror}") from None
 
 
 def _annotated(output_format: str, command: str, annotations: list[Annotation]) -> str:
