@@ -41,7 +41,9 @@ def verified_migration(reports: Sequence[Report], settings: Settings) -> Evidenc
     found = evidence(pairs, settings, "the files that the rewrite changes", may_be_empty=True)
     for report in reports:
         if report.status == "failed":
-            problem = Problem("case", Verdict.ERROR, f"not rewritten: {report.reason}")
+            problem = Problem(
+                "case", Verdict.ERROR, f"not rewritten: {(report.reason or '').removeprefix('not rewritten: ')}"
+            )
             found.results.append(CaseResult(report.path, report.path, problems=(problem,), labels=("", REWRITTEN)))
         elif report.findings:
             codes = ", ".join(dict.fromkeys(finding.code for finding in report.findings))

@@ -95,15 +95,20 @@ def load(file: str) -> ModuleType:
 
 
 def _package_name(file: str) -> tuple[str, str] | None:
-    """(directory of the root package, dotted name) for a file of a package with relative imports, else ``None``."""
-    tree = _tree_of(file)
-    relative = any(isinstance(node, ast.ImportFrom) and node.level for node in ast.walk(tree))
+    """(directory of the root package, dotted name) for a file of a package with relative imports, else ``None``.
+
+    A directory without ``__init__.py`` counts as a package as far as the relative imports climb.
+    """
+    levels = [node.level for node in ast.walk(_tree_of(file)) if isinstance(node, ast.ImportFrom)]
+    needed = max(levels, default=0)
     directory, base = os.path.split(file)
     parts = [os.path.splitext(base)[0]]
-    while relative and os.path.exists(os.path.join(directory, "__init__.py")):
+    while needed and (len(parts) <= needed or os.path.exists(os.path.join(directory, "__init__.py"))):
         directory, part = os.path.split(directory)
+        if not part.isidentifier():
+            return None
         parts.insert(0, part)
-    return (directory, ".".join(parts)) if len(parts) > 1 else None
+    return (directory, ".".join(parts)) if needed else None
 
 
 def _roots_named_in(file: str) -> list[str]:

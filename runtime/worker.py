@@ -33,6 +33,8 @@ from .versions import DISK, Version
 
 _LENGTH = struct.Struct(">Q")
 _MAX_PRINTED = 20_000
+_MAX_FILE = 1 << 30
+"""Bytes that a kernel may write to one file: what it prints goes to one, too, and has no other end."""
 DEFAULT_SECONDS = 300.0
 DEFAULT_MEMORY = 8 << 30
 
@@ -168,7 +170,8 @@ def _child(
         os.dup2(printed.fileno(), 1)
         os.dup2(printed.fileno(), 2)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        _limit_memory(request.memory)
+        _limit("AS", request.memory)
+        _limit("FSIZE", _MAX_FILE)
         started = time.monotonic()
         reading.start()
         reply = replace(answer(request), reads=reading.so_far())
@@ -188,14 +191,15 @@ def _child(
         os._exit(1)
 
 
-def _limit_memory(limit: int) -> None:
-    """Bound the address space, as far as the system allows it."""
-    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+def _limit(what: str, limit: int) -> None:
+    """Bound a resource (``AS``: the address space, ``FSIZE``: each file that is written), as the system allows it."""
+    kind = getattr(resource, f"RLIMIT_{what}")
+    _, hard = resource.getrlimit(kind)
     bound = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
     try:
-        resource.setrlimit(resource.RLIMIT_AS, (bound, hard))
+        resource.setrlimit(kind, (bound, hard))
     except (ValueError, OSError):
-        print(f"the memory limit of {bound} bytes could not be set", file=sys.stderr)
+        print(f"the limit of {bound} bytes (RLIMIT_{what}) could not be set", file=sys.stderr)
 
 
 def _message_within(descriptor: int, deadline: float) -> bytes | bool:

@@ -218,6 +218,24 @@ def test_a_file_of_a_package_may_import_relatively(worker: Worker, tmp_path: Pat
 # --- errors ----------------------------------------------------------------------------------------------------------
 
 
+def test_a_file_may_import_relatively_without_being_declared_a_package(worker: Worker, tmp_path: Path) -> None:
+    (tmp_path / "kernels" / "deep").mkdir(parents=True)
+    (tmp_path / "kernels" / "width.py").write_text("WIDTH = 8\n")
+    file = tmp_path / "kernels" / "deep" / "copies.py"
+    file.write_text("from ..width import WIDTH\n" + source("beta1", COPY["beta1"]))
+    case = Case("copied", "the case", "", args={"x": X})
+    assert ran(worker.ask(Request("run", str(file), case, seconds=60.0))).outputs
+
+
+def test_a_file_may_name_its_own_package(worker: Worker, tmp_path: Path) -> None:
+    (tmp_path / "own_kernels" / "deep").mkdir(parents=True)
+    (tmp_path / "own_kernels" / "width.py").write_text("WIDTH = 8\n")
+    file = tmp_path / "own_kernels" / "deep" / "copies.py"
+    file.write_text("from own_kernels.width import WIDTH\n" + source("beta1", COPY["beta1"]))
+    case = Case("copied", "the case", "", args={"x": X})
+    assert ran(worker.ask(Request("run", str(file), case, seconds=60.0))).outputs
+
+
 @pytest.mark.parametrize(
     ("body", "message", "line"),
     [
@@ -388,6 +406,46 @@ def test_the_directory_and_the_modules_of_the_next_case_are_as_before(ask: Ask) 
     ask("import os, sys\nos.chdir('/')\nsys.modules.clear()\nsys.path.clear()")
     body = source("beta1", COPY["beta1"]) + f"\nimport os\nassert os.getcwd() == {os.getcwd()!r}\n"
     assert ran(ask(body, "copied")).outputs
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "import sys\nsys.stdout = sys.stderr = None\nsys.stdin.close()",
+        "import sys\nsys.modules['numpy'] = None\nsys.modules['nki_migrate.runtime'] = None",
+        "import os\nos.environ.clear()\nos.umask(0o777)",
+        "import signal\nsignal.signal(signal.SIGALRM, signal.SIG_DFL)\nsignal.alarm(1)",
+        "import threading\nthreading.Thread(target=lambda: __import__('time').sleep(600)).start()",
+        "import atexit, os\natexit.register(os._exit, 7)",
+        "import gc, sys\ngc.disable()\nsys.setswitchinterval(1e-6)\nsys.settrace(lambda *_: None)",
+        "import builtins\nbuiltins.print = builtins.open = None",
+        "import os\nos.kill(os.getppid(), 0)",
+        "import resource\nresource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))",
+    ],
+)
+def test_whatever_a_file_does_to_its_process_the_next_case_runs(ask: Ask, body: str) -> None:
+    assert isinstance(ask(body, seconds=10.0), (Failure, Kernels))
+    assert ran(ask(source("beta1", COPY["beta1"]), "copied")).outputs
+
+
+def test_output_without_end_is_cut_and_ends_with_its_time(ask: Ask) -> None:
+    found = failure(ask("while True: print('x' * 1000)", seconds=1.0))
+    assert len(found.printed) <= 20_000 and "did not end" in found.message
+
+
+def test_what_a_run_reads_is_recorded(ask: Ask, tmp_path: Path) -> None:
+    (tmp_path / "sibling_that_is_read.py").write_text("WIDTH = 8\n")
+    (tmp_path / "table.json").write_text("{}")
+    body = source("beta1", COPY["beta1"]) + textwrap.dedent(f"""
+        import os
+        import sibling_that_is_read
+        open({str(tmp_path / "table.json")!r}).read()
+        open({str(tmp_path / "log.txt")!r}, "w").close()
+        os.environ.get("A_VARIABLE")
+        """)
+    reads = ran(ask(body, "copied")).reads
+    assert {Path(path).name for path in reads.files} == {"kernel.py", "sibling_that_is_read.py", "table.json"}
+    assert str(tmp_path) in reads.directories and "A_VARIABLE" in reads.variables
 
 
 def test_closing_a_worker_ends_the_case_that_it_runs(tmp_path: Path) -> None:
