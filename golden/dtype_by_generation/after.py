@@ -33,7 +33,7 @@ def turned(x):
                         (columns, rows), dtype=nl.float32, buffer=nl.psum, address=(0, (3 + block) * 2048)
                     )
                 )
-        for again in nl.affine_range(2):
+        for again in nl.sequential_range(2):
             nisa.nc_matmul(dst=flipped[again], stationary=tile, moving=identity, is_transpose=True)
             nisa.tensor_copy(dst=back, src=flipped[again])
         nisa.dma_copy(dst=out[t], src=back)

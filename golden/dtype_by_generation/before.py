@@ -27,7 +27,7 @@ def turned(x):
         else:
             flipped = nl.ndarray((2, par_dim(columns), rows), dtype=np.float32,
                                  buffer=ncc.psum.mod_alloc(base_bank=3, num_bank_tiles=(2,)))
-        for again in nl.affine_range(2):
+        for again in nl.sequential_range(2):
             flipped[again] = nisa.nc_matmul(tile, identity, is_transpose=True)
             back[...] = nl.copy(flipped[again], dtype=nl.bfloat16)
         nl.store(out[t], value=back)

@@ -219,6 +219,7 @@ def store(current: State, result: Result, dst: Tile, where: Region, overwrite: b
     check_scope(current, dst)
     if dst.space == "hbm":
         check_mutable(current, dst)
+        _check_independent(current, dst, where)
     if dst.gather is not None:
         from .indirect import scatter
 
@@ -266,6 +267,20 @@ def check_scope(current: State, tile: Tile) -> None:
             f"Local variable '{tile.name}' is referenced outside of its parent scope: it is a tensor of the loop body "
             f"that created it in line {tile.alloc.line}",
         )
+
+
+def _check_independent(current: State, dst: Tile, where: Region) -> None:
+    """Raise when two iterations of an ``affine_range`` write to the same place in HBM."""
+    if dst.gather is not None or where.residual:
+        return
+    place = (dst.alloc.uid, dst.offset, dst.shape, dst.strides, tuple(where.box.items()))
+    for loop in current.scope:
+        if loop.parallel and loop.writes_again(place):
+            raise KernelError(
+                "err_unexpected_output_dependencies",
+                f"Unexpected output dependencies, different iterations of a parallel loop write to the same place of "
+                f"`{dst.name}`",
+            )
 
 
 def check_mutable(current: State, dst: Tile) -> None:

@@ -1,8 +1,10 @@
 """Iterations of an ``affine_range`` that depend on each other (Beta 1: they may run at the same time).
 
 Every byte of a tile that several iterations touch remembers the iteration that wrote it last and the one that read it.
-An iteration that reads or writes what another one wrote, or writes what another one read, depends on it. Reductions are
-allowed (``t += x``, accumulating matmuls): they may run in any order, as long as no iteration reads the tile.
+An iteration that reads what another one wrote, or writes what another one read from before the loop, depends on it. So
+do two that write the same bytes, unless the tile is on chip and nobody reads it after the loop: then each iteration
+could have a tile of its own. Reductions are allowed (``t += x``, accumulating matmuls): they may run in any order, as
+long as no iteration reads the tile.
 Beta 2 unrolls its loops and has no such hazard (language guide of 2.28: the ranges "do not change the meaning").
 """
 
@@ -42,8 +44,7 @@ def dependent_iterations(program: Program) -> list[Hazard]:
         steps = list(_steps(program, loop, sequences))
         for uid in _shared_tiles(steps):
             if uid not in program.untracked:
-                dependence = _Dependence(loop, tiles[uid], steps)
-                found += dependence.first()
+                found += _Dependence(program, loop, tiles[uid], steps).first()
     return found
 
 
@@ -70,12 +71,13 @@ def _shared_tiles(steps: list[_Step]) -> list[int]:
 class _Dependence:
     """The marks of one tile in one run of a loop: number of the step (from 1) that wrote or read a granule last."""
 
-    def __init__(self, loop: Loop, tile: TileRow | HbmTensor, steps: list[_Step]) -> None:
+    def __init__(self, program: Program, loop: Loop, tile: TileRow | HbmTensor, steps: list[_Step]) -> None:
         self.loop, self.tile = loop, tile
         self.steps = [step for step in steps if any(o.tile == tile.uid for o in step.event.operands)]
         self.grid = Grid(o for step in self.steps for o in step.event.operands if o.tile == tile.uid)
         self.written, self.read = self.grid.marks(), self.grid.marks()
         self.reduced = self.grid.marks()
+        self.private = isinstance(tile, TileRow) and not _read_after(program, tile.uid, steps[-1].index)
 
     def first(self) -> list[Hazard]:
         for number, step in enumerate(self.steps, 1):
@@ -85,11 +87,13 @@ class _Dependence:
                 other = self._other(step, self.grid.view(self.written, operand))
                 if other is not None:
                     return [self._hazard(other, step, operand, "reads", "wrote")]
-                self.grid.view(self.read, operand)[...] = number
+                seen = self.grid.view(self.read, operand)
+                seen[...] = np.where(self.grid.view(self.written, operand) == NEVER, number, seen)
             for operand in filter(self._decided, (o for o in written(step.event) if o.tile == self.tile.uid)):
                 view, seen = self.grid.view(self.written, operand), self.grid.view(self.read, operand)
                 reduced = self.grid.view(self.reduced, operand)
-                for marks, verb in ((view * (1 - reduced) if reduces else view, "wrote"), (seen, "read")):
+                before = np.zeros_like(view) if self.private else view * (1 - reduced) if reduces else view
+                for marks, verb in ((before, "wrote"), (seen, "read")):
                     other = self._other(step, marks)
                     if other is not None:
                         return [self._hazard(other, step, operand, "writes", verb)]
@@ -125,6 +129,16 @@ class _Dependence:
         operands = read(step.event) if did == "read" else written(step.event)
         operand = next(o for o in operands if o.tile == self.tile.uid)
         return executed_at(step.event, f"{did} '{label(self.tile)}' at {touched(operand, size(operand))} ({_nth(step)})")
+
+
+def _read_after(program: Program, uid: int, index: int) -> bool:
+    """Is the tile read after event ``index``, before another instruction writes it?"""
+    for event in program.events[index + 1 :]:
+        if any(operand.tile == uid for operand in read(event)):
+            return True
+        if any(operand.tile == uid for operand in written(event)):
+            return False
+    return False
 
 
 def _nth(step: _Step) -> str:

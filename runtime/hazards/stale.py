@@ -1,9 +1,9 @@
-"""Reads of bytes that another tile has overwritten, or that nothing ever wrote.
+"""Reads of bytes that another tile has overwritten, and results that come from bytes which nothing ever wrote.
 
 Every byte of every memory remembers the instruction that wrote it last, and for which tile. A tile that reads bytes
-which it wrote and which another tile wrote since is *overwritten*. Bytes that nobody wrote may be read as long as what
-comes of them goes nowhere: a result computed element by element from them is itself marked as never written, and the
-hazard is the first instruction that mixes such elements with others, or stores them to HBM.
+which it wrote, and another tile since, is *overwritten*. Bytes that nobody wrote for the tile may be read as long as
+nothing comes of it: what an instruction computes from them is followed, and the hazard is that some of it is stored to
+an output.
 """
 
 from __future__ import annotations
@@ -16,93 +16,88 @@ import numpy as np
 
 from ..compare.correspondence import KEEPS_OLD_BYTES
 from ..compare.trace import HbmTensor, Program, TileRow
-from ..compare.verdict import Place
 from ..events import Event, Operand
-from .accesses import Memory, memory_of, owners, read, size, written
+from . import flow
+from .accesses import Memory, is_adding, memory_of, owners, read, size, written
 from .model import Hazard, address, declared_at, executed_at, label, touched
 from .shadow import NEVER, Grid, Marks
-
 
 SEVERAL = -2
 """Owner of bytes of which only some were written for another tile: no statement is made about them."""
 NOBODY = -1
-ELEMENTWISE = frozenset(
-    (
-        *("activation", "affine_select", "copy", "dma_copy", "load", "nc_stream_shuffle", "range_select", "reciprocal"),
-        *("scalar_tensor_tensor", "select", "tensor_copy", "tensor_copy_predicated", "tensor_scalar"),
-        *("tensor_tensor", "transpose", "where"),
-    )
-)
-"""Instructions that compute each element of their result from the elements at its place."""
-_MOVES_PARTITIONS = frozenset({"nc_stream_shuffle", "transpose"})
 
 
 @dataclass(frozen=True)
 class _Memory:
-    """The marks of one memory: which event wrote a granule (from 1; negative: what it wrote is undefined), for whom."""
+    """The marks of one memory: which event wrote a granule last (counted from 1), and for which tile.
+
+    A negative mark is a value that comes from bytes never written: minus the number of the event that read them.
+    """
 
     grid: Grid
     writer: Marks
     owner: Marks
 
 
-class Reader:
-    """Walks a program's instructions and finds its stale reads. ``shared`` HBM may be written by other programs."""
+class _Walk:
+    """A program's instructions in order. ``shared``: its HBM tensors may be written by other programs."""
 
     def __init__(self, program: Program, shared: bool) -> None:
         self.program = program
         self.shared = shared
         self.tiles = owners(program)
         self.memories = _memories(program, self.tiles)
+        self.first_written: dict[int, int] = {}
+        self.reads: dict[int, Operand] = {}
         self.found: list[Hazard] = []
 
     def hazards(self) -> list[Hazard]:
         for index, event in enumerate(self.program.events):
             undefined = [o for o in read(event) if self._reads_undefined(event, o)]
+            roots = [(self._root(index, o), self._undefined(o), o) for o in undefined]
+            kept = [self._kept(o) if is_adding(event) or not o.exact else None for o in written(event)]
             self._write(index, event)
-            if undefined:
-                self._use(index, event, undefined)
+            for operand, before in zip(written(event), kept, strict=True):
+                for root, elements, source in roots:
+                    reached = flow.reached(event, source, elements, operand)
+                    if reached.any():
+                        self._follow(event, operand, reached, root, before)
         return self.found
 
-    def _reads_undefined(self, event: Event, operand: Operand) -> bool:
-        """Check one read: report what was overwritten; does it read bytes that were never written?"""
-        tile = self.tiles[operand.tile]
+    # --- reads --------------------------------------------------------------------------------------------------------
+
+    def _memory(self, operand: Operand) -> _Memory | None:
         memory = self.memories.get(memory_of(operand))
-        if memory is None or operand.tile in self.program.untracked or not memory.grid.holds(operand):
+        return memory if memory is not None and memory.grid.holds(operand) else None
+
+    def _reads_undefined(self, event: Event, operand: Operand) -> bool:
+        """Report what of a read was overwritten; does it also read bytes that were never written for its tile?"""
+        memory = self._memory(operand)
+        if memory is None or operand.tile in self.program.untracked or (operand.space == "hbm" and self.shared):
             return False
-        if operand.space == "hbm" and self.shared:
-            return False
-        enough: Callable[[Marks], np.bool_] = np.any if operand.exact else np.all
+        exact = operand.exact and not flow.is_indexed(event, operand)
+        enough: Callable[[Marks], np.bool_] = np.any if exact else np.all
+        undefined = memory.grid.view(memory.writer, operand) <= NEVER
         if operand.pinned:
             owner = memory.grid.view(memory.owner, operand)
             others = (owner != operand.tile) & (owner != SEVERAL)
-            if not enough(others):
-                return bool(enough(memory.grid.view(memory.writer, operand) <= NEVER))
-            for uid in np.unique(owner[others]):
-                if uid != NOBODY:
-                    self._overwritten(event, operand, tile, self.tiles[int(uid)], memory)
-            return bool(enough(owner == NOBODY))
-        return bool(enough(memory.grid.view(memory.writer, operand) <= NEVER))
+            if enough(others):
+                writer = np.abs(memory.grid.view(memory.writer, operand))
+                since = others & (writer > self.first_written.get(operand.tile, len(self.program.events)) + 1)
+                for uid in np.unique(owner[since & (owner != NOBODY)]):
+                    self._overwritten(event, operand, int(uid), int(writer[since & (owner == uid)].max()) - 1)
+                undefined = undefined | (others & ~since)
+        return bool(enough(undefined))
 
-    def _overwritten(
-        self, event: Event, operand: Operand, tile: TileRow | HbmTensor, other: TileRow | HbmTensor, memory: _Memory
-    ) -> None:
-        owner, writer = memory.grid.view(memory.owner, operand), memory.grid.view(memory.writer, operand)
-        last = int(np.abs(writer[owner == other.uid]).max())
-        wrote = self.program.events[last - 1]
-        place = next(o for o in written(wrote) if o.tile == other.uid)
-        mine = any(o.tile == tile.uid for e in self.program.events[: last - 1] for o in written(e))
-        kind = "overwritten" if mine else "unwritten"
-        message = (
-            f"'{label(tile)}' is read after '{label(other)}' has overwritten its bytes"
-            if mine
-            else f"'{label(tile)}' is read and was never written: its bytes are those of '{label(other)}'"
-        )
-        message += f": {address(tile)} and {address(other)}"
+    def _overwritten(self, event: Event, operand: Operand, uid: int, index: int) -> None:
+        tile, other = self.tiles[operand.tile], self.tiles[uid]
+        wrote = self.program.events[index]
+        place = next(o for o in written(wrote) if o.tile == uid)
         self.found.append(
             Hazard(
-                kind,
-                message,
+                "overwritten",
+                f"'{label(tile)}' is read after '{label(other)}' has overwritten its bytes: "
+                f"{address(tile)} and {address(other)}",
                 (label(tile), label(other)),
                 executed_at(wrote, f"writes '{label(other)}' at {touched(place, size(place))}"),
                 executed_at(event, f"reads '{label(tile)}' at {touched(operand, size(operand))}"),
@@ -110,12 +105,32 @@ class Reader:
             )
         )
 
-    # --- undefined values ---------------------------------------------------------------------------------------------
+    def _undefined(self, operand: Operand) -> flow.Elements:
+        """Which elements of a read were never written for its tile, or come from such, in row-major order."""
+        memory = self.memories[memory_of(operand)]
+        at = memory.grid.coordinates(operand)
+        found: flow.Elements = memory.writer[at] <= NEVER
+        if operand.pinned:
+            owner = memory.owner[at]
+            found = found | ((owner != operand.tile) & (owner != SEVERAL))
+        return found
+
+    def _root(self, index: int, operand: Operand) -> int:
+        """The number (from 1) of the first instruction that read the bytes which ``operand`` comes from."""
+        memory = self.memories[memory_of(operand)]
+        earliest = int(memory.grid.view(memory.writer, operand).min())
+        if earliest < NEVER:
+            return -earliest
+        self.reads.setdefault(index + 1, operand)
+        return index + 1
+
+    # --- writes -------------------------------------------------------------------------------------------------------
 
     def _write(self, index: int, event: Event) -> None:
         for operand in written(event):
-            memory = self.memories.get(memory_of(operand))
-            if memory is None or not memory.grid.holds(operand):
+            self.first_written.setdefault(operand.tile, index)
+            memory = self._memory(operand)
+            if memory is None:
                 continue
             writer = memory.grid.view(memory.writer, operand)
             owner = memory.grid.view(memory.owner, operand)
@@ -126,57 +141,44 @@ class Reader:
                 writer[...] = np.where((writer <= NEVER) | (owner != operand.tile), index + 1, writer)
                 owner[...] = np.where((owner == operand.tile) | (owner == NOBODY), operand.tile, SEVERAL)
 
-    def _use(self, index: int, event: Event, operands: list[Operand]) -> None:
-        """An instruction got undefined elements: mark what it computes from them, or report it."""
-        targets = [o for o in written(event) if o.space != "hbm"]
-        passes = event.op in ELEMENTWISE and len(targets) == len(list(written(event))) == 1
-        for operand in operands:
-            if not operand.exact or not passes or not self._passed_on(index, event, operand, targets[0]):
-                self._unwritten(event, operand)
+    def _kept(self, operand: Operand) -> Marks | None:
+        """The marks under an operand that keeps some of its bytes, as they are before the instruction."""
+        memory = self._memory(operand)
+        return None if memory is None else memory.writer[memory.grid.coordinates(operand)]
 
-    def _passed_on(self, index: int, event: Event, operand: Operand, target: Operand) -> bool:
-        """Mark the elements of ``target`` that come from undefined elements of ``operand``."""
-        memory, there = self.memories[memory_of(operand)], self.memories.get(memory_of(target))
-        if there is None or event.op in _MOVES_PARTITIONS or not there.grid.holds(target):
-            return False
-        undefined = self._undefined(memory, operand)
-        rows, columns = there.grid.coordinates(target)
-        if not undefined.size or rows.size % undefined.size:
-            return False
-        chosen = np.repeat(undefined, rows.size // undefined.size)
-        there.writer[rows[chosen], columns[chosen]] = -(index + 1)
-        return True
-
-    def _undefined(self, memory: _Memory, operand: Operand) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-        marks = memory.grid.elements(memory.writer, operand)
-        found: np.ndarray[tuple[int], np.dtype[np.bool_]] = marks <= NEVER
-        return found
-
-    def _unwritten(self, event: Event, operand: Operand) -> None:
+    def _follow(self, event: Event, operand: Operand, reached: flow.Elements, root: int, before: Marks | None) -> None:
+        """Undefined values reach ``operand``: mark them there, or report that they are in an output."""
         tile = self.tiles[operand.tile]
-        memory = self.memories[memory_of(operand)]
-        marks = memory.grid.elements(memory.writer, operand)
-        bad = marks[marks <= NEVER]
-        first: Place = declared_at(tile)
-        origin = f"bytes of '{label(tile)}' that were never written"
-        if bad.size and (earliest := int(bad.min())) < NEVER:
-            maker = self.program.events[-earliest - 1]
-            first = executed_at(maker, f"computes '{label(tile)}' from bytes that were never written")
-            origin = f"elements of '{label(tile)}' that were computed from bytes never written"
+        if isinstance(tile, HbmTensor) and tile.output is not None:
+            if operand.exact:
+                self._stored(event, operand, int(reached.sum()), root)
+            return
+        memory = self._memory(operand)
+        if memory is None or (before is not None and not operand.exact):
+            return
+        rows, columns = memory.grid.coordinates(operand)
+        memory.writer[rows[reached], columns[reached]] = -root
+
+    def _stored(self, event: Event, operand: Operand, count: int, root: int) -> None:
+        source = self.reads[root]
+        reader, tile, out = self.program.events[root - 1], self.tiles[source.tile], self.tiles[operand.tile]
+        stored = f"{event.op} stores to output '{label(out)}'"
+        first = executed_at(reader, f"reads '{label(tile)}' at {touched(source, size(source))}")
         self.found.append(
             Hazard(
                 "unwritten",
-                f"{event.op} uses {origin}: {bad.size} of {marks.size} elements, {address(tile)}",
-                (label(tile),),
-                first,
-                executed_at(event, f"reads '{label(tile)}' at {touched(operand, size(operand))}"),
-                "write the whole tile first (nl.memset, nl.zeros), or read only the part that was written",
+                f"{count} elements that {stored} come from bytes of '{label(tile)}' which were never written: "
+                f"{address(tile)}",
+                (label(tile), label(out)),
+                declared_at(tile) if reader is event else first,
+                executed_at(event, f"stores to '{label(out)}' at {touched(operand, size(operand))}"),
+                "write the whole tile first (nl.memset, nl.zeros), or use only the part that was written",
             )
         )
 
 
 def _memories(program: Program, tiles: dict[int, TileRow | HbmTensor]) -> dict[Memory, _Memory]:
-    """The memories whose reads can be stale: all but HBM tensors that are only inputs."""
+    """The memories that a kernel can read before it writes them: not the HBM tensors that are its inputs."""
     operands: dict[Memory, list[Operand]] = defaultdict(list)
     seen: set[tuple[object, ...]] = set()
     for operand in _operands(program):
@@ -199,5 +201,5 @@ def _operands(program: Program) -> Iterator[Operand]:
 
 
 def stale_reads(program: Program, shared: bool) -> list[Hazard]:
-    """The reads of overwritten bytes and the uses of bytes never written, in program order."""
-    return Reader(program, shared).hazards()
+    """The reads of overwritten bytes, and the outputs that come from bytes never written, in program order."""
+    return _Walk(program, shared).hazards()
