@@ -10,6 +10,7 @@ from html.parser import HTMLParser
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from nki_migrate.cli import main
 from nki_migrate.codemods import Finding
 from nki_migrate.reports import Report
 from nki_migrate.runtime.compare import Difference, LevelVerdict, Place, TileRow, Verdict
@@ -335,9 +336,9 @@ def measured(tmp_path, text, width, scheme):
 @pytest.mark.parametrize("width", [1280, 500])
 def test_a_browser_shows_all_of_it_legibly(tmp_path, width, scheme):
     source = b"x = 1\n" * 30
-    report = Report("k.py", "changed", before=source, after=source.replace(b"1", b"2 " + b"long " * 60, 1))
+    long = Report("k.py", "changed", before=source, after=source.replace(b"1", b"2 " + b"long " * 60, 1))
     shown = subject("a_rather_long_word_without_any_spaces_in_it")
-    text = page(Subject(shown.command, [*shown.reports, report], shown.proof))
+    text = page(Subject(shown.command, [*shown.reports, long], shown.proof))
     found = measured(tmp_path, text, width, scheme)
     assert found["inner"] == width and found["scroll"] <= width, "the page is wider than the window"
     assert found["contrast"] >= 4.5, found["where"]  # WCAG 2.1, 1.4.3
@@ -355,3 +356,76 @@ def test_a_browser_complains_of_nothing_and_loads_nothing(tmp_path):
     _, log = chromium(tmp_path, "--enable-logging=stderr", "--v=0", f"--screenshot={picture}", file.as_uri())
     assert "CONSOLE" not in log and "Content Security Policy" not in log
     assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+# The command line
+
+
+KERNEL = """
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+@nki.jit
+def copied(x):
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    nl.store(out, value=nl.load(x))
+    return out
+"""
+CASES = '[[case]]\nkernel = "copied"\nargs = {x = {shape = [8, 16], dtype = "float32"}}\n'
+
+
+@pytest.fixture
+def kernel(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "k.py").write_text(KERNEL)
+    (tmp_path / "cases.toml").write_text(CASES)
+    return tmp_path
+
+
+def run(*arguments):
+    with pytest.raises(SystemExit) as exit_:
+        main(list(arguments))
+    return exit_.value.code
+
+
+def report(directory):
+    return Page((directory / "report.html").read_text("utf-8")).text
+
+
+def test_rewrite_reports_its_diffs(kernel, capsys):
+    assert run("rewrite", "k.py", "--report", "report.html") == 1
+    text = report(kernel)
+    assert "would change1" in text and "-import neuronxcc.nki as nki" in text and "+import nki" in text
+    assert run("rewrite", "--write", "k.py", "--report", "report.html") == 0
+    text = report(kernel)
+    assert "changed1" in text and "would change" not in text and "+import nki" in text
+    assert "+import nki" not in capsys.readouterr().out.partition("k.py: rewritten")[2]
+
+
+def test_rewrite_with_verify_reports_the_proof_too(kernel, capsys):
+    assert run("rewrite", "--write", "--verify", "k.py", "--report", "report.html") == 0
+    text = report(kernel)
+    assert "changed1" in text and "equal1" in text and CONTRACT in text and "+import nki" in text
+
+
+def test_verify_reports_the_diff_of_what_it_compared(kernel, capsys):
+    assert run("verify", "--migrate", "k.py", "--report", "report.html") == 0
+    assert "equal1" in report(kernel) and "+import nki" in report(kernel)
+    (kernel / "new.py").write_text(KERNEL.replace("neuronxcc.nki", "neuronxcc.nki "))
+    assert run("verify", "k.py", "new.py", "--report", "report.html") == 0
+    assert "k.py → new.py" in report(kernel) and "+import neuronxcc.nki  as nki" in report(kernel)
+
+
+def test_verify_reports_the_diff_to_the_base(kernel, capsys):
+    for command in ("init -q", "add k.py", "-c user.name=n -c user.email=e commit -q -m m"):
+        subprocess.run(["git", *command.split()], cwd=kernel, check=True)
+    (kernel / "k.py").write_text(KERNEL + "# later\n")
+    assert run("verify", "--base", "HEAD", "k.py", "--report", "report.html") == 0
+    assert "k.py (HEAD) → k.py" in report(kernel) and "+# later" in report(kernel)
+
+
+def test_a_report_that_cannot_be_written_is_an_error(kernel, capsys):
+    assert run("rewrite", "k.py", "--report", "none/report.html") == 2
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert error == "nki-migrate: error: none/report.html: cannot write the report: No such file or directory"

@@ -66,7 +66,8 @@ class Subject:
 
     @property
     def annotations(self) -> list[Annotation]:
-        found = list(of_reports("rewrite", list(self.reports), changes_are_done=self.written))
+        """What is left. That files would change is none: their diffs are on the page."""
+        found = list(of_reports("rewrite", list(self.reports), changes_are_done=True))
         return found + (list(of_proof(self.proof)) if self.proof else [])
 
 
@@ -156,7 +157,7 @@ def _summary(subject: Subject) -> str:
         counts = summary(list(subject.reports))
         for status in ("changed", "unchanged", "skipped", "failed"):
             name = "would change" if status == "changed" and not subject.written else status
-            tiles.append(_figure(counts[status], name, status if counts[status] else "none"))
+            tiles.append(_figure(counts[status], name, status if counts[status] and status != "skipped" else "none"))
         tiles.append(_figure(counts["findings"], "findings", "undecided" if counts["findings"] else "none"))
     notes = "".join(element("li", escaped(note)) for note in (subject.proof.notes if subject.proof else ()))
     contract = element("p", escaped(CONTRACT), class_="note") if subject.proof else ""
@@ -280,6 +281,15 @@ def _file(section: _Section, anchor: str) -> str:
         )
         summary = element("summary", "Diff ", counts)
         parts.append(element("details", summary, element("div", diff.table, class_="scroll"), open="open"))
+    findings = section.report.findings if section.report else ()
+    if findings:
+        places = (
+            element(
+                "li", element("code", f"{f.line}:{f.column} {f.code}"), escaped(f" [{f.applicability}] {f.message}")
+            )
+            for f in findings
+        )
+        parts.append(element("ul", *places, class_="places"))
     parts += [_case(result, f"{anchor}-case-{n}") for n, result in enumerate(section.results, 1)]
     return element("section", *parts, id=anchor, class_="file")
 
