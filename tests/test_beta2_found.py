@@ -91,6 +91,9 @@ def test_a_part_of_the_systolic_array_is_checked(position, size, match):
         launch(kernel, {"x": np.zeros((64, 16), np.float32)})
 
 
-def test_the_version_of_the_core_can_be_asked_on_the_host():
-    """nkilib's tests decide by it what to run; the default target answers."""
+def test_what_library_code_asks_on_the_host_has_an_answer():
+    """nkilib's kernel_helpers and topk, when its tests plan a launch: the default target, no grid."""
     assert nisa.get_nc_version() is nisa.nc_version.gen3
+    assert nl.program_ndim() == 0
+    with pytest.raises(KernelError, match="err_nki_api_outside_of_nki_kernel"):
+        nl.program_id(0)

@@ -163,8 +163,11 @@ def test_none_is_no_new_axis():
 def test_a_slice_of_a_slice_adds_the_offsets():
     t = filled((8, 8))
     assert np.array_equal(t[2:6, 1:5][1:3, 1:2].array, t.array[3:5, 2:3])
-    with pytest.raises(NotModelled, match="third subscript"):
-        t[2:6][1:3][0:1]
+    assert np.array_equal(t[2:6, 1:5][1:3, 1:3][0:1, 1:2].array, t.array[3:4, 3:4])
+    assert np.array_equal(t[2:6][1:3][0:1].array, t.array[3:4])
+    for index in (slice(None), slice(0, None), slice(-1, 2)):
+        with pytest.raises(KernelError, match=r"bounds of a third subscript in the whole tensor, of shape \(8, 8\)"):
+            t[2:6][1:3][index]
     with pytest.raises(KernelError, match="nested indexing"):
         t[2][1:3]
 

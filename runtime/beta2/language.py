@@ -157,8 +157,8 @@ def num_programs(axes: Any = None) -> int:
 
 @builtin("nki.language")
 def program_ndim() -> int:
-    """Dimensions of the launch grid: 0 without a grid, else 1."""
-    return len(session.current().grid)
+    """Dimensions of the launch grid: 0 without a grid (and outside of kernels, where library code asks too), else 1."""
+    return len(session.current().grid) if session.in_kernel() else 0
 
 
 @builtin("nki.language")

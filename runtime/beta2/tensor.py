@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import KernelError, NotModelled
+from ..errors import KernelError
 from ..events import address_of
 from ..memory import Allocation, Array, View, row_major_strides
 from . import state, values
@@ -42,11 +42,11 @@ class NkiTensor(View):
     """A tensor, or an access to a part of one.
 
     ``array`` has every dimension of the access: an integer index leaves an extent of 1 that instructions see and
-    ``shape`` does not (``dropped``). ``form`` is ``whole`` (declared, reshaped), ``sliced`` or ``nested`` (one or two
-    subscripts), or ``pattern``.
+    ``shape`` does not (``dropped``). ``form`` is ``whole`` (declared, reshaped), ``sliced`` or ``nested`` (one or more
+    subscripts), or ``pattern``. ``extents`` are those of the whole tensor.
     """
 
-    __slots__ = ("dropped", "form", "label")
+    __slots__ = ("dropped", "extents", "form", "label")
 
     kind_name = "access"
 
@@ -58,8 +58,10 @@ class NkiTensor(View):
         form: str = WHOLE,
         dropped: frozenset[int] = frozenset(),
         label: str = "",
+        extents: tuple[int, ...] = (),
     ) -> None:
         super().__init__(alloc, array)
+        self.extents = extents or array.shape
         self.form, self.dropped, self.label = form, dropped, label or alloc.name
 
     @property
@@ -232,13 +234,25 @@ def subscript(tensor: NkiTensor, index: object) -> NkiTensor:
             "nested indexing of a tensor that an integer index has reduced is not available in Beta 2: write one "
             "subscript, t[i, a:b]",
         )
-    if tensor.form == NESTED:
-        raise NotModelled("a third subscript on one tensor")
     bounds = _bounds(tensor.array.shape, parts)
+    if tensor.form == NESTED:
+        _check_bounds_of_the_whole(tensor, parts, bounds)
     dropped = tensor.dropped | {d for d, (_, _, dropped) in enumerate(bounds) if dropped}
     array = tensor.array[tuple(slice(start, stop) for start, stop, _ in bounds)]
     form = SLICED if tensor.form == WHOLE else NESTED
-    return NkiTensor(tensor.alloc, array, form=form, dropped=frozenset(dropped), label=tensor.label)
+    return NkiTensor(
+        tensor.alloc, array, form=form, dropped=frozenset(dropped), label=tensor.label, extents=tensor.extents
+    )
+
+
+def _check_bounds_of_the_whole(tensor: NkiTensor, parts: list[object], bounds: list[tuple[int, int, bool]]) -> None:
+    """From the third subscript on the compiler takes an open or negative bound as one of the whole tensor."""
+    if _bounds(tensor.extents, parts) != bounds:
+        raise KernelError(
+            "",
+            f"the compiler resolves ':' and open or negative bounds of a third subscript in the whole tensor, of shape "
+            f"{tensor.extents}, instead of {tensor.shape}: write both bounds, or one subscript",
+        )
 
 
 def _is_everything(parts: list[object]) -> bool:

@@ -43,11 +43,12 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--per-test", type=int, default=1, help="cases of each test function, the smallest ones")
     parser.add_argument("--seconds", type=int, default=120, help="time limit of one case")
     parser.add_argument("--elements", type=int, default=20_000_000, help="cases with larger inputs are left out")
+    parser.add_argument("--trn3", action="store_true", help="run on trn3 also what can run on trn2")
     parser.add_argument("--json", type=Path, help="also write the rows to this file, one JSON object a line")
     options = parser.parse_args(argv)
     checkout = options.checkout.resolve()
     tests = [str(checkout / "test/integration/nkilib" / test) for test in options.tests or ["."]]
-    chosen = {key: getattr(options, key) for key in ("per_test", "seconds", "elements")}
+    chosen = {key: getattr(options, key) for key in ("per_test", "seconds", "elements", "trn3")}
     chosen["json"] = str(options.json.resolve()) if options.json else None
     path = [str(Path(__file__).resolve().parent), str(checkout), str(checkout / "src"), os.environ.get("PYTHONPATH", "")]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, path)), OPTIONS: json.dumps(chosen)}
@@ -71,7 +72,8 @@ class _Empty(ModuleType):
 class _EmptyModules(MetaPathFinder, Loader):
     """Answers imports of :data:`INFRASTRUCTURE` and of the checkout's orchestrator."""
 
-    names = (*INFRASTRUCTURE, "neuron_dtypes", "test.utils.test_orchestrator")
+    types = ("neuron_dtypes", "neuronxcc.starfish.support.dtype")
+    names = (*INFRASTRUCTURE, *types, "test.utils.test_orchestrator")
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         if not any(fullname == name or fullname.startswith(f"{name}.") for name in self.names):
@@ -80,7 +82,7 @@ class _EmptyModules(MetaPathFinder, Loader):
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         module = _Empty(spec.name)
-        if spec.name == "neuron_dtypes":
+        if spec.name in self.types:
             vars(module).update(_neuron_dtypes())
         if spec.name == "allpairspy":
             vars(module)["AllPairs"] = _each_value_once
@@ -96,19 +98,43 @@ def _neuron_dtypes() -> dict[str, Any]:
     import nki.language as nl
     import numpy as np
 
-    def static_cast(array: Any, dtype: Any) -> Any:
-        return array if array.dtype == dtype else array.astype(np.float32).astype(dtype)
-
-    types = {
-        name: getattr(nl, name)
-        for name in ("bfloat16", "float8_e4m3", "float8_e5m2", "float8_e4m3fn_x4", "float8_e5m2_x4", "float4_e2m1fn_x4")
+    packed = {
+        name: (getattr(nl, name), element, bits)
+        for name, element, bits in (
+            ("float8_e4m3fn_x4", ml_dtypes.float8_e4m3fn, 8),
+            ("float8_e5m2_x4", ml_dtypes.float8_e5m2, 8),
+            ("float4_e2m1fn_x4", ml_dtypes.float4_e2m1fn, 4),
+        )
     }
+    layouts = {dtype: (element, bits) for dtype, element, bits in packed.values()}
+
+    def static_cast(values: Any, dtype: Any) -> Any:
+        """A cast through fp32; packed types take and give four numbers an element along the last dimension."""
+        array = np.asarray(values)
+        if array.dtype == dtype:
+            return array
+        if array.dtype in layouts:
+            element, bits = layouts[array.dtype]
+            codes = np.ascontiguousarray(array).view(np.uint8)
+            if bits == 4:
+                codes = np.stack([codes & 15, codes >> 4], axis=-1).reshape(*codes.shape[:-1], -1)
+            array = codes.view(element)
+        if np.dtype(dtype) in layouts:
+            element, bits = layouts[np.dtype(dtype)]
+            codes = np.ascontiguousarray(array.astype(np.float32).astype(element)).view(np.uint8)
+            return (codes if bits == 8 else codes[..., 0::2] | codes[..., 1::2] << 4).view(dtype)
+        return array.astype(np.float32).astype(dtype)
+
+    def bytes_of(dtype: Any) -> int:
+        return np.dtype(getattr(nl, dtype) if isinstance(dtype, str) else dtype).itemsize
+
     return {
-        **types,
+        **{name: getattr(nl, name) for name in ("bfloat16", "float8_e4m3", "float8_e5m2")},
+        **{name: dtype for name, (dtype, _, _) in packed.items()},
         "static_cast": static_cast,
         "finfo": ml_dtypes.finfo,
         "is_float_type": lambda dtype: np.dtype(dtype).kind in "fV",
-        "sizeinbytes": lambda dtype: getattr(dtype, "itemsize", None) or np.dtype(dtype).itemsize,
+        "sizeinbytes": bytes_of,
     }
 
 
@@ -147,6 +173,7 @@ class Manager:
             self.row["verdict"] = "too large"
             return
         start = time.monotonic()
+        signal.alarm(0)
         self.row |= _in_a_process(lambda: _judged(arguments, inputs), self.options.seconds)
         self.row["seconds"] = round(time.monotonic() - start, 1)
         if self.row["verdict"] != "agrees":
@@ -204,10 +231,13 @@ def _judged(arguments: Any, inputs: dict[str, Any]) -> dict[str, Any]:
     reference = golden if isinstance(golden, dict) else golden.golden
     if reference is None:
         return {"verdict": "agrees", "note": "the test has no reference"}
-    if len(outputs) < len(reference):
-        raise AssertionError(f"{len(outputs)} outputs, the reference has {len(reference)}")
+    names = list(golden.output_ndarray if hasattr(golden, "output_ndarray") else reference)
+    if len(outputs) != len(names):
+        raise AssertionError(f"{len(outputs)} outputs, the test declares {len(names)}")
+    found = dict(zip(names, outputs, strict=True))
     worst: dict[str, Any] = {"verdict": "agrees", "max_error": 0.0, "relative": 0.0}
-    for output, (name, expected) in zip(outputs, reference.items(), strict=False):
+    for name, expected in reference.items():
+        output = found[name]
         if hasattr(expected, "validator"):
             seen = np.ascontiguousarray(output).reshape(-1).view(np.uint8)
             if not expected.validator(None).validate(seen):
@@ -217,7 +247,7 @@ def _judged(arguments: Any, inputs: dict[str, Any]) -> dict[str, Any]:
         row = _compared(name, np.asarray(output), np.asarray(expected), wanted)
         if row["verdict"] != "agrees":
             return row
-        worst = max(worst, {**worst, **row}, key=lambda found: found["relative"])
+        worst = max({**row, **worst}, {**worst, **row}, key=lambda judged: judged["relative"])
     return worst
 
 
@@ -225,15 +255,21 @@ def _compared(name: str, output: Any, expected: Any, wanted: Any) -> dict[str, A
     import numpy as np
     from test.integration.nkilib.utils.comparators import maxAllClose
 
-    a, b = output.astype(np.float32).reshape(-1), expected.astype(np.float32).reshape(-1)
-    if a.size != b.size:
+    if output.size != expected.size:
         return {"verdict": "differs", "error": f"{name}: shape {output.shape}, the reference has {expected.shape}"}
+    if output.dtype.names:
+        output = output.view(expected.dtype)
+    raw = np.ascontiguousarray(output).reshape(-1)
+    written = ~(raw.view(np.uint8).reshape(raw.size, -1) == 0xFF).all(axis=1)
+    a, b = raw.astype(np.float32)[written], expected.astype(np.float32).reshape(-1)[written]
     with np.errstate(invalid="ignore"):
         error = np.where(a == b, 0.0, np.abs(a - b))
     largest = float(np.max(error, initial=0.0))
     span = float(np.max(np.abs(b[np.isfinite(b)]), initial=0.0)) or 1.0
-    agrees = bool(maxAllClose(a, b, wanted.relative_accuracy, wanted.absolute_accuracy))
+    agrees = a.size == 0 or bool(maxAllClose(a, b, wanted.relative_accuracy, wanted.absolute_accuracy))
     row = {"verdict": "agrees" if agrees else "differs", "max_error": largest, "relative": largest / span}
+    if not written.all():
+        row["note"] = f"{name}: {int((~written).sum())} of {raw.size} elements were never written"
     if not agrees:
         wrong = int(np.sum(~(error <= wanted.absolute_accuracy + wanted.relative_accuracy * span)))
         row["error"] = f"{name}: {wrong} of {a.size} elements beyond rtol {wanted.relative_accuracy}, nan {np.isnan(a).sum()}"
@@ -252,18 +288,26 @@ def _options() -> SimpleNamespace:
 if OPTIONS in os.environ:
     import pytest
 
+    import nki  # noqa: F401  (installs the emulator, whose finder must come after this one)
+
     sys.meta_path.insert(0, _EmptyModules())
 
     @pytest.fixture
     def test_manager(request: pytest.FixtureRequest) -> Iterator[Manager]:
         manager = Manager(request.node.nodeid.rpartition("nkilib/")[2], _options())
+        signal.signal(signal.SIGALRM, _stop)
+        signal.alarm(_options().seconds)
         yield manager
+        signal.alarm(0)
         manager.row |= _outcome(request.node.report, manager.row["verdict"])
         ROWS.append(manager.row)
         print(_line(manager.row), file=sys.__stderr__, flush=True)
         if _options().json:
             with open(_options().json, "a") as stream:
                 stream.write(json.dumps(manager.row, default=str) + "\n")
+
+    def _stop(number: int, frame: Any) -> None:
+        raise TimeoutError("no inputs within the time limit")
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_makereport(item: Any, call: Any) -> Iterator[None]:
@@ -287,10 +331,13 @@ if OPTIONS in os.environ:
         return NoopMetricsCollector()
 
     @pytest.fixture
-    def platform_target() -> Any:
+    def platform_target(request: pytest.FixtureRequest) -> Any:
+        """trn2, or trn3 for a test that excludes trn2."""
         from test.utils.common_dataclasses import Platforms
 
-        return Platforms.TRN2
+        marker = request.node.get_closest_marker("platforms")
+        excluded = marker.kwargs.get("exclude", ()) if marker else ()
+        return Platforms.TRN3 if Platforms.TRN2 in excluded or _options().trn3 else Platforms.TRN2
 
     def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         """The checkout's own ways of making cases: ranges, and every value of every parameter once."""
@@ -356,7 +403,7 @@ if OPTIONS in os.environ:
 
 def _line(row: dict[str, Any]) -> str:
     error = f" max error {row['max_error']:.3g} ({row['relative']:.2g} of the range)" if "max_error" in row else ""
-    told = f" {row['error']}" if "error" in row else f" {row['note']}" if "note" in row else ""
+    told = "".join(f" {row[key]}" for key in ("error", "note") if key in row)
     return f"{row['verdict']:12}{row.get('seconds', ''):>6} {row['case']}{error}{told}"
 
 
