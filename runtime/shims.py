@@ -41,6 +41,8 @@ _PRIVATE = (
     "nki._pre_prod_kernels",
 )
 """Parts of the vendor's packages without public documentation (``reference/beta1.md`` 1.2)."""
+_STANDS_FOR = {"nki.language.constants": "neuronxcc.nki.language.constants"}
+"""Modules of one root that Beta 1 kernels import from the other (``transpose.py:23`` of nki-samples)."""
 
 
 class PrivateName:
@@ -107,7 +109,8 @@ def _is_installed(root: str) -> bool:
 
 
 def _module(fullname: str) -> ModuleType | None:
-    offered = provided(fullname.partition(".")[0]).get(fullname)
+    asked = _STANDS_FOR.get(fullname, fullname)
+    offered = provided(asked.partition(".")[0]).get(asked)
     if offered is None and fullname.startswith(tuple(f"{p}." for p in _PRIVATE) + _PRIVATE):
         return PrivateModule(fullname)
     return offered

@@ -18,6 +18,7 @@ from ..spec import hardware
 from .base import Tensor
 from .host import as_array, returner
 from .nki import Kernel
+from .programs import Ensemble
 from .rewriting import rewritten
 from .state import Options, State
 from .tensor import Tile, whole
@@ -85,20 +86,27 @@ def run(
     options = Options(kernel.options.get("force_auto_alloc", False), kernel.options.get("stack_allocator", False))
     inputs, shared = _Inputs(kernel, bound), list[Array]()
     result = Launch([])
-    for program in programs(grid):
+    order = programs(grid)
+    ensemble = Ensemble(order)
+    states: dict[tuple[int, ...], State] = {}
+    for program in order:
         machine = Machine(target, record=record)
         running = session.Session(machine, tuple(int(n) for n in grid), program, "beta1", precision, backwards)
-        state = State(running, options, shared)
-        state.code = getattr(function, "__code__", None)
-        running.registers["beta1"] = state
-        with session.running(running), np.errstate(all="ignore"):
-            arguments = inputs.tensors(state)
+        states[program] = running.registers["beta1"] = State(running, options, shared, ensemble)
+        states[program].code = getattr(function, "__code__", None)
+        result.machines.append(machine)
+
+    def execute(program: tuple[int, ...]) -> None:
+        state = states[program]
+        with session.running(state.session), np.errstate(all="ignore"):
+            arguments, parameters = inputs.tensors(state)
             returned = _call(function, arguments)
             state.finish()
-            outputs = _outputs(returned, inputs, state)
-        result.machines.append(machine)
-        if program == programs(grid)[0]:
+            outputs = _outputs(returned, inputs, parameters, state)
+        if program == order[0]:
             result.outputs, result.returned = [tile.array for tile in outputs], returned
+
+    ensemble.run(execute)
     inputs.write_back()
     result.returned = _arrays(result.returned, returner(inputs.values))
     result.outputs = [array.copy() for array in result.outputs]
@@ -119,19 +127,18 @@ class _Inputs:
         self.memory: dict[str, Array] = {}
         self.callers: dict[str, Array] = {}
         self.values: list[Any] = []
-        self.tiles: list[Tile] = []
 
-    def tensors(self, state: State) -> inspect.BoundArguments:
-        """The arguments with numpy arrays as HBM tensors of the program of ``state``."""
-        self.tiles = []
+    def tensors(self, state: State) -> tuple[inspect.BoundArguments, list[Tile]]:
+        """The arguments with arrays as HBM tensors of the program of ``state``, and these tensors."""
+        tiles: list[Tile] = []
         parameters = self.bound.signature.parameters
         arguments = inspect.BoundArguments(self.bound.signature, type(self.bound.arguments)())
         for name, value in self.bound.arguments.items():
             mutable = not self.kernel.new_style or is_mutable(parameters[name].annotation)
-            arguments.arguments[name] = self._tensor(state, name, value, mutable)
-        return arguments
+            arguments.arguments[name] = self._tensor(state, name, value, mutable, tiles)
+        return arguments, tiles
 
-    def _tensor(self, state: State, name: str, value: Any, mutable: bool) -> Any:
+    def _tensor(self, state: State, name: str, value: Any, mutable: bool, tiles: list[Tile]) -> Any:
         array = as_array(value)
         if array is not None:
             if name not in self.memory:
@@ -142,12 +149,13 @@ class _Inputs:
             if not mutable:
                 state.immutable.add(alloc.uid)
             tile = whole(alloc, PRIVATE_HBM)
-            self.tiles.append(tile)
+            tiles.append(tile)
             return tile
         if type(value) in (list, tuple):
-            return type(value)(self._tensor(state, f"{name}_{i}", item, mutable) for i, item in enumerate(value))
+            items = (self._tensor(state, f"{name}_{i}", item, mutable, tiles) for i, item in enumerate(value))
+            return type(value)(items)
         if isinstance(value, dict):
-            return {key: self._tensor(state, f"{name}_{key}", item, mutable) for key, item in value.items()}
+            return {key: self._tensor(state, f"{name}_{key}", item, mutable, tiles) for key, item in value.items()}
         return value
 
     def write_back(self) -> None:
@@ -166,14 +174,14 @@ def _same_bytes(a: Array, b: Array) -> bool:
     return a.tobytes() == b.tobytes()
 
 
-def _outputs(returned: Any, inputs: _Inputs, state: State) -> list[Tile]:
+def _outputs(returned: Any, inputs: _Inputs, parameters: list[Tile], state: State) -> list[Tile]:
     """The output tensors of one program, after the checks at the end of a kernel.
 
     They must be in HBM; the documented simulator also returned on-chip tiles.
     """
     outputs = list(_tensors(returned))
     if returned is None:
-        outputs = [tile for tile in inputs.tiles if tile.alloc.uid in state.written]
+        outputs = [tile for tile in parameters if tile.alloc.uid in state.written]
     for position, tile in enumerate(outputs):
         if tile.space != "hbm" and inputs.kernel.mode != "simulation":
             raise KernelError(

@@ -20,9 +20,9 @@ from ..memory import View
 from ..numerics import FLOAT32
 from ..spec.hardware import GEMM_MOVING_FMAX, GEMM_STATIONARY_FMAX
 from .arithmetic import mismatch
-from .indexing import Region
+from .indexing import EVERYWHERE, Region
 from .pending import Call, Pending
-from .tensor import Tile
+from .tensor import Tile, both
 from .tokens import dtype_of
 
 
@@ -55,9 +55,9 @@ def nc_matmul(
     region = _result_region(call.region, mask, a, b, shape)
     if region.skip:
         return call.give(None, shape, FLOAT32, space="psum", where=region)
-    result = isa.matmul(_contributing(a), _contributing(b), is_transpose=is_transpose)
+    result = isa.matmul(*_operands(a, b, region), is_transpose=is_transpose)
     dtype = a.dtype if is_transpose and _writes_input_type(call) else FLOAT32
-    return call.give(_cut(result, region), shape, dtype, space="psum", where=region)
+    return call.give(result, shape, dtype, space="psum", where=region)
 
 
 def _in_sbuf(call: Call, role: str, operand: Any) -> Tile:
@@ -77,15 +77,6 @@ def _in_sbuf(call: Call, role: str, operand: Any) -> Tile:
 def _writes_input_type(call: Call) -> bool:
     """From gen3 on, a transpose by matmul leaves the type of its operand in PSUM."""
     return call.state.session.machine.target.version >= 3
-
-
-def _cut(result: Result, region: Region) -> Result:
-    """The part of the product that ``region`` leaves. (Rows and columns do not depend on each other.)"""
-    values = result.values
-    cuts = [region.interval(d, values.ndim, n) for d, n in enumerate(values.shape)]
-    box = tuple(slice(None) if c is None else slice(c.low, c.high) for c in cuts)
-    result.values = values[box]
-    return result
 
 
 def _result_region(region: Region, mask: Any, a: Tile, b: Tile, shape: tuple[int, ...]) -> Region:
@@ -122,19 +113,53 @@ def _free_axes(tile: Tile) -> frozenset[int]:
     return frozenset[int]().union(*tile.axes[1:]) if tile.axes else frozenset()
 
 
-def _contributing(tile: Tile) -> View:
-    """The operand with zeros outside of its operand mask."""
+def _operands(a: Tile, b: Tile, region: Region) -> tuple[View, View]:
+    """The operands, cut to the rows and columns of the product that ``region`` leaves.
+
+    An operand mask over the partitions cuts the contraction, and so both operands: what the other one has there may be
+    anything. (Products do not depend on each other, and zeros add nothing: cutting changes no bit of the rest.)
+    """
+    rows, columns = region.box.get(0), {d: i for d, i in region.box.items() if d > 0}
+    left, right = Region(a.ndim, {} if rows is None or a.ndim > 2 else {1: rows}), Region(b.ndim, columns)
+    for tile in (a, b):
+        inside = tile.restriction
+        contracted = inside.interval(0, tile.ndim, tile.shape[0]) if inside is not None and not inside.skip else None
+        if contracted is not None:
+            left, right = both(left, Region(a.ndim, {0: contracted})), both(right, Region(b.ndim, {0: contracted}))
+    if rows is not None and a.ndim > 2:
+        raise NotModelled("a mask of nc_matmul over the rows of a product whose stationary has several free dimensions")
+    return _contributing(a, left), _contributing(b, right)
+
+
+def _contributing(tile: Tile, cut: Region = EVERYWHERE) -> View:
+    """The part ``cut`` of an operand, with zeros outside of its operand mask."""
     restriction = tile.restriction
     if restriction is None:
-        return View(tile.alloc, tile.array)
-    values = np.zeros(tile.shape, tile.dtype)
-    if not restriction.skip:
-        inside = tile.view_in(restriction).array
-        cuts = [restriction.interval(d, tile.ndim, n) for d, n in enumerate(tile.shape)]
-        box = tuple(slice(None) if c is None else slice(c.low, c.high) for c in cuts)
-        chosen = restriction.where(inside.shape)
+        return tile.view_in(cut)
+    outer = [cut.interval(d, tile.ndim, n) for d, n in enumerate(tile.shape)]
+    spans = [(0, n) if i is None else (i.low, i.high) for i, n in zip(outer, tile.shape, strict=True)]
+    values = np.zeros([high - low for low, high in spans], tile.stored)
+    if restriction.skip or cut.skip:
+        return Computed(tile, values)
+    inner = both(cut, _of_rank(restriction, tile.ndim))
+    if not inner.skip:
+        inside = tile.view_in(inner).array
+        taken = [inner.interval(d, tile.ndim, n) for d, n in enumerate(tile.shape)]
+        box = tuple(
+            slice(None) if i is None else slice(i.low - low, i.high - low)
+            for i, (low, _) in zip(taken, spans, strict=True)
+        )
+        chosen = inner.where(inside.shape)
         values[box] = inside if chosen is None else np.where(chosen, inside, values[box])
     return Computed(tile, values)
+
+
+def _of_rank(region: Region, ndim: int) -> Region:
+    """``region`` counted in the ``ndim`` dimensions of an operand."""
+    if region.rank == ndim or region.residual:
+        return region
+    places = {d: region.mask_dimension(d, ndim) for d in range(ndim)}
+    return Region(ndim, {d: region.box[at] for d, at in places.items() if at in region.box}, (), region.skip)
 
 
 class Computed(View):
@@ -205,9 +230,14 @@ def matmul(x: Any, y: Any, *, transpose_x: bool = False, mask: Any = None, dtype
     region = _result_region(call.region, mask, a, b, shape)
     if region.skip:
         return call.give(None, shape, FLOAT32, space="psum", where=region)
-    left = _contributing(a)
-    if not transpose_x:
-        left = View(left.alloc, left.array.T)
-    result = isa.matmul(left, _contributing(b))
+    if transpose_x:
+        left, right = _operands(a, b, region)
+    elif a.restriction is not None or b.restriction is not None:
+        raise NotModelled("an operand mask of nl.matmul without transpose_x")
+    else:
+        row, columns = region.box.get(0), {d: i for d, i in region.box.items() if d > 0}
+        cut = a.view_in(Region(2, {} if row is None else {0: row}))
+        left, right = View(cut.alloc, cut.array.T), b.view_in(Region(2, columns))
+    result = isa.matmul(left, right)
     kind = FLOAT32 if dtype is None else dtype_of(dtype)
-    return call.give(_cut(result, region), shape, kind, explicit=dtype is not None, space="psum", where=region)
+    return call.give(result, shape, kind, explicit=dtype is not None, space="psum", where=region)

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from .. import recording
 from ..errors import KernelError
 from ..session import PRECISIONS, current, in_kernel
 from ..spec import hardware
@@ -64,7 +65,9 @@ class Kernel:
         bound = inspect.signature(self.func).bind(*args, **kwargs)
         started = time.perf_counter()
         precision = host_precision(self.mode)
-        result = run(self, bound, self.grid or (), host_target(self.options), precision=precision)
+        grid, target = self.grid or (), host_target(self.options)
+        with recording.launched(self.func, bound.arguments, grid, target, writes=not self.new_style):
+            result = run(self, bound, grid, target, precision=precision)
         self.benchmark_result = Benchmark((time.perf_counter() - started) * 1e6)
         return result.returned
 
@@ -165,12 +168,20 @@ def simulate_kernel(kernel: Any, *args: Any, **kwargs: Any) -> Any:
     return made.simulated()(*args, **kwargs)
 
 
+class ProgramId(int):
+    """Place along ``axis`` of the launch grid; as such it names the axis, for ``nl.all_reduce(program_axes=)``."""
+
+    axis: int
+
+
 def program_id(axis: int) -> int:
     """Place of this program along ``axis`` of the launch grid."""
     session = current()
     if not 0 <= int(axis) < len(session.program):
         raise KernelError("", f"program_id({axis}): the launch grid has {len(session.grid)} dimensions")
-    return session.program[int(axis)]
+    found = ProgramId(session.program[int(axis)])
+    found.axis = int(axis)
+    return found
 
 
 def num_programs(axes: Any = None) -> int:

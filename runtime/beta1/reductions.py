@@ -14,6 +14,7 @@ from ..memory import View
 from ..numerics import DTYPES, FLOAT32, is_integer, to_float32
 from .base import Shape
 from .indexing import Region
+from .nki import ProgramId
 from .pending import Call
 from .tensor import Tile
 from .tokens import dtype_of, operator_token
@@ -237,20 +238,41 @@ def all_reduce(
     asynchronous: bool = False,
     **_: Any,
 ) -> Tile:
-    """Reduce ``x`` over the programs of the grid along ``program_axes``.
+    """Reduce ``x`` over the programs of the grid along ``program_axes``: ints, or what ``program_id`` returned.
 
-    Programs run one after the other here, so only axes with a single program can be reduced over.
+    Each of these programs receives the result.
     """
     call = Call("all_reduce", mask)
     tile = call.tile("x", x)
-    operator_token(op)
-    grid = call.state.session.grid
-    axes = program_axes if isinstance(program_axes, (tuple, list)) else (program_axes,)
-    if any(int(a) < len(grid) and grid[int(a)] > 1 for a in axes):
-        raise NotModelled("nl.all_reduce over an axis of the grid with several programs")
+    token = operator_token(op)
     call.limited(tile)
-    result = None if call.skipped else isa.copy("tensor_copy", call.view(tile))
-    return call.give(result, tile.shape, tile.dtype if dtype is None else dtype_of(dtype), explicit=dtype is not None)
+    kind = tile.dtype if dtype is None else dtype_of(dtype)
+    group = _group(call, program_axes)
+    if len(group) == 1:
+        result = None if call.skipped else isa.copy("tensor_copy", call.view(tile))
+        return call.give(result, tile.shape, kind, explicit=dtype is not None)
+    if call.skipped:
+        return call.give(None, tile.shape, kind)
+    view = call.view(tile)
+    session = call.state.session
+    values = call.state.ensemble.exchanged(session.program, group, to_float32(view.array).copy())
+    if any(v.shape != values[0].shape for v in values):
+        raise KernelError("", "the programs of an nl.all_reduce bring tiles of different shapes")
+    reduced = reduce_axes(token, np.stack(values), (0,))[0]
+    result = Result("all_reduce", reduced, (("data", view),), (("op", token), ("programs", len(group))))
+    return call.give(result, tile.shape, kind, explicit=dtype is not None)
+
+
+def _group(call: Call, program_axes: Any) -> tuple[tuple[int, ...], ...]:
+    """The programs that differ from this one along ``program_axes`` only, in row-major order."""
+    session = call.state.session
+    axes = program_axes if isinstance(program_axes, (tuple, list)) else (program_axes,)
+    numbers = {a.axis if isinstance(a, ProgramId) else int(a) for a in axes}
+    if not numbers <= set(range(max(len(session.grid), 1))):
+        raise KernelError("", f"nl.all_reduce over {list(axes)}: the launch grid has {len(session.grid)} dimensions")
+    order = call.state.ensemble.order
+    kept = [d for d in range(len(session.grid)) if d not in numbers]
+    return tuple(p for p in order if all(p[d] == session.program[d] for d in kept))
 
 
 __all__ = ["DTYPES", "all_reduce", "all_true", "free_axes", "kept_region", "masked_view", "mean", "reduced_shape"]

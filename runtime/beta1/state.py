@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from .loops import TracedRange
     from .pending import Pending
+    from .programs import Ensemble
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,8 @@ class State:
 
     ``direct`` and ``automatic`` are the on-chip tiles declared with and without an address, ``implicit`` those that an
     instruction made (by ``uid``); ``hbm`` the tensors of the kernel's own in HBM. ``shared`` holds the ``shared_hbm``
-    tensors of the launch, in the order of their creation, for all programs. ``accumulators`` are the 128 registers of
+    tensors of the launch, in the order of their creation, for all programs, ``ensemble`` these programs.
+    ``accumulators`` are the 128 registers of
     ScalarE, ``maxima`` those of VectorE; ``random`` makes the random numbers. ``scope`` are the NKI loops that run
     now, outermost first, ``code`` is that of the kernel itself.
     """
@@ -41,6 +43,7 @@ class State:
     session: Session
     options: Options
     shared: list[Array]
+    ensemble: Ensemble
     direct: list[Allocation] = field(default_factory=list)
     automatic: list[Allocation] = field(default_factory=list)
     implicit: dict[int, Allocation] = field(default_factory=dict)

@@ -33,12 +33,13 @@ class Limit:
 class Gather:
     """The integer index arrays of an indirect access, one a dimension of the tensor of ``shape`` that it indexes.
 
-    With ``skip``, elements out of bounds are left alone.
+    With ``skip``, elements out of bounds are left alone. ``free``: do runtime values vary along the free dimension?
     """
 
     shape: Shape
     indices: tuple[Array, ...]
     skip: bool = False
+    free: bool = False
 
 
 class Tile(Tensor):
@@ -205,12 +206,17 @@ class Tile(Tensor):
             raise KernelError("", f"cannot broadcast {self!r} to {tuple(shape)}") from None
         return self._derived(self.offset, repeated.shape, repeated.strides)
 
-    def expand_dims(self, axis: int) -> Tile:
-        """The same elements with a dimension of extent 1 at ``axis``."""
+    def expand_dims(self, axis: int | tuple[int, ...] | list[int]) -> Tile:
+        """The same elements with a dimension of extent 1 at ``axis``, a position in the result (or several)."""
         self._settled()
-        at = axis if axis >= 0 else self.ndim + 1 + axis
-        strides = (*self.strides[:at], 0, *self.strides[at:])
-        return self._derived(self.offset, (*self.shape[:at], 1, *self.shape[at:]), strides)
+        given = axis if isinstance(axis, (tuple, list)) else (axis,)
+        rank = self.ndim + len(given)
+        at = {int(a) if a >= 0 else rank + int(a) for a in given}
+        if len(at) != len(given) or any(not 0 <= a < rank for a in at):
+            raise KernelError("", f"cannot expand {self!r} at {axis}")
+        kept = iter(zip(self.shape, self.strides, strict=True))
+        pairs = [(1, 0) if d in at else next(kept) for d in range(rank)]
+        return self._derived(self.offset, tuple(n for n, _ in pairs), tuple(s for _, s in pairs))
 
     def view(self, dtype: Any) -> Tile:
         """The same bytes read as ``dtype``; the last dimension grows or shrinks with the item size."""
