@@ -13,10 +13,13 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
+import numpy as np
+
 from ..beta2 import language
 from ..beta2.buffers import BUFFERS, Buffer
 from ..beta2.objects import NKIObject
 from ..beta2.tensor import NkiTensor
+from ..packed import type_name
 from ..spec.dtypes import ITEMSIZE
 from .kernel_assert import kernel_assert
 from .logging import Logger, get_logger
@@ -30,10 +33,15 @@ _HEAP_ALIGNMENT = 4
 
 def sizeinbytes(dtype: object) -> int:
     """Bytes of one element. The library does not know ``bool_`` and ``tfloat32``."""
-    size = _SIZES.get(str(dtype))
+    size = _SIZES.get(_type_name(dtype))
     kernel_assert(size is not None, f"dtype size unknown! {dtype}")
     assert size is not None
     return size
+
+
+def _type_name(dtype: object) -> str:
+    """The type's name in ``nki.language``. A packed type (``..._x4``) is a structured one here, its text is no name."""
+    return type_name(dtype) if isinstance(dtype, np.dtype) and dtype.names else str(dtype)
 
 
 def align_to(value: int, alignment: int) -> int:
@@ -221,7 +229,7 @@ class SbufManager(NKIObject):
             kernel_assert(False, "Cannot allocate in stack without an open scope")
         self._stack = align_to(self._stack, sizeinbytes(dtype) if align is None else align)
         tensor, label = self._declare(shape, dtype, buffer, name, (base_partition, self._stack))
-        self._log(f"{label}: {nbytes} B @ {self._stack} {shape} {dtype}")
+        self._log(f"{label}: {nbytes} B @ {self._stack} {shape} {_type_name(dtype)}")
         self._stack += nbytes
         self._peaks.stack_count += 1
         self._peaks.note(self._stack - self._lower, self._upper - self._heap)
@@ -246,7 +254,7 @@ class SbufManager(NKIObject):
         self._heap_tensors.append((tensor, label))
         self._peaks.heap_count += 1
         self._peaks.note(self._stack - self._lower, self._upper - self._heap)
-        self._log(f"[HEAP+] {label}: {nbytes} B @ {self._heap} {shape} {dtype}")
+        self._log(f"[HEAP+] {label}: {nbytes} B @ {self._heap} {shape} {_type_name(dtype)}")
         return tensor
 
     def pop_heap(self) -> None:
