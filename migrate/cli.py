@@ -331,6 +331,17 @@ def emulate(command: tuple[str, ...], precision: str | None) -> int:
     return module.run(command, precision)
 
 
+@cli.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.option("--out", required=True, metavar="FILE", help="Cases are added to it; those that it has stay.")
+@click.option("--data", is_flag=True, help="Keep the numbers of every tensor, not only of integers and masks.")
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND...")
+def record(command: tuple[str, ...], out: str, data: bool) -> int:
+    """Run COMMAND on the emulator and keep each launch of a kernel as a case. Its exit code is COMMAND's."""
+    from . import record as module
+
+    return module.run(command, out, keep_data=data)
+
+
 @cli.command()
 @_output_format("text", "json")
 def rules(output_format: str) -> None:

@@ -19,19 +19,20 @@ PRECISION = "NKI_MIGRATE_PRECISION"
 """Read by the emulator when the command's program calls a kernel."""
 
 
-def run(command: Sequence[str], precision: str | None = None) -> int:
+def run(command: Sequence[str], precision: str | None = None, options: Mapping[str, str] | None = None) -> int:
     """Run ``command`` and return its exit code (128 + n for signal n, as a shell does).
 
     ``precision`` (``engine`` or ``simulator``) is that of all kernels; without it each kernel has the one of its mode.
-    Raises :class:`InputError` when there is no such command, or it cannot be run.
+    ``options`` are more environment variables. Raises :class:`InputError` for a command that is not there, or cannot be
+    run.
     """
     if not command:
-        raise InputError("emulate: no command given: write nki-migrate emulate -- COMMAND...")
+        raise InputError("no command given: write it after --")
     if shutil.which(command[0]) is None:
         problem = "is not executable" if os.path.isfile(command[0]) else "not found"
         raise InputError(f"{command[0]}: command {problem}")
     try:
-        process = subprocess.Popen(list(command), env=environment(os.environ, precision))
+        process = subprocess.Popen(list(command), env={**environment(os.environ, precision), **(options or {})})
     except OSError as error:
         raise InputError(f"{command[0]}: cannot be run: {error.strerror}") from None
     return _exit_code(process)

@@ -16,6 +16,8 @@
     [case.args]
     x = {shape = [128, 512], dtype = "bfloat16", fill = "normal"}
     norm_dtype = {dtype = "float32"} # a data type
+    bias = {none = true}             # None
+    sizes = {tuple = [2, 3]}         # a tuple; a list is a list, and both may hold tensors
     eps = 1e-6                       # any plain TOML value
 
 A tensor's ``fill`` is ``normal`` (mean 0, deviation 1), ``uniform`` (``[low, high)``, default ``[0, 1)``), ``integers``
@@ -77,8 +79,14 @@ class DtypeSpec:
 
 
 @dataclass(frozen=True)
+class NoneSpec:
+    """An argument that is ``None``, for which TOML has no value."""
+
+
+@dataclass(frozen=True)
 class Case:
-    """One way to run one kernel; ``args`` values are :class:`TensorSpec`, :class:`DtypeSpec` or plain Python values.
+    """One way to run one kernel; ``args`` values are :class:`TensorSpec`, :class:`DtypeSpec`, :class:`NoneSpec`, plain
+    Python values, or lists and tuples of any of these.
 
     ``file`` and ``line`` (0: unknown) are the place of the case; ``grid`` is ``()`` without a grid. ``source`` is the
     absolute path of the only file whose kernel is meant, empty for any.
@@ -254,34 +262,30 @@ def _grid(value: Any) -> tuple[int, ...]:
 
 
 def _argument(name: str, value: Any, directory: Path) -> Any:
+    if isinstance(value, list):
+        return [_argument(f"{name}_{number}", item, directory) for number, item in enumerate(value)]
     if not isinstance(value, dict):
-        _plain(name, value)
+        if not isinstance(value, (bool, int, float, str)):
+            raise CaseError(
+                f"argument '{name}' is a {type(value).__name__}: use a number, text, a boolean or a list of them"
+            )
         return value
     if set(value) == {"dtype"}:
         return DtypeSpec(_dtype(name, value["dtype"]))
+    if set(value) == {"tuple"} and isinstance(value["tuple"], list):
+        return tuple(_argument(name, value["tuple"], directory))
+    if set(value) == {"none"} and value["none"] is True:
+        return NoneSpec()
     if "shape" not in value and "dtype" not in value:
         raise CaseError(
             f"argument '{name}' is a table without 'shape': a tensor is "
-            f'{{shape = [..], dtype = "..", fill = ".."}}, a data type {{dtype = ".."}}'
+            '{shape = [..], dtype = "..", fill = ".."}, a data type {dtype = ".."}, None {none = true}, a tuple {tuple = [..]}'
         )
     _known_keys(value, _TENSOR_KEYS, f"key of tensor '{name}':")
     for required in ("shape", "dtype"):
         if required not in value:
             raise CaseError(f"tensor '{name}' has no '{required}'")
     return _tensor(name, value, directory)
-
-
-def _plain(name: str, value: Any) -> None:
-    """Numbers, text, booleans and lists of them; TOML's dates have no meaning here."""
-    if isinstance(value, list):
-        for item in value:
-            _plain(name, item)
-    elif isinstance(value, dict):
-        raise CaseError(f"argument '{name}' is a list with a table in it: only plain values can stand in a list")
-    elif not isinstance(value, (bool, int, float, str)):
-        raise CaseError(
-            f"argument '{name}' is a {type(value).__name__}: use a number, text, a boolean or a list of them"
-        )
 
 
 def _dtype(name: str, value: Any) -> str:

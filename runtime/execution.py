@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from . import shims, versions
-from .cases import Case, CaseError, DtypeSpec, TensorSpec
+from .cases import Case, CaseError, DtypeSpec, NoneSpec, TensorSpec
 from .compare.trace import Failure, Packed, Run, trace_of
 from .filling import filled
 from .numerics import DTYPES
@@ -208,6 +208,7 @@ def arguments(case: Case, function: Any, dialect: str) -> dict[str, Any]:
 
 
 def _value(case: Case, name: str, value: Any, dialect: str) -> Any:
+    """What the case says about ``value``; data types are ``dialect``'s own, numpy's without one."""
     if isinstance(value, TensorSpec):
         return filled(
             value.fill,
@@ -219,7 +220,11 @@ def _value(case: Case, name: str, value: Any, dialect: str) -> Any:
             high=value.high,
         )
     if isinstance(value, DtypeSpec):
-        return getattr(importlib.import_module(_LANGUAGES[dialect]), value.dtype)
+        return getattr(importlib.import_module(_LANGUAGES[dialect]), value.dtype) if dialect else DTYPES[value.dtype]
+    if isinstance(value, NoneSpec):
+        return None
+    if isinstance(value, (list, tuple)):
+        return type(value)(_value(case, f"{name}_{number}", item, dialect) for number, item in enumerate(value))
     return value
 
 
@@ -265,7 +270,7 @@ def _reference_arguments(case: Case, parameters: Mapping[str, inspect.Parameter]
     values: dict[str, Any] = {}
     for name, value in case.args.items():
         if name in parameters or catches_all:
-            values[name] = DTYPES[value.dtype] if isinstance(value, DtypeSpec) else _value(case, name, value, "")
+            values[name] = _value(case, name, value, "")
     for name, parameter in parameters.items():
         variable = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
         if parameter.default is parameter.empty and not variable and name not in values:

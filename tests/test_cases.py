@@ -156,7 +156,7 @@ def x(table: str) -> str:
         (x('{shape = [2], dtype = "float32", fill = "integers", low = 9}'), "low = 9 is not below high = 8"),
         (x('{shape = [2], dtype = "float32", output = 1}'), "'output' of 'x' is true or false"),
         (x('{shape = [2], dtype = "float32", fill = "none.npy"}'), "none.npy"),
-        (x("[{shape = [2]}]"), "argument 'x' is a list with a table in it"),
+        (x("[{shape = [2]}]"), "tensor 'x_0' has no 'dtype'"),
         (x("2024-01-01"), "argument 'x' is a date: use a number, text, a boolean or a list of them"),
     ],
 )

@@ -11,14 +11,12 @@ from typing import Any
 
 from .. import recording
 from ..errors import KernelError
+from ..host import host_target
 from ..session import PRECISIONS, current, in_kernel
-from ..spec import hardware
 from .rewriting import rewritten
 
 PRECISION = "NKI_MIGRATE_PRECISION"
 """Environment variable: the precision of all kernels that a program calls (``engine`` or ``simulator``)."""
-PLATFORM = "NEURON_PLATFORM_TARGET_OVERRIDE"
-"""Environment variable: the hardware of kernels that a program calls (``trn1``, ``trn2``, ``gen2`` ...)."""
 
 
 class Kernel:
@@ -122,16 +120,6 @@ def host_precision(mode: str) -> str:
     if wanted not in PRECISIONS:
         raise KernelError("", f"{PRECISION} is {wanted!r}, it must be one of {', '.join(PRECISIONS)}")
     return wanted
-
-
-def host_target(options: dict[str, Any]) -> hardware.Target:
-    """The hardware for a kernel that a program calls: ``platform_target=``, the environment, or the default."""
-    names = {target.instance: target for target in hardware.TARGETS.values()} | hardware.TARGETS
-    names |= {"inf2": hardware.TARGETS["gen2"]}
-    wanted = options.get("platform_target") or os.environ.get(PLATFORM) or hardware.DEFAULT_TARGET
-    if wanted not in names:
-        raise KernelError("", f"unknown hardware '{wanted}', it is one of {', '.join(sorted(names))}")
-    return names[wanted]
 
 
 def jit(func: Any = None, mode: str = "auto", **options: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import session
+from .. import recording, session
 from ..errors import KernelError
 from ..spec import hardware
 from .launch import launch
@@ -35,9 +35,11 @@ class JitKernel:
         if session.in_kernel():
             return self.func(*args, **kwargs)
         bound = inspect.signature(self.func).bind(*args, **kwargs)
+        given = dict(bound.arguments)
         bound.apply_defaults()
         arguments = {name: _as_array(value) for name, value in bound.arguments.items()}
-        run = launch(self.func, arguments, grid=self.grid, target=self.target)
+        with recording.launched(self.func, given, self.grid, self.target, writes=False):
+            run = launch(self.func, arguments, grid=self.grid, target=self.target)
         if not run.outputs:
             return None
         return run.outputs[0] if len(run.outputs) == 1 else tuple(run.outputs)

@@ -1,0 +1,156 @@
+"""Verdicts that are kept hold only while everything they rest on is as it was."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from nki_migrate import verify
+from nki_migrate.judging import DEFAULT_LIMITS
+from nki_migrate.planning import file_pairs
+from nki_migrate.proof_cache import Cache, cache_directory
+from nki_migrate.runtime.pool import Pool
+from nki_migrate.runtime.worker import Request
+from nki_migrate.verify import Settings, evidence
+
+KERNEL = """
+import os
+import json
+import nki
+import nki.language as nl
+import nki.isa as nisa
+from scaling import FACTOR
+
+
+@nki.jit
+def doubled(x):
+    factor = float(os.environ.get("A_FACTOR", FACTOR)) + json.load(open("data.json"))
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    t = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=t, src=x)
+    nisa.tensor_scalar(dst=t, data=t, op0=nl.multiply, operand0=factor)
+    nisa.dma_copy(dst=out, src=t)
+    return out
+"""
+CASE = '[[case]]\nkernel = "doubled"\nreference = "numbers_of:doubled"\n[case.args]\n'
+CASE += 'x = {shape = [128, 8], dtype = "float32"}\n'
+
+
+class Asked:
+    """Verify ``before.py`` with ``after.py``; the verdict, and what workers were asked for it."""
+
+    def __init__(self, cache: Cache, asked: list[Request]) -> None:
+        self.cache, self.requests = cache, asked
+
+    def __call__(self, **changes: object) -> tuple[str, int]:
+        self.requests.clear()
+        settings = Settings(**{"jobs": 2, "cache": self.cache, **changes})  # type: ignore[arg-type]
+        (result,) = evidence(list(file_pairs("before.py", "after.py")), settings, "before.py").results
+        return result.verdict.value, len(self.requests)
+
+
+@pytest.fixture
+def ask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Asked:
+    (tmp_path / "src").mkdir()
+    monkeypatch.chdir(tmp_path / "src")
+    Path("before.py").write_text(KERNEL)
+    Path("after.py").write_text(KERNEL.replace("factor)", "factor)  # new"))
+    Path("scaling.py").write_text("FACTOR = 2.0\n")
+    Path("numbers_of.py").write_text("def doubled(x):\n    return 2 * x\n")
+    Path("data.json").write_text("0")
+    Path("cases.toml").write_text(CASE)
+    requests: list[Request] = []
+    submit = Pool.submit
+    monkeypatch.setattr(Pool, "submit", lambda self, request: (requests.append(request), submit(self, request))[1])
+    return Asked(Cache(tmp_path / "cache"), requests)
+
+
+def test_a_second_run_asks_no_worker_and_says_the_same(ask: Asked) -> None:
+    assert ask() == ("equal", 5)
+    assert ask() == ("equal", 0)
+
+
+def test_what_is_kept_is_all_of_the_result(ask: Asked) -> None:
+    Path("after.py").write_text(KERNEL.replace("data=t, ", "data=t, reverse0=True, "))
+    pairs, settings = list(file_pairs("before.py", "after.py")), Settings(cache=ask.cache)
+    first = evidence(pairs, settings, "")
+    second = evidence(pairs, settings, "")
+    assert first.proof == second.proof and first.reads == second.reads
+    assert first.results[0].verdict.value == "different" and first.results[0].levels[1].differences[0].before
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda: Path("after.py").write_text(KERNEL),
+        lambda: Path("before.py").write_text(KERNEL + "\n"),
+        lambda: Path("scaling.py").write_text("FACTOR = 2\n"),
+        lambda: Path("data.json").write_text("0.0"),
+        lambda: Path("numbers_of.py").write_text("def doubled(x):\n    return x * 2\n"),
+        lambda: Path("cases.toml").write_text(CASE.replace("128, 8", "128, 16")),
+        lambda: Path("json.py").write_text("from os import *\n"),
+        lambda: Path("unrelated.py").write_text(""),
+    ],
+    ids=["after", "before", "sibling", "data", "reference", "case", "shadow", "listing"],
+)
+def test_a_change_of_anything_that_was_read_asks_again(ask: Asked, change: Callable[[], object]) -> None:
+    ask()
+    change()
+    assert ask()[1] > 0
+
+
+def test_environment_variables_that_were_read_count(ask: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
+    ask()
+    monkeypatch.setenv("ANOTHER_FACTOR", "2")
+    assert ask() == ("equal", 0)
+    monkeypatch.setenv("A_FACTOR", "2")
+    assert ask()[1] > 0
+
+
+def test_levels_hardware_and_limits_are_questions_of_their_own(ask: Asked) -> None:
+    ask()
+    assert ask(levels=("layout",))[1] == 2
+    assert ask(hardware="gen2")[1] == 3
+    assert ask(limits=type(DEFAULT_LIMITS)(60.0))[1] == 5
+
+
+def test_another_version_of_the_tool_asks_again(ask: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
+    ask()
+    monkeypatch.setattr("nki_migrate.proof_cache._tool", lambda: "another")
+    assert ask()[1] == 5
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [lambda data: b"", lambda data: data[:-3], lambda data: data.replace(b'"', b"'"), lambda data: b"\0"],
+)
+def test_a_damaged_entry_is_no_entry(ask: Asked, damage: Callable[[bytes], bytes]) -> None:
+    ask()
+    for path in ask.cache.directory.rglob("*.json"):
+        path.write_bytes(damage(path.read_bytes()))
+    assert ask() == ("equal", 5)
+    assert ask() == ("equal", 0)
+
+
+def test_what_may_not_happen_again_is_not_kept(ask: Asked) -> None:
+    Path("after.py").write_text(KERNEL.replace("    factor =", "    while True: pass\n    factor ="))
+    limits = type(DEFAULT_LIMITS)(1.0)
+    assert ask(limits=limits)[0] == "error"
+    assert ask(limits=limits)[1] > 0
+
+
+def test_a_cache_that_cannot_be_written_is_no_reason_to_fail(ask: Asked, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    ask.cache = Cache(tmp_path / "file" / "below")
+    assert ask() == ("equal", 5)
+
+
+def test_nothing_is_kept_without_a_cache(ask: Asked) -> None:
+    assert ask(cache=None) == ask(cache=None) == ("equal", 5)
+
+
+def test_the_directory_is_that_of_the_user(tmp_path: Path) -> None:
+    assert cache_directory({"XDG_CACHE_HOME": str(tmp_path)}) == tmp_path / "nki-migrate"
+    assert cache_directory({"XDG_CACHE_HOME": "relative"}) == Path.home() / ".cache" / "nki-migrate"
+    assert verify.Settings().cache is None
