@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from types import SimpleNamespace
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -97,3 +100,68 @@ def test_what_library_code_asks_on_the_host_has_an_answer():
     assert nl.program_ndim() == 0
     with pytest.raises(KernelError, match="err_nki_api_outside_of_nki_kernel"):
         nl.program_id(0)
+
+
+def test_memories_are_known_without_an_import():
+    """The quickstart of the 2.28 documentation declares its tensors by ``sbuf.view`` and ``hbm.view``."""
+
+    def kernel(a, b):
+        tiles = [sbuf.view(dtype=a.dtype, shape=a.shape) for _ in range(3)]  # noqa: F821
+        nisa.dma_copy(dst=tiles[0], src=a)
+        nisa.dma_copy(dst=tiles[1], src=b)
+        nisa.tensor_tensor(dst=tiles[2], data1=tiles[0], data2=tiles[1], op=nl.add)
+        result = hbm.view(dtype=a.dtype, shape=a.shape)  # noqa: F821
+        nisa.dma_copy(dst=result, src=tiles[2])
+        return result
+
+    a = np.arange(12, dtype=np.float16).reshape(4, 3)
+    assert np.array_equal(launch(kernel, {"a": a, "b": a}).outputs[0], a + a)
+    with pytest.raises(NameError, match="sbuf"):
+        launch(kernel, {"a": a, "b": a}, version="0.3")
+    with pytest.raises(NameError, match="sbuf"):
+        eval("sbuf")
+
+
+class Tensor:
+    """Stands in for torch.Tensor: told by the module of its type."""
+
+    shape, dtype = (2, 2), "torch.float32"
+
+    def __init__(self, data):
+        self.data = data
+
+    def detach(self):
+        return self
+
+    def numpy(self):
+        return self.data
+
+
+def test_tensors_of_a_framework_come_back_as_such(monkeypatch):
+    """Also inside lists: the scripts around the tutorials pass torch tensors and go on with what they get."""
+    Tensor.__module__ = "torch"
+    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(from_numpy=Tensor))
+
+    def kernel(pair):
+        return stored(loaded(pair[1]))
+
+    result = MODULES["nki"].jit(kernel)([Tensor(np.zeros((2, 2), np.float32)), Tensor(np.eye(2, dtype=np.float32))])
+    assert isinstance(result, Tensor)
+    assert np.array_equal(result.data, np.eye(2))
+
+
+def test_the_environment_names_the_hardware(monkeypatch):
+    """``NEURON_PLATFORM_TARGET_OVERRIDE``, as the tutorials set it; ``platform_target=`` comes first."""
+
+    def kernel(x):
+        tile = nl.ndarray((1, 1), nl.int32, nl.sbuf)
+        nisa.memset(tile, nisa.get_nc_version().value)
+        return stored(tile)
+
+    monkeypatch.setenv("NEURON_PLATFORM_TARGET_OVERRIDE", "trn1")
+    jit, x = MODULES["nki"].jit, np.zeros((1, 1), np.float32)
+    assert jit(kernel)(x)[0, 0] == 2
+    assert jit(kernel, platform_target="trn3")(x)[0, 0] == 4
+    monkeypatch.setenv("NEURON_PLATFORM_TARGET_OVERRIDE", "gpu")
+    with pytest.raises(KernelError, match="unknown hardware 'gpu'"):
+        jit(kernel)(x)

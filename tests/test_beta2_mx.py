@@ -163,12 +163,24 @@ def tile(shape, dtype, buffer=None):
 @pytest.mark.parametrize(
     ("call", "match"),
     [
-        (lambda: (tile((32, 1), nl.float8_e5m2), tile((32, 4), nl.float16), tile((4, 1), nl.uint8)), "dst must be float8"),
-        (lambda: (tile((32, 1), nl.float8_e5m2_x4), tile((32, 4), nl.float32), tile((4, 1), nl.uint8)), "src must be fl"),
+        (
+            lambda: (tile((32, 1), nl.float8_e5m2), tile((32, 4), nl.float16), tile((4, 1), nl.uint8)),
+            "dst must be float8",
+        ),
+        (
+            lambda: (tile((32, 1), nl.float8_e5m2_x4), tile((32, 4), nl.float32), tile((4, 1), nl.uint8)),
+            "src must be fl",
+        ),
         (lambda: (tile((32, 1), nl.float8_e5m2_x4), tile((32, 4), nl.float16), tile((4, 1), nl.int8)), "must be uint8"),
-        (lambda: (tile((16, 1), nl.float8_e5m2_x4), tile((16, 4), nl.float16), tile((4, 1), nl.uint8)), "multiple of 32"),
+        (
+            lambda: (tile((16, 1), nl.float8_e5m2_x4), tile((16, 4), nl.float16), tile((4, 1), nl.uint8)),
+            "multiple of 32",
+        ),
         (lambda: (tile((64, 1), nl.float8_e5m2_x4), tile((64, 4), nl.float16), tile((8, 1), nl.uint8)), "36 or more"),
-        (lambda: (tile((32, 2), nl.float8_e5m2_x4), tile((32, 6), nl.float16), tile((4, 1), nl.uint8)), "multiple of 4"),
+        (
+            lambda: (tile((32, 2), nl.float8_e5m2_x4), tile((32, 6), nl.float16), tile((4, 1), nl.uint8)),
+            "multiple of 4",
+        ),
     ],
 )
 def test_quantize_mx_refuses(call, match):

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..host import host_target
 from ..session import current, in_kernel
-from . import arithmetic, creation, matmul, movement, nki, reductions, special, vector
+from . import arithmetic, creation, matmul, movement, reductions, special, vector
 from .tensor import Tile
 from .tokens import FP32, DgeMode, Engine, NcVersion, OobMode, ReduceCmd
 
 
 def get_nc_version() -> NcVersion:
     """The NeuronCore generation that the kernel runs on."""
-    target = current().machine.target if in_kernel() else nki.host_target({})
+    target = current().machine.target if in_kernel() else host_target({})
     return NcVersion(target.version)
 
 

@@ -114,7 +114,7 @@ class Buffer:
 
     def _pointer(self) -> Pointer:
         if self.space == "hbm":
-            raise NotModelled(f"pointers into {self!r}")
+            raise NotModelled(f"a region of {self!r}")
         size = PSUM_PARTITION_BYTES if self.name == "psum" else _POINTER_SBUF_BYTES
         return Pointer(self.name, (0, 0), (PARTITIONS, size), self.name)
 
@@ -129,6 +129,10 @@ class Buffer:
     ) -> NkiTensor:
         """A tensor of ``dtype`` and ``shape`` somewhere in this memory."""
         new_shape = values.shape_of(shape)
+        if self.space == "hbm":
+            from .declare import declare
+
+            return declare(new_shape, values.data_type(dtype), self, name, None)
         nbytes = prod(new_shape[1:]) * values.data_type(dtype).itemsize
         return self._pointer().ptr((new_shape[0], nbytes)).view(dtype, shape, name, address_rotation)
 

@@ -49,7 +49,9 @@ def nc_matmul(
     elif not is_transpose:
         _check_types(left, right)
     rows, columns = tiling("nc_matmul", tile_position, tile_size)
-    if left.array.shape[0] > rows or left.array.size // left.array.shape[0] > columns * (1 + (mode is not PerfMode.none)):
+    if left.array.shape[0] > rows or left.array.size // left.array.shape[0] > columns * (
+        1 + (mode is not PerfMode.none)
+    ):
         raise KernelError("", f"nc_matmul: stationary of shape {left.shape} exceeds tile_size {(rows, columns)}")
     result = isa.matmul(left, right, is_transpose=bool(is_transpose), double_row=mode is PerfMode.double_row)
     deliver(result, target, accumulate=None if accumulate is None else bool(accumulate))

@@ -16,6 +16,7 @@ from ..errors import KernelError
 from ..memory import Array, Machine
 from ..spec import hardware
 from . import state, values
+from .buffers import BUFFERS
 from .cores import Cores
 from .tensor import NkiTensor
 
@@ -64,7 +65,7 @@ def launch(
             bound = {name: _argument(machines[index], name, value, inputs) for name, value in args.items()}
             return list(_tensors(_call(function, bound)))
 
-    with front_end_names():
+    with front_end_names(version):
         returned = cores.run(program)
     for tensors in returned:
         for position, tensor in enumerate(tensors):
@@ -74,14 +75,18 @@ def launch(
 
 
 @contextmanager
-def front_end_names() -> Iterator[None]:
-    """The names that the front end knows without an import: the module ``math``."""
-    known = vars(builtins).setdefault("math", math)
+def front_end_names(version: str) -> Iterator[None]:
+    """The names that the front end knows without an import: the module ``math``; until 0.3 also the memories."""
+    names: dict[str, Any] = {"math": math}
+    if version == state.BETA2:
+        names |= {name: BUFFERS[name] for name in ("sbuf", "psum", "hbm")}
+    new = {name: value for name, value in names.items() if name not in vars(builtins)}
+    vars(builtins).update(new)
     try:
         yield
     finally:
-        if known is math:
-            vars(builtins).pop("math", None)
+        for name in new:
+            vars(builtins).pop(name, None)
 
 
 @naming.kernel_boundary

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from functools import update_wrapper
 from typing import Any
 
 import numpy as np
 
 from .. import recording, session
-from ..errors import KernelError
-from ..spec import hardware
+from ..host import framework_array, host_target, returner
 from .launch import launch
-
-_INSTANCES = {target.instance: target for target in hardware.TARGETS.values()} | hardware.TARGETS
-_INSTANCES |= {"inf2": hardware.TARGETS["gen2"], "trn1n": hardware.TARGETS["gen2"], "trn2n": hardware.TARGETS["gen3"]}
 
 
 class JitKernel:
     """A kernel: ``kernel(arrays...)`` and ``kernel[lnc](arrays...)`` run it on the emulator.
 
-    ``func`` is the decorated function. Called from another kernel it is inlined.
+    Called with tensors of torch or JAX it gives back such tensors. ``platform_target``, or the vendor's environment
+    variable, chooses the hardware. ``func`` is the decorated function. Called from another kernel it is inlined.
     """
 
     def __init__(self, func: Callable[..., Any], options: dict[str, Any], grid: tuple[int, ...] = ()) -> None:
@@ -37,26 +34,30 @@ class JitKernel:
         bound = inspect.signature(self.func).bind(*args, **kwargs)
         given = dict(bound.arguments)
         bound.apply_defaults()
-        arguments = {name: _as_array(value) for name, value in bound.arguments.items()}
-        with recording.launched(self.func, given, self.grid, self.target, writes=False):
-            run = launch(self.func, arguments, grid=self.grid, target=self.target)
-        if not run.outputs:
+        arguments = {name: _as_arrays(value) for name, value in bound.arguments.items()}
+        target = host_target(self.options)
+        with recording.launched(self.func, given, self.grid, target, writes=False):
+            run = launch(self.func, arguments, grid=self.grid, target=target)
+        given_back = returner(list(_leaves(given.values())))
+        outputs = [given_back(output) for output in run.outputs]
+        if not outputs:
             return None
-        return run.outputs[0] if len(run.outputs) == 1 else tuple(run.outputs)
-
-    @property
-    def target(self) -> hardware.Target:
-        """The hardware that ``platform_target`` names."""
-        wanted = self.options.get("platform_target") or hardware.DEFAULT_TARGET
-        if wanted not in _INSTANCES:
-            raise KernelError("", f"unknown platform_target '{wanted}', known are {', '.join(sorted(_INSTANCES))}")
-        return _INSTANCES[wanted]
+        return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
 
-def _as_array(value: Any) -> Any:
-    if hasattr(value, "__array__") and not isinstance(value, (np.ndarray, np.generic)):
-        return np.asarray(value)
-    return value
+def _leaves(values: Iterable[Any]) -> Iterator[Any]:
+    for value in values:
+        if isinstance(value, (list, tuple)):
+            yield from _leaves(value)
+        else:
+            yield value
+
+
+def _as_arrays(value: Any) -> Any:
+    if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
+        return type(value)(_as_arrays(item) for item in value)
+    array = framework_array(value)
+    return value if array is None else array
 
 
 def jit(func: Callable[..., Any] | None = None, mode: str = "auto", **kwargs: Any) -> Any:

@@ -30,7 +30,16 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
-INFRASTRUCTURE = ("allpairspy", "aws_embedded_metrics", "boto3", "botocore", "fabric2", "filelock", "paramiko", "plotext")
+INFRASTRUCTURE = (
+    "allpairspy",
+    "aws_embedded_metrics",
+    "boto3",
+    "botocore",
+    "fabric2",
+    "filelock",
+    "paramiko",
+    "plotext",
+)
 """Packages of the test infrastructure that no kernel and no reference computes with."""
 OPTIONS = "NKI_MIGRATE_REAL_KERNELS"
 
@@ -50,10 +59,25 @@ def main(argv: list[str]) -> int:
     tests = [str(checkout / "test/integration/nkilib" / test) for test in options.tests or ["."]]
     chosen = {key: getattr(options, key) for key in ("per_test", "seconds", "elements", "trn3")}
     chosen["json"] = str(options.json.resolve()) if options.json else None
-    path = [str(Path(__file__).resolve().parent), str(checkout), str(checkout / "src"), os.environ.get("PYTHONPATH", "")]
+    path = [
+        str(Path(__file__).resolve().parent),
+        str(checkout),
+        str(checkout / "src"),
+        os.environ.get("PYTHONPATH", ""),
+    ]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, path)), OPTIONS: json.dumps(chosen)}
     pytest = [sys.executable, "-m", "pytest", "-q", "--noconftest", "-p", "real_kernels", "-p", "no:cacheprovider"]
-    pytest += ["--rootdir", str(checkout), "-c", os.devnull, "--no-header", "--disable-warnings", "--continue-on-collection-errors", "--import-mode=importlib", *tests]
+    pytest += [
+        "--rootdir",
+        str(checkout),
+        "-c",
+        os.devnull,
+        "--no-header",
+        "--disable-warnings",
+        "--continue-on-collection-errors",
+        "--import-mode=importlib",
+        *tests,
+    ]
     return subprocess.run(["nki-migrate", "emulate", "--", *pytest], env=environment, check=False).returncode
 
 
@@ -272,7 +296,9 @@ def _compared(name: str, output: Any, expected: Any, wanted: Any) -> dict[str, A
         row["note"] = f"{name}: {int((~written).sum())} of {raw.size} elements were never written"
     if not agrees:
         wrong = int(np.sum(~(error <= wanted.absolute_accuracy + wanted.relative_accuracy * span)))
-        row["error"] = f"{name}: {wrong} of {a.size} elements beyond rtol {wanted.relative_accuracy}, nan {np.isnan(a).sum()}"
+        row["error"] = (
+            f"{name}: {wrong} of {a.size} elements beyond rtol {wanted.relative_accuracy}, nan {np.isnan(a).sum()}"
+        )
     return row
 
 
