@@ -7,6 +7,7 @@ aliases whatever else lives there; a tile without an address gets storage of its
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass, field
 from math import prod
 from typing import Any
@@ -21,6 +22,7 @@ from .spec import hardware
 Array = npt.NDArray[Any]
 POISON = 0xFF
 """Every byte of memory that was never written: a NaN in each floating point type."""
+_NO_MEMORY: Array = np.zeros((0, 0), np.uint8)
 
 
 @dataclass(eq=False)
@@ -55,6 +57,12 @@ class Allocation:
     @property
     def pinned(self) -> bool:
         return self.byte is not None
+
+    def record(self) -> Allocation:
+        """What was declared, without the memory: that of an automatic tile goes when no tile uses it any more."""
+        found = copy.copy(self)
+        found.memory = _NO_MEMORY
+        return found
 
     def array(self) -> Array:
         """The whole tile as a strided array on the bytes of its memory, of ``shape`` and ``dtype``."""
@@ -110,6 +118,8 @@ class Machine:
         self.psum = np.full((hardware.PARTITIONS, hardware.PSUM_PARTITION_BYTES), POISON, np.uint8)
         self.allocations: list[Allocation] = []
         self.recorder = Recorder() if record else None
+        self.flaws: list[tuple[str, int, int, str]] = []
+        """What an allocator of the library did: kind, the ids of the two allocations, text."""
 
     def allocate(
         self,
@@ -160,7 +170,7 @@ class Machine:
             file,
             line,
         )
-        self.allocations.append(allocation)
+        self.allocations.append(allocation if address is not None else allocation.record())
         return allocation
 
     def allocate_hbm(

@@ -142,3 +142,173 @@ def test_an_array_that_the_caller_cannot_change_is_no_output() -> None:
     out.flags.writeable = False
     with pytest.raises(KernelError, match="writes to its parameter 'out'"):
         kernel(np.ones((2, 2), np.float32), out)
+
+
+def test_a_block_index_may_be_out_of_bounds_where_nothing_executes() -> None:
+    """``blockwise_mm.py:860``: the mask of the last bank is false, and there is no such block."""
+
+    @nki.jit
+    def kernel(x: Any) -> Any:
+        out = nl.ndarray((2, 4), dtype=x.dtype, buffer=nl.shared_hbm)
+        blocks = nl.zeros((3, nl.par_dim(2), 4), dtype=x.dtype)
+        for i in nl.affine_range(4):
+            blocks[i, 0:2, 0:4] = nl.load(x, mask=i < 3)
+        nl.store(out, nl.add(blocks[0], blocks[2]))
+        return out
+
+    x = np.arange(8, dtype=np.float32).reshape(2, 4)
+    np.testing.assert_array_equal(kernel(x), 2 * x)
+
+
+def test_a_block_index_out_of_bounds_is_an_error_where_something_executes() -> None:
+    @nki.jit
+    def kernel(x: Any) -> Any:
+        blocks = nl.zeros((3, nl.par_dim(2), 4), dtype=x.dtype)
+        blocks[3, 0:2, 0:4] = nl.load(x)
+
+    with pytest.raises(KernelError, match=r"tensor `blocks` on dimension 0: index range \[3, 3\] exceed .* size of 3"):
+        kernel(np.zeros((2, 4), np.float32))
+
+
+def returned_after_all(out: Any, tile: Any, n: int) -> Any:
+    """A helper, not a kernel: ``blockwise_mm_bwd.py:1838``."""
+    for i in nl.affine_range(n):
+        nl.store(out[2 * i : 2 * i + 2], tile)
+        return out
+
+
+def test_a_return_that_ends_a_loop_of_a_helper_is_after_all_iterations() -> None:
+    @nki.jit
+    def kernel(x: Any) -> Any:
+        out = nl.ndarray((6, 4), dtype=x.dtype, buffer=nl.shared_hbm)
+        return returned_after_all(out, nl.load(x), 3)
+
+    x = np.arange(8, dtype=np.float32).reshape(2, 4)
+    for _ in range(2):
+        np.testing.assert_array_equal(kernel(x), np.tile(x, (3, 1)))
+
+
+def test_the_contraction_is_cut_where_the_mask_of_one_operand_cuts_it() -> None:
+    """``blockwise_mm.py:750``: rows of the other operand that no one has written are not multiplied by zero."""
+
+    @nki.jit
+    def kernel(x: Any, y: Any) -> Any:
+        out = nl.ndarray((3, 5), dtype=nl.float32, buffer=nl.shared_hbm)
+        left = nl.ndarray((8, 3), dtype=nl.float32, buffer=nl.sbuf)
+        left[0:6] = nl.load(x)
+        right = nl.ndarray((8, 5), dtype=nl.float32, buffer=nl.sbuf)
+        right[0:6] = nl.load(y)
+        k, n = nl.arange(8)[:, None], nl.arange(5)[None, :]
+        nl.store(out, nl.copy(nisa.nc_matmul(left, right[k, n][k < 6])))
+        return out
+
+    rng = np.random.default_rng(0)
+    x, y = rng.standard_normal((6, 3), np.float32), rng.standard_normal((6, 5), np.float32)
+    np.testing.assert_allclose(kernel(x, y), x.T @ y, rtol=1e-5)
+
+
+def test_a_mask_of_a_matmul_keeps_its_operands_in_bounds() -> None:
+    """``blockwise_mm_bwd.py:1243``: the mask is over the rows of the result, which index the stationary operand."""
+
+    @nki.jit
+    def kernel(x: Any, y: Any) -> Any:
+        out = nl.ndarray((6, 5), dtype=nl.float32, buffer=nl.shared_hbm)
+        left, right = nl.load(x), nl.load(y)
+        product = nl.zeros((8, 5), dtype=nl.float32, buffer=nl.psum)
+        k, m = nl.arange(4)[:, None], nl.arange(8)[None, :]
+        product[0:8, 0:5] += nisa.nc_matmul(left[k, m], right, mask=-1 * nl.arange(8)[:, None] + 5 >= 0)
+        nl.store(out, nl.copy(product[0:6, 0:5]))
+        return out
+
+    rng = np.random.default_rng(0)
+    x, y = rng.standard_normal((4, 6), np.float32), rng.standard_normal((4, 5), np.float32)
+    np.testing.assert_allclose(kernel(x, y), x.T @ y, rtol=1e-5)
+
+
+@pytest.mark.parametrize("axes", ["number", "program_id"])
+def test_all_reduce_between_programs(axes: str) -> None:
+    @nki.jit
+    def kernel(x: Any) -> Any:
+        out = nl.ndarray((3, 2, 2, 4), dtype=x.dtype, buffer=nl.shared_hbm)
+        i, j = nl.program_id(0), nl.program_id(1)
+        mine = nl.load(x[i, j])
+        total = nl.all_reduce(mine, op=np.add, program_axes=[0 if axes == "number" else i])
+        nl.store(out[i, j], total)
+        return out
+
+    x = np.random.default_rng(0).standard_normal((3, 2, 2, 4), np.float32)
+    np.testing.assert_allclose(kernel[3, 2](x), np.broadcast_to(x.astype(np.float64).sum(0), x.shape), rtol=1e-6)
+
+
+def test_a_program_that_never_comes_is_an_error() -> None:
+    @nki.jit
+    def kernel(x: Any) -> Any:
+        out = nl.ndarray((2, 2, 4), dtype=x.dtype, buffer=nl.shared_hbm)
+        tile = nl.load(x)
+        if nl.program_id(0) == 0:
+            tile = nl.all_reduce(tile, op=np.add, program_axes=[0])
+        nl.store(out[nl.program_id(0)], tile)
+        return out
+
+    with pytest.raises(KernelError, match=r"program \(0,\) waits in nl.all_reduce for program \(1,\) forever"):
+        kernel[2](np.zeros((2, 4), np.float32))
+
+
+def test_all_reduce_over_an_axis_that_the_grid_does_not_have_is_an_error() -> None:
+    @nki.jit
+    def kernel(x: Any) -> Any:
+        return nl.all_reduce(nl.load(x), op=np.add, program_axes=[1])
+
+    with pytest.raises(KernelError, match="the launch grid has 1 dimensions"):
+        kernel[2](np.zeros((2, 4), np.float32))
+
+
+def test_dimensions_are_added_at_several_places() -> None:
+    """``helper_kernels.py:43``."""
+
+    @nki.jit
+    def kernel(x: Any) -> Any:
+        out = nl.ndarray((2, 4, 1, 1), dtype=x.dtype, buffer=nl.shared_hbm)
+        tile = nl.load(x)
+        assert tile.expand_dims((1, 3)).shape == (2, 1, 4, 1) and tile.expand_dims(-1).shape == (2, 4, 1)
+        nl.store(out, tile.expand_dims(tuple(range(2, 4))))
+        return out
+
+    x = np.arange(8, dtype=np.float32).reshape(2, 4)
+    np.testing.assert_array_equal(kernel(x), x.reshape(2, 4, 1, 1))
+
+
+def test_a_store_to_a_grid_column_writes_each_element_once() -> None:
+    @nki.jit
+    def kernel(x: Any) -> Any:
+        out = nl.ndarray((4, 1), dtype=x.dtype, buffer=nl.shared_hbm)
+        grid = nl.mgrid[0:4, 0:6]
+        nl.store(out[grid.p, nl.arange(1)[None, :]], nl.sum(nl.load(x[grid.p, grid.x]), axis=1))
+        return out
+
+    x = np.arange(24, dtype=np.float32).reshape(4, 6)
+    np.testing.assert_array_equal(kernel(x), x.sum(1, keepdims=True))
+    stored = launch(kernel, {"x": x}, record=True).machines[0].events[-1]
+    assert stored.operands[0].steps == ((0, 1, 4),)
+
+
+def test_tiles_that_nobody_uses_give_their_memory_back() -> None:
+    """A long program does not keep every intermediate result: ``interpolate_bilinear_fwd.py`` ran out of memory."""
+    import gc
+    import weakref
+
+    alive: list[Any] = []
+
+    @nki.jit
+    def kernel(x: Any) -> Any:
+        out = nl.ndarray((2, 4), dtype=x.dtype, buffer=nl.shared_hbm)
+        for _ in nl.affine_range(8):
+            tile = nl.load(x)
+            alive.append(weakref.ref(tile.alloc.memory))
+        nl.store(out, nl.load(x))
+        return out
+
+    machine = launch(kernel, {"x": np.zeros((2, 4), np.float32)}, record=True).machines[0]
+    gc.collect()
+    assert len([a for a in machine.allocations if a.name == "tile"]) == 8
+    assert sum(memory() is not None for memory in alive) == 0

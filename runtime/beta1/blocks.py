@@ -10,22 +10,24 @@ import numpy as np
 from ..errors import KernelError, NotModelled
 from .base import Shape, Tensor
 from .indexing import Index, Mask
-from .tensor import Tile
+from .tensor import Limit, Tile
 from .tokens import Buffer, ParDim, dtype_of
 
 
 class BlockTensor(Tensor):
     """Logical tiles with block indices: ``shape`` is ``(*blocks, partitions, *free)``.
 
-    ``index`` are the block indices given so far, when this is a part of a larger tensor.
+    ``index`` are the block indices given so far, when this is a part of a larger tensor; ``outside`` one that is out of
+    bounds, which is an error unless a mask keeps the instruction from executing.
     """
 
-    __slots__ = ("_tiles", "blocks", "buffer", "dtype", "index", "shape")
+    __slots__ = ("_tiles", "blocks", "buffer", "dtype", "index", "outside", "shape")
 
-    def __init__(self, tiles: BlockTiles, blocks: Shape, index: Shape = ()) -> None:
+    def __init__(self, tiles: BlockTiles, blocks: Shape, index: Shape = (), outside: Limit | None = None) -> None:
         self._tiles = tiles
         self.blocks = blocks
         self.index = index
+        self.outside = outside
         self.shape = (*blocks, ParDim(tiles.shape[0]), *tiles.shape[1:])
         self.dtype = tiles.dtype
         self.buffer = tiles.buffer
@@ -47,30 +49,29 @@ class BlockTensor(Tensor):
         if keys and keys[0] is Ellipsis and len(keys) == 1:
             return self
         taken: list[int] = []
+        outside = self.outside
         for k in keys[: len(self.blocks)]:
-            taken.append(self._block_index(k, len(taken)))
+            position, size = self._block_index(k), self.blocks[len(taken)]
+            if not 0 <= position < size:
+                outside = outside or Limit(len(self.index) + len(taken), size, position, ())
+                position = 0
+            taken.append(position)
         index = (*self.index, *taken)
         if len(taken) < len(self.blocks):
-            return BlockTensor(self._tiles, self.blocks[len(taken) :], index)
+            return BlockTensor(self._tiles, self.blocks[len(taken) :], index, outside)
         tile = self._tiles.at(index)
         rest = keys[len(taken) :]
-        return tile[rest] if rest else tile
+        part = tile[rest] if rest else tile
+        return part if outside is None else part.limited(outside)
 
-    def _block_index(self, k: Any, dimension: int) -> int:
+    def _block_index(self, k: Any) -> int:
         if isinstance(k, Tensor):
             raise NotModelled("a runtime value as a block index")
         if isinstance(k, Index) and prod(k.extents) == 1:
             k = k.const
         if isinstance(k, (slice, Index, Mask)) or k is Ellipsis or k is None:
             raise NotModelled("a slice or a vector across a block dimension")
-        position, size = int(k), self.blocks[dimension]
-        if not 0 <= position < size:
-            raise KernelError(
-                "err_tensor_access_out_of_bound",
-                f"Out-of-bound access for tensor `{self.name}` on dimension {len(self.index) + dimension}: index range "
-                f"[{position}, {position}] exceed dimension size of {size}",
-            )
-        return position
+        return int(k)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         from .assignment import assign
@@ -79,7 +80,7 @@ class BlockTensor(Tensor):
 
     def view(self, dtype: Any) -> BlockTensor:
         """Every logical tile read as ``dtype``."""
-        return BlockTensor(self._tiles.viewed(dtype_of(dtype)), self.blocks, self.index)
+        return BlockTensor(self._tiles.viewed(dtype_of(dtype)), self.blocks, self.index, self.outside)
 
     def reshape(self, *shape: Any) -> Any:
         raise NotModelled("reshape of a tensor with block dimensions")

@@ -19,7 +19,7 @@ from .base import Tensor
 from .host import as_array, returner
 from .nki import Kernel
 from .programs import Ensemble
-from .rewriting import rewritten
+from .rewriting import rewrite_helpers, rewritten
 from .state import Options, State
 from .tensor import Tile, whole
 from .tokens import PRIVATE_HBM, dtype_of
@@ -83,6 +83,7 @@ def run(
     """:func:`launch` with arguments bound to the kernel's signature."""
     backwards = bool(os.environ.get(DESCENDING)) if descending is None else descending
     function = rewritten(kernel.func)
+    rewrite_helpers(function)
     options = Options(kernel.options.get("force_auto_alloc", False), kernel.options.get("stack_allocator", False))
     inputs, shared = _Inputs(kernel, bound), list[Array]()
     result = Launch([])

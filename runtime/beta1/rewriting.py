@@ -4,7 +4,7 @@
 * ``return`` as the last statement of an NKI loop returns after all iterations;
 * ``x: nt.tensor[128, 512] = ...`` checks the shape.
 
-A kernel that has none of these runs as it is. Lines and columns stay those of the file.
+A kernel that has none of these runs as it is; of the helpers that it calls, only the second is changed. Lines and columns stay those of the file.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Callable
-from types import CellType, CodeType, FunctionType
+from contextlib import suppress
+from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
-from ..errors import KernelError, NotModelled
+from ..errors import KernelError, NotModelled, is_emulator_file
 from ..source import function_source, last_statement
 from .base import Tensor
 from .loops import end_returns_handled, sequential_range
@@ -44,11 +45,72 @@ def rewritten(function: Callable[..., Any]) -> Callable[..., Any]:
     return _compiled(function, tree)
 
 
-def _compiled(function: FunctionType, tree: ast.FunctionDef) -> FunctionType:
-    """A function like ``function`` with the body of ``tree``, over the same globals and closure."""
+def rewrite_helpers(function: Callable[..., Any], seen: set[CodeType] | None = None) -> None:
+    """Make the functions that ``function`` calls by name return after all iterations, as the kernel itself does.
+
+    A helper is ordinary Python otherwise (its ``range`` is Python's), and is only changed for a ``return`` that ends
+    an NKI loop: its code is replaced, once and for all.
+    """
+    seen = _SEARCHED if seen is None else seen
+    code = getattr(function, "__code__", None)
+    if code is None or code in seen:
+        return
+    seen.add(code)
+    names = _names(code)
+    known = {name: function.__globals__[name] for name in names if name in function.__globals__}
+    cells = zip(code.co_freevars, getattr(function, "__closure__", None) or (), strict=False)
+    for name, cell in cells:
+        with suppress(ValueError):
+            known[name] = cell.cell_contents
+    for value in list(known.values()):
+        if isinstance(value, ModuleType):
+            members = vars(value)
+            for name in names & members.keys():
+                _rewrite_helper(members[name], seen)
+        else:
+            _rewrite_helper(value, seen)
+
+
+_SEARCHED: set[CodeType] = set()
+
+
+def _names(code: CodeType) -> set[str]:
+    inner = (c for c in code.co_consts if isinstance(c, CodeType))
+    return set(code.co_names).union(code.co_freevars, *(_names(c) for c in inner))
+
+
+def _rewrite_helper(value: Any, seen: set[CodeType]) -> None:
+    helper = getattr(value, "func", value)
+    if not isinstance(helper, FunctionType) or helper.__code__ in seen or is_emulator_file(helper.__code__.co_filename):
+        return
+    found = function_source(helper.__code__) if _iterates(helper.__code__) else None
+    if helper is value and found is not None and any(_ends_with_return(node) for node in ast.walk(found)):
+        tree = copy.deepcopy(found)
+        rewriter = _Rewriter(helper=True)
+        tree.body = [statement for old in tree.body for statement in rewriter.statements(old)]
+        helper.__code__ = _compiled(helper, tree, {_RETURNS: Returns}).__code__
+    rewrite_helpers(helper, seen)
+
+
+def _iterates(code: CodeType) -> bool:
+    return any(name in code.co_names for name in _LOOPS)
+
+
+def _ends_with_return(node: ast.AST) -> bool:
+    return isinstance(node, ast.For) and is_nki_loop(node) and isinstance(last_statement(node), ast.Return)
+
+
+def _compiled(function: FunctionType, tree: ast.FunctionDef, in_globals: dict[str, Any] | None = None) -> FunctionType:
+    """A function like ``function`` with the body of ``tree``, over the same globals and closure.
+
+    What the new body needs is added to the closure, or put into the globals where ``in_globals`` says so.
+    """
     added: dict[str, Any] = {_RANGE: sequential_range, _CHECK: check_annotation, _RETURNS: Returns}
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
-    cells.update({name: CellType(value) for name, value in added.items()})
+    if in_globals is None:
+        cells.update({name: CellType(value) for name, value in added.items()})
+    else:
+        function.__globals__.update(in_globals)
     tree.decorator_list = []
     arguments = [ast.arg(name) for name in cells]
     empty = ast.arguments([], arguments, None, [], [], None, [])
@@ -99,9 +161,10 @@ def check_annotation(value: Any, annotation: Callable[[], Any]) -> None:
 
 
 class _Rewriter:
-    """Rewrites statements; ``changed`` tells whether anything was."""
+    """Rewrites statements; ``changed`` tells whether anything was. In a ``helper`` only returns that end a loop are."""
 
-    def __init__(self) -> None:
+    def __init__(self, helper: bool = False) -> None:
+        self.helper = helper
         self.changed = False
         self._names = 0
 
@@ -114,7 +177,8 @@ class _Rewriter:
                 setattr(node, field, [s for old in inner for s in self.statements(old)])
         for handler in getattr(node, "handlers", []):
             handler.body = [s for old in handler.body for s in self.statements(old)]
-        if isinstance(node, ast.AnnAssign) and node.value is not None and _is_tensor(node.annotation):
+        annotated = isinstance(node, ast.AnnAssign) and node.value is not None and _is_tensor(node.annotation)
+        if isinstance(node, ast.AnnAssign) and annotated and not self.helper:
             return [node, self._check(node)]
         return [node]
 
@@ -126,7 +190,9 @@ class _Rewriter:
         return _at(node, ast.Expr(ast.Call(ast.Name(_CHECK, ast.Load()), [value, annotation], [])))
 
     def _loop(self, node: ast.For) -> list[ast.stmt]:
-        if isinstance(node.iter, ast.Call) and isinstance(node.iter.func, ast.Name) and node.iter.func.id == "range":
+        called = node.iter.func if isinstance(node.iter, ast.Call) else None
+        if isinstance(called, ast.Name) and called.id == "range" and not self.helper:
+            assert isinstance(node.iter, ast.Call)
             node.iter.func = ast.copy_location(ast.Name(_RANGE, ast.Load()), node.iter.func)
             self.changed = True
         last = last_statement(node)

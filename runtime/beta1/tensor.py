@@ -169,6 +169,13 @@ class Tile(Tensor):
         found.declared = self.declared
         return found
 
+    def limited(self, limit: Limit) -> Tile:
+        """This view, where an index that does not vary over it must be in bounds, too."""
+        limits = (*self.limits, replace(limit, coefficients=(0,) * self.ndim))
+        found = self.part(self.offset, self.shape, self.strides, limits)
+        found.gather, found.restriction, found.axes = self.gather, self.restriction, self.axes
+        return found
+
     def _derived(self, offset: int, shape: Shape, strides: Shape) -> Tile:
         derived = self.part(offset, shape, strides)
         derived.restriction = self.restriction
