@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from nki_migrate.runtime import session
+from nki_migrate.runtime import hazards, session
 from nki_migrate.runtime.beta2 import state
 from nki_migrate.runtime.beta2.modules import MODULES as NKI
+from nki_migrate.runtime.compare.trace import trace_of
 from nki_migrate.runtime.errors import KernelError
 from nki_migrate.runtime.memory import Machine
 from nki_migrate.runtime.nkilib.modules import MODULES
@@ -237,3 +238,85 @@ def test_the_allocator_does_not_check_the_target(kernel):
     sbm = manager()
     with pytest.raises(KernelError, match=r"gen2 has \[0, 180224\)"):
         sbm.alloc_heap((128, 4), nl.float32)
+
+
+# --- flaws that are kept, and reported -------------------------------------------------------------------------------
+
+
+def flaws(kernel):
+    """Message, and the two tensors, of the hazards that the manager's flaws make."""
+    found = hazards.hazards_of(trace_of(kernel.machine), DOCUMENTED)
+    return [(hazard.message, hazard.tensors) for hazard in found if hazard.kind == "allocator"]
+
+
+def test_a_stack_tensor_that_alignment_moves_into_the_heap_is_reported(kernel):
+    sbm = manager(upper=12)
+    sbm.open_scope()
+    sbm.alloc_heap((128, 4), nl.int8, name="weights")
+    sbm.alloc_stack((128, 3), nl.int8, name="flag")
+    assert sbm.alloc_stack((128, 5), nl.int8, name="scores", align=8).address == (0, 8)
+    message = "SbufManager: 'scores' at bytes 8-12 reaches into the heap tensor 'weights' at bytes 8-11"
+    assert flaws(kernel) == [(message, ("weights", "scores"))]
+
+
+def test_tensors_in_different_partitions_do_not_collide(kernel):
+    sbm = manager(upper=12)
+    sbm.open_scope()
+    sbm.alloc_heap((32, 4), nl.int8, name="weights", base_partition=64)
+    sbm.alloc_stack((128, 3), nl.int8, name="flag")
+    sbm.alloc_stack((32, 5), nl.int8, name="scores", align=8)
+    assert flaws(kernel) == []
+
+
+def test_a_section_over_a_closed_scope_of_the_one_before_is_reported(kernel):
+    sbm = manager()
+    sbm.open_scope(interleave_degree=2)
+    sbm.open_scope()
+    sbm.alloc_stack((128, 8), nl.float32, name="first")
+    sbm.close_scope()
+    sbm.increment_section()
+    sbm.alloc_stack((128, 4), nl.float32, name="second")
+    message = (
+        "SbufManager: 'second' at bytes 0-15 lies over a tensor of a scope that an earlier section closed: 'first' at "
+        "bytes 0-31"
+    )
+    assert flaws(kernel) == [(message, ("first", "second"))]
+
+
+def test_a_new_round_of_sections_reuses_memory_on_purpose(kernel):
+    sbm = manager()
+    sbm.open_scope(interleave_degree=2)
+    for step in range(4):
+        sbm.alloc_stack((128, 8), nl.float32, name=f"tile{step}")
+        sbm.increment_section()
+    sbm.close_scope()
+    sbm.open_scope()
+    sbm.alloc_stack((128, 8), nl.float32, name="later")
+    assert flaws(kernel) == []
+
+
+def test_bytes_that_the_heap_loses_are_reported(kernel):
+    sbm = manager(upper=100)
+    sbm.alloc_heap((128, 6), nl.int8, name="odd")
+    sbm.pop_heap()
+    sbm.alloc_heap((128, 8), nl.int8, name="even")
+    sbm.pop_heap()
+    assert flaws(kernel) == [("'odd' took 8 bytes of the heap and gave back 4", ("odd", "odd"))]
+
+
+def test_the_compiler_places_without_flaws(kernel):
+    sbm = allocator.create_auto_alloc_manager(logging.Logger("SBM", logging.LogLevel.OFF))
+    sbm.alloc_heap((128, 6), nl.int8)
+    sbm.pop_heap()
+    assert flaws(kernel) == []
+
+
+@pytest.mark.parametrize("name", ["float4_e2m1fn_x4", "float8_e4m3fn_x4", "float8_e5m2_x4"])
+def test_packed_types_have_the_size_of_their_element(name, capsys):
+    sbm = manager(level="DEBUG")
+    dtype = getattr(nl, name)
+    assert allocator.sizeinbytes(dtype) == dtype.itemsize
+    sbm.open_scope()
+    sbm.alloc_stack((128, 3), dtype, name="packed")
+    sbm.close_scope()
+    assert f"packed: {3 * dtype.itemsize} B @ 0 (128, 3) {name}\n" in capsys.readouterr().out

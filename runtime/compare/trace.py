@@ -100,7 +100,8 @@ class Packed:
 class Program:
     """One program of the launch grid: its tiles and HBM tensors in declaration order, its instructions in order.
 
-    ``loops`` are the runs of its parallel loops, ``untracked`` the tiles that something else than an instruction wrote.
+    ``loops`` are the runs of its parallel loops, ``untracked`` the tiles that something else than an instruction wrote,
+    ``flaws`` what an allocator of the library did: kind, the two tiles, text.
     """
 
     tiles: tuple[TileRow, ...]
@@ -108,6 +109,7 @@ class Program:
     events: tuple[Event, ...]
     loops: tuple[Loop, ...] = ()
     untracked: tuple[int, ...] = ()
+    flaws: tuple[tuple[str, int, int, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -154,6 +156,7 @@ def trace_of(machine: Machine) -> Program:
         tuple(_plain_event(event) for event in machine.events),
         () if machine.recorder is None else machine.recorder.loops(),
         () if machine.recorder is None else tuple(sorted(machine.recorder.untracked)),
+        tuple(machine.flaws),
     )
 
 

@@ -14,6 +14,7 @@ from .capacity import HighWater, high_water, oversubscribed
 from .groups import interleaved_groups
 from .iterations import dependent_iterations
 from .lifetimes import Life, lives, spans
+from .manager import manager_flaws
 from .model import KINDS, Hazard, merged
 from .placement import off_bank, quadrants, shared_addresses
 from .stale import stale_reads
@@ -40,6 +41,7 @@ def hazards_of(program: Program, target: Target, *, alone: bool = True) -> list[
         *oversubscribed(program, target),
         *off_bank(program),
         *quadrants(program),
+        *manager_flaws(program),
     ]
     told = {frozenset(hazard.names) for hazard in found if hazard.kind in ("overwritten", "interleaved_groups")}
     found += [hazard for hazard in shared_addresses(program) if frozenset(hazard.names) not in told]

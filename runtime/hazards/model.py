@@ -18,6 +18,7 @@ KINDS = {
     "oversubscribed": "the tiles that live at once do not fit",
     "bank_collision": "tiles that live at once share a PSUM bank",
     "overlap": "tensors that live at once have overlapping addresses",
+    "allocator": "SbufManager gives out memory that is in use, or loses it",
     "off_bank": "a PSUM tensor does not start at a bank boundary",
     "quadrant": "an access starts at a partition that its engine cannot start at",
 }

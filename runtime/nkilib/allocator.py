@@ -2,7 +2,8 @@
 
 Addresses, errors and quirks are those of that version (``reference/beta2.md`` sections 3.2 and 3.3): the room left
 is tested before the address is aligned, the heap is aligned at the end of a tensor, and a heap tensor that is not
-a multiple of four bytes long gives back less than it took. The log is the documentation's: it leaves out a section
+a multiple of four bytes long gives back less than it took; :mod:`.flaws` reports them. ``VERSIONS.md`` tells the
+public versions apart. The log is the documentation's: it leaves out a section
 that starts over when nothing follows in its scope, and counts the bytes that the scope held until then as freed.
 """
 
@@ -21,6 +22,7 @@ from ..beta2.objects import NKIObject
 from ..beta2.tensor import NkiTensor
 from ..packed import type_name
 from ..spec.dtypes import ITEMSIZE
+from .flaws import Ledger
 from .kernel_assert import kernel_assert
 from .logging import Logger, get_logger
 from .tree_logger import TreeLogger
@@ -109,6 +111,7 @@ class SbufManager(NKIObject):
         self._heap_tensors: list[tuple[NkiTensor, str]] = []
         self._prefix = ""
         self._peaks = _Peaks()
+        self._ledger = Ledger(use_auto_alloc)
         self._logger.info(
             f"SBM initialized: range=[{sb_lower_bound}, {sb_upper_bound}), size={sb_upper_bound - sb_lower_bound} B"
         )
@@ -165,6 +168,7 @@ class SbufManager(NKIObject):
         scope = _Scope(self._stack, interleave_degree, f"'{name}'" if name else "(unnamed)")
         self._log(f"▶ SCOPE {scope.label} [interleave={interleave_degree}] @ {self._stack}")
         self._scopes.append(scope)
+        self._ledger.opened()
 
     def increment_section(self) -> None:
         """Go to the next section of the innermost scope; after the last one start over at the scope's address."""
@@ -173,7 +177,9 @@ class SbufManager(NKIObject):
         scope.section += 1
         if scope.section == scope.sections:
             scope.section, scope.wrapped_from, self._stack = 0, self._stack, scope.start
+            self._ledger.next_section(is_new_round=True)
         else:
+            self._ledger.next_section(is_new_round=False)
             self._log(f"↳ section: {scope.section}/{scope.sections} @ {self._stack}")
 
     def close_scope(self) -> None:
@@ -182,6 +188,7 @@ class SbufManager(NKIObject):
         end = self._stack if scope.wrapped_from is None else scope.wrapped_from
         self._stack = scope.start
         self._scopes.pop()
+        self._ledger.closed()
         self._log(f"◀ END {scope.label} freed={end - scope.start} B")
         if not self._scopes:
             self._tree.flush()
@@ -230,6 +237,7 @@ class SbufManager(NKIObject):
         self._stack = align_to(self._stack, sizeinbytes(dtype) if align is None else align)
         tensor, label = self._declare(shape, dtype, buffer, name, (base_partition, self._stack))
         self._log(f"{label}: {nbytes} B @ {self._stack} {shape} {_type_name(dtype)}")
+        self._ledger.stacked(tensor, label, self._stack, nbytes)
         self._stack += nbytes
         self._peaks.stack_count += 1
         self._peaks.note(self._stack - self._lower, self._upper - self._heap)
@@ -246,12 +254,14 @@ class SbufManager(NKIObject):
     ) -> NkiTensor:
         """A tensor at the low end of the heap, freed by :meth:`pop_heap`. ``align`` is for the tensor's end."""
         nbytes = self._room_for("Heap", shape, dtype, buffer)
+        before = self._heap
         if align is not None:
             self._heap = _floor(self._heap, align)
         address = self._heap - nbytes
         self._heap = _floor(address, _HEAP_ALIGNMENT)
         tensor, label = self._declare(shape, dtype, buffer, name, (base_partition, address))
         self._heap_tensors.append((tensor, label))
+        self._ledger.heaped(tensor, label, address, nbytes, before - self._heap)
         self._peaks.heap_count += 1
         self._peaks.note(self._stack - self._lower, self._upper - self._heap)
         self._log(f"[HEAP+] {label}: {nbytes} B @ {self._heap} {shape} {_type_name(dtype)}")
@@ -264,8 +274,10 @@ class SbufManager(NKIObject):
             kernel_assert(False, "Heap underflow: pop called on empty heap")
         tensor, label = self._heap_tensors[-1]
         nbytes = num_elts(tensor.shape[1:]) * sizeinbytes(tensor.dtype)
-        self._heap = _floor(self._heap + nbytes, _HEAP_ALIGNMENT)
+        before = self._heap
+        self._heap = _floor(before + nbytes, _HEAP_ALIGNMENT)
         self._heap_tensors.pop()
+        self._ledger.popped(self._heap - before)
         self._log(f"[HEAP-] FREE {label}: {nbytes} B, remaining={len(self._heap_tensors)}")
 
     def alloc_hbm(

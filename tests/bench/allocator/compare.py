@@ -1,10 +1,10 @@
 """Our ``SbufManager`` against the vendor's, on random programs: ``python compare.py CHECKOUT [PROGRAMS] [SEED]``.
 
 CHECKOUT is any public version of aws-neuron/nki-library. Its ``allocator.py`` runs on our ``nki`` (that code is
-executed: check out what you trust). Hypothesis searches for a program on which addresses, free space, names or errors differ;
-then the same number of random programs is counted and timed: how many differ, and at which call first. A second count
-is of plain programs (what all versions have: four data types, no alignment, no names) and of addresses and free space
-alone. Exits with 0 when nothing differs.
+executed: check out what you trust). Hypothesis searches for a program on which addresses, free space, names or errors
+differ; then the same number of random programs is counted and timed: how many differ, and at which call first. A
+second count is of plain programs (what all versions have: four data types, no alignment, no names) and of addresses
+and free space alone. Exits with 0 when nothing differs.
 
 Nothing of the vendor's code is kept; ``runtime/nkilib/VERSIONS.md`` has the numbers.
 """
