@@ -168,11 +168,38 @@ def _method(scope: Scope, node: ast.Call, function: ast.Attribute) -> Operand | 
     base = operand(scope, function.value)
     if base is None:
         return None
+    if function.attr == "reshape" and node.args and not node.keywords:
+        return _reshaped(scope, node, base)
     if function.attr == "broadcast_to" and len(node.args) == 1 and isinstance(base.value, Tile):
         return _broadcast(scope, node, base)
     raise Refuse(
         node, "NKI090", f".{function.attr}(...) of a tensor", "write it by hand with .ap(...) or .reshape(...)"
     )
+
+
+def _reshaped(scope: Scope, node: ast.Call, base: Operand) -> Operand:
+    """``x.reshape(shape)`` of a whole tensor: the same bytes in both versions."""
+    shape: ast.expr = node.args[0] if len(node.args) == 1 else ast.Tuple(list(node.args), ast.Load())
+    if base.items is not None or base.pattern is not None or base.is_view:
+        raise Refuse(node, VECTORS, ".reshape(...) of a part of a tensor", "reshape the tensor, then index it")
+    value = base.value
+    if isinstance(value, Tile) and value.blocks:
+        raise Refuse(node, BLOCKS, ".reshape(...) of a tensor with block dimensions", "reshape each block")
+    if isinstance(shape, ast.Tuple | ast.List):
+        dims: tuple[str, ...] | None = tuple(render(scope, size) for size in shape.elts)
+        text = f"({', '.join(dims or ())}{',' if len(shape.elts) == 1 else ''})"
+    else:
+        text, dims = render(scope, shape), None
+        same = operand(scope, shape.value) if isinstance(shape, ast.Attribute) and shape.attr == "shape" else None
+        dims = same.dims if same is not None else None
+    if any(size.startswith("-") for size in dims or ()):
+        raise Refuse(node, VECTORS, ".reshape(...) with a size of -1", "write every size")
+    if isinstance(value, Tile) and (dims is None or not value.dims or not scope.equal(dims[0], value.dims[0])):
+        raise Refuse(node, VECTORS, ".reshape(...) of a tile that may move its partitions", "keep the partition size")
+    scope.apply("NKI021", node)
+    whole = replace(value, dims=dims, origin=None)
+    name = f"{base.base}.reshape({text})"
+    return Operand(name, whole, dims, nl=scope.nl, axes=(None,) * len(dims or ()))
 
 
 def _broadcast(scope: Scope, node: ast.Call, base: Operand) -> Operand:
@@ -421,7 +448,8 @@ def check_mates(scope: Scope, node: ast.Subscript, vectors: list[Index], axes: l
     for vector in vectors:
         for mate in vector.mates:
             walked = axes[mate.position + len(axes) - vector.ndim]
-            if walked is None and scope.constant(mate.axis.size) != 1:
+            covered = walked is not None and (walked == mate.axis or scope.equal(walked.size, mate.axis.size))
+            if not covered and scope.constant(mate.axis.size) != 1:
                 raise Refuse(
                     node,
                     VECTORS,

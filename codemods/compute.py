@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from . import algebra
-from .access import Operand, operand
+from .access import Operand, of_name, operand
 from .emission import New, Refuse
 from .facts.values import Declaration, Tile
 from .patterns import broadcast
@@ -32,7 +32,8 @@ class Instruction:
     ``dims`` and ``dtype`` are what Beta 1's result would have (``like`` names a tensor of the same shape where the
     rank is unknown), ``space`` where it would live. ``explicit`` is true when the call said ``dtype=``. ``cut`` tells
     whether a mask's upper bounds cut all operands and the destination position by position. ``through`` names an
-    operand that the engine cannot read where it is, and that is copied into the destination first.
+    operand that the engine cannot read where it is, and that is copied into the destination first. ``first`` is an
+    instruction with the same destination that comes before.
     """
 
     function: str
@@ -44,6 +45,7 @@ class Instruction:
     explicit: bool = False
     cut: bool = True
     through: str = ""
+    first: Instruction | None = None
 
 
 @dataclass
@@ -132,9 +134,8 @@ def operand_or_text(scope: Scope, node: ast.expr) -> Operand | str:
 
 def temporary(scope: Scope, node: ast.expr) -> Operand:
     name = scope.module.fresh("tile")
-    tile = bind(scope, node, name)
-    scope.env[name] = tile
-    return Operand(name, tile, tile.dims, nl=scope.nl, axes=(None,) * len(tile.dims or ()))
+    scope.env[name] = tile = bind(scope, node, name)
+    return of_name(scope, name, tile)
 
 
 def lower(scope: Scope, node: ast.expr) -> Instruction:
@@ -163,22 +164,26 @@ def copy_of(view: Operand) -> Instruction:
 def bind(scope: Scope, node: ast.expr, name: str) -> Tile:
     """``name = <computation>``: declare the tile that Beta 1 returned, and compute into it."""
     with masked(scope, node):
-        instruction = lower(scope, node)
-        final, name = name, _free_name(scope, instruction, name)
-        if instruction.dims is None and not instruction.like:
-            raise Refuse(node, DESTINATION, "the shape of the result is not known", "declare the tile and assign to it")
-        if instruction.dtype is None:
-            raise Refuse(
-                node, DESTINATION, "the data type of the result is not known", "declare the tile, or pass dtype="
-            )
-        tile = Tile(instruction.space, instruction.dims, instruction.dtype, (), None)
-        shape = shape_text(instruction.dims, instruction.like)
-        buffer = f"{scope.nl}.{instruction.space}"
-        scope.out.append(New(f"{name} = {scope.nl}.ndarray({shape}, dtype={instruction.dtype}, buffer={buffer})"))
-        declaration = Declaration(name, node, tuple(loop.variable for loop in scope.loops), False)
-        tile = Tile(tile.space, tile.dims, tile.dtype, (), declaration)
-        target = Operand(name, tile, tile.dims, nl=scope.nl, axes=(None,) * len(tile.dims or ()))
-        _place(scope, node, instruction, target)
+        return bind_instruction(scope, node, lower(scope, node), name)
+
+
+def bind_instruction(scope: Scope, node: ast.expr, instruction: Instruction, name: str) -> Tile:
+    """Declare the tile ``name`` that ``instruction`` computes, and compute into it."""
+    final, name = name, _free_name(scope, instruction, name)
+    if instruction.dims is None and not instruction.like:
+        raise Refuse(node, DESTINATION, "the shape of the result is not known", "declare the tile and assign to it")
+    if instruction.dtype is None:
+        raise Refuse(node, DESTINATION, "the data type of the result is not known", "declare the tile, or pass dtype=")
+    tile = Tile(instruction.space, instruction.dims, instruction.dtype, (), None)
+    shape = shape_text(instruction.dims, instruction.like)
+    buffer = f"{scope.nl}.{instruction.space}"
+    scope.out.append(New(f"{name} = {scope.nl}.ndarray({shape}, dtype={instruction.dtype}, buffer={buffer})"))
+    declaration = Declaration(name, node, tuple(loop.variable for loop in scope.loops), False)
+    tile = Tile(tile.space, tile.dims, tile.dtype, (), declaration)
+    target = Operand(name, tile, tile.dims, nl=scope.nl, axes=(None,) * len(tile.dims or ()))
+    if instruction.first is not None:
+        _place(scope, node, instruction.first, target)
+    _place(scope, node, instruction, target)
     if name != final:
         scope.out.append(New(f"{final} = {name}"))
     return replace(tile, dtype=f"{final}.dtype") if "(" in instruction.dtype else tile
@@ -206,6 +211,8 @@ def write(scope: Scope, node: ast.expr, target: Operand, *, accumulate: bool = F
     """``target = <computation>``: the instruction writes straight into ``target``."""
     with masked(scope, node):
         instruction = lower(scope, node)
+        if instruction.first is not None:
+            instruction = copy_of(materialized(scope, node, instruction))
         if accumulate and instruction.function != "nc_matmul":
             raise Refuse(node, "NKI023", "+= of something that is not a matmul into PSUM", "use nisa.tensor_tensor")
         rounded_twice = (
@@ -223,22 +230,30 @@ def _through_implicit_tile(scope: Scope, node: ast.expr, instruction: Instructio
     """Beta 1 rounds to the call's ``dtype`` first; outside direct allocation that happens in a tile of its own."""
     if instruction.dims is None or scope.clamps:
         raise Refuse(node, DESTINATION, "dtype= differs from the type of the destination", "drop dtype=")
+    return copy_of(materialized(scope, node, instruction))
+
+
+def materialized(scope: Scope, node: ast.expr, instruction: Instruction) -> Operand:
+    """The result of an instruction in a tile of its own, which Beta 1 had without a name."""
+    if scope.direct:
+        what = "an intermediate tile in a kernel that allocates its tiles itself"
+        raise Refuse(node, DESTINATION, what, "declare it, with an address")
     name = scope.module.fresh("tile")
-    tile = Tile(instruction.space, instruction.dims, instruction.dtype)
-    scope.emit(
-        f"{name} = {scope.nl}.ndarray(({', '.join(instruction.dims)}), dtype={instruction.dtype}, "
-        f"buffer={scope.nl}.{instruction.space})"
-    )
-    scope.env[name] = tile
-    view = Operand(name, tile, tile.dims, nl=scope.nl, axes=(None,) * len(tile.dims or ()))
-    _place(scope, node, instruction, view)
-    return copy_of(view)
+    scope.env[name] = tile = bind_instruction(scope, node, instruction, name)
+    return of_name(scope, name, tile)
+
+
+def in_sbuf(scope: Scope, node: ast.expr, view: Operand) -> Operand:
+    """An operand that the engine cannot read from PSUM, copied to SBUF first."""
+    return materialized(scope, node, copy_of(view)) if view.space == "psum" else view
 
 
 def _place(
     scope: Scope, node: ast.expr, instruction: Instruction, target: Operand, *, accumulate: bool = False
 ) -> None:
     clamps = list(scope.clamps.values())
+    if instruction.space == "psum" and target.space == "sbuf" and not accumulate:
+        instruction = copy_of(materialized(scope, node, instruction))
     if clamps and not instruction.cut:
         raise Refuse(node, MASKS, f"a mask on index vectors of {instruction.function}", "clamp the operands by hand")
     if target.space == "hbm" and instruction.function != "dma_copy":

@@ -88,3 +88,9 @@ def _name(scope: Scope, text: str) -> str | None:
         text = scope.dtypes[text]
     node = parse(text)
     return node.attr if isinstance(node, ast.Attribute) and node.attr in ITEMSIZE else None
+
+
+def is_integer(scope: Scope, text: str | None) -> bool:
+    """Is a data type known to be an integer?"""
+    name = _name(scope, text) if text is not None else None
+    return name is not None and (name.startswith(("int", "uint")) or name == "bool_")

@@ -118,16 +118,26 @@ def indexed(
     return with_pattern(base, steps, _shortest(scope, offset), axes)
 
 
-def _ranked(scope: Scope, node: ast.Subscript, base: Operand) -> Operand:
+def of_rank(scope: Scope, view: Operand, rank: int) -> Operand:
+    """A whole tensor whose rank the source does not tell, taken to be ``rank``: the kernel asserts it."""
+    value = scope.env.get(view.base)
+    whole = view.items is None and view.pattern is None and not view.is_view
+    if view.dims is not None or not whole or value != view.value:
+        return view
+    dims = tuple(f"{view.base}.shape[{d}]" for d in range(rank))
+    known = replace(view.value, dims=dims)
+    scope.env[view.base] = known
+    scope.emit(f'assert len({view.base}.shape) == {rank}, "rewritten for {rank} dimensions"')
+    axes: tuple[Axis | None, ...] = (None,) * rank
+    return replace(view, value=known, dims=dims, axes=axes)
+
+
+def _ranked(scope: Scope, node: ast.expr, base: Operand) -> Operand:
     """An HBM parameter of unknown rank: the subscript tells it, and the kernel asserts it."""
     assert base.dims is not None
-    known = scope.env.get(base.base)
-    if known != base.value or base.items is not None:
+    if base.items is not None or scope.env.get(base.base) != base.value:
         raise Refuse(node, VECTORS, "an access pattern of a tensor whose rank is not known", "write .ap(...) by hand")
-    value = replace(base.value, dims=base.dims)
-    scope.env[base.base] = value
-    scope.emit(f"assert len({base.base}.shape) == {len(base.dims)}")
-    return replace(base, value=value)
+    return of_rank(scope, replace(base, dims=None), len(base.dims))
 
 
 def _shortest(scope: Scope, text: str) -> str:
@@ -177,11 +187,13 @@ def recut(base: Operand, inner: Operand, items: list[Item]) -> Operand:
     return replace(inner, base=base.base, value=base.value, items=tuple(combined), sources=sources)
 
 
-def permuted(node: ast.expr, base: Operand, innermost: tuple[int, ...]) -> Operand:
+def permuted(scope: Scope, node: ast.expr, base: Operand, innermost: tuple[int, ...]) -> Operand:
     """The same elements with the dimensions ``innermost`` behind all others."""
     order = [*(d for d in range(len(base.dims or ())) if d not in innermost), *innermost]
     if base.pattern is None:
         tensor = whole_tensor(node, base)
+        if tensor.value.dims is None:
+            tensor = _ranked(scope, node, tensor)
         strides, offset = strides_of(tensor)
         assert tensor.dims is not None
         steps = [Step(stride, count) for stride, count in zip(strides, tensor.dims, strict=True)]

@@ -190,6 +190,9 @@ def _call(scope: Scope, node: ast.Call) -> str | None:
         raise Refuse(
             node, UNSUPPORTED, f"{qualified} of an axis other than 0", "Beta 2 launches on a grid of one dimension"
         )
+    if qualified in _MATH and len(node.args) == 1 and not node.keywords:
+        scope.apply(DTYPES, node)
+        return f"{_math(scope)}.{_MATH[qualified]}({render(scope, node.args[0])})"
     if qualified == "nl.par_dim" and len(node.args) == 1:
         return render(scope, node.args[0])
     if qualified in ("nl.sizeinbytes", "np.dtype") and len(node.args) == 1:
@@ -205,6 +208,19 @@ def _call(scope: Scope, node: ast.Call) -> str | None:
             refusal_note(qualified),
         )
     return None
+
+
+_MATH = {"np.ceil": "ceil", "np.floor": "floor", "np.sqrt": "sqrt", "np.log2": "log2", "np.log10": "log10"}
+"""numpy functions of one number, and what Beta 2's ``math`` calls them."""
+
+
+def _math(scope: Scope) -> str:
+    module = scope.module
+    for item in module.imports.values():
+        if item.path == "math" and item.name in scope.module.imports and item.name not in scope.assigned:
+            return item.name
+    module.needed_imports.setdefault("math", "math" if "math" not in module.taken else module.fresh("math"))
+    return module.needed_imports["math"]
 
 
 CALLABLE = frozenset(

@@ -152,7 +152,7 @@ class Loop:
     """An enclosing loop: its variable, and whether Beta 1 traced its body only once."""
 
     variable: str
-    statement: ast.For
+    statement: ast.For | ast.While
     traced_once: bool
 
 
@@ -228,7 +228,8 @@ class Scope:
         self.module.applied[code] += 1
 
     def emit(self, text: str) -> None:
-        self.out.append(New(text, " and ".join(self.guards)))
+        alone = len(self.guards) == 1
+        self.out.append(New(text, " and ".join(g if alone or " or " not in g else f"({g})" for g in self.guards)))
 
     def constant(self, text: str) -> int | None:
         return algebra.constant(text, self.definitions)

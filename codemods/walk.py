@@ -15,7 +15,7 @@ from .parameters import described, kernel_parameters
 from .render import CALLABLE, beta2_name, render
 from .rules import loop_state
 from .rules.language import CODE as LANGUAGE
-from .rules.language import FORBIDDEN_STATEMENTS
+from .rules.language import FORBIDDEN_EXPRESSIONS, FORBIDDEN_STATEMENTS
 from .rules.loop_state import restore_state
 from .rules.nested_functions import lift
 from .scope import Analysis, Loop, Module, Scope
@@ -132,10 +132,34 @@ def walk_statement(scope: Scope, statement: ast.stmt) -> None:
         scope.module.report(refusal)
         scope.kept.append(statement)
         scope.module.kept.add(statement)
+        known = Python() if _stays_python(scope, statement) else Value()
         for name in bound_by(statement):
-            scope.env[name] = Value()
+            scope.env[name] = known
     for name in bound_by(statement):
         forget(scope, name)
+
+
+_SCALAR_CALLS = {"nl.program_id", "nl.num_programs", "nl.program_ndim"}
+
+
+def _stays_python(scope: Scope, statement: ast.stmt) -> bool:
+    """Does an assignment that was left alone bind numbers: program identities, computations of numpy?"""
+    if not isinstance(statement, ast.Assign):
+        return False
+    for node in ast.walk(statement.value):
+        if isinstance(node, ast.Call) and not _makes_number(scope, node):
+            return False
+        if isinstance(node, ast.Name) and not isinstance(scope.env.get(node.id), Python | None):
+            return False
+        if isinstance(node, (*FORBIDDEN_EXPRESSIONS, ast.List, ast.Dict, ast.Tuple)):
+            return False
+    return True
+
+
+def _makes_number(scope: Scope, call: ast.Call) -> bool:
+    name = scope.qualified(call.func) or ""
+    builtin = isinstance(call.func, ast.Name) and call.func.id in ("int", "float", "min", "max", "len", "abs")
+    return builtin or name in _SCALAR_CALLS or name.startswith("np.")
 
 
 def forget(scope: Scope, name: str) -> None:
@@ -165,7 +189,9 @@ def _simple(rewrite: Callable[[Scope, ast.stmt], None]) -> Callable[[Scope, ast.
 
 def _expression(scope: Scope, statement: ast.stmt) -> None:
     assert isinstance(statement, ast.Expr)
-    if isinstance(statement.value, ast.Constant):
+    if isinstance(statement.value, ast.Constant) and statement.value.value is Ellipsis:
+        scope.apply(LANGUAGE, statement)
+    elif isinstance(statement.value, ast.Constant):
         scope.emit(scope.source.segment(statement))
     elif isinstance(statement.value, ast.Call):
         call_statement(scope, statement.value)
@@ -287,6 +313,17 @@ def _if(scope: Scope, statement: ast.stmt) -> None:
     scope.env = {name: merge(then.get(name), scope.env.get(name)) for name in sorted({*then, *scope.env})}
 
 
+def _raise(scope: Scope, statement: ast.stmt) -> None:
+    """``raise ValueError("text")``: the kernel ends with the text all the same."""
+    assert isinstance(statement, ast.Raise)
+    call = statement.exc
+    plain = isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and not call.keywords and not statement.cause
+    if not plain or not isinstance(call, ast.Call) or len(call.args) != 1:
+        raise Refuse(statement, LANGUAGE, "Beta 2 kernels cannot contain raise", "use assert")
+    scope.apply(LANGUAGE, statement)
+    scope.emit(f"assert False, {render(scope, call.args[0])}")
+
+
 def _leave(scope: Scope, statement: ast.stmt) -> None:
     if scope.loops and scope.loops[-1].traced_once:
         word = "break" if isinstance(statement, ast.Break) else "continue"
@@ -305,8 +342,10 @@ def _while(scope: Scope, statement: ast.stmt) -> None:
         forget(scope, name)
     before, branch = dict(scope.env), scope.branch
     scope.branch = (*branch, statement.lineno * 1000 + statement.col_offset + 1)
+    loops = scope.loops
+    scope.loops = (*loops, Loop("", statement, False))
     walk_block(scope, statement.body)
-    scope.branch = branch
+    scope.branch, scope.loops = branch, loops
     scope.env = {name: merge(before.get(name), scope.env.get(name)) for name in sorted({*before, *scope.env})}
 
 
@@ -338,6 +377,7 @@ _HANDLERS: dict[type[ast.stmt], Callable[[Scope, ast.stmt], None]] = {
     ast.For: _for,
     ast.If: _if,
     ast.While: _while,
+    ast.Raise: _simple(_raise),
     ast.Break: _leave,
     ast.Continue: _leave,
     ast.FunctionDef: _nested_function,

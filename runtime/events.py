@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from .errors import user_location
 from .packed import type_name
 
@@ -121,11 +123,16 @@ def operand(role: str, alloc: Allocation, array: Array, exact: bool = True) -> O
     if alloc.space == "hbm":
         size = alloc.dtype.itemsize
         steps = [(0, stride // size, count) for stride, count in zip(array.strides, array.shape, strict=True)]
-        return Operand(role, "hbm", alloc.uid, False, 0, offset // size, _normal(steps), type_name(alloc.dtype), exact)
+        return Operand(role, "hbm", alloc.uid, False, 0, offset // size, _normal(steps), _stored(alloc.dtype), exact)
     pitch = alloc.memory.strides[0]
     row, byte = divmod(offset, pitch)
     steps = [(stride // pitch, stride % pitch, count) for stride, count in zip(array.strides, array.shape, strict=True)]
-    return Operand(role, alloc.space, alloc.uid, alloc.pinned, row, byte, _normal(steps), type_name(array.dtype), exact)
+    return Operand(role, alloc.space, alloc.uid, alloc.pinned, row, byte, _normal(steps), _stored(array.dtype), exact)
+
+
+def _stored(dtype: np.dtype[Any]) -> str:
+    """The type of the bytes: a truth value is a uint8 on chip, which Beta 2 has no other name for."""
+    return "uint8" if dtype.kind == "b" else type_name(dtype)
 
 
 def _normal(steps: list[Step]) -> tuple[Step, ...]:

@@ -155,7 +155,5 @@ def _sum(a: Index, b: Index) -> Index:
         offset = algebra.subtract(a.offset, b.offset[1:])
     else:
         offset = algebra.add(a.offset, b.offset)
-    mates = {
-        replace(mate, position=mate.position + ndim - index.ndim) for index in (a, b) for mate in index.mates
-    }
+    mates = {replace(mate, position=mate.position + ndim - index.ndim) for index in (a, b) for mate in index.mates}
     return Index(ndim, tuple(terms.values()), offset, tuple(sorted(mates, key=lambda m: m.position)))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from .. import algebra
 from ..emission import Refuse
 from .index import index_value
-from .values import Bound, Grid, Index, Mask
+from .values import Bound, Grid, Index, Mask, Python
 
 if TYPE_CHECKING:
     from ..scope import Scope
@@ -46,7 +46,9 @@ def mask_of(scope: Scope, node: ast.expr) -> Mask:
         return mask
     text = render(scope, node)
     if isinstance(node, ast.Name) and not _is_comparison(scope, node.id):
-        raise Refuse(node, CODE, f"the mask '{node.id}' may be None, which masks nothing", _HELP)
+        if not isinstance(scope.env.get(node.id), Python):
+            raise Refuse(node, CODE, f"it is not known what the mask '{node.id}' is", _HELP)
+        text = f"{node.id} is None or {node.id}"  # None masks nothing
     return Mask((text,))
 
 

@@ -15,10 +15,10 @@ import ast
 
 from .. import algebra
 from ..access import Operand
-from ..compute import Call, Instruction, lowers
+from ..compute import Call, Instruction, in_sbuf, lowers
 from ..dtypes import promoted
 from ..emission import Refuse
-from ..patterns import permuted
+from ..patterns import of_rank, permuted
 from ..render import render
 from .operator_tokens import token
 
@@ -156,7 +156,10 @@ def nc_matmul(call: Call) -> Instruction:
         "tile_position",
         "tile_size",
     )
-    given = arguments(call, order)
+    given = [
+        (name, in_sbuf(call.scope, call.node, value) if isinstance(value, Operand) else value)
+        for name, value in arguments(call, order)
+    ]
     stationary, moving = dict(given)["stationary"], dict(given)["moving"]
     dims = None
     if isinstance(stationary, Operand) and isinstance(moving, Operand) and stationary.dims and moving.dims:
@@ -192,17 +195,20 @@ _AXIS = {1: "1", 2: "[3, 4]", 3: "[2, 3, 4]", 4: "[1, 2, 3, 4]"}
 def reduction(call: Call, given: list[tuple[str, Operand | str]], axis: ast.expr) -> Instruction:
     """``tensor_reduce`` over free dimensions: Beta 2 reduces the innermost ones, so others are moved there."""
     data = dict(given)["data"]
+    if isinstance(data, Operand) and data.dims is None and literal_axes(call, axis) == (1,):
+        data = of_rank(call.scope, data, 2)
+        given = [(name, data if name == "data" else value) for name, value in given]
     if isinstance(data, str) or data.dims is None:
         raise call.refuse(CODE, "a reduction of a tensor whose shape is not known", "write nisa.tensor_reduce by hand")
     rank = len(data.dims)
-    axes = tuple(sorted(a % rank if -rank <= a < rank else a for a in _literal_axes(call, axis)))
+    axes = tuple(sorted(a % rank if -rank <= a < rank else a for a in literal_axes(call, axis)))
     if not axes or len(set(axes)) != len(axes) or axes[0] < 1 or axes[-1] >= rank or len(axes) > len(_AXIS):
         raise call.refuse(CODE, f"a reduction over axes {ast.unparse(axis)} of {rank} dimensions", "reduce free axes")
     keepdims = dict(given).get("keepdims", "False")
     if keepdims not in ("True", "False"):
         raise call.refuse(CODE, "a reduction with keepdims= that is not a literal", "write the shape of the result")
     if axes[0] != rank - len(axes):
-        data = permuted(call.node, data, axes)
+        data = permuted(call.scope, call.node, data, axes)
     kept = tuple("1" if d in axes else n for d, n in enumerate(data_dims(given)) if d not in axes or keepdims == "True")
     given = [(name, data if name == "data" else value) for name, value in given if name not in ("axis", "keepdims")]
     given.insert([name for name, _ in given].index("data") + 1, ("axis", _AXIS[len(axes)]))
@@ -216,7 +222,7 @@ def data_dims(given: list[tuple[str, Operand | str]]) -> tuple[str, ...]:
     return data.dims or () if isinstance(data, Operand) else ()
 
 
-def _literal_axes(call: Call, axis: ast.expr) -> tuple[int, ...]:
+def literal_axes(call: Call, axis: ast.expr) -> tuple[int, ...]:
     try:
         value = ast.literal_eval(axis)
     except ValueError:

@@ -122,7 +122,7 @@ def _added(module: Module) -> None:
     last = max(anchors, key=lambda s: s.lineno)
     new = []
     for root, name in sorted(module.needed_imports.items()):
-        target = BETA2[root]
+        target = BETA2.get(root, root)
         new.append(New(f"import {target}" if name == target else f"import {target} as {name}"))
     if last in module.edits.replaced:
         module.edits.replaced[last] += new

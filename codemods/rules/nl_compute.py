@@ -16,15 +16,16 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
+from .. import algebra
 from ..access import Operand
-from ..compute import Call, Instruction, lowers, operand_or_text
-from ..dtypes import promoted, scalar_type
+from ..compute import Call, Instruction, copy_of, in_sbuf, lowers, materialized, operand_or_text
+from ..dtypes import is_integer, promoted, scalar_type
 from ..emission import Refuse
-from ..patterns import broadcast
+from ..patterns import broadcast, of_rank, permuted
 from ..render import render
 from ..scope import Scope
 from ..tables import activation_token, operator_token
-from .isa_destination import nc_matmul, reduction
+from .isa_destination import literal_axes, reduction
 
 CODE = "NKI022"
 GOLDENS = ("nl_compute",)
@@ -53,7 +54,7 @@ def binary(call: Call) -> Instruction:
     assert token is not None
     explicit = call.dtype()
     if explicit is None and call.name.partition(".")[2] in _COMPARE:
-        return replace(_binary(call, token, f"{call.scope.nl}.bool_"), explicit=False)
+        return replace(_binary(call, token, f"{call.scope.nl}.uint8"), explicit=False)
     return _binary(call, token, explicit)
 
 
@@ -145,12 +146,97 @@ def reduce(call: Call) -> Instruction:
 @lowers(CODE, "nl.matmul")
 def matmul(call: Call) -> Instruction:
     transposed = call.arguments.get("transpose_x")
-    if not (isinstance(transposed, ast.Constant) and transposed.value is True):
-        raise call.refuse(CODE, "nl.matmul without transpose_x=True", "transpose x first, then nisa.nc_matmul")
-    call.arguments = {
-        {"x": "stationary", "y": "moving"}.get(k, k): v for k, v in call.arguments.items() if k != "transpose_x"
-    }
-    return nc_matmul(call)
+    if transposed is not None and not isinstance(transposed, ast.Constant):
+        raise call.refuse(CODE, "nl.matmul with transpose_x= that is not a literal", "write nisa.nc_matmul")
+    node = call.node
+    x, y = (in_sbuf(call.scope, node, of_rank(call.scope, call.tensor(name), 2)) for name in ("x", "y"))
+    if transposed is None or not transposed.value:
+        x = materialized(call.scope, node, _transposed(call, x, None))
+    dims = (algebra.multiply(*x.dims[1:]), *y.dims[1:]) if x.dims and y.dims else None
+    given: list[tuple[str, Operand | str]] = [("stationary", x), ("moving", y)]
+    dtype = call.dtype()
+    return Instruction(
+        "nc_matmul", given, dims, dtype or f"{call.scope.nl}.float32", "psum", explicit=dtype is not None, cut=False
+    )
+
+
+@lowers(CODE, "nl.transpose")
+def transpose(call: Call) -> Instruction:
+    return _transposed(call, of_rank(call.scope, call.tensor("x"), 2), call.dtype())
+
+
+def _transposed(call: Call, x: Operand, dtype: str | None) -> Instruction:
+    """A transpose into SBUF: by TensorE into PSUM, then copied."""
+    if x.dims is None or len(x.dims) != 2:
+        raise call.refuse(CODE, "a transpose of a tile whose two sizes are not known", "use nisa.nc_transpose")
+    if call.scope.clamps:
+        raise call.refuse("NKI025", "a mask on a transpose", "clamp the operand by hand")
+    given: list[tuple[str, Operand | str]] = [("data", x)]
+    turned = Instruction("nc_transpose", given, (x.dims[1], x.dims[0]), x.dtype, "psum", cut=False)
+    copied = copy_of(materialized(call.scope, call.node, turned))
+    return replace(copied, dtype=dtype or x.dtype, explicit=dtype is not None)
+
+
+@lowers(CODE, "nl.load_transpose2d")
+def load_transpose2d(call: Call) -> Instruction:
+    """A DMA that walks the source by columns."""
+    src = of_rank(call.scope, call.tensor("src"), 2)
+    if src.space != "hbm" or src.dims is None or len(src.dims) != 2:
+        raise call.refuse(CODE, "load_transpose2d of a tensor that is not known to have two dimensions", "index it")
+    if call.scope.clamps:
+        raise call.refuse("NKI025", "a mask on load_transpose2d", "clamp the source by hand")
+    dtype = call.dtype()
+    turned = permuted(call.scope, call.node, src, (0,))
+    given: list[tuple[str, Operand | str]] = [("src", turned)]
+    return Instruction("dma_copy", given, turned.dims, dtype or src.dtype, explicit=dtype is not None)
+
+
+@lowers(CODE, "nl.mean")
+def mean(call: Call) -> Instruction:
+    """The sum in fp32, times the reciprocal of the count."""
+    axes = literal_axes(call, call.arguments["axis"])
+    x = of_rank(call.scope, call.tensor("x"), 2) if axes == (1,) else call.tensor("x")
+    if call.scope.clamps or x.dims is None:
+        raise call.refuse(CODE, "a mean under a mask, or of a tile whose shape is not known", "sum, then multiply")
+    given: list[tuple[str, Operand | str]] = [("op", f"{call.scope.nl}.add"), ("data", x)]
+    if call.has("keepdims"):
+        given.append(("keepdims", render(call.scope, call.arguments["keepdims"])))
+    total = reduction(call, given, call.arguments["axis"])
+    total = replace(total, dtype=f"{call.scope.nl}.float32", explicit=False)
+    count = algebra.multiply("1", *(x.dims[a] for a in axes))
+    dtype = call.dtype()
+    summed = materialized(call.scope, call.node, total)
+    factor = f"1.0 / {algebra.paren(count)}"
+    parts: list[tuple[str, Operand | str]] = [
+        ("data", summed),
+        ("op0", f"{call.scope.nl}.multiply"),
+        ("operand0", factor),
+    ]
+    natural = f"{call.scope.nl}.float32" if is_integer(call.scope, x.dtype) else x.dtype
+    return Instruction("tensor_scalar", parts, summed.dims, dtype or natural, explicit=dtype is not None)
+
+
+@lowers(CODE, "nl.where")
+def where(call: Call) -> Instruction:
+    """The second choice everywhere, then the first one where the condition holds."""
+    condition, x, y = call.tensor("condition"), call.value("x"), call.value("y")
+    sides = [side for side in (x, y) if isinstance(side, Operand)]
+    if call.scope.clamps or not sides or condition.dims is None:
+        raise call.refuse(CODE, "nl.where under a mask or on unknown shapes", "use nisa.tensor_copy_predicated")
+    for side in sides:
+        same_sizes(call.scope, call.node, condition, side)
+    types = [
+        s.dtype if isinstance(s, Operand) else scalar_type(call.scope, call.arguments[n])
+        for n, s in zip("xy", (x, y), strict=True)
+    ]
+    dtype = call.dtype() or promoted(call.scope, *types)
+    if isinstance(y, Operand):
+        first = replace(copy_of(y), dtype=dtype)
+    else:
+        value: list[tuple[str, Operand | str]] = [("value", y)]
+        first = Instruction("memset", value, condition.dims, dtype)
+    given: list[tuple[str, Operand | str]] = [("src", x), ("predicate", condition)]
+    return Instruction("tensor_copy_predicated", given, condition.dims, dtype, explicit=call.has("dtype"), first=first)
 
 
 def lower_operator(scope: Scope, node: ast.BinOp | ast.UnaryOp) -> Instruction:
@@ -176,11 +262,13 @@ def combine(scope: Scope, node: ast.expr, token: str, x: ast.expr, y: ast.expr, 
     explicit = dtype is not None
     if isinstance(a, Operand) and isinstance(b, Operand):
         natural = dtype or promoted(scope, a.dtype, b.dtype)
+        if a.space == b.space == "psum":
+            b = in_sbuf(scope, node, b)
         other: Operand | str
         column_a, column_b = _is_column(scope, a), _is_column(scope, b)
         if column_a == column_b:
             tiles: list[tuple[str, Operand | str]] = [("data1", a), ("data2", b), ("op", f"{scope.nl}.{token}")]
-            _same_sizes(scope, node, a, b)
+            same_sizes(scope, node, a, b)
             return Instruction("tensor_tensor", tiles, a.dims, natural, like=a.like, explicit=explicit)
         data, other, reverse = (a, b, False) if column_b else (b, a, True)
         _same_partitions(scope, node, data, other)
@@ -209,7 +297,7 @@ def _same_partitions(scope: Scope, node: ast.expr, a: Operand, b: Operand) -> No
             raise Refuse(node, CODE, "an operand that broadcasts over partitions", "broadcast it with a copy first")
 
 
-def _same_sizes(scope: Scope, node: ast.expr, a: Operand, b: Operand) -> None:
+def same_sizes(scope: Scope, node: ast.expr, a: Operand, b: Operand) -> None:
     """Beta 1 broadcasts dimensions of size 1, Beta 2 does not."""
     if a.dims is None or b.dims is None:
         return

@@ -20,7 +20,7 @@ from ..spec.dtypes import promote, weak_type
 from ..spec.operators import COMMUTATIVE, COMPARISON
 from .base import Shape, Tensor
 from .indexing import broadcast
-from .pending import Call, number
+from .pending import Call, copied_to_sbuf, number
 from .subscript import RuntimeIndex, runtime_values
 from .tensor import Tile
 from .tokens import dtype_of
@@ -103,6 +103,8 @@ def binary(call: Call, op: str, x: Any, y: Any, *, broadcast_partitions: bool) -
     call.limited(a, b)
     if a.shape[0] != b.shape[0] and not (broadcast_partitions and 1 in (a.shape[0], b.shape[0])):
         raise mismatch(call.op, ("x", a), ("y", b))
+    if a.space == b.space == "psum" and not call.skipped and not call.state.allocated:
+        b = copied_to_sbuf(call, b)  # one operand at most is read from PSUM
     return _of_tiles(call, op, a, b)
 
 

@@ -18,6 +18,7 @@ from .base import Tensor
 from .pending import Call, Pending, number, store
 from .state import state
 from .tensor import Tile
+from .tokens import PSUM
 
 
 class Reduction(Pending):
@@ -73,7 +74,9 @@ def update(dst: Tensor, op: str, value: Any) -> Tensor:
 
 def _bind(tile: Tile, value: Pending) -> None:
     """Write a waiting result straight into ``tile`` (module docstring)."""
-    if value.explicit and value.dtype != tile.dtype and not tile.alloc.pinned:
+    rounded_first = value.explicit and value.dtype != tile.dtype
+    by_tensor_engine = value.buffer is PSUM and tile.space == "sbuf"  # it writes PSUM only
+    if (rounded_first or by_tensor_engine) and not tile.alloc.pinned:
         where = value.where
         _copy(tile, value.settle(), where)
         return

@@ -12,11 +12,10 @@ from ..errors import KernelError
 from ..numerics import DTYPES
 from ..session import current, in_kernel
 from ..spec import hardware
-from . import arithmetic, creation, loops, movement, nki, reductions, special, vector
+from . import arithmetic, composites, creation, loops, movement, nki, reductions, special
 from .assignment import Reduction
 from .base import Tensor
 from .indexing import MeshGrid, arange
-from .matmul import matmul
 from .pending import Call, accumulate
 from .tensor import Tile
 from .tokens import BFP16, FP32, PRIVATE_HBM, PSUM, SBUF, SHARED_HBM, ParDim, Slice, dtype_of, operator_token
@@ -180,7 +179,7 @@ MEMBERS: dict[str, Any] = {
     "all": reductions.all_true,
     "all_reduce": reductions.all_reduce,
     "max": reductions.reduction("max", "maximum"),
-    "mean": reductions.mean,
+    "mean": composites.mean,
     "min": reductions.reduction("min", "minimum"),
     "prod": reductions.reduction("prod", "multiply"),
     "sum": reductions.reduction("sum", "add"),
@@ -207,7 +206,7 @@ MEMBERS: dict[str, Any] = {
     "load": movement.load,
     "load_transpose2d": movement.load_transpose2d,
     "loop_reduce": loop_reduce,
-    "matmul": matmul,
+    "matmul": composites.matmul,
     "mgrid": MeshGrid(),
     "nc": nc,
     "ndarray": creation.ndarray,
@@ -233,8 +232,8 @@ MEMBERS: dict[str, Any] = {
     "static_range": loops.static_range,
     "store": movement.store,
     "tile_size": TileSize(),
-    "transpose": movement.transpose,
-    "where": vector.where,
+    "transpose": composites.transpose,
+    "where": composites.where,
     "zeros": creation.zeros,
     "zeros_like": creation.zeros_like,
 }

@@ -21,7 +21,7 @@ from ..numerics import FLOAT32
 from ..spec.hardware import GEMM_MOVING_FMAX, GEMM_STATIONARY_FMAX
 from .arithmetic import mismatch
 from .indexing import EVERYWHERE, Region
-from .pending import Call, Pending
+from .pending import Call, copied_to_sbuf
 from .tensor import Tile, both
 from .tokens import dtype_of
 
@@ -66,11 +66,7 @@ def _in_sbuf(call: Call, role: str, operand: Any) -> Tile:
     Source: ``reference/attention.py:999-1002`` of nki-samples multiplies by what ``nc_transpose`` returns.
     """
     if isinstance(operand, Tile) and operand.space == "psum" and operand.alloc.uid in call.state.implicit:
-        copying = Call("tensor_copy").limited(operand)
-        result = isa.copy("tensor_copy", copying.view(operand))
-        result.sequence, result.location = copying.sequence, copying.place
-        call.reserve()
-        return Pending(copying, result, operand.shape, operand.dtype, "sbuf", copying.region).settle()
+        return copied_to_sbuf(call, operand)
     return call.tile(role, operand, "sbuf")
 
 

@@ -25,6 +25,7 @@ def load(src: Any, *, mask: Any = None, dtype: Any = None, mode: Any = OobMode.e
     """
     call = Call("load", mask)
     tile = call.tile("src", src, "hbm").skipping(mode)
+    _check_indirect(tile, "load")
     shape = tile_shape(tile.shape)
     check_partitions(shape, "load")
     call.limited(tile)
@@ -49,6 +50,15 @@ def in_bounds(region: Region, source: View) -> Region:
     return replace(region, valid=source.valid.reshape(tile_shape(source.valid.shape)))
 
 
+def _check_indirect(tile: Tile, op: str) -> None:
+    if tile.gather is not None and tile.gather.free:
+        raise KernelError(
+            "err_indirect_indices_free_dim",
+            f"Dynamic indexing of '{tile.name}' in '{op}' only supports the indirect indexing to be on the partition or "
+            "block dimension.",
+        )
+
+
 def check_partitions(shape: Shape, op: str) -> None:
     if shape[0] > PARTITIONS:
         raise KernelError(
@@ -61,6 +71,7 @@ def store(dst: Any, value: Any, *, mask: Any = None, mode: Any = OobMode.error, 
     """Store ``value`` (a tile, which may broadcast, or a number) to ``dst`` in HBM, converted to its type."""
     call = Call("store", mask)
     target = call.tile("dst", dst, "hbm").skipping(mode)
+    _check_indirect(target, "store")
     if isinstance(value, Tensor):
         source = call.tile("value", value)
         call.limited(source)
@@ -164,7 +175,10 @@ def _transposed(call: Call, tile: Tile, axes: tuple[int, ...], dtype: Any) -> Ti
     check_partitions(shape, call.op)
     call.limited(tile)
     result = None
-    if not call.skipped:
+    if not call.skipped and call.op == "load_transpose2d":  # a DMA that walks the source by columns
+        source = call.view(tile)
+        result = isa.copy("dma_copy", View(source.alloc, source.array.transpose(axes)))
+    elif not call.skipped:
         result = isa.copy("dma_transpose", call.view(tile))
         result.values = result.values.transpose(axes)
     where = permuted(call.region, tile.ndim, axes)

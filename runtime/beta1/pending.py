@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import isa
 from ..errors import KernelError, user_location
 from ..isa.core import Result, commit, fit
 from ..memory import Allocation, Array, View
@@ -290,3 +291,12 @@ def check_mutable(current: State, dst: Tile) -> None:
             f"Cannot update immutable parameter: parameter `{dst.name}` is immutable by default",
         )
     current.written.add(dst.alloc.uid)
+
+
+def copied_to_sbuf(call: Call, operand: Tile) -> Tile:
+    """A copy of a PSUM tile that the compiler makes for ``call``, whose engine cannot read it where it is."""
+    copying = Call("tensor_copy").limited(operand)
+    result = isa.copy("tensor_copy", copying.view(operand))
+    result.sequence, result.location = copying.sequence, copying.place
+    call.reserve()
+    return Pending(copying, result, operand.shape, operand.dtype, "sbuf", copying.region).settle()

@@ -1,0 +1,66 @@
+"""Functions of ``nl`` that are several instructions: transposes through PSUM, means, selections.
+
+The documentation says what they compute, not how. They are the sequences here, which Beta 2 can write too, so that a
+migrated kernel can be compared instruction by instruction. Under a mask, and in allocated kernels, which cannot have
+the tiles in between, each is one step.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ..numerics import FLOAT32, is_integer
+from . import creation, movement, reductions, vector
+from . import matmul as matrix
+from .arithmetic import promoted
+from .base import Tensor
+from .state import state
+from .tensor import Tile
+from .tokens import dtype_of
+
+VECTOR_LIMIT = 32
+"""The largest square that VectorE transposes inside SBUF."""
+
+
+def _in_one_step(mask: Any, *operands: Any) -> bool:
+    restricted = any(isinstance(o, Tile) and (o.restriction is not None or o.space == "hbm") for o in operands)
+    return mask is not None or restricted or state().allocated
+
+
+def transpose(x: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
+    """Transpose a tile of up to 128 x 128 into SBUF: by TensorE into PSUM, then copied."""
+    if _in_one_step(mask, x) or not isinstance(x, Tile) or x.ndim != 2 or max(x.shape) > 128:
+        return movement.transpose(x, dtype=dtype, mask=mask)
+    return movement.tensor_copy(movement.nc_transpose(x), dtype=dtype)
+
+
+def mean(x: Any, axis: Any, *, dtype: Any = None, mask: Any = None, keepdims: bool = False, **_: Any) -> Tile:
+    """The sum over the free dimensions ``axis`` in fp32, times the reciprocal of the count."""
+    if _in_one_step(mask, x) or not isinstance(x, Tile):
+        return reductions.mean(x, axis, dtype=dtype, mask=mask, keepdims=keepdims)
+    count = prod(x.shape[a] for a in reductions.free_axes(x, axis, "mean"))
+    total = reductions.tensor_reduce(np.add, x, axis, dtype=FLOAT32, keepdims=keepdims)
+    kind = dtype if dtype is not None else (FLOAT32 if is_integer(x.dtype) else x.dtype)
+    return vector.tensor_scalar(total, np.multiply, 1.0 / count, dtype=kind)
+
+
+def where(condition: Any, x: Any, y: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
+    """``x`` where ``condition`` is not 0, else ``y``: ``y`` first, then ``x`` over it where it is chosen."""
+    sides = [side for side in (x, y) if isinstance(side, Tensor)]
+    wide = all(isinstance(t, Tile) and t.shape == getattr(condition, "shape", None) for t in sides)
+    if _in_one_step(mask, condition, *sides) or not wide:
+        return vector.where(condition, x, y, dtype=dtype, mask=mask)
+    kind = promoted("add", x, y) if dtype is None else dtype_of(dtype)
+    result = movement.tensor_copy(y, dtype=kind) if isinstance(y, Tensor) else creation.memset(condition.shape, y, kind)
+    movement.tensor_copy_predicated(src=x, dst=result, predicate=condition)
+    return result
+
+
+def matmul(x: Any, y: Any, *, transpose_x: bool = False, mask: Any = None, dtype: Any = None, **_: Any) -> Tile:
+    """``x @ y`` in PSUM; unless ``transpose_x``, ``x`` is transposed first (:func:`transpose`)."""
+    if not transpose_x and not _in_one_step(mask, x, y) and isinstance(x, Tile) and x.ndim == 2 and max(x.shape) <= 128:
+        return matrix.matmul(transpose(x), y, transpose_x=True, dtype=dtype)
+    return matrix.matmul(x, y, transpose_x=transpose_x, mask=mask, dtype=dtype)
