@@ -342,6 +342,28 @@ def record(command: tuple[str, ...], out: str, data: bool) -> int:
     return module.run(command, out, keep_data=data)
 
 
+@cli.group()
+def cases() -> None:
+    """Work on cases: how to run kernels."""
+
+
+@cases.command(epilog="Exit codes: 0 each kernel has a case that runs, 1 some has none, 2 could not do its work.")
+@click.argument("file", metavar="FILE")
+@click.option("--kernel", "kernels", multiple=True, metavar="NAME", help="Only this kernel; repeatable.")
+@click.option("--seconds", type=click.FloatRange(min=1), default=60.0, show_default=True, help="For each kernel.")
+@_execution
+def suggest(
+    file: str, kernels: tuple[str, ...], seconds: float, jobs: int | None, timeout: float, memory: int, **choices: bool
+) -> int:
+    """Propose cases for FILE from asserts, documented shapes and call sites; print those that run, as TOML."""
+    if choices["no_execute"]:
+        raise click.UsageError("cases suggest runs kernels, which --no-execute forbids.")
+    from . import suggest as module
+    from .judging import Limits
+
+    return module.run(file, kernels, module.Budget(seconds, Limits(timeout, memory << 20)), jobs)
+
+
 @cli.command()
 @_output_format("text", "json")
 def rules(output_format: str) -> None:

@@ -279,7 +279,8 @@ def _argument(name: str, value: Any, directory: Path) -> Any:
     if "shape" not in value and "dtype" not in value:
         raise CaseError(
             f"argument '{name}' is a table without 'shape': a tensor is "
-            '{shape = [..], dtype = "..", fill = ".."}, a data type {dtype = ".."}, None {none = true}, a tuple {tuple = [..]}'
+            '{shape = [..], dtype = "..", fill = ".."}, a data type {dtype = ".."}, None {none = true}, '
+            "a tuple {tuple = [..]}"
         )
     _known_keys(value, _TENSOR_KEYS, f"key of tensor '{name}':")
     for required in ("shape", "dtype"):
