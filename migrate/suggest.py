@@ -52,7 +52,8 @@ def run(file: str, kernels: Sequence[str], budget: Budget, jobs: int | None) -> 
         names = [k.name for k in reply.kernels if not k.sub_kernel] if isinstance(reply, Kernels) else []
         unknown = sorted(set(kernels) - set(names))
         if unknown or not names:
-            raise InputError(f"{file} has no kernel{f" '{unknown[0]}'" if unknown else ''}: it has {', '.join(names) or 'none'}")
+            asked = f" '{unknown[0]}'" if unknown else ""
+            raise InputError(f"{file} has no kernel{asked}: it has {', '.join(names) or 'none'}")
         missing = 0
         for name in names:
             if not kernels or name in kernels:
