@@ -90,6 +90,7 @@ def run(
     order = programs(grid)
     ensemble = Ensemble(order)
     states: dict[tuple[int, ...], State] = {}
+    outputs_of: dict[tuple[int, ...], list[Tile]] = {}
     for program in order:
         machine = Machine(target, record=record)
         running = session.Session(machine, tuple(int(n) for n in grid), program, "beta1", precision, backwards)
@@ -103,11 +104,12 @@ def run(
             arguments, parameters = inputs.tensors(state)
             returned = _call(function, arguments)
             state.finish()
-            outputs = _outputs(returned, inputs, parameters, state)
+            outputs = outputs_of[program] = _outputs(returned, inputs, parameters, state)
         if program == order[0]:
             result.outputs, result.returned = [tile.array for tile in outputs], returned
 
     ensemble.run(execute)
+    _check_written(kernel, [(states[program], outputs) for program, outputs in outputs_of.items()])
     inputs.write_back()
     result.returned = _arrays(result.returned, returner(inputs.values))
     result.outputs = [array.copy() for array in result.outputs]
@@ -196,6 +198,33 @@ def _outputs(returned: Any, inputs: _Inputs, parameters: list[Tile], state: Stat
     state.check_hbm([tile.alloc for tile in outputs])
     _check_mutable_returned(inputs, outputs)
     return outputs
+
+
+def _check_written(kernel: Kernel, programs: list[tuple[State, list[Tile]]]) -> None:
+    """Raise for an output that no program of the launch wrote to, and for a kernel without outputs."""
+    outputs = programs[0][1]
+    for position, tile in enumerate(outputs):
+        counterparts = [(state, tiles[position]) for state, tiles in programs if position < len(tiles)]
+        if not any(_is_written(other, state) for state, other in counterparts):
+            raise KernelError(
+                "err_tensor_output_not_written_to",
+                f"output {position} of the kernel, '{tile.name}', is never written to",
+                file=tile.alloc.file,
+                line=tile.alloc.line,
+            )
+    code = getattr(kernel.func, "__code__", None)
+    if not any(tiles for _, tiles in programs) and code is not None:
+        raise KernelError(
+            "err_tensor_output_not_written_to",
+            f"kernel '{kernel.func.__name__}' has no output: it returns no tensor, and writes to no parameter",
+            file=code.co_filename,
+            line=code.co_firstlineno,
+        )
+
+
+def _is_written(tile: Tile, state: State) -> bool:
+    """Did the program write to an output? (On-chip tiles of the simulator and tensors without elements count so.)"""
+    return tile.space != "hbm" or tile.alloc.uid in state.written or 0 in tile.alloc.shape
 
 
 def _check_mutable_returned(inputs: _Inputs, outputs: list[Tile]) -> None:

@@ -223,6 +223,7 @@ def runtime_values(k: Any) -> Any:
 def _gather(tile: Tile, items: list[Any]) -> Tile:
     """At least one runtime index. A single runtime element counts as a scalar, so slices may stand beside it."""
     scalars = [runtime_values(k) for k in items if isinstance(k, (Tensor, RuntimeIndex))]
+    free = any(isinstance(k, Tensor) and runtime_values(k).size != runtime_values(k).shape[0] for k in items)
     if all(v.size == 1 for v in scalars) and not any(isinstance(k, Index) for k in items):
         plain = [int(runtime_values(k).reshape(())) if isinstance(k, (Tensor, RuntimeIndex)) else k for k in items]
         return _basic(tile, plain)
@@ -234,7 +235,7 @@ def _gather(tile: Tile, items: list[Any]) -> Tile:
     arrays = [runtime_values(k) for k in items]
     shape = broadcast(*(a.shape for a in arrays))
     found = tile.part(tile.offset, shape, tile.strides)
-    found.gather = Gather(tile.shape, tuple(arrays))
+    found.gather = Gather(tile.shape, tuple(arrays), free=free)
     return found
 
 

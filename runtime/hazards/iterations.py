@@ -25,7 +25,6 @@ from .model import Hazard, address, executed_at, label, touched
 from .shadow import NEVER, Grid, Marks
 
 
-
 @dataclass(frozen=True)
 class _Step:
     """One instruction of a loop run, with the iteration that executed it."""
