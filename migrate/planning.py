@@ -164,8 +164,13 @@ NO_CASE = "no case says how to run it"
 def _defined_beside(loaded: set[str], names: set[str]) -> set[str]:
     """Those of ``names`` that a file beside BEFORE defines: cases are shared by the files of a directory."""
     siblings = {path for file in loaded for path in Path(file).parent.glob("*.py") if str(path) not in loaded}
-    texts = [path.read_bytes().decode(errors="replace") for path in sorted(siblings) if names]
+    texts = [path.read_bytes().decode(errors="replace") for path in sorted(siblings) if names and _is_readable(path)]
     return {name for name in names if any(re.search(rf"^def {re.escape(name)}\b", t, re.MULTILINE) for t in texts)}
+
+
+def _is_readable(path: Path) -> bool:
+    """Not a broken link, nor a pipe, which would never end."""
+    return path.is_file() and os.access(path, os.R_OK)
 
 
 def _unplanned(source: CaseFile, names: set[str], choice: Choice) -> Iterator[CaseResult]:

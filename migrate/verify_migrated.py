@@ -165,6 +165,8 @@ def _state(files: Sequence[Found]) -> str:
 
 
 def _digest(path: str) -> str | None:
+    if not os.path.isfile(path):  # reading a pipe would never end
+        return None
     try:
         with open(path, "rb") as file:
             return digest_of(file.read())
