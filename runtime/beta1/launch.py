@@ -236,6 +236,8 @@ def _check_mutable_returned(inputs: _Inputs, outputs: list[Tile]) -> None:
             raise KernelError(
                 "err_mutable_parameter_not_returned",
                 f"Mutable kernel parameter `{name}` not returned by `return` statement",
+                file=inputs.kernel.func.__code__.co_filename,
+                line=inputs.kernel.func.__code__.co_firstlineno,
             )
 
 

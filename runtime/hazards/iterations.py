@@ -127,7 +127,9 @@ class _Dependence:
     def _place(self, step: _Step, did: str) -> Place:
         operands = read(step.event) if did == "read" else written(step.event)
         operand = next(o for o in operands if o.tile == self.tile.uid)
-        return executed_at(step.event, f"{did} '{label(self.tile)}' at {touched(operand, size(operand))} ({_nth(step)})")
+        return executed_at(
+            step.event, f"{did} '{label(self.tile)}' at {touched(operand, size(operand))} ({_nth(step)})"
+        )
 
 
 def _read_after(program: Program, uid: int, index: int) -> bool:
