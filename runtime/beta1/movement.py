@@ -54,8 +54,8 @@ def _check_indirect(tile: Tile, op: str) -> None:
     if tile.gather is not None and tile.gather.free:
         raise KernelError(
             "err_indirect_indices_free_dim",
-            f"Dynamic indexing of '{tile.name}' in '{op}' only supports the indirect indexing to be on the partition or "
-            "block dimension.",
+            f"Dynamic indexing of '{tile.name}' in '{op}' only supports the indirect indexing to be on the partition "
+            "or block dimension.",
         )
 
 

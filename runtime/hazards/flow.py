@@ -44,9 +44,8 @@ def reached(event: Event, source: Operand, elements: Elements, target: Operand) 
         return _of_matmul(source.role, elements.reshape(rows, -1), total)
     if event.op in TRANSPOSING and total == elements.size:
         return elements.reshape(rows, -1).T.reshape(-1)
-    if event.op in ELEMENTWISE and target.role == "dst" and elements.size and total % elements.size == 0:
-        if elements.size == total or elements.size == height:
-            return np.repeat(elements, total // elements.size)
+    if event.op in ELEMENTWISE and target.role == "dst" and elements.size in (total, height):
+        return np.repeat(elements, total // max(elements.size, 1))
     if rows == height:
         return np.repeat(elements.reshape(rows, -1).any(axis=1), total // height)
     return np.full(total, elements.any())
