@@ -113,9 +113,7 @@ LEGAL = {
         + kernel("apply(nl.add, x, y)"),
         "own functions with keywords": "def f(a, b=1):\n    return a + b\n\n\n" + kernel("return f(a=1) + f(1, 2)"),
         "a register": kernel("r = nisa.register_alloc(0)", "return x"),
-        "an assigned instruction with a destination": kernel(
-            "t = nl.ndarray((128, 512), nl.float32, buffer=nl.sbuf)", "t[...] = nisa.tensor_copy(src=y)"
-        ),
+        "a register that is loaded": kernel("r = nisa.register_alloc(0)", "nisa.register_load(r, x)"),
     },
     "operands": {
         "the reduction of the last two axes": kernel("nisa.tensor_reduce(dst=x, op=nl.add, data=y, axis=[3, 4])"),

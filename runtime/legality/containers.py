@@ -32,11 +32,12 @@ def container_names(function: Function, module: Module) -> dict[str, str]:
     values: dict[str, list[ast.expr | None]] = {}
     plain: set[int] = set()
     for node in module.own_nodes(function):
-        targets = node.targets if isinstance(node, ast.Assign) else [node.target] if _is_declared(node) else []
-        for target in targets:
+        if not isinstance(node, (ast.Assign, ast.AnnAssign)) or node.value is None:
+            continue
+        for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
             if isinstance(target, ast.Name):
                 plain.add(id(target))
-                values.setdefault(target.id, []).append(node.value)  # type: ignore[attr-defined]
+                values.setdefault(target.id, []).append(node.value)
     for node in module.own_nodes(function):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and id(node) not in plain:
             values.setdefault(node.id, []).append(None)
@@ -47,7 +48,3 @@ def container_names(function: Function, module: Module) -> dict[str, str]:
         if len(kinds) == 1 and name not in taken and (kind := kinds.pop()):
             known[name] = kind
     return known
-
-
-def _is_declared(node: ast.AST) -> bool:
-    return isinstance(node, ast.AnnAssign) and node.value is not None

@@ -130,13 +130,26 @@ RESULT = document(
     RuleDoc(
         "NKL068",
         "instruction-result",
-        "name {} not found",
+        "{} not found!",
         "Instructions return nothing. On the right of an assignment the front end makes the left side the "
         "destination, so "
         "the name on the left must already hold a tensor.",
         "Allocate the destination with nl.ndarray and pass it as dst.",
         bad=kernel("z = nisa.activation(op=nl.exp, data=x)"),
         good=kernel("nisa.activation(dst=y, op=nl.exp, data=x)"),
+    )
+)
+MUTATING = document(
+    RuleDoc(
+        "NKL088",
+        "mutating-assignment",
+        "Mutating assignment (a[...] = foo(...)) form is deprecated. Use foo(..., dst=a[...]) instead",
+        "The front end warns, and makes the left side the first argument, as if dst had been given by position. "
+        "Python, and so the emulator, assigns the result instead.",
+        "Pass the left side as dst.",
+        bad=kernel("y[...] = nisa.tensor_copy(src=x)"),
+        good=kernel("nisa.tensor_copy(dst=y, src=x)"),
+        stage="simplify",
     )
 )
 
@@ -162,6 +175,8 @@ def api_call(node: ast.Call, context: Context) -> Iterator[Violation]:
     order = entry.parameters or ()
     nones = {order[i + shift].name for i, arg in enumerate(node.args) if i + shift < len(order) and _is_none(arg)}
     nones |= {keyword.arg for keyword in node.keywords if keyword.arg and _is_none(keyword.value)}
+    if destination is not None and name not in RETURNING:
+        yield report(MUTATING, node)
     problems = list(argument_problems(node, entry, positional, nones, builtin=builtin_name(name)))
     yield from problems
     is_used = not isinstance(context.parent, (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign))
@@ -199,8 +214,8 @@ def argument_problems(
     by_position = {parameter.name for parameter in order[:positional]}
     suffix = f" in builtin function '{builtin}'" if builtin else ""
     if positional > len(order):
-        given = ast.unparse(node.func), len(order) - (positional - len(node.args))
-        yield report(SURPLUS, node, *given) if builtin else report(TOO_MANY, node)
+        room = len(order) - (positional - len(node.args))
+        yield report(SURPLUS, node, ast.unparse(node.func), room) if builtin else report(TOO_MANY, node)
     for parameter in order[:positional]:
         if parameter.refused and parameter.name not in nones:
             yield report(MASK, node)
@@ -235,7 +250,7 @@ def _assigned(node: ast.Call, name: str, context: Context) -> str | None:
 
 
 def _only_results(name: str, context: Context) -> bool:
-    """Is ``name`` a local name that is bound by results of instructions alone?"""
+    """Is ``name`` a local name that is bound by nothing but instructions that take it for their destination?"""
     function = context.function
     if function is None or not name.isidentifier() or name in {p.arg for p in parameters(function)}:
         return False
@@ -250,7 +265,9 @@ def _only_results(name: str, context: Context) -> bool:
         n for n in ast.walk(function) if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store)
     ]
     calls = [value for value in values if isinstance(value, ast.Call)]
-    return len(stores) == len(calls) and all((context.qualified(c.func) or "").startswith(ISA) for c in calls)
+    callees = [context.qualified(call.func) or "" for call in calls]
+    is_destination = all(callee.startswith(ISA) and callee != f"{ISA}register_alloc" for callee in callees)
+    return len(stores) == len(calls) and is_destination
 
 
 def _instruction_for(token: str) -> str:

@@ -16,6 +16,9 @@ from .walk import Context, document, on, report
 BETA1_PREFIXES = ("neuronxcc.nki._pre_prod_kernels.", "neuronxcc.nki._private_nkl.", "neuronxcc.nki._pre_prod_nkl.")
 """Parts of Beta 1 that Beta 2 kernels may call."""
 
+KEYWORDS = {"0.2": frozenset({"math", "sbuf", "psum", "hbm", "arch"}), "0.3": frozenset({"math"})}
+"""Names that are there without an import (``keywords`` and ``kernelEnv`` of ``KLR/Trace.lean``)."""
+
 NUMPY_CONSTANTS = frozenset({"pi", "e", "inf", "nan", "newaxis"})
 _TYPES = frozenset(name for name in dir(builtins) if isinstance(getattr(builtins, name), type))
 
@@ -227,7 +230,7 @@ def plain_names(node: ast.Name, context: Context) -> Iterator[Violation]:
     name = node.id
     if not isinstance(node.ctx, ast.Load) or name in context.local or context.module.binds(name):
         return
-    if name in beta2.PYTHON_BUILTINS or name.startswith("__") or name in ("None", "True", "False", "Ellipsis"):
+    if name in beta2.PYTHON_BUILTINS or name.startswith("__") or name in KEYWORDS[context.target]:
         return
     if hasattr(builtins, name):
         if not _is_decorator(node, context):

@@ -151,8 +151,8 @@ def _token(value: ast.expr, context: Context) -> tuple[str, str]:
     """The operator that ``value`` names, a name of ``nki.language`` or a string, and what kind of value the front end
     sees; the kind is empty where that is not known."""
     if isinstance(value, ast.Constant):
-        is_name = isinstance(value.value, str)
-        return (value.value if is_name else "", "" if value.value is None else KINDS.get(type(value.value), ""))
+        token = value.value if isinstance(value.value, str) else ""
+        return token, "" if value.value is None else KINDS.get(type(value.value), "")
     name = context.qualified(value) or ""
     entry = beta2.symbol(name) if name.startswith("nki.language.") else None
     if entry is None:
