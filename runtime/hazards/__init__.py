@@ -13,13 +13,13 @@ from ..spec.hardware import Target
 from .capacity import HighWater, high_water, oversubscribed
 from .groups import interleaved_groups
 from .iterations import dependent_iterations
-from .lifetimes import Life, lives, spans
+from .lifetimes import Life, concurrent, lives, spans
 from .manager import manager_flaws
 from .model import KINDS, Hazard, merged
 from .placement import off_bank, quadrants, shared_addresses
 from .stale import stale_reads
 
-__all__ = ["KINDS", "Hazard", "HighWater", "Life", "find", "hazards_of", "high_water", "lives", "spans"]
+__all__ = ["KINDS", "Hazard", "HighWater", "Life", "concurrent", "find", "hazards_of", "high_water", "lives", "spans"]
 
 
 def find(run: Run, target: Target) -> tuple[Hazard, ...]:

@@ -1,0 +1,311 @@
+"""The address map of a run as a picture: SVG by itself, light or dark as the reader's system is.
+
+Each memory has a gauge (how much of it is used), a map (bytes to the right, partitions downwards; PSUM by banks) and
+the lives of its values (instructions to the right, addresses downwards). A tensor has one colour everywhere. What is
+too small for a label has it in its tooltip.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+
+from nki_migrate.runtime.compare import TileRow
+from nki_migrate.runtime.hazards import Hazard, Life
+from nki_migrate.runtime.spec.hardware import PARTITIONS, PSUM_BANK_BYTES, PSUM_BANKS, PSUM_PARTITION_BYTES
+
+from .layout_map import Map, Memory, Place, labels
+from .surfaces.markup import element, escaped, valid
+
+_WIDTH, _LEFT, _RIGHT = 1200, 92, 20
+_PLOT = _WIDTH - _LEFT - _RIGHT
+_MAP_HEIGHT, _LIFE_HEIGHT, _LANE, _MOST_LANES = 200, 240, 15, 24
+_CHARACTER = 6.4
+"""Width of a character of the small type, in pixels: an average."""
+_HUES = (212, 28, 145, 330, 265, 55, 185, 0, 95, 300)
+_STYLE = """
+svg { color-scheme: light dark; --paper: #ffffff; --ink: #1f2328; --soft: #59636e; --line: #d1d9e0; --well: #f3f5f7;
+  --bad: #cf222e; --fill: 80%; --edge: 42%; font: 12px system-ui, sans-serif; background: var(--paper); }
+@media (prefers-color-scheme: dark) {
+  svg { --paper: #0d1117; --ink: #e6edf3; --soft: #9198a1; --line: #3d444d; --well: #161b22; --bad: #ff7b72;
+    --fill: 30%; --edge: 62%; }
+}
+text { fill: var(--ink); } .soft { fill: var(--soft); } .title { font-size: 18px; font-weight: 600; }
+.head { font-size: 14px; font-weight: 600; } .small { font-size: 11px; } .end { text-anchor: end; }
+.middle { text-anchor: middle; } .well { fill: var(--well); stroke: var(--line); } .paper { fill: var(--paper); }
+.grid { stroke: var(--line); stroke-width: 1; } .tile { stroke-width: 1; } .bad { fill: var(--bad); }
+.clash { stroke: var(--bad); stroke-width: 2; } .unused { fill-opacity: .25; stroke-dasharray: 4 3; }
+.mark { stroke: var(--bad); stroke-width: 1.5; }
+"""
+
+
+def drawn(found: Map) -> str:
+    """The whole picture, an SVG document."""
+    painter = _Painter(found)
+    return painter.document()
+
+
+class _Painter:
+    """Draws from the top down: ``y`` is where the next part begins."""
+
+    def __init__(self, found: Map) -> None:
+        self.map = found
+        self.parts: list[str] = []
+        self.y = 0.0
+        tensors = dict.fromkeys(tile.tensor for m in found.memories for tile in _tiles(m))
+        self.hues = {name: _HUES[number % len(_HUES)] for number, name in enumerate(tensors)}
+        self.clashing = {name for hazard in found.hazards for name in hazard.tensors}
+
+    def document(self) -> str:
+        programs = f", program 0 of {self.map.programs}" if self.map.programs > 1 else ""
+        self._text(20, 30, f"{self.map.title} ({self.map.hardware})", "title")
+        self._text(20, 50, f"{self.map.events} instructions{programs}", "soft")
+        self.y = 70
+        for memory in self.map.memories:
+            self._memory(memory)
+        if not self.map.memories:
+            self._text(20, self.y + 10, "the kernel declares no tiles", "soft")
+            self.y += 30
+        self._hazards(self.map.hazards)
+        size = f"0 0 {_WIDTH} {self.y + 10:.0f}"
+        paper = element("rect", width="100%", height="100%", class_="paper")
+        return element(
+            "svg",
+            element("title", escaped(f"Address map of {self.map.title}")),
+            element("style", _STYLE + self._colours()),
+            paper,
+            *self.parts,
+            xmlns="http://www.w3.org/2000/svg",
+            viewBox=size,
+            width=_WIDTH,
+            height=f"{self.y + 10:.0f}",
+            role="img",
+        )
+
+    def _colours(self) -> str:
+        return "".join(
+            f".h{hue} {{ fill: hsl({hue} 65% var(--fill)); stroke: hsl({hue} 60% var(--edge)); }}\n"
+            for hue in sorted(set(self.hues.values()))
+        )
+
+    # --- one memory ---------------------------------------------------------------------------------------------------
+
+    def _memory(self, memory: Memory) -> None:
+        self._text(20, self.y + 14, memory.space.upper(), "head")
+        self._text(_LEFT, self.y + 14, f"{memory.use}; {memory.needs}")
+        self._gauge(memory, self.y + 24)
+        self.y += 50
+        if memory.places:
+            self._map(memory)
+            self._lives(memory)
+        if memory.loose:
+            self._loose(memory)
+        self.y += 16
+
+    def _gauge(self, memory: Memory, y: float) -> None:
+        """A bar as long as the memory: what has an address is filled, a line is the high-water mark."""
+        self.parts.append(element("rect", x=_LEFT, y=y, width=_PLOT, height=10, rx=3, class_="well"))
+        for place in memory.places:
+            x, width = place.first / memory.limit * _PLOT, max(place.where[3] / memory.limit * _PLOT, 1)
+            tensor = place.tiles[0].tensor
+            self._box(_LEFT + x, y, width, 10, tensor, f"{place.label}: {_where(memory, place)}")
+        x = _LEFT + min(memory.mark.nbytes / memory.limit, 1) * _PLOT
+        line = element(
+            "line",
+            element("title", escaped(memory.needs)),
+            x1=f"{x:.1f}",
+            x2=f"{x:.1f}",
+            y1=y - 3,
+            y2=y + 13,
+            class_="mark",
+        )
+        self.parts.append(line)
+        self._text(_LEFT - 8, y + 9, "used", "soft small end")
+
+    def _map(self, memory: Memory) -> None:
+        top, height, y = _shown(memory), _MAP_HEIGHT, self.y
+        self._frame(memory, top, y, height)
+        for place in memory.places:
+            first, partition, partitions, nbytes = place.where
+            x, width = _LEFT + first * _PLOT / top, nbytes * _PLOT / top
+            box = (x, y + partition * height / PARTITIONS, width, partitions * height / PARTITIONS)
+            classes = "" if place.used else "unused"
+            classes += " clash" if place.at_once else ""
+            tip = f"{place.label}{_turns(place)}: {_where(memory, place)}, {place.tiles[0].dtype}, {_declared(place.tiles)}"
+            self._box(*box, place.tiles[0].tensor, tip, classes)
+            self._label(place.label, *box)
+            if len(place.tiles) > 1:
+                self._label(_turns(place).strip(), box[0], box[1] + 14, box[2], box[3] - 14, "small soft")
+        self.y += height + 34
+
+    def _frame(self, memory: Memory, top: int, y: float, height: float) -> None:
+        """The well of a map, with partitions at its left and bytes, or banks, below."""
+        self.parts.append(element("rect", x=_LEFT, y=y, width=_PLOT, height=height, class_="well"))
+        for partition in (0, 32, 64, 96, 128):
+            at = y + partition * height / PARTITIONS
+            self._line(_LEFT, at, _LEFT + _PLOT, at)
+            self._text(_LEFT - 8, at + 4, str(partition), "soft small end")
+        self._text(14, y + height / 2 + 4, "partitions", "soft small")
+        if memory.space == "psum":
+            for bank in range(PSUM_BANKS):
+                x = _LEFT + bank * _PLOT / PSUM_BANKS
+                self._line(x, y, x, y + height)
+                self._text(x + _PLOT / PSUM_BANKS / 2, y + height + 14, f"bank {bank}", "soft small middle")
+            return
+        for byte in _ticks(top):
+            x = _LEFT + byte * _PLOT / top
+            self._line(x, y + height, x, y + height + 4)
+            self._text(x, y + height + 16, str(byte), "soft small middle")
+        self._text(14, y + height + 16, "bytes", "soft small")
+
+    # --- lives --------------------------------------------------------------------------------------------------------
+
+    def _lives(self, memory: Memory) -> None:
+        """Addresses downwards, instructions to the right: where two values meet, two tiles share bytes at once."""
+        y, height, top = self.y, _LIFE_HEIGHT, _shown(memory)
+        self._time_frame(y, height)
+        if memory.space == "psum":
+            for bank in range(PSUM_BANKS):
+                self._line(_LEFT, y + bank * height / PSUM_BANKS, _LEFT + _PLOT, y + bank * height / PSUM_BANKS)
+                self._text(_LEFT - 8, y + (bank + 0.5) * height / PSUM_BANKS + 4, f"bank {bank}", "soft small end")
+        else:
+            for byte in _ticks(top, 5):
+                self._line(_LEFT, y + byte * height / top, _LEFT + _PLOT, y + byte * height / top)
+                self._text(_LEFT - 8, y + byte * height / top + 4, str(byte), "soft small end")
+        for life in memory.lives:
+            tile = life.tile
+            if tile.byte is not None:
+                box = (tile.byte * height / top, max(tile.nbytes, 1) * height / top)
+                self._life(life, y + box[0], box[1])
+        self.y += height + 36
+
+    def _time_frame(self, y: float, height: float) -> None:
+        self.parts.append(element("rect", x=_LEFT, y=y, width=_PLOT, height=height, class_="well"))
+        for number in _ticks(self.map.events):
+            x = _LEFT + self._time(number)
+            self._line(x, y + height, x, y + height + 4)
+            self._text(x, y + height + 16, str(number), "soft small middle")
+        self._text(14, y + height + 16, "instruction", "soft small")
+
+    def _time(self, index: float) -> float:
+        return index * _PLOT / max(self.map.events, 1)
+
+    def _life(self, life: Life, y: float, height: float) -> None:
+        x, width = _LEFT + self._time(life.first), self._time(life.last + 1 - life.first)
+        label = life.tile.label
+        state = "" if life.was_read else "unused"
+        clash = " clash" if label in self.clashing else ""
+        tip = f"{label}: instructions {life.first} to {life.last}{'' if life.was_read else ', never read'}"
+        self._box(x, y, width, height, life.tile.tensor, tip, state + clash)
+        self._label(label, x, y, width, height)
+
+    def _loose(self, memory: Memory) -> None:
+        """Tiles without an address: one lane a tensor."""
+        by_tensor: dict[str, list[Life]] = {}
+        uids = {tile.uid for tile in memory.loose}
+        for life in memory.lives:
+            if life.tile.uid in uids:
+                by_tensor.setdefault(life.tile.tensor, []).append(life)
+        self._text(_LEFT, self.y + 2, f"{len(memory.loose)} tiles without an address: the compiler places them", "soft")
+        self.y += 10
+        lanes = list(by_tensor.items())[:_MOST_LANES]
+        self._time_frame(self.y, _LANE * max(len(lanes), 1))
+        for number, (tensor, values) in enumerate(lanes):
+            y = self.y + number * _LANE
+            name = valid(tensor) if len(tensor) <= 13 else f"{valid(tensor[:12])}…"
+            self._text(_LEFT - 8, y + 11, name, "small end")
+            for life in values:
+                self._life(life, y + 1, _LANE - 2)
+        self.y += _LANE * max(len(lanes), 1) + 36
+        if len(by_tensor) > len(lanes):
+            self._text(_LEFT, self.y - 8, f"and {len(by_tensor) - len(lanes)} more tensors", "soft")
+            self.y += 12
+
+    # --- hazards, and the pieces --------------------------------------------------------------------------------------
+
+    def _hazards(self, hazards: Sequence[Hazard]) -> None:
+        if not hazards:
+            self._text(20, self.y + 4, "no hazards", "soft")
+            self.y += 16
+            return
+        self._text(20, self.y + 4, f"{len(hazards)} hazard{'' if len(hazards) == 1 else 's'}", "head bad")
+        self.y += 22
+        for hazard in hazards:
+            for line in _wrapped(f"[{hazard.kind}] {hazard.message}", 170):
+                self._text(20, self.y, line, "bad")
+                self.y += 16
+            for place in dict.fromkeys((hazard.first, hazard.second)):
+                self._text(36, self.y, f"{os.path.basename(place.file)}:{place.line}: {place.what}", "soft small")
+                self.y += 15
+            self.y += 5
+
+    def _text(self, x: float, y: float, text: str, classes: str = "") -> None:
+        self.parts.append(element("text", escaped(text), x=f"{x:.1f}", y=f"{y:.1f}", class_=classes or None))
+
+    def _line(self, x1: float, y1: float, x2: float, y2: float) -> None:
+        where = {"x1": x1, "y1": y1, "x2": x2, "y2": y2}
+        self.parts.append(element("line", **{key: f"{value:.1f}" for key, value in where.items()}, class_="grid"))
+
+    def _box(self, x: float, y: float, width: float, height: float, tensor: str, tip: str, classes: str = "") -> None:
+        where = {"x": x, "y": y, "width": max(width, 0.8), "height": max(height, 0.8)}
+        self.parts.append(
+            element(
+                "rect",
+                element("title", escaped(tip)),
+                **{key: f"{value:.2f}" for key, value in where.items()},
+                class_=f"tile h{self.hues[tensor]} {classes}".strip(),
+            )
+        )
+
+    def _label(self, text: str, x: float, y: float, width: float, height: float, classes: str = "small") -> None:
+        """``text`` in a box, as far as it fits."""
+        room = int((width - 6) / _CHARACTER)
+        if height < 11 or room < min(len(text), 3):
+            return
+        shown = text if len(text) <= room else f"{text[: room - 1]}…"
+        self._text(x + 4, y + min(height / 2 + 4, 14), shown, classes)
+
+
+def _tiles(memory: Memory) -> Iterable[TileRow]:
+    yield from (tile for place in memory.places for tile in place.tiles)
+    yield from memory.loose
+
+
+def _shown(memory: Memory) -> int:
+    """The bytes that a map shows: all of PSUM, of SBUF what is used."""
+    return PSUM_PARTITION_BYTES if memory.space == "psum" else max(memory.top, 1)
+
+
+def _where(memory: Memory, place: Place) -> str:
+    first, partition, partitions, nbytes = place.where
+    bank = f"bank {first // PSUM_BANK_BYTES}, " if memory.space == "psum" else ""
+    start = first % PSUM_BANK_BYTES if bank else first
+    return f"{bank}partitions {partition}-{partition + partitions - 1}, bytes {start}-{start + nbytes - 1}"
+
+
+def _turns(place: Place) -> str:
+    if len(place.tiles) < 2:
+        return f", overlaps {labels(place.overlaps)}" if place.overlaps else ""
+    return f" {len(place.tiles)} tiles {'AT ONCE' if place.at_once else 'in turns'}"
+
+
+def _declared(tiles: Sequence[TileRow]) -> str:
+    return "declared at " + ", ".join(dict.fromkeys(f"{os.path.basename(tile.file)}:{tile.line}" for tile in tiles))
+
+
+def _ticks(top: int, most: int = 10) -> Iterator[int]:
+    """Round numbers from 0 up to ``top``, at most about ``most``."""
+    step = 1
+    while top / step > most:
+        step = step * 2 if str(step)[0] != "2" else step * 5 // 2
+    return iter(range(0, top + 1, step))
+
+
+def _wrapped(text: str, width: int) -> Iterator[str]:
+    line = ""
+    for word in text.split(" "):
+        if line and len(line) + len(word) >= width:
+            yield line
+            line = "    "
+        line = f"{line} {word}" if line.strip() else line + word
+    yield line
