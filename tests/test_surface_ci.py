@@ -3,6 +3,7 @@
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -113,3 +114,49 @@ def test_a_hook_fails_for_what_it_is_about_and_changes_nothing(here, hook, file,
 def test_hooks_are_what_pre_commit_wants():
     for hook in HOOKS.values():
         assert hook["language"] == "python" and hook["types"] == ["python"] and hook["require_serial"]
+
+
+# The examples of the README
+
+README = (ROOT / "README.md").read_text("utf-8")
+BLOCKS = {language: re.findall(rf"^```{language}\n(.*?)^```$", README, re.M | re.S) for language in ("yaml", "python")}
+pytest_plugins = ["pytester"]
+
+
+def example(part):
+    """The one YAML example that mentions ``part``."""
+    (found,) = (block for block in BLOCKS["yaml"] if part in block)
+    return yaml.safe_load(found)
+
+
+def test_the_workflow_of_the_readme_gives_the_action_what_it_takes():
+    steps = example("uses: OWNER/nki-migrate")["jobs"]["kernels"]["steps"]
+    (step,) = (step for step in steps if "nki-migrate@" in step.get("uses", ""))
+    assert set(step["with"]) <= set(ACTION["inputs"])
+    (upload,) = (step for step in steps if "upload-artifact" in step.get("uses", ""))
+    assert upload["with"]["path"] == step["with"]["report"]
+
+
+def test_the_workflow_of_the_readme_runs(here):
+    shutil.copytree(ROOT / "golden" / "running_counter", here / "kernels")
+    git = ["git", "-C", str(here), "-c", "user.name=n", "-c", "user.email=e"]
+    for command in ("init -q -b main", "add kernels", "commit -q -m m", "update-ref refs/remotes/origin/main HEAD"):
+        subprocess.run([*git, *command.split()], check=True)
+    steps = example("uses: OWNER/nki-migrate")["jobs"]["kernels"]["steps"]
+    given = next(step["with"] for step in steps if "nki-migrate@" in step.get("uses", ""))
+    code, log, _ = action(here, **given)
+    assert (code, log) == (0, "")
+    assert "before.py (origin/main)" in (here / given["report"]).read_text("utf-8")
+
+
+def test_the_hooks_of_the_readme_exist():
+    (repo,) = example("hooks:")["repos"]
+    assert {hook["id"] for hook in repo["hooks"]} == set(HOOKS)
+
+
+def test_the_tests_of_the_readme_pass(pytester):
+    for name in ("before.py", "after.py", "reference.py", "cases.toml"):
+        shutil.copy(ROOT / "golden" / "running_counter" / name, pytester.path / name)
+    (source,) = (block for block in BLOCKS["python"] if "nki_equivalent" in block)
+    pytester.makepyfile(test_readme=source)
+    pytester.runpytest_subprocess("--nki-emulate", "--strict-markers").assert_outcomes(passed=2)

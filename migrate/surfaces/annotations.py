@@ -60,8 +60,7 @@ def of_reports(command: str, reports: list[Report], *, changes_are_done: bool) -
     for report in reports:
         for found in report.findings:
             text = f"{found.message}\n{found.help}" if found.help else found.message
-            title = f"{found.code} [{found.applicability}]"
-            yield Annotation(report.path, found.line, found.column, severity, found.code, title, text)
+            yield Annotation(report.path, found.line, found.column, severity, found.code, found.applicability, text)
         if report.status == "failed":
             match = _AT_LINE.match(report.reason or "")
             line = int(match[1]) if match else 0

@@ -23,9 +23,9 @@ def _command(annotation: Annotation) -> str:
         properties["line"] = str(annotation.line)
     if annotation.column:
         properties["col"] = str(annotation.column)
-    properties["title"] = annotation.title
+    properties["title"] = f"{annotation.code} {annotation.title}"
     listed = ",".join(f"{key}={_property(value)}" for key, value in properties.items())
-    return f"::{annotation.severity} {listed}::{_data(f'{annotation.code} {annotation.message}')}"
+    return f"::{annotation.severity} {listed}::{_data(annotation.message)}"
 
 
 def _data(text: str) -> str:
