@@ -165,3 +165,19 @@ def test_the_environment_names_the_hardware(monkeypatch):
     monkeypatch.setenv("NEURON_PLATFORM_TARGET_OVERRIDE", "gpu")
     with pytest.raises(KernelError, match="unknown hardware 'gpu'"):
         jit(kernel)(x)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("bfloat16", ml_dtypes.bfloat16), ("float32", np.float32), ("float8_e5m2", ml_dtypes.float8_e5m2)],
+)
+def test_a_copy_rounds_to_the_dtype_that_it_names(name, expected):
+    """The matmul tutorial: ``tensor_copy(dst=<float32>, src=<psum>, dtype=result.dtype)``, "cast to expected type"."""
+
+    def kernel(x):
+        tile, wide = loaded(x), nl.ndarray(x.shape, nl.float32, nl.sbuf)
+        nisa.tensor_copy(dst=wide, src=tile, dtype=getattr(nl, name))
+        return stored(wide)
+
+    x = np.linspace(-3, 3, 40, dtype=np.float32).reshape(4, 10)
+    assert np.array_equal(launch(kernel, {"x": x}).outputs[0], x.astype(expected).astype(np.float32))

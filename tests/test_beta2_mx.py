@@ -1,4 +1,4 @@
-"""Microscaling formats: packed types, quantize_mx and nc_matmul_mx against NumPy, and the tutorials' ways to use them."""
+"""Microscaling formats: packed types, quantize_mx and nc_matmul_mx against NumPy, the way that tutorials use them."""
 
 from __future__ import annotations
 
