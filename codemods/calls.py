@@ -6,7 +6,7 @@ import ast
 from dataclasses import replace
 
 from .access import Operand, operand
-from .compute import HANDLERS, bound_call, is_computation, temporary
+from .compute import COMMANDS, HANDLERS, Instruction, bound_call, is_computation, place, temporary
 from .emission import Refuse
 from .facts.index import index_value
 from .facts.masks import mask_value
@@ -129,6 +129,12 @@ def call_statement(scope: Scope, node: ast.Call) -> None:
         _store(scope, node)
     elif name == "nisa.dma_copy":
         _dma_copy(scope, node)
+    elif name in COMMANDS:
+        code, order, handler = COMMANDS[name]
+        scope.apply(code, node)
+        with masked(scope, node):
+            dst, instruction = handler(bound_call(scope, node, name), order)
+            place(scope, node, instruction, dst)
     elif name in HANDLERS:
         raise Refuse(node, DESTINATION, f"the result of {name} is not used", "remove the call, or assign its result")
     elif name is not None and name.partition(".")[0] in ("nl", "nisa", "ncc", "nccl", "nki"):
@@ -146,12 +152,7 @@ def _store(scope: Scope, node: ast.Call) -> None:
     scope.apply(LOAD_STORE, node)
     with masked(scope, node):
         dst, value = store(bound_call(scope, node, "nl.store"))
-        _emit_copy(scope, dst, value, "")
-
-
-def _emit_copy(scope: Scope, dst: Operand, src: Operand, extra: str) -> None:
-    clamps = list(scope.clamps.values())
-    scope.emit(f"{scope.nisa}.dma_copy(dst={dst.text(clamps)}, src={src.text(clamps)}{extra})")
+        place(scope, node, Instruction("dma_copy", [("src", value)], value.dims, value.dtype), dst)
 
 
 def _dma_copy(scope: Scope, node: ast.Call) -> None:
@@ -159,11 +160,11 @@ def _dma_copy(scope: Scope, node: ast.Call) -> None:
     scope.apply(DESTINATION, node)
     with masked(scope, node):
         dst, src = call.tensor("dst"), call.tensor("src")
-        extra = ""
+        given: list[tuple[str, Operand | str]] = [("src", src)]
         for name in ("dst_rmw_op", "oob_mode", "dge_mode"):
             if not call.has(name):
                 continue
             value = call.arguments[name]
             token = operator_token(scope.qualified(value) or "") if name == "dst_rmw_op" else None
-            extra += f", {name}={f'{scope.nl}.{token}' if token else render(scope, value)}"
-        _emit_copy(scope, dst, src, extra)
+            given.append((name, f"{scope.nl}.{token}" if token else render(scope, value)))
+        place(scope, node, Instruction("dma_copy", given, src.dims, src.dtype), dst)

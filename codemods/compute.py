@@ -33,7 +33,7 @@ class Instruction:
     rank is unknown), ``space`` where it would live. ``explicit`` is true when the call said ``dtype=``. ``cut`` tells
     whether a mask's upper bounds cut all operands and the destination position by position. ``through`` names an
     operand that the engine cannot read where it is, and that is copied into the destination first. ``first`` is an
-    instruction with the same destination that comes before.
+    instruction with the same destination that comes before, ``shaped`` how the destination must be written.
     """
 
     function: str
@@ -46,6 +46,7 @@ class Instruction:
     cut: bool = True
     through: str = ""
     first: Instruction | None = None
+    shaped: Callable[[ast.expr, Operand], Operand] | None = None
 
 
 @dataclass
@@ -100,6 +101,22 @@ def lowers(code: str, *names: str) -> Callable[[Handler], Handler]:
     return register
 
 
+Command = Callable[[Call, tuple[str, ...]], tuple[Operand, Instruction]]
+COMMANDS: dict[str, tuple[str, tuple[str, ...], Command]] = {}
+"""Beta 1 functions that write to an operand: name -> (rule code, Beta 2's other arguments, how it is lowered)."""
+
+
+def commands(code: str, functions: dict[str, tuple[str, ...]]) -> Callable[[Command], Command]:
+    """Register a handler for statements that call one of ``functions``."""
+
+    def register(handler: Command) -> Command:
+        for name, order in functions.items():
+            COMMANDS[name] = (code, order, handler)
+        return handler
+
+    return register
+
+
 def bound_call(scope: Scope, node: ast.Call, name: str) -> Call:
     """``node`` with its arguments bound to the parameters that Beta 1 documents."""
     call = Call(scope, node, name)
@@ -132,8 +149,24 @@ def operand_or_text(scope: Scope, node: ast.expr) -> Operand | str:
     return view if view is not None else render(scope, node)
 
 
+_RESULTS: dict[type[ast.operator], str] = {
+    ast.Add: "sum",
+    ast.Sub: "difference",
+    ast.Mult: "product",
+    ast.Div: "quotient",
+}
+_HINTS = {"nc_transpose": "transposed", "tensor_copy": "copied", "tensor_reduce": "reduced", "nc_matmul": "product"}
+
+
+def _tile_name(scope: Scope, node: ast.expr) -> str:
+    """A name for what a nested computation gives."""
+    called = (scope.qualified(node.func) or "").rpartition(".")[2] if isinstance(node, ast.Call) else ""
+    result = called or (_RESULTS.get(type(node.op), "") if isinstance(node, ast.BinOp) else "")
+    return f"{_HINTS.get(result, result)}_tile" if result else "tile"
+
+
 def temporary(scope: Scope, node: ast.expr) -> Operand:
-    name = scope.module.fresh("tile")
+    name = scope.module.fresh(_tile_name(scope, node))
     scope.env[name] = tile = bind(scope, node, name)
     return of_name(scope, name, tile)
 
@@ -182,8 +215,8 @@ def bind_instruction(scope: Scope, node: ast.expr, instruction: Instruction, nam
     tile = Tile(tile.space, tile.dims, tile.dtype, (), declaration)
     target = Operand(name, tile, tile.dims, nl=scope.nl, axes=(None,) * len(tile.dims or ()))
     if instruction.first is not None:
-        _place(scope, node, instruction.first, target)
-    _place(scope, node, instruction, target)
+        place(scope, node, instruction.first, target)
+    place(scope, node, instruction, target)
     if name != final:
         scope.out.append(New(f"{final} = {name}"))
     return replace(tile, dtype=f"{final}.dtype") if "(" in instruction.dtype else tile
@@ -223,7 +256,7 @@ def write(scope: Scope, node: ast.expr, target: Operand, *, accumulate: bool = F
         )
         if rounded_twice:
             instruction = _through_implicit_tile(scope, node, instruction)
-        _place(scope, node, instruction, target, accumulate=accumulate)
+        place(scope, node, instruction, target, accumulate=accumulate)
 
 
 def _through_implicit_tile(scope: Scope, node: ast.expr, instruction: Instruction) -> Instruction:
@@ -238,7 +271,7 @@ def materialized(scope: Scope, node: ast.expr, instruction: Instruction) -> Oper
     if scope.direct:
         what = "an intermediate tile in a kernel that allocates its tiles itself"
         raise Refuse(node, DESTINATION, what, "declare it, with an address")
-    name = scope.module.fresh("tile")
+    name = scope.module.fresh(f"{_HINTS.get(instruction.function, instruction.function)}_tile")
     scope.env[name] = tile = bind_instruction(scope, node, instruction, name)
     return of_name(scope, name, tile)
 
@@ -248,9 +281,7 @@ def in_sbuf(scope: Scope, node: ast.expr, view: Operand) -> Operand:
     return materialized(scope, node, copy_of(view)) if view.space == "psum" else view
 
 
-def _place(
-    scope: Scope, node: ast.expr, instruction: Instruction, target: Operand, *, accumulate: bool = False
-) -> None:
+def place(scope: Scope, node: ast.expr, instruction: Instruction, target: Operand, *, accumulate: bool = False) -> None:
     clamps = list(scope.clamps.values())
     if instruction.space == "psum" and target.space == "sbuf" and not accumulate:
         instruction = copy_of(materialized(scope, node, instruction))
@@ -266,7 +297,8 @@ def _place(
     if instruction.through:
         instruction = _copied_first(scope, node, instruction, target)
     check_group(scope, node, instruction.function, target, accumulate)
-    parts = [f"dst={target.text(clamps)}"]
+    written = instruction.shaped(node, target) if instruction.shaped is not None else target
+    parts = [f"dst={written.text(clamps)}"]
     for name, value in instruction.arguments:
         parts.append(f"{name}={value.text(clamps) if isinstance(value, Operand) else value}")
     scope.apply(DESTINATION, node)
@@ -317,6 +349,6 @@ def _copied_first(scope: Scope, node: ast.expr, instruction: Instruction, target
     assert isinstance(source, Operand)
     if not scope.same_dtype(target.dtype, source.dtype):
         raise Refuse(node, DESTINATION, f"{instruction.function} of a PSUM tile", "copy it to an SBUF tile first")
-    _place(scope, node, copy_of(source), target)
+    place(scope, node, copy_of(source), target)
     given[instruction.through] = target
     return replace(instruction, arguments=list(given.items()), through="")

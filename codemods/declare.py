@@ -18,6 +18,7 @@ from .tables import parameters
 
 BLOCKS = "NKI010"
 CREATION = "NKI022"
+MANAGER = "NKI011"
 CREATIONS = {"nl.ndarray": None, "nl.zeros": "0", "nl.ones": "1", "nl.full": None}
 BUFFERS = {"nl.sbuf": "sbuf", "nl.psum": "psum", "nl.hbm": "hbm", "nl.private_hbm": "hbm", "nl.shared_hbm": "hbm"}
 
@@ -97,11 +98,22 @@ def declare(scope: Scope, name: str, node: ast.Call, statement: ast.stmt) -> Val
     assert dims is not None
     fill = CREATIONS[function] if function != "nl.full" else render(scope, given["fill_value"])
     scope.direct = scope.direct or isinstance(buffer, Allocator)
+    if isinstance(buffer, Allocator) and scope.module.options.allocation == "sbuf-manager":
+        scope.module.report(
+            Refuse(
+                node,
+                MANAGER,
+                f"'{name}' is placed with address=, not by SbufManager",
+                "rewriting to SbufManager scopes is not available for it: open them by hand, or use --allocation address",
+            )
+        )
     plan = Plan(name, node, statement, blocks, dims, dtype, space, buffer, fill, _label(scope, given, blocks))
     loops = tuple(loop.variable for loop in scope.loops)
     if blocks:
         scope.apply(BLOCKS, scope.function)
-    plain = not (space == "psum" and fill is not None)
+    plain = fill is None
+    if blocks and not plain and scope.module.options.blocks in ("fold", "loop"):
+        report_list(scope, node, name, scope.module.options.blocks, "it is filled block by block")
     folded = _fold(scope, plan) if blocks and plain and scope.module.options.blocks == "fold" else None
     if folded is not None:
         declaration = Declaration(name, node, loops, isinstance(buffer, Allocator))

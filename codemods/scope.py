@@ -30,6 +30,7 @@ class Module:
         self.imports = {item.name: item for item in self.import_list}
         self.names = {node.id for node in ast.walk(source.tree) if isinstance(node, ast.Name)}
         self.functions = {node.name: node for node in source.tree.body if isinstance(node, ast.FunctionDef)}
+        self.nested_imports = {item.statement for item in self.import_list} - set(source.tree.body)
         self.edits = Edits()
         self.findings: list[Finding] = []
         self.kept: set[ast.stmt] = set()
@@ -106,7 +107,12 @@ class Module:
     def alias(self, root: str) -> str:
         """How this module writes ``nki.language``, ``nki.isa``, ...: its own alias, or a new import."""
         for item in self.imports.values():
-            if item.is_nki and canonical(item.path) == root and item.path.count(".") == (1 if root == "nki" else 2):
+            if (
+                item.is_nki
+                and item.statement not in self.nested_imports
+                and canonical(item.path) == root
+                and item.path.count(".") == (1 if root == "nki" else 2)
+            ):
                 return item.name
         if root not in self.needed_imports:
             self.needed_imports[root] = root if root not in self.taken else self.fresh(root)

@@ -11,6 +11,7 @@ from .assign import assign, augment
 from .calls import call_statement, returned_value
 from .emission import New, Refuse
 from .facts.values import DType, Function, Gone, Hbm, Python, Tile, Value, merge, texts
+from .names import BETA2, Import, canonical
 from .parameters import described, kernel_parameters
 from .render import CALLABLE, beta2_name, render
 from .rules import loop_state
@@ -313,6 +314,24 @@ def _if(scope: Scope, statement: ast.stmt) -> None:
     scope.env = {name: merge(then.get(name), scope.env.get(name)) for name in sorted({*then, *scope.env})}
 
 
+def _import(scope: Scope, statement: ast.stmt) -> None:
+    """An import of NKI inside a kernel moves to the top of the module."""
+    items = [item for item in scope.module.import_list if item.statement is statement]
+    root = {item: canonical(item.path) for item in items}
+    known = [item for item in items if item.is_nki and root[item] in BETA2]
+    if len(known) != len(items) or any(_bound_at_top(scope.module, item) for item in items):
+        raise Refuse(statement, LANGUAGE, "Beta 2 kernels cannot contain import", "move it to the top of the module")
+    scope.apply(LANGUAGE, statement)
+    for item in items:
+        scope.module.needed_imports.setdefault(root[item], item.name)
+
+
+def _bound_at_top(module: Module, item: Import) -> bool:
+    """Does the module's top level, or another import, give the name to something else?"""
+    others = [i for i in module.import_list if i.name == item.name and canonical(i.path) != canonical(item.path)]
+    return bool(others) or item.name in module.globals or item.name in module.functions
+
+
 def _raise(scope: Scope, statement: ast.stmt) -> None:
     """``raise ValueError("text")``: the kernel ends with the text all the same."""
     assert isinstance(statement, ast.Raise)
@@ -378,6 +397,8 @@ _HANDLERS: dict[type[ast.stmt], Callable[[Scope, ast.stmt], None]] = {
     ast.If: _if,
     ast.While: _while,
     ast.Raise: _simple(_raise),
+    ast.Import: _simple(_import),
+    ast.ImportFrom: _simple(_import),
     ast.Break: _leave,
     ast.Continue: _leave,
     ast.FunctionDef: _nested_function,

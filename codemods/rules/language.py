@@ -37,8 +37,6 @@ FORBIDDEN_STATEMENTS: dict[type[ast.stmt], tuple[str, str]] = {
     ast.Global: ("global", "pass the value as a parameter"),
     ast.Nonlocal: ("nonlocal", "pass the value as a parameter"),
     ast.Delete: ("del", "remove it"),
-    ast.Import: ("import inside a function", "move it to the top of the module"),
-    ast.ImportFrom: ("import inside a function", "move it to the top of the module"),
     ast.ClassDef: ("a class inside a function", "move it to module level"),
     ast.AsyncFunctionDef: ("async", "use a plain function"),
     ast.AsyncFor: ("async", "use a plain loop"),

@@ -43,6 +43,8 @@ def rewrite(module: Module) -> None:
     written: set[str] = set()
     for statement in dict.fromkeys(item.statement for item in module.import_list):
         items = [item for item in module.import_list if item.statement is statement]
+        if statement in module.edits.replaced:
+            continue
         _statement(module, statement, items, used, written)
     _added(module)
     leftovers.report(module)
@@ -121,7 +123,12 @@ def _added(module: Module) -> None:
         return
     last = max(anchors, key=lambda s: s.lineno)
     new = []
+    present = {
+        (canonical(item.path), item.name) for item in module.import_list if item.statement in module.source.tree.body
+    }
     for root, name in sorted(module.needed_imports.items()):
+        if (root, name) in present:
+            continue
         target = BETA2.get(root, root)
         new.append(New(f"import {target}" if name == target else f"import {target} as {name}"))
     if last in module.edits.replaced:

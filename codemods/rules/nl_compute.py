@@ -14,6 +14,7 @@ Source: reference/beta2.md 1.5; reference/beta1.md 6.2 (promotion).
 from __future__ import annotations
 
 import ast
+import math
 from dataclasses import replace
 
 from .. import algebra
@@ -91,9 +92,9 @@ def negated(scope: Scope, node: ast.expr, dtype: str | None) -> Instruction:
     return Instruction("tensor_scalar", given, x.dims, dtype or x.dtype, like=x.like, explicit=dtype is not None)
 
 
-@lowers(CODE, "nl.copy")
+@lowers(CODE, "nl.copy", "nl.static_cast")
 def copy(call: Call) -> Instruction:
-    src = call.tensor("src")
+    src = call.tensor("src" if call.name == "nl.copy" else "input_data")
     dtype = call.dtype()
     if src.space == "hbm":
         raise call.refuse(CODE, "nl.copy of a tensor in HBM", "use nisa.dma_copy")
@@ -118,19 +119,47 @@ def divide(call: Call) -> Instruction:
 
 
 def division(scope: Scope, node: ast.expr, x: ast.expr, y: ast.expr, dtype: str | None) -> Instruction:
-    """``1 / y`` is ``nisa.reciprocal``; a general division is a reciprocal and a multiplication (*review*)."""
-    divisor = operand_or_text(scope, y)
+    """``1 / y`` is ``nisa.reciprocal``, ``x / 2`` a multiplication; any other division is both (*review*)."""
+    dividend, divisor = operand_or_text(scope, x), operand_or_text(scope, y)
+    explicit = dtype is not None
+    if any(isinstance(side, Operand) and is_integer(scope, side.dtype) for side in (dividend, divisor)):
+        raise Refuse(node, CODE, "a division of integers", "convert the tiles to float32 first")
     if isinstance(divisor, Operand) and isinstance(x, ast.Constant) and x.value in (1, 1.0):
         natural = promoted(scope, divisor.dtype, scalar_type(scope, x))
         given: list[tuple[str, Operand | str]] = [("data", divisor)]
-        explicit = dtype is not None
         return Instruction("reciprocal", given, divisor.dims, dtype or natural, like=divisor.like, explicit=explicit)
-    raise Refuse(
-        node,
-        CODE,
-        "a division: Beta 2 has no divide instruction",
-        "write nisa.reciprocal and a multiplication; the last bit of the result may differ",
-    )
+    if isinstance(dividend, Operand) and isinstance(y, ast.Constant) and _is_power_of_two(y.value):
+        natural = promoted(scope, dividend.dtype, scalar_type(scope, y))
+        return _scaled(scope, dividend, repr(1.0 / float(y.value)), dtype or natural, explicit)
+    if not scope.module.options.unsafe:
+        raise Refuse(
+            node,
+            CODE,
+            "a division: Beta 2 has no divide instruction",
+            "--unsafe writes a reciprocal and a multiplication; the last bits of the result may differ",
+            "review",
+        )
+    if isinstance(divisor, str):
+        if isinstance(dividend, str):
+            raise Refuse(node, CODE, "neither operand is known to be a tensor", "pass tiles")
+        natural = promoted(scope, dividend.dtype, scalar_type(scope, y))
+        return _scaled(scope, dividend, f"1.0 / {algebra.paren(divisor)}", dtype or natural, explicit)
+    kind = dividend.dtype if isinstance(dividend, Operand) else scalar_type(scope, x)
+    natural = promoted(scope, divisor.dtype, kind)
+    inverse = Instruction("reciprocal", [("data", divisor)], divisor.dims, f"{scope.nl}.float32", like=divisor.like)
+    inverted = materialized(scope, node, inverse)
+    if isinstance(dividend, str):
+        return _scaled(scope, inverted, dividend, dtype or natural, explicit)
+    return replace(combined(scope, node, "multiply", dividend, inverted, dtype or natural), explicit=explicit)
+
+
+def _is_power_of_two(value: object) -> bool:
+    return isinstance(value, int | float) and value != 0 and math.frexp(value)[0] in (0.5, -0.5)
+
+
+def _scaled(scope: Scope, x: Operand, factor: str, dtype: str | None, explicit: bool) -> Instruction:
+    given: list[tuple[str, Operand | str]] = [("data", x), ("op0", f"{scope.nl}.multiply"), ("operand0", factor)]
+    return Instruction("tensor_scalar", given, x.dims, dtype, like=x.like, explicit=explicit)
 
 
 @lowers(CODE, "nl.sum", "nl.max", "nl.min", "nl.prod")
@@ -257,32 +286,40 @@ def lower_operator(scope: Scope, node: ast.BinOp | ast.UnaryOp) -> Instruction:
 def combine(scope: Scope, node: ast.expr, token: str, x: ast.expr, y: ast.expr, dtype: str | None) -> Instruction:
     """``x token y``: ``tensor_tensor`` for two tiles of one shape, ``tensor_scalar`` with a number or a (P, 1) tile."""
     a, b = operand_or_text(scope, x), operand_or_text(scope, y)
-    if isinstance(a, str) and isinstance(b, str):
-        raise Refuse(node, CODE, "neither operand is known to be a tensor", "pass tiles")
-    explicit = dtype is not None
     if isinstance(a, Operand) and isinstance(b, Operand):
         natural = dtype or promoted(scope, a.dtype, b.dtype)
-        if a.space == b.space == "psum":
-            b = in_sbuf(scope, node, b)
-        other: Operand | str
-        column_a, column_b = _is_column(scope, a), _is_column(scope, b)
-        if column_a == column_b:
-            tiles: list[tuple[str, Operand | str]] = [("data1", a), ("data2", b), ("op", f"{scope.nl}.{token}")]
-            same_sizes(scope, node, a, b)
-            return Instruction("tensor_tensor", tiles, a.dims, natural, like=a.like, explicit=explicit)
-        data, other, reverse = (a, b, False) if column_b else (b, a, True)
-        _same_partitions(scope, node, data, other)
-    else:
-        scalar, tile = (a, b) if isinstance(a, str) else (b, a)
-        assert isinstance(scalar, str) and isinstance(tile, Operand)
-        data, other, reverse = tile, scalar, isinstance(a, str)
-        natural = dtype or promoted(scope, tile.dtype, scalar_type(scope, x if reverse else y))
+        return replace(combined(scope, node, token, a, b, natural), explicit=dtype is not None)
+    if isinstance(a, str) and isinstance(b, str):
+        raise Refuse(node, CODE, "neither operand is known to be a tensor", "pass tiles")
+    tile, scalar, reverse = (a, b, False) if isinstance(a, Operand) else (b, a, True)
+    assert isinstance(tile, Operand)
+    natural = dtype or promoted(scope, tile.dtype, scalar_type(scope, x if reverse else y))
+    return replace(_with_scalar(scope, node, token, tile, scalar, reverse, natural), explicit=dtype is not None)
+
+
+def combined(scope: Scope, node: ast.expr, token: str, a: Operand, b: Operand, dtype: str | None) -> Instruction:
+    """``a token b`` of two tiles, into ``dtype``."""
+    if a.space == b.space == "psum":
+        b = in_sbuf(scope, node, b)
+    column_a, column_b = _is_column(scope, a), _is_column(scope, b)
+    if column_a == column_b:
+        tiles: list[tuple[str, Operand | str]] = [("data1", a), ("data2", b), ("op", f"{scope.nl}.{token}")]
+        same_sizes(scope, node, a, b)
+        return Instruction("tensor_tensor", tiles, a.dims, dtype, like=a.like)
+    data, other, reverse = (a, b, False) if column_b else (b, a, True)
+    _same_partitions(scope, node, data, other)
+    return _with_scalar(scope, node, token, data, other, reverse, dtype)
+
+
+def _with_scalar(
+    scope: Scope, node: ast.expr, token: str, data: Operand, other: Operand | str, reverse: bool, dtype: str | None
+) -> Instruction:
     if data.space == "hbm":
         raise Refuse(node, CODE, "a computation on a tensor in HBM", "load it first")
     given: list[tuple[str, Operand | str]] = [("data", data), ("op0", f"{scope.nl}.{token}"), ("operand0", other)]
     if reverse and token not in _REVERSIBLE:
         given.append(("reverse0", "True"))
-    return Instruction("tensor_scalar", given, data.dims, natural, like=data.like, explicit=explicit)
+    return Instruction("tensor_scalar", given, data.dims, dtype, like=data.like)
 
 
 def _is_column(scope: Scope, view: Operand) -> bool:

@@ -9,9 +9,9 @@ def clipped(tile, low, high):
     """The elements of a tile, cut to [low, high]."""
     above = nl.ndarray(tile.shape, dtype=tile.dtype, buffer=nl.sbuf)
     nisa.tensor_scalar(dst=above, data=tile, op0=nl.maximum, operand0=low)
-    tile_2 = nl.ndarray(tile.shape, dtype=tile.dtype, buffer=nl.sbuf)
-    nisa.tensor_scalar(dst=tile_2, data=above, op0=nl.minimum, operand0=high)
-    return tile_2
+    minimum_tile = nl.ndarray(tile.shape, dtype=tile.dtype, buffer=nl.sbuf)
+    nisa.tensor_scalar(dst=minimum_tile, data=above, op0=nl.minimum, operand0=high)
+    return minimum_tile
 
 
 def store_scaled(dst, tile, factor):

@@ -98,6 +98,8 @@ def binary(call: Call, op: str, x: Any, y: Any, *, broadcast_partitions: bool) -
         value = number(scalar, "y", call.op)
         if reverse and op == "divide" and value == 1:
             return isa.reciprocal(call.view(tile)), shape
+        if op == "divide" and not reverse and abs(np.frexp(value)[0]) == 0.5:
+            op, value = "multiply", 1 / value  # the same bits, and what Beta 2 can write
         return isa.tensor_scalar(call.view(tile), op, value, reverse and op not in COMMUTATIVE), shape
     a, b = call.tile("x", x), call.tile("y", y)
     call.limited(a, b)

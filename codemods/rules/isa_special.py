@@ -1,0 +1,164 @@
+"""NKI028 isa-special: instructions whose result has a shape of its own, and those that had a destination already.
+
+Why: ``nisa.max8`` gives (P, 8), ``nisa.bn_stats`` (P, 6), ``nisa.bn_aggr`` (P, 2): the destination is declared with
+that shape. ``nisa.iota`` takes ``pattern=``, ``offset=`` and ``channel_multiplier=`` instead of an index expression.
+``nisa.tensor_copy_predicated`` and others that named their destination name it first, and a 2-D ``nisa.dma_transpose``
+is written with the four dimensions that Beta 2 wants.
+
+Safe: the instruction is the same. Left alone: index expressions that are not affine, shapes that the source does not
+tell.
+
+Source: NKI migration guide, "All ISA functions require a destination parameter"; documentation of ``nki.isa`` 2.28.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+
+from .. import algebra
+from ..access import Operand
+from ..compute import Call, Instruction, commands, lowers
+from ..facts.index import index_value
+from ..facts.values import Index
+from ..patterns import Step, of_rank, strides_of, whole_tensor, with_pattern
+from ..render import render
+from .isa_destination import arguments, like
+from .operator_tokens import token
+
+CODE = "NKI028"
+GOLDENS = ("isa_special",)
+
+_COLUMNS = {"nisa.bn_stats": "6", "nisa.bn_aggr": "2", "nisa.max8": "8", "nisa.nc_find_index8": "8"}
+"""Columns of the result, by function: it has a row for each partition of the operand."""
+
+
+@lowers(CODE, *_COLUMNS)
+def columns(call: Call) -> Instruction:
+    function = call.name.partition(".")[2]
+    data = "src" if function == "max8" else "data"
+    given = arguments(call, (data, "vals"))
+    operand = dict(given)[data]
+    if isinstance(operand, str):
+        raise call.refuse(CODE, f"the operand '{data}' of {call.name} is not known to be a tensor", "pass a tile")
+    rows = operand.dims[0] if operand.dims else f"{operand.base}.shape[0]" if operand.like else None
+    if rows is None:
+        raise call.refuse(CODE, f"{call.name} of a tile whose shape is not known", "declare the destination")
+    natural = f"{call.scope.nl}.uint32" if function == "nc_find_index8" else operand.dtype
+    dtype = call.dtype()
+    return Instruction(
+        function, given, (rows, _COLUMNS[call.name]), dtype or natural, explicit=dtype is not None, cut=False
+    )
+
+
+@lowers(CODE, "nisa.nc_match_replace8")
+def nc_match_replace8(call: Call) -> Instruction:
+    return replace(like(call, "nc_match_replace8", ("data", "vals", "imm", "dst_idx"), "data"), cut=False)
+
+
+@lowers(CODE, "nisa.range_select")
+def range_select(call: Call) -> Instruction:
+    if "reduce_cmd" in call.arguments or "on_false_value" in call.arguments:
+        raise call.refuse(
+            CODE, "range_select with reduce_cmd= or on_false_value=", "Beta 2 resets, and selects the smallest float32"
+        )
+    tokens: list[tuple[str, Operand | str]] = [(name, token(call, name)) for name in ("comp_op0", "comp_op1")]
+    call.arguments = {name: value for name, value in call.arguments.items() if name not in dict(tokens)}
+    order = ("on_true_tile", "bound0", "bound1", "reduce_res", "reduce_op", "range_start")
+    instruction = like(call, "range_select", order, "on_true_tile")
+    instruction.arguments[1:1] = tokens
+    return replace(instruction, cut=False)
+
+
+@lowers(CODE, "nisa.tensor_partition_reduce")
+def tensor_partition_reduce(call: Call) -> Instruction:
+    instruction = like(call, "tensor_partition_reduce", ("op", "data"), "data")
+    if instruction.dims is None:
+        raise call.refuse(CODE, "a reduction of a tile whose shape is not known", "declare the destination")
+    return replace(instruction, dims=("1", *instruction.dims[1:]), like="", cut=False)
+
+
+@commands(
+    CODE,
+    {
+        "nisa.tensor_copy_predicated": ("src", "predicate", "reverse_pred"),
+        "nisa.nc_stream_shuffle": ("src", "shuffle_mask"),
+        "nisa.select_reduce": (
+            "predicate",
+            "on_true",
+            "on_false",
+            "reduce_res",
+            "reduce_cmd",
+            "reduce_op",
+            "reverse_pred",
+        ),
+    },
+)
+def command(call: Call, order: tuple[str, ...]) -> tuple[Operand, Instruction]:
+    """An instruction that named its destination in Beta 1 too."""
+    dst = call.tensor("dst")
+    call.arguments = {name: value for name, value in call.arguments.items() if name != "dst"}
+    given = arguments(call, order)
+    return dst, Instruction(call.name.partition(".")[2], given, dst.dims, dst.dtype)
+
+
+@lowers(CODE, "nisa.iota")
+def iota(call: Call) -> Instruction:
+    """An affine index expression as steps: of the partitions, of the free dimensions, and where they start."""
+    value = index_value(call.scope, call.arguments["expr"])
+    dtype = call.dtype()
+    if not isinstance(value, Index) or dtype is None or call.scope.clamps:
+        raise call.refuse(CODE, "an iota that is not one affine index expression", "write pattern= and offset= by hand")
+    rank = max(value.ndim, 2)
+    sizes, steps, offset = ["1"] * rank, ["0"] * rank, value.offset
+    for term in (*value.mates, *value.terms):
+        position = term.position + rank - value.ndim
+        repeats = term in value.mates
+        if steps[position] != "0":
+            raise call.refuse(CODE, "an iota over several vectors in one dimension", "write pattern= by hand")
+        sizes[position] = term.axis.size
+        if not repeats:
+            steps[position] = term.coefficient
+            offset = algebra.add(offset, algebra.multiply(term.coefficient, term.axis.start))
+    pattern = ", ".join(f"[{step}, {size}]" for step, size in zip(steps[1:], sizes[1:], strict=True))
+    given: list[tuple[str, Operand | str]] = [
+        ("pattern", f"[{pattern}]"),
+        ("offset", offset),
+        ("channel_multiplier", steps[0]),
+    ]
+    return Instruction("iota", given, tuple(sizes), dtype, explicit=True)
+
+
+@lowers(CODE, "nisa.dma_transpose")
+def dma_transpose(call: Call) -> Instruction:
+    """A 2-D transpose, as the permutation (3, 1, 2, 0) of four dimensions."""
+    axes = render(call.scope, call.arguments["axes"]) if call.has("axes") else "(1, 0)"
+    src = of_rank(call.scope, call.tensor("src"), 2)
+    two = src.dims is not None and len(src.dims) == 2 and axes.strip("[]()") == "1, 0"
+    if not two or src.dims is None or call.scope.clamps:
+        raise call.refuse(CODE, "a dma_transpose that is not of two dimensions", "write it with four dimensions")
+    dtype = call.dtype()
+    rows, columns = src.dims
+    given: list[tuple[str, Operand | str]] = [("src", in_four(call.node, src)), ("axes", "(3, 1, 2, 0)")]
+    return Instruction(
+        "dma_transpose",
+        given,
+        (columns, rows),
+        dtype or src.dtype,
+        explicit=dtype is not None,
+        cut=False,
+        shaped=in_four,
+    )
+
+
+def in_four(node: ast.expr, view: Operand) -> Operand:
+    """A 2-D access with two dimensions of size 1 in its middle."""
+    if view.pattern is None:
+        tensor = whole_tensor(node, view)
+        strides, offset = strides_of(tensor)
+        assert tensor.dims is not None
+        steps = [Step(stride, count) for stride, count in zip(strides, tensor.dims, strict=True)]
+        view = with_pattern(tensor, steps, offset, [None, None])
+    assert view.pattern is not None
+    first, last = view.pattern
+    return with_pattern(view, [first, Step("1", "1"), Step("1", "1"), last], view.offset, [None] * 4)
