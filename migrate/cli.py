@@ -263,6 +263,12 @@ def _execution(command: Callable[..., Any]) -> Callable[..., Any]:
     type=click.Choice(["gen2", "gen3", "gen4"]),
     help="Whatever the cases say.  [default: what the case says, else gen3]",
 )
+@click.option(
+    "--search",
+    type=click.FloatRange(min=0),
+    metavar="SECONDS",
+    help="Then look for other cases at which they disagree.",
+)
 @click.option("--tiles", is_flag=True, help="Show which new tile stands for which old one.")
 @click.option("--unsafe", is_flag=True, help="With --migrate: as for rewrite.")
 @click.option("--allocation", type=click.Choice(["address", "sbuf-manager"]), help="With --migrate: as for rewrite.")
@@ -305,15 +311,16 @@ def check(paths: tuple[str, ...], target: str, output_format: str) -> int:
 @click.argument("kernel", metavar="FILE::KERNEL")
 @_CASES
 @click.option("--case", metavar="NAME", help="Which of the kernel's cases.  [default: the first]")
-@_output_format("text", "json")
-def layout(kernel: str, cases: str | None, case: str | None, output_format: str) -> int:
-    """Print the address of every tile of one run of a kernel."""
+@click.option("--strict", is_flag=True, help="Exit with 1 if the run has hazards.")
+@_output_format("text", "json", "svg")
+def layout(kernel: str, cases: str | None, case: str | None, strict: bool, output_format: str) -> int:
+    """Print the address of every tile of one run of a kernel, and its hazards."""
     file, separator, name = kernel.rpartition("::")
     if not separator or not file or not name:
         raise click.UsageError(f"{kernel!r} names no kernel: write FILE::KERNEL, such as kernels/matmul.py::matmul.")
     from . import layout as module
 
-    return module.run(file, name, cases, case, output_format)
+    return module.run(file, name, cases, case, output_format, strict)
 
 
 @cli.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})

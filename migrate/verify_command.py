@@ -25,7 +25,8 @@ from .verify import Evidence, Settings, evidence, levels_to
 class Asked:
     """The arguments and options of ``verify``.
 
-    ``timeout`` is in seconds, ``memory`` in MiB; ``report`` is the file for the HTML report.
+    ``timeout`` is in seconds, ``memory`` in MiB; ``report`` is the file for the HTML report, ``search`` the seconds
+    to look for more cases.
     """
 
     paths: tuple[str, ...]
@@ -44,6 +45,7 @@ class Asked:
     allocation: str | None = None
     blocks: str | None = None
     report: str | None = None
+    search: float | None = None
 
     @property
     def settings(self) -> Settings:
@@ -65,7 +67,7 @@ class Asked:
 
 def run(asked: Asked, output_format: str, *, tiles: bool = False) -> int:
     """Verify, print the proof, return the exit code. Raises :class:`InputError` for arguments that cannot be used."""
-    found = _evidence(asked)
+    found = verified(asked)
     proof = found.proof
     print_proof(proof, output_format, tiles=tiles)
     if asked.report is not None:
@@ -73,7 +75,8 @@ def run(asked: Asked, output_format: str, *, tiles: bool = False) -> int:
     return proof.exit_code
 
 
-def _evidence(asked: Asked) -> Evidence:
+def verified(asked: Asked) -> Evidence:
+    """The evidence for what was asked. Raises :class:`InputError` for arguments that cannot be used."""
     if asked.migrate and asked.base is not None:
         raise InputError("--migrate and --base exclude each other")
     if not asked.migrate and (asked.unsafe or asked.allocation or asked.blocks):
@@ -85,7 +88,16 @@ def _evidence(asked: Asked) -> Evidence:
     if len(asked.paths) != 2:
         raise InputError("verify takes BEFORE and AFTER, or PATH... with --migrate or --base REV")
     before, after = asked.paths
-    return evidence(list(file_pairs(before, after)), asked.settings, before)
+    return _searched(evidence(list(file_pairs(before, after)), asked.settings, before), asked)
+
+
+def _searched(found: Evidence, asked: Asked) -> Evidence:
+    """``found``, with what a search adds to it if one was asked for."""
+    if asked.search is not None and not asked.no_execute:
+        from .verify_search import searched
+
+        searched(found, asked.settings, asked.search)
+    return found
 
 
 def _migrated(asked: Asked) -> Evidence:
@@ -101,7 +113,7 @@ def _migrated(asked: Asked) -> Evidence:
     found.reports = reports
     if not found.results:
         raise InputError(f"{' '.join(asked.paths)}: the rewrite changes no kernel: there is nothing to verify")
-    return found
+    return _searched(found, asked)
 
 
 def _since(asked: Asked, base: str) -> Evidence:
@@ -112,8 +124,8 @@ def _since(asked: Asked, base: str) -> Evidence:
         found = evidence(pairs, asked.settings, " ".join(asked.paths), may_be_empty=bool(notes))
         if asked.report is not None:
             found.contents = {(pair.before, pair.old.label): _content(pair) for pair in pairs}
-    found.notes += notes
-    return found
+        found.notes += notes
+        return _searched(found, asked)
 
 
 def _content(pair: Pair) -> bytes:

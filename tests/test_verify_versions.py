@@ -10,7 +10,7 @@ import pytest
 from nki_migrate.cli import main
 from nki_migrate.errors import InputError
 from nki_migrate.verdicts import CaseResult, Proof
-from nki_migrate.verify_command import Asked, _evidence
+from nki_migrate.verify_command import Asked, verified
 
 HEAD = "import neuronxcc.nki as nki\nimport neuronxcc.nki.isa as nisa\nimport neuronxcc.nki.language as nl\n"
 KERNEL = """
@@ -51,7 +51,7 @@ def files(**texts: str) -> None:
 
 
 def proof(*paths: str, **options: object) -> Proof:
-    return _evidence(Asked(paths, jobs=2, **options)).proof  # type: ignore[arg-type]
+    return verified(Asked(paths, jobs=2, **options)).proof  # type: ignore[arg-type]
 
 
 def verdicts(found: Proof) -> dict[str, str]:
@@ -215,7 +215,7 @@ def test_options_that_exclude_each_other_are_errors() -> None:
         (Asked(("k.py", "k.py"), unsafe=True), "add --migrate"),
     ):
         with pytest.raises(InputError, match=message):
-            _evidence(asked)
+            verified(asked)
 
 
 # --- rewrite --write --verify ----------------------------------------------------------------------------------------

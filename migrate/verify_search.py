@@ -1,0 +1,164 @@
+"""``verify --search SECONDS``: look for sizes, types, grids and seeds at which two versions of a kernel disagree.
+
+The old kernel says what is allowed: where it fails, the variation is none. Edge sizes are tried whatever the time; the
+rest as long as it lasts, shared by the kernels. What disagrees is shrunk to its smallest case.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+
+from nki_migrate.runtime.cases import Case
+from nki_migrate.runtime.compare import Failure, Run, Verdict
+from nki_migrate.runtime.pool import Pool, pool
+
+from .case_text import case_toml
+from .judging import Task, judged, request
+from .output import plural
+from .variants import edges, smaller, variations, weight
+from .verdicts import CaseResult
+from .verify import Evidence, Settings
+
+_BATCH = 4
+_SHRINKING = 200
+"""Cases that shrinking may try; it is not part of the time of the search."""
+
+
+@dataclass
+class Tally:
+    """``compared`` variations agreed or not; ``refused`` were none of the old kernel's, ``undecided`` the new one's."""
+
+    compared: int = 0
+    refused: int = 0
+    undecided: int = 0
+
+
+def searched(found: Evidence, settings: Settings, seconds: float) -> None:
+    """Add to ``found`` a result for each kernel that disagrees somewhere, and a note for each that does not."""
+    equal = {(r.before, r.kernel, r.case) for r in found.results if r.verdict is Verdict.EQUAL}
+    kernels: dict[tuple[str, str], list[Task]] = {}
+    for task in found.tasks:
+        if (task.pair.before, task.case.kernel, task.case.name) in equal:
+            kernels.setdefault((task.pair.before, task.case.kernel), []).append(task)
+    if not kernels:
+        found.notes.append("nothing was searched: no case is equal")
+        return
+    share = seconds / len(kernels)
+    with pool(settings.jobs) as workers:
+        for (file, kernel), tasks in kernels.items():
+            _search(workers, file, kernel, tasks, share, found)
+
+
+def _search(workers: Pool, file: str, kernel: str, tasks: Sequence[Task], seconds: float, found: Evidence) -> None:
+    deadline = time.monotonic() + seconds
+    tally = Tally()
+    first = _first_disagreement(workers, tasks, deadline, tally)
+    tried = f"{plural(tally.compared, 'variation')} compared, {tally.refused} refused by the old kernel"
+    if tally.undecided:
+        tried += f", {tally.undecided} undecided"
+    if first is None:
+        found.notes.append(f"{file}: {kernel}: search: {tried}: none disagrees")
+        return
+    task, result = _shrunk(workers, *first)
+    found.results.append(result)
+    text = case_toml(task.case, Path(task.case.file).absolute().parent).rstrip()
+    found.notes.append(f"{file}: {kernel}: search: {tried}: the smallest case that disagrees:\n{text}")
+
+
+def _first_disagreement(
+    workers: Pool, tasks: Sequence[Task], deadline: float, tally: Tally
+) -> tuple[Task, CaseResult, Case] | None:
+    required = ((task, variant) for task in tasks for variant in edges(task.case))
+    optional = _in_turn(tasks)
+    for batch in _batches(required):
+        for task, result, original in _disagreeing(workers, batch, tally):
+            return task, result, original
+    while time.monotonic() < deadline:
+        batch = list(islice(optional, _BATCH))
+        if not batch:
+            return None
+        for task, result, original in _disagreeing(workers, batch, tally):
+            return task, result, original
+    return None
+
+
+def _in_turn(tasks: Sequence[Task]) -> Iterator[tuple[Task, Case]]:
+    """A variation of each task, in turn."""
+    sources = [(task, variations(task.case)) for task in tasks]
+    while sources:
+        left = []
+        for task, source in sources:
+            variant = next(source, None)
+            if variant is not None:
+                left.append((task, source))
+                yield task, variant
+        sources = left
+
+
+def _batches(pairs: Iterator[tuple[Task, Case]]) -> Iterator[list[tuple[Task, Case]]]:
+    while batch := list(islice(pairs, _BATCH)):
+        yield batch
+
+
+def _disagreeing(
+    workers: Pool, batch: Sequence[tuple[Task, Case]], tally: Tally
+) -> Iterator[tuple[Task, CaseResult, Case]]:
+    """The variations that disagree. The new kernel runs only where the old one did."""
+    tasks = [(replace(task, case=replace(variant, name=_name(variant))), task.case) for task, variant in batch]
+    olds = [_asked(workers, task, before=True) for task, _ in tasks]
+    ran = [(task, original, old.result()) for (task, original), old in zip(tasks, olds, strict=True)]
+    tally.refused += sum(not isinstance(old, Run) for _, _, old in ran)
+    news = [
+        (task, original, old, _asked(workers, task, before=False))
+        for task, original, old in ran
+        if isinstance(old, Run)
+    ]
+    for task, original, old, future in news:
+        new = future.result()
+        if isinstance(new, Failure) and (new.undecided or not new.lasting):
+            tally.undecided += 1
+            continue
+        tally.compared += 1
+        pair = task.pair
+        result = judged(replace(task.case, reference=None), task.levels, old, new, None, pair)
+        result = replace(result, before=pair.before, after=pair.after, hardware=task.hardware)
+        if result.verdict is not Verdict.EQUAL:
+            yield task, result, original
+
+
+def _asked(workers: Pool, task: Task, *, before: bool):  # type: ignore[no-untyped-def]
+    file, side = (task.pair.before, task.pair.old) if before else (task.pair.after, task.pair.new)
+    return workers.submit(request("run", file, side, task.limits, task.case, task.hardware))
+
+
+def _name(case: Case) -> str:
+    shapes = [
+        f"{name} {'x'.join(map(str, value.shape))}" for name, value in case.args.items() if hasattr(value, "shape")
+    ]
+    return f"search: {', '.join(shapes)}"
+
+
+def _shrunk(workers: Pool, task: Task, result: CaseResult, original: Case) -> tuple[Task, CaseResult]:
+    """The smallest case that was found to disagree with the same verdict, and its result."""
+    best = task, result
+    left = _SHRINKING
+    improved = True
+    while improved and left > 0:
+        improved = False
+        now = best[0].case
+        candidates = (c for c in smaller(now, original) if weight(c) < weight(now) or c.seed != now.seed)
+        while not improved and left > 0 and (batch := list(islice(candidates, _BATCH))):
+            left -= len(batch)
+            found = [
+                (other, verdict)
+                for other, verdict, _ in _disagreeing(workers, [(best[0], case) for case in batch], Tally())
+                if verdict.verdict is result.verdict
+            ]
+            if found:
+                best = min(found, key=lambda item: weight(item[0].case))
+                improved = True
+    return best
