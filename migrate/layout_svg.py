@@ -11,11 +11,11 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 
 from nki_migrate.runtime.compare import TileRow
-from nki_migrate.runtime.hazards import Hazard, Life
+from nki_migrate.runtime.hazards import Hazard, Life, concurrent
 from nki_migrate.runtime.spec.hardware import PARTITIONS, PSUM_BANK_BYTES, PSUM_BANKS, PSUM_PARTITION_BYTES
 
 from .layout_map import Map, Memory, Place, labels
-from .surfaces.markup import element, escaped, valid
+from .surfaces.markup import element, escaped
 
 _WIDTH, _LEFT, _RIGHT = 1200, 92, 20
 _PLOT = _WIDTH - _LEFT - _RIGHT
@@ -33,10 +33,13 @@ svg { color-scheme: light dark; --paper: #ffffff; --ink: #1f2328; --soft: #59636
 text { fill: var(--ink); } .soft { fill: var(--soft); } .title { font-size: 18px; font-weight: 600; }
 .head { font-size: 14px; font-weight: 600; } .small { font-size: 11px; } .end { text-anchor: end; }
 .middle { text-anchor: middle; } .well { fill: var(--well); stroke: var(--line); } .paper { fill: var(--paper); }
-.grid { stroke: var(--line); stroke-width: 1; } .tile { stroke-width: 1; } .bad { fill: var(--bad); }
-.clash { stroke: var(--bad); stroke-width: 2; } .unused { fill-opacity: .25; stroke-dasharray: 4 3; }
+.grid { stroke: var(--line); } .tile { fill-opacity: .85; } text.bad { fill: var(--bad); font-weight: 600; }
 .mark { stroke: var(--bad); stroke-width: 1.5; }
 """
+_STATES = """.clash { stroke: var(--bad); stroke-width: 2; } .unused { fill-opacity: .25; stroke-dasharray: 4 3; }
+.meet { fill: var(--bad); fill-opacity: .22; stroke: none; }
+"""
+"""Written after the colours of the tensors, which they override."""
 
 
 def drawn(found: Map) -> str:
@@ -51,9 +54,10 @@ class _Painter:
     def __init__(self, found: Map) -> None:
         self.map = found
         self.parts: list[str] = []
+        self.labels: list[str] = []
         self.y = 0.0
         tensors = dict.fromkeys(tile.tensor for m in found.memories for tile in _tiles(m))
-        self.hues = {name: _HUES[number % len(_HUES)] for number, name in enumerate(tensors)}
+        self.hues = {name: (_HUES[number % 10] + number // 10 * 18) % 360 for number, name in enumerate(tensors)}
         self.clashing = {name for hazard in found.hazards for name in hazard.tensors}
 
     def document(self) -> str:
@@ -61,6 +65,7 @@ class _Painter:
         self._text(20, 30, f"{self.map.title} ({self.map.hardware})", "title")
         self._text(20, 50, f"{self.map.events} instructions{programs}", "soft")
         self.y = 70
+        self._legend()
         for memory in self.map.memories:
             self._memory(memory)
         if not self.map.memories:
@@ -72,7 +77,7 @@ class _Painter:
         return element(
             "svg",
             element("title", escaped(f"Address map of {self.map.title}")),
-            element("style", _STYLE + self._colours()),
+            element("style", _STYLE + self._colours() + _STATES),
             paper,
             *self.parts,
             xmlns="http://www.w3.org/2000/svg",
@@ -88,19 +93,41 @@ class _Painter:
             for hue in sorted(set(self.hues.values()))
         )
 
+    def _legend(self) -> None:
+        """The colour of each tensor, in rows as wide as the picture."""
+        counts: dict[str, int] = {}
+        for memory in self.map.memories:
+            for tile in _tiles(memory):
+                counts[tile.tensor] = counts.get(tile.tensor, 0) + 1
+        x = 20.0
+        for tensor, count in counts.items():
+            name = f"{_short(tensor, 40)}{f' ({count})' if count > 1 else ''}"
+            width = 26 + len(name) * _CHARACTER
+            if x + width > _WIDTH - _RIGHT:
+                x, self.y = 20.0, self.y + 18
+            self._box(x, self.y - 10, 12, 12, tensor, f"{tensor}: {count} tiles")
+            self._text(x + 17, self.y, name, "small")
+            x += width + 8
+        self.y += 18 if counts else 0
+
     # --- one memory ---------------------------------------------------------------------------------------------------
 
     def _memory(self, memory: Memory) -> None:
         self._text(20, self.y + 14, memory.space.upper(), "head")
         self._text(_LEFT, self.y + 14, f"{memory.use}; {memory.needs}")
         self._gauge(memory, self.y + 24)
-        self.y += 50
+        self.y += 58
         if memory.places:
+            self._caption("Where: bytes of a partition to the right, partitions downwards")
             self._map(memory)
+            self._caption("When: instructions to the right, addresses downwards; red where two values share bytes")
             self._lives(memory)
         if memory.loose:
             self._loose(memory)
         self.y += 16
+
+    def _caption(self, text: str) -> None:
+        self._text(_LEFT, self.y - 4, text, "soft small")
 
     def _gauge(self, memory: Memory, y: float) -> None:
         """A bar as long as the memory: what has an address is filled, a line is the high-water mark."""
@@ -125,18 +152,24 @@ class _Painter:
     def _map(self, memory: Memory) -> None:
         top, height, y = _shown(memory), _MAP_HEIGHT, self.y
         self._frame(memory, top, y, height)
-        for place in memory.places:
+        under: list[Place] = []
+        for place in sorted(memory.places, key=lambda place: -place.where[2] * place.where[3]):
             first, partition, partitions, nbytes = place.where
+            down = 30 * sum(other.first < place.end and place.first < other.end for other in under)
+            under.append(place)
             x, width = _LEFT + first * _PLOT / top, nbytes * _PLOT / top
             box = (x, y + partition * height / PARTITIONS, width, partitions * height / PARTITIONS)
             classes = "" if place.used else "unused"
             classes += " clash" if place.at_once else ""
-            tip = f"{place.label}{_turns(place)}: {_where(memory, place)}, {place.tiles[0].dtype}, {_declared(place.tiles)}"
+            what = f"{_where(memory, place)}, {place.tiles[0].dtype}, {_declared(place.tiles)}"
+            tip = f"{place.label}{_turns(place)}: {what}"
             self._box(*box, place.tiles[0].tensor, tip, classes)
-            self._label(place.label, *box)
+            self._label(place.label, box[0], box[1] + down, box[2], box[3] - down)
             if len(place.tiles) > 1:
-                self._label(_turns(place).strip(), box[0], box[1] + 14, box[2], box[3] - 14, "small soft")
-        self.y += height + 34
+                classes = "small bad" if place.at_once else "small"
+                self._label(_turns(place).strip(), box[0], box[1] + down + 14, box[2], box[3] - down - 14, classes)
+        self._show_labels()
+        self.y += height + 44
 
     def _frame(self, memory: Memory, top: int, y: float, height: float) -> None:
         """The well of a map, with partitions at its left and bytes, or banks, below."""
@@ -177,7 +210,23 @@ class _Painter:
             if tile.byte is not None:
                 box = (tile.byte * height / top, max(tile.nbytes, 1) * height / top)
                 self._life(life, y + box[0], box[1])
+        for a, b in concurrent(life for life in memory.lives if life.tile.pinned and life.was_read):
+            self._meeting(a, b, y, height / top)
+        self._show_labels()
         self.y += height + 36
+
+    def _meeting(self, a: Life, b: Life, y: float, scale: float) -> None:
+        """Two values that live at the same time: the bytes that they share, while they do."""
+        first = max(a.box[2], b.box[2])
+        end = min(a.box[3], b.box[3])
+        if end <= first or min(a.box[1], b.box[1]) <= max(a.box[0], b.box[0]):
+            return
+        start, stop = max(a.first, b.first), min(a.last, b.last) + 1
+        tip = f"{a.tile.label} and {b.tile.label} share bytes, instructions {start} to {stop - 1}"
+        x, width = _LEFT + self._time(start), self._time(stop - start)
+        where = {"x": x, "y": y + first * scale, "width": width, "height": max((end - first) * scale, 0.8)}
+        shape = {key: f"{value:.2f}" for key, value in where.items()}
+        self.parts.append(element("rect", element("title", escaped(tip)), **shape, class_="meet"))
 
     def _time_frame(self, y: float, height: float) -> None:
         self.parts.append(element("rect", x=_LEFT, y=y, width=_PLOT, height=height, class_="well"))
@@ -212,10 +261,10 @@ class _Painter:
         self._time_frame(self.y, _LANE * max(len(lanes), 1))
         for number, (tensor, values) in enumerate(lanes):
             y = self.y + number * _LANE
-            name = valid(tensor) if len(tensor) <= 13 else f"{valid(tensor[:12])}…"
-            self._text(_LEFT - 8, y + 11, name, "small end")
+            self._text(_LEFT - 8, y + 11, _short(tensor, 13), "small end")
             for life in values:
                 self._life(life, y + 1, _LANE - 2)
+        self._show_labels()
         self.y += _LANE * max(len(lanes), 1) + 36
         if len(by_tensor) > len(lanes):
             self._text(_LEFT, self.y - 8, f"and {len(by_tensor) - len(lanes)} more tensors", "soft")
@@ -262,8 +311,19 @@ class _Painter:
         room = int((width - 6) / _CHARACTER)
         if height < 11 or room < min(len(text), 3):
             return
-        shown = text if len(text) <= room else f"{text[: room - 1]}…"
-        self._text(x + 4, y + min(height / 2 + 4, 14), shown, classes)
+        boxes, self.parts = self.parts, self.labels
+        self._text(x + 4, y + min(height / 2 + 4, 14), _short(text, room), classes)
+        self.parts = boxes
+
+    def _show_labels(self) -> None:
+        """Put the labels over the boxes that were drawn since the last time."""
+        self.parts += self.labels
+        self.labels.clear()
+
+
+def _short(text: str, room: int) -> str:
+    """``text`` in at most ``room`` characters."""
+    return text if len(text) <= room else f"{text[: room - 1]}…"
 
 
 def _tiles(memory: Memory) -> Iterable[TileRow]:
