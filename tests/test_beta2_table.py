@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 
 import pytest
 from nki_migrate.runtime import session
 from nki_migrate.runtime.beta2 import state
 from nki_migrate.runtime.beta2.modules import MODULES
+from nki_migrate.runtime.beta2.signature import builtin
 from nki_migrate.runtime.errors import KernelError, NotModelled
 from nki_migrate.runtime.memory import Machine
 from nki_migrate.runtime.spec import beta2
@@ -160,3 +162,45 @@ def test_what_beta_2_does_not_implement(name):
 def test_front_end_outside_of_kernels():
     with pytest.raises(KernelError, match="err_nki_api_outside_of_nki_kernel"):
         nl.ndarray((1, 1), nl.float32, nl.sbuf)
+
+
+def default_of(text):
+    """The value of a default in the table's notation."""
+    holder, dot, member = text.partition(".")
+    if dot and hasattr(nisa, holder):
+        return getattr(getattr(nisa, holder), member)
+    if holder == "nl":
+        return member
+    return ast.literal_eval(text)
+
+
+@pytest.mark.parametrize("name", functions("0.2"))
+def test_defaults_are_those_of_the_table(name):
+    implemented = inspect.signature(resolved(name)).parameters
+    for parameter in beta2.SYMBOLS[name].parameters or ():
+        if parameter.default is None or parameter.name not in implemented or parameter.refused:
+            continue
+        wanted, found = default_of(parameter.default), implemented[parameter.name].default
+        assert found == wanted or (not found and not wanted), parameter.name
+
+
+@pytest.mark.parametrize("version", beta2.TARGETS)
+def test_positional_arguments_go_where_the_table_says(version):
+    """Every instruction is called with as many marks as it has places; a recorder stands in for the instruction."""
+    for name in functions(version):
+        entry = beta2.table(version)[name]
+        places = [p.name for p in entry.parameters or ()]
+        marks = [None if p.refused else f"<{p.name}>" for p in entry.parameters or ()]
+        seen = {}
+
+        def recorder(seen=seen, **given):
+            seen.update(given)
+
+        recorder.__name__ = name.rpartition(".")[2]
+        running = session.Session(Machine(TARGETS["gen3"]), dialect="beta2")
+        state.install(running, state.State(version))
+        with session.running(running):
+            builtin(name.rpartition(".")[0])(recorder)(*marks)
+        assert {place: f"<{place}>" for place in places if place in entry.accepted()} == {
+            key: value for key, value in seen.items() if value is not None
+        }, name
