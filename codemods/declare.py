@@ -104,7 +104,7 @@ def declare(scope: Scope, name: str, node: ast.Call, statement: ast.stmt) -> Val
                 node,
                 MANAGER,
                 f"'{name}' is placed with address=, not by SbufManager",
-                "rewriting to SbufManager scopes is not available for it: open them by hand, or use --allocation address",
+                "SbufManager scopes are not written for it: open them by hand, or use --allocation address",
             )
         )
     plan = Plan(name, node, statement, blocks, dims, dtype, space, buffer, fill, _label(scope, given, blocks))

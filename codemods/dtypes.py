@@ -81,6 +81,11 @@ def promoted(scope: Scope, a: str | None, b: str | None) -> str | None:
     return f"{promoted_function(scope)}({left}, {right})"
 
 
+def type_name(scope: Scope, text: str | None) -> str | None:
+    """The name of a data type where the source tells it: ``float32``."""
+    return None if text is None else _name(scope, text)
+
+
 def _name(scope: Scope, text: str) -> str | None:
     seen: set[str] = set()
     while text in scope.dtypes and text not in seen:
@@ -92,5 +97,5 @@ def _name(scope: Scope, text: str) -> str | None:
 
 def is_integer(scope: Scope, text: str | None) -> bool:
     """Is a data type known to be an integer?"""
-    name = _name(scope, text) if text is not None else None
+    name = type_name(scope, text)
     return name is not None and (name.startswith(("int", "uint")) or name == "bool_")

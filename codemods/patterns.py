@@ -37,10 +37,11 @@ def row_strides(dims: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(algebra.multiply("1", *dims[d + 1 :]) for d in range(len(dims)))
 
 
-def strides_of(base: Operand) -> tuple[tuple[str, ...], str]:
+def strides_of(node: ast.expr, base: Operand) -> tuple[tuple[str, ...], str]:
     """The step of each dimension of an access that slices write, and the element that it starts at."""
     whole = base.value.dims
-    assert whole is not None and base.dims is not None
+    if whole is None or base.dims is None:
+        raise Refuse(node, VECTORS, f"an access pattern of '{base.base}', whose rank is not known", "write .ap(...)")
     rows = row_strides(whole)
     if base.items is None:
         return rows, "0"
@@ -65,7 +66,7 @@ def broadcast(scope: Scope, node: ast.expr, base: Operand, rows: str, columns: s
         )
     base = whole_tensor(node, base)
     scope.apply(VECTORS, node)
-    strides, start = strides_of(base)
+    strides, start = strides_of(node, base)
     return with_pattern(base, [Step(strides[0], rows), Step("0", columns)], start, [None, None])
 
 
@@ -89,7 +90,7 @@ def indexed(
     base = whole_tensor(node, base)
     if base.value.dims is None:
         base = _ranked(scope, node, base)
-    rows, offset = strides_of(base)
+    rows, offset = strides_of(node, base)
     rank = max(v.ndim for v in vectors if isinstance(v, Index))
     strides: list[list[str]] = [[] for _ in range(rank)]
     axes: list[Axis | None] = [None] * rank
@@ -194,7 +195,7 @@ def permuted(scope: Scope, node: ast.expr, base: Operand, innermost: tuple[int, 
         tensor = whole_tensor(node, base)
         if tensor.value.dims is None:
             tensor = _ranked(scope, node, tensor)
-        strides, offset = strides_of(tensor)
+        strides, offset = strides_of(node, tensor)
         assert tensor.dims is not None
         steps = [Step(stride, count) for stride, count in zip(strides, tensor.dims, strict=True)]
         base = with_pattern(tensor, steps, offset, list(tensor.axes) or [None] * len(steps))

@@ -182,6 +182,7 @@ class Scope:
     psum_writes: dict[Declaration, list[Written]] = field(default_factory=dict)
     branch: tuple[int, ...] = ()
     block: list[ast.stmt] = field(default_factory=list)
+    current: ast.stmt | None = None
     kept: list[ast.stmt] = field(default_factory=list)
     direct: bool = False
     returned: Value | None = None

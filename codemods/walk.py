@@ -122,6 +122,7 @@ def walk_statement(scope: Scope, statement: ast.stmt) -> None:
     handler = _HANDLERS.get(type(statement))
     applied, sizes = scope.module.applied.copy(), dict(scope.sizes)
     scope.out = []
+    scope.current = statement
     try:
         if type(statement) in FORBIDDEN_STATEMENTS:
             what, help = FORBIDDEN_STATEMENTS[type(statement)]

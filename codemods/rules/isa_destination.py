@@ -16,7 +16,7 @@ import ast
 from .. import algebra
 from ..access import Operand
 from ..compute import Call, Instruction, in_sbuf, lowers
-from ..dtypes import promoted
+from ..dtypes import promoted, type_name
 from ..emission import Refuse
 from ..patterns import of_rank, permuted
 from ..render import render
@@ -161,10 +161,18 @@ def nc_matmul(call: Call) -> Instruction:
         for name, value in arguments(call, order)
     ]
     stationary, moving = dict(given)["stationary"], dict(given)["moving"]
+    same_precision(call, stationary, moving)
     dims = None
     if isinstance(stationary, Operand) and isinstance(moving, Operand) and stationary.dims and moving.dims:
         dims = (algebra.multiply(*stationary.dims[1:]), *moving.dims[1:])
     return Instruction("nc_matmul", given, dims, f"{call.scope.nl}.float32", "psum", cut=False)
+
+
+def same_precision(call: Call, a: Operand | str, b: Operand | str) -> None:
+    """TensorE multiplies float32 with float32 only."""
+    kinds = {type_name(call.scope, x.dtype) for x in (a, b) if isinstance(x, Operand)}
+    if "float32" in kinds and len(kinds) > 1 and None not in kinds:
+        raise call.refuse(CODE, f"a matmul of {' and '.join(sorted(k or '' for k in kinds))}", "convert one of them")
 
 
 @lowers(CODE, "nisa.nc_transpose")

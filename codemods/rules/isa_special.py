@@ -155,7 +155,7 @@ def in_four(node: ast.expr, view: Operand) -> Operand:
     """A 2-D access with two dimensions of size 1 in its middle."""
     if view.pattern is None:
         tensor = whole_tensor(node, view)
-        strides, offset = strides_of(tensor)
+        strides, offset = strides_of(node, tensor)
         assert tensor.dims is not None
         steps = [Step(stride, count) for stride, count in zip(strides, tensor.dims, strict=True)]
         view = with_pattern(tensor, steps, offset, [None, None])

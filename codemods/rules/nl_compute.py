@@ -26,7 +26,7 @@ from ..patterns import broadcast, of_rank, permuted
 from ..render import render
 from ..scope import Scope
 from ..tables import activation_token, operator_token
-from .isa_destination import literal_axes, reduction
+from .isa_destination import literal_axes, reduction, same_precision
 
 CODE = "NKI022"
 GOLDENS = ("nl_compute",)
@@ -181,6 +181,7 @@ def matmul(call: Call) -> Instruction:
     x, y = (in_sbuf(call.scope, node, of_rank(call.scope, call.tensor(name), 2)) for name in ("x", "y"))
     if transposed is None or not transposed.value:
         x = materialized(call.scope, node, _transposed(call, x, None))
+    same_precision(call, x, y)
     dims = (algebra.multiply(*x.dims[1:]), *y.dims[1:]) if x.dims and y.dims else None
     given: list[tuple[str, Operand | str]] = [("stationary", x), ("moving", y)]
     dtype = call.dtype()

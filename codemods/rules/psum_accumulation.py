@@ -119,6 +119,12 @@ def _drop_unused(scope: Scope, declaration: Declaration) -> None:
     if not scope.loops or scope.assigned[declaration.name] != 1:
         return
     inside = {id(n) for n in ast.walk(scope.loops[-1].statement)}
+    if id(declaration.node) in inside or scope.psum_writes.get(declaration):
+        return
+    first = scope.current.lineno if scope.current is not None else 0
+    loads = [n for n in ast.walk(scope.loops[-1].statement) if isinstance(n, ast.Name) and n.id == declaration.name]
+    if any(n.lineno < first for n in loads) or scope.branch:
+        return
     uses = (n for n in ast.walk(scope.function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load))
     if any(n.id == declaration.name and id(n) not in inside for n in uses):
         return
