@@ -1,0 +1,196 @@
+"""The text around what is rewritten: comments, strings, blank lines, indentation, brackets and odd spellings stay."""
+
+from __future__ import annotations
+
+import ast
+import io
+import tokenize
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from nki_migrate.codemods import Outcome, rewrite
+from nki_migrate.golden import GOLDENS
+from nki_migrate.runtime.cases import TensorSpec
+from nki_migrate.runtime.legality import check_source
+
+HEAD = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.isa as nisa
+import neuronxcc.nki.language as nl
+import numpy as np
+
+"""
+BODY = (
+    "out = nl.ndarray((128, 64), dtype=x.dtype, buffer=nl.shared_hbm)",
+    "t = nl.load(x)",
+    "u = nl.multiply(t, 2.0)",
+    "u[...] = nisa.tensor_scalar(u, np.add, 1.0)",
+    "v = nl.ndarray((2, nl.par_dim(128), 64), dtype=nl.float32, buffer=nl.sbuf)",
+    "v[1] = nl.add(t, u)",
+    "nl.store(out, v[1])",
+    "return out",
+)
+ARGS = {"x": TensorSpec((128, 64), "float32")}
+
+
+def written(lines: list[str], indent: str = "    ") -> str:
+    return HEAD + "@nki.jit\ndef k(x):\n" + "".join(f"{indent}{line}\n" for line in lines)
+
+
+def comments(source: str) -> Counter[str]:
+    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+    return Counter(token.string for token in tokens if token.type == tokenize.COMMENT)
+
+
+def clean(outcome: Outcome) -> str:
+    """The source of an outcome without findings, which is legal Beta 2 and final."""
+    assert outcome.findings == ()
+    assert list(check_source(outcome.source)) == []
+    assert rewrite(outcome.source).source == outcome.source
+    return outcome.source
+
+
+PLAIN = ast.dump(ast.parse(rewrite(written(list(BODY))).source))
+COMMENTS = st.lists(
+    st.sampled_from(("# a", "#b  c", "# t = nl.load(x)", "#: é", "# type: ignore", "#!", "")), max_size=3
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(COMMENTS, min_size=len(BODY), max_size=len(BODY)), st.lists(st.booleans(), min_size=8, max_size=8))
+def test_comments_above_and_behind_any_statement_are_kept_and_change_nothing(above, behind):
+    lines = []
+    for number, (line, notes, note) in enumerate(zip(BODY, above, behind, strict=True)):
+        lines += notes
+        lines.append(f"{line}  # behind {number}" if note else line)
+    source = written(lines)
+    text = clean(rewrite(source))
+    assert comments(text) == comments(source)
+    assert ast.dump(ast.parse(text)) == PLAIN
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.sampled_from((" ", "  ", "   ", "    ", "        ", "\t", "\t\t")), st.integers(0, 3))
+def test_the_indentation_of_the_file_is_that_of_new_statements(indent, empty):
+    source = written([*BODY[:2], *[""] * empty, *BODY[2:]], indent)
+    text = clean(rewrite(source))
+    assert ast.dump(ast.parse(text)) == PLAIN
+    function = text.partition("def k(x):\n")[2]
+    depths = {line[: len(line) - len(line.lstrip())] for line in function.split("\n") if line.strip()}
+    assert min(depths, key=len) == indent
+
+
+SPELLINGS = {
+    "u = nl.multiply(t, 2.0)": (
+        "u = nl.multiply(\n        t,\n        2.0,\n    )",
+        "u = \\\n        nl.multiply(t, 2.0)",
+        "u = (nl.multiply(t, 2.0))",
+        "(u) = nl.multiply(t, 2.0)",
+        "u = nl . multiply ( t , 2.0 )",
+        "u: nl.ndarray = nl.multiply(t, 2.0)",
+        "u = nl.multiply(x=t, y=2.0)",
+        "u = nl.multiply(y=2.0, x=t)",
+        "u = t * 2.0",
+        "u = (\n        t\n        * 2.0\n    )",
+    ),
+    "t = nl.load(x)": (
+        "t = nl.load(src=x)",
+        "t = nl.load(x[...])",
+        "t = nl.load(\n        x\n    )",
+        "t = nl.load(x);",
+    ),
+    "v[1] = nl.add(t, u)": (
+        "v[1] = t + u",
+        "v[1,] = nl.add(t, u)",
+        "v[1, ...] = nl.add(t, u)",
+        "v[1, :, :] = nl.add(t, u)",
+        "v[1][...] = nl.add(t, u)",
+        "v[ 1 ] = nl.add(t, (u))",
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    "spelling", [(old, new) for old, many in SPELLINGS.items() for new in many], ids=lambda s: s[1]
+)
+def test_another_spelling_of_a_statement_means_the_same(migrate, spelling):
+    old, new = spelling
+    migration = migrate(written([new if line == old else line for line in BODY]), ARGS)
+    assert migration.outcome.findings == ()
+    assert (migration.objection, migration.trouble) == (None, ())
+
+
+def test_statements_on_one_line_come_out_one_below_the_other(migrate):
+    joined = [f"{BODY[0]}; {BODY[1]}; {BODY[2]}  # three", *BODY[3:]]
+    migration = migrate(written(joined), ARGS)
+    assert ast.dump(ast.parse(migration.outcome.source)) == PLAIN
+    assert (migration.objection, migration.trouble) == (None, ())
+    assert "# three" in migration.outcome.source
+
+
+@pytest.mark.parametrize(
+    "quoted", ['"""t = nl.load(x)\n\n    # no comment\n    """', "'nl.store(out, v)'", 'r"""\\d"""']
+)
+def test_strings_that_look_like_code_are_kept(quoted):
+    source = written([quoted, *BODY])
+    text = clean(rewrite(source))
+    assert quoted in text
+    assert comments(text) == comments(source)
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        "\x0c\n",  # a form feed between statements
+        "    é = 'ß'  # ü\n",
+        "    name = '''two\n    lines'''\n",
+        "    size = 1 if True else \\\n        2\n",
+        "    pair = (1,\n\n            2)\n",
+    ],
+)
+def test_odd_text_between_rewritten_statements_is_kept(odd):
+    lines = written(list(BODY)).replace("    u = nl.multiply", f"{odd}    u = nl.multiply")
+    assert odd in clean(rewrite(lines))
+
+
+@pytest.mark.parametrize("end", ["", "\n", "\n\n\n", "\n# the end", "\n\n    # indented end\n", "\n\x0c\n"])
+def test_the_end_of_the_file_is_kept(end):
+    source = written(list(BODY)).rstrip("\n") + end
+    text = clean(rewrite(source))
+    assert text.endswith(end) and comments(text) == comments(source)
+
+
+@pytest.mark.parametrize("name", sorted(name for name, golden in GOLDENS.items() if not golden.is_beta2_only))
+def test_a_golden_indented_with_tabs_or_two_spaces_is_the_same_program(name):
+    golden = GOLDENS[name]
+    plain = rewrite(golden.before).source
+    for indent in ("\t", "  "):
+        source = reindented(golden.before, indent)
+        assert ast.dump(ast.parse(source)) == ast.dump(ast.parse(golden.before))
+        assert ast.dump(ast.parse(rewrite(source).source)) == ast.dump(ast.parse(plain))
+
+
+def reindented(source: str, indent: str) -> str:
+    """Another indentation of blocks; what stands inside of brackets and strings keeps its columns."""
+    starts: dict[int, int] = {}
+    depth = 0
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.INDENT:
+            depth += 1
+        elif token.type == tokenize.DEDENT:
+            depth -= 1
+        elif token.type not in (tokenize.NL, tokenize.COMMENT, tokenize.NEWLINE, tokenize.ENDMARKER):
+            starts.setdefault(token.start[0], depth if token.line[: token.start[1]].strip() == "" else -1)
+    inside = {
+        line
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.expr | ast.stmt) and not hasattr(node, "body")
+        for line in range(node.lineno + 1, (node.end_lineno or 0) + 1)
+    }
+    lines = source.split("\n")
+    for number, level in starts.items():
+        if number not in inside and level >= 0:
+            lines[number - 1] = indent * level + lines[number - 1].lstrip()
+    return "\n".join(lines)
