@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
@@ -10,6 +11,7 @@ from nki_migrate.runtime.cases import Case
 from nki_migrate.runtime.compare import (
     Failure,
     LevelVerdict,
+    Place,
     Run,
     TileMatch,
     Verdict,
@@ -22,9 +24,10 @@ from nki_migrate.runtime.compare import (
     worst,
 )
 from nki_migrate.runtime.compare.verdict import MAX_DIFFERENCES
+from nki_migrate.runtime.hazards import Hazard, find
 from nki_migrate.runtime.pool import Pool
 from nki_migrate.runtime.reading import Reads
-from nki_migrate.runtime.spec.hardware import DEFAULT_TARGET
+from nki_migrate.runtime.spec.hardware import DEFAULT_TARGET, TARGETS
 from nki_migrate.runtime.worker import DEFAULT_MEMORY, DEFAULT_SECONDS, Reference, Reply, Request
 
 from .layout import distinct_tiles
@@ -98,10 +101,28 @@ class Running:
         before, after = self.before.result(), self.after.result()
         result = judged(task.case, task.levels, before, after, expected, task.pair)
         result = replace(result, before=task.pair.before, after=task.pair.after, hardware=task.hardware)
+        if isinstance(before, Run) and isinstance(after, Run):
+            result = replace(
+                result, hazards=(_hazards(task, before, task.pair.old), _hazards(task, after, task.pair.new))
+            )
         replies = [before, after] if expected is None else [before, after, expected]
         lasting = all(reply.lasting for reply in replies if isinstance(reply, Failure))
         reads = before.reads, after.reads if expected is None else _union(after.reads, expected.reads)
         return Judged(result, reads, lasting)
+
+
+def _hazards(task: Task, run: Run, side: Side) -> tuple[Hazard, ...]:
+    """The hazards of one side, with its files as the user knows them."""
+    known = functools.partial(_known, side)
+    return tuple(
+        replace(hazard, first=known(hazard.first), second=known(hazard.second))
+        for hazard in find(run, TARGETS[task.hardware])
+    )
+
+
+def _known(side: Side, place: Place) -> Place:
+    found = side.place(place)
+    return place if found is None else found
 
 
 def _union(a: Reads, b: Reads) -> Reads:

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from nki_migrate.runtime.compare import Difference, Failure, LevelVerdict, Place, TileMatch, TileRow, Verdict
+from nki_migrate.runtime.hazards import Hazard
 from nki_migrate.runtime.pool import worker_environment
 from nki_migrate.runtime.reading import Reads, installed_directories
 from nki_migrate.runtime.worker import Kernel, Kernels
@@ -33,7 +34,7 @@ from .verdicts import CaseResult, Problem
 _CLASSES: dict[str, Any] = {
     cls.__name__: cls
     for cls in (
-        *(CaseResult, Difference, Failure, Judged, Kernel, Kernels, LevelVerdict),
+        *(CaseResult, Difference, Failure, Hazard, Judged, Kernel, Kernels, LevelVerdict),
         *(Place, Problem, Reads, TileMatch, TileRow),
     )
 }

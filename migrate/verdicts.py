@@ -11,6 +11,7 @@ from typing import Any
 
 from nki_migrate.runtime.compare import LEVELS, Difference, LevelVerdict, Place, TileMatch, TileRow, Verdict, worst
 from nki_migrate.runtime.compare.verdict import MAX_DIFFERENCES
+from nki_migrate.runtime.hazards import Hazard
 
 CONTRACT = (
     "The contract is emulator(old) against emulator(new), never hardware: how either kernel behaves on a device is not "
@@ -39,7 +40,8 @@ class CaseResult:
     """One case of one kernel. ``kernel`` is empty for a file that does not load, ``case`` where there is no case.
 
     ``tiles`` are the distinct ones of the runs before and after, ``matches`` say which stands for which, ``seconds`` is
-    how long both runs took. ``labels`` tell versions of the two files that are not those on disk.
+    how long both runs took. ``labels`` tell versions of the two files that are not those on disk. ``hazards`` of either
+    run are notes: they change no verdict.
     """
 
     before: str
@@ -54,6 +56,7 @@ class CaseResult:
     seconds: float = 0.0
     labels: tuple[str, str] = ("", "")
     matches: tuple[TileMatch, ...] = ()
+    hazards: tuple[tuple[Hazard, ...], tuple[Hazard, ...]] = ((), ())
 
     @property
     def unmatched(self) -> tuple[TileMatch, ...]:
@@ -141,6 +144,16 @@ def _result_lines(result: CaseResult, *, tiles: bool = False) -> Iterator[str]:
             yield from _match_lines(result, tiles)
     for agreement in result.reference:
         yield from _level_lines("reference", agreement, f"{agreement.level} {agreement.summary}")
+    for name, hazards in zip(("before", "after"), result.hazards, strict=True):
+        for hazard in hazards:
+            yield from _hazard_lines(name, hazard)
+
+
+def _hazard_lines(side: str, hazard: Hazard) -> Iterator[str]:
+    times = f" ({hazard.count} times)" if hazard.count > 1 else ""
+    yield f"    note: {side} has a hazard [{hazard.kind}]: {hazard.message}{times}"
+    for place in dict.fromkeys((hazard.first, hazard.second)):
+        yield f"      {_place_text(place.file, place.line, place.version)}: {place.what}"
 
 
 def _level_lines(name: str, level: LevelVerdict, summary: str) -> Iterator[str]:
@@ -243,6 +256,10 @@ def _result(result: CaseResult) -> dict[str, Any]:
         ],
         "versions": [label or None for label in result.labels],
         "tiles": [_match(match) for match in result.matches],
+        "hazards": {
+            side: [hazard.as_json() for hazard in found]
+            for side, found in zip(("before", "after"), result.hazards, strict=True)
+        },
     }
 
 
