@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import prod
 from typing import Any
 
@@ -114,12 +115,20 @@ class Machine:
 
     def __init__(self, target: hardware.Target, *, record: bool = False) -> None:
         self.target = target
-        self.sbuf = np.full((hardware.PARTITIONS, target.sbuf_bytes), POISON, np.uint8)
-        self.psum = np.full((hardware.PARTITIONS, hardware.PSUM_PARTITION_BYTES), POISON, np.uint8)
         self.allocations: list[Allocation] = []
         self.recorder = Recorder() if record else None
         self.flaws: list[tuple[str, int, int, str]] = []
         """What an allocator of the library did: kind, the ids of the two allocations, text."""
+
+    @cached_property
+    def sbuf(self) -> Array:
+        """``uint8[128, partition_bytes]``, made when the first tile is pinned to an address."""
+        return np.full((hardware.PARTITIONS, self.target.sbuf_bytes), POISON, np.uint8)
+
+    @cached_property
+    def psum(self) -> Array:
+        """``uint8[128, 16384]``."""
+        return np.full((hardware.PARTITIONS, hardware.PSUM_PARTITION_BYTES), POISON, np.uint8)
 
     def allocate(
         self,

@@ -34,6 +34,7 @@ _PRIVATE = (
     "neuronxcc.nki.compiler.backends",
     "neuronxcc.nki.docs",
     "neuronxcc.nki.kernels",
+    "neuronxcc.nki.language.iterators",
     "neuronxcc.nki.nccl",
     "neuronxcc.starfish",
     "nki._private",

@@ -32,17 +32,25 @@ def rewritten(function: Callable[..., Any]) -> Callable[..., Any]:
     """``function`` with the changes of the module docstring; itself when there are none."""
     if not isinstance(function, FunctionType):
         return function
+    if function.__code__ not in _REWRITTEN:
+        _REWRITTEN[function.__code__] = _rewritten_code(function)
+    code = _REWRITTEN[function.__code__]
+    return function if code is None else _over(function, code)
+
+
+_REWRITTEN: dict[CodeType, CodeType | None] = {}
+
+
+def _rewritten_code(function: FunctionType) -> CodeType | None:
     found = function_source(function.__code__)
     if found is None:
         if "range" in function.__code__.co_names:
             raise NotModelled(f"'range' in kernel '{function.__name__}', whose source is not available")
-        return function
+        return None
     tree = copy.deepcopy(found)
     rewriter = _Rewriter()
     tree.body = [statement for old in tree.body for statement in rewriter.statements(old)]
-    if not rewriter.changed:
-        return function
-    return _compiled(function, tree)
+    return _compiled(function, tree, (*function.__code__.co_freevars, *_ADDED)) if rewriter.changed else None
 
 
 def rewrite_helpers(function: Callable[..., Any], seen: set[CodeType] | None = None) -> None:
@@ -88,7 +96,8 @@ def _rewrite_helper(value: Any, seen: set[CodeType]) -> None:
         tree = copy.deepcopy(found)
         rewriter = _Rewriter(helper=True)
         tree.body = [statement for old in tree.body for statement in rewriter.statements(old)]
-        helper.__code__ = _compiled(helper, tree, {_RETURNS: Returns}).__code__
+        helper.__globals__[_RETURNS] = Returns
+        helper.__code__ = _compiled(helper, tree, helper.__code__.co_freevars)
     rewrite_helpers(helper, seen)
 
 
@@ -100,20 +109,10 @@ def _ends_with_return(node: ast.AST) -> bool:
     return isinstance(node, ast.For) and is_nki_loop(node) and isinstance(last_statement(node), ast.Return)
 
 
-def _compiled(function: FunctionType, tree: ast.FunctionDef, in_globals: dict[str, Any] | None = None) -> FunctionType:
-    """A function like ``function`` with the body of ``tree``, over the same globals and closure.
-
-    What the new body needs is added to the closure, or put into the globals where ``in_globals`` says so.
-    """
-    added: dict[str, Any] = {_RANGE: sequential_range, _CHECK: check_annotation, _RETURNS: Returns}
-    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
-    if in_globals is None:
-        cells.update({name: CellType(value) for name, value in added.items()})
-    else:
-        function.__globals__.update(in_globals)
+def _compiled(function: FunctionType, tree: ast.FunctionDef, free: tuple[str, ...]) -> CodeType:
+    """The code of ``function`` with the body of ``tree``, where ``free`` are the names of a closure."""
     tree.decorator_list = []
-    arguments = [ast.arg(name) for name in cells]
-    empty = ast.arguments([], arguments, None, [], [], None, [])
+    empty = ast.arguments([], [ast.arg(name) for name in free], None, [], [], None, [])
     factory = ast.copy_location(ast.FunctionDef("__nki_factory__", empty, [tree], [], None, None), tree)
     if "type_params" in ast.FunctionDef._fields:  # Python 3.12
         setattr(factory, "type_params", [])  # noqa: B010
@@ -121,7 +120,13 @@ def _compiled(function: FunctionType, tree: ast.FunctionDef, in_globals: dict[st
     compiled = compile(module, function.__code__.co_filename, "exec", dont_inherit=True)
     code = _inner(_inner(compiled, "__nki_factory__"), tree.name)
     end_returns_handled(code)
-    closure = tuple(cells[name] for name in code.co_freevars)
+    return code
+
+
+def _over(function: FunctionType, code: CodeType) -> FunctionType:
+    """A function like ``function`` that runs ``code``, over the same globals and closure."""
+    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+    closure = tuple(cells[name] if name in cells else CellType(_ADDED[name]) for name in code.co_freevars)
     made = FunctionType(code, function.__globals__, function.__name__, function.__defaults__, closure)
     made.__kwdefaults__ = function.__kwdefaults__
     made.__dict__.update(function.__dict__)
@@ -158,6 +163,10 @@ def check_annotation(value: Any, annotation: Callable[[], Any]) -> None:
             "err_annotation_shape_mismatch",
             f"shape of `data[{', '.join(map(str, shape))}]` does not match the expected shape of {list(wanted.shape)}",
         )
+
+
+_ADDED: dict[str, Any] = {_RANGE: sequential_range, _CHECK: check_annotation, _RETURNS: Returns}
+"""What a rewritten body calls."""
 
 
 class _Rewriter:
