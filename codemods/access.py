@@ -2,7 +2,7 @@
 
 A block index becomes a list index, an index vector a slice, an integer in a free dimension a slice of width 1 where the
 dimension must stay. Sources: NKI migration guide, "Update indexing syntax for mgrid and arange" and "Translation of
-Block Dimensions"; ``reference/beta1.md`` section 3.3.
+Block Dimensions"; NKI 2.26.1, "Tensor indexing".
 """
 
 from __future__ import annotations

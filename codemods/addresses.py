@@ -5,8 +5,7 @@ positions that both have (the longer is cut, as ``zip`` does). ``start partition
 tile(num_par_tiles, i)``, ``byte = base_addr + fdim_size * tile(num_free_tiles, i)``, ``bank = base_bank +
 tile(num_bank_tiles, i)``.
 
-Source: ``nki.compiler.sbuf.mod_alloc`` and ``psum.mod_alloc`` of the 2.26.1 API reference; ``reference/beta1.md``
-section 3.8.
+Source: ``nki.compiler.sbuf.mod_alloc`` and ``psum.mod_alloc`` of the 2.26.1 API reference.
 """
 
 from __future__ import annotations

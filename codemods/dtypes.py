@@ -1,6 +1,6 @@
 """Result types of Beta 1 operations, on source text.
 
-Source: ``reference/beta1.md`` section 6.2: (float, int) gives the float, (float32, any float) float32; a Python float
+Source: NKI 2.26.1, "NKI type promotion": (float, int) gives the float, (float32, any float) float32; a Python float
 counts as float32, a Python int as int32, a bool as uint8.
 """
 

@@ -7,7 +7,7 @@ GpSimd reads SBUF only: a tile in PSUM is copied to the destination first, and s
 
 Safe: the predicate is evaluated on the same integers.
 
-Source: nisa.affine_select of the 2.28 API reference; reference/beta2.md 1.2 and 1.4.
+Source: nisa.affine_select of the API references 2.26.1 and 2.28.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ function.
 Safe where the function has no state of its own. Left alone: functions that change global names, lambdas, callables
 that the source does not show.
 
-Source: direct allocation guide, "ncc.sbuf.alloc()"; reference/beta1.md 3.8 (called by keyword).
+Source: direct allocation guide, "ncc.sbuf.alloc()" (the compiler calls the function by keyword).
 """
 
 from __future__ import annotations

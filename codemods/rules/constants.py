@@ -7,7 +7,7 @@ into.
 Safe for identities. Left alone: other arrays (write them with ``nki.tensor.zeros`` or ``arange``, or pass them as an
 input).
 
-Source: nl.shared_constant of the 2.28 API reference; reference/beta2.md 1.5.
+Source: nl.shared_constant of the 2.28 API reference.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ output calls a small function that looks the type up.
 
 Safe. Left alone: other uses of numpy in a kernel.
 
-Source: reference/beta2.md 1.3 (numpy dtypes are not supported as arguments).
+Source: NKI 2.28, "Data types": numpy types are not supported as arguments.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ of the module calls, are removed; ``mode=`` of a kernel is dropped. ``enable_sta
 Safe. Left alone: ``benchmark``, ``baremetal`` and ``profile`` (launch harnesses, which Beta 2 does not have), options
 that change how the kernel was compiled, ``force_auto_alloc`` (it switched the addresses off that the kernel gives).
 
-Source: NKI migration guide, "Remove nki.jit decorator on sub-kernels"; reference/beta2.md 1.6.
+Source: NKI migration guide, "Remove nki.jit decorator on sub-kernels".
 """
 
 from __future__ import annotations

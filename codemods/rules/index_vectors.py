@@ -8,7 +8,7 @@ with their last use.
 Safe: the same elements in the same order. Left alone: strides (a stepped slice loses its stride in Beta 2), several
 vectors in one dimension, permuted dimensions, runtime values as indices: write these as ``.ap(...)``.
 
-Source: NKI migration guide, "Update indexing syntax for mgrid and arange"; reference/beta2.md 1.8 and 1.9.
+Source: NKI migration guide, "Update indexing syntax for mgrid and arange".
 """
 
 CODE = "NKI024"

@@ -6,7 +6,7 @@ the result. Arguments are passed by keyword, because Beta 2's positional order h
 
 Safe: the instruction is the same. Left alone: results whose shape or type the source does not tell.
 
-Source: NKI migration guide, "All ISA functions require a destination parameter"; reference/beta2.md 1.2 and 1.4.
+Source: NKI migration guide, "All ISA functions require a destination parameter"; nki.isa of the 2.28 API reference.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ loops over ``zip`` and ``enumerate``. Each use is reported where it stands.
 
 Manual.
 
-Source: reference/beta2.md section 4.1 (texts of the front end).
+Source: the texts of the front end of leanprover/KLR (interop/klr/gather.c).
 """
 
 from __future__ import annotations

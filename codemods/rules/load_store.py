@@ -5,7 +5,7 @@ the access and the type of the source. A store of a PSUM tile goes through an SB
 
 Safe: the same bytes move between the same places; where the types differ, both convert in the same way.
 
-Source: NKI migration guide, "What features in neuronxcc.nki.* are not available in nki.*?"; reference/beta2.md 1.5.
+Source: NKI migration guide, "What features in neuronxcc.nki.* are not available in nki.*?".
 """
 
 from __future__ import annotations

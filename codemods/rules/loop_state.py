@@ -7,7 +7,7 @@ output puts the value that the name had before the loop back at the start of eac
 Safe: the names after the loop have what one iteration leaves. Left alone: ``return`` inside such a loop (Beta 1
 returned after the last iteration), and objects that a body changes in place.
 
-Source: NKI migration guide, "Consistent control flow behavior"; reference/beta1.md 3.6.
+Source: NKI migration guide, "Consistent control flow behavior".
 """
 
 from __future__ import annotations

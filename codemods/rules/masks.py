@@ -7,7 +7,7 @@ Where the source does not show that a clamped slice has at least one element, th
 Safe: the elements that the mask excluded were not executed either. Left alone: masks that are no upper bound of one
 vector, and vector masks of matmuls, transposes and reductions over other axes.
 
-Source: NKI migration guide, "Deprecation of masking"; reference/beta1.md 3.4.
+Source: NKI migration guide, "Deprecation of masking"; NKI 2.26.1, "NKI API masking".
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ function is merged with what it returns.
 Safe. Left alone: functions that rebind names outside of themselves, that have decorators or variable arguments, or
 that are called with different kinds of tensors.
 
-Source: reference/beta2.md 4.1 (texts of the front end).
+Source: the front end of leanprover/KLR ("NKI does not support inner function definitions").
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ transpose_x=True)`` ``nisa.nc_matmul``. The result has the type that Beta 1 prom
 Safe: the instruction computes the same in fp32 and rounds once. A division by a tile is *review*: it becomes a
 reciprocal and a multiplication, whose last bit may differ. Left alone: operands that broadcast over partitions.
 
-Source: reference/beta2.md 1.5; reference/beta1.md 6.2 (promotion).
+Source: nki.language of the API references 2.26.1 and 2.28; NKI 2.26.1, "NKI type promotion".
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ Why: Beta 1 took numpy's functions and ``nl.max`` as operators, Beta 2 wants ``n
 Safe: they name the same operator. Left alone: operators that Beta 2 has no token for (``divide``, ``logical_not``,
 ...), and operators whose meaning the source does not tell.
 
-Source: reference/beta2.md 1.3 (tokens that the front end accepts).
+Source: NKI 2.28, "Supported math operators"; the tokens that the front end of leanprover/KLR accepts.
 """
 
 from __future__ import annotations

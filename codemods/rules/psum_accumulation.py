@@ -7,7 +7,7 @@ right before the matmul, which starts a new accumulation group at the same addre
 Safe where the source shows that every group starts with a fresh tile. Left alone: blocks of a list that are
 overwritten again, and matmuls that accumulate onto what another instruction wrote.
 
-Source: reference/beta2.md 2.6; NKI 0.3 update guide on ``accumulate=None`` ("matches NKI 0.2.0 behavior").
+Source: NKI 0.3 update guide on ``accumulate=None`` ("matches NKI 0.2.0 behavior").
 """
 
 from __future__ import annotations

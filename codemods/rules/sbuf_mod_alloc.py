@@ -7,7 +7,7 @@ that cannot matter (as many physical tiles as blocks) is left out.
 Safe: the formula is the definition of ``mod_alloc``, and ``nki-migrate verify`` compares every tile's address.
 
 Source: direct allocation guide, "ncc.sbuf.mod_alloc()"; NKI migration guide, "Improved Allocation API"; the unit is
-bytes (reference/beta2.md 2.1).
+bytes, as in the SbufManager examples.
 """
 
 from __future__ import annotations

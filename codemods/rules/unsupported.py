@@ -5,7 +5,7 @@ instead, from the table of every Beta 1 name.
 
 Manual.
 
-Source: runtime/spec/beta1 (reference/beta2.md sections 1.4 to 1.6).
+Source: the table of all Beta 1 names, runtime/spec/beta1*.py.
 """
 
 CODE = "NKI090"
