@@ -6,8 +6,6 @@ import ast
 
 from .names import Function, Module, parameters
 
-KINDS = ("list", "dict", "string")
-
 
 def container_kind(node: ast.expr, known: dict[str, str]) -> str:
     """``list``, ``dict`` or ``string`` where ``node`` is surely one; else empty. ``known`` are names and kinds."""
@@ -20,10 +18,9 @@ def container_kind(node: ast.expr, known: dict[str, str]) -> str:
     if isinstance(node, ast.Dict):
         return "dict"
     if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Mult)):
-        sides = {container_kind(node.left, known), container_kind(node.right, known)}
-        return (
-            "list" if (sides in ({"list"}, {"list", ""}) and isinstance(node.op, ast.Mult)) or sides == {"list"} else ""
-        )
+        sides = [container_kind(node.left, known), container_kind(node.right, known)]
+        is_list = all(side == "list" for side in sides) or (isinstance(node.op, ast.Mult) and "list" in sides)
+        return "list" if is_list else ""
     return ""
 
 

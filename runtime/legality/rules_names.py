@@ -8,6 +8,9 @@ import math
 from collections.abc import Iterator
 from itertools import pairwise
 
+import ml_dtypes
+import numpy as np
+
 from ..spec import beta1, beta2, dtypes, operators
 from .model import RuleDoc, Violation, kernel
 from .rules_statements import is_python_range, is_range
@@ -129,6 +132,58 @@ UNAVAILABLE = document(
         targets=("0.2",),
     )
 )
+NUMPY_VALUE = document(
+    RuleDoc(
+        "NKL059",
+        "numpy-data-type",
+        "numpy dtypes are not supported as arguments{}",
+        "A variable of the module level that a kernel reads becomes a constant of the kernel, with all that it holds. "
+        "numpy's data types are none.",
+        "Hold the data types of nki.language.",
+        bad="import numpy as np\n\nSIZES = {np.float32: 4}\n\n\n" + kernel("return SIZES"),
+        good='SIZES = {"float32": 4}\n\n\n' + kernel("return SIZES"),
+        stage="gather",
+    )
+)
+_SUGGESTED = frozenset("uint8 int8 uint16 int16 uint32 int32 float16 float32 bool".split())
+"""Data types for which the front end names the one of ``nki.language``."""
+
+
+@on(ast.Name)
+def numpy_values(node: ast.Name, context: Context) -> Iterator[Violation]:
+    """The first read of a module-level container of numpy data types, or of an instance of ``numpy.dtype``."""
+    values = context.module.values.get(node.id, [])
+    if not isinstance(node.ctx, ast.Load) or node.id in context.local or len(values) != 1 or context.function is None:
+        return
+    reads = (n for n in context.module.own_nodes(context.function) if isinstance(n, ast.Name) and n.id == node.id)
+    if node is not next(reads, node):
+        return
+    for text in sorted({_suggestion(name) for name in _held_types(values[0], context, is_element=False)}):
+        yield report(NUMPY_VALUE, node, message=NUMPY_VALUE.message.format(text))
+
+
+def _held_types(value: ast.expr | None, context: Context, is_element: bool = True) -> Iterator[str]:
+    """Names of the data types that ``value`` holds. A plain data type by itself is a class, which is another thing."""
+    if isinstance(value, (ast.List, ast.Tuple)):
+        for element in value.elts:
+            yield from _held_types(element, context)
+    elif isinstance(value, ast.Dict):
+        for element in (*value.keys, *value.values):
+            yield from _held_types(element, context)
+    elif isinstance(value, ast.Call) and context.module.qualified(value.func) == "numpy.dtype" and value.args:
+        argument = value.args[0]
+        is_text = isinstance(argument, ast.Constant) and isinstance(argument.value, str)
+        yield ast.literal_eval(argument) if is_text else next(_held_types(argument, context), "")
+    elif is_element and value is not None:
+        module, _, last = (context.module.qualified(value) or "").rpartition(".")
+        found = getattr({"numpy": np, "ml_dtypes": ml_dtypes}.get(module), last, None)
+        if isinstance(found, type) and issubclass(found, np.generic):
+            yield found.__name__ if module == "numpy" else ""
+
+
+def _suggestion(name: str) -> str:
+    name = name.rstrip("_")
+    return f". Use nki.language.{name} instead" if name in _SUGGESTED else ""
 
 
 @on(ast.Name, ast.Attribute, evaluated=True)

@@ -110,6 +110,7 @@ BLOCKS = {
     "while": "while x:\n{indented}\n    break",
     "with": "with f():\n{indented}",
 }
+_NUMPY = "import numpy as np\n\n"
 _CLASS = "class C({}):\n{}\n\n\n"
 FILES = {
     "class-without-base": "class C:\n    a: int = 1\n\n\ndef kernel(x):\n    return C()\n",
@@ -175,6 +176,15 @@ FILES = {
     "docstring": 'def kernel(x):\n    """Text."""\n    return x\n',
     "decorator-call-lambda": "def h(f):\n    return lambda g: g\n\n\n@h(lambda: 1)\ndef g(x):\n    return x\n\n\n"
     "def kernel(x):\n    return g(x)\n",
+    "numpy-types-in-dict": _NUMPY + "v = {np.float32: 4, np.int64: 8}\n\n\ndef kernel(x):\n    return v\n",
+    "numpy-types-in-list": _NUMPY + "v = [np.float16, (np.int8,)]\n\n\ndef kernel(x):\n    return v\n",
+    "numpy-types-read-twice": _NUMPY + "v = [np.uint8]\n\n\ndef kernel(x):\n    y = v\n    return v\n",
+    "numpy-type-instance": _NUMPY + 'v = np.dtype("int8")\n\n\ndef kernel(x):\n    return v\n',
+    "numpy-type-instance-of-type": _NUMPY + "v = [np.dtype(np.int16)]\n\n\ndef kernel(x):\n    return v\n",
+    "numpy-type-alias": _NUMPY + "v = np.float32\n\n\ndef kernel(x):\n    return v\n",
+    "numpy-type-in-body": _NUMPY + "def kernel(x):\n    return np.float32, [np.int8]\n",
+    "numpy-types-shadowed": _NUMPY + "v = [np.uint8]\n\n\ndef kernel(x, v):\n    return v\n",
+    "numpy-other-types": "import ml_dtypes\n\nv = [ml_dtypes.bfloat16]\n\n\ndef kernel(x):\n    return v\n",
 }
 """Whole files; the function to read is ``kernel``. ``NKIObject``, ``Enum``, ``IntEnum``, ``NamedTuple`` and ``ABC`` are there."""
 
