@@ -73,7 +73,7 @@ def _single_changes(case: Case) -> Iterator[Case]:
     for axis, extent in enumerate(case.grid):
         yield from (_regridded(case, axis, new) for new in (1, 2, 3, 2 * extent) if new != extent)
     for size in sizes(case):
-        for new in (2 * size, size // 2, 1, 2, 3, size + 128):
+        for new in (2 * size, size // 2, 4 * size, 1, 2, 3, size + 128):
             if new > 0:
                 yield _resized(case, size, new)
     for name, tensor in _tensors(case):
