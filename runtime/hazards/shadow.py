@@ -7,6 +7,7 @@ strides and runs give granules of, say, 32 partitions by 1024 bytes; a memory of
 from __future__ import annotations
 
 from collections.abc import Iterable
+from copy import copy
 from math import gcd
 from typing import Any
 
@@ -51,6 +52,16 @@ class Grid:
             height, width = max(height, last_row + 1), max(width, last_column + unit)
         self.granule = (max(rows, 1), max(columns, 1))
         self.shape = (height // self.granule[0], width // self.granule[1])
+
+        self.unit = gcd(0, *(size(operand) for _, _, operand in starts)) or 1
+
+    def refined(self) -> tuple[Grid, tuple[int, int]]:
+        """This grid with a granule for each element, and into how many rows and columns a granule was divided."""
+        fine = copy(self)
+        fine.granule = (1, self.unit)
+        factors = self.granule[0], self.granule[1] // self.unit
+        fine.shape = (self.shape[0] * factors[0], self.shape[1] * factors[1])
+        return fine, factors
 
     def holds(self, operand: Operand) -> bool:
         return _is_forward(operand)

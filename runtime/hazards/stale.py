@@ -38,6 +38,11 @@ class _Memory:
     writer: Marks
     owner: Marks
 
+    def refined(self) -> _Memory:
+        """The same with a mark for each element."""
+        grid, (rows, columns) = self.grid.refined()
+        return _Memory(grid, *(np.repeat(np.repeat(m, rows, 0), columns, 1) for m in (self.writer, self.owner)))
+
 
 class _Walk:
     """A program's instructions in order. ``shared``: its HBM tensors may be written by other programs."""
@@ -157,6 +162,10 @@ class _Walk:
         if memory is None or (before is not None and not operand.exact):
             return
         rows, columns = memory.grid.coordinates(operand)
+        granules = rows * memory.grid.shape[1] + columns
+        if np.isin(granules[~reached], granules[reached]).any():
+            memory = self.memories[memory_of(operand)] = memory.refined()
+            rows, columns = memory.grid.coordinates(operand)
         memory.writer[rows[reached], columns[reached]] = -root
 
     def _stored(self, event: Event, operand: Operand, count: int, root: int) -> None:
