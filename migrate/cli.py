@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     from .reports import Report
 
-DONE, LEFT, FAILED, INTERRUPTED = 0, 1, 2, 130
+DONE, LEFT, FAILED, INTERRUPTED, UNREAD = 0, 1, 2, 130, 141
+"""The last two are what a shell says of a program that SIGINT or SIGPIPE ended."""
 
 _EPILOG = "Exit codes: 0 nothing left to do, 1 changes or findings, 2 could not do its work."
 
@@ -32,6 +33,11 @@ def main(argv: list[str] | None = None) -> NoReturn:
         code = _complain(f"{error.format_message()} Try '{command} --help'.")
     except (click.ClickException, InputError) as error:
         code = _complain(error.format_message() if isinstance(error, click.ClickException) else str(error))
+    except SystemExit:  # click raises it for a closed pipe only, with a code that would mean findings
+        code = UNREAD
+    except OSError as error:
+        where = os.fsdecode(error.filename) if error.filename is not None else "cannot write the output"
+        code = _complain(f"{where}: {error.strerror or error}")
     except Exception as error:
         if os.environ.get("NKI_MIGRATE_TRACEBACK"):
             raise
@@ -330,12 +336,15 @@ def layout(kernel: str, cases: str | None, case: str | None, strict: bool, outpu
     help="engine: round at every write, as the hardware does. simulator: keep bf16 and fp8 tiles in fp32, as the "
     "documented simulator did.  [default: simulator for mode='simulation' and nki.simulate_kernel, else engine]",
 )
+@click.option(
+    "--target", type=click.Choice(["0.2", "0.3"]), help="The NKI version that kernels of nki run as.  [default: 0.2]"
+)
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND...")
-def emulate(command: tuple[str, ...], precision: str | None) -> int:
+def emulate(command: tuple[str, ...], precision: str | None, target: str | None) -> int:
     """Run COMMAND with neuronxcc, nki and nkilib provided by the emulator. Its exit code is COMMAND's."""
     from . import emulate as module
 
-    return module.run(command, precision)
+    return module.run(command, precision, {"NKI_MIGRATE_TARGET": target} if target else None)
 
 
 @cli.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})

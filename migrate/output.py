@@ -27,7 +27,9 @@ def shown(path: str) -> str:
 def is_terminal(*, err: bool = False) -> bool:
     """Does a person see what is printed, and want colours? (https://no-color.org)"""
     stream = sys.stderr if err else sys.stdout
-    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    if stream is None or not stream.isatty():  # closed, or no terminal
+        return False
+    return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def print_lines(lines: Iterable[str], *, err: bool) -> None:

@@ -116,7 +116,7 @@ def planned(inventories: Sequence[Inventory], choice: Choice) -> Iterator[Wish |
     sources: dict[str, CaseFile] = {}
     named: dict[str, set[str]] = {}
     for inventory in inventories:
-        path = choice.cases or str(Path(inventory.pair.before).with_name(CASES_NAME))
+        path = str(Path(inventory.pair.before).with_name(CASES_NAME)) if choice.cases is None else choice.cases
         if path not in sources:
             sources[path] = _cases_at(path, may_be_missing=choice.cases is None)
         source, names = sources[path], named.setdefault(path, set())
