@@ -142,7 +142,7 @@ DICT_METHODS = frozenset("clear copy get items keys pop setdefault values".split
 SCALAR_METHODS = ("ptr", "view")
 
 REMOVED_03: frozenset[str] = frozenset(
-    {NL + "par_dim", NL + "unique_name", NL + "bool", "nki.compiler", "nki.tensor", "nki.simulate_kernel"}
+    {NL + "par_dim", NL + "unique_name", "nki.compiler", "nki.tensor", "nki.simulate_kernel"}
     | {"nki.baremetal", "nki.benchmark", "nki.profile"}
 )
 """Names of 0.2 that 0.3 does not have."""
