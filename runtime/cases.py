@@ -8,6 +8,7 @@
     name = "one tile"                # default: "case 1", "case 2", ... of that kernel
     grid = [2, 1]                    # or one int; default: no grid
     hardware = "gen2"                # default: what the command line says
+    target = "0.3"                   # default: "0.2"; the NKI version that a kernel of `nki` runs as
     seed = 7                         # default: 0
     reference = "reference:scale"    # a NumPy function, called with the same inputs by name
     rtol = 1e-2                      # for the reference; defaults 1e-5 and 1e-8, as numpy.allclose
@@ -45,11 +46,12 @@ import numpy as np
 
 from .filling import FILLS, fill_problem, stored_array_problem
 from .numerics import DTYPES
+from .spec.beta2 import TARGETS as NKI_VERSIONS
 from .spec.hardware import TARGETS
 
 tomllib = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
 
-_CASE_KEYS = ("kernel", "file", "name", "grid", "hardware", "seed", "reference", "rtol", "atol", "args")
+_CASE_KEYS = ("kernel", "file", "name", "grid", "hardware", "target", "seed", "reference", "rtol", "atol", "args")
 _TENSOR_KEYS = ("shape", "dtype", "fill", "low", "high", "output")
 _REFERENCE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 _MAX_ELEMENTS = 2**31
@@ -89,7 +91,8 @@ class Case:
     Python values, or lists and tuples of any of these.
 
     ``file`` and ``line`` (0: unknown) are the place of the case; ``grid`` is ``()`` without a grid. ``source`` is the
-    absolute path of the only file whose kernel is meant, empty for any.
+    absolute path of the only file whose kernel is meant, empty for any. ``target`` is the NKI version that a kernel of
+    ``nki`` runs as.
     """
 
     kernel: str
@@ -104,6 +107,7 @@ class Case:
     rtol: float = 1e-5
     atol: float = 1e-8
     source: str = ""
+    target: str = NKI_VERSIONS[0]
 
     def is_for(self, file: str) -> bool:
         """Does the case concern the kernel of its name in ``file``?"""
@@ -211,6 +215,9 @@ def _case(table: dict[str, Any], name: str, path: Path, line: int) -> Case:
     hardware = table.get("hardware")
     if hardware is not None and hardware not in tuple(TARGETS):
         raise CaseError(f"unknown hardware {hardware!r}: one of {', '.join(TARGETS)}")
+    target = table.get("target", NKI_VERSIONS[0])
+    if target not in NKI_VERSIONS:
+        raise CaseError(f"unknown target {target!r}: one of {', '.join(NKI_VERSIONS)}")
     reference = table.get("reference")
     if reference is None and ("rtol" in table or "atol" in table):
         raise CaseError("'rtol' and 'atol' belong to a reference: add reference = \"module:function\", or remove them")
@@ -226,6 +233,7 @@ def _case(table: dict[str, Any], name: str, path: Path, line: int) -> Case:
         line=line,
         grid=_grid(table.get("grid", [])),
         hardware=hardware,
+        target=target,
         seed=_integer(table.get("seed", 0), "seed", least=0),
         args={key: _argument(key, value, path.parent) for key, value in args.items()},
         reference=reference,

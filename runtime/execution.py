@@ -236,7 +236,8 @@ def _run(request: Request, case: Case) -> Run:
     values = arguments(case, kernel.func, dialect)
     launch = importlib.import_module(f".{dialect}.launch", _PACKAGE).launch
     with np.errstate(all="ignore"):
-        launched = launch(kernel, values, grid=case.grid, target=TARGETS[request.hardware], record=True)
+        options = {"version": case.target} if dialect == "beta2" else {}
+        launched = launch(kernel, values, grid=case.grid, target=TARGETS[request.hardware], record=True, **options)
     outputs = [np.asarray(output) for output in launched.outputs]
     programs = tuple(trace_of(machine) for machine in launched.machines)
     return Run(tuple(Packed.of(output) for output in outputs), programs)

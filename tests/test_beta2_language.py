@@ -1,4 +1,4 @@
-"""``nki.language`` and ``nki.meta.tensor`` of Beta 2: constants, ranges, slices, printing, sizes; and none is left out."""
+"""``nki.language`` and ``nki.meta.tensor`` of Beta 2: constants, ranges, slices, printing, sizes; none is left out."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from .. import session
 from ..errors import KernelError, NotModelled
 from ..memory import Allocation
 from ..spec.hardware import PARTITIONS, PSUM_PARTITION_BYTES
-from . import values
+from . import state, values
 
 if TYPE_CHECKING:
     from .tensor import NkiTensor
@@ -146,7 +146,7 @@ def buffer(value: object) -> Buffer:
         return value
     if isinstance(value, Pointer):
         return BUFFERS[value.space]
-    if isinstance(value, str) and value in BUFFERS:
+    if isinstance(value, str) and value in BUFFERS and state.rules().loose_values:
         return BUFFERS[value]
     raise KernelError("", f"expecting buffer type, got {values.kind(value)}")
 

@@ -69,6 +69,7 @@ def _declare_hbm(shape: tuple[int, ...], dtype: np.dtype[Any], buffer: Buffer, n
     elif memory.shape != shape or memory.dtype != dtype:
         raise KernelError("", f"Tensor {key} has mismatched shape or dtype across program instances")
     alloc = machine.allocate_hbm(memory, name=key, role="scratch" if private else "output")
+    front.declared[alloc.uid] = buffer.name
     return NkiTensor(alloc, alloc.array())
 
 

@@ -205,7 +205,7 @@ def memset(dst: Any, value: Any, engine: Any = values.Engine.unknown, name: Any 
     values.engine(engine)
     target = on_chip(dst, "dst")
     immediate = values.number(value)
-    if state.current().version != state.BETA2 and is_integer(target.dtype) and isinstance(immediate, float):
+    if not state.rules().memset_casts and is_integer(target.dtype) and isinstance(immediate, float):
         raise KernelError("", f"memset: value must be an integer for a tensor of type {target.dtype.name}")
     deliver(isa.memset(target.array.shape, immediate, target.dtype), target)
 

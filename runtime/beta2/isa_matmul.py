@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import isa
-from .. import session
+from .. import isa, session
 from ..errors import KernelError, NotModelled
 from ..spec.hardware import PARTITIONS
 from . import values

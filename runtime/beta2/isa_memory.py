@@ -64,6 +64,7 @@ def dma_copy(
 ) -> None:
     """Copy between HBM and SBUF, row-major element by element; shapes may differ, numbers of elements may not."""
     mode = _modes(oob_mode, dge_mode)
+    _check_conversion(dst, src, dge_mode)
     values.engine(engine)
     operator = None if dst_rmw_op is None else values.alu_operator(dst_rmw_op)
     if operator not in (None, "add"):
@@ -95,8 +96,20 @@ def _check_memories(instruction: str, *tensors: object) -> None:
     for tensor in tensors:
         if not isinstance(tensor, NkiTensor):
             raise KernelError("", f"expecting tensor access, got '{values.kind(tensor)}'")
-        if tensor.alloc.space == "psum" and state.current().version != state.BETA2:
+        if tensor.alloc.space == "psum" and not state.rules().dma_of_psum:
             raise KernelError("", f"{instruction}: '{tensor.label}' is in PSUM, DMA accesses HBM and SBUF only")
+
+
+def _check_conversion(dst: object, src: object, dge_mode: object) -> None:
+    """From 0.3 on the hardware's descriptor engine moves bits only."""
+    if dge_mode is not values.DgeMode.hwdge or state.rules().hardware_dge_casts:
+        return
+    if isinstance(dst, NkiTensor) and isinstance(src, NkiTensor) and dst.dtype != src.dtype:
+        raise KernelError(
+            "",
+            f"dma_copy: dge_mode.hwdge does not convert {src.dtype.name} to {dst.dtype.name}: use another mode, or "
+            "view one as the type of the other",
+        )
 
 
 def _is_dynamic(*tensors: NkiTensor) -> bool:
@@ -130,13 +143,17 @@ def dma_transpose(
     _modes(oob_mode, dge_mode)
     _check_memories("dma_transpose", dst, src)
     rank = len(src.shape)
-    if state.current().version == state.BETA2:
+    if state.rules().transposed_ranks == (4,):
         if rank != 4:
             raise KernelError("", "source tensor must have 4 dimmensions")
         if len(dst.shape) != 4:
             raise KernelError("", "destination tensor must have 4 dimmensions")
     order = {2: (1, 0), 3: (2, 1, 0), 4: (3, 1, 2, 0)}.get(rank)
-    if order is None or (axes is not None and values.naturals(axes) != order):
+    if (
+        rank not in state.rules().transposed_ranks
+        or order is None
+        or (axes is not None and values.naturals(axes) != order)
+    ):
         raise KernelError("", f"unsupported transpose operation: axes {axes} of a tensor of shape {src.shape}")
     if dst.dtype != src.dtype:
         raise KernelError("", f"dma_transpose: src is {src.dtype.name}, dst is {dst.dtype.name}: they must be equal")

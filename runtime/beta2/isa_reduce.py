@@ -23,7 +23,7 @@ def reduced_axes(data: NkiTensor, axis: object) -> tuple[int, ...]:
     count from the innermost as dimension 4. 0.3 names the tensor's own axes.
     """
     rank = data.array.ndim
-    if state.current().version != state.BETA2:
+    if not state.rules().hardware_axes:
         listed = [axis] if isinstance(axis, int) else list(values.naturals(axis))
         visible = [d for d in range(rank) if d not in data.dropped or d == 0]
         axes = tuple(visible[a] for a in sorted(values.integer(a) % len(visible) for a in listed))

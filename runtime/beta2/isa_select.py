@@ -71,7 +71,7 @@ def range_select(
         assert isinstance(column, View)
         limits.append(column)
     command, filler = values.reduce_command(reduce_cmd), float(values.number(on_false_value))
-    if state.current().version == state.BETA2:
+    if state.rules().range_select_is_fixed:
         command, filler = ReduceCmd.reset_reduce, FP32_MIN
     ops = (values.alu_operator(comp_op0), values.alu_operator(comp_op1))
     start = float(values.number(range_start))

@@ -78,7 +78,7 @@ def shared_constant(t: Any = None, constant: Any = None) -> NkiTensor:
         data: Array = np.load(given)
     elif isinstance(given, TraceTensor):
         data = given.data
-    elif isinstance(given, np.ndarray) and state.current().version != state.BETA2:
+    elif isinstance(given, np.ndarray) and state.rules().numpy_constants:
         data = given
     else:
         raise KernelError("", f"expecting a 'tensor', got '{values.kind(given)}'")
@@ -94,7 +94,7 @@ def shared_identity_matrix(n: Any, dtype: Any = "uint8", dst: Any = None) -> Nki
     """An ``n`` x ``n`` identity matrix in HBM; one for each size and type."""
     if dst is not None:
         raise NotModelled("nl.shared_identity_matrix with dst=")
-    size, kind = values.natural(n), values.data_type(dtype)
+    size, kind = values.natural(n), values.data_type(dtype, named=True)
     known = state.current().identities
     if (size, kind.name) not in known:
         known[size, kind.name] = _constant(identity(size, kind).data, kind)

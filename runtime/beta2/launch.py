@@ -15,6 +15,7 @@ from .. import naming, session
 from ..errors import KernelError
 from ..memory import Array, Machine
 from ..spec import hardware
+from ..spec.beta2_dialects import DIALECTS
 from . import state, values
 from .buffers import BUFFERS
 from .cores import Cores
@@ -63,7 +64,9 @@ def launch(
         state.install(running, state.State(version, shared, cores, index))
         with session.running(running), np.errstate(all="ignore"):
             bound = {name: _argument(machines[index], name, value, inputs) for name, value in args.items()}
-            return list(_tensors(_call(function, bound)))
+            tensors = list(_tensors(_call(function, bound)))
+            _check_outputs(tensors)
+            return tensors
 
     with front_end_names(version):
         returned = cores.run(program)
@@ -78,7 +81,7 @@ def launch(
 def front_end_names(version: str) -> Iterator[None]:
     """The names that the front end knows without an import: the module ``math``; until 0.3 also the memories."""
     names: dict[str, Any] = {"math": math}
-    if version == state.BETA2:
+    if DIALECTS[version].memory_names:
         names |= {name: BUFFERS[name] for name in ("sbuf", "psum", "hbm")}
     new = {name: value for name, value in names.items() if name not in vars(builtins)}
     vars(builtins).update(new)
@@ -114,6 +117,18 @@ def _tensors(returned: object) -> Iterator[NkiTensor]:
     elif isinstance(returned, (tuple, list)):
         for item in returned:
             yield from _tensors(item)
+
+
+def _check_outputs(tensors: list[NkiTensor]) -> None:
+    front = state.current()
+    for position, tensor in enumerate(tensors):
+        place = front.declared.get(tensor.alloc.uid, "shared_hbm")
+        if place not in front.rules.outputs:
+            raise KernelError(
+                "",
+                f"output {position} of the kernel, '{tensor.label}', is in nl.{place}: in NKI {front.version} outputs "
+                f"must be in nl.{front.rules.outputs[0]}",
+            )
 
 
 def _output(tensor: NkiTensor, position: int) -> Array:

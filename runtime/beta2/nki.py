@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Callable, Iterable, Iterator
 from functools import update_wrapper
 from typing import Any
@@ -10,8 +11,13 @@ from typing import Any
 import numpy as np
 
 from .. import recording, session
+from ..errors import KernelError
 from ..host import framework_array, host_target, returner
+from . import state
 from .launch import launch
+
+VERSION = "NKI_MIGRATE_TARGET"
+"""Environment variable: the NKI version of the kernels that a program calls (``0.2`` or ``0.3``)."""
 
 
 class JitKernel:
@@ -37,12 +43,20 @@ class JitKernel:
         arguments = {name: _as_arrays(value) for name, value in bound.arguments.items()}
         target = host_target(self.options)
         with recording.launched(self.func, given, self.grid, target, writes=False):
-            run = launch(self.func, arguments, grid=self.grid, target=target)
+            run = launch(self.func, arguments, grid=self.grid, target=target, version=host_version())
         given_back = returner(list(_leaves(given.values())))
         outputs = [given_back(output) for output in run.outputs]
         if not outputs:
             return None
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+
+def host_version() -> str:
+    """The NKI version that kernels which a program calls run as: the environment's, or Beta 2."""
+    wanted = os.environ.get(VERSION, state.BETA2)
+    if wanted not in state.VERSIONS:
+        raise KernelError("", f"{VERSION} is {wanted!r}, it must be one of {', '.join(state.VERSIONS)}")
+    return wanted
 
 
 def _leaves(values: Iterable[Any]) -> Iterator[Any]:

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import KernelError
+from ..errors import KernelError, NotModelled
 from ..memory import Array
-from . import values
+from . import state, values
 from .registers import Register, element
 from .tensor import PATTERN, WHOLE, NkiTensor, on_region
 
@@ -117,6 +117,8 @@ def access(
     dtype: object,
 ) -> NkiTensor:
     """``tensor.ap(...)``."""
+    if tensor.form != WHOLE and state.rules().free_subscripts:
+        raise NotModelled("an access pattern on a view (NKI 0.3)")
     if tensor.form != WHOLE:
         raise KernelError("", "cannot specify an access pattern on an already indexed tensor")
     steps, start, dim = values.pairs(pattern), values.natural(offset), values.integer(indirect_dim)

@@ -10,6 +10,7 @@ import numpy as np
 from .. import session
 from ..errors import KernelError
 from ..memory import Array
+from ..spec.beta2_dialects import DIALECTS, Dialect
 from ..spec.hardware import PARTITIONS
 from .cores import Cores
 
@@ -31,7 +32,8 @@ class State:
     """One program's front end.
 
     ``version`` is ``"0.2"`` (Beta 2) or ``"0.3"``. ``cores`` are the programs of the launch, of which this is number
-    ``program``. ``accumulators`` are the fp32 reduce registers, one a
+    ``program``. ``declared`` is the buffer that each HBM tensor was declared in, by the allocation's number.
+    ``accumulators`` are the fp32 reduce registers, one a
     partition, of the Scalar and of the Vector Engine; ``random`` makes the random numbers.
     """
 
@@ -42,11 +44,17 @@ class State:
     explicit_names: set[str] = field(default_factory=set)
     name_counts: dict[str, int] = field(default_factory=dict)
     placement: str = ""
+    declared: dict[int, str] = field(default_factory=dict)
     identities: dict[tuple[int, str], object] = field(default_factory=dict)
     random: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
     accumulators: dict[str, Array] = field(
         default_factory=lambda: {engine: np.zeros((PARTITIONS, 1), np.float32) for engine in ("scalar", "vector")}
     )
+
+    @property
+    def rules(self) -> Dialect:
+        """What the version allows."""
+        return DIALECTS[self.version]
 
     def claim(self, name: str) -> None:
         """Register an explicit tensor name; raises when it is taken."""
@@ -62,7 +70,7 @@ class State:
 
     def place(self, how: str) -> None:
         """Note that an on-chip tensor was placed ``"manual"`` or ``"automatic"``; 0.3 refuses to mix the two."""
-        if self.version != BETA2 and self.placement and self.placement != how:
+        if not self.rules.mixed_placement and self.placement and self.placement != how:
             raise KernelError(
                 "",
                 "Cannot mix manual and automatic allocations for SBUF/PSUM. Either ALL SBUF/PSUM ndarrays must use "
@@ -83,6 +91,11 @@ def current() -> State:
 def version() -> str:
     """The version whose rules hold now: the running kernel's, or Beta 2's outside of a kernel."""
     return current().version if session.in_kernel() else BETA2
+
+
+def rules() -> Dialect:
+    """What the running kernel's version allows, or Beta 2 outside of a kernel."""
+    return DIALECTS[version()]
 
 
 def install(running: session.Session, state: State) -> None:

@@ -90,6 +90,8 @@ class NkiTensor(View):
 
     @property
     def address(self) -> Address:
+        if not state.rules().addresses:
+            raise KernelError("", "tensors have no .address in NKI 0.3")
         alloc = self.alloc
         return Address((alloc.partition, alloc.byte), region_size(alloc), alloc.name)
 
@@ -166,16 +168,32 @@ class NkiTensor(View):
         return NkiTensor(self.alloc, on_region(self.alloc, new_shape, new_type), label=_claimed(name) or self.label)
 
     def view(
-        self, dtype: object, shape: object, name: str | None = None, address_rotation: bool | None = None
+        self, dtype: object, shape: object = None, name: str | None = None, address_rotation: bool | None = None
     ) -> NkiTensor:
-        """A tensor of ``dtype`` and ``shape`` at the address of this one (2.28)."""
-        new_type, new_shape = values.data_type(dtype), values.shape_of(shape)
+        """A tensor of ``dtype`` and ``shape`` at the address of this one (2.28).
+
+        From 0.3 on there is no ``shape``: the bytes of the last dimension are read as elements of ``dtype``.
+        """
+        new_type = values.data_type(dtype)
+        if not state.rules().view_has_shape:
+            return self._reinterpreted(new_type, shape)
+        new_shape = values.shape_of(shape)
         partitions, nbytes = region_size(self.alloc)
         if new_shape[0] > partitions:
             raise KernelError("", "partition size is too large for memory region")
         if prod(new_shape[1:]) * new_type.itemsize > nbytes:
             raise KernelError("", "shape is too large for memory region")
         return NkiTensor(self.alloc, on_region(self.alloc, new_shape, new_type), label=_claimed(name) or self.label)
+
+    def _reinterpreted(self, dtype: np.dtype[Any], shape: object) -> NkiTensor:
+        if shape is not None:
+            raise KernelError("", "view takes a data type only in NKI 0.3: use .reshape for another shape")
+        if self.array.strides[-1] != self.dtype.itemsize:
+            raise KernelError("", "view: the elements of the last dimension must be contiguous")
+        nbytes = self.array.shape[-1] * self.dtype.itemsize
+        if nbytes % dtype.itemsize:
+            raise KernelError("", f"view: {nbytes} bytes of the last dimension are no whole elements of {dtype.name}")
+        return NkiTensor(self.alloc, self.array.view(dtype), form=self.form, dropped=self.dropped, label=self.label)
 
 
 def _refuse_operator(self: NkiTensor, *other: object) -> Any:
@@ -228,6 +246,9 @@ def subscript(tensor: NkiTensor, index: object) -> NkiTensor:
     if tensor.form == PATTERN:
         raise KernelError("", "subscript not supported, for an access pattern: index the tensor, or extend the pattern")
     parts = list(index) if isinstance(index, (tuple, list)) else [index]
+    rules = state.rules()
+    if rules.free_subscripts:
+        return _subscript_of_a_view(tensor, parts)
     if tensor.dropped and not _is_everything(parts):
         raise KernelError(
             "",
@@ -245,6 +266,30 @@ def subscript(tensor: NkiTensor, index: object) -> NkiTensor:
     )
 
 
+def _subscript_of_a_view(tensor: NkiTensor, parts: list[object]) -> NkiTensor:
+    """A subscript from 0.3 on: of what the tensor shows, with steps; partitions stay when they are indexed."""
+    shown = [d for d in range(tensor.array.ndim) if d not in tensor.dropped]
+    bounds = _bounds(tuple(tensor.array.shape[d] for d in shown), parts, steps=True)
+    index: list[slice] = [slice(None)] * tensor.array.ndim
+    dropped = set(tensor.dropped)
+    for d, (start, stop, integer), step in zip(shown, bounds, _steps(len(shown), parts), strict=True):
+        index[d] = slice(start, stop, step)
+        if integer and d:
+            dropped.add(d)
+    return NkiTensor(
+        tensor.alloc, tensor.array[tuple(index)], form=SLICED, dropped=frozenset(dropped), label=tensor.label
+    )
+
+
+def _steps(rank: int, parts: list[object]) -> list[int]:
+    """The step of every dimension that ``parts`` index."""
+    given = [part for part in parts if part is not ...]
+    missing = [1] * (rank - len(given))
+    at = parts.index(...) if ... in parts else len(parts)
+    steps = [values.integer(p.step) if isinstance(p, slice) and p.step is not None else 1 for p in given]
+    return [*steps[:at], *missing, *steps[at:]]
+
+
 def _check_bounds_of_the_whole(tensor: NkiTensor, parts: list[object], bounds: list[tuple[int, int, bool]]) -> None:
     """From the third subscript on the compiler takes an open or negative bound as one of the whole tensor."""
     if _bounds(tensor.extents, parts) != bounds:
@@ -259,8 +304,8 @@ def _is_everything(parts: list[object]) -> bool:
     return all(part is ... or part == slice(None) for part in parts)
 
 
-def _bounds(shape: tuple[int, ...], parts: list[object]) -> list[tuple[int, int, bool]]:
-    """(start, stop, was an integer) of every dimension."""
+def _bounds(shape: tuple[int, ...], parts: list[object], steps: bool = False) -> list[tuple[int, int, bool]]:
+    """(start, stop, was an integer) of every dimension; ``steps`` other than 1 are an error unless asked for."""
     bounds: list[tuple[int, int, bool]] = []
     for position, part in enumerate(parts):
         remaining = len(parts) - position - 1
@@ -270,13 +315,13 @@ def _bounds(shape: tuple[int, ...], parts: list[object]) -> list[tuple[int, int,
             continue
         if len(bounds) == len(shape):
             raise KernelError("", "too many indexes for shape")
-        bounds.append(_bound(shape[len(bounds)], part))
+        bounds.append(_bound(shape[len(bounds)], part, steps))
     while len(bounds) < len(shape):
         bounds.append((0, shape[len(bounds)], False))
     return bounds
 
 
-def _bound(extent: int, part: object) -> tuple[int, int, bool]:
+def _bound(extent: int, part: object, steps: bool) -> tuple[int, int, bool]:
     if part is None:
         raise KernelError(
             "", "None is not a new axis in Beta 2 (the compiler reads it as a full slice): use .reshape or .ap"
@@ -288,7 +333,7 @@ def _bound(extent: int, part: object) -> tuple[int, int, bool]:
         start, stop = start + extent * (start < 0), stop + extent * (stop < 0)
         if not 0 <= start < extent or not 0 <= stop <= extent or step <= 0:
             raise KernelError("", "index out of range of tensor dimension")
-        if step != 1:
+        if step != 1 and not steps:
             raise KernelError(
                 "",
                 f"slice with step {step}: the Beta 2 compiler divides the count and drops the stride, so it would read "

@@ -16,6 +16,7 @@ from ..errors import KernelError, NotModelled
 from ..numerics import DTYPES
 from ..packed import PACKED
 from ..spec import operators as spec_operators
+from . import state
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,8 @@ class Operator:
     name: str
 
     def __call__(self, *args: object, **kwargs: object) -> Any:
+        if state.rules().functions:
+            raise NotModelled(f"nki.language.{self.name} as a function on tiles (NKI 0.3)")
         raise KernelError(
             "",
             f"nki.language.{self.name} is an operator token, it cannot be called in Beta 2: use the nki.isa "
@@ -170,7 +173,7 @@ def member(enumeration: type[Enum], value: object, message: str) -> Any:
         return enumeration[value.removesuffix("_engine")]
     if isinstance(value, int) and not isinstance(value, bool):
         for candidate in enumeration:
-            if candidate.value == value:
+            if candidate.value == value and state.rules().loose_values:
                 return candidate
     raise KernelError("", message.format(kind(value)))
 
@@ -187,15 +190,18 @@ def reduce_command(value: object) -> ReduceCmd:
     return found
 
 
-def data_type(value: object) -> np.dtype[Any]:
-    """The numpy data type of an ``nki.language`` type (or of its name); numpy's own types are refused."""
+def data_type(value: object, named: bool = False) -> np.dtype[Any]:
+    """The numpy data type of an ``nki.language`` type; numpy's own types are refused.
+
+    The type's name will do until 0.3, and where ``named``: defaults are names.
+    """
     if isinstance(value, np.dtype):
         if value in _KNOWN_TYPES:
             return value
         raise KernelError("", f"unsupported dtype '{value.name}'")
     if isinstance(value, Unmodelled):
         raise NotModelled(f"the data type {value.name}")
-    if isinstance(value, str):
+    if isinstance(value, str) and (named or state.rules().loose_values):
         name = {"bool": "bool_", "float8e4": "float8_e4m3", "float8e5": "float8_e5m2"}.get(value, value)
         if name in DTYPES:
             return DTYPES[name]

@@ -1,0 +1,198 @@
+"""NKI 0.3 as a second target: every difference of the table of dialects, seen from a kernel that runs as both."""
+
+from __future__ import annotations
+
+import dataclasses
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from nki_migrate.runtime.beta2.launch import launch
+from nki_migrate.runtime.beta2.modules import MODULES
+from nki_migrate.runtime.cases import read_cases
+from nki_migrate.runtime.errors import KernelError, NotModelled
+from nki_migrate.runtime.pool import pool
+from nki_migrate.runtime.spec.beta2_dialects import DIALECTS, Dialect
+from nki_migrate.runtime.worker import Request
+
+nl, nisa = MODULES["nki.language"], MODULES["nki.isa"]
+X = np.arange(32, dtype=np.float32).reshape(4, 8)
+
+
+def tile_of(x):
+    tile = nl.ndarray(x.shape, x.dtype, nl.sbuf)
+    nisa.dma_copy(dst=tile, src=x)
+    return tile
+
+
+def stored(tile):
+    out = nl.ndarray(tile.shape, tile.dtype, nl.shared_hbm)
+    nisa.dma_copy(dst=out, src=tile)
+    return out
+
+
+def mixed(x):
+    nl.ndarray((1, 1), nl.int32, nl.sbuf)
+    return stored(nl.ndarray((1, 1), nl.int32, nl.sbuf, address=(0, 0)))
+
+
+def by_psum(x):
+    psum = nl.ndarray(x.shape, x.dtype, nl.psum)
+    nisa.tensor_copy(psum, tile_of(x))
+    return stored(psum)
+
+
+def by_hardware_dge(x):
+    tile = nl.ndarray(x.shape, nl.bfloat16, nl.sbuf)
+    nisa.dma_copy(dst=tile, src=x, dge_mode=nisa.dge_mode.hwdge)
+    return stored(tile)
+
+
+def transposed(x):
+    tile = nl.ndarray((8, 4), x.dtype, nl.sbuf)
+    nisa.dma_transpose(dst=tile, src=x)
+    return stored(tile)
+
+
+def filled(x):
+    tile = nl.ndarray((1, 1), nl.int32, nl.sbuf)
+    nisa.memset(tile, 1.0)
+    return stored(tile)
+
+
+def in_plain_hbm(x):
+    out = nl.ndarray(x.shape, x.dtype, nl.hbm)
+    nisa.dma_copy(dst=out, src=x)
+    return out
+
+
+def reduced(axis):
+    def kernel(x):
+        tile = tile_of(x).reshape((4, 2, 4))
+        dst = nl.ndarray((4, 2), x.dtype, nl.sbuf)
+        nisa.tensor_reduce(dst, nl.add, tile, axis)
+        return stored(dst)
+
+    return kernel
+
+
+def selected(x):
+    tile, bound = tile_of(x), nl.zeros((4, 1), nl.float32)
+    dst = nl.ndarray(x.shape, x.dtype, nl.sbuf)
+    nisa.range_select(dst, tile, nl.greater, nl.greater, bound, bound, on_false_value=-7.0)
+    return stored(dst)
+
+
+def viewed(x):
+    tile = tile_of(x).view(nl.int32)
+    assert tile.shape == (4, 8)
+    return stored(tile)
+
+
+SEEN = {
+    "memory_names": (lambda x: stored(sbuf.view(x.dtype, x.shape)), None, "sbuf"),  # noqa: F821
+    "mixed_placement": (mixed, None, "Cannot mix manual and automatic allocations"),
+    "partition_index_drops": (lambda x: stored(tile_of(x)[2]), X[2], X[2:3]),
+    "stepped_slices": (lambda x: stored(tile_of(x)[:, 1:8:3]), "slice with step 3", X[:, 1:8:3]),
+    "free_subscripts": (lambda x: stored(tile_of(x)[:, 2][1:3]), "nested indexing", X[1:3, 2]),
+    "view_has_shape": (viewed, "expecting sequence", X.view(np.int32)),
+    "addresses": (lambda x: stored(tile_of(x)) if tile_of(x).address else None, X, r"no \.address in NKI 0\.3"),
+    "loose_values": (lambda x: stored(nl.zeros((1, 1), "float32", "sbuf")), np.zeros((1, 1)), "expecting"),
+    "dma_of_psum": (by_psum, X, "is in PSUM, DMA accesses HBM and SBUF only"),
+    "hardware_dge_casts": (by_hardware_dge, X, "hwdge does not convert float32 to bfloat16"),
+    "transposed_ranks": (transposed, "must have 4 dimmensions", X.T),
+    "hardware_axes": (reduced(2), "not a valid dim", X.reshape(4, 2, 4).sum(axis=2)),
+    "range_select_is_fixed": (
+        selected,
+        np.where(np.arange(8) > 0, X, -3.4028235e38),
+        np.where(np.arange(8) > 0, X, -7),
+    ),
+    "memset_casts": (filled, np.ones((1, 1)), "value must be an integer"),
+    "numpy_constants": (lambda x: stored(nl.shared_constant(X)), "expecting a 'tensor', got 'ndarray'", X),
+    "outputs": (in_plain_hbm, X, "in NKI 0.3 outputs must be in nl.shared_hbm"),
+    "functions": (lambda x: nl.add(x, x), "cannot be called in Beta 2", "as a function on tiles"),
+}
+"""Field of the table -> (kernel, what 0.2 does, what 0.3 does): an array, a message, or ``None`` for no matter."""
+
+
+def test_every_difference_is_seen():
+    fields = [field.name for field in dataclasses.fields(Dialect)]
+    assert sorted(SEEN) == sorted(fields)
+    assert all(getattr(DIALECTS["0.2"], name) != getattr(DIALECTS["0.3"], name) for name in fields)
+
+
+@pytest.mark.parametrize("version", sorted(DIALECTS))
+@pytest.mark.parametrize("name", sorted(SEEN))
+def test_a_kernel_does_as_its_version_says(name, version):
+    kernel, *expected = SEEN[name]
+    wanted = expected[sorted(DIALECTS).index(version)]
+    if isinstance(wanted, str):
+        with pytest.raises((KernelError, NotModelled, NameError), match=wanted):
+            launch(kernel, {"x": X}, version=version)
+        return
+    (found,) = launch(kernel, {"x": X}, version=version).outputs
+    if wanted is not None:
+        assert found.shape == np.shape(wanted)
+        assert np.array_equal(found.astype(np.float64), np.asarray(wanted, np.float32).astype(np.float64))
+
+
+def test_accumulate_says_what_psum_does():
+    def kernel(x, flags):
+        tile, psum = tile_of(x), nl.ndarray((8, 8), nl.float32, nl.psum)
+        for flag in flags:
+            nisa.nc_matmul(psum, tile, tile, accumulate=flag)
+        result = nl.ndarray((8, 8), nl.float32, nl.sbuf)
+        nisa.tensor_copy(result, psum)
+        return stored(result)
+
+    once = X.T @ X
+    for flags, times in (([None, None], 2), ([None, False], 1), ([False, True], 2), ([False, True, False], 1)):
+        assert np.array_equal(launch(kernel, {"x": X, "flags": flags}, version="0.3").outputs[0], times * once)
+    with pytest.raises(KernelError, match="unexpected keyword argument 'accumulate'"):
+        launch(kernel, {"x": X, "flags": [None]})
+
+
+def test_dma_compute_takes_its_operator_before_its_scales():
+    def kernel(x):
+        tile = tile_of(x)
+        nisa.dma_compute(tile, [tile, x], nl.add)
+        return stored(tile)
+
+    assert np.array_equal(launch(kernel, {"x": X}, version="0.3").outputs[0], X + X)
+
+
+KERNEL = """
+import nki, nki.language as nl, nki.isa as nisa
+
+@nki.jit
+def row(x):
+    tile = nl.ndarray(x.shape, x.dtype, nl.sbuf)
+    nisa.dma_copy(dst=tile, src=x)
+    out = nl.ndarray(tile[1].shape, x.dtype, nl.shared_hbm)
+    nisa.dma_copy(dst=out, src=tile[1])
+    return out
+"""
+
+
+def test_cases_say_the_version(tmp_path):
+    (tmp_path / "row.py").write_text(KERNEL)
+    (tmp_path / "cases.toml").write_text(
+        '[[case]]\nkernel = "row"\n[case.args]\nx = {shape = [4, 8], dtype = "float32"}\n'
+        '[[case]]\nkernel = "row"\ntarget = "0.3"\n[case.args]\nx = {shape = [4, 8], dtype = "float32"}\n'
+        '[[case]]\nkernel = "row"\ntarget = "0.9"\n'
+    )
+    found = read_cases(tmp_path / "cases.toml")
+    assert [case.target for case in found.cases] == ["0.2", "0.3"]
+    assert "unknown target '0.9': one of 0.2, 0.3" in found.bad[0].message
+    with pool(1) as workers:
+        replies = [workers.submit(Request("run", str(tmp_path / "row.py"), case)).result() for case in found.cases]
+    assert [reply.outputs[0].shape for reply in replies] == [(8,), (1, 8)]
+
+
+def test_programs_run_as_the_version_that_emulate_is_told(tmp_path):
+    (tmp_path / "row.py").write_text(KERNEL)
+    code = "import numpy, row; print(row.row(numpy.zeros((4, 8), numpy.float32)).shape)"
+    for options, shape in (([], "(8,)"), (["--target", "0.3"], "(1, 8)")):
+        command = ["nki-migrate", "emulate", *options, "--", sys.executable, "-c", code]
+        assert subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout.strip() == shape
