@@ -133,7 +133,8 @@ NO_OPS: dict[str, dict[str, str]] = {
     },
     "NKI025": {
         "mask=None": kernel(
-            "t = nl.ndarray((par_dim(128), 4), dtype=nl.float32, buffer=nl.sbuf)\nt[...] = nl.load(x[0:128, 0:4], mask=None)"
+            "t = nl.ndarray((par_dim(128), 4), dtype=nl.float32, buffer=nl.sbuf)\n"
+            "t[...] = nl.load(x[0:128, 0:4], mask=None)"
         ),
         "a keyword of the user's own function": kernel(
             "t = choose(n, mask=n < 3)", "def choose(a, mask):\n    return a"
