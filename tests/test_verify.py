@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from nki_migrate.errors import InputError
 from nki_migrate.runtime.compare import Verdict
-from nki_migrate.verdicts import CONTRACT
+from nki_migrate.verdicts import CONTRACT, as_text
 from nki_migrate.verify import proved, run
 
 OLD = """
@@ -334,3 +334,72 @@ def test_arguments_that_cannot_be_used_are_errors(pair, tmp_path: Path) -> None:
         proved(*pair(old="x = 1\n", cases=None))
     with pytest.raises(InputError, match="not valid TOML"):
         proved(*pair(cases="[["))
+
+
+# --- correspondence --------------------------------------------------------------------------------------------------
+
+LOOP = """
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def doubled(x):
+    n, rows, columns = x.shape
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    for i in nl.affine_range(n):
+        t = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf, address=(0, 64 + (i % 2) * columns * 4))
+        nisa.dma_copy(dst=t, src=x[i])
+        nisa.tensor_scalar(dst=t, data=t, op0=nl.multiply, operand0=2.0)
+        nisa.dma_copy(dst=out[i], src=t)
+    return out
+"""
+PLACED = "nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf, address=(0, 64 + (i % 2) * columns * 4))"
+WIDE = "nl.ndarray((rows, 2 * columns), dtype=x.dtype, buffer=nl.sbuf, address=(0, 64))"
+FOLD = LOOP.replace("    for i in", f"    t = {WIDE}\n    for i in").replace(f"t = {PLACED}", "at = (i % 2) * columns")
+FOLD = FOLD.replace("=t,", "=t[:, at:at + columns],").replace("src=t)", "src=t[:, at:at + columns])")
+
+
+@pytest.mark.parametrize("pinned", [True, False], ids=["addresses", "automatic"])
+@pytest.mark.parametrize("new", [NEW, LOOP, FOLD], ids=["list", "loop", "fold"])
+def test_hand_made_migrations_of_any_structure_are_equal(pair, new: str, pinned: bool) -> None:  # type: ignore[no-untyped-def]
+    old = OLD
+    if not pinned:
+        old = OLD.replace("ncc.sbuf.mod_alloc(base_addr=64, num_free_tiles=(2,))", "nl.sbuf")
+        new = new.replace(", address=(0, 64 + (i % 2) * columns * 4)", "").replace(", address=(0, 64)", "")
+        new = new.replace("2 * columns)", "n * columns)").replace("(i % 2) * columns", "i * columns")
+    (result,) = proved(*pair(old=old, new=new), jobs=2).results
+    assert {level.level: level.verdict.value for level in result.levels} == ALL_EQUAL
+    assert {match.how for match in result.matches} == {"operands"} and result.unmatched == ()
+
+
+def test_tiles_without_a_counterpart_are_findings(pair, capsys) -> None:  # type: ignore[no-untyped-def]
+    before, after = pair(
+        new=NEW.replace(
+            "    t = []\n", "    t = []\n    spare = nl.ndarray((rows, 4), dtype=x.dtype, buffer=nl.sbuf)\n"
+        )
+    )
+    assert run(before, after) == 0
+    out = capsys.readouterr().out
+    place = f"after, {after}:12"
+    assert f"unmatched tile: 'spare' sbuf no address ({place}) has no counterpart before: no instruction touches" in out
+
+
+def test_which_tile_stands_for_which_is_shown_on_request(pair) -> None:  # type: ignore[no-untyped-def]
+    text = as_text(proved(*pair(new=FOLD), jobs=2), tiles=True)
+    assert "      tile 't[0]' sbuf partition 0 byte 64 -> 't' sbuf partition 0 byte 64, by the instructions\n" in text
+    assert "      tile 't[1]' sbuf partition 0 byte 128 -> 't' sbuf partition 0 byte 64, by the instructions\n" in text
+
+
+def test_an_excerpt_of_both_address_maps_is_shown(pair, capsys) -> None:  # type: ignore[no-untyped-def]
+    run(*pair(new=MOVED))
+    out = capsys.readouterr().out
+    assert (
+        "        addresses before\n"
+        "        > sbuf partitions 0-127 bytes 64-127: t[0]\n"
+        "          sbuf partitions 0-127 bytes 64-127: t[2]\n"
+        "          sbuf partitions 0-127 bytes 128-191: t[1]\n"
+    ) in out
+    assert "        addresses after\n        > sbuf partitions 0-127 bytes 128-191: t[0]\n" in out
+    assert "          | t = nl.ndarray((n, nl.par_dim(rows), columns), dtype=x.dtype,\n" in out
