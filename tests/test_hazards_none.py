@@ -1,0 +1,137 @@
+"""Kernels without hazards have none: every golden; and no hazard means that parallel loops run the same backwards."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from nki_migrate.golden import GOLDENS
+from nki_migrate.runtime.beta1.launch import launch
+from nki_migrate.runtime.beta1.modules import MODULES
+from nki_migrate.runtime.cases import Case, read_cases
+from nki_migrate.runtime.compare import Run, trace_of
+from nki_migrate.runtime.hazards import find
+from nki_migrate.runtime.pool import pool
+from nki_migrate.runtime.spec.hardware import DEFAULT_TARGET, TARGETS
+from nki_migrate.runtime.worker import Request
+
+nki, nl, nisa = MODULES["neuronxcc.nki"], MODULES["neuronxcc.nki.language"], MODULES["neuronxcc.nki.isa"]
+
+WRONG_ON_PURPOSE = {("lifetime_conflict", "eight tiles on two"): ["overwritten"]}
+"""The golden that shows a lifetime conflict: both sides have it."""
+
+
+def golden_runs() -> list[tuple[str, Case, Path]]:
+    runs = []
+    for name, golden in sorted(GOLDENS.items()):
+        sides = [] if golden.is_beta2_only else [golden.before_path]
+        sides += [] if golden.expected_failure else [golden.after_path]
+        runs += [(name, case, path) for case in read_cases(golden.cases_path).cases for path in sides]
+    return runs
+
+
+def test_no_golden_gives_a_false_alarm() -> None:
+    runs = golden_runs()
+    found = {}
+    with pool(2) as workers:
+        hardware = [case.hardware or DEFAULT_TARGET for _, case, _ in runs]
+        replies = [
+            workers.submit(Request("run", str(path), case, target))
+            for (_, case, path), target in zip(runs, hardware, strict=True)
+        ]
+        for (name, case, path), target, reply in zip(runs, hardware, replies, strict=True):
+            run = reply.result()
+            assert isinstance(run, Run), (name, case.name, run)
+            kinds = [hazard.kind for hazard in find(run, TARGETS[target])]
+            if kinds != WRONG_ON_PURPOSE.get((name, case.name), []):
+                found[name, case.name, path.name] = kinds
+    assert found == {}
+    assert len(runs) > 100
+
+
+# --- parallel loops backwards ----------------------------------------------------------------------------------------
+
+
+def steps(x: Any, program: list[tuple[str, int, int]]) -> Any:
+    """A parallel loop over the rows of ``x`` whose body is ``program``: copies between places of a scratch tensor."""
+    count = x.shape[0]
+    out = nl.ndarray((4 * count, 8), dtype=x.dtype, buffer=nl.shared_hbm)
+    places = nl.ndarray((4, 4 * count * 8), dtype=nl.float32, buffer=nl.sbuf)
+    places[...] = nl.zeros(places.shape, dtype=nl.float32, buffer=nl.sbuf)
+    for i in nl.affine_range(count):
+        loaded = nl.load(x[i : i + 1, :])
+        for kind, to, of in program:
+            target = (i if to < 0 else to) * 8
+            source = (i if of < 0 else of) * 8
+            if kind == "load":
+                places[0:1, target : target + 8] = nl.copy(loaded)
+            elif kind == "copy":
+                places[0:1, target : target + 8] = nl.add(places[0:1, source : source + 8], 1.0)
+            else:
+                places[0:1, target : target + 8] += loaded
+    for k in nl.affine_range(4 * count):
+        nl.store(out[k : k + 1, :], value=places[0:1, k * 8 : k * 8 + 8])
+    return out
+
+
+PLACES = st.integers(-1, 5)
+PROGRAMS = st.lists(st.tuples(st.sampled_from(["load", "copy", "reduce"]), PLACES, PLACES), min_size=1, max_size=4)
+
+
+@settings(max_examples=150, deadline=None)
+@given(PROGRAMS)
+def test_without_dependent_iterations_a_parallel_loop_runs_the_same_backwards(program: Any) -> None:
+    x = np.arange(24, dtype=np.float32).reshape(3, 8)
+    forwards = launch(nki.jit(steps), {"x": x, "program": program}, record=True)
+    backwards = launch(nki.jit(steps), {"x": x, "program": program}, descending=True)
+    run = Run((), tuple(trace_of(machine) for machine in forwards.machines))
+    kinds = {hazard.kind for hazard in find(run, TARGETS[DEFAULT_TARGET])}
+    assert kinds <= {"dependent_iterations"}
+    if not kinds:
+        np.testing.assert_array_equal(forwards.outputs[0], backwards.outputs[0])
+
+
+def old_outputs() -> dict[tuple[str, str], list[np.ndarray]]:
+    """The outputs of every golden's Beta 1 kernel, as this process' environment says that loops run."""
+    runs = [(name, case, path) for name, case, path in golden_runs() if path == GOLDENS[name].before_path]
+    with pool(2) as workers:
+        replies = [
+            workers.submit(Request("run", str(path), case, case.hardware or DEFAULT_TARGET)) for _, case, path in runs
+        ]
+        found = {(name, case.name): reply.result() for (name, case, _), reply in zip(runs, replies, strict=True)}
+    assert all(isinstance(reply, Run) for reply in found.values())
+    return {key: [packed.array() for packed in reply.outputs] for key, reply in found.items()}
+
+
+def test_goldens_run_the_same_backwards_up_to_the_rounding_of_sums(monkeypatch: pytest.MonkeyPatch) -> None:
+    forwards = old_outputs()
+    monkeypatch.setenv("NKI_MIGRATE_DESCENDING", "1")
+    backwards = old_outputs()
+    assert len(forwards) > 50
+    for key, outputs in forwards.items():
+        same = [
+            np.allclose(a.astype(np.float64), b.astype(np.float64), rtol=1e-2, atol=1e-5)
+            for a, b in zip(outputs, backwards[key], strict=True)
+        ]
+        assert all(same) == (key not in WRONG_ON_PURPOSE), key
+
+
+def test_the_reversed_loop_is_the_option_of_the_session() -> None:
+    assert inspect.signature(launch).parameters["descending"].default is None
+
+    def order(x: Any) -> Any:
+        out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        total = nl.zeros((1, 8), dtype=nl.float32, buffer=nl.sbuf)
+        for i in nl.affine_range(3):
+            total[...] = nl.add(nl.multiply(total, 2.0), nl.load(x[i : i + 1, :]))
+            nl.store(out[i : i + 1, :], value=total)
+        return out
+
+    x = np.ones((3, 8), np.float32)
+    first = [launch(nki.jit(order), {"x": x}, descending=down).outputs[0][:, 0].tolist() for down in (False, True)]
+    assert first == [[1.0, 3.0, 7.0], [7.0, 3.0, 1.0]]
