@@ -7,7 +7,6 @@ aliases whatever else lives there; a tile without an address gets storage of its
 
 from __future__ import annotations
 
-import copy
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
@@ -61,7 +60,8 @@ class Allocation:
 
     def record(self) -> Allocation:
         """What was declared, without the memory: that of an automatic tile goes when no tile uses it any more."""
-        found = copy.copy(self)
+        found = object.__new__(Allocation)
+        found.__dict__.update(self.__dict__)
         found.memory = _NO_MEMORY
         return found
 

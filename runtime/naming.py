@@ -89,16 +89,19 @@ def _caller(frame: FrameType) -> FrameType | None:
     return None
 
 
-_PLANS: dict[tuple[CodeType, int], _Plan | None] = {}
+_PLANS: dict[tuple[int, int], tuple[CodeType, _Plan | None]] = {}
+"""By ``id`` of the code, which is kept alive: the hash of a code object is that of all its constants."""
 
 
 def _plan(frame: FrameType) -> _Plan | None:
-    key = (frame.f_code, frame.f_lasti)
-    if key not in _PLANS:
+    key = (id(frame.f_code), frame.f_lasti)
+    known = _PLANS.get(key)
+    if known is None:
         source = source_at(frame)
         call = source.call_at(frame) if source is not None else None
-        _PLANS[key] = _plan_of(call, source.parents) if call is not None and source is not None else None
-    return _PLANS[key]
+        plan = _plan_of(call, source.parents) if call is not None and source is not None else None
+        known = _PLANS[key] = (frame.f_code, plan)
+    return known[1]
 
 
 # --- from the statement to the plan ----------------------------------------------------------------------------------

@@ -58,16 +58,17 @@ def leaves_loop(frame: FrameType, *, except_at_end: bool) -> str:
 
     ``except_at_end`` passes over a ``return`` that is the last statement of the body, or of the loop that ends it.
     """
-    key = (frame.f_code, frame.f_lasti, except_at_end)
+    key = (id(frame.f_code), frame.f_lasti, except_at_end)
     if key not in _EXITS:
         source = source_at(frame)
         loop = source.loop_at(frame) if source is not None else None
         last = last_statement(loop) if loop is not None and except_at_end else None
-        _EXITS[key] = _exit_in(loop.body, last, nested=False) if loop is not None else ""
-    return _EXITS[key]
+        _EXITS[key] = (frame.f_code, _exit_in(loop.body, last, nested=False) if loop is not None else "")
+    return _EXITS[key][1]
 
 
-_EXITS: dict[tuple[CodeType, int, bool], str] = {}
+_EXITS: dict[tuple[int, int, bool], tuple[CodeType, str]] = {}
+"""By ``id`` of the code, which is kept alive: the hash of a code object is that of all its constants."""
 
 
 def last_statement(loop: ast.For) -> ast.stmt:

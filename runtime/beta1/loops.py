@@ -66,19 +66,19 @@ class TracedRange(Iterator[int]):
         return self._written.setdefault(place, self.iteration) != self.iteration
 
 
-_rewritten: set[CodeType] = set()
+_rewritten: dict[int, CodeType] = {}
 
 
 def end_returns_handled(code: CodeType) -> None:
     """In ``code`` and the functions inside, a ``return`` that ends a loop body waits for all iterations already."""
-    _rewritten.add(code)
+    _rewritten[id(code)] = code
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             end_returns_handled(constant)
 
 
 def _refuse_early_exit(frame: FrameType) -> None:
-    keyword = leaves_loop(frame, except_at_end=frame.f_code in _rewritten)
+    keyword = leaves_loop(frame, except_at_end=id(frame.f_code) in _rewritten)
     if keyword:
         raise NotModelled(f"'{keyword}' inside an NKI loop")
 

@@ -40,6 +40,7 @@ class Pending(Tile):
         self, call: Call, result: Result | None, shape: Shape, dtype: np.dtype[Any], space: str, where: Region
     ) -> None:
         self._alloc = None
+        self._array = None
         self._dtype = dtype
         self._shape = shape
         self.gather = None

@@ -53,6 +53,7 @@ class Tile(Tensor):
 
     __slots__ = (
         "_alloc",
+        "_array",
         "_dtype",
         "_shape",
         "axes",
@@ -76,6 +77,7 @@ class Tile(Tensor):
         limits: tuple[Limit, ...] = (),
     ) -> None:
         self._alloc: Allocation | None = alloc
+        self._array: Array | None = None
         self._dtype = dtype
         self._shape = shape
         self.offset = offset
@@ -129,6 +131,13 @@ class Tile(Tensor):
 
     def cut(self, where: Region) -> Array:
         """The part of the view that ``where`` leaves; raises for an access that is out of bounds even so."""
+        if not where.box:
+            if self._array is None:
+                self._array = self._cut(where)
+            return self._array
+        return self._cut(where)
+
+    def _cut(self, where: Region) -> Array:
         alloc, offset, shape, strides = self.alloc, self.offset, self._shape, self.strides
         if where.box:
             cuts = [where.interval(d, len(shape), n) for d, n in enumerate(shape)]
@@ -239,7 +248,7 @@ class Tile(Tensor):
                 raise KernelError("", f"cannot view {self!r} as {wanted}")
             shape, strides = (*shape[:-1], nbytes // new), (*strides[:-1], new)
         found = self._derived(self.offset, shape, strides)
-        found._dtype = wanted
+        found._dtype, found._array = wanted, None
         return found
 
     def astype(self, dtype: Any) -> Tile:

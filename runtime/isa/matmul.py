@@ -1,7 +1,7 @@
 """TensorE: a systolic array of 128 x 128 by 512, whatever part of it an instruction uses.
 
-The gemm always has the full, zero-padded size. The order of its additions, and so every bit of the result, cannot
-depend on how large a slice the kernel happened to pass.
+Operands are zero-padded to the size of the array, or to a part of it that gives the same bits. The order of the
+additions, and so every bit of the result, cannot depend on how large a slice the kernel happened to pass.
 """
 
 from __future__ import annotations
@@ -53,13 +53,40 @@ def matmul(
 
 
 def gemm(a: Array, b: Array) -> Array:
-    """``a.T @ b`` in fp32 on zero-padded operands of the full array size."""
-    left = np.zeros((PARTITIONS, GEMM_STATIONARY_FMAX), np.float32)
-    left[: a.shape[0], : a.shape[1]] = to_float32(a)
-    right = np.zeros((PARTITIONS, GEMM_MOVING_FMAX), np.float32)
-    right[: b.shape[0], : b.shape[1]] = to_float32(b)
-    product: Array = left.T @ right
+    """``a.T @ b`` in fp32 on zero-padded operands: all of the array, or a part of it that gives the same bits."""
+    rows, columns = _part(a.shape[1], b.shape[1])
+    product: Array = _padded(a, rows).T @ _padded(b, columns)
     return product[: a.shape[1], : b.shape[1]]
+
+
+def _padded(array: Array, columns: int) -> Array:
+    if array.shape == (PARTITIONS, columns):
+        return to_float32(array)
+    padded = np.zeros((PARTITIONS, columns), np.float32)
+    padded[: array.shape[0], : array.shape[1]] = array
+    return padded
+
+
+_ROWS = (32, 64, GEMM_STATIONARY_FMAX)
+_COLUMNS = (64, 128, 256, GEMM_MOVING_FMAX)
+_parts: dict[tuple[int, int], bool] = {}
+
+
+def _part(rows: int, columns: int) -> tuple[int, int]:
+    """The smallest part of the array for a product of (``rows``, ``columns``) whose every bit is the whole array's.
+
+    Whether it is depends on the BLAS library, so it is tried once for each part: the contraction always has all 128
+    steps, and a library that adds them up in one order for some sizes and in another for others is found out here.
+    """
+    part = next(n for n in _ROWS if n >= rows), next(n for n in _COLUMNS if n >= columns)
+    if part not in _parts:
+        random = np.random.default_rng(0)
+        left = random.standard_normal((PARTITIONS, GEMM_STATIONARY_FMAX), np.float32)
+        right = random.standard_normal((PARTITIONS, GEMM_MOVING_FMAX), np.float32)
+        whole = (left.T @ right)[: part[0], : part[1]]
+        alone = np.ascontiguousarray(left[:, : part[0]]).T @ np.ascontiguousarray(right[:, : part[1]])
+        _parts[part] = bool(np.array_equal(whole, alone))
+    return part if _parts[part] else (GEMM_STATIONARY_FMAX, GEMM_MOVING_FMAX)
 
 
 def transpose(data: View, *, engine: str = "") -> Result:
