@@ -358,7 +358,7 @@ def record(command: tuple[str, ...], out: str, data: bool) -> int:
     return module.run(command, out, keep_data=data)
 
 
-@cli.group()
+@cli.group(no_args_is_help=False)
 def cases() -> None:
     """Work on cases: how to run kernels."""
 
