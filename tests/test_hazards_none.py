@@ -83,7 +83,7 @@ PLACES = st.integers(-1, 5)
 PROGRAMS = st.lists(st.tuples(st.sampled_from(["load", "copy", "reduce"]), PLACES, PLACES), min_size=1, max_size=4)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(PROGRAMS)
 def test_without_dependent_iterations_a_parallel_loop_runs_the_same_backwards(program: Any) -> None:
     x = np.arange(24, dtype=np.float32).reshape(3, 8)

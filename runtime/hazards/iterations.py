@@ -96,8 +96,9 @@ class _Dependence:
                     other = self._other(step, marks)
                     if other is not None:
                         return [self._hazard(other, step, operand, "writes", verb)]
-                view[...] = np.where((view != NEVER) & (reduced > 0), view, number) if reduces else number
-                reduced[...] = int(reduces)
+                only_reduced = (view == NEVER) | (reduced > 0) if reduces else np.zeros_like(view)
+                view[...] = np.where(only_reduced & (view != NEVER), view, number)
+                reduced[...] = only_reduced
         return []
 
     def _decided(self, operand: Operand) -> bool:
