@@ -12,6 +12,7 @@ from . import compiler, creation, isa, language, nki, typing
 from .base import Tensor
 
 _NKI: dict[str, Any] = {
+    "FrameworkKernel": nki.FrameworkKernel,
     "baremetal": nki.baremetal,
     "benchmark": nki.benchmark,
     "jit": nki.jit,

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import recording
-from ..errors import KernelError
+from ..errors import KernelError, NotModelled
 from ..host import host_target
 from ..session import PRECISIONS, current, in_kernel
 from .rewriting import rewritten
@@ -187,3 +187,25 @@ def num_programs(axes: Any = None) -> int:
 def program_ndim() -> int:
     """Number of dimensions of the launch grid, 0 without one."""
     return len(current().grid)
+
+
+class FrameworkKernel:
+    """The base class with which a machine learning framework takes NKI kernels into its own compiler.
+
+    A kernel that is called with arrays needs none of it (:mod:`.host`).
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        raise NotModelled("nki.FrameworkKernel, which builds a kernel into the compiler of a framework")
+
+    def dump_config(self, *args: Any, **kwargs: Any) -> Any:
+        raise NotModelled("nki.FrameworkKernel.dump_config")
+
+    def is_framework_tensor(self, t: Any) -> bool:
+        raise NotModelled("nki.FrameworkKernel.is_framework_tensor")
+
+    def map_framework_tensor(self, t: Any) -> Any:
+        raise NotModelled("nki.FrameworkKernel.map_framework_tensor")
+
+    def translate_to_neuron_dtype(self, _dtype: Any) -> Any:
+        raise NotModelled("nki.FrameworkKernel.translate_to_neuron_dtype")
