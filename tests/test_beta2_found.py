@@ -181,3 +181,8 @@ def test_a_copy_rounds_to_the_dtype_that_it_names(name, expected):
 
     x = np.linspace(-3, 3, 40, dtype=np.float32).reshape(4, 10)
     assert np.array_equal(launch(kernel, {"x": x}).outputs[0], x.astype(expected).astype(np.float32))
+
+
+def test_the_data_types_have_a_module_of_their_own():
+    """nkilib annotates with ``nki.dtype`` and its tests ``import nki.dtype``; it is not in the documentation."""
+    assert MODULES["nki"].dtype.float8_e4m3 is nl.float8_e4m3

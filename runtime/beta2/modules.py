@@ -8,6 +8,8 @@ from types import ModuleType
 from typing import Any
 
 from ..errors import KernelError
+from ..numerics import DTYPES
+from ..packed import PACKED
 from ..shims import linked, public_module
 from . import isa, language, nki, trace_tensor
 from .registers import Register
@@ -55,6 +57,7 @@ MODULES: dict[str, ModuleType] = linked(
         "nki.typing": public_module(
             "nki.typing", {"tensor": _TypeHint(), "mutable_tensor": _TypeHint(), "scalar": Register}
         ),
+        "nki.dtype": public_module("nki.dtype", {**DTYPES, **PACKED}),
         "nki.compiler": public_module("nki.compiler", {"no_reorder": no_reorder}),
         "nki.tensor": public_module("nki.tensor", trace_tensor.MEMBERS),
         "nki.meta": public_module("nki.meta", {}),

@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import update_wrapper
 from typing import Any
 
-import numpy as np
-
 from .. import recording, session
 from ..errors import KernelError
 from ..host import framework_array, host_target, returner
@@ -92,6 +90,5 @@ def _absent(name: str) -> Callable[..., Any]:
 
 MEMBERS: dict[str, Any] = {
     "jit": jit,
-    "dtype": np.dtype,
     **{name: _absent(name) for name in ("baremetal", "benchmark", "profile", "simulate_kernel")},
 }
