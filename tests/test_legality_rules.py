@@ -161,6 +161,23 @@ LEGAL = {
         "division by a positive number": kernel("return -y // 2 + y % 3"),
         "a float to a negative power": kernel("return 10.0 ** -5"),
     },
+    "shapes": {
+        "up to the end": kernel(
+            "t = nl.ndarray((128, 512), nl.float32, buffer=nl.sbuf)",
+            "nisa.dma_copy(dst=x, src=t[0:128, -512:512])",
+            "nisa.dma_copy(dst=x, src=t[:, nl.ds(256, 256)])",
+            "nisa.dma_copy(dst=x, src=t[..., 511])",
+        ),
+        "a shape that is not in the source": kernel(
+            "t = nl.ndarray((128, y), nl.float32, buffer=nl.sbuf)", "nisa.dma_copy(dst=x, src=t[0:128, 0:100000])"
+        ),
+        "a name with two shapes": kernel(
+            "t = nl.ndarray((128, 8), nl.float32, buffer=nl.sbuf)",
+            "t = nl.ndarray((128, 512), nl.float32, buffer=nl.sbuf)",
+            "nisa.dma_copy(dst=x, src=t[0:128, 0:512])",
+        ),
+        "a list": kernel("rows = [1, 2]", "return rows[-1]"),
+    },
     "next": {
         "an output of a helper": kernel(
             "out = nl.ndarray((128, 512), nl.float32, buffer=nl.sbuf)", "nisa.memset(dst=out, value=0.0)", "return out"

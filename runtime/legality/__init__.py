@@ -23,6 +23,7 @@ from . import (
     rules_names,
     rules_next,
     rules_operands,
+    rules_shapes,
     rules_statements,
     rules_tensors,
 )
@@ -43,6 +44,7 @@ RULE_MODULES = (
     rules_containers,
     rules_loops,
     rules_next,
+    rules_shapes,
 )
 """The modules that hold the rules; importing them fills :data:`CODES`."""
 

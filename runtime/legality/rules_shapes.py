@@ -1,0 +1,124 @@
+"""Indices against shapes, where the source tells both.
+
+Source: ``toIndex'`` of ``KLR/Trace/Term.lean``. A slice may end at the end of a dimension, and must start before
+it: there are no empty slices at the end, no clipping, and no negative numbers but in slices.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from .model import RuleDoc, Violation, kernel
+from .names import Function, Module
+from .walk import Context, document, on, report
+
+_TILE = "tile = nl.ndarray((128, 512), nl.float32, buffer=nl.sbuf)\n"
+_MAKERS = ("nki.language.ndarray", "nki.language.zeros")
+Shape = tuple[int | None, ...]
+
+OUT_OF_RANGE = document(
+    RuleDoc(
+        "NKL098",
+        "index-out-of-range",
+        "index out of range of tensor dimension",
+        "A slice starts inside of its dimension and ends at its end at the latest; nothing is clipped, and no slice is "
+        "empty at the end. An integer index is not negative.",
+        "Clamp the bounds with min, and skip the access when nothing is left.",
+        bad=kernel(_TILE + "nisa.dma_copy(dst=y, src=tile[0:128, 256:1024])"),
+        good=kernel(_TILE + "nisa.dma_copy(dst=y, src=tile[0:128, 256:512])"),
+        targets=("0.2",),
+    )
+)
+TOO_MANY_INDICES = document(
+    RuleDoc(
+        "NKL099",
+        "too-many-indices",
+        "too many indexes for shape",
+        "A tensor has as many dimensions as its shape.",
+        "Delete the surplus indices, or reshape first.",
+        bad=kernel(_TILE + "nisa.dma_copy(dst=y, src=tile[0:128, 0:512, 0])"),
+        good=kernel(_TILE + "nisa.dma_copy(dst=y, src=tile[0:128, 0:512])"),
+    )
+)
+
+
+def tensor_shapes(function: Function, module: Module) -> dict[str, Shape]:
+    """Shapes of the local names that ``nl.ndarray`` or ``nl.zeros`` binds, once; ``None`` for a size that is not a
+    number in the source."""
+    nodes = module.own_nodes(function)
+    stores = [node.id for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)]
+    local = module.local_names(function)
+    found: dict[str, Shape] = {}
+    for node in nodes:
+        if not (isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.value, ast.Call)):
+            continue
+        target, call = node.targets[0], node.value
+        given = [*call.args[:1], *(keyword.value for keyword in call.keywords if keyword.arg == "shape")]
+        is_made = module.qualified(call.func, local) in _MAKERS and len(given) == 1
+        if not (is_made and isinstance(target, ast.Name) and stores.count(target.id) == 1):
+            continue
+        if isinstance(given[0], (ast.Tuple, ast.List)):
+            found[target.id] = tuple(_size(element, module, local) for element in given[0].elts)
+    return found
+
+
+def _size(node: ast.expr, module: Module, local: frozenset[str]) -> int | None:
+    if isinstance(node, ast.Name) and node.id not in local and len(values := module.values.get(node.id, [])) == 1:
+        node = values[0]
+    return node.value if isinstance(node, ast.Constant) and type(node.value) is int else None
+
+
+@on(ast.Subscript, evaluated=True, targets=("0.2",))
+def index_range(node: ast.Subscript, context: Context) -> Iterator[Violation]:
+    shape, indices = _shape_and_indices(node, context)
+    for size, index in zip(shape, indices, strict=False):
+        if size is not None and _leaves(index, size, context):
+            yield report(OUT_OF_RANGE, index)
+
+
+@on(ast.Subscript, evaluated=True)
+def index_count(node: ast.Subscript, context: Context) -> Iterator[Violation]:
+    shape, indices = _shape_and_indices(node, context)
+    if shape and len(indices) > len(shape):
+        yield report(TOO_MANY_INDICES, node)
+
+
+def _shape_and_indices(node: ast.Subscript, context: Context) -> tuple[Shape, list[ast.expr]]:
+    """The shape of a subscripted name, and its indices up to an ellipsis; empty where one is not known."""
+    if context.function is None or not isinstance(node.value, ast.Name):
+        return (), []
+    shape = context.module.remembered(tensor_shapes, context.function).get(node.value.id, ())
+    indices = list(node.slice.elts) if isinstance(node.slice, (ast.Tuple, ast.List)) else [node.slice]
+    for position, index in enumerate(indices):
+        if isinstance(index, ast.Starred) or (isinstance(index, ast.Constant) and index.value is Ellipsis):
+            return shape, indices[:position]
+    return shape, indices
+
+
+def _leaves(index: ast.expr, size: int, context: Context) -> bool:
+    """Does ``index`` surely leave a dimension of ``size``?"""
+    if isinstance(index, ast.Slice):
+        start, stop = _bound(index.lower, 0), _bound(index.upper, size)
+        return _is_out(start, stop, size)
+    is_ds = isinstance(index, ast.Call) and context.qualified(index.func) == "nki.language.ds" and len(index.args) == 2
+    if is_ds and isinstance(index, ast.Call):
+        start, extent = (_bound(argument, 0) for argument in index.args)
+        return _is_out(start, None if start is None or extent is None else start + extent, size)
+    number = _bound(index, 0)
+    return number is not None and not 0 <= number < size
+
+
+def _is_out(start: int | None, stop: int | None, size: int) -> bool:
+    bad_start = start is not None and not -size <= start < size
+    return bad_start or (stop is not None and not -size <= stop <= size)
+
+
+def _bound(node: ast.expr | None, default: int) -> int | None:
+    """The number that ``node`` is, ``default`` for a missing bound, ``None`` where that is not known."""
+    if node is None:
+        return default
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        value = _bound(node.operand, default)
+        return None if value is None else -value
+    return node.value if isinstance(node, ast.Constant) and type(node.value) is int else None
