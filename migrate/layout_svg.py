@@ -28,7 +28,7 @@ svg { color-scheme: light dark; --paper: #ffffff; --ink: #1f2328; --soft: #59636
   --bad: #cf222e; --fill: 80%; --edge: 42%; font: 12px system-ui, sans-serif; background: var(--paper); }
 @media (prefers-color-scheme: dark) {
   svg { --paper: #0d1117; --ink: #e6edf3; --soft: #9198a1; --line: #3d444d; --well: #161b22; --bad: #ff7b72;
-    --fill: 30%; --edge: 62%; }
+    --fill: 25%; --edge: 62%; }
 }
 text { fill: var(--ink); } .soft { fill: var(--soft); } .title { font-size: 18px; font-weight: 600; }
 .head { font-size: 14px; font-weight: 600; } .small { font-size: 11px; } .end { text-anchor: end; }

@@ -92,25 +92,30 @@ def test_text_is_a_table_for_each_memory_with_its_high_water_mark(kernel: str, c
     assert capsys.readouterr().out == (
         "squares, addresses (gen3)\n"
         "\n"
-        "SBUF: 4224 of 212984 bytes a partition (2.0 %)\n"
-        "  partitions  bytes      tile    size      dtype     declared\n"
-        "  0-127       256-319    t[0]    128 x 64  bfloat16  kernel.py:15\n"
-        "  0-127       256-319    t[2]    128 x 64  bfloat16  kernel.py:15\n"
-        "  0-127       320-383    t[1]    128 x 64  bfloat16  kernel.py:15\n"
-        "  0-31        4096-4223  copied  32 x 128  float32   kernel.py:18\n"
+        "SBUF: 4224 of 212984 bytes a partition (2.0 %); high-water mark: at least 64 needed at one time\n"
+        "  partitions  bytes        tile                size      dtype     declared\n"
+        "              0-255        free                256\n"
+        "  0-127       256-319      t[0] t[2] in turns  128 x 64  bfloat16  kernel.py:15\n"
+        "  0-127       320-383      t[1]                128 x 64  bfloat16  kernel.py:15\n"
+        "              384-4095     free                3712\n"
+        "  0-31        4096-4223    copied x3 in turns  32 x 128  float32   kernel.py:18\n"
+        "              4224-212983  free                208760\n"
         "\n"
-        "PSUM: 1 of 8 banks of 2048 bytes (3)\n"
-        "  partitions  bytes          tile   size      dtype    declared\n"
-        "  0-31        bank 3: 0-127  total  32 x 128  float32  kernel.py:17\n"
+        "PSUM: 1 of 8 banks of 2048 bytes (3); high-water mark: at least 32 needed at one time\n"
+        "  partitions  bytes             tile               size      dtype    declared\n"
+        "              banks 0-2         free               6144\n"
+        "  0-31        bank 3: 0-127     total x3 in turns  32 x 128  float32  kernel.py:17\n"
+        "              bank 3: 128-2047  free               1920\n"
+        "              banks 4-7         free               8192\n"
     )
 
 
 def test_text_counts_the_tiles_without_an_address(kernel: str, capsys) -> None:  # type: ignore[no-untyped-def]
     assert run(kernel, "squares", case="automatic") == 0
     out = capsys.readouterr().out
-    assert out.startswith("squares, automatic (gen2)\n\nSBUF: 0 of 180224 bytes a partition (0.0 %)\n")
-    assert "  3 tiles without an address: the compiler places them\n" in out
-    assert "  1 tile without an address: the compiler places them\n" in out
+    assert out.startswith("squares, automatic (gen2)\n\nSBUF: 0 of 180224 bytes a partition (0.0 %); high-water mark: ")
+    assert "  4 tiles without an address: the compiler places them\n" in out
+    assert "  2 tiles without an address: the compiler places them\n" in out
 
 
 @pytest.mark.parametrize(
