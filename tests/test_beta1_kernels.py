@@ -312,3 +312,34 @@ def test_tiles_that_nobody_uses_give_their_memory_back() -> None:
     gc.collect()
     assert len([a for a in machine.allocations if a.name == "tile"]) == 8
     assert sum(memory() is not None for memory in alive) == 0
+
+
+@pytest.mark.parametrize("start", ["zeros", "ndarray"])
+@pytest.mark.parametrize("spelling", ["subscript", "name"])
+def test_loop_reduce(start: str, spelling: str) -> None:
+    """The name is that of the documents, the tile without a value ``blockwise_mm_bwd.py:400``."""
+
+    @nki.jit
+    def kernel(x: Any) -> Any:
+        out = nl.ndarray((2, 4), dtype=x.dtype, buffer=nl.shared_hbm)
+        total = nl.zeros((2, 4), dtype=nl.float32) if start == "zeros" else nl.ndarray((2, 4), dtype=nl.float32)
+        for i in nl.affine_range(3):
+            part = nl.load(x[i])
+            if spelling == "subscript":
+                total[...] = nl.loop_reduce(part, op=np.add, loop_indices=[i])
+            else:
+                total = nl.loop_reduce(part, op=np.add, loop_indices=[i])
+        nl.store(out, total)
+        return out
+
+    x = np.arange(24, dtype=np.float32).reshape(3, 2, 4)
+    np.testing.assert_array_equal(kernel(x), x.sum(0))
+
+
+def test_a_loop_reduce_without_a_destination_is_an_error() -> None:
+    @nki.jit
+    def kernel(x: Any) -> Any:
+        return nl.exp(nl.loop_reduce(nl.load(x), op=np.add, loop_indices=[0]))
+
+    with pytest.raises(KernelError, match="must be assigned to a tensor that is declared before the loop"):
+        kernel(np.zeros((2, 4), np.float32))

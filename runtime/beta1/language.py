@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import ml_dtypes
@@ -9,11 +10,13 @@ import numpy as np
 
 from .. import isa
 from ..errors import KernelError
+from ..naming import declared_name, is_bound
 from ..numerics import DTYPES
 from ..session import current, in_kernel
+from ..source import user_frame
 from ..spec import hardware
 from . import arithmetic, composites, creation, loops, movement, nki, reductions, special
-from .assignment import Reduction
+from .assignment import Reduction, assign
 from .base import Tensor
 from .indexing import MeshGrid, arange
 from .pending import Call, accumulate
@@ -24,7 +27,9 @@ _UNARY = (
     "abs arctan ceil cos erf erf_dx exp floor gelu gelu_apprx_sigmoid gelu_apprx_tanh gelu_dx log mish "
     "relu rsqrt sigmoid sign silu silu_dx sin softplus sqrt square tan tanh trunc"
 ).split()
-_BINARY = "add bitwise_and bitwise_or bitwise_xor divide left_shift maximum minimum multiply power right_shift subtract".split()
+_BINARY = (
+    "add bitwise_and bitwise_or bitwise_xor divide left_shift maximum minimum multiply power right_shift subtract"
+).split()
 _MODULI = ("fmod", "mod")
 _CONDITIONS = "equal greater greater_equal less less_equal logical_and logical_or logical_xor not_equal".split()
 
@@ -123,11 +128,21 @@ def finfo(dtype: Any) -> Any:
 
 
 def loop_reduce(x: Any, op: Any, loop_indices: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
-    """``b[...] = loop_reduce(a, op, loop_indices)`` is ``b = op(b, a)`` in every iteration."""
+    """``b[...] = loop_reduce(a, op, loop_indices)`` is ``b = op(b, a)`` in every iteration.
+
+    Also ``b = loop_reduce(...)``, where ``b`` is a tile from before the loop.
+    """
     call = Call("loop_reduce", mask)
     tile = call.tile("x", x)
     pending = Reduction(call, None, tile.shape, tile.dtype, "sbuf", call.region)
     pending.call, pending.operand, pending.operator = call, tile, operator_token(op)
+    frame = user_frame(sys._getframe(1))
+    if frame is not None and is_bound(frame):
+        name, _position = declared_name(frame) or ("", ())
+        bound = frame.f_locals.get(name)
+        if isinstance(bound, Tile):
+            assign(bound, pending)
+            return bound
     return pending
 
 

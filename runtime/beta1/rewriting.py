@@ -4,7 +4,8 @@
 * ``return`` as the last statement of an NKI loop returns after all iterations;
 * ``x: nt.tensor[128, 512] = ...`` checks the shape.
 
-A kernel that has none of these runs as it is; of the helpers that it calls, only the second is changed. Lines and columns stay those of the file.
+A kernel that has none of these runs as it is; of the helpers that it calls, only the second is changed. Lines and
+columns stay those of the file.
 """
 
 from __future__ import annotations

@@ -1,0 +1,111 @@
+"""Rounding and saturation, for every number of the small types; products whose bits do not depend on their size."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from nki_migrate.runtime.numerics import DTYPES, convert
+
+matmul: Any = importlib.import_module("nki_migrate.runtime.isa.matmul")
+FLOATS = ["bfloat16", "float16", "float8_e4m3", "float8_e4m3fn", "float8_e5m2"]
+INTEGERS = ["int8", "uint8", "int16", "uint16"]
+
+
+def every(dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """Every bit pattern of an 8 or 16 bit type."""
+    count = 1 << (8 * dtype.itemsize)
+    return np.arange(count, dtype=np.uint8 if dtype.itemsize == 1 else np.uint16).view(dtype)
+
+
+@pytest.mark.parametrize("name", FLOATS)
+def test_every_number_survives_the_way_through_fp32(name: str) -> None:
+    values = every(DTYPES[name])
+    back = convert(values.astype(np.float32), DTYPES[name])
+    numbers = ~np.isnan(values.astype(np.float32))
+    unsigned = np.uint8 if values.dtype.itemsize == 1 else np.uint16
+    np.testing.assert_array_equal(back[numbers].view(unsigned), values[numbers].view(unsigned))
+    assert np.isnan(back[~numbers].astype(np.float32)).all()
+
+
+@pytest.mark.parametrize("name", FLOATS)
+def test_between_two_neighbours_the_nearest_is_taken_and_the_even_one_in_the_middle(name: str) -> None:
+    dtype = DTYPES[name]
+    found = every(dtype)
+    unsigned = np.uint8 if dtype.itemsize == 1 else np.uint16
+    numbers = found[np.isfinite(found.astype(np.float32)) & (found.view(unsigned) < 1 << (8 * dtype.itemsize - 1))]
+    low, high = numbers[:-1], numbers[1:]
+    middle = (low.astype(np.float64) + high.astype(np.float64)) / 2
+    exact = middle.astype(np.float32).astype(np.float64) == middle
+    assert exact.all()
+    even = np.where(low.view(unsigned) % 2 == 0, low.astype(np.float32), high.astype(np.float32))
+    for sign in (1, -1):
+        given_ = (sign * middle).astype(np.float32)
+        np.testing.assert_array_equal(convert(given_, dtype).astype(np.float32), sign * even)
+        below, above = np.nextafter(given_, np.float32(-np.inf * sign)), np.nextafter(given_, np.float32(np.inf * sign))
+        np.testing.assert_array_equal(convert(below, dtype).astype(np.float32), sign * low.astype(np.float32))
+        np.testing.assert_array_equal(convert(above, dtype).astype(np.float32), sign * high.astype(np.float32))
+
+
+@pytest.mark.parametrize("name", FLOATS)
+@given(st.data())
+def test_any_fp32_number_is_rounded_as_ml_dtypes_rounds_it(name: str, data: Any) -> None:
+    bits = data.draw(st.lists(st.integers(0, 2**32 - 1), min_size=1, max_size=64))
+    values = np.array(bits, np.uint32).view(np.float32)
+    with np.errstate(all="ignore"):
+        expected = values.astype(DTYPES[name]).astype(np.float32)
+        np.testing.assert_array_equal(convert(values, DTYPES[name]).astype(np.float32), expected)
+
+
+@pytest.mark.parametrize("source", FLOATS)
+@pytest.mark.parametrize("name", INTEGERS)
+def test_integers_are_rounded_to_even_and_saturate_for_every_number(source: str, name: str) -> None:
+    values = every(DTYPES[source])
+    limits = np.iinfo(DTYPES[name])
+    exact = values.astype(np.float64)
+    expected = np.clip(np.rint(exact), limits.min, limits.max)
+    converted = convert(values.astype(np.float32), DTYPES[name])
+    numbers = ~np.isnan(exact)
+    np.testing.assert_array_equal(converted[numbers], expected[numbers].astype(DTYPES[name]))
+    assert not converted[~numbers].any()
+
+
+@pytest.mark.parametrize("source", INTEGERS)
+@pytest.mark.parametrize("name", INTEGERS)
+def test_integers_saturate_in_integers_for_every_number(source: str, name: str) -> None:
+    values = every(DTYPES[source])
+    limits = np.iinfo(DTYPES[name])
+    expected = np.clip(values.astype(np.int64), limits.min, limits.max)
+    np.testing.assert_array_equal(convert(values, DTYPES[name]), expected)
+
+
+@pytest.mark.parametrize("source", INTEGERS)
+@pytest.mark.parametrize("name", FLOATS)
+def test_integers_become_the_nearest_float(source: str, name: str) -> None:
+    values = every(DTYPES[source])
+    with np.errstate(over="ignore"):
+        expected = values.astype(np.float32).astype(DTYPES[name]).astype(np.float32)
+        found = convert(values.astype(np.float32), DTYPES[name]).astype(np.float32)
+    np.testing.assert_array_equal(found, expected)
+    assert ml_dtypes.finfo(DTYPES[name]).bits in (8, 16)
+
+
+@settings(deadline=None)
+@given(st.integers(1, 128), st.integers(1, 128), st.integers(1, 512), st.integers(0, 2**31))
+def test_no_bit_of_a_product_depends_on_its_size(k: int, m: int, n: int, seed: int) -> None:
+    random = np.random.default_rng(seed)
+    a, b = random.standard_normal((128, 128), np.float32), random.standard_normal((128, 512), np.float32)
+    a[k:] = 0
+    whole = a.T @ b
+    np.testing.assert_array_equal(matmul.gemm(a[:k, :m], b[:k, :n]), whole[:m, :n])
+
+
+def test_a_part_that_adds_in_another_order_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(matmul, "_parts", {(32, 64): False})
+    assert matmul._part(8, 8) == (128, 512)
+    assert matmul._part(100, 500) == (128, 512)
