@@ -138,12 +138,13 @@ def _result_lines(result: CaseResult, *, tiles: bool = False) -> Iterator[str]:
         yield f"    {side}{problem.verdict.value}: {place}{problem.message}"
         if problem.help:
             yield f"      {problem.help}"
+    shown: set[object] = set()
     for level in result.levels:
-        yield from _level_lines(level.level, level, level.summary)
+        yield from _level_lines(level.level, level, level.summary, shown)
         if level.level == "operands":
             yield from _match_lines(result, tiles)
     for agreement in result.reference:
-        yield from _level_lines("reference", agreement, f"{agreement.level} {agreement.summary}")
+        yield from _level_lines("reference", agreement, f"{agreement.level} {agreement.summary}", shown)
     for name, hazards in zip(("before", "after"), result.hazards, strict=True):
         for hazard in hazards:
             yield from _hazard_lines(name, hazard)
@@ -156,7 +157,8 @@ def _hazard_lines(side: str, hazard: Hazard) -> Iterator[str]:
         yield f"      {_place_text(place.file, place.line, place.version)}: {place.what}"
 
 
-def _level_lines(name: str, level: LevelVerdict, summary: str) -> Iterator[str]:
+def _level_lines(name: str, level: LevelVerdict, summary: str, shown: set[object]) -> Iterator[str]:
+    """``shown`` are the excerpts that an earlier level has shown."""
     yield f"    {name:<10} {level.verdict.value:<9}  {summary}"
     for note in level.notes:
         yield f"      note: {note}"
@@ -167,7 +169,9 @@ def _level_lines(name: str, level: LevelVerdict, summary: str) -> Iterator[str]:
                 yield f"        {side} {_place_text(place.file, place.line, place.version)}: {place.what}"
                 if place.source:
                     yield f"          | {place.source}"
-        for side, excerpt in zip(("before", "after"), difference.maps if number == 0 else (), strict=False):
+        maps = difference.maps if number == 0 and difference.maps not in shown else ()
+        shown.add(maps)
+        for side, excerpt in zip(("before", "after"), maps, strict=False):
             yield from (f"        {line}" for line in ([f"addresses {side}", *excerpt] if excerpt else ()))
     hidden = level.count - len(level.differences)
     if hidden > 0:

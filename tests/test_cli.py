@@ -380,7 +380,7 @@ def test_emulate_gives_the_commands_exit_code(run):
     assert run("emulate", sys.executable, "-c", "import nki.language").code == 0
 
 
-@pytest.mark.parametrize("command", ["rewrite", "verify", "check", "layout", "emulate", "rules", "explain"])
+@pytest.mark.parametrize("command", ["rewrite", "verify", "check", "layout", "emulate", "record", "cases", "rules", "explain"])
 def test_every_command_has_help(run, command):
     result = run(command, "--help")
     assert result.code == 0
@@ -390,7 +390,10 @@ def test_every_command_has_help(run, command):
 def test_options_are_those_of_the_contract(run):
     for command, options in {
         "rewrite": "--write --check --select --ignore --unsafe --allocation --blocks --target --jobs --output-format",
-        "verify": "--cases --kernel --level --hardware --output-format",
+        "verify": "--migrate --base --search --tiles --jobs --timeout --memory --no-cache --no-execute "
+        "--cases --kernel --level --hardware --output-format",
+        "record": "--out --data",
+        "cases": "suggest",
         "layout": "--cases --case --output-format",
     }.items():
         text = run(command, "--help").out
