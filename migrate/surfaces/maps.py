@@ -11,14 +11,12 @@ from dataclasses import dataclass
 from nki_migrate.runtime.compare import TileRow
 from nki_migrate.runtime.spec.hardware import PARTITIONS, PSUM_BANK_BYTES, PSUM_BANKS
 
+from ..layout_map import Where, labels, where_of
 from .markup import element, escaped
 
 _WIDTH, _HEIGHT, _LEFT, _TOP = 520, 200, 30, 18
 _HUES = 12
 _MOST_PLACES = 3000
-
-Place = tuple[int, int, int, int]
-"""First partition, first byte, partitions, bytes: of one partition's memory."""
 
 
 @dataclass(frozen=True)
@@ -47,17 +45,17 @@ def maps(before: Sequence[TileRow], after: Sequence[TileRow]) -> str:
     return "".join(figures) + (element("p", escaped(note), class_="note") if note else "")
 
 
-def _places(space: str, rows: Iterable[TileRow]) -> dict[Place, list[TileRow]]:
+def _places(space: str, rows: Iterable[TileRow]) -> dict[Where, list[TileRow]]:
     """The tiles at each place of a memory: often many take turns at one."""
-    found: dict[Place, list[TileRow]] = {}
+    found: dict[Where, list[TileRow]] = {}
     for row in rows:
-        if row.space == space and row.partition is not None and row.byte is not None:
-            found.setdefault((row.partition, row.byte, row.partitions, max(row.nbytes, 1)), []).append(row)
+        if row.space == space and row.pinned:
+            found.setdefault(where_of(row), []).append(row)
     return found
 
 
-def _figure(space: str, before: dict[Place, list[TileRow]], after: dict[Place, list[TileRow]]) -> str:
-    top = max(byte + size for _, byte, _, size in (*before, *after))
+def _figure(space: str, before: dict[Where, list[TileRow]], after: dict[Where, list[TileRow]]) -> str:
+    top = max(byte + size for byte, _, _, size in (*before, *after))
     if space == "psum":
         top = min(PSUM_BANKS * PSUM_BANK_BYTES, -(-top // PSUM_BANK_BYTES) * PSUM_BANK_BYTES)
     scale = _Scale(space, top)
@@ -80,7 +78,7 @@ def _figure(space: str, before: dict[Place, list[TileRow]], after: dict[Place, l
     )
 
 
-def _svg(scale: _Scale, places: dict[Place, list[TileRow]], other: set[Place], hues: dict[str, int], label: str) -> str:
+def _svg(scale: _Scale, places: dict[Where, list[TileRow]], other: set[Where], hues: dict[str, int], label: str) -> str:
     size = f"0 0 {_LEFT + _WIDTH + 10} {_TOP + _HEIGHT + 22}"
     frame = _rectangle(scale, (0, 0, PARTITIONS, scale.bytes), "frame")
     shown = sorted(places, key=lambda place: (-place[2] * place[3], place))[:_MOST_PLACES]
@@ -90,17 +88,16 @@ def _svg(scale: _Scale, places: dict[Place, list[TileRow]], other: set[Place], h
     return element("svg", frame, *_axes(scale), *tiles, *more, viewBox=size, role="img", aria_label=label)
 
 
-def _tile(scale: _Scale, place: Place, rows: Sequence[TileRow], moved: bool, hues: dict[str, int]) -> str:
-    partition, byte, partitions, size = place
-    labels = list(dict.fromkeys(f"{row.label} ({row.dtype}, line {row.line})" for row in rows))
+def _tile(scale: _Scale, place: Where, rows: Sequence[TileRow], moved: bool, hues: dict[str, int]) -> str:
+    byte, partition, partitions, size = place
+    kinds = ", ".join(dict.fromkeys(f"{row.dtype}, line {row.line}" for row in rows))
     where = f"partitions {partition}-{partition + partitions - 1}, bytes {byte}-{byte + size - 1}"
-    more = [f"and {len(labels) - 8} more"] if len(labels) > 8 else []
-    title = element("title", escaped("\n".join([where, *labels[:8], *more])))
+    title = element("title", escaped(f"{labels(rows)} ({kinds})\n{where}"))
     return _rectangle(scale, place, f"tile h{hues[rows[0].tensor]}{' moved' if moved else ''}", title)
 
 
-def _rectangle(scale: _Scale, place: Place, classes: str, content: str = "") -> str:
-    partition, byte, partitions, size = place
+def _rectangle(scale: _Scale, place: Where, classes: str, content: str = "") -> str:
+    byte, partition, partitions, size = place
     x, y = scale.x(byte), scale.y(partition)
     width, height = scale.x(byte + size) - x, scale.y(partition + partitions) - y
     return (
