@@ -62,4 +62,6 @@ def size(operand: Operand) -> int:
 
 def owners(program: Program) -> dict[int, TileRow | HbmTensor]:
     """Tiles and tensors of a program by their uid."""
-    return {tile.uid: tile for tile in (*program.tiles, *program.tensors)}
+    found: dict[int, TileRow | HbmTensor] = {tile.uid: tile for tile in program.tiles}
+    found.update((tensor.uid, tensor) for tensor in program.tensors)
+    return found

@@ -43,7 +43,8 @@ def reached(event: Event, source: Operand, elements: Elements, target: Operand) 
     if event.op in MATMULS:
         return _of_matmul(source.role, elements.reshape(rows, -1), total)
     if event.op in TRANSPOSING and total == elements.size:
-        return elements.reshape(rows, -1).T.reshape(-1)
+        turned: Elements = elements.reshape(rows, -1).T.reshape(-1)
+        return turned
     if event.op in ELEMENTWISE and target.role == "dst" and elements.size in (total, height):
         return np.repeat(elements, total // max(elements.size, 1))
     if rows == height:

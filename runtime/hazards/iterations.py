@@ -108,8 +108,9 @@ class _Dependence:
     def _other(self, step: _Step, marks: Marks) -> _Step | None:
         """A step of another iteration among ``marks``."""
         for number in np.unique(marks):
-            if number != NEVER and self.steps[number - 1].iteration != step.iteration:
-                return self.steps[number - 1]
+            other: _Step = self.steps[int(number) - 1]
+            if number != NEVER and other.iteration != step.iteration:
+                return other
         return None
 
     def _hazard(self, before: _Step, after: _Step, operand: Operand, does: str, did: str) -> Hazard:

@@ -36,7 +36,8 @@ def quadrants(program: Program) -> list[Hazard]:
     """Operands of compute engines that start at a partition where their number of partitions may not start.
 
     Source: architecture guide, ``start_partition``: up to 32 partitions start at 0, 32, 64 or 96, up to 64 at 0 or 64,
-    more at 0.
+    more at 0. Only tiles with an address count: the others the compiler places as their accesses need (AWS's own test
+    of ``gather_flattened`` writes to partition 1 of one).
     """
     tiles = owners(program)
     seen: set[tuple[object, ...]] = set()
@@ -67,7 +68,7 @@ def quadrants(program: Program) -> list[Hazard]:
 def _on_engine(event: Event) -> Iterator[Operand]:
     if event.op.startswith(_DMA):
         return iter(())
-    return (operand for operand in event.operands if operand.space != "hbm")
+    return (operand for operand in event.operands if operand.pinned)
 
 
 def shared_addresses(program: Program) -> list[Hazard]:

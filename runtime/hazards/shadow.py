@@ -81,7 +81,8 @@ class Grid:
 
     def elements(self, marks: Marks, operand: Operand) -> Marks:
         """The mark of every element of an access, in row-major order (a copy)."""
-        return marks[self.coordinates(operand)]
+        found: Marks = marks[self.coordinates(operand)]
+        return found
 
     def coordinates(self, operand: Operand) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
         """Row and column of the granule of every element of an access, in row-major order."""

@@ -81,7 +81,7 @@ class _Walk:
         if memory is None or operand.tile in self.program.untracked or (operand.space == "hbm" and self.shared):
             return False
         exact = operand.exact and not flow.is_indexed(event, operand)
-        enough: Callable[[Marks], np.bool_] = np.any if exact else np.all
+        enough: Callable[[flow.Elements], np.bool_] = np.any if exact else np.all
         undefined = memory.grid.view(memory.writer, operand) <= NEVER
         if operand.pinned:
             owner = memory.grid.view(memory.owner, operand)
