@@ -238,7 +238,8 @@ def _calls_in(path: Path, function: ast.FunctionDef | ast.Module, kernel: ast.Fu
 
 
 def _case_of_call(path: Path, node: ast.Call, kernel: ast.FunctionDef, made: Mapping[str, ast.expr]) -> Case | None:
-    function, arguments, grid = node.func, list(node.args), ()
+    function, arguments = node.func, list(node.args)
+    grid: tuple[int, ...] = ()
     if isinstance(function, ast.Attribute) and function.attr == "simulate_kernel" and arguments:
         function = arguments.pop(0)
     if isinstance(function, ast.Subscript):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import click
 from nki_migrate.runtime.compare import LEVELS
@@ -105,8 +105,13 @@ def _migrated(asked: Asked) -> Evidence:
 
     from .verify_migrated import kept_reports, verified_migration
 
-    chosen = {"allocation": asked.allocation, "blocks": asked.blocks}
-    options = Options(unsafe=asked.unsafe, **{name: value for name, value in chosen.items() if value})
+    default = Options()
+    options = replace(
+        default,
+        unsafe=asked.unsafe,
+        allocation=asked.allocation or default.allocation,
+        blocks=asked.blocks or default.blocks,
+    )
     settings = asked.settings
     reports = kept_reports(found_files(asked.paths), options, asked.jobs or os.cpu_count() or 1, settings.cache)
     found = verified_migration(reports, settings)

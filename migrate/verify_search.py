@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -15,6 +16,7 @@ from pathlib import Path
 from nki_migrate.runtime.cases import Case
 from nki_migrate.runtime.compare import Failure, Run, Verdict
 from nki_migrate.runtime.pool import Pool, pool
+from nki_migrate.runtime.worker import Reply
 
 from .case_text import case_toml
 from .judging import Task, judged, request
@@ -130,7 +132,7 @@ def _disagreeing(
             yield task, result, original
 
 
-def _asked(workers: Pool, task: Task, *, before: bool):  # type: ignore[no-untyped-def]
+def _asked(workers: Pool, task: Task, *, before: bool) -> Future[Reply]:
     file, side = (task.pair.before, task.pair.old) if before else (task.pair.after, task.pair.new)
     return workers.submit(request("run", file, side, task.limits, task.case, task.hardware))
 

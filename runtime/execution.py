@@ -113,7 +113,7 @@ def _package_name(file: str) -> tuple[str, str] | None:
 
 def _roots_named_in(file: str) -> list[str]:
     """Directories above ``file`` from which an absolute import in it would find the file's own package."""
-    named = set()
+    named: set[str] = set()
     for node in ast.walk(_tree_of(file)):
         if isinstance(node, ast.Import):
             named.update(alias.name.partition(".")[0] for alias in node.names)
