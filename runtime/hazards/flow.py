@@ -27,7 +27,13 @@ _INDEXED_ROLES = frozenset({"data", "src_buffer"})
 
 
 def is_indexed(event: Event, operand: Operand) -> bool:
-    """Does the instruction pick elements of ``operand`` by indices that only the chip knows?"""
+    """Does the instruction use only some elements of ``operand``?
+
+    A gather picks them by indices that only the chip knows; of the scales of MX operands a matmul uses four partitions
+    in each 32.
+    """
+    if event.op == "nc_matmul_mx":
+        return "scale" in operand.role
     return "gather" in event.op and operand.role in _INDEXED_ROLES
 
 
