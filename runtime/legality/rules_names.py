@@ -168,8 +168,8 @@ def _held_types(value: ast.expr | None, context: Context, is_element: bool = Tru
         for element in value.elts:
             yield from _held_types(element, context)
     elif isinstance(value, ast.Dict):
-        for element in (*value.keys, *value.values):
-            yield from _held_types(element, context)
+        for held in (*value.keys, *value.values):
+            yield from _held_types(held, context)
     elif isinstance(value, ast.Call) and context.module.qualified(value.func) == "numpy.dtype" and value.args:
         argument = value.args[0]
         is_text = isinstance(argument, ast.Constant) and isinstance(argument.value, str)
