@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from ..events import Event, Operand
 from .trace import HbmTensor, Program, TileRow, dtype_named
 
-WRITTEN_ROLES = frozenset({"dst", "reduce_res", "dst_idx"})
+WRITTEN_ROLES = frozenset({"dst", "reduce_res", "dst_idx", "dst_scale"})
 KEEPS_OLD_BYTES = frozenset({"tensor_copy_predicated", "nc_stream_shuffle", "atomic_rmw"})
 """Instructions that may leave parts of their destination as it was."""
 _ADDS_TO_OLD_BYTES = frozenset({"accumulate", "dst_rmw_op"})
