@@ -299,12 +299,15 @@ def test_tiles_that_nobody_uses_give_their_memory_back() -> None:
 
     alive: list[Any] = []
 
+    def note(tile: Any) -> None:
+        alive.append(weakref.ref(tile.alloc.memory))
+
     @nki.jit
     def kernel(x: Any) -> Any:
         out = nl.ndarray((2, 4), dtype=x.dtype, buffer=nl.shared_hbm)
         for _ in nl.affine_range(8):
             tile = nl.load(x)
-            alive.append(weakref.ref(tile.alloc.memory))
+            note(tile)
         nl.store(out, nl.load(x))
         return out
 
@@ -343,3 +346,76 @@ def test_a_loop_reduce_without_a_destination_is_an_error() -> None:
 
     with pytest.raises(KernelError, match="must be assigned to a tensor that is declared before the loop"):
         kernel(np.zeros((2, 4), np.float32))
+
+
+COUNT = 0
+
+
+class Allocator:
+    """What ``attention_kernels.py`` keeps its addresses in, here with a list and a dict beside the counter."""
+
+    def __init__(self) -> None:
+        self.offset = 0
+        self.sizes: list[int] = []
+        self.named: dict[str, list[int]] = {"all": []}
+
+    def allocate(self, size: int) -> int:
+        at = self.offset
+        self.offset += size
+        self.sizes.append(size)
+        self.named["all"].append(at)
+        return at
+
+
+SHARED = Allocator()
+
+
+@pytest.mark.parametrize("loop", ["affine_range", "sequential_range", "range"])
+def test_objects_that_a_loop_body_changes_change_once(loop: str) -> None:
+    """The body is traced once, whatever the trip count (``val += 1`` of the migration guide, in objects)."""
+    found: list[Any] = []
+
+    @nki.jit
+    def kernel(x: Any) -> Any:
+        global COUNT
+        out = nl.ndarray((3, 2, 4), dtype=x.dtype, buffer=nl.shared_hbm)
+        own, seen, numbers, chosen = Allocator(), [], {}, set()
+        counts, before = np.zeros(2, np.int64), COUNT
+        addresses: list[tuple[int, int]] = []
+        iterations = {"affine_range": nl.affine_range, "sequential_range": nl.sequential_range}.get(loop, range)
+        if loop == "range":
+            for i in range(3):
+                addresses.append((own.allocate(8), SHARED.allocate(4)))
+                nl.store(out[i], nl.load(x[i]))
+        else:
+            for i in iterations(3):
+                addresses.append((own.allocate(8), SHARED.allocate(4)))
+                seen.append(i)
+                numbers[i] = i
+                chosen.add(i)
+                counts[0] += 1
+                COUNT += 1
+                nl.store(out[i], nl.load(x[i]))
+            assert (seen, numbers, chosen, counts.tolist(), COUNT - before) == ([2], {2: 2}, {2}, [1, 0], 1)
+        found.append((own.offset, own.sizes, own.named, addresses))
+        return out
+
+    SHARED.__init__()  # type: ignore[misc]
+    x = np.arange(24, dtype=np.float32).reshape(3, 2, 4)
+    np.testing.assert_array_equal(kernel(x), x)
+    assert found == [(8, [8], {"all": [0]}, [(0, 0)])]
+    assert (SHARED.offset, SHARED.sizes) == (4, [4])
+
+
+def test_a_static_range_changes_objects_in_every_iteration() -> None:
+    @nki.jit
+    def kernel(x: Any) -> Any:
+        out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        seen: list[int] = []
+        for i in nl.static_range(3):
+            seen.append(i)
+        assert seen == [0, 1, 2]
+        nl.store(out, nl.load(x))
+        return out
+
+    kernel(np.zeros((2, 4), np.float32))

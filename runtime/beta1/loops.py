@@ -2,8 +2,8 @@
 
 The emulator runs every iteration, with a concrete index. So that each one sees the Python state of the first, the
 iterator takes the names of the frame that runs the loop at loop entry, and binds them again before every later
-iteration. Tensors are shared objects and keep their contents. (Source: the Beta 2 migration guide's loop that counts
-to 1 in Beta 1 and to 8 in Beta 2; ``reference/beta1.md`` 3.6.)
+iteration. So it does with the contents of Python's own objects (:mod:`.tracing`); tensors keep theirs. (Source: the
+Beta 2 migration guide's loop that counts to 1 in Beta 1 and to 8 in Beta 2; ``reference/beta1.md`` 3.6.)
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from ..errors import KernelError, NotModelled, is_emulator_file
 from ..session import in_kernel
 from ..source import leaves_loop
 from .state import State, state
+from .tracing import Contents
 
 _MISSING = object()
 
@@ -32,6 +33,7 @@ class TracedRange(Iterator[int]):
     def __init__(self, values: range, state: State | None = None, parallel: bool = False) -> None:
         self._values = iter(values)
         self._entry: dict[str, Any] | None = None
+        self._contents: Contents | None = None
         self._state = state
         self._outer = () if state is None else state.scope
         self._recorder = state.session.machine.recorder if state is not None and parallel else None
@@ -57,8 +59,11 @@ class TracedRange(Iterator[int]):
             if not is_emulator_file(frame.f_code.co_filename):
                 _refuse_early_exit(frame)
             self._entry = dict(frame.f_locals)
+            self._contents = Contents(frame, self._entry) if self._state is not None else None
         else:
             _restore(frame, self._entry)
+            if self._contents is not None:
+                self._contents.restore(frame)
         return value
 
     def writes_again(self, place: object) -> bool:
