@@ -186,3 +186,16 @@ def test_a_copy_rounds_to_the_dtype_that_it_names(name, expected):
 def test_the_data_types_have_a_module_of_their_own():
     """nkilib annotates with ``nki.dtype`` and its tests ``import nki.dtype``; it is not in the documentation."""
     assert MODULES["nki"].dtype.float8_e4m3 is nl.float8_e4m3
+
+
+def test_a_reduction_may_go_to_a_column_with_more_partitions():
+    """nkilib's router_topk passes a (128, 1) tile as ``reduce_res`` of 84 rows: the others keep their values."""
+
+    def kernel(x):
+        tile, total = loaded(x), nl.ndarray((8, 1), nl.float32, nl.sbuf)
+        nisa.memset(total, -1.0)
+        nisa.activation_reduce(tile, nl.copy, tile, reduce_op=nl.add, reduce_res=total)
+        return stored(total)
+
+    x = np.ones((5, 3), np.float32)
+    assert launch(kernel, {"x": x}).outputs[0][:, 0].tolist() == [3, 3, 3, 3, 3, -1, -1, -1]

@@ -96,13 +96,17 @@ def deliver(result: isa.Result, dst: NkiTensor, *, where: Array | None = None, a
 
 
 def deliver_with(result: isa.Result, dst: NkiTensor, role: str, second: object, column: Array) -> None:
-    """:func:`deliver`, and write (P, 1) ``column`` to the tensor ``second`` of that ``role`` unless it is ``None``."""
+    """:func:`deliver`, and write (P, 1) ``column`` to the tensor ``second`` of that ``role`` unless it is ``None``.
+
+    More partitions than P are let be: the lanes write theirs.
+    """
     if second is None:
         deliver(result, dst)
         return
-    also = on_chip(second, role)
-    if extent(also) != (column.shape[0], 1):
-        raise KernelError("", f"{role} must have shape ({column.shape[0]}, 1), it has {also.shape}")
+    whole, lanes_ = on_chip(second, role), column.shape[0]
+    if extent(whole)[0] < lanes_ or extent(whole)[1] != 1:
+        raise KernelError("", f"{role} must have shape ({lanes_}, 1), it has {whole.shape}")
+    also = whole if extent(whole)[0] == lanes_ else View(whole.alloc, whole.array[:lanes_])
     result.also_writes.append((role, also))
     deliver(result, dst)
     also.array[...] = convert(column, also.array.dtype).reshape(also.array.shape)

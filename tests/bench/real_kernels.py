@@ -300,7 +300,9 @@ def _compared(name: str, output: Any, expected: Any, wanted: Any) -> dict[str, A
         output = output.view(expected.dtype)
     raw = np.ascontiguousarray(output).reshape(-1)
     written = ~(raw.view(np.uint8).reshape(raw.size, -1) == 0xFF).all(axis=1)
-    a, b = raw.astype(np.float32)[written], expected.astype(np.float32).reshape(-1)[written]
+    a, b = raw.astype(np.float32), expected.astype(np.float32).reshape(-1)
+    written |= a == b
+    a, b = a[written], b[written]
     with np.errstate(invalid="ignore"):
         error = np.where(a == b, 0.0, np.abs(a - b))
     largest = float(np.max(error, initial=0.0))
