@@ -19,7 +19,7 @@ from . import algebra
 from .access import covers
 from .emission import Refuse
 from .facts.values import Allocator
-from .render import render
+from .render import render_stable
 from .rules.data_types import itemsize
 from .scope import Scope
 
@@ -80,11 +80,11 @@ def tuple_sizes(scope: Scope, node: ast.expr | None, code: str) -> tuple[str, ..
         return ()
     if not isinstance(node, ast.Tuple | ast.List):
         raise Refuse(node, code, "a number of tiles that is not written as a tuple", "write the tuple in the call")
-    return tuple(render(scope, size) for size in node.elts)
+    return tuple(render_stable(scope, size) for size in node.elts)
 
 
 def scalar(scope: Scope, given: dict[str, ast.expr], name: str) -> str:
-    return render(scope, given[name]) if name in given else "0"
+    return render_stable(scope, given[name]) if name in given else "0"
 
 
 def sbuf_mod_alloc(scope: Scope, allocator: Allocator, place: Layout, code: str) -> Address:

@@ -335,6 +335,8 @@ def _spread(scope: Scope, node: ast.expr, instruction: Instruction, target: Oper
     if source.dims is None or target.dims is None or source.pattern or len(source.dims) != 2 or len(target.dims) != 2:
         return
     if scope.constant(source.dims[1]) == 1 and scope.constant(target.dims[1]) != 1:
+        if instruction.function == "dma_copy" and scope.constant(target.dims[1]) is None:
+            return  # Beta 2 refuses a DMA between different sizes
         if instruction.function == "dma_copy":
             raise Refuse(node, DESTINATION, "a DMA that broadcasts along the free dimension", "repeat it with .ap(...)")
         if scope.clamps:

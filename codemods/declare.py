@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from .addresses import Address, Layout, layout, tuple_sizes
 from .emission import New, Refuse
 from .facts.values import Allocator, Declaration, Hbm, Tile, Value
-from .render import beta2_name, render
+from .render import beta2_name, render, render_stable
 from .rules.block_dimensions import fold_refusal, loop_of, report_list
 from .rules.data_types import dtype_text
 from .rules.psum_accumulation import written_at_declaration
@@ -154,7 +154,7 @@ def _shape(scope: Scope, node: ast.expr) -> tuple[tuple[str, ...], tuple[str, ..
     for position, size in enumerate(node.elts):
         if isinstance(size, ast.Call) and scope.qualified(size.func) == "nl.par_dim":
             partition = position
-    sizes = tuple(render(scope, size) for size in node.elts)
+    sizes = tuple(render_stable(scope, size) for size in node.elts)
     return sizes[:partition], sizes[partition:]
 
 

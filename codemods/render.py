@@ -26,6 +26,48 @@ def render(scope: Scope, node: ast.expr) -> str:
     return scope.source.segment(node, replacements)
 
 
+def render_stable(scope: Scope, node: ast.expr) -> str:
+    """Text of an expression that is written elsewhere, or several times: nothing in it may have changed by then.
+
+    Names are watched (:func:`~.walk.forget`); calls of anything but pure functions, and parts of objects that can
+    change, are refused.
+    """
+    for part in ast.walk(node):
+        if isinstance(part, ast.Call) and not _is_pure(scope, part):
+            raise Refuse(node, UNSUPPORTED, "an expression that is not a plain number", "give it a name first")
+        if isinstance(part, ast.Subscript) and not _is_shape(part.value):
+            raise Refuse(node, UNSUPPORTED, "a size or an address in a container", "give it a name first")
+        if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name) and _is_object(scope, part):
+            raise Refuse(node, UNSUPPORTED, "a size or an address in an object", "give it a name first")
+    return render(scope, node)
+
+
+_PURE = {"min", "max", "len", "int", "float", "abs", "math.ceil", "math.floor", "math.gcd", "nl.par_dim", "np.dtype"}
+
+
+def _is_pure(scope: Scope, call: ast.Call) -> bool:
+    name = call.func.id if isinstance(call.func, ast.Name) else ""
+    qualified = scope.qualified(call.func) or ""
+    return (name in _PURE and name not in scope.module.functions) or qualified in _PURE | set(_MATH) | {
+        "nl.program_id",
+        "nl.num_programs",
+        "nl.sizeinbytes",
+        "nl.arange",
+    }
+
+
+def _is_shape(node: ast.expr) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr == "shape"
+
+
+def _is_object(scope: Scope, node: ast.Attribute) -> bool:
+    """Is an attribute that of an object which may change (no module, no tensor)?"""
+    if node.attr in ("shape", "dtype", "itemsize", "ndim") or scope.qualified(node) is not None:
+        return False
+    assert isinstance(node.value, ast.Name)
+    return node.value.id not in scope.module.imports and node.value.id in scope.assigned
+
+
 def _collect(scope: Scope, node: ast.AST, replacements: list[tuple[ast.AST, str]]) -> None:
     text = scope.module.edits.expressions.get(node)
     if text is None and isinstance(node, ast.expr):
@@ -193,6 +235,8 @@ def _call(scope: Scope, node: ast.Call) -> str | None:
     if qualified in _MATH and len(node.args) == 1 and not node.keywords:
         scope.apply(DTYPES, node)
         return f"{_math(scope)}.{_MATH[qualified]}({render(scope, node.args[0])})"
+    if dtype_name(qualified) is not None and qualified.startswith("np."):
+        raise Refuse(node, DTYPES, f"a number of type {qualified}", "write the number, rounded to that type")
     if qualified == "nl.par_dim" and len(node.args) == 1:
         return render(scope, node.args[0])
     if qualified in ("nl.sizeinbytes", "np.dtype") and len(node.args) == 1:

@@ -48,9 +48,9 @@ def _axis(start: str, size: str, label: str) -> Axis:
 
 
 def _arange(scope: Scope, node: ast.Call, label: str) -> Index:
-    from ..render import render
+    from ..render import render_stable
 
-    bounds = [render(scope, argument) for argument in node.args]
+    bounds = [render_stable(scope, argument) for argument in node.args]
     if node.keywords or not 1 <= len(bounds) <= 2:
         raise Refuse(node, CODE, "arange with keywords or a step", "write the subscript as a slice or as .ap(...)")
     start, stop = ("0", bounds[0]) if len(bounds) == 1 else bounds
@@ -58,15 +58,15 @@ def _arange(scope: Scope, node: ast.Call, label: str) -> Index:
 
 
 def _mgrid(scope: Scope, node: ast.Subscript, label: str) -> Grid:
-    from ..render import render
+    from ..render import render_stable
 
     parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     components = []
     for position, part in enumerate(parts):
         if not isinstance(part, ast.Slice) or part.step is not None or part.upper is None:
             raise Refuse(node, CODE, "mgrid with a step or without a bound", "write the subscript as .ap(...)")
-        start = render(scope, part.lower) if part.lower is not None else "0"
-        size = algebra.subtract(render(scope, part.upper), start)
+        start = render_stable(scope, part.lower) if part.lower is not None else "0"
+        size = algebra.subtract(render_stable(scope, part.upper), start)
         letter = next((c for c, p in COMPONENTS.items() if p == position), str(position))
         components.append(Index(len(parts), (Term(_axis(start, size, f"{label}_{letter}"), "1", position),)))
     terms = tuple(term for component in components for term in component.terms)
@@ -120,9 +120,9 @@ def _combined(scope: Scope, node: ast.BinOp) -> Index | None:
 
 
 def _scalar(scope: Scope, node: ast.expr) -> Index:
-    from ..render import render
+    from ..render import render_stable
 
-    return Index(0, (), render(scope, node))
+    return Index(0, (), render_stable(scope, node))
 
 
 def _scaled(index: Index, factor: str) -> Index:

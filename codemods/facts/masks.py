@@ -80,11 +80,11 @@ def _comparison(scope: Scope, node: ast.Compare) -> Mask:
 
 def _ordered(scope: Scope, node: ast.Compare) -> tuple[Index, Index, bool]:
     """The smaller side, the larger side, and whether the comparison is strict."""
-    from ..render import render
+    from ..render import render_stable
 
     def side(part: ast.expr) -> Index:
         value = index_value(scope, part)
-        return value if isinstance(value, Index) else Index(0, (), render(scope, part))
+        return value if isinstance(value, Index) else Index(0, (), render_stable(scope, part))
 
     left, right = side(node.left), side(node.comparators[0])
     operator = node.ops[0]

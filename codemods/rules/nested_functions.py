@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from ..emission import Refuse
 from ..facts.values import DType, Function, Python, Value
+from ..syntax import default_values
 from ..usage import names_used
 
 if TYPE_CHECKING:
@@ -69,6 +70,9 @@ def lift(scope: Scope, function: Function, told: dict[str, Value] | None = None)
         raise Refuse(node, CODE, f"the nested function '{node.name}' rebinds names outside of it", _HELP)
     if node.args.vararg or node.args.kwarg or node.decorator_list:
         raise Refuse(node, CODE, f"the nested function '{node.name}' has decorators or variable arguments", _HELP)
+    local = {n.id for d in default_values(node).values() for n in ast.walk(d) if isinstance(n, ast.Name)}
+    if local & set(scope.assigned):
+        raise Refuse(node, CODE, f"a default of '{node.name}' reads a name of the enclosing function", _HELP)
     scope.apply(CODE, node)
     name = node.name if node.name not in module.functions and node.name not in module.globals else ""
     if not name or any(n.name == node.name for n in module.lifted):
