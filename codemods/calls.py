@@ -98,7 +98,7 @@ def _told(a: Value | None, b: Value | None) -> tuple[Value, Value]:
 
 def _structure(value: Value) -> object:
     if isinstance(value, Tile):
-        return value.space, len(value.blocks), value.dims and tuple(size == "1" for size in value.dims)
+        return value.space, len(value.blocks), tuple(size == "1" for size in value.dims or ())
     return None
 
 

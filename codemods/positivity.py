@@ -51,7 +51,7 @@ def _rest_of_tiling(scope: Scope, loop: Loop, polynomial: algebra.Polynomial) ->
 
 
 def _trip_count(loop: Loop) -> str | None:
-    call = loop.statement.iter
+    call = loop.statement.iter if isinstance(loop.statement, ast.For) else None
     if isinstance(call, ast.Call) and len(call.args) == 1 and not call.keywords:
         return ast.unparse(call.args[0])
     return None

@@ -380,7 +380,9 @@ def test_emulate_gives_the_commands_exit_code(run):
     assert run("emulate", sys.executable, "-c", "import nki.language").code == 0
 
 
-@pytest.mark.parametrize("command", ["rewrite", "verify", "check", "layout", "emulate", "record", "cases", "rules", "explain"])
+@pytest.mark.parametrize(
+    "command", ["rewrite", "verify", "check", "layout", "emulate", "record", "cases", "rules", "explain"]
+)
 def test_every_command_has_help(run, command):
     result = run(command, "--help")
     assert result.code == 0

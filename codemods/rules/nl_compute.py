@@ -128,9 +128,10 @@ def division(scope: Scope, node: ast.expr, x: ast.expr, y: ast.expr, dtype: str 
         natural = promoted(scope, divisor.dtype, scalar_type(scope, x))
         given: list[tuple[str, Operand | str]] = [("data", divisor)]
         return Instruction("reciprocal", given, divisor.dims, dtype or natural, like=divisor.like, explicit=explicit)
-    if isinstance(dividend, Operand) and isinstance(y, ast.Constant) and _is_power_of_two(y.value):
+    inverse_of_two = _inverse_of_power_of_two(y)
+    if isinstance(dividend, Operand) and inverse_of_two:
         natural = promoted(scope, dividend.dtype, scalar_type(scope, y))
-        return _scaled(scope, dividend, repr(1.0 / float(y.value)), dtype or natural, explicit)
+        return _scaled(scope, dividend, inverse_of_two, dtype or natural, explicit)
     if not scope.module.options.unsafe:
         raise Refuse(
             node,
@@ -153,8 +154,12 @@ def division(scope: Scope, node: ast.expr, x: ast.expr, y: ast.expr, dtype: str 
     return replace(combined(scope, node, "multiply", dividend, inverted, dtype or natural), explicit=explicit)
 
 
-def _is_power_of_two(value: object) -> bool:
-    return isinstance(value, int | float) and value != 0 and math.frexp(value)[0] in (0.5, -0.5)
+def _inverse_of_power_of_two(node: ast.expr) -> str:
+    """``0.25`` for ``4``: the division by it is exact as a multiplication; empty for any other divisor."""
+    value = node.value if isinstance(node, ast.Constant) else None
+    if not isinstance(value, int | float) or value == 0 or abs(math.frexp(value)[0]) != 0.5:
+        return ""
+    return repr(1.0 / value)
 
 
 def _scaled(scope: Scope, x: Operand, factor: str, dtype: str | None, explicit: bool) -> Instruction:
