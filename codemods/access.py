@@ -139,6 +139,10 @@ def operand(scope: Scope, node: ast.expr) -> Operand | None:
         return _whole(scope, node)
     if isinstance(node, ast.Call) and scope.qualified(node.func) in OPERANDS:
         return OPERANDS[scope.qualified(node.func) or ""](scope, node)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        from .calls import called_tensor
+
+        return called_tensor(scope, node)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         return _method(scope, node, node.func)
     if not isinstance(node, ast.Subscript):

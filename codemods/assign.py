@@ -9,7 +9,7 @@ from nki_migrate.runtime.spec.dtypes import ITEMSIZE
 
 from . import algebra, positivity
 from .access import Operand, operand
-from .calls import call_value, module_function
+from .calls import call_value, module_function, named
 from .compute import bind, is_computation, write
 from .declare import allocator_value, creation, declare
 from .emission import Refuse
@@ -84,27 +84,17 @@ def _to_name(scope: Scope, statement: ast.stmt, name: str, value: ast.expr) -> N
     if is_computation(scope, value):
         _set(scope, name, bind(scope, value, name))
         return
-    view = operand(scope, value)
+    called = isinstance(value, ast.Call) and module_function(scope, value) is not None
+    view = operand(scope, value) if not called else None
     if view is not None:
         _view(scope, name, view)
         return
-    if isinstance(value, ast.Call) and module_function(scope, value) is not None:
-        text, result = call_value(scope, value)
+    if isinstance(value, ast.Call) and called:
+        text, result = scope.called.get(value) or call_value(scope, value)
         scope.emit(f"{name} = {text}")
         _set(scope, name, named(result, name))
         return
     _python(scope, name, value)
-
-
-def named(value: Value, name: str) -> Value:
-    """A tensor that a call returned, described through the name it is bound to."""
-    if isinstance(value, Tile) and not value.blocks:
-        dims = None if value.dims is None else tuple(f"{name}.shape[{d}]" for d in range(len(value.dims)))
-        return replace(value, dims=dims, dtype=f"{name}.dtype", declaration=None)
-    if isinstance(value, Hbm):
-        dims = None if value.dims is None else tuple(f"{name}.shape[{d}]" for d in range(len(value.dims)))
-        return Hbm(dims, f"{name}.dtype")
-    return value
 
 
 def _compile_time(scope: Scope, name: str, value: ast.expr) -> Value | None:

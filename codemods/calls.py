@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
-from .access import Operand, operand
+from .access import Operand, of_name, operand
 from .compute import COMMANDS, HANDLERS, Instruction, bound_call, is_computation, place, temporary
 from .emission import Refuse
 from .facts.index import index_value
 from .facts.masks import mask_value
 from .facts.values import DType, Function, Hbm, Python, Tile, Value
-from .parameters import parameter_value
+from .parameters import own_dims, parameter_value
+from .patterns import of_rank
 from .render import render
 from .rules.masks import masked
 from .rules.nested_functions import lift
@@ -43,14 +44,16 @@ def call_value(scope: Scope, node: ast.Call) -> tuple[str, Value]:
         raise Refuse(node, "NKI091", "a call with starred arguments", "write the arguments out")
     names = [a.arg for a in [*function.node.args.posonlyargs, *function.node.args.args]]
     told: dict[str, Value] = {}
+    known = scope.module.analyzed.get(function.node)
+    first = known.parameters if known is not None else {}
     texts: list[str] = []
     for position, argument in enumerate(node.args):
-        text, value = _argument(scope, argument)
+        text, value = _argument(scope, argument, first.get(names[position]) if position < len(names) else None)
         texts.append(text)
         if position < len(names):
             told[names[position]] = parameter_value(names[position], value)
     for keyword in node.keywords:
-        text, value = _argument(scope, keyword.value)
+        text, value = _argument(scope, keyword.value, first.get(keyword.arg or ""))
         texts.append(f"{keyword.arg}={text}")
         assert keyword.arg is not None
         told[keyword.arg] = parameter_value(keyword.arg, value)
@@ -61,7 +64,32 @@ def call_value(scope: Scope, node: ast.Call) -> tuple[str, Value]:
     return f"{name}({', '.join([*texts, *closure])})", analysis.returned or Value()
 
 
-def _argument(scope: Scope, node: ast.expr) -> tuple[str, Value]:
+def called_tensor(scope: Scope, node: ast.Call) -> Operand | None:
+    """The tensor that a call of one of the module's functions returns, under a name; ``None`` for anything else."""
+    if module_function(scope, node) is None:
+        return None
+    if node not in scope.called:
+        text, value = call_value(scope, node)
+        if isinstance(value, Hbm | Tile):
+            function = module_function(scope, node)
+            name = scope.module.fresh(f"{function.name if function else 'call'}_result")
+            scope.emit(f"{name} = {text}")
+            text, value = name, named(value, name)
+            scope.env[name] = value
+        scope.called[node] = text, value
+    text, value = scope.called[node]
+    return of_name(scope, text, value) if isinstance(value, Hbm | Tile) else None
+
+
+def named(value: Value, name: str) -> Value:
+    """A tensor that a call returned, described through the name it is bound to."""
+    if isinstance(value, Tile) and not value.blocks:
+        return replace(value, dims=own_dims(name, value.dims), dtype=f"{name}.dtype", declaration=None)
+    return Hbm(own_dims(name, value.dims), f"{name}.dtype") if isinstance(value, Hbm) else value
+
+
+def _argument(scope: Scope, node: ast.expr, first: Value | None) -> tuple[str, Value]:
+    """One argument as text and as a kind. ``first`` is what the function got in its first call."""
     if index_value(scope, node) is not None:
         raise Refuse(node, "NKI024", "an index vector is passed to a function", "pass its start and size")
     mask = mask_value(scope, node)
@@ -69,6 +97,8 @@ def _argument(scope: Scope, node: ast.expr) -> tuple[str, Value]:
         raise Refuse(node, "NKI025", "a mask is passed to a function", "pass the clamped sizes")
     view = temporary(scope, node) if is_computation(scope, node) else operand(scope, node)
     if view is not None:
+        if isinstance(first, Hbm | Tile) and first.dims is not None:
+            view = of_rank(scope, view, len(first.dims))
         if view.pattern is not None:
             raise Refuse(node, "NKI024", "an access pattern is passed to a function", "pass the tensor")
         part = view.items is not None
@@ -80,8 +110,11 @@ def _argument(scope: Scope, node: ast.expr) -> tuple[str, Value]:
 def _check_same_kinds(node: ast.Call, function: Function, first: dict[str, Value], now: dict[str, Value]) -> None:
     """A function is rewritten once: every call must pass the same kinds of tensors."""
     for name in {*first, *now}:
-        kinds = {(type(value), _structure(value)) for value in _told(first.get(name), now.get(name))}
-        if len(kinds) > 1:
+        a, b = _told(first.get(name), now.get(name))
+        kinds = _structure(a), _structure(b)
+        for_any_rank = isinstance(a, Tile) and a.dims is None
+        alike = kinds[0] == kinds[1] or (for_any_rank and kinds[0][:2] == kinds[1][:2])
+        if type(a) is not type(b) or not alike:
             raise Refuse(
                 node,
                 HELPERS,
@@ -96,10 +129,10 @@ def _told(a: Value | None, b: Value | None) -> tuple[Value, Value]:
     return a or default, b or default
 
 
-def _structure(value: Value) -> object:
+def _structure(value: Value) -> tuple[object, ...]:
     if isinstance(value, Tile):
-        return value.space, len(value.blocks), tuple(size == "1" for size in value.dims or ())
-    return None
+        return value.space, len(value.blocks), value.dims and tuple(size == "1" for size in value.dims)
+    return ()
 
 
 def returned_value(scope: Scope, node: ast.expr) -> tuple[str, Value]:
@@ -112,13 +145,13 @@ def returned_value(scope: Scope, node: ast.expr) -> tuple[str, Value]:
         inner = ", ".join(parts) + ("," if len(parts) == 1 else "")
         parenthesized = scope.source.segment(node).startswith("(")
         return (f"({inner})" if parenthesized else inner), Value()
+    if isinstance(node, ast.Call) and module_function(scope, node) is not None:
+        return call_value(scope, node)
     tensor = operand(scope, node)
     if tensor is not None:
         if tensor.items is not None or tensor.pattern is not None:
             raise Refuse(node, "NKI024", "a part of a tensor is returned", "return the tensor")
         return tensor.text(()), tensor.value
-    if isinstance(node, ast.Call) and module_function(scope, node) is not None:
-        return call_value(scope, node)
     return render(scope, node), Python()
 
 

@@ -227,7 +227,7 @@ def beta2_name(scope: Scope, node: ast.expr) -> str:
 def _call(scope: Scope, node: ast.Call) -> str | None:
     qualified = scope.qualified(node.func)
     if qualified is None:
-        return None
+        return scope.called[node][0] if node in scope.called else None
     if qualified in _GRID and any(not _is_axis_zero(a) for a in [*node.args, *(k.value for k in node.keywords)]):
         raise Refuse(
             node, UNSUPPORTED, f"{qualified} of an axis other than 0", "Beta 2 launches on a grid of one dimension"

@@ -17,7 +17,7 @@ from .render import CALLABLE, beta2_name, render
 from .rules import loop_state
 from .rules.language import CODE as LANGUAGE
 from .rules.language import FORBIDDEN_EXPRESSIONS, FORBIDDEN_STATEMENTS
-from .rules.loop_state import restore_state
+from .rules.loop_state import forget_carried, report_objects, restore_state
 from .rules.nested_functions import lift
 from .scope import Analysis, Loop, Module, Scope
 from .syntax import bound_by
@@ -47,6 +47,7 @@ def walk_function(
         scope.dtypes.pop(name, None)
         if name in scope.env:
             del scope.env[name]
+    _check_builtins(scope)
     kernel_parameters(scope, parameters)
     before = module.edits.size()
     _check_signature(module, node)
@@ -58,6 +59,17 @@ def walk_function(
     analysis = Analysis(parameters, scope.returned)
     module.analyzed[node] = analysis
     return analysis
+
+
+_WRITTEN_BUILTINS = ("min", "range", "len", "str", "isinstance", "float")
+
+
+def _check_builtins(scope: Scope) -> None:
+    """The rewrite writes calls of these: a function where they mean something else is left alone."""
+    module = scope.module
+    for name in _WRITTEN_BUILTINS:
+        if name in scope.assigned or name in module.globals | set(module.functions) | set(module.imports):
+            raise Refuse(scope.function, LANGUAGE, f"'{name}' is not Python's own here", "give it another name")
 
 
 def _check_signature(module: Module, node: ast.FunctionDef) -> None:
@@ -122,6 +134,7 @@ def walk_statement(scope: Scope, statement: ast.stmt) -> None:
     handler = _HANDLERS.get(type(statement))
     applied, sizes = scope.module.applied.copy(), dict(scope.sizes)
     scope.out = []
+    scope.called = {}
     scope.current = statement
     try:
         if type(statement) in FORBIDDEN_STATEMENTS:
@@ -259,6 +272,9 @@ def _for(scope: Scope, statement: ast.stmt) -> None:
     before = dict(scope.env)
     if traced:
         restore_state(scope, statement, targets)
+        report_objects(scope, statement)
+    else:
+        forget_carried(scope, statement)
     for name in targets:
         scope.env[name] = Python()
     variable = statement.target.id if isinstance(statement.target, ast.Name) else ""
@@ -360,6 +376,7 @@ def _while(scope: Scope, statement: ast.stmt) -> None:
     _test(scope, statement.test)
     for name in sorted({n for s in statement.body for n in bound_by(s)}):
         forget(scope, name)
+    forget_carried(scope, statement)
     before, branch = dict(scope.env), scope.branch
     scope.branch = (*branch, statement.lineno * 1000 + statement.col_offset + 1)
     loops = scope.loops

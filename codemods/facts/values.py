@@ -182,12 +182,12 @@ def merge(a: Value | None, b: Value | None) -> Value:
         return Python(a.positive and b.positive)
     if isinstance(a, Index) and isinstance(b, Index) and _same_vector(a, b):
         return a
-    if isinstance(a, _ERASED) or isinstance(b, _ERASED):
+    if isinstance(a, ERASED) or isinstance(b, ERASED):
         return Gone("means different things in different branches or iterations")
     return Value()
 
 
-_ERASED = Index | Grid | Mask | Allocator | Api | Gone
+ERASED = Index | Grid | Mask | Allocator | Api | Gone
 """Kinds whose definition the rewrite removes: a use that is not understood cannot stay."""
 
 

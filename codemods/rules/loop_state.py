@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import ast
 
-from ..emission import New
-from ..facts.values import DType, Hbm, Python, Tile, Value
+from ..emission import New, Refuse
+from ..facts.values import ERASED, DType, Gone, Hbm, Python, Tile, Value
+from ..parameters import described
 from ..scope import Scope
 from ..syntax import bound_by
 
@@ -38,7 +39,41 @@ def restore_state(scope: Scope, statement: ast.For, targets: set[str]) -> None:
         scope.module.edits.prologue.setdefault(statement, []).append(New(f"{name} = {saved}"))
 
 
-def carried_names(loop: ast.For) -> list[str]:
+def forget_carried(scope: Scope, statement: ast.For | ast.While) -> None:
+    """In a loop that both versions run again and again, a name may mean something else in each iteration."""
+    for name in carried_names(statement):
+        value = scope.env.get(name)
+        if isinstance(value, Hbm | Tile):
+            scope.env[name] = described(name, value)
+        elif isinstance(value, ERASED):
+            scope.env[name] = Gone("changes from one iteration to the next")
+
+
+_CHANGING = set("append extend insert pop remove clear update setdefault add discard sort reverse popitem".split())
+
+
+def report_objects(scope: Scope, loop: ast.For) -> None:
+    """Objects that the body changes in place: Beta 1 traced it once, so they changed once; Beta 2 does it each time."""
+    inside = {n for s in loop.body for n in bound_by(s)}
+    for node in (n for s in loop.body for n in ast.walk(s)):
+        changed: ast.expr | None = None
+        if isinstance(node, ast.Assign | ast.AugAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            changed = next((t.value for t in targets if isinstance(t, ast.Subscript | ast.Attribute)), None)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _CHANGING:
+            changed = node.func.value
+        while isinstance(changed, ast.Subscript | ast.Attribute):
+            changed = changed.value
+        if not isinstance(changed, ast.Name) or changed.id in inside or not isinstance(node, ast.stmt | ast.expr):
+            continue
+        known = scope.env.get(changed.id)
+        if changed.id in scope.module.imports or isinstance(known, Hbm | Tile) or type(known) is Value:
+            continue
+        message = f"'{changed.id}' is changed in place by a loop whose body Beta 1 traced once"
+        scope.module.report(Refuse(node, CODE, message, "change it before or after the loop"))
+
+
+def carried_names(loop: ast.For | ast.While) -> list[str]:
     """Names that the body of a loop may read before it binds them, and that it binds."""
     exposed: list[str] = []
     _exposed_in(loop.body, set(), exposed)
