@@ -309,6 +309,62 @@ def test_a_tile_that_every_iteration_overwrites_first_could_be_its_own() -> None
     assert one(hazards(scratch, numbers(4, 64, 16), True), "dependent_iterations").tensors == ("tile",)
 
 
+def test_reductions_with_different_operators_do_not_commute() -> None:
+    def scaled(x, factor):
+        out = nl.ndarray(x.shape[1:], dtype=x.dtype, buffer=nl.shared_hbm)
+        total = nl.zeros(x.shape[1:], dtype=x.dtype, buffer=nl.sbuf)
+        for i in nl.affine_range(x.shape[0]):
+            loaded = nl.load(x[i])
+            total += loaded
+            if factor:
+                total *= loaded
+        nl.store(out, value=total)
+        return out
+
+    assert hazards(scaled, numbers(4, 64, 16), False) == []
+    assert one(hazards(scaled, numbers(4, 64, 16), True), "dependent_iterations").tensors == ("total",)
+
+
+def test_a_tile_that_is_overwritten_in_part_after_the_loop_is_still_read() -> None:
+    def halved(x, width):
+        out = nl.ndarray(x.shape[1:], dtype=x.dtype, buffer=nl.shared_hbm)
+        each = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        tile = nl.ndarray(x.shape[1:], dtype=x.dtype, buffer=nl.sbuf)
+        for i in nl.affine_range(x.shape[0]):
+            tile[...] = nl.load(x[i])
+            nl.store(each[i], value=tile)
+        tile[:, 0:width] = nl.zeros((64, width), dtype=x.dtype, buffer=nl.sbuf)
+        nl.store(out, value=tile)
+        return out, each
+
+    assert hazards(halved, numbers(4, 64, 16), 16) == []
+    assert one(hazards(halved, numbers(4, 64, 16), 8), "dependent_iterations").tensors == ("tile",)
+
+
+def test_matmuls_add_to_one_group_or_each_overwrites_the_last_one() -> None:
+    def products(x, adds, copied):
+        out = nl.ndarray((64, 64), dtype=x.dtype, buffer=nl.shared_hbm)
+        each = nl.ndarray((x.shape[0], 64, 64), dtype=x.dtype, buffer=nl.shared_hbm)
+        total = nl.ndarray((64, 64), dtype=nl.float32, buffer=nl.psum)
+        for i in nl.affine_range(x.shape[0]):
+            loaded = nl.load(x[i])
+            if adds:
+                total += nisa.nc_matmul(loaded, loaded)
+            else:
+                total[...] = nisa.nc_matmul(loaded, loaded)
+            if copied:
+                nl.store(each[i], value=nl.copy(total))
+        if adds or not copied:
+            nl.store(out, value=nl.copy(total))
+        return each if copied else out
+
+    x = numbers(4, 64, 64)
+    assert hazards(products, x, True, False) == []
+    assert hazards(products, x, False, True) == []
+    assert one(hazards(products, x, True, True), "dependent_iterations").tensors == ("total",)
+    assert one(hazards(products, x, False, False), "dependent_iterations").tensors == ("total",)
+
+
 def test_beta_2_unrolls_its_loops() -> None:
     def unrolled(x):
         out = nl2.ndarray(x.shape, dtype=x.dtype, buffer=nl2.shared_hbm)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from nki_migrate.golden import GOLDENS
 from nki_migrate.runtime.beta1.launch import launch
@@ -58,33 +58,61 @@ def test_no_golden_gives_a_false_alarm() -> None:
 
 
 def steps(x: Any, program: list[tuple[str, int, int]]) -> Any:
-    """A parallel loop over the rows of ``x`` whose body is ``program``: copies between places of a scratch tensor."""
+    """A parallel loop over the rows of ``x`` whose body is ``program``: copies between places of a scratch tensor.
+
+    A place below zero is one for each iteration: -1 is place ``i``, -2 is place ``i + 6``. Places of ``scratch`` are
+    not read after the loop, but for the first one, that is overwritten before.
+    """
     count = x.shape[0]
     out = nl.ndarray((4 * count, 8), dtype=x.dtype, buffer=nl.shared_hbm)
     places = nl.ndarray((4, 4 * count * 8), dtype=nl.float32, buffer=nl.sbuf)
     places[...] = nl.zeros(places.shape, dtype=nl.float32, buffer=nl.sbuf)
+    scratch = nl.ndarray((4, 4 * count * 8), dtype=nl.float32, buffer=nl.sbuf)
+    scratch[...] = nl.zeros(scratch.shape, dtype=nl.float32, buffer=nl.sbuf)
     for i in nl.affine_range(count):
         loaded = nl.load(x[i : i + 1, :])
         for kind, to, of in program:
-            target = (i if to < 0 else to) * 8
-            source = (i if of < 0 else of) * 8
+            target, source = ((i - 6 * place - 6 if place < 0 else place) * 8 for place in (to, of))
             if kind == "load":
                 places[0:1, target : target + 8] = nl.copy(loaded)
             elif kind == "copy":
                 places[0:1, target : target + 8] = nl.add(places[0:1, source : source + 8], 1.0)
-            else:
+            elif kind == "reduce":
                 places[0:1, target : target + 8] += loaded
+            elif kind == "gather":
+                places[0:1, target : target + 8] += places[0:1, source : source + 8]
+            elif kind == "scale":
+                places[0:1, target : target + 8] *= nl.add(loaded, 1.0)
+            elif kind == "set aside":
+                scratch[0:1, target : target + 8] = nl.add(places[0:1, source : source + 8], 1.0)
+            elif kind == "add aside":
+                scratch[0:1, target : target + 8] += loaded
+            else:
+                places[0:1, target : target + 8] = nl.add(scratch[0:1, source : source + 8], 1.0)
+    if ("set aside", 0, 0) in program:
+        scratch[0:1, 0:8] = nl.copy(places[0:1, 0:8])
+    if ("add aside", 0, 0) in program:
+        places[0:1, 64:72] = nl.copy(scratch[0:1, 8:16])
     for k in nl.affine_range(4 * count):
         nl.store(out[k : k + 1, :], value=places[0:1, k * 8 : k * 8 + 8])
     return out
 
 
-PLACES = st.integers(-1, 5)
-PROGRAMS = st.lists(st.tuples(st.sampled_from(["load", "copy", "reduce"]), PLACES, PLACES), min_size=1, max_size=4)
+PLACES = st.integers(-2, 5)
+KINDS = st.sampled_from(["load", "copy", "reduce", "gather", "scale", "set aside", "add aside", "bring back"])
+PROGRAMS = st.lists(st.tuples(KINDS, PLACES, PLACES), min_size=1, max_size=5)
 
 
 @settings(max_examples=300, deadline=None)
 @given(PROGRAMS)
+@example([("copy", -1, 2)])
+@example([("reduce", 0, 0), ("copy", -2, -1)])
+@example([("reduce", 0, 0), ("scale", 0, 0)])
+@example([("gather", 0, 0)])
+@example([("gather", -1, -2)])
+@example([("gather", -1, 2)])
+@example([("add aside", 1, 0), ("bring back", -2, 1)])
+@example([("set aside", -1, 0), ("add aside", 0, 0), ("set aside", 0, 0)])
 def test_without_dependent_iterations_a_parallel_loop_runs_the_same_backwards(program: Any) -> None:
     x = np.arange(24, dtype=np.float32).reshape(3, 8)
     forwards = launch(nki.jit(steps), {"x": x, "program": program}, record=True)

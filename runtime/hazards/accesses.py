@@ -10,7 +10,13 @@ from ..compare.trace import HbmTensor, Program, TileRow, dtype_named
 from ..events import Event, Operand
 
 _ADDING = ("accumulate", "dst_rmw_op")
-_REDUCING = frozenset({"add", "multiply", "maximum", "minimum", "max", "min", "bitwise_and", "bitwise_or"})
+_REDUCING = {
+    **{name: name for name in ("add", "multiply", "maximum", "minimum", "bitwise_and", "bitwise_or")},
+    "max": "maximum",
+    "min": "minimum",
+}
+"""Operators that may be applied in any order, by the names that they are recorded under."""
+MATMULS = frozenset({"nc_matmul", "nc_matmul_mx"})
 _REDUCING_OPS = frozenset({"tensor_tensor", "loop_reduce"})
 Memory = tuple[str, int]
 """Where bytes lie: ``("sbuf", -1)`` and ``("psum", -1)`` for pinned tiles, else the space and the tile's own uid."""
@@ -31,15 +37,22 @@ def is_adding(event: Event) -> bool:
     return any(name in _ADDING and value for name, value in event.attributes)
 
 
-def is_reduction(event: Event) -> bool:
-    """Is the order of several such instructions on one destination free? (An accumulating matmul, ``t += x``.)"""
-    if event.op in ("nc_matmul", "nc_matmul_mx") or is_adding(event):
-        return True
-    operator = next((value for name, value in event.attributes if name == "op"), None)
-    if event.op not in _REDUCING_OPS or operator not in _REDUCING:
-        return False
+def reduction(event: Event) -> str | None:
+    """The operator, if the order of several such instructions on one destination is free: matmuls, ``t += x``.
+
+    Of a matmul that does not accumulate only the destination's history tells whether it opened a group that others
+    add to, or overwrote one.
+    """
+    attributes = dict(event.attributes)
+    if event.op in MATMULS or attributes.get("accumulate"):
+        return "add"
+    if attributes.get("dst_rmw_op"):
+        return str(attributes["dst_rmw_op"])
+    operator = _REDUCING.get(str(attributes.get("op")))
+    if event.op not in _REDUCING_OPS or operator is None:
+        return None
     places = {operand.role: place(operand) for operand in event.operands}
-    return places.get("dst") in (places.get("data1"), places.get("data2"))
+    return operator if [places.get("data1"), places.get("data2")].count(places["dst"]) == 1 else None
 
 
 def place(operand: Operand) -> tuple[object, ...]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,7 +20,7 @@ import numpy as np
 from ..compare.trace import HbmTensor, Program, TileRow
 from ..compare.verdict import Place
 from ..events import Event, Loop, Operand
-from .accesses import is_reduction, owners, read, size, written
+from .accesses import MATMULS, is_adding, owners, place, read, reduction, size, written
 from .model import Hazard, address, executed_at, label, touched
 from .shadow import NEVER, Grid, Marks
 
@@ -36,14 +36,15 @@ class _Step:
 
 def dependent_iterations(program: Program) -> list[Hazard]:
     """The dependences between iterations of parallel loops: the first one of each loop run and tile."""
-    tiles = owners(program)
+    tiles, touching = owners(program), _touching(program)
     sequences = [event.sequence for event in program.events]
     found = []
     for loop in program.loops:
         steps = list(_steps(program, loop, sequences))
         for uid in _shared_tiles(steps):
             if uid not in program.untracked:
-                found += _Dependence(program, loop, tiles[uid], steps).first()
+                after = touching[uid][bisect_right(touching[uid], steps[-1].index) :]
+                found += _Dependence(loop, tiles[uid], steps, [program.events[index] for index in after]).first()
     return found
 
 
@@ -68,38 +69,67 @@ def _shared_tiles(steps: list[_Step]) -> list[int]:
 
 
 class _Dependence:
-    """The marks of one tile in one run of a loop: number of the step (from 1) that wrote or read a granule last."""
+    """The marks of one tile in one run of a loop, for each granule of it.
 
-    def __init__(self, program: Program, loop: Loop, tile: TileRow | HbmTensor, steps: list[_Step]) -> None:
+    ``written`` is the number of the step (from 1) that wrote it last, or the first one of the reductions since;
+    ``read`` that of the first step which reads what was there before the loop: a later one of the same iteration would
+    hide it. ``reduced`` is the operator while nothing but one reduction wrote the granule and nobody read it;
+    ``opened`` says that a matmul started it, and so nothing from before the loop is in it.
+    """
+
+    def __init__(self, loop: Loop, tile: TileRow | HbmTensor, steps: list[_Step], after: list[Event]) -> None:
+        """``steps`` of the loop run, and the events ``after`` it that touch the tile."""
         self.loop, self.tile = loop, tile
         self.steps = [step for step in steps if any(o.tile == tile.uid for o in step.event.operands)]
         self.grid = Grid(o for step in self.steps for o in step.event.operands if o.tile == tile.uid)
         self.written, self.read = self.grid.marks(), self.grid.marks()
-        self.reduced = self.grid.marks()
-        self.private = isinstance(tile, TileRow) and not _read_after(program, tile.uid, steps[-1].index)
+        self.reduced, self.opened = self.grid.marks(), self.grid.marks()
+        self.operators: dict[str, int] = {}
+        self.private = isinstance(tile, TileRow) and not _read_after(tile.uid, self.steps, after)
 
     def first(self) -> list[Hazard]:
         for number, step in enumerate(self.steps, 1):
-            reduces = is_reduction(step.event)
-            reads = () if reduces else (o for o in read(step.event) if o.tile == self.tile.uid)
-            for operand in filter(self._decided, reads):
-                other = self._other(step, self.grid.view(self.written, operand))
-                if other is not None:
-                    return [self._hazard(other, step, operand, "reads", "wrote")]
-                seen = self.grid.view(self.read, operand)
-                seen[...] = np.where(self.grid.view(self.written, operand) == NEVER, number, seen)
-            for operand in filter(self._decided, (o for o in written(step.event) if o.tile == self.tile.uid)):
-                view, seen = self.grid.view(self.written, operand), self.grid.view(self.read, operand)
-                reduced = self.grid.view(self.reduced, operand)
-                before = np.zeros_like(view) if self.private else view * (1 - reduced) if reduces else view
-                for marks, verb in ((before, "wrote"), (seen, "read")):
-                    other = self._other(step, marks)
-                    if other is not None:
-                        return [self._hazard(other, step, operand, "writes", verb)]
-                only_reduced = (view == NEVER) | (reduced > 0) if reduces else np.zeros_like(view)
-                view[...] = np.where(only_reduced & (view != NEVER), view, number)
-                reduced[...] = only_reduced
+            hazard = self._read(number, step) or self._write(number, step)
+            if hazard is not None:
+                return [hazard]
         return []
+
+    def _read(self, number: int, step: _Step) -> Hazard | None:
+        """Mark what ``step`` reads, but for what it only adds to."""
+        added = {place(o) for o in written(step.event)} if reduction(step.event) else set()
+        for operand in read(step.event):
+            if operand.tile != self.tile.uid or not self._decided(operand) or place(operand) in added:
+                continue
+            written_by, reduced = self.grid.view(self.written, operand), self.grid.view(self.reduced, operand)
+            other = self._other(step, written_by)
+            if other is not None:
+                return self._hazard(other, step, operand, "reads", "wrote")
+            from_before = (reduced > 0) & (self.grid.view(self.opened, operand) == 0)
+            seen = self.grid.view(self.read, operand)
+            seen[...] = np.where((seen == NEVER) & ((written_by == NEVER) | from_before), number, seen)
+            reduced[...] = 0
+        return None
+
+    def _write(self, number: int, step: _Step) -> Hazard | None:
+        """Mark what ``step`` writes or adds to."""
+        operator = reduction(step.event)
+        for operand in written(step.event):
+            if operand.tile != self.tile.uid or not self._decided(operand):
+                continue
+            view, reduced = self.grid.view(self.written, operand), self.grid.view(self.reduced, operand)
+            opens = step.event.op in MATMULS and not is_adding(step.event)
+            group = self.operators.setdefault(operator, len(self.operators) + 1) if operator else 0
+            joins = (reduced == group) if operator and not opens else np.zeros_like(view, bool)
+            overwrites = operator is None or opens
+            before = np.zeros_like(view) if overwrites and self.private else np.where(joins, NEVER, view)
+            for marks, verb in ((before, "wrote"), (self.grid.view(self.read, operand), "read")):
+                other = self._other(step, marks)
+                if other is not None:
+                    return self._hazard(other, step, operand, "writes", verb)
+            self.grid.view(self.opened, operand)[...] |= (view == NEVER) & opens
+            reduced[...] = np.where(joins | (view == NEVER), group, 0)
+            view[...] = np.where(joins, view, number)
+        return None
 
     def _decided(self, operand: Operand) -> bool:
         """Accesses whose elements only the chip knows say nothing."""
@@ -134,12 +164,35 @@ class _Dependence:
         )
 
 
-def _read_after(program: Program, uid: int, index: int) -> bool:
-    """Is the tile read after event ``index``, before another instruction writes it?"""
-    for event in program.events[index + 1 :]:
-        if any(operand.tile == uid for operand in read(event)):
+def _touching(program: Program) -> dict[int, list[int]]:
+    """For each tile the events that touch it, by index."""
+    found: dict[int, list[int]] = defaultdict(list)
+    for index, event in enumerate(program.events):
+        for uid in {operand.tile for operand in event.operands}:
+            found[uid].append(index)
+    return found
+
+
+def _read_after(uid: int, inside: list[_Step], after: list[Event]) -> bool:
+    """Does an event of ``after`` read what those ``inside`` of the loop wrote, before others overwrite it?"""
+
+    def of_tile(operands: Iterable[Operand]) -> list[Operand]:
+        return [operand for operand in operands if operand.tile == uid]
+
+    grid = Grid(o for event in (*(step.event for step in inside), *after) for o in of_tile(event.operands))
+    left = grid.marks()
+    for step in inside:
+        for operand in of_tile(written(step.event)):
+            if not grid.holds(operand):
+                return True
+            grid.view(left, operand)[...] = 1
+    for event in after:
+        if any(not grid.holds(o) or grid.view(left, o).any() for o in of_tile(read(event))):
             return True
-        if any(operand.tile == uid for operand in written(event)):
+        for operand in of_tile(written(event)):
+            if operand.exact and grid.holds(operand):
+                grid.view(left, operand)[...] = 0
+        if not left.any():
             return False
     return False
 
