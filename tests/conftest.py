@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from nki_migrate.codemods import Options, Outcome, rewrite
 from nki_migrate.guard import complete, objection
+from nki_migrate.runtime import shims
 from nki_migrate.runtime.cases import Case
 from nki_migrate.runtime.compare import LEVELS
 from nki_migrate.runtime.pool import pool
@@ -32,6 +33,14 @@ class Migration:
 
 
 Migrate = Callable[..., Migration]
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown() -> None:
+    """A test that leaves the stand-ins for ``nki`` behind fails itself, not the next one that looks for them."""
+    if shims.is_installed():
+        shims.uninstall()
+        raise AssertionError("the test has left the stand-ins installed: use shims.installed()")
 
 
 @pytest.fixture(scope="session")

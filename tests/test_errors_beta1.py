@@ -261,8 +261,7 @@ DOCUMENTED = 36
 def raised(source: str, path: Path) -> KernelError:
     """What the kernel of ``source``, written to ``path``, raises when it is loaded and run."""
     path.write_text(HEADER + source)
-    shims.install()
-    with pytest.raises(KernelError) as caught:
+    with shims.installed(), pytest.raises(KernelError) as caught:
         spec = importlib.util.spec_from_file_location("kernel_with_an_error", path)
         assert spec is not None and spec.loader is not None
         module = importlib.util.module_from_spec(spec)
