@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from . import algebra
+from .dynamic import dynamic_access, is_dynamic
 from .emission import Refuse
 from .facts.index import index_value
 from .facts.values import Axis, Grid, Hbm, Index, Tile, Value
@@ -75,6 +76,7 @@ class Operand:
     shape: str = ""
     pattern: tuple[Step, ...] | None = None
     offset: str = "0"
+    dynamic: str = ""
     origin: Operand | None = None
     prefix: tuple[str, ...] = ()
 
@@ -102,7 +104,7 @@ class Operand:
         if self.pattern is not None:
             pairs = (f"[{s.stride}, {counts.get(r, s.count)}]" for r, s in enumerate(self.pattern))
             offset = "" if self.offset == "0" else f", offset={self.offset}"
-            return f"{self.base}.ap(pattern=[{', '.join(pairs)}]{offset})"
+            return f"{self.base}.ap(pattern=[{', '.join(pairs)}]{offset}{self.dynamic})"
         if self.items is None:
             if not counts or self.dims is None:
                 return self.base
@@ -336,8 +338,13 @@ def _unknown_rank(scope: Scope, node: ast.Subscript, base: Operand, elements: li
         if len(elements) == 1:
             return base
         raise Refuse(node, VECTORS, "'...' on a tensor whose rank is not known", "write every dimension")
-    points = [e for e in elements if not isinstance(e, ast.Slice) and index_value(scope, e) is None]
-    if len(points) == len(elements) and scope.module.rank_at_least(scope.function, base.base) >= len(elements) + 2:
+    dynamic = any(is_dynamic(scope, element) for element in elements)
+    points = [] if dynamic else [e for e in elements if not isinstance(e, ast.Slice) and index_value(scope, e) is None]
+    if (
+        points
+        and len(points) == len(elements)
+        and scope.module.rank_at_least(scope.function, base.base) >= len(elements) + 2
+    ):
         for element in elements:
             _refuse_dynamic(scope, node, element)
         prefix = tuple(render(scope, e) for e in elements)
@@ -353,6 +360,9 @@ def _indexed(
 ) -> Operand:
     """``elements`` on the dimensions of ``base``; ``cut`` is the access that left those dimensions."""
     assert base.dims is not None
+    moving = dynamic_access(scope, node, cut or base, elements)
+    if moving is not None:
+        return moving
     vectors = [index_value(scope, e) if not isinstance(e, ast.Slice) else None for e in elements]
     if any(isinstance(v, Grid) for v in vectors):
         raise Refuse(node, VECTORS, "an mgrid object as a subscript", "use its components")
@@ -370,7 +380,7 @@ def _indexed(
 
 def _basic(scope: Scope, node: ast.Subscript, element: ast.expr, size: str) -> Item:
     if isinstance(element, ast.Slice):
-        return _slice(scope, element, size)
+        return slice_item(scope, element, size)
     if isinstance(element, ast.Call) and scope.qualified(element.func) == "nl.ds" and len(element.args) == 2:
         start, count = (render(scope, argument) for argument in element.args)
         full = start == "0" and scope.equal(count, size)
@@ -382,7 +392,8 @@ def _basic(scope: Scope, node: ast.Subscript, element: ast.expr, size: str) -> I
     return Item(render(scope, element), "1", point=True)
 
 
-def _slice(scope: Scope, element: ast.Slice, size: str) -> Item:
+def slice_item(scope: Scope, element: ast.Slice, size: str) -> Item:
+    """``a:b`` of a dimension of ``size`` elements."""
     if element.step is not None:
         raise Refuse(element, VECTORS, "a slice with a step: Beta 2 drops the stride", "write the access as .ap(...)")
     start = render(scope, element.lower) if element.lower is not None else "0"
@@ -504,4 +515,5 @@ def _spare_point(items: list[Item], sources: list[int | None], result: int) -> i
     after = [s for s in sources[result + 1 :] if s is not None]
     low, high = (max(before) + 1 if before else 0), (min(after) if after else len(items))
     candidates = [d for d in range(low, high) if items[d].point]
-    return candidates[-1] if candidates else None
+    waiting = sum(s is None for s in sources[result + 1 :])  # results that need a point of their own
+    return candidates[max(0, len(candidates) - 1 - waiting)] if candidates else None

@@ -310,6 +310,8 @@ def _check_cut(scope: Scope, node: ast.expr, view: Operand, clamps: list[Clamp])
     for clamp in clamps:
         if view.dims is None:
             raise Refuse(node, MASKS, f"a mask on '{view.base}', whose rank is not known", "write every dimension")
+        if view.dynamic:
+            raise Refuse(node, MASKS, "a mask on a dynamic access", "write the counts of .ap(...) by hand")
         result = clamp.position + len(view.dims) - clamp.ndim
         if not 0 <= result < len(view.dims) or view.dims[result] == "1":
             continue

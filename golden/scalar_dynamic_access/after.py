@@ -12,6 +12,13 @@ def window(table, start):
     out = nl.ndarray((32, columns), dtype=table.dtype, buffer=nl.shared_hbm)
     first = nl.ndarray(start.shape, dtype=start.dtype, buffer=nl.sbuf)
     nisa.dma_copy(dst=first, src=start)
-    nisa.dma_copy(dst=out[0:32, 0:columns],
-                  src=table.ap([[columns, 32], [1, columns]], offset=0, scalar_offset=first, indirect_dim=0))
+    assert len(table.shape) == 2, "rewritten for 2 dimensions"
+    nisa.dma_copy(
+        dst=out,
+        src=table.ap(
+            pattern=[[table.shape[1], 32], [1, columns]],
+            scalar_offset=first[0:1, 0:1],
+            indirect_dim=0,
+        ),
+    )
     return out

@@ -1,8 +1,8 @@
 """Rows gathered by an index tile."""
 
 import nki
-import nki.isa as nisa
 import nki.language as nl
+import nki.isa as nisa
 
 
 @nki.jit
@@ -13,8 +13,15 @@ def gathered(table, rows):
     out = nl.ndarray((count, columns), dtype=table.dtype, buffer=nl.shared_hbm)
     index = nl.ndarray(rows.shape, dtype=rows.dtype, buffer=nl.sbuf)
     nisa.dma_copy(dst=index, src=rows)
+    assert len(table.shape) == 2, "rewritten for 2 dimensions"
     tile = nl.ndarray((count, columns), dtype=table.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=tile,
-                  src=table.ap([[columns, count], [1, columns]], offset=0, vector_offset=index, indirect_dim=0))
-    nisa.dma_copy(dst=out[0:count, 0:columns], src=tile)
+    nisa.dma_copy(
+        dst=tile,
+        src=table.ap(
+            pattern=[[table.shape[1], count], [1, columns]],
+            vector_offset=index[0:count, 0:1],
+            indirect_dim=0,
+        ),
+    )
+    nisa.dma_copy(dst=out, src=tile)
     return out

@@ -1,0 +1,104 @@
+"""Dynamic accesses: a tile is an index. Beta 2 reads it through ``.ap(..., scalar_offset=)`` or ``vector_offset=``.
+
+A (1, 1) tile shifts the start along one dimension; a (P, 1) tile names the rows of a tensor in HBM.
+
+Source: NKI migration guide, "Scalar Dynamic Access" and "Vector Dynamic Access".
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from .emission import Refuse
+from .facts.index import index_value
+from .facts.values import Axis, Index, Term, Tile, Value
+from .patterns import VECTORS, indexed
+
+if TYPE_CHECKING:
+    from .access import Operand
+    from .scope import Scope
+
+_uids = itertools.count(-1, -1)
+_HELP = "write it as .ap(..., scalar_offset=) or .ap(..., vector_offset=)"
+
+
+def dynamic_access(scope: Scope, node: ast.Subscript, base: Operand, elements: list[ast.expr]) -> Operand | None:
+    """``base[elements]`` where one element holds a tile; ``None`` where none does."""
+    found = [(d, part) for d, element in enumerate(elements) if (part := _split(scope, element)) is not None]
+    if not found:
+        return None
+    if len(found) > 1 or base.dims is None:
+        raise Refuse(node, VECTORS, "an access with several index tiles, or to a tensor of unknown rank", _HELP)
+    ((d, (index, rest)),) = found
+    if index.value.view or index.pattern is not None or index.dims is None or len(index.dims) != 2:
+        raise Refuse(node, VECTORS, f"the index tile '{index.base}' is a view, or its shape is not known", _HELP)
+    elements = [*elements[:d], rest, *elements[d + 1 :]]
+    one = [scope.constant(size) == 1 for size in index.dims]
+    if all(one):
+        dynamic = f", scalar_offset={index.text(())}, indirect_dim={d}"
+        return replace(_static(scope, node, base, elements, {}), dynamic=dynamic)
+    whole_row = isinstance(rest, ast.Constant) and rest.value == 0
+    if d != 0 or not one[1] or isinstance(base.value, Tile) or base.items is not None or not whole_row:
+        raise Refuse(node, VECTORS, "an index tile of several rows, but not of the first dimension alone", _HELP)
+    axis = index.axes[0] or _axis(index.dims[0])
+    rows = replace(axis, start="0") if axis.start != "0" else axis
+    dynamic = f", vector_offset={index.text(())}, indirect_dim=0"
+    return replace(_static(scope, node, base, elements, {0: rows}), dynamic=dynamic)
+
+
+def is_dynamic(scope: Scope, element: ast.expr) -> bool:
+    """Does an index hold a tile?"""
+    return _split(scope, element) is not None
+
+
+def _split(scope: Scope, element: ast.expr) -> tuple[Operand, ast.expr] | None:
+    """The index tile in a sum, and what is added to it."""
+    if isinstance(element, ast.BinOp) and isinstance(element.op, ast.Add):
+        for tile, other in ((element.left, element.right), (element.right, element.left)):
+            inner = _split(scope, tile)
+            if inner is not None:
+                zero = isinstance(inner[1], ast.Constant) and inner[1].value == 0
+                rest = other if zero else ast.copy_location(ast.BinOp(inner[1], ast.Add(), other), element)
+                return inner[0], rest
+        return None
+    if isinstance(element, ast.Name | ast.Subscript) and index_value(scope, element) is None:
+        from .access import operand
+
+        view = operand(scope, element)
+        if view is not None and isinstance(view.value, Tile):
+            return view, ast.copy_location(ast.Constant(0), element)
+    return None
+
+
+def _axis(size: str, start: str = "0") -> Axis:
+    return Axis(next(_uids), start, size, "")
+
+
+def _static(
+    scope: Scope, node: ast.Subscript, base: Operand, elements: list[ast.expr], rows: dict[int, Axis]
+) -> Operand:
+    """The access without its dynamic part, as a pattern; ``rows`` are dimensions that an index tile walks."""
+    from .access import slice_item
+
+    assert base.dims is not None
+    vectors: list[Value | None] = [index_value(scope, e) if not isinstance(e, ast.Slice) else None for e in elements]
+    slices = [d for d, element in enumerate(elements) if isinstance(element, ast.Slice)]
+    given = [v for v in vectors if isinstance(v, Index)]
+    if slices and given:
+        raise Refuse(node, VECTORS, "a subscript that mixes slices and index vectors", "write slices only")
+    walked = sorted([*slices, *rows]) if slices or not given else sorted(rows)
+    rank = max(len(walked) if not given else 0, *(v.ndim for v in given), 1)
+    for position, d in enumerate(walked):
+        element = elements[d]
+        if isinstance(element, ast.Slice):
+            item = slice_item(scope, element, base.dims[d])
+            axis = _axis(item.count, item.start)
+        else:
+            axis = rows[d]
+        vectors[d] = Index(rank, (Term(axis, "1", position),))
+    if not any(isinstance(v, Index) for v in vectors):
+        raise Refuse(node, VECTORS, "a single element at a dynamic place", _HELP)
+    return indexed(scope, node, base, elements, vectors)
