@@ -17,6 +17,8 @@ from nki_migrate.runtime.pool import pool
 from nki_migrate.runtime.worker import Reply, Request
 from nki_migrate.verify import judged
 
+pytest.register_assert_rewrite("isa_checks")
+
 HARDWARE = "gen3"
 
 
