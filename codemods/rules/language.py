@@ -2,9 +2,10 @@
 
 Why: the Beta 2 compiler reads the source, and supports a subset of Python: no comprehensions, lambdas, ``try``,
 ``raise``, ``with``, ``global``, ``del``, starred expressions, imports or classes in functions, format specifiers, or
-loops over ``zip`` and ``enumerate``. Each use is reported where it stands.
+loops over ``zip`` and ``enumerate``. ``raise ValueError("text")`` becomes ``assert False, "text"``, a lone ``...``
+goes, an import of NKI moves to the top of the module; every other use is reported where it stands.
 
-Manual.
+Manual, but for these three: the kernel ends with the same text, and the import binds the same name.
 
 Source: the texts of the front end of leanprover/KLR (interop/klr/gather.c).
 """

@@ -2,11 +2,15 @@
 
 Why: in Beta 2 the names of ``nl`` are tokens, not functions, and tensors have no operators. ``nl.multiply(x, 0.5)``
 becomes ``nisa.tensor_scalar``, ``x * y`` of two tiles ``nisa.tensor_tensor``, ``nl.exp(x)`` ``nisa.activation``,
-``nl.sum`` and ``nl.max`` ``nisa.tensor_reduce``, ``nl.copy`` ``nisa.tensor_copy``, ``nl.matmul(...,
-transpose_x=True)`` ``nisa.nc_matmul``. The result has the type that Beta 1 promotes to.
+``nl.sum`` and ``nl.max`` ``nisa.tensor_reduce``, ``nl.copy`` ``nisa.tensor_copy``, ``nl.matmul`` ``nisa.nc_matmul``.
+``nl.transpose``, ``nl.mean``, ``nl.where`` and a matmul that transposes are several instructions, with tiles between
+them; ``nl.load_transpose2d`` is a DMA that walks its source by columns. The result has the type that Beta 1 promotes
+to: where only a trace tells the types, a function that the module gets computes it.
 
-Safe: the instruction computes the same in fp32 and rounds once. A division by a tile is *review*: it becomes a
-reciprocal and a multiplication, whose last bit may differ. Left alone: operands that broadcast over partitions.
+Safe: the instruction computes the same in fp32 and rounds once. A division is *review* (``--unsafe`` writes it): it
+becomes a reciprocal and a multiplication, whose last bits may differ, and verification will say so; a division by a
+power of two is exact. Two operands of shapes that the source does not tell are taken to be equal, and Beta 2 refuses
+them where they are not. Left alone: operands that broadcast over partitions.
 
 Source: nki.language of the API references 2.26.1 and 2.28; NKI 2.26.1, "NKI type promotion".
 """
@@ -29,7 +33,7 @@ from ..tables import activation_token, operator_token
 from .isa_destination import literal_axes, reduction, same_precision
 
 CODE = "NKI022"
-GOLDENS = ("nl_compute",)
+GOLDENS = ("nl_compute", "nl_sequences")
 
 _BINARY = (
     "add subtract multiply maximum minimum power bitwise_and bitwise_or bitwise_xor left_shift right_shift".split()
