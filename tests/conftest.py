@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import itertools
+import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
 from nki_migrate.codemods import Options, Outcome, rewrite
 from nki_migrate.guard import complete, objection
 from nki_migrate.runtime import shims
-from nki_migrate.runtime.cases import Case
+from nki_migrate.runtime.cases import Case, TensorSpec
 from nki_migrate.runtime.compare import LEVELS
-from nki_migrate.runtime.pool import pool
+from nki_migrate.runtime.pool import Worker, pool
 from nki_migrate.runtime.worker import Reply, Request
 from nki_migrate.verify import judged
 
@@ -35,6 +37,7 @@ class Migration:
 
 
 Migrate = Callable[..., Migration]
+Ask = Callable[..., Reply]
 
 
 @pytest.hookimpl(trylast=True)
@@ -75,3 +78,28 @@ def migrate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Migrate]:
             return Migration(outcome, refused, before, after, tuple(trouble))
 
         yield migrated
+
+
+@pytest.fixture(scope="module")
+def worker() -> Iterator[Worker]:
+    started = Worker()
+    yield started
+    started.close()
+
+
+@pytest.fixture
+def ask(worker: Worker, tmp_path: Path) -> Ask:
+    """Ask the worker about a file with the given source: its kernels, or one run when there is a case."""
+
+    def answer(source: str, kernel: str | None = None, kind: str = "", **facts: Any) -> Reply:
+        file = tmp_path / facts.pop("name", "kernel.py")
+        file.write_text(textwrap.dedent(source))
+        limits = {key: facts.pop(key) for key in ("seconds", "memory") if key in facts}
+        case = None
+        if kernel is not None:
+            facts = {"args": {"x": TensorSpec((128, 8), "float32", "normal")}, **facts}
+            case = Case(kernel, "the case", str(tmp_path / "cases.toml"), 4, **facts)
+        kind = kind or ("kernels" if case is None else "run")
+        return worker.ask(Request(kind, str(file), case, **{"seconds": 60.0, **limits}))
+
+    return answer

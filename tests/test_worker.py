@@ -6,8 +6,7 @@ import os
 import pickle
 import sys
 import textwrap
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -43,30 +42,6 @@ COPY = {
 }
 X = TensorSpec((128, 8), "float32", "normal")
 Ask = Callable[..., Reply]
-
-
-@pytest.fixture(scope="module")
-def worker() -> Iterator[Worker]:
-    started = Worker()
-    yield started
-    started.close()
-
-
-@pytest.fixture
-def ask(worker: Worker, tmp_path: Path) -> Ask:
-    """Ask the worker about a file with the given source: its kernels, or one run when there is a case."""
-
-    def answer(source: str, kernel: str | None = None, kind: str = "", **facts: Any) -> Reply:
-        file = tmp_path / facts.pop("name", "kernel.py")
-        file.write_text(textwrap.dedent(source))
-        limits = {key: facts.pop(key) for key in ("seconds", "memory") if key in facts}
-        case = None
-        if kernel is not None:
-            case = Case(kernel, "the case", str(tmp_path / "cases.toml"), 4, **{"args": {"x": X}, **facts})
-        kind = kind or ("kernels" if case is None else "run")
-        return worker.ask(Request(kind, str(file), case, **{"seconds": 60.0, **limits}))
-
-    return answer
 
 
 def source(dialect: str, body: str) -> str:
@@ -348,130 +323,6 @@ def test_a_reference_that_cannot_be_used_is_an_error(ask: Ask, tmp_path: Path, r
     )
     reply = ask(source("beta1", COPY["beta1"]), "copied", "reference", reference=reference)
     assert message in failure(reply).message
-
-
-# --- what a kernel may do to its process -----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("body", "message"),
-    [
-        ("import os\nos.abort()", "crashed the Python interpreter (SIGABRT)"),
-        ("import os\nos._exit(0)", "ended the Python interpreter (exit code 0)"),
-        ("import os\nos.closerange(3, 100)\nos._exit(5)", "(exit code 5)"),
-        ("import ctypes\nctypes.string_at(0)", "crashed the Python interpreter (SIGSEGV)"),
-        ("b = [bytearray(1 << 28) for _ in range(64)]", "MemoryError"),
-        ("import sys\nsys.setrecursionlimit(100)\ndef f(): f()\nf()", "RecursionError: maximum recursion depth"),
-    ],
-)
-def test_a_file_that_ends_its_process_costs_only_itself(ask: Ask, body: str, message: str) -> None:
-    found = failure(ask(body, memory=1 << 30))
-    assert message in found.message or (message == "MemoryError" and "ran out of memory" in found.message)
-    assert ran(ask(source("beta1", COPY["beta1"]), "copied")).outputs
-
-
-def test_a_file_that_hangs_is_stopped(ask: Ask) -> None:
-    started = time.monotonic()
-    found = failure(ask("print('so far', flush=True)\nwhile True: pass", seconds=1.0))
-    assert found.message == "did not end within 1 seconds and was stopped"
-    assert found.printed == "so far\n"
-    assert time.monotonic() - started < 20
-
-
-def test_processes_that_a_file_leaves_behind_are_ended(ask: Ask, tmp_path: Path) -> None:
-    body = f"""
-        import subprocess, sys
-        child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
-        open({str(tmp_path / "pid")!r}, "w").write(str(child.pid))
-        """
-    assert ask(body) == Kernels(())
-    assert _gone(int((tmp_path / "pid").read_text()))
-
-
-def test_a_file_cannot_reach_the_conversation(ask: Ask) -> None:
-    body = """
-        import os
-        for descriptor in range(3, 64):
-            try:
-                os.write(descriptor, b"\\xff" * 64)
-            except OSError:
-                pass
-        """
-    reply = ask(body)
-    assert isinstance(reply, (Failure, Kernels))
-    assert ran(ask(source("beta1", COPY["beta1"]), "copied")).outputs
-
-
-def test_the_directory_and_the_modules_of_the_next_case_are_as_before(ask: Ask) -> None:
-    ask("import os, sys\nos.chdir('/')\nsys.modules.clear()\nsys.path.clear()")
-    body = source("beta1", COPY["beta1"]) + f"\nimport os\nassert os.getcwd() == {os.getcwd()!r}\n"
-    assert ran(ask(body, "copied")).outputs
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        "import sys\nsys.stdout = sys.stderr = None\nsys.stdin.close()",
-        "import sys\nsys.modules['numpy'] = None\nsys.modules['nki_migrate.runtime'] = None",
-        "import os\nos.environ.clear()\nos.umask(0o777)",
-        "import signal\nsignal.signal(signal.SIGALRM, signal.SIG_DFL)\nsignal.alarm(1)",
-        "import threading\nthreading.Thread(target=lambda: __import__('time').sleep(600)).start()",
-        "import atexit, os\natexit.register(os._exit, 7)",
-        "import gc, sys\ngc.disable()\nsys.setswitchinterval(1e-6)\nsys.settrace(lambda *_: None)",
-        "import builtins\nbuiltins.print = builtins.open = None",
-        "import os\nos.kill(os.getppid(), 0)",
-        "import resource\nresource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))",
-    ],
-)
-def test_whatever_a_file_does_to_its_process_the_next_case_runs(ask: Ask, body: str) -> None:
-    assert isinstance(ask(body, seconds=10.0), (Failure, Kernels))
-    assert ran(ask(source("beta1", COPY["beta1"]), "copied")).outputs
-
-
-def test_output_without_end_is_cut_and_ends_with_its_time(ask: Ask) -> None:
-    found = failure(ask("while True: print('x' * 1000)", seconds=1.0))
-    assert len(found.printed) <= 20_000 and "did not end" in found.message
-
-
-def test_what_a_run_reads_is_recorded(ask: Ask, tmp_path: Path) -> None:
-    (tmp_path / "sibling_that_is_read.py").write_text("WIDTH = 8\n")
-    (tmp_path / "table.json").write_text("{}")
-    body = source("beta1", COPY["beta1"]) + textwrap.dedent(f"""
-        import os
-        import sibling_that_is_read
-        open({str(tmp_path / "table.json")!r}).read()
-        open({str(tmp_path / "log.txt")!r}, "w").close()
-        os.environ.get("A_VARIABLE")
-        """)
-    reads = ran(ask(body, "copied")).reads
-    assert {Path(path).name for path in reads.files} == {"kernel.py", "sibling_that_is_read.py", "table.json"}
-    assert str(tmp_path) in reads.directories and "A_VARIABLE" in reads.variables
-
-
-def test_closing_a_worker_ends_the_case_that_it_runs(tmp_path: Path) -> None:
-    file = tmp_path / "kernel.py"
-    file.write_text(f"import os\nopen({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid()))\nwhile True: pass\n")
-    with pool(1) as workers:
-        workers.submit(Request("kernels", str(file)))
-        deadline = time.monotonic() + 30
-        while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
-    assert _gone(int((tmp_path / "pid").read_text()))
-
-
-def _gone(process: int) -> bool:
-    """Has the process ended (within a few seconds)?"""
-    for _ in range(100):
-        try:
-            os.kill(process, 0)
-            status = Path(f"/proc/{process}/stat")
-            if status.exists() and ") Z " in status.read_text():
-                return True
-        except (ProcessLookupError, FileNotFoundError):
-            return True
-        time.sleep(0.05)
-    return False
 
 
 # --- the conversation ------------------------------------------------------------------------------------------------

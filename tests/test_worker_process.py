@@ -1,0 +1,157 @@
+"""What a file may do to its worker process: it costs one case, and the next one meets a process as it was."""
+
+from __future__ import annotations
+
+import os
+import textwrap
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from nki_migrate.runtime.compare import Failure, Run
+from nki_migrate.runtime.pool import pool
+from nki_migrate.runtime.worker import Kernels, Reply, Request
+
+COPY = """
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+@nki.jit
+def copied(x):
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    nl.store(out, value=nl.load(x))
+    return out
+"""
+Ask = Callable[..., Reply]
+
+
+def failure(reply: Reply) -> Failure:
+    assert isinstance(reply, Failure), reply
+    return reply
+
+
+def ran(reply: Reply) -> Run:
+    assert isinstance(reply, Run), reply
+    return reply
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("import os\nos.abort()", "crashed the Python interpreter (SIGABRT)"),
+        ("import os\nos._exit(0)", "ended the Python interpreter (exit code 0)"),
+        ("import os\nos.closerange(3, 100)\nos._exit(5)", "(exit code 5)"),
+        ("import ctypes\nctypes.string_at(0)", "crashed the Python interpreter (SIGSEGV)"),
+        ("b = [bytearray(1 << 28) for _ in range(64)]", "MemoryError"),
+        ("import sys\nsys.setrecursionlimit(100)\ndef f(): f()\nf()", "RecursionError: maximum recursion depth"),
+    ],
+)
+def test_a_file_that_ends_its_process_costs_only_itself(ask: Ask, body: str, message: str) -> None:
+    found = failure(ask(body, memory=1 << 30))
+    assert message in found.message or (message == "MemoryError" and "ran out of memory" in found.message)
+    assert ran(ask(COPY, "copied")).outputs
+
+
+def test_a_file_that_hangs_is_stopped(ask: Ask) -> None:
+    started = time.monotonic()
+    found = failure(ask("print('so far', flush=True)\nwhile True: pass", seconds=1.0))
+    assert found.message == "did not end within 1 seconds and was stopped"
+    assert found.printed == "so far\n"
+    assert time.monotonic() - started < 20
+
+
+def test_processes_that_a_file_leaves_behind_are_ended(ask: Ask, tmp_path: Path) -> None:
+    body = f"""
+        import subprocess, sys
+        child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+        open({str(tmp_path / "pid")!r}, "w").write(str(child.pid))
+        """
+    assert ask(body) == Kernels(())
+    assert _gone(int((tmp_path / "pid").read_text()))
+
+
+def test_a_file_cannot_reach_the_conversation(ask: Ask) -> None:
+    body = """
+        import os
+        for descriptor in range(3, 64):
+            try:
+                os.write(descriptor, b"\\xff" * 64)
+            except OSError:
+                pass
+        """
+    reply = ask(body)
+    assert isinstance(reply, (Failure, Kernels))
+    assert ran(ask(COPY, "copied")).outputs
+
+
+def test_the_directory_and_the_modules_of_the_next_case_are_as_before(ask: Ask) -> None:
+    ask("import os, sys\nos.chdir('/')\nsys.modules.clear()\nsys.path.clear()")
+    body = COPY + f"\nimport os\nassert os.getcwd() == {os.getcwd()!r}\n"
+    assert ran(ask(body, "copied")).outputs
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "import sys\nsys.stdout = sys.stderr = None\nsys.stdin.close()",
+        "import sys\nsys.modules['numpy'] = None\nsys.modules['nki_migrate.runtime'] = None",
+        "import os\nos.environ.clear()\nos.umask(0o777)",
+        "import signal\nsignal.signal(signal.SIGALRM, signal.SIG_DFL)\nsignal.alarm(1)",
+        "import threading\nthreading.Thread(target=lambda: __import__('time').sleep(600)).start()",
+        "import atexit, os\natexit.register(os._exit, 7)",
+        "import gc, sys\ngc.disable()\nsys.setswitchinterval(1e-6)\nsys.settrace(lambda *_: None)",
+        "import builtins\nbuiltins.print = builtins.open = None",
+        "import os\nos.kill(os.getppid(), 0)",
+        "import resource\nresource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))",
+    ],
+)
+def test_whatever_a_file_does_to_its_process_the_next_case_runs(ask: Ask, body: str) -> None:
+    assert isinstance(ask(body, seconds=10.0), (Failure, Kernels))
+    assert ran(ask(COPY, "copied")).outputs
+
+
+def test_output_without_end_is_cut_and_ends_with_its_time(ask: Ask) -> None:
+    found = failure(ask("while True: print('x' * 1000)", seconds=1.0))
+    assert len(found.printed) <= 20_000 and "did not end" in found.message
+
+
+def test_what_a_run_reads_is_recorded(ask: Ask, tmp_path: Path) -> None:
+    (tmp_path / "sibling_that_is_read.py").write_text("WIDTH = 8\n")
+    (tmp_path / "table.json").write_text("{}")
+    body = COPY + textwrap.dedent(f"""
+        import os
+        import sibling_that_is_read
+        open({str(tmp_path / "table.json")!r}).read()
+        open({str(tmp_path / "log.txt")!r}, "w").close()
+        os.environ.get("A_VARIABLE")
+        """)
+    reads = ran(ask(body, "copied")).reads
+    assert {Path(path).name for path in reads.files} == {"kernel.py", "sibling_that_is_read.py", "table.json"}
+    assert str(tmp_path) in reads.directories and "A_VARIABLE" in reads.variables
+
+
+def test_closing_a_worker_ends_the_case_that_it_runs(tmp_path: Path) -> None:
+    file = tmp_path / "kernel.py"
+    file.write_text(f"import os\nopen({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid()))\nwhile True: pass\n")
+    with pool(1) as workers:
+        workers.submit(Request("kernels", str(file)))
+        deadline = time.monotonic() + 30
+        while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+    assert _gone(int((tmp_path / "pid").read_text()))
+
+
+def _gone(process: int) -> bool:
+    """Has the process ended (within a few seconds)?"""
+    for _ in range(100):
+        try:
+            os.kill(process, 0)
+            status = Path(f"/proc/{process}/stat")
+            if status.exists() and ") Z " in status.read_text():
+                return True
+        except (ProcessLookupError, FileNotFoundError):
+            return True
+        time.sleep(0.05)
+    return False
