@@ -13,6 +13,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from .errors import is_emulator_file
+from .positions import COMPREHENSION_CODES
 from .source import COMPREHENSIONS, source_at
 
 Name = tuple[str, tuple[int, ...]]
@@ -89,12 +90,16 @@ def _caller(frame: FrameType) -> FrameType | None:
     return None
 
 
-_PLANS: dict[tuple[int, int], tuple[CodeType, _Plan | None]] = {}
-"""By ``id`` of the code, which is kept alive: the hash of a code object is that of all its constants."""
+_PLANS: dict[tuple[int, int, int], tuple[CodeType, _Plan | None]] = {}
+"""By ``id`` of the code, which is kept alive: the hash of a code object is that of all its constants.
+
+And by where a comprehension is called: equal ones on one line share their code.
+"""
 
 
 def _plan(frame: FrameType) -> _Plan | None:
-    key = (id(frame.f_code), frame.f_lasti)
+    outer = frame.f_back if frame.f_code.co_name in COMPREHENSION_CODES else None
+    key = (id(frame.f_code), frame.f_lasti, -1 if outer is None else outer.f_lasti)
     known = _PLANS.get(key)
     if known is None:
         source = source_at(frame)
@@ -284,7 +289,7 @@ def _position(step: int | ast.comprehension, frame: FrameType) -> int:
 def _comprehension_frames(frame: FrameType) -> Iterator[FrameType]:
     """Frames of comprehensions around ``frame`` (Python before 3.12 gives each its own)."""
     at: FrameType | None = frame
-    while at is not None and at.f_code.co_name in ("<listcomp>", "<genexpr>", "<setcomp>", "<dictcomp>"):
+    while at is not None and at.f_code.co_name in COMPREHENSION_CODES:
         yield at
         at = at.f_back
 

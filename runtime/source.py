@@ -1,19 +1,18 @@
 """Where a frame is in the source of its file: the call, the condition, the loop, or the function that it runs.
 
-Files are read through ``linecache`` and parsed once. Positions come from ``co_positions`` where Python has it (3.11),
-else calls are counted in evaluation order.
+Files are read through ``linecache`` and parsed once; which expression an instruction is of, :mod:`.positions` says.
 """
 
 from __future__ import annotations
 
 import ast
-import dis
 import linecache
 import sys
 from types import CodeType, FrameType
 from typing import Any
 
 from .errors import is_emulator_file
+from .positions import Span, span_at, span_of
 
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
@@ -98,9 +97,6 @@ def _exit_in(body: list[ast.stmt], passed: ast.stmt | None, nested: bool) -> str
 # --- from a frame to the statement -----------------------------------------------------------------------------------
 
 
-_Span = tuple[int | None, int | None, int | None, int | None]
-
-
 class Source:
     """One source file: its tree, the parent of every node, and its calls by where they end."""
 
@@ -109,7 +105,7 @@ class Source:
         self.tree = ast.parse("".join(lines))
         self.parents: dict[ast.AST, ast.AST] = {}
         self.calls: dict[tuple[int, int], ast.Call] = {}
-        self.tests: dict[_Span, tuple[str, ast.expr]] = {}
+        self.tests: dict[Span, tuple[str, ast.expr]] = {}
         for node in ast.walk(self.tree):
             for child in ast.iter_child_nodes(node):
                 self.parents[child] = node
@@ -117,20 +113,14 @@ class Source:
                 self.calls[(node.end_lineno or 0, node.end_col_offset or 0)] = node
             elif isinstance(node, (ast.If, ast.While, ast.IfExp)):
                 kind = "expression" if isinstance(node, ast.IfExp) else "statement"
-                # Python 3.11 gives the jump the place of the whole statement, later versions that of the test.
-                self.tests[_span(node)] = (kind, node.test)
+                # Python up to 3.11 gives the jump the place of the whole statement, later versions that of the test.
+                self.tests[span_of(node)] = (kind, node.test)
                 for test in _parts_of_test(node.test):
-                    self.tests[_span(test)] = (kind, test)
+                    self.tests[span_of(test)] = (kind, test)
 
     def test_at(self, frame: FrameType) -> tuple[str, ast.expr] | None:
         """The condition whose truth is asked in ``frame``, with ``"statement"`` (if, while) or ``"expression"``."""
-        code = frame.f_code
-        if hasattr(code, "co_positions"):
-            return self.tests.get(list(code.co_positions())[frame.f_lasti // 2])
-        for (first, last, _, _), found in self.tests.items():
-            if (first or 0) <= frame.f_lineno <= (last or 0):
-                return found
-        return None
+        return self.tests.get(span_at(frame, self.tree))
 
     def definition(self, name: str, line: int) -> ast.FunctionDef | None:
         """The function ``name`` whose code starts at ``line`` (at its first decorator)."""
@@ -148,41 +138,8 @@ class Source:
         return inside[-1] if inside else None
 
     def call_at(self, frame: FrameType) -> ast.Call | None:
-        code = frame.f_code
-        if hasattr(code, "co_positions"):
-            positions = list(code.co_positions())
-            _, end_line, _, end_column = positions[frame.f_lasti // 2]
-            return self.calls.get((end_line or 0, end_column or 0))
-        return self._counted_call(frame)
-
-    def _counted_call(self, frame: FrameType) -> ast.Call | None:
-        """The call by its rank among the calls that start on the line (the bytecode has lines only)."""
-        line = frame.f_lineno
-        at_line = [offset for offset, name in _calls_by_line(frame.f_code).get(line, ())]
-        nodes = [
-            c for c in self.calls.values() if _bytecode_line(c) == line and self._code_name(c) == frame.f_code.co_name
-        ]
-        nodes.sort(key=lambda c: (c.end_lineno or 0, c.end_col_offset or 0))
-        if frame.f_lasti in at_line and len(nodes) == len(at_line):
-            return nodes[at_line.index(frame.f_lasti)]
-        return nodes[-1] if nodes else None
-
-    def _code_name(self, node: ast.AST) -> str:
-        """``co_name`` of the code object that evaluates ``node``."""
-        names = {ast.Lambda: "<lambda>", ast.ListComp: "<listcomp>", ast.SetComp: "<setcomp>"}
-        names |= {ast.DictComp: "<dictcomp>", ast.GeneratorExp: "<genexpr>"}
-        child, at = node, self.parents.get(node)
-        while at is not None:
-            if isinstance(at, (ast.FunctionDef, ast.AsyncFunctionDef)) and child in at.body:
-                return at.name
-            if isinstance(at, (ast.Lambda, *COMPREHENSIONS)) and not _is_first_iterator(child, at, node):
-                return names[type(at)]
-            child, at = at, self.parents.get(at)
-        return "<module>"
-
-
-def _span(node: ast.stmt | ast.expr) -> _Span:
-    return node.lineno, node.end_lineno, node.col_offset, node.end_col_offset
+        _, end_line, _, end_column = span_at(frame, self.tree)
+        return self.calls.get((end_line or 0, end_column or 0))
 
 
 def _parts_of_test(test: ast.expr) -> list[ast.expr]:
@@ -192,34 +149,6 @@ def _parts_of_test(test: ast.expr) -> list[ast.expr]:
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         return [test, *_parts_of_test(test.operand)]
     return [test]
-
-
-def _is_first_iterator(child: ast.AST, comprehension: ast.AST, node: ast.AST) -> bool:
-    if not isinstance(comprehension, COMPREHENSIONS) or child is not comprehension.generators[0]:
-        return False
-    return any(node is inner for inner in ast.walk(comprehension.generators[0].iter))
-
-
-def _bytecode_line(call: ast.Call) -> int:
-    """The line that Python 3.10 gives the CALL instruction: the start of the expression, for a method its name."""
-    if isinstance(call.func, ast.Attribute) and not call.keywords:
-        return call.func.end_lineno or call.lineno
-    return call.lineno
-
-
-_CALLS: dict[CodeType, dict[int, list[tuple[int, str]]]] = {}
-
-
-def _calls_by_line(code: CodeType) -> dict[int, list[tuple[int, str]]]:
-    if code not in _CALLS:
-        lines: dict[int, list[tuple[int, str]]] = {}
-        starts = list(code.co_lines())
-        for instruction in dis.get_instructions(code):
-            if instruction.opname.startswith("CALL"):
-                line = next((ln for a, b, ln in starts if a <= instruction.offset < b and ln), 0)
-                lines.setdefault(line, []).append((instruction.offset, instruction.opname))
-        _CALLS[code] = lines
-    return _CALLS[code]
 
 
 _SOURCES: dict[str, Source | None] = {}

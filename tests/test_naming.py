@@ -158,6 +158,43 @@ def test_two_calls_on_a_line() -> None:
     assert SEEN == [("a", ()), ("b", ())]
 
 
+def test_equal_comprehensions_on_one_line() -> None:
+    a, b = [tile() for _ in range(1)], [tile() for _ in range(1)]
+    assert SEEN == [("a", (0,)), ("b", (0,))]
+    assert a and b
+
+
+def test_calls_beside_others_over_several_lines() -> None:
+    xs: list[Any] = [None, None]
+    for i in range(2):
+        xs[abs(i)], ys = tile(abs(i), k=max(1, 2)), [
+            tile(
+                (min(i, 2), len(xs)),
+                dtype=str.lower("F"),
+            ),
+            tile(len(xs)), tile(*xs),
+        ]  # fmt: skip
+        assert ys, str(ys)
+    names: list[Name | None] = [("ys", (0,)), ("ys", (1,)), ("ys", (2,))]
+    assert SEEN[1:4] == SEEN[5:8] == names
+
+
+def test_calls_in_blocks_that_the_compiler_copies() -> None:
+    def chosen(n: int) -> Any:
+        try:
+            if n:
+                x = tile(n) if n > 1 else tile(n, n)
+                return x
+        finally:
+            y = tile(n)
+        while True:
+            z = tile(n)
+            return z, y
+
+    assert chosen(2) and chosen(1) and chosen(0)
+    assert SEEN == [("x", ()), ("y", ()), ("x", ()), ("y", ()), ("y", ()), ("z", ())]
+
+
 def test_nothing_binds_the_value() -> None:
     tile()
     print(tile())

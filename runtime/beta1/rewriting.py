@@ -18,6 +18,7 @@ from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 from ..errors import KernelError, NotModelled, is_emulator_file
+from ..positions import compiled_from
 from ..source import function_source, last_statement
 from .base import Tensor
 from .loops import end_returns_handled, sequential_range
@@ -119,6 +120,7 @@ def _compiled(function: FunctionType, tree: ast.FunctionDef, free: tuple[str, ..
         setattr(factory, "type_params", [])  # noqa: B010
     module = ast.fix_missing_locations(ast.Module([factory], []))
     compiled = compile(module, function.__code__.co_filename, "exec", dont_inherit=True)
+    compiled_from(module, compiled)
     code = _inner(_inner(compiled, "__nki_factory__"), tree.name)
     end_returns_handled(code)
     return code
