@@ -15,7 +15,8 @@ from nki_migrate.cli import main
 from nki_migrate.codemods import RULES, Finding
 from nki_migrate.explain import described, explanation, known_codes
 from nki_migrate.reports import NOTEBOOK, Report
-from nki_migrate.runtime.compare import Difference, LevelVerdict, Place, Verdict
+from nki_migrate.runtime.compare import Difference, LevelVerdict, Place, TileMatch, Verdict
+from nki_migrate.runtime.compare.trace import TileRow
 from nki_migrate.runtime.legality import CODES
 from nki_migrate.surfaces import FORMATS, github, outcomes, proof_as, reports_as
 from nki_migrate.surfaces.annotations import Annotation, of_proof, of_reports, source_path
@@ -121,6 +122,38 @@ def test_a_reference_that_differs_is_annotated():
     level = LevelVerdict("after", Verdict.DIFFERENT, "does not agree")
     (annotation,) = of_proof(Proof((CaseResult("a.py", "b.py", "k", reference=(level,)),)))
     assert annotation.code == outcomes.REFERENCE
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "lines", "related"),
+    [
+        ("", "", [6, 8, 5, 2, 3], 5),
+        ("HEAD~1", "", [6, 8, 0, 0, 3], None),
+        ("", "rewritten", [0, 5, 5, 2, 0], None),
+        ("HEAD~1", "rewritten", [0, 0, 0, 0, 0], None),
+    ],
+)
+def test_only_lines_of_files_on_disk_are_annotated(old, new, lines, related):
+    before, after = Place("k.py", 5, "byte 0", old), Place("k.py", 8, "byte 64", new)
+    differences = (Difference("moved", before, after), Difference("gone", before))
+    tiles = [TileRow(1, "t", (), "sbuf", 0, 0, 1, 4, "float32", "k.py", line) for line in (2, 3)]
+    result = CaseResult(
+        *("k.py", "k.py", "kernel", "case", "gen3"),
+        levels=(LevelVerdict("layout", Verdict.DIFFERENT, "", differences, 2),),
+        problems=(Problem("reference", Verdict.UNDECIDED, "broken", "k.py", 6, version=new),),
+        labels=(old, new),
+        matches=(TileMatch(0, tiles[0], None, "unmatched"), TileMatch(0, None, tiles[1], "unmatched")),
+    )
+    found = list(of_proof(Proof((result,))))
+    assert [annotation.line for annotation in found] == lines
+    assert found[1].related == (related and before)
+    told = [(0, 6, new), (1, 5, old), (1, 8, new), (2, 5, old), (3, 2, old), (4, 3, new)]
+    for index, line, version in told:
+        assert (f"k.py:{line} ({version})" in found[index].message) == bool(version)
+    assert re.findall(r"file=k.py,line=(\d)", proof_as("github", Proof((result,)))) == [str(n) for n in lines if n]
+    results = json.loads(proof_as("sarif", Proof((result,))))["runs"][0]["results"]
+    regions = [item["locations"][0]["physicalLocation"].get("region") for item in results]
+    assert regions == [{"startLine": line} if line else None for line in lines]
 
 
 def test_paths_are_those_of_the_repository(here, monkeypatch):

@@ -28,8 +28,9 @@ _AT_LINE = re.compile(r"line (\d+): ")
 class Annotation:
     """Something to say about a line.
 
-    ``line`` and ``column`` count from 1, 0 is unknown. ``title`` is short and without a line end; ``related`` is the
-    other side of a difference. ``failed`` says that the tool could not do its work on the file.
+    ``line`` and ``column`` count from 1; 0 is unknown, or of a version of the file that is not on disk. ``title`` is
+    short and without a line end; ``related`` is the other side of a difference. ``failed`` says that the tool could not
+    do its work on the file.
     """
 
     path: str
@@ -113,6 +114,8 @@ def _of_unmatched(result: CaseResult, match: TileMatch) -> Iterator[Annotation]:
     for tile, label, other in zip((match.before, match.after), result.labels, ("after", "before"), strict=True):
         if tile is not None:
             text = f"tile '{tile.label}' has no counterpart {other}: no instruction touches it"
+            if label:
+                text += f"\n{_place_text(tile.file, tile.line, label)}"
             title = f"{titled(result)}: unmatched tile"
             yield Annotation(tile.file, 0 if label else tile.line, 0, "warning", outcomes.UNMATCHED, title, text)
 
@@ -121,6 +124,8 @@ def _of_problem(result: CaseResult, problem: Problem) -> Annotation:
     undecided = problem.verdict == "undecided"
     side = result.after if problem.side == "after" else result.before
     text = problem.message if problem.side == "case" else f"{problem.side}: {problem.message}"
+    if problem.version and problem.line:
+        text += f"\n{_place_text(problem.file, problem.line, problem.version)}"
     return Annotation(
         problem.file or side,
         0 if problem.version else problem.line,
@@ -160,6 +165,9 @@ def _both_sides(difference: Difference) -> str:
     lines = [difference.message]
     for side, place in (("before", difference.before), ("after", difference.after)):
         if place is not None:
-            version = f" ({place.version})" if place.version else ""
-            lines.append(f"{side}: {source_path(place.file)}:{place.line}{version}: {place.what}")
+            lines.append(f"{side}: {_place_text(place.file, place.line, place.version)}: {place.what}")
     return "\n".join(lines)
+
+
+def _place_text(file: str, line: int, version: str) -> str:
+    return f"{source_path(file)}:{line}" + (f" ({version})" if version else "")
