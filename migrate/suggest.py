@@ -62,7 +62,10 @@ def run(file: str, kernels: Sequence[str], budget: Budget, jobs: int | None) -> 
 
 
 def _suggested(workers: Pool, file: str, kernel: str, budget: Budget) -> int:
-    """Print the cases found for a kernel; how many."""
+    """Print the cases found for a kernel; how many.
+
+    Files of one folder share a file of cases and may define kernels of one name: the name of a case tells its file.
+    """
     path = Path(file)
     tree = ast.parse(path.read_bytes(), file)
     definition = next((n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name == kernel), None)
@@ -72,7 +75,7 @@ def _suggested(workers: Pool, file: str, kernel: str, budget: Budget) -> int:
     cases = itertools.chain(called_cases(path, tree, definition), proposed_cases(path, tree, definition))
     found, tried, problem = _running(workers, file, cases, budget)
     for number, case in enumerate(found, 1):
-        click.echo(case_toml(replace(case, name=f"suggested {number}"), path.parent.absolute()))
+        click.echo(case_toml(replace(case, name=f"suggested {number} ({path.name})"), path.parent.absolute()))
     if not found:
         why = f", the last one failed: {problem}" if problem else ""
         click.echo(f"{kernel}: none of {tried} proposals runs{why}", err=True)

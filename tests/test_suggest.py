@@ -108,8 +108,30 @@ def matmul(lhsT, rhs):
     (tmp_path / "cases.toml").write_text(out)
     cases = read_cases(tmp_path / "cases.toml")
     assert (code, err, cases.bad) == (0, "", ())
-    assert [case.name for case in cases.cases] == ["suggested 1", "suggested 2"]
+    assert [case.name for case in cases.cases] == ["suggested 1 (k.py)", "suggested 2 (k.py)"]
     assert all(case.args["rhs"].shape[1] % 512 == 0 for case in cases.cases)
+
+
+def test_files_with_a_kernel_of_one_name_share_a_file_of_cases(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    body = """@nki.jit
+def copied(x):
+    P, F = x.shape
+    assert P == 128
+    out = nl.ndarray((P, F), dtype=x.dtype, buffer=nl.shared_hbm)
+    nl.store(out, value=nl.load(x))
+    return out
+"""
+    printed = ""
+    for name in ("old.py", "new.py"):
+        (tmp_path / name).write_text(HEAD + body)
+        code, out, err = suggest(capsys, str(tmp_path / name))
+        assert (code, err) == (0, "")
+        printed += out
+    (tmp_path / "cases.toml").write_text(printed)
+    cases = read_cases(tmp_path / "cases.toml")
+    assert (len(cases.cases), cases.bad) == (4, ())
 
 
 def test_a_kernel_for_which_nothing_runs_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
