@@ -9,6 +9,7 @@ level with their own references, torch_xla replaced by the CPU. One line a kerne
 
 from __future__ import annotations
 
+import argparse
 import importlib
 import os
 import re
@@ -32,13 +33,13 @@ MATMULS = {
 """K, M, N of each kernel: one block, or two tiles in each direction."""
 
 
-def main(arguments: list[str]) -> int:
+def main(samples: Path, sdk: Path) -> int:
     """Run the tutorials under ``nki-migrate emulate``; 1 if a kernel does not agree."""
     if UNDER in os.environ:
-        rows = list(_rows(*(Path(argument).resolve() for argument in arguments)))
+        rows = list(_rows(samples, sdk))
         print(f"{sum(agrees for agrees in rows)} of {len(rows)} agree")
         return 0 if all(rows) else 1
-    command = ["nki-migrate", "emulate", "--", sys.executable, __file__, *arguments]
+    command = ["nki-migrate", "emulate", "--", sys.executable, __file__, str(samples), str(sdk)]
     return subprocess.run(command, env={**os.environ, UNDER: "1"}, check=False).returncode
 
 
@@ -158,4 +159,8 @@ def _microscaling(root: Path, references: Path) -> Iterator[bool]:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("samples", type=Path, metavar="SAMPLES")
+    parser.add_argument("sdk", type=Path, metavar="SDK")
+    options = parser.parse_args()
+    sys.exit(main(options.samples.resolve(), options.sdk.resolve()))

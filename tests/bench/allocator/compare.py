@@ -11,6 +11,7 @@ Nothing of the vendor's code is kept; ``runtime/nkilib/VERSIONS.md`` has the num
 
 from __future__ import annotations
 
+import argparse
 import importlib
 import random
 import sys
@@ -150,6 +151,9 @@ def main(checkout: Path, count: int, seed: int) -> int:
 
 
 if __name__ == "__main__":
-    arguments = sys.argv[1:]
-    numbers = [int(text) for text in arguments[1:]]
-    sys.exit(main(Path(arguments[0]).resolve(), *[*numbers, *(20000, 0)[len(numbers) :]]))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("checkout", type=Path, metavar="CHECKOUT")
+    parser.add_argument("programs", type=int, nargs="?", default=20000, metavar="PROGRAMS")
+    parser.add_argument("seed", type=int, nargs="?", default=0, metavar="SEED")
+    options = parser.parse_args()
+    sys.exit(main(options.checkout.resolve(), options.programs, options.seed))

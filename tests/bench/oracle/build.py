@@ -10,10 +10,10 @@ OUTPUT_FOLDER must lie outside of this repository. It gets a package ``klr`` wit
 
 from __future__ import annotations
 
+import argparse
 import re
 import shutil
 import subprocess
-import sys
 import sysconfig
 from pathlib import Path
 
@@ -69,4 +69,8 @@ def build(checkout: Path, output: Path) -> Path:
 
 
 if __name__ == "__main__":
-    print(build(Path(sys.argv[1]), Path(sys.argv[2])))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("checkout", type=Path, metavar="KLR_CHECKOUT")
+    parser.add_argument("output", type=Path, metavar="OUTPUT_FOLDER")
+    options = parser.parse_args()
+    print(build(options.checkout, options.output))

@@ -7,6 +7,7 @@ of the rules of the stage ``gather``: same file, same line, same text. PACKAGE_R
 
 from __future__ import annotations
 
+import argparse
 import importlib
 import importlib.util
 import json
@@ -99,7 +100,15 @@ def main(oracle: str, root: str, roots: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "--one":
-        print("\n" + json.dumps(gathered(sys.argv[2], sys.argv[3], sys.argv[4:])))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("oracle", metavar="OUTPUT_FOLDER", help="what build.py made")
+    parser.add_argument("root", metavar="ROOT")
+    parser.add_argument("roots", nargs="*", metavar="PACKAGE_ROOT")
+    parser.add_argument(
+        "--one", action="store_true", help="ROOT is one file: print what the gatherer says of its kernels"
+    )
+    options = parser.parse_args()
+    if options.one:
+        print("\n" + json.dumps(gathered(options.oracle, options.root, options.roots)))
     else:
-        sys.exit(main(sys.argv[1], sys.argv[2], sys.argv[3:]))
+        sys.exit(main(options.oracle, options.root, options.roots))

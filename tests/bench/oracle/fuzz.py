@@ -6,6 +6,7 @@ module-level variables. Prints the first program on which the two do not agree, 
 
 from __future__ import annotations
 
+import argparse
 import random
 import sys
 import tempfile
@@ -102,4 +103,9 @@ def main(oracle: str, count: int, seed: int) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]) if len(sys.argv) > 3 else 0))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("oracle", metavar="OUTPUT_FOLDER", help="what build.py made")
+    parser.add_argument("count", type=int, metavar="COUNT")
+    parser.add_argument("seed", type=int, nargs="?", default=0, metavar="SEED")
+    options = parser.parse_args()
+    sys.exit(main(options.oracle, options.count, options.seed))

@@ -6,6 +6,7 @@ checksum being that of the source. Only these verdicts enter the repository.
 
 from __future__ import annotations
 
+import argparse
 import importlib.util
 import json
 import sys
@@ -58,4 +59,8 @@ def main(oracle: str, output: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("oracle", metavar="OUTPUT_FOLDER", help="what build.py made")
+    parser.add_argument("output", metavar="VERDICTS.json")
+    options = parser.parse_args()
+    main(options.oracle, options.output)
