@@ -10,7 +10,7 @@ from nki_migrate.runtime.spec.dtypes import ITEMSIZE
 from . import algebra, positivity
 from .access import Operand, operand
 from .calls import call_value, module_function, named
-from .compute import bind, is_computation, write
+from .compute import bind, bound_call, is_computation, place, write
 from .declare import allocator_value, creation, declare
 from .emission import Refuse
 from .facts.index import index_value
@@ -20,6 +20,7 @@ from .parameters import described
 from .render import render
 from .rules import constants
 from .rules.data_types import dtype_text
+from .rules.masks import masked
 from .rules.unsupported import CODE as UNSUPPORTED
 from .scope import Scope
 from .tables import dtype_name, is_function
@@ -264,6 +265,9 @@ def _to_subscript(scope: Scope, statement: ast.stmt, target: ast.Subscript, valu
         return
     if isinstance(destination.value, Tile) and destination.value.blocks:
         raise Refuse(target, "NKI010", "an assignment to several blocks at once", "loop over the blocks")
+    if isinstance(value, ast.Call) and scope.qualified(value.func) == "nl.loop_reduce":
+        _reduced(scope, value, destination)
+        return
     if is_computation(scope, value) or operand(scope, value) is not None:
         write(scope, value, destination)
         return
@@ -275,6 +279,19 @@ def _to_subscript(scope: Scope, statement: ast.stmt, target: ast.Subscript, valu
             _note(scope.qualified(value.func)),
         )
     _fill(scope, statement, destination, value)
+
+
+def _reduced(scope: Scope, node: ast.Call, destination: Operand) -> None:
+    """``t[...] = nl.loop_reduce(x, op, ...)``: the destination is also the first operand."""
+    from .rules.nl_compute import CODE, combined
+    from .rules.operator_tokens import token
+
+    call = bound_call(scope, node, "nl.loop_reduce")
+    scope.apply(CODE, node)
+    with masked(scope, node):
+        operator = token(call, "op").rpartition(".")[2]
+        instruction = combined(scope, node, operator, destination, call.tensor("x"), destination.dtype)
+        place(scope, node, instruction, destination)
 
 
 def _note(qualified: str | None) -> str:

@@ -30,7 +30,9 @@ def scalar_type(scope: Scope, node: ast.expr) -> str | None:
         if isinstance(node.op, ast.Div):
             return WEAK_FLOAT
         sides = {scalar_type(scope, node.left), scalar_type(scope, node.right)}
-        return WEAK_FLOAT if WEAK_FLOAT in sides else (WEAK_INT if sides == {WEAK_INT} else None)
+        if WEAK_FLOAT in sides or sides == {WEAK_INT}:
+            return WEAK_FLOAT if WEAK_FLOAT in sides else WEAK_INT
+        return None if None in sides else _traced(scope, scope.source.segment(node))
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _CONVERSIONS:
         return _CONVERSIONS[node.func.id]
     if isinstance(node, ast.Name):
@@ -43,8 +45,13 @@ def scalar_type(scope: Scope, node: ast.expr) -> str | None:
         if isinstance(value, Python) and value.positive:
             return WEAK_INT
         if isinstance(value, Python):
-            return f"({scope.nl}.float32 if isinstance({node.id}, float) else {scope.nl}.int32)"
+            return _traced(scope, node.id)
     return None
+
+
+def _traced(scope: Scope, text: str) -> str:
+    """The type of a number that is known when the kernel is traced."""
+    return f"({scope.nl}.float32 if isinstance({text}, float) else {scope.nl}.int32)"
 
 
 def _assigned_literals(scope: Scope, name: str) -> str | None:

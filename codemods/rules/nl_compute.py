@@ -33,7 +33,7 @@ from ..tables import activation_token, operator_token
 from .isa_destination import literal_axes, reduction, same_precision
 
 CODE = "NKI022"
-GOLDENS = ("nl_compute", "nl_sequences")
+GOLDENS = ("nl_compute", "nl_sequences", "loop_reduce")
 
 _BINARY = (
     "add subtract multiply maximum minimum power bitwise_and bitwise_or bitwise_xor left_shift right_shift".split()
