@@ -75,6 +75,6 @@ def _refuse(plan: _Plan, name: str, args: tuple[Any, ...], kwargs: dict[str, Any
     """Raise what the front end says to this call; ``mask=None`` is fine."""
     given = {**dict(zip(plan.names, args, strict=False)), **kwargs}
     none = [key for key, value in given.items() if value is None]
-    problems = beta2.call_problems(plan.entry, len(args), kwargs, name, none)
+    problems = beta2.call_problems(plan.entry, len(args), list(kwargs), name, none)
     if problems:
         raise KernelError("", problems[0])

@@ -210,29 +210,24 @@ def argument_problems(
     builtin: str = "",
 ) -> Iterator[Violation]:
     """``builtin`` is the front end's own name of the callee; empty: the callee is a function in Python source."""
-    order = entry.parameters or ()
-    by_position = {parameter.name for parameter in order[:positional]}
     suffix = f" in builtin function '{builtin}'" if builtin else ""
-    if positional > len(order):
-        room = len(order) - (positional - len(node.args))
-        yield report(SURPLUS, node, ast.unparse(node.func), room) if builtin else report(TOO_MANY, node)
-    for parameter in order[:positional]:
-        if parameter.refused and parameter.name not in nones:
-            yield report(MASK, node)
-    for keyword in node.keywords:
-        found = entry.parameter(keyword.arg or "")
-        if found is None and not entry.keywords:
-            is_mask = keyword.arg == "mask" and bool(builtin)
-            text = KEYWORD.message.format(keyword.arg, suffix)
-            yield report(MASK if is_mask else KEYWORD, keyword.value, message=text)
-        elif found is not None and found.refused and found.name not in nones:
-            yield report(MASK, keyword.value)
-        elif keyword.arg in by_position:
-            yield report(TWICE, keyword.value, keyword.arg)
-    given = by_position | {keyword.arg for keyword in node.keywords}
-    for required in entry.required():
-        if required not in given:
-            yield report(MISSING, node, required, f"found,{suffix}" if builtin else "supplied")
+    for fault in beta2.call_faults(entry, positional, [keyword.arg or "" for keyword in node.keywords], nones):
+        at = node if fault.keyword is None else node.keywords[fault.keyword].value
+        match fault.kind:
+            case "surplus" if builtin:
+                room = len(entry.parameters or ()) - (positional - len(node.args))
+                yield report(SURPLUS, node, ast.unparse(node.func), room)
+            case "surplus":
+                yield report(TOO_MANY, node)
+            case "unexpected":
+                is_mask = fault.name == "mask" and bool(builtin)
+                yield report(MASK if is_mask else KEYWORD, at, message=KEYWORD.message.format(fault.name, suffix))
+            case "refused":
+                yield report(MASK, at)
+            case "twice":
+                yield report(TWICE, at, fault.name)
+            case "missing":
+                yield report(MISSING, node, fault.name, f"found,{suffix}" if builtin else "supplied")
 
 
 def _assigned(node: ast.Call, name: str, context: Context) -> str | None:

@@ -7,7 +7,9 @@ what the documentation shows and what the front end of leanprover/KLR takes beyo
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
 
 from . import beta2_isa, beta2_language
 from .beta2_language import (
@@ -34,8 +36,10 @@ __all__ = [
     "SYMBOLS_03",
     "TARGETS",
     "TENSOR",
+    "CallFault",
     "Parameter",
     "Symbol",
+    "call_faults",
     "call_problems",
     "canonical",
     "function",
@@ -78,35 +82,57 @@ def symbol(name: str, target: str = "0.2") -> Symbol | None:
     return table(target).get(canonical(name)) or table(target).get(name)
 
 
-def call_problems(
-    entry: Symbol, positional: int, keywords: Iterable[str], name: str = "", none: Iterable[str] = ()
-) -> tuple[str, ...]:
-    """What the front end says to a call of the function ``entry`` with that many positional arguments and these "
-    "keywords.
+@dataclass(frozen=True)
+class CallFault:
+    """What is wrong with one argument of a call.
 
-    ``none`` names the parameters whose value is the literal ``None`` (``mask=None`` is legal). Empty for a legal call.
+    ``kind`` is ``"surplus"`` (more positional arguments than parameters), ``"unexpected"`` (no such parameter),
+    ``"refused"`` (a parameter that takes nothing: ``mask``), ``"twice"`` (by position and by keyword) or ``"missing"``.
+    ``keyword`` is the index of the argument among the keywords, ``None`` if it is none of them.
     """
-    order = entry.parameters or ()
-    given, none = list(keywords), frozenset(none)
-    suffix = f" in builtin function '{name}'" if name else ""
-    problems: list[str] = []
+
+    kind: Literal["surplus", "unexpected", "refused", "twice", "missing"]
+    name: str
+    keyword: int | None = None
+
+
+def call_faults(
+    entry: Symbol, positional: int, keywords: Sequence[str], none: Iterable[str] = ()
+) -> Iterator[CallFault]:
+    """What is wrong with a call of ``entry`` with that many ``positional`` arguments and these ``keywords``.
+
+    ``none`` names the parameters whose value is the literal ``None`` (``mask=None`` is legal).
+    """
+    order, none = entry.parameters or (), frozenset(none)
+    by_position = {parameter.name: parameter for parameter in order[:positional]}
     if positional > len(order):
-        problems.append("too many arguments given (varargs not supported)")
-    by_position = {p.name: p for p in order[:positional]}
-    for keyword in given:
+        yield CallFault("surplus", "")
+    for index, keyword in enumerate(keywords):
         parameter = entry.parameter(keyword)
         if parameter is None and not entry.keywords:
-            problems.append(f"unexpected keyword argument '{keyword}'{suffix}")
+            yield CallFault("unexpected", keyword, index)
         elif parameter is not None and parameter.refused and keyword not in none:
-            problems.append(f"{keyword} parameter is not supported")
+            yield CallFault("refused", keyword, index)
         elif keyword in by_position:
-            problems.append(f"argument '{keyword}' is given by position and by keyword")
-    problems += [
-        f"{p.name} parameter is not supported" for p in by_position.values() if p.refused and p.name not in none
-    ]
+            yield CallFault("twice", keyword, index)
+    for parameter in by_position.values():
+        if parameter.refused and parameter.name not in none:
+            yield CallFault("refused", parameter.name)
     for required in entry.required():
-        if required not in by_position and required not in given:
-            problems.append(
-                f"argument '{required}' not supplied" if not name else f"argument '{required}' not found,{suffix}"
-            )
-    return tuple(problems)
+        if required not in by_position and required not in keywords:
+            yield CallFault("missing", required)
+
+
+def call_problems(
+    entry: Symbol, positional: int, keywords: Sequence[str], name: str = "", none: Iterable[str] = ()
+) -> tuple[str, ...]:
+    """The faults of a call (:func:`call_faults`) in the words of the front end, which calls the function ``name``."""
+    suffix = f" in builtin function '{name}'" if name else ""
+    texts = {
+        "surplus": "too many arguments given (varargs not supported)",
+        "unexpected": f"unexpected keyword argument '{{}}'{suffix}",
+        "refused": "{} parameter is not supported",
+        "twice": "argument '{}' is given by position and by keyword",
+        "missing": f"argument '{{}}' not found,{suffix}" if name else "argument '{}' not supplied",
+    }
+    return tuple(texts[fault.kind].format(fault.name) for fault in call_faults(entry, positional, keywords, none))
