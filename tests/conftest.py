@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 from nki_migrate.codemods import Options, Outcome, rewrite
 from nki_migrate.guard import complete, objection
 from nki_migrate.runtime import shims
@@ -20,6 +21,9 @@ from nki_migrate.runtime.worker import Reply, Request
 from nki_migrate.verify import judged
 
 pytest.register_assert_rewrite("isa_checks")
+# No property depends on how fast the machine is.
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")
 
 HARDWARE = "gen3"
 

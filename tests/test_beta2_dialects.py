@@ -194,5 +194,5 @@ def test_programs_run_as_the_version_that_emulate_is_told(tmp_path):
     (tmp_path / "row.py").write_text(KERNEL)
     code = "import numpy, row; print(row.row(numpy.zeros((4, 8), numpy.float32)).shape)"
     for options, shape in (([], "(8,)"), (["--target", "0.3"], "(1, 8)")):
-        command = ["nki-migrate", "emulate", *options, "--", sys.executable, "-c", code]
+        command = [sys.executable, "-m", "nki_migrate", "emulate", *options, "--", sys.executable, "-c", code]
         assert subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout.strip() == shape

@@ -168,7 +168,9 @@ PATTERNS = st.sampled_from(
 IGNORES = st.lists(PATTERNS, max_size=4)
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 @given(top=IGNORES, middle=IGNORES, inner=IGNORES, start=st.sampled_from([".", "a"]))
 def test_the_same_files_as_git(tmp_path_factory, top, middle, inner, start):
     root = tmp_path_factory.mktemp("repository")

@@ -136,9 +136,10 @@ def copied(x):
 
 def test_a_kernel_for_which_nothing_runs_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "k.py").write_text(
-        HEAD + "@nki.jit\ndef never(x):\n    P, F = x.shape\n    raise ValueError('never')\n"
+        HEAD + "@nki.jit\ndef never(x):\n    P, F = x.shape\n    assert P == 128 and F == 512\n"
+        "    raise ValueError('never')\n"
     )
-    code, out, err = suggest(capsys, str(tmp_path / "k.py"), "--seconds", "2")
+    code, out, err = suggest(capsys, str(tmp_path / "k.py"), "--seconds", "60")
     assert (code, out) == (1, "") and "never: none of" in err and "ValueError: never" in err
 
 

