@@ -8,7 +8,7 @@ from dataclasses import replace
 from nki_migrate.runtime.spec.dtypes import ITEMSIZE
 
 from . import algebra, positivity
-from .access import Operand, operand
+from .access import operand
 from .calls import call_value, module_function, named
 from .compute import bind, bound_call, is_computation, place, write
 from .declare import allocator_value, creation, declare
@@ -16,6 +16,7 @@ from .emission import Refuse
 from .facts.index import index_value
 from .facts.masks import mask_value
 from .facts.values import Allocator, Api, DType, Grid, Hbm, Index, Python, Tile, Value, texts
+from .operands import Operand
 from .parameters import described
 from .render import render
 from .rules import constants

@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
-from .access import Operand, of_name, operand
+from .access import of_name, operand
 from .compute import COMMANDS, HANDLERS, Instruction, bound_call, is_computation, place, temporary
 from .emission import Refuse
 from .facts.index import index_value
 from .facts.masks import mask_value
 from .facts.values import DType, Function, Hbm, Python, Tile, Value
+from .operands import Operand
 from .parameters import own_dims, parameter_value
 from .patterns import of_rank
 from .render import render

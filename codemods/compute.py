@@ -10,9 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from . import algebra
-from .access import Operand, of_name, operand
+from .access import of_name, operand
 from .emission import New, Refuse
 from .facts.values import Declaration, Tile
+from .operands import Operand
 from .patterns import broadcast
 from .render import render
 from .rules.data_types import dtype_text

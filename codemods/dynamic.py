@@ -18,7 +18,7 @@ from .facts.values import Axis, Index, Term, Tile, Value
 from .patterns import VECTORS, indexed
 
 if TYPE_CHECKING:
-    from .access import Operand
+    from .operands import Operand
     from .scope import Scope
 
 _uids = itertools.count(-1, -1)

@@ -9,27 +9,19 @@ Source: NKI migration guide, "Dynamic access patterns"; a stepped slice is never
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from . import algebra
 from .emission import Refuse
 from .facts.values import Axis, Index, Tile, Value
+from .operands import Item, Operand, Step
 from .render import render
 
 if TYPE_CHECKING:
-    from .access import Item, Operand
     from .scope import Scope
 
 VECTORS = "NKI024"
-
-
-@dataclass(frozen=True)
-class Step:
-    """One pair of a pattern: elements from one index to the next, and how many."""
-
-    stride: str
-    count: str
 
 
 def row_strides(dims: tuple[str, ...]) -> tuple[str, ...]:
@@ -175,8 +167,6 @@ def _partition_first(
 
 def recut(base: Operand, inner: Operand, items: list[Item]) -> Operand:
     """A subscript of a subscript as one: ``inner`` was written on the dimensions that ``base`` left."""
-    from .access import Item
-
     combined = list(items)
     for r, item in enumerate(inner.items or ()):
         d = base.sources[r]

@@ -15,11 +15,11 @@ from __future__ import annotations
 import ast
 
 from .. import algebra
-from ..access import Operand
 from ..compute import Call, Instruction, lowers
 from ..emission import Refuse
 from ..facts.index import index_value
 from ..facts.values import Grid, Index
+from ..operands import Operand
 from ..render import render
 
 CODE = "NKI027"

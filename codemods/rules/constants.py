@@ -14,9 +14,10 @@ from __future__ import annotations
 
 import ast
 
-from ..access import OPERANDS, Operand
+from ..access import OPERANDS
 from ..emission import Refuse
 from ..facts.values import Hbm
+from ..operands import Operand
 from ..render import render
 from ..scope import Scope
 from .data_types import dtype_text

@@ -14,10 +14,10 @@ from __future__ import annotations
 import ast
 
 from .. import algebra
-from ..access import Operand
 from ..compute import Call, Instruction, in_sbuf, lowers
 from ..dtypes import promoted, type_name
 from ..emission import Refuse
+from ..operands import Operand
 from ..patterns import of_rank, permuted
 from ..render import render
 from .operator_tokens import token

@@ -17,11 +17,11 @@ import ast
 from dataclasses import replace
 
 from .. import algebra
-from ..access import Operand
 from ..compute import Call, Instruction, commands, lowers
 from ..facts.index import index_value
 from ..facts.values import Index
-from ..patterns import Step, of_rank, strides_of, whole_tensor, with_pattern
+from ..operands import Operand, Step
+from ..patterns import of_rank, strides_of, whole_tensor, with_pattern
 from ..render import render
 from .isa_destination import arguments, like
 from .operator_tokens import token

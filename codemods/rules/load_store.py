@@ -10,9 +10,9 @@ Source: NKI migration guide, "What features in neuronxcc.nki.* are not available
 
 from __future__ import annotations
 
-from ..access import Operand
 from ..compute import Call, Instruction, bind, copy_of, lowers
 from ..emission import Refuse
+from ..operands import Operand
 
 CODE = "NKI020"
 GOLDENS = ("load_store",)

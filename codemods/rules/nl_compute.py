@@ -22,10 +22,10 @@ import math
 from dataclasses import replace
 
 from .. import algebra
-from ..access import Operand
 from ..compute import Call, Instruction, copy_of, in_sbuf, lowers, materialized, operand_or_text
 from ..dtypes import is_integer, promoted, scalar_type
 from ..emission import Refuse
+from ..operands import Operand
 from ..patterns import broadcast, of_rank, permuted
 from ..render import render
 from ..scope import Scope

@@ -21,7 +21,7 @@ from ..emission import Refuse
 from ..facts.values import Declaration, Tile
 
 if TYPE_CHECKING:
-    from ..access import Operand
+    from ..operands import Operand
     from ..scope import Scope
 
 CODE = "NKI023"

@@ -1,0 +1,124 @@
+"""One tensor operand: which part of which tensor it is, and how Beta 2 writes it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from . import algebra
+from .facts.values import Axis, Hbm, Tile
+
+if TYPE_CHECKING:
+    from .scope import Clamp
+
+
+@dataclass(frozen=True)
+class Step:
+    """One pair of an access pattern: elements from one index to the next, and how many."""
+
+    stride: str
+    count: str
+
+
+@dataclass(frozen=True)
+class Item:
+    """One dimension of a subscript: ``count`` elements from ``start``; ``raw`` is the author's own text.
+
+    ``implied`` dimensions stand behind the last one that the author wrote.
+    """
+
+    start: str
+    count: str
+    full: bool = False
+    point: bool = False
+    raw: str = ""
+    implied: bool = False
+
+    def text(self, nl: str, count: str | None = None) -> str:
+        if self.point:
+            return self.start
+        if self.raw and count is None:
+            return self.raw
+        count = count or self.count
+        if self.start == "0":
+            return f"0:{count}"
+        if self.start.isdigit() and count.isdigit():
+            return f"{self.start}:{int(self.start) + int(count)}"
+        if count == "1":
+            return f"{self.start}:{algebra.add(self.start, '1')}"
+        return f"{nl}.ds({self.start}, {count})"
+
+
+@dataclass(frozen=True)
+class Operand:
+    """A tensor operand: how to write it, and what it is.
+
+    ``dims`` are the extents of the access; ``items[sources[r]]`` is the dimension of the base that result dimension
+    ``r`` walks (``None`` for an extent of 1 that no dimension stands for), ``axes[r]`` its index vector's axis.
+    """
+
+    base: str
+    value: Hbm | Tile
+    dims: tuple[str, ...] | None
+    items: tuple[Item, ...] | None = None
+    sources: tuple[int | None, ...] = ()
+    axes: tuple[Axis | None, ...] = ()
+    nl: str = "nl"
+    is_view: bool = False
+    shape: str = ""
+    pattern: tuple[Step, ...] | None = None
+    offset: str = "0"
+    dynamic: str = ""
+    origin: Operand | None = None
+    prefix: tuple[str, ...] = ()
+
+    @property
+    def like(self) -> str:
+        """The shape of the access as source text, where its dimensions are not known one by one."""
+        whole = self.items is None and self.pattern is None
+        return self.shape or (f"{self.base}.shape" if whole else "")
+
+    @property
+    def dtype(self) -> str | None:
+        return self.value.dtype
+
+    @property
+    def space(self) -> str:
+        return self.value.space if isinstance(self.value, Tile) else "hbm"
+
+    @property
+    def rows(self) -> str:
+        return self.dims[0] if self.dims else "1"
+
+    def text(self, clamps: Sequence[Clamp]) -> str:
+        """The operand as Beta 2 source, cut by the clamps of a mask."""
+        counts = self._counts(clamps)
+        if self.pattern is not None:
+            pairs = (f"[{s.stride}, {counts.get(r, s.count)}]" for r, s in enumerate(self.pattern))
+            offset = "" if self.offset == "0" else f", offset={self.offset}"
+            return f"{self.base}.ap(pattern=[{', '.join(pairs)}]{offset}{self.dynamic})"
+        if self.items is None:
+            if not counts or self.dims is None:
+                return self.base
+            parts = [f"0:{counts.get(d, size)}" for d, size in enumerate(self.dims)]
+            return f"{self.base}[{', '.join(parts)}]"
+        if not counts and all(item.full for item in self.items):
+            return self.base
+        written = len(self.items)
+        while self.items[written - 1].implied and written - 1 not in counts:
+            written -= 1
+        parts = [item.text(self.nl, counts.get(d)) for d, item in enumerate(self.items[:written])]
+        return f"{self.base}[{', '.join(parts)}]"
+
+    def _counts(self, clamps: Sequence[Clamp]) -> dict[int, str]:
+        counts: dict[int, str] = {}
+        rank = len(self.dims or ())
+        for clamp in clamps:
+            result = clamp.position + rank - clamp.ndim
+            if not self.dims or not 0 <= result < rank or self.dims[result] == "1":
+                continue
+            source = self.sources[result] if self.items is not None else result
+            if source is not None:
+                counts[source] = clamp.size
+        return counts
