@@ -91,6 +91,8 @@ def _static(
         raise Refuse(node, VECTORS, "a subscript that mixes slices and index vectors", "write slices only")
     walked = sorted([*slices, *rows]) if slices or not given else sorted(rows)
     rank = max(len(walked) if not given else 0, *(v.ndim for v in given), 1)
+    if rows and any(term.position + rank - vector.ndim == 0 for vector in given for term in vector.terms):
+        raise Refuse(node, VECTORS, "an index tile and an index vector that walk the same rows", _HELP)
     for position, d in enumerate(walked):
         element = elements[d]
         if isinstance(element, ast.Slice):
