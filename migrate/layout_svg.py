@@ -15,7 +15,7 @@ from nki_migrate.runtime.hazards import Hazard, Life, concurrent
 from nki_migrate.runtime.spec.hardware import PARTITIONS, PSUM_BANK_BYTES, PSUM_BANKS, PSUM_PARTITION_BYTES
 
 from .layout_map import Map, Memory, Place, labels
-from .surfaces.markup import element, escaped
+from .surfaces.markup import element, escaped, rectangle, stroke, words
 
 _WIDTH, _LEFT, _RIGHT = 1200, 92, 20
 _PLOT = _WIDTH - _LEFT - _RIGHT
@@ -137,16 +137,7 @@ class _Painter:
             tensor = place.tiles[0].tensor
             self._box(_LEFT + x, y, width, 10, tensor, f"{place.label}: {_where(memory, place)}")
         x = _LEFT + min(memory.mark.nbytes / memory.limit, 1) * _PLOT
-        line = element(
-            "line",
-            element("title", escaped(memory.needs)),
-            x1=f"{x:.1f}",
-            x2=f"{x:.1f}",
-            y1=y - 3,
-            y2=y + 13,
-            class_="mark",
-        )
-        self.parts.append(line)
+        self.parts.append(stroke(x, y - 3, x, y + 13, "mark", element("title", escaped(memory.needs))))
         self._text(_LEFT - 8, y + 9, "used", "soft small end")
 
     def _map(self, memory: Memory) -> None:
@@ -289,22 +280,14 @@ class _Painter:
             self.y += 5
 
     def _text(self, x: float, y: float, text: str, classes: str = "") -> None:
-        self.parts.append(element("text", escaped(text), x=f"{x:.1f}", y=f"{y:.1f}", class_=classes or None))
+        self.parts.append(words(x, y, text, classes))
 
     def _line(self, x1: float, y1: float, x2: float, y2: float) -> None:
-        where = {"x1": x1, "y1": y1, "x2": x2, "y2": y2}
-        self.parts.append(element("line", **{key: f"{value:.1f}" for key, value in where.items()}, class_="grid"))
+        self.parts.append(stroke(x1, y1, x2, y2, "grid"))
 
     def _box(self, x: float, y: float, width: float, height: float, tensor: str, tip: str, classes: str = "") -> None:
-        where = {"x": x, "y": y, "width": max(width, 0.8), "height": max(height, 0.8)}
-        self.parts.append(
-            element(
-                "rect",
-                element("title", escaped(tip)),
-                **{key: f"{value:.2f}" for key, value in where.items()},
-                class_=f"tile h{self.hues[tensor]} {classes}".strip(),
-            )
-        )
+        look = f"tile h{self.hues[tensor]} {classes}".strip()
+        self.parts.append(rectangle(x, y, width, height, look, element("title", escaped(tip))))
 
     def _label(self, text: str, x: float, y: float, width: float, height: float, classes: str = "small") -> None:
         """``text`` in a box, as far as it fits."""

@@ -12,7 +12,7 @@ from nki_migrate.runtime.compare import TileRow
 from nki_migrate.runtime.spec.hardware import PARTITIONS, PSUM_BANK_BYTES, PSUM_BANKS
 
 from ..layout_map import Where, labels, where_of
-from .markup import element, escaped
+from .markup import element, escaped, rectangle, stroke, words
 
 _WIDTH, _HEIGHT, _LEFT, _TOP = 520, 200, 30, 18
 _HUES = 12
@@ -84,7 +84,7 @@ def _svg(scale: _Scale, places: dict[Where, list[TileRow]], other: set[Where], h
     shown = sorted(places, key=lambda place: (-place[2] * place[3], place))[:_MOST_PLACES]
     tiles = [_tile(scale, place, places[place], place not in other, hues) for place in shown]
     hidden = len(places) - len(shown)
-    more = [f'<text x="{_LEFT}" y="{_TOP - 5}">and {hidden} smaller places</text>'] if hidden else []
+    more = [words(_LEFT, _TOP - 5, f"and {hidden} smaller places")] if hidden else []
     return element("svg", frame, *_axes(scale), *tiles, *more, viewBox=size, role="img", aria_label=label)
 
 
@@ -100,27 +100,24 @@ def _rectangle(scale: _Scale, place: Where, classes: str, content: str = "") -> 
     byte, partition, partitions, size = place
     x, y = scale.x(byte), scale.y(partition)
     width, height = scale.x(byte + size) - x, scale.y(partition + partitions) - y
-    return (
-        f'<rect class="{classes}" x="{x:.2f}" y="{y:.2f}" width="{max(width, 0.6):.2f}" '
-        f'height="{max(height, 0.6):.2f}">{content}</rect>'
-    )
+    return rectangle(x, y, width, height, classes, content)
 
 
 def _axes(scale: _Scale) -> Iterator[str]:
     for partition in (0, 32, 64, 96, 128):
-        yield f'<text class="y" x="{_LEFT - 4}" y="{scale.y(partition) + 3:.2f}">{partition}</text>'
+        yield words(_LEFT - 4, scale.y(partition) + 3, partition, "y")
     bottom = _TOP + _HEIGHT
     if scale.space == "psum":
         for bank in range(scale.bytes // PSUM_BANK_BYTES):
             x = scale.x(bank * PSUM_BANK_BYTES)
-            yield f'<line x1="{x:.2f}" x2="{x:.2f}" y1="{_TOP}" y2="{bottom}"/>'
-            yield f'<text x="{x + 3:.2f}" y="{bottom + 14}">bank {bank}</text>'
+            yield stroke(x, _TOP, x, bottom)
+            yield words(x + 3, bottom + 14, f"bank {bank}")
         return
     for quarter in range(5):
         x = scale.x(scale.bytes * quarter // 4)
         anchor = "start" if quarter == 0 else "end" if quarter == 4 else "middle"
-        yield f'<line x1="{x:.2f}" x2="{x:.2f}" y1="{bottom}" y2="{bottom + 4}"/>'
-        yield f'<text x="{x:.2f}" y="{bottom + 16}" text-anchor="{anchor}">{scale.bytes * quarter // 4}</text>'
+        yield stroke(x, bottom, x, bottom + 4)
+        yield words(x, bottom + 16, scale.bytes * quarter // 4, anchor=anchor)
 
 
 def _legend(hues: dict[str, int]) -> str:

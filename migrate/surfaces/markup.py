@@ -27,3 +27,23 @@ def element(name: str, *content: str, **attributes: object) -> str:
         if value is not None
     )
     return f"<{name}{listed}>{''.join(content)}</{name}>"
+
+
+# --- drawings --------------------------------------------------------------------------------------------------------
+
+
+def rectangle(x: float, y: float, width: float, height: float, classes: str, *content: str) -> str:
+    """A rectangle of SVG, and at least so large that it can be seen."""
+    where = {"x": x, "y": y, "width": max(width, 0.8), "height": max(height, 0.8)}
+    return element("rect", *content, class_=classes or None, **{key: f"{value:.2f}" for key, value in where.items()})
+
+
+def stroke(x1: float, y1: float, x2: float, y2: float, classes: str = "", *content: str) -> str:
+    """A line between two points."""
+    where = {"x1": x1, "x2": x2, "y1": y1, "y2": y2}
+    return element("line", *content, class_=classes or None, **{key: f"{value:.1f}" for key, value in where.items()})
+
+
+def words(x: float, y: float, text: object, classes: str = "", anchor: str | None = None) -> str:
+    """A line of text in a drawing, at its baseline."""
+    return element("text", escaped(text), class_=classes or None, x=f"{x:.1f}", y=f"{y:.1f}", text_anchor=anchor)
