@@ -203,9 +203,7 @@ def test_an_interrupt_leaves_the_files_of_a_rewrite_as_they_were(here):
     began = time.monotonic()
     run("rules")  # how long the tool takes to start on this machine
     began, enough = time.monotonic(), 3 * (time.monotonic() - began) + 2
-    code, errors = interrupted(
-        ["rewrite", "--write", "--jobs", "2", *names], lambda: time.monotonic() - began > enough
-    )
+    code, errors = interrupted(["rewrite", "--write", "--jobs", "2", *names], lambda: time.monotonic() - began > enough)
     assert code == 130
     assert errors.strip() == "nki-migrate: error: interrupted"
     contents = {(here / name).read_text() for name in names}

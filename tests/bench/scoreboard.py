@@ -2,9 +2,9 @@
 
     python tests/bench/scoreboard.py DIR... [--unsafe] [--files] [--json FILE]
 
-For each rule: sites that were rewritten, and sites that were left under a finding (*review*: ``--unsafe`` rewrites them,
-*manual*). For each file that the tool looked into: does the result parse, is it legal Beta 2, does a second rewrite
-change nothing, is no finding left. A site of a finding about an index vector that is kept only because another statement
+For each rule: sites that were rewritten, and sites that were left under a finding (*review*: ``--unsafe`` rewrites
+them, *manual*). For each file that the tool looked into: does the result parse, is it legal Beta 2, does a second
+rewrite change nothing, is no finding left. A finding about an index vector that is kept only because another statement
 was left alone is counted apart: it goes when that statement is rewritten.
 """
 
