@@ -18,7 +18,7 @@ from .emission import Refuse
 from .facts.index import index_value
 from .facts.values import Axis, Grid, Hbm, Index, Tile, Value
 from .operands import Item, Operand
-from .patterns import broadcast, indexed, recut, whole_tensor
+from .patterns import broadcast, check_mates, indexed, recut, whole_tensor
 from .render import render
 from .rules.block_dimensions import is_scalar_index
 
@@ -103,7 +103,7 @@ def _reshaped(scope: Scope, node: ast.Call, base: Operand) -> Operand:
     scope.apply("NKI021", node)
     whole = replace(value, dims=dims, origin=None)
     name = f"{base.base}.reshape({text})"
-    return Operand(name, whole, dims, nl=scope.nl, axes=(None,) * len(dims or ()))
+    return of_name(scope, name, whole)
 
 
 def _broadcast(scope: Scope, node: ast.Call, base: Operand) -> Operand:
@@ -354,21 +354,6 @@ def _advanced(
     check_mates(scope, node, [v for v in vectors if isinstance(v, Index)], axes)
     scope.apply(VECTORS, node)
     return _result(scope, node, base, items, owner, axes)
-
-
-def check_mates(scope: Scope, node: ast.Subscript, vectors: list[Index], axes: list[Axis | None]) -> None:
-    """A component of an ``mgrid`` without the others repeats what it reaches."""
-    for vector in vectors:
-        for mate in vector.mates:
-            walked = axes[mate.position + len(axes) - vector.ndim]
-            covered = walked is not None and (walked == mate.axis or scope.equal(walked.size, mate.axis.size))
-            if not covered and scope.constant(mate.axis.size) != 1:
-                raise Refuse(
-                    node,
-                    VECTORS,
-                    "a component of an mgrid without the others: it repeats the access along their dimensions",
-                    "use nl.arange(...)[:, None] where only one dimension is meant",
-                )
 
 
 def _only_position(vector: Index, rank: int) -> int | None:

@@ -12,7 +12,7 @@ from .facts.index import index_value
 from .facts.masks import mask_value
 from .facts.values import DType, Function, Hbm, Python, Tile, Value
 from .operands import Operand
-from .parameters import own_dims, parameter_value
+from .parameters import described, parameter_value
 from .patterns import of_rank
 from .render import render
 from .rules.masks import masked
@@ -84,9 +84,9 @@ def called_tensor(scope: Scope, node: ast.Call) -> Operand | None:
 
 def named(value: Value, name: str) -> Value:
     """A tensor that a call returned, described through the name it is bound to."""
-    if isinstance(value, Tile) and not value.blocks:
-        return replace(value, dims=own_dims(name, value.dims), dtype=f"{name}.dtype", declaration=None)
-    return Hbm(own_dims(name, value.dims), f"{name}.dtype") if isinstance(value, Hbm) else value
+    if isinstance(value, Tile):
+        return described(name, replace(value, declaration=None))
+    return parameter_value(name, value)
 
 
 def _argument(scope: Scope, node: ast.expr, first: Value | None) -> tuple[str, Value]:

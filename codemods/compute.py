@@ -47,7 +47,7 @@ class Instruction:
     cut: bool = True
     through: str = ""
     first: Instruction | None = None
-    shaped: Callable[[ast.expr, Operand], Operand] | None = None
+    shaped: Callable[[Scope, ast.expr, Operand], Operand] | None = None
 
 
 @dataclass
@@ -214,7 +214,7 @@ def bind_instruction(scope: Scope, node: ast.expr, instruction: Instruction, nam
     scope.out.append(New(f"{name} = {scope.nl}.ndarray({shape}, dtype={instruction.dtype}, buffer={buffer})"))
     declaration = Declaration(name, node, tuple(loop.variable for loop in scope.loops), False)
     tile = Tile(tile.space, tile.dims, tile.dtype, (), declaration)
-    target = Operand(name, tile, tile.dims, nl=scope.nl, axes=(None,) * len(tile.dims or ()))
+    target = of_name(scope, name, tile)
     if instruction.first is not None:
         place(scope, node, instruction.first, target)
     place(scope, node, instruction, target)
@@ -298,7 +298,7 @@ def place(scope: Scope, node: ast.expr, instruction: Instruction, target: Operan
     if instruction.through:
         instruction = _copied_first(scope, node, instruction, target)
     check_group(scope, node, instruction.function, target, accumulate)
-    written = instruction.shaped(node, target) if instruction.shaped is not None else target
+    written = instruction.shaped(scope, node, target) if instruction.shaped is not None else target
     parts = [f"dst={written.text(clamps)}"]
     for name, value in instruction.arguments:
         parts.append(f"{name}={value.text(clamps) if isinstance(value, Operand) else value}")

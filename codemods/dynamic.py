@@ -44,9 +44,8 @@ def dynamic_access(scope: Scope, node: ast.Subscript, base: Operand, elements: l
     if d != 0 or not one[1] or isinstance(base.value, Tile) or base.items is not None or not whole_row:
         raise Refuse(node, VECTORS, "an index tile of several rows, but not of the first dimension alone", _HELP)
     axis = index.axes[0] or _axis(index.dims[0])
-    rows = replace(axis, start="0") if axis.start != "0" else axis
     dynamic = f", vector_offset={index.text(())}, indirect_dim=0"
-    return replace(_static(scope, node, base, elements, {0: rows}), dynamic=dynamic)
+    return replace(_static(scope, node, base, elements, {0: replace(axis, start="0")}), dynamic=dynamic)
 
 
 def is_dynamic(scope: Scope, element: ast.expr) -> bool:

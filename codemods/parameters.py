@@ -64,7 +64,7 @@ def described(name: str, value: Hbm | Tile) -> Value:
     return replace(seen, declaration=value.declaration) if isinstance(value, Tile) and isinstance(seen, Tile) else seen
 
 
-def own_dims(name: str, dims: tuple[str, ...] | None) -> tuple[str, ...] | None:
+def _own_dims(name: str, dims: tuple[str, ...] | None) -> tuple[str, ...] | None:
     """Sizes as ``name.shape[d]``; a 1 stays a 1, because it decides how an operand broadcasts."""
     return None if dims is None else tuple("1" if n == "1" else f"{name}.shape[{d}]" for d, n in enumerate(dims))
 
@@ -74,10 +74,10 @@ def parameter_value(name: str, value: Value) -> Value:
     if isinstance(value, Tile):
         first = name + "[0]" * len(value.blocks)
         blocks = tuple("len(" + name + "[0]" * d + ")" for d in range(len(value.blocks)))
-        dims = own_dims(first, value.dims)
+        dims = _own_dims(first, value.dims)
         return Tile(value.space, dims, f"{first}.dtype", blocks, None, value.view)
     if isinstance(value, Hbm):
-        return Hbm(own_dims(name, value.dims), f"{name}.dtype", value.view)
+        return Hbm(_own_dims(name, value.dims), f"{name}.dtype", value.view)
     if isinstance(value, DType):
         return DType(name)
     return value

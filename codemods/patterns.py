@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from . import algebra
-from .emission import Refuse
+from .emission import New, Refuse
 from .facts.values import Axis, Index, Tile, Value
 from .operands import Item, Operand, Step
 from .render import render
@@ -77,8 +77,6 @@ def indexed(
     scope: Scope, node: ast.Subscript, base: Operand, elements: list[ast.expr], vectors: list[Value | None]
 ) -> Operand:
     """``base[elements]`` with index vectors that are strided, permuted, or sums of several axes."""
-    from .access import check_mates
-
     base = whole_tensor(node, base)
     if base.value.dims is None:
         base = _ranked(scope, node, base)
@@ -111,6 +109,21 @@ def indexed(
     return with_pattern(base, steps, _shortest(scope, offset), axes)
 
 
+def check_mates(scope: Scope, node: ast.Subscript, vectors: list[Index], axes: list[Axis | None]) -> None:
+    """A component of an ``mgrid`` without the others repeats what it reaches."""
+    for vector in vectors:
+        for mate in vector.mates:
+            walked = axes[mate.position + len(axes) - vector.ndim]
+            covered = walked is not None and (walked == mate.axis or scope.equal(walked.size, mate.axis.size))
+            if not covered and scope.constant(mate.axis.size) != 1:
+                raise Refuse(
+                    node,
+                    VECTORS,
+                    "a component of an mgrid without the others: it repeats the access along their dimensions",
+                    "use nl.arange(...)[:, None] where only one dimension is meant",
+                )
+
+
 def of_rank(scope: Scope, view: Operand, rank: int) -> Operand:
     """A whole tensor whose rank the source does not tell, taken to be ``rank``: the kernel asserts it."""
     value = scope.env.get(view.base)
@@ -120,7 +133,8 @@ def of_rank(scope: Scope, view: Operand, rank: int) -> Operand:
     dims = tuple(f"{view.base}.shape[{d}]" for d in range(rank))
     known = replace(view.value, dims=dims)
     scope.env[view.base] = known
-    scope.emit(f'assert len({view.base}.shape) == {rank}, "rewritten for {rank} dimensions"')
+    check = f'assert len({view.base}.shape) == {rank}, "rewritten for {rank} dimensions"'
+    scope.out.append(New(check))  # whatever a mask says: later statements rely on it
     axes: tuple[Axis | None, ...] = (None,) * rank
     return replace(view, value=known, dims=dims, axes=axes)
 
@@ -181,13 +195,18 @@ def recut(base: Operand, inner: Operand, items: list[Item]) -> Operand:
 def permuted(scope: Scope, node: ast.expr, base: Operand, innermost: tuple[int, ...]) -> Operand:
     """The same elements with the dimensions ``innermost`` behind all others."""
     order = [*(d for d in range(len(base.dims or ())) if d not in innermost), *innermost]
-    if base.pattern is None:
-        tensor = whole_tensor(node, base)
-        if tensor.value.dims is None:
-            tensor = _ranked(scope, node, tensor)
-        strides, offset = strides_of(node, tensor)
-        assert tensor.dims is not None
-        steps = [Step(stride, count) for stride, count in zip(strides, tensor.dims, strict=True)]
-        base = with_pattern(tensor, steps, offset, list(tensor.axes) or [None] * len(steps))
-    assert base.pattern is not None
-    return with_pattern(base, [base.pattern[d] for d in order], base.offset, [base.axes[d] for d in order])
+    base, steps = as_pattern(scope, node, base)
+    return with_pattern(base, [steps[d] for d in order], base.offset, [base.axes[d] for d in order])
+
+
+def as_pattern(scope: Scope, node: ast.expr, base: Operand) -> tuple[Operand, tuple[Step, ...]]:
+    """An access as a pattern, and its steps."""
+    if base.pattern is not None:
+        return base, base.pattern
+    tensor = whole_tensor(node, base)
+    if tensor.value.dims is None:
+        tensor = _ranked(scope, node, tensor)
+    strides, offset = strides_of(node, tensor)
+    assert tensor.dims is not None
+    steps = tuple(Step(stride, count) for stride, count in zip(strides, tensor.dims, strict=True))
+    return with_pattern(tensor, list(steps), offset, list(tensor.axes) or [None] * len(steps)), steps

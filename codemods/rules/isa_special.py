@@ -21,8 +21,9 @@ from ..compute import Call, Instruction, commands, lowers
 from ..facts.index import index_value
 from ..facts.values import Index
 from ..operands import Operand, Step
-from ..patterns import of_rank, strides_of, whole_tensor, with_pattern
+from ..patterns import as_pattern, of_rank, with_pattern
 from ..render import render
+from ..scope import Scope
 from .isa_destination import arguments, like
 from .operator_tokens import token
 
@@ -139,7 +140,7 @@ def dma_transpose(call: Call) -> Instruction:
         raise call.refuse(CODE, "a dma_transpose that is not of two dimensions", "write it with four dimensions")
     dtype = call.dtype()
     rows, columns = src.dims
-    given: list[tuple[str, Operand | str]] = [("src", in_four(call.node, src)), ("axes", "(3, 1, 2, 0)")]
+    given: list[tuple[str, Operand | str]] = [("src", in_four(call.scope, call.node, src)), ("axes", "(3, 1, 2, 0)")]
     return Instruction(
         "dma_transpose",
         given,
@@ -151,14 +152,7 @@ def dma_transpose(call: Call) -> Instruction:
     )
 
 
-def in_four(node: ast.expr, view: Operand) -> Operand:
+def in_four(scope: Scope, node: ast.expr, view: Operand) -> Operand:
     """A 2-D access with two dimensions of size 1 in its middle."""
-    if view.pattern is None:
-        tensor = whole_tensor(node, view)
-        strides, offset = strides_of(node, tensor)
-        assert tensor.dims is not None
-        steps = [Step(stride, count) for stride, count in zip(strides, tensor.dims, strict=True)]
-        view = with_pattern(tensor, steps, offset, [None, None])
-    assert view.pattern is not None
-    first, last = view.pattern
+    view, (first, last) = as_pattern(scope, node, view)
     return with_pattern(view, [first, Step("1", "1"), Step("1", "1"), last], view.offset, [None] * 4)

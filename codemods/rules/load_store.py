@@ -10,6 +10,7 @@ Source: NKI migration guide, "What features in neuronxcc.nki.* are not available
 
 from __future__ import annotations
 
+from ..access import of_name
 from ..compute import Call, Instruction, bind, copy_of, lowers
 from ..emission import Refuse
 from ..operands import Operand
@@ -51,6 +52,5 @@ def _in_sbuf(call: Call, value: Operand) -> Operand:
     copied = copy_of(value)
     if copied.dims is None or copied.dtype is None:
         raise Refuse(node, CODE, "the shape of the stored PSUM tile is not known", "copy it to an SBUF tile first")
-    tile = bind(scope, node, name)
-    scope.env[name] = tile
-    return Operand(name, tile, tile.dims, nl=scope.nl, axes=(None,) * len(tile.dims or ()))
+    scope.env[name] = tile = bind(scope, node, name)
+    return of_name(scope, name, tile)
