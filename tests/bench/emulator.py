@@ -1,24 +1,37 @@
 """How fast the emulator is: kernels of ours against the plain NumPy expression of the same computation.
 
-    python tests/bench/emulator.py [--repeat N] [--only NAME] [--cpu] [--json FILE]
+    python tests/bench/emulator.py [--dialect beta1|beta2|both] [--repeat N] [--only NAME] [--cpu] [--json FILE]
 
-Each kernel runs at three sizes. The table gives the time of the emulator over that of NumPy, the instructions and
-microseconds per instruction, and what recording costs. At the smallest size the tiles are tiny, so that the time per
-instruction is Python's. Results are compared with NumPy's before anything is timed.
+Each kernel of ``emulator_kernels.py`` runs at three sizes: as it is written, in Beta 1, and as the tool migrates it to
+Beta 2. Results are compared with NumPy's before anything is timed. The table gives, of one launch,
+
+``ratio``     the time of the emulator over that of the expression;
+``instr.``    its instructions, which do not include declarations;
+``us/i``      microseconds an instruction, of all the time there is: the launch, the declarations, NumPy's work;
+``python``    at the smallest size, microseconds of Python's own work an instruction: without the NumPy calls
+              (``emulator_calls.py``: what the definitions in ``runtime/isa`` call is noted in one launch, and timed
+              alone), and without the time that it takes to launch a kernel at all (one that loads 8 x 8 elements and
+              stores them, whose two instructions do not count either);
+``rec.``      the time with recording on over that without.
+
+At the smallest size the tiles are tiny, but NumPy's work is not nothing: a matmul is padded to 128 steps, a sum to 512
+terms, so that the bits do not depend on the size.
 
 On a machine that does other work too, ``--cpu`` counts processor time instead of time, with one BLAS thread
-(``OPENBLAS_NUM_THREADS=1``) so that no thread spins while it waits.
+(``OPENBLAS_NUM_THREADS=1``) so that no thread spins while it waits. Times are the shortest of ``--repeat`` runs.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import math
 import sys
+import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,35 +39,46 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-import emulator_kernels as kernels
+from emulator_calls import numpy_calls
+from nki_migrate.codemods.model import Options
+from nki_migrate.rewriting import rewrite_report
+from nki_migrate.runtime import shims
 from nki_migrate.runtime.beta1.launch import launch as launch_beta1
 from nki_migrate.runtime.beta2.launch import launch as launch_beta2
 
 Array = np.ndarray[Any, Any]
+KERNELS = Path(__file__).resolve().with_name("emulator_kernels.py")
+LAUNCHES: dict[str, Callable[..., Any]] = {"beta1": launch_beta1, "beta2": launch_beta2}
+LAUNCHED = ("launched", 2)
+"""The kernel whose time is that of a launch, and its instructions."""
 
 
 @dataclass(frozen=True)
 class Bench:
-    """A kernel, the plain NumPy expression, and its arguments at three sizes (smallest first)."""
+    """The name of a kernel, the plain NumPy expression, and its arguments at three sizes (smallest first)."""
 
     name: str
-    kernel: Any
     expression: Callable[..., Array]
     sizes: tuple[tuple[int, ...], ...]
     arguments: Callable[..., dict[str, Any]]
-    beta2: bool = False
 
 
 @dataclass(frozen=True)
 class Row:
-    """One kernel at one size; times in seconds."""
+    """One kernel at one size; times of one launch in seconds.
 
+    ``launch`` is that of next to no kernel, ``calls`` that of the NumPy calls (both are for small sizes only).
+    """
+
+    dialect: str
     name: str
     size: tuple[int, ...]
     numpy: float
     emulator: float
     recorded: float
     instructions: int
+    launch: float | None = None
+    calls: float | None = None
 
     @property
     def ratio(self) -> float:
@@ -62,8 +86,14 @@ class Row:
 
     @property
     def microseconds(self) -> float:
-        """Time per instruction beyond the time of the computation itself."""
-        return max(self.emulator - self.numpy, 0) / self.instructions * 1e6
+        return self.emulator / self.instructions * 1e6
+
+    @property
+    def python(self) -> float | None:
+        """Microseconds of Python's own work an instruction (module docstring)."""
+        if self.launch is None or self.calls is None:
+            return None
+        return max(self.emulator - self.launch - self.calls, 0) / (self.instructions - LAUNCHED[1]) * 1e6
 
     @property
     def recording(self) -> float:
@@ -99,64 +129,56 @@ def scan(a: Array, b: Array) -> Array:
     return out
 
 
-def _matmul(m: int, k: int, n: int) -> dict[str, Any]:
-    return {"lhsT": normal(k, m), "rhs": normal(k, n)}
-
-
 BENCHES = (
     Bench(
         "matmul",
-        kernels.matmul,
         lambda lhsT, rhs: lhsT.T @ rhs,
         ((8, 8, 8), (512, 512, 512), (1024, 1024, 2048)),
-        _matmul,
+        lambda m, k, n: {"lhsT": normal(k, m), "rhs": normal(k, n)},
     ),
+    Bench("softmax", softmax, ((8, 8), (512, 2048), (2048, 8192)), lambda m, n: {"x": normal(m, n)}),
     Bench(
-        "matmul, Beta 2",
-        kernels.matmul_beta2,
-        lambda lhsT, rhs: lhsT.T @ rhs,
-        ((8, 8, 8), (512, 512, 512), (1024, 1024, 2048)),
-        _matmul,
-        True,
-    ),
-    Bench("softmax", kernels.softmax, softmax, ((8, 8), (512, 2048), (2048, 8192)), lambda m, n: {"x": normal(m, n)}),
-    Bench(
-        "softmax, Beta 2",
-        kernels.softmax_beta2,
-        softmax,
-        ((8, 8), (512, 2048), (2048, 8192)),
-        lambda m, n: {"x": normal(m, n)},
-        True,
-    ),
-    Bench(
-        "flash attention",
-        kernels.flash_attention,
+        "flash_attention",
         attention,
         ((16, 8, 8), (64, 1024, 128), (128, 4096, 128)),
         lambda d, s, tile: {"q": normal(d, s), "k": normal(d, s), "v": normal(s, d), "tile": tile},
     ),
     Bench(
-        "RMSNorm",
-        kernels.rmsnorm,
+        "rmsnorm",
         rmsnorm,
         ((8, 8), (512, 2048), (2048, 8192)),
         lambda m, n: {"x": normal(m, n), "w": normal(1, n)},
     ),
     Bench(
-        "blocked bmm",
-        kernels.bmm,
+        "bmm",
         lambda a, b: a.transpose(0, 2, 1) @ b,
         ((4, 8, 8, 8), (8, 256, 128, 512), (16, 512, 256, 1024)),
         lambda e, k, m, n: {"a": normal(e, k, m), "b": normal(e, k, n)},
     ),
     Bench(
         "scan",
-        kernels.scan,
         scan,
         ((8, 8), (128, 2048), (512, 8192)),
         lambda m, n: {"a": normal(m, n) * np.float32(0.5), "b": normal(m, n)},
     ),
 )
+
+
+def kernels(dialect: str, folder: Path) -> Any:
+    """The module of kernels in ``dialect``; that of Beta 2 is written to ``folder``."""
+    path = KERNELS
+    if dialect == "beta2":
+        report = rewrite_report(str(KERNELS), KERNELS.read_bytes(), Options())
+        if report.status != "changed" or report.findings:
+            raise SystemExit(f"the tool did not migrate all of {KERNELS}: {report.reason or report.findings}")
+        path = folder / "emulator_kernels_beta2.py"
+        path.write_bytes(report.after)
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    with shims.installed():
+        spec.loader.exec_module(module)
+    return module
 
 
 def best(action: Callable[[], object], repeat: int, clock: Callable[[], float]) -> float:
@@ -175,61 +197,90 @@ def best(action: Callable[[], object], repeat: int, clock: Callable[[], float]) 
     return min(times)
 
 
-def measured(bench: Bench, size: tuple[int, ...], repeat: int, clock: Callable[[], float]) -> Row:
-    arguments = bench.arguments(*size)
+def measured(dialect: str, module: Any, bench: Bench, size: tuple[int, ...], timed: Callable[..., float]) -> Row:
+    """Run one kernel at one size, compare its result with that of the expression, and time it; ``timed`` is a clock."""
+    launch, kernel, arguments = LAUNCHES[dialect], getattr(module, bench.name), bench.arguments(*size)
     arrays = {name: value for name, value in arguments.items() if isinstance(value, np.ndarray)}
-    launch = launch_beta2 if bench.beta2 else launch_beta1
-    expected = bench.expression(**arrays)
-    run = launch(bench.kernel, arguments, record=True)
-    np.testing.assert_allclose(run.outputs[0], expected, rtol=1e-3, atol=1e-3)
-    instructions = len(run.machines[0].events)
-    return Row(
+    run = launch(kernel, arguments, record=True)
+    np.testing.assert_allclose(run.outputs[0], bench.expression(**arrays), rtol=1e-3, atol=1e-3)
+    row = Row(
+        dialect,
         bench.name,
         size,
-        best(lambda: bench.expression(**arrays), repeat, clock),
-        best(lambda: launch(bench.kernel, arguments), repeat, clock),
-        best(lambda: launch(bench.kernel, arguments, record=True), repeat, clock),
-        instructions,
+        timed(lambda: bench.expression(**arrays)),
+        timed(lambda: launch(kernel, arguments)),
+        timed(lambda: launch(kernel, arguments, record=True)),
+        len(run.machines[0].events),
+    )
+    if size != bench.sizes[0]:
+        return row
+    least, tile = getattr(module, LAUNCHED[0]), {"x": normal(8, 8)}
+    calls = numpy_calls(lambda: launch(kernel, arguments))
+    return replace(row, launch=timed(lambda: launch(least, tile)), calls=timed(calls))
+
+
+HEADER = (
+    f"{'dialect':7} {'kernel':15} {'size':>22} {'numpy ms':>9} {'emul. ms':>9} {'ratio':>7} {'instr.':>7} {'us/i':>7} "
+    f"{'python':>6} rec."
+)
+
+
+def line(row: Row) -> str:
+    return (
+        f"{row.dialect:7} {row.name:15} {' x '.join(map(str, row.size)):>22} {row.numpy * 1e3:9.3f} "
+        f"{row.emulator * 1e3:9.3f} {row.ratio:7.2f} {row.instructions:7} {row.microseconds:7.1f} "
+        f"{'' if row.python is None else f'{row.python:.1f}':>6} {row.recording:.2f}"
+    )
+
+
+def mean(values: list[float]) -> float:
+    """The geometric mean."""
+    return math.exp(sum(math.log(value) for value in values) / len(values))
+
+
+def summary(dialect: str, rows: list[Row]) -> str:
+    """The geometric means of a dialect, over the kernels that were run."""
+    by_name: dict[str, list[Row]] = {}
+    for row in rows:
+        by_name.setdefault(row.name, []).append(row)
+    smallest, largest = [sizes[0] for sizes in by_name.values()], [sizes[-1] for sizes in by_name.values()]
+    return "\n".join(
+        (
+            f"{dialect}, geometric means:",
+            f"    emulator / NumPy at the largest size run  {mean([row.ratio for row in largest]):6.2f}",
+            f"    us an instruction at the smallest size    {mean([row.microseconds for row in smallest]):6.1f}",
+            f"    of Python's own work                      {mean([row.python for row in smallest if row.python is not None]):6.1f}",
+            f"    recording on / off                        {mean([row.recording for row in rows]):6.2f}",
+        )
     )
 
 
 def main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[0])
+    parser.add_argument("--dialect", choices=[*LAUNCHES, "both"], default="both")
     parser.add_argument("--repeat", type=int, default=5)
-    parser.add_argument("--only", default="")
+    parser.add_argument("--only", default="", help="the kernels whose name has this in it")
+    parser.add_argument("--sizes", type=int, default=3, help="how many sizes, from the smallest")
     parser.add_argument("--cpu", action="store_true", help="processor time instead of time")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args(argv)
     clock = time.process_time if options.cpu else time.perf_counter
-    rows = []
-    print(
-        f"{'kernel':18} {'size':>22} {'numpy ms':>9} {'emul. ms':>9} {'ratio':>7} {'instr.':>7} {'us/instr.':>9} rec."
-    )
-    for bench in BENCHES:
-        if options.only not in bench.name:
-            continue
-        for size in bench.sizes:
-            row = measured(bench, size, options.repeat, clock)
-            rows.append((row, bench.sizes.index(size)))
-            print(
-                f"{row.name:18} {' x '.join(map(str, size)):>22} {row.numpy * 1e3:9.3f} {row.emulator * 1e3:9.3f} "
-                f"{row.ratio:7.2f} {row.instructions:7} {row.microseconds:9.1f} {row.recording:.2f}",
-                flush=True,
-            )
-    largest = [row for row, at in rows if at == 2]
-    smallest = [row for row, at in rows if at == 0]
-    print(f"emulator / NumPy at the largest size, geometric mean: {mean([row.ratio for row in largest]):.2f}")
-    print(
-        f"us per instruction at the smallest size, geometric mean: {mean([row.microseconds for row in smallest]):.1f}"
-    )
-    print(f"recording on / off, geometric mean: {mean([row.recording for row, _ in rows]):.2f}")
+    rows: dict[str, list[Row]] = {name: [] for name in LAUNCHES if options.dialect in (name, "both")}
+    print(HEADER)
+    with tempfile.TemporaryDirectory() as folder:
+        for dialect, done in rows.items():
+            module = kernels(dialect, Path(folder))
+            for bench in BENCHES:
+                for size in bench.sizes[: options.sizes] if options.only in bench.name else ():
+                    done.append(
+                        measured(dialect, module, bench, size, lambda action: best(action, options.repeat, clock))
+                    )
+                    print(line(done[-1]), flush=True)
+    for dialect, done in rows.items():
+        print(summary(dialect, done))
     if options.json is not None:
-        options.json.write_text(json.dumps([asdict(row) for row, _ in rows], indent=1))
+        options.json.write_text(json.dumps([asdict(row) for done in rows.values() for row in done], indent=1))
     return 0
-
-
-def mean(values: list[float]) -> float:
-    return math.exp(sum(math.log(value) for value in values) / len(values))
 
 
 if __name__ == "__main__":
