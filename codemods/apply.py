@@ -92,7 +92,7 @@ class _Rebuild:
                 kept = kept.with_changes(leading_lines=[])
             elif orphans:
                 kept = kept.with_changes(leading_lines=leading)
-            new.append(kept)
+            new += [kept, *self._copies(statements[0])]
             if kept.leading_lines:
                 return [*lifted, *new], []
         if not new:
@@ -255,6 +255,14 @@ class _Rebuild:
             kept = self._kept(nested, node)
             self.depth = depth
             result += self._spaced([kept.with_changes(leading_lines=_comment_lines(node))])
+        return result
+
+    def _copies(self, old: ast.stmt) -> list[Statement]:
+        """The further variants of a function, behind it."""
+        result: list[Statement] = []
+        for copied in self.edits.copied.get(old, []):
+            kept = self._kept(copied, self.module.concrete_function(copied))
+            result += [*self._lifted(copied), *self._spaced([kept.with_changes(leading_lines=[])])]
         return result
 
     def _spaced(self, nodes: Sequence[cst.CSTNode]) -> list[Statement]:

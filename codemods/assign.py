@@ -5,8 +5,6 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
-from nki_migrate.runtime.spec.dtypes import ITEMSIZE
-
 from . import algebra, positivity
 from .access import operand
 from .calls import call_value, module_function, named
@@ -17,14 +15,14 @@ from .facts.index import index_value
 from .facts.masks import mask_value
 from .facts.values import Allocator, Api, DType, Grid, Hbm, Index, Python, Tile, Value, texts
 from .operands import Operand
-from .parameters import described
+from .parameters import described, is_python
 from .render import render
 from .rules import constants
-from .rules.data_types import dtype_text
+from .rules.data_types import dtype_text, is_dtype
 from .rules.masks import masked
 from .rules.unsupported import CODE as UNSUPPORTED
 from .scope import Scope
-from .tables import dtype_name, is_function
+from .tables import is_function
 
 DESTINATION = "NKI021"
 
@@ -140,14 +138,8 @@ def _python(scope: Scope, name: str, value: ast.expr) -> None:
     text = render(scope, value)
     scope.emit(f"{name} = {text}")
     _itemsize_name(scope, name, value)
-    _set(scope, name, Python(positivity.positive(scope, text)) if _is_python(scope, value) else Value())
+    _set(scope, name, Python(positivity.positive(scope, text)) if is_python(scope, value) else Value())
     define(scope, name, text)
-
-
-def _is_python(scope: Scope, value: ast.expr) -> bool:
-    """Is every part of an expression known to be a Python value?"""
-    unknown = (n for n in ast.walk(value) if isinstance(n, ast.Name) and type(scope.env.get(n.id)) is Value)
-    return next(unknown, None) is None
 
 
 def define(scope: Scope, name: str, text: str) -> None:
@@ -163,19 +155,6 @@ def _itemsize_name(scope: Scope, name: str, value: ast.expr) -> None:
     if isinstance(value.value, ast.Call) and scope.qualified(value.value.func) == "np.dtype" and value.value.args:
         dtype = dtype_text(scope, value.value.args[0])
         scope.itemsizes.setdefault(dtype, name)
-
-
-def is_dtype(scope: Scope, node: ast.expr) -> bool:
-    if isinstance(node, ast.IfExp):
-        return is_dtype(scope, node.body) and is_dtype(scope, node.orelse)
-    if isinstance(node, ast.Name) and isinstance(scope.env.get(node.id), DType):
-        return True
-    if isinstance(node, ast.Attribute) and node.attr == "dtype" and operand(scope, node.value) is not None:
-        return True
-    qualified = scope.qualified(node)
-    if qualified is None:
-        return False
-    return dtype_name(qualified) is not None or (qualified.startswith("nl.") and qualified[3:] in ITEMSIZE)
 
 
 def _to_tuple(scope: Scope, statement: ast.stmt, target: ast.Tuple | ast.List, value: ast.expr) -> None:
@@ -303,7 +282,7 @@ def _note(qualified: str | None) -> str:
 
 def _fill(scope: Scope, statement: ast.stmt, destination: Operand, value: ast.expr) -> None:
     number = value.operand if isinstance(value, ast.UnaryOp) else value
-    known = isinstance(number, ast.Constant) or (_is_python(scope, value) and not isinstance(value, ast.Call))
+    known = isinstance(number, ast.Constant) or (is_python(scope, value) and not isinstance(value, ast.Call))
     if not known:
         raise Refuse(value, DESTINATION, "the value is not known to be a tensor or a number", "assign a tile")
     if destination.space == "hbm":

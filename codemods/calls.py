@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from .access import of_name, operand
 from .compute import COMMANDS, HANDLERS, Instruction, bound_call, is_computation, place, temporary
 from .emission import Refuse
 from .facts.index import index_value
 from .facts.masks import mask_value
-from .facts.values import DType, Function, Hbm, Python, Tile, Value
+from .facts.values import Absent, DType, Function, Hbm, Python, Tile, Value
 from .operands import Operand
-from .parameters import described, parameter_value
+from .parameters import described, is_python, parameter_value
 from .patterns import of_rank
 from .render import render
+from .rules.data_types import is_dtype
 from .rules.masks import masked
+from .rules.nested_functions import CODE as HELPERS
 from .rules.nested_functions import lift
 from .rules.unsupported import CODE as UNSUPPORTED
 from .scope import Scope
+from .syntax import default_values
 from .tables import operator_token, refusal_note
+from .variants import copy_of, different_kinds, variant_for
 
-HELPERS = "NKI003"
 LOAD_STORE = "NKI020"
 DESTINATION = "NKI021"
 
@@ -43,26 +46,76 @@ def call_value(scope: Scope, node: ast.Call) -> tuple[str, Value]:
     assert function is not None
     if any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords):
         raise Refuse(node, "NKI091", "a call with starred arguments", "write the arguments out")
+    given = [_argument(scope, name, keyword, argument) for name, keyword, argument in _by_parameter(function, node)]
+    told = _left_out(scope, function, {a.parameter for a in given})
+    told |= {a.parameter: parameter_value(a.parameter, a.value) for a in given if type(a.value) is not Value}
+    number, first = _variant(scope, node, function, told)
+    texts = [_argument_text(scope, argument, first.get(argument.parameter)) for argument in given]
+    if isinstance(scope.env.get(function.name), Function):
+        name, closure = lift(scope, function, first)
+        texts += closure
+    else:
+        name = function.name
+    variant = copy_of(scope.module, function.node, number)
+    name = scope.module.edits.renamed.get(variant, name) if number else name
+    analysis = scope.walk_function(variant, first)
+    return f"{name}({', '.join(texts)})", analysis.returned or Value()
+
+
+@dataclass(frozen=True)
+class _Argument:
+    """One argument of a call: the parameter that gets it, and what it is. ``view`` is set for tensors."""
+
+    parameter: str
+    keyword: str | None
+    view: Operand | None
+    text: str
+    value: Value
+
+
+def _by_parameter(function: Function, node: ast.Call) -> list[tuple[str, str | None, ast.expr]]:
+    """Parameter, keyword and expression of each argument (too many of them is the user's error: Python says so)."""
     names = [a.arg for a in [*function.node.args.posonlyargs, *function.node.args.args]]
+    positional = [(names[n] if n < len(names) else "", None, a) for n, a in enumerate(node.args)]
+    return [*positional, *((k.arg, k.arg, k.value) for k in node.keywords if k.arg is not None)]
+
+
+def _left_out(scope: Scope, function: Function, given: set[str]) -> dict[str, Value]:
+    """What the parameters are that a call leaves at their defaults."""
     told: dict[str, Value] = {}
-    known = scope.module.analyzed.get(function.node)
-    first = known.parameters if known is not None else {}
-    texts: list[str] = []
-    for position, argument in enumerate(node.args):
-        text, value = _argument(scope, argument, first.get(names[position]) if position < len(names) else None)
-        texts.append(text)
-        if position < len(names):
-            told[names[position]] = parameter_value(names[position], value)
-    for keyword in node.keywords:
-        text, value = _argument(scope, keyword.value, first.get(keyword.arg or ""))
-        texts.append(f"{keyword.arg}={text}")
-        assert keyword.arg is not None
-        told[keyword.arg] = parameter_value(keyword.arg, value)
+    for argument, default in default_values(function.node).items():
+        if argument.arg not in given:
+            absent = isinstance(default, ast.Constant) and default.value is None
+            told[argument.arg] = Absent() if absent else DType(argument.arg) if is_dtype(scope, default) else Python()
+    return told
+
+
+def _variant(scope: Scope, node: ast.Call, function: Function, told: dict[str, Value]) -> tuple[int, dict[str, Value]]:
+    """The variant of the function that a call uses, and what its parameters are there."""
+    module = scope.module
+    module.calls.setdefault(function.node, []).append(told)
+    nodes = [function.node, *module.copies.get(function.node, [])]
+    walked = [module.analyzed[n].parameters for n in nodes if n in module.analyzed]
+    variants = module.variants.get(function.node) or walked or [told]
+    number = variant_for(function.node, variants, told)
     nested = isinstance(scope.env.get(function.name), Function)
-    name, closure = lift(scope, function, told) if nested else (function.name, [])
-    analysis = scope.walk_function(function.node, told)
-    _check_same_kinds(node, function, analysis.parameters, told)
-    return f"{name}({', '.join([*texts, *closure])})", analysis.returned or Value()
+    if number is None or (number and (nested or not module.options.enabled(HELPERS))):
+        names = different_kinds(function.node, variants[0], told)
+        raise Refuse(
+            node,
+            HELPERS,
+            f"'{function.name}' is called with different kinds of '{names[0]}'",
+            "split the function: the rewrite depends on what a parameter is",
+        )
+    return number, variants[number]
+
+
+def _argument_text(scope: Scope, argument: _Argument, first: Value | None) -> str:
+    """The argument as the call passes it; a tensor whose rank is not known is asserted to have the parameter's."""
+    text, view = argument.text, argument.view
+    if view is not None and view.dims is None and isinstance(first, Hbm | Tile) and first.dims is not None:
+        text = of_rank(scope, view, len(first.dims)).text(())
+    return f"{argument.keyword}={text}" if argument.keyword else text
 
 
 def called_tensor(scope: Scope, node: ast.Call) -> Operand | None:
@@ -89,8 +142,7 @@ def named(value: Value, name: str) -> Value:
     return parameter_value(name, value)
 
 
-def _argument(scope: Scope, node: ast.expr, first: Value | None) -> tuple[str, Value]:
-    """One argument as text and as a kind. ``first`` is what the function got in its first call."""
+def _argument(scope: Scope, parameter: str, keyword: str | None, node: ast.expr) -> _Argument:
     if index_value(scope, node) is not None:
         raise Refuse(node, "NKI024", "an index vector is passed to a function", "pass its start and size")
     mask = mask_value(scope, node)
@@ -98,42 +150,21 @@ def _argument(scope: Scope, node: ast.expr, first: Value | None) -> tuple[str, V
         raise Refuse(node, "NKI025", "a mask is passed to a function", "pass the clamped sizes")
     view = temporary(scope, node) if is_computation(scope, node) else operand(scope, node)
     if view is not None:
-        if isinstance(first, Hbm | Tile) and first.dims is not None:
-            view = of_rank(scope, view, len(first.dims))
         if view.pattern is not None:
             raise Refuse(node, "NKI024", "an access pattern is passed to a function", "pass the tensor")
         part = view.items is not None
-        return view.text(()), replace(view.value, dims=view.dims, view=True) if part else view.value
+        value = replace(view.value, dims=view.dims, view=True) if part else view.value
+        return _Argument(parameter, keyword, view, view.text(()), value)
+    return _Argument(parameter, keyword, None, render(scope, node), _python_argument(scope, node))
+
+
+def _python_argument(scope: Scope, node: ast.expr) -> Value:
+    if isinstance(node, ast.Constant) and node.value is None:
+        return Absent()
     value = scope.env.get(node.id) if isinstance(node, ast.Name) else None
-    return render(scope, node), value if isinstance(value, DType) else Python()
-
-
-def _check_same_kinds(node: ast.Call, function: Function, first: dict[str, Value], now: dict[str, Value]) -> None:
-    """A function is rewritten once: every call must pass the same kinds of tensors."""
-    for name in {*first, *now}:
-        a, b = _told(first.get(name), now.get(name))
-        kinds = _structure(a), _structure(b)
-        for_any_rank = isinstance(a, Tile) and a.dims is None
-        alike = kinds[0] == kinds[1] or (for_any_rank and kinds[0][:2] == kinds[1][:2])
-        if type(a) is not type(b) or not alike:
-            raise Refuse(
-                node,
-                HELPERS,
-                f"'{function.name}' is called with different kinds of '{name}'",
-                "split the function: the rewrite depends on what a parameter is",
-            )
-
-
-def _told(a: Value | None, b: Value | None) -> tuple[Value, Value]:
-    """What two calls pass; one that leaves a tensor out passes a Python value, the default."""
-    default = next((value for value in (a, b) if value is not None and not isinstance(value, Hbm | Tile)), Python())
-    return a or default, b or default
-
-
-def _structure(value: Value) -> tuple[object, ...]:
-    if isinstance(value, Tile):
-        return value.space, len(value.blocks), value.dims and tuple(size == "1" for size in value.dims)
-    return ()
+    if isinstance(value, DType | Absent):
+        return value
+    return Python() if is_python(scope, node) else Value()
 
 
 def returned_value(scope: Scope, node: ast.expr) -> tuple[str, Value]:

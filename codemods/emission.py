@@ -27,6 +27,7 @@ class Edits:
     renamed: dict[ast.FunctionDef, str] = field(default_factory=dict)
     flattened: dict[ast.FunctionDef, ast.FunctionDef] = field(default_factory=dict)
     lifted: dict[ast.stmt, list[ast.FunctionDef]] = field(default_factory=dict)
+    copied: dict[ast.stmt, list[ast.FunctionDef]] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
         return any(vars(self).values())

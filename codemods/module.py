@@ -14,6 +14,7 @@ from .rules import decorators, namespace, registry
 from .scope import Module, Scope
 from .source import Source
 from .tables import dtype_name, is_function
+from .variants import Parameters, copy_of, variants_of
 from .walk import walk_function
 
 
@@ -24,22 +25,47 @@ def rewrite(source: str, options: Options | None = None, filename: str = "<strin
     """
     assert registry.RULES  # importing them registers their handlers
     options = options or Options()
-    module = Module(Source(source, filename), options)
-    if not any(item.is_nki for item in module.imports.values()):
-        return Outcome(source)
-    if _mixed(module):
-        return Outcome(source, tuple(sorted(module.findings)))
-    _environment(module)
-    for node in _functions(module):
-        decorators.rewrite(module, node)
-        if node not in module.analyzed:
-            try:
-                walk_function(module, node, {})
-            except Refuse as refusal:
-                module.report(refusal)
+    read = Source(source, filename)
+    variants: dict[ast.FunctionDef, list[Parameters]] = {}
+    for _ in range(_ROUNDS):
+        module = Module(read, options, variants)
+        if not any(item.is_nki for item in module.imports.values()):
+            return Outcome(source)
+        if _mixed(module):
+            return Outcome(source, tuple(sorted(module.findings)))
+        _walk(module)
+        variants = variants_of(module.calls)
+        if all(_rewritten_for(module, function) == told for function, told in variants.items()):
+            break
     namespace.rewrite(module)
     text = applied(module)
     return Outcome(text, tuple(sorted(module.findings)), module.applied, frozenset(module.touched))
+
+
+_ROUNDS = 6
+"""How often a module is read until its calls tell nothing new: each round carries facts one call further."""
+
+
+def _rewritten_for(module: Module, function: ast.FunctionDef) -> list[Parameters]:
+    """What the variants of a function were taken to get in this round."""
+    nodes = [function, *module.copies.get(function, [])]
+    return [module.analyzed[node].parameters for node in nodes if node in module.analyzed]
+
+
+def _walk(module: Module) -> None:
+    """One round: plan the edits of every function."""
+    _environment(module)
+    for node in _functions(module):
+        decorators.rewrite(module, node)
+        for number, parameters in enumerate(module.variants.get(node, [{}])):
+            variant = copy_of(module, node, number)
+            if number:
+                decorators.rewrite(module, variant)
+            if variant not in module.analyzed:
+                try:
+                    walk_function(module, variant, parameters)
+                except Refuse as refusal:
+                    module.report(refusal)
 
 
 def _mixed(module: Module) -> bool:

@@ -6,6 +6,7 @@ import ast
 from dataclasses import replace
 
 from .facts.values import DType, Hbm, Python, Tile, Value
+from .rules.data_types import is_dtype
 from .scope import Scope
 from .syntax import default_values
 
@@ -14,7 +15,6 @@ _TENSOR_ATTRIBUTES = {"shape", "dtype", "ndim"}
 
 def kernel_parameters(scope: Scope, told: dict[str, Value]) -> None:
     """Put the function's parameters into its environment, and rewrite their defaults and annotations."""
-    from .assign import is_dtype
     from .render import render
 
     arguments = scope.function.args
@@ -81,3 +81,9 @@ def parameter_value(name: str, value: Value) -> Value:
     if isinstance(value, DType):
         return DType(name)
     return value
+
+
+def is_python(scope: Scope, value: ast.expr) -> bool:
+    """Is every part of an expression known to be a Python value?"""
+    unknown = (n for n in ast.walk(value) if isinstance(n, ast.Name) and type(scope.env.get(n.id)) is Value)
+    return next(unknown, None) is None

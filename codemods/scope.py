@@ -17,6 +17,7 @@ from .model import Finding, Options
 from .names import BETA2, canonical, dotted, imports
 from .rules.psum_accumulation import Written
 from .source import Source
+from .variants import Parameters
 
 KERNEL_DECORATORS = {"nki.jit", "nki.trace", "nki.baremetal", "nki.benchmark", "nki.profile", "nki.simulate_kernel"}
 
@@ -24,8 +25,13 @@ KERNEL_DECORATORS = {"nki.jit", "nki.trace", "nki.baremetal", "nki.benchmark", "
 class Module:
     """One module: its source, its imports, its functions, the edits planned so far and what they need."""
 
-    def __init__(self, source: Source, options: Options) -> None:
+    def __init__(
+        self, source: Source, options: Options, variants: dict[ast.FunctionDef, list[Parameters]] | None = None
+    ) -> None:
         self.source, self.options = source, options
+        self.variants = variants or {}
+        self.calls: dict[ast.FunctionDef, list[Parameters]] = {}
+        self.copies: dict[ast.FunctionDef, list[ast.FunctionDef]] = {}
         self.import_list = imports(source.tree)
         self.imports = {item.name: item for item in self.import_list}
         self.names = {node.id for node in ast.walk(source.tree) if isinstance(node, ast.Name)}
@@ -72,6 +78,10 @@ class Module:
         if not self._functions:
             pairs = zip(_functions_of(self.source.tree), _concrete_functions(self.concrete()), strict=True)
             self._functions = dict(pairs)
+            for original, copies in self.copies.items():
+                for copied in copies:
+                    same = zip([copied, *_functions_of(copied)], [original, *_functions_of(original)], strict=True)
+                    self._functions |= {new: self._functions[old] for new, old in same}
         return self._functions[function]
 
     def rank_at_least(self, function: ast.FunctionDef, name: str) -> int:

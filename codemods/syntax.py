@@ -19,3 +19,19 @@ def default_values(function: ast.FunctionDef) -> dict[ast.arg, ast.expr]:
     values = dict(zip(reversed(positional), reversed(arguments.defaults), strict=False))
     values.update({a: d for a, d in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if d is not None})
     return values
+
+
+def reads_guarded(function: ast.FunctionDef, name: str) -> bool:
+    """Does a function read ``name`` only where a test on it has said that it is there, or to pass it on?"""
+    return all(_guarded(statement, name, False) for statement in function.body)
+
+
+def _guarded(node: ast.AST, name: str, tested: bool) -> bool:
+    if isinstance(node, ast.Name):
+        return tested or node.id != name or not isinstance(node.ctx, ast.Load)
+    if isinstance(node, ast.If | ast.IfExp):
+        tested = tested or any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(node.test))
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        given = [*node.args, *(keyword.value for keyword in node.keywords)]
+        return all(isinstance(n, ast.Name) or _guarded(n, name, tested) for n in given)
+    return all(_guarded(child, name, tested) for child in ast.iter_child_nodes(node))

@@ -28,6 +28,11 @@ class Python(Value):
 
 
 @dataclass(frozen=True)
+class Absent(Python):
+    """``None``, where a tensor or a type can be left out."""
+
+
+@dataclass(frozen=True)
 class DType(Value):
     """A data type. ``text`` is how Beta 2 writes it; ``names`` are the types it can be where source tells."""
 

@@ -38,6 +38,22 @@ def dtype_text(scope: Scope, node: ast.expr) -> str:
     return render(scope, node)
 
 
+def is_dtype(scope: Scope, node: ast.expr) -> bool:
+    """Is an expression a data type?"""
+    from ..access import operand
+
+    if isinstance(node, ast.IfExp):
+        return is_dtype(scope, node.body) and is_dtype(scope, node.orelse)
+    if isinstance(node, ast.Name) and isinstance(scope.env.get(node.id), DType):
+        return True
+    if isinstance(node, ast.Attribute) and node.attr == "dtype" and operand(scope, node.value) is not None:
+        return True
+    qualified = scope.qualified(node)
+    if qualified is None:
+        return False
+    return dtype_name(qualified) is not None or (qualified.startswith("nl.") and qualified[3:] in ITEMSIZE)
+
+
 def itemsize(scope: Scope, dtype: str) -> str:
     """Source text of the bytes of one element of type ``dtype``: a number where source tells, else a computation."""
     known = scope.itemsizes.get(dtype)

@@ -1,11 +1,15 @@
-"""NKI003 nested-functions: functions inside a kernel move to module level.
+"""NKI003 nested-functions: functions inside a kernel move to module level; one copy for each kind of argument.
 
 Why: Beta 2 does not support inner function definitions. What the function closed over becomes parameters, which every
 call passes by keyword, so it sees the values of that moment, as the closure did. A factory that returns an allocation
 function is merged with what it returns.
 
-Safe. Left alone: functions that rebind names outside of themselves, that have decorators or variable arguments, or
-that are called with different kinds of tensors.
+A function of the module that is called with different kinds of tensors (a number here and a tile there, SBUF and
+PSUM, tensors with and without blocks) gets one copy for each kind, because the instructions depend on it; each call
+goes to its own.
+
+Safe. Left alone: functions that rebind names outside of themselves, that have decorators or variable arguments,
+nested functions that are called with different kinds of tensors, and calls beyond the fourth kind.
 
 Source: the front end of leanprover/KLR ("NKI does not support inner function definitions").
 """
@@ -25,7 +29,7 @@ if TYPE_CHECKING:
     from ..scope import Scope
 
 CODE = "NKI003"
-GOLDENS = ("nested_function",)
+GOLDENS = ("nested_function", "helper_variants")
 _HELP = "move the function to module level, and pass what it uses as parameters"
 
 

@@ -1,0 +1,104 @@
+"""Functions whose calls pass different kinds of tensors: one rewritten copy for each kind.
+
+A module is read in rounds. The first round takes a function as its first call describes it, and notes what every call
+passes. When the calls disagree, or a later one tells more than the first, the module is read again with what is
+known then: the kinds of arguments that fit together make one variant, and each variant is written once.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from typing import TYPE_CHECKING
+
+from .facts.values import Absent, Hbm, Tile, Value
+from .rules.nested_functions import CODE
+from .syntax import reads_guarded
+
+if TYPE_CHECKING:
+    from .scope import Module
+
+Parameters = dict[str, Value]
+MOST = 4
+"""More copies of one function than this are nobody's wish: the calls beyond get a finding."""
+
+
+def variants_of(calls: dict[ast.FunctionDef, list[Parameters]]) -> dict[ast.FunctionDef, list[Parameters]]:
+    """What each function is written for, from what all its calls pass."""
+    return {function: _variants(function, told) for function, told in calls.items()}
+
+
+def _variants(function: ast.FunctionDef, calls: list[Parameters]) -> list[Parameters]:
+    found: list[Parameters] = []
+    for told in calls:
+        place = variant_for(function, found, told)
+        if place is not None:
+            found[place] = _merged(found[place], told)
+        elif len(found) < MOST:
+            found.append(dict(told))
+    return found
+
+
+def variant_for(function: ast.FunctionDef, variants: list[Parameters], told: Parameters) -> int | None:
+    """The variant that a call can use."""
+    for place, parameters in enumerate(variants):
+        if not different_kinds(function, parameters, told):
+            return place
+    return None
+
+
+def different_kinds(function: ast.FunctionDef, first: Parameters, now: Parameters) -> list[str]:
+    """The parameters that two calls give values to which one rewritten function cannot serve."""
+    return [n for n in sorted({*first, *now}) if not _alike(function, n, first.get(n), now.get(n))]
+
+
+def _alike(function: ast.FunctionDef, name: str, a: Value | None, b: Value | None) -> bool:
+    if a is None or b is None:  # it is not known what one of them passes
+        return True
+    if isinstance(a, Hbm | Tile) and isinstance(b, Hbm | Tile):
+        return type(a) is type(b) and _structure(a, b) == _structure(b, a)
+    if isinstance(a, Absent) or isinstance(b, Absent):
+        given = b if isinstance(a, Absent) else a
+        return not isinstance(given, Hbm | Tile) or reads_guarded(function, name)
+    return type(a) is type(b)
+
+
+def _structure(value: Hbm | Tile, other: Hbm | Tile) -> tuple[object, ...]:
+    """What a rewrite depends on. A rank that only one of the two knows is asserted where it is not known."""
+    if not isinstance(value, Tile):
+        return ()
+    known = value.dims is not None and other.dims is not None
+    ones = tuple(size == "1" for size in value.dims) if known and value.dims is not None else None
+    return value.space, len(value.blocks), ones
+
+
+def _merged(a: Parameters, b: Parameters) -> Parameters:
+    """What two calls of one variant tell together."""
+    merged = dict(a)
+    for name, value in b.items():
+        if _knowledge(value) > _knowledge(a.get(name)):
+            merged[name] = value
+    return merged
+
+
+def _knowledge(value: Value | None) -> int:
+    if value is None:
+        return 0
+    if isinstance(value, Hbm | Tile):
+        return 3 if value.dims is not None else 2
+    return 1
+
+
+def copy_of(module: Module, function: ast.FunctionDef, number: int) -> ast.FunctionDef:
+    """The node of a function's variant: 0 is the function itself, the others are copies that stand behind it."""
+    if number == 0:
+        return function
+    copies = module.copies.setdefault(function, [])
+    while len(copies) < number:
+        node = copy.deepcopy(function)
+        module.applied[CODE] += 1
+        module.touched.add(function.name)
+        module.edits.renamed[node] = module.fresh(function.name)
+        module.edits.copied.setdefault(function, []).append(node)
+        copies.append(node)
+    return copies[number - 1]
