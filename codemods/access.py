@@ -68,8 +68,22 @@ def of_name(scope: Scope, name: str, value: Hbm | Tile) -> Operand:
     return Operand(name, value, value.dims, nl=scope.nl, axes=axes, is_view=value.view, origin=origin)
 
 
+def owner(scope: Scope, node: ast.expr) -> Operand | None:
+    """The tensor that a method is called on; one that is computed gets a name."""
+    from .compute import is_computation, temporary
+
+    if not is_computation(scope, node):
+        return operand(scope, node)
+    if node not in scope.called:
+        tile = temporary(scope, node)
+        scope.called[node] = tile.base, tile.value
+    name, value = scope.called[node]
+    assert isinstance(value, Hbm | Tile)
+    return of_name(scope, name, value)
+
+
 def _method(scope: Scope, node: ast.Call, function: ast.Attribute) -> Operand | None:
-    base = operand(scope, function.value)
+    base = owner(scope, function.value)
     if base is None:
         return None
     if function.attr == "reshape" and node.args and not node.keywords:

@@ -62,8 +62,9 @@ def _chained(scope: Scope, statement: ast.Assign) -> None:
 
 
 def _set(scope: Scope, name: str, value: Value) -> None:
-    """Bind ``name``; what is described with the name's former value is described anew."""
-    if isinstance(value, Hbm | Tile) and name in {n for text in texts(value) if text for n in algebra.names(text)}:
+    """Bind ``name``; sizes that are written with the name's former value are written anew."""
+    sizes = [text for text in texts(value) if text and text != f"{name}.dtype"]
+    if isinstance(value, Hbm | Tile) and name in {n for text in sizes for n in algebra.names(text)}:
         value = described(name, value)
     scope.env[name] = value
 

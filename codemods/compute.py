@@ -10,11 +10,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from . import algebra
-from .access import of_name, operand
+from .access import of_name, operand, owner
 from .emission import New, Refuse
 from .facts.values import Declaration, Tile
 from .operands import Operand
-from .patterns import broadcast
+from .patterns import assert_rank, broadcast
 from .render import render
 from .rules.data_types import dtype_text
 from .rules.masks import CODE as MASKS
@@ -35,6 +35,7 @@ class Instruction:
     whether a mask's upper bounds cut all operands and the destination position by position. ``through`` names an
     operand that the engine cannot read where it is, and that is copied into the destination first. ``first`` is an
     instruction with the same destination that comes before, ``shaped`` how the destination must be written.
+    ``support`` marks a function that the module gets: it fills a whole tile.
     """
 
     function: str
@@ -48,6 +49,7 @@ class Instruction:
     through: str = ""
     first: Instruction | None = None
     shaped: Callable[[Scope, ast.expr, Operand], Operand] | None = None
+    support: bool = False
 
 
 @dataclass
@@ -134,12 +136,25 @@ def bound_call(scope: Scope, node: ast.Call, name: str) -> Call:
 def is_computation(scope: Scope, node: ast.expr) -> bool:
     """Does ``node`` make a tile (a registered call, or an operator on a tile)?"""
     if isinstance(node, ast.Call):
-        return scope.qualified(node.func) in HANDLERS
+        return scope.qualified(node.func) in HANDLERS or _method(scope, node) is not None
     if isinstance(node, ast.BinOp):
         return any(is_computation(scope, n) or operand(scope, n) is not None for n in (node.left, node.right))
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.Invert):
         return is_computation(scope, node.operand) or operand(scope, node.operand) is not None
     return False
+
+
+Method = Callable[[Scope, ast.Call, Operand], Instruction | None]
+METHODS: dict[str, Method] = {}
+"""Methods of tensors that take an instruction (on some operands): name -> how it is lowered, ``None`` for a view."""
+
+
+def _method(scope: Scope, node: ast.Call) -> Instruction | None:
+    """The instruction that a method call takes; ``None`` where it is a view, or no method of a tensor."""
+    if not isinstance(node.func, ast.Attribute) or node.func.attr not in METHODS:
+        return None
+    base = owner(scope, node.func.value)
+    return METHODS[node.func.attr](scope, node, base) if base is not None else None
 
 
 def operand_or_text(scope: Scope, node: ast.expr) -> Operand | str:
@@ -156,7 +171,13 @@ _RESULTS: dict[type[ast.operator], str] = {
     ast.Mult: "product",
     ast.Div: "quotient",
 }
-_HINTS = {"nc_transpose": "transposed", "tensor_copy": "copied", "tensor_reduce": "reduced", "nc_matmul": "product"}
+_HINTS = {
+    "nc_transpose": "transposed",
+    "tensor_copy": "copied",
+    "tensor_reduce": "reduced",
+    "nc_matmul": "product",
+    "broadcast_rows": "spread",
+}
 
 
 def _tile_name(scope: Scope, node: ast.expr) -> str:
@@ -180,6 +201,9 @@ def lower(scope: Scope, node: ast.expr) -> Instruction:
             code, handler = HANDLERS[name]
             scope.apply(code, node)
             return handler(bound_call(scope, node, name))
+        method = _method(scope, node)
+        if method is not None:
+            return method
     if isinstance(node, ast.BinOp | ast.UnaryOp) and is_computation(scope, node):
         from .rules.nl_compute import lower_operator
 
@@ -208,6 +232,9 @@ def bind_instruction(scope: Scope, node: ast.expr, instruction: Instruction, nam
         raise Refuse(node, DESTINATION, "the shape of the result is not known", "declare the tile and assign to it")
     if instruction.dtype is None:
         raise Refuse(node, DESTINATION, "the data type of the result is not known", "declare the tile, or pass dtype=")
+    for _, value in instruction.arguments:
+        if isinstance(value, Operand) and value.dims == ():
+            assert_rank(scope, value)  # more dimensions would make another tile
     tile = Tile(instruction.space, instruction.dims, instruction.dtype, (), None)
     shape = shape_text(instruction.dims, instruction.like)
     buffer = f"{scope.nl}.{instruction.space}"
@@ -245,7 +272,7 @@ def write(scope: Scope, node: ast.expr, target: Operand, *, accumulate: bool = F
     """``target = <computation>``: the instruction writes straight into ``target``."""
     with masked(scope, node):
         instruction = lower(scope, node)
-        if instruction.first is not None:
+        if instruction.first is not None or instruction.support:
             instruction = copy_of(materialized(scope, node, instruction))
         if accumulate and instruction.function != "nc_matmul":
             raise Refuse(node, "NKI023", "+= of something that is not a matmul into PSUM", "use nisa.tensor_tensor")
@@ -303,7 +330,8 @@ def place(scope: Scope, node: ast.expr, instruction: Instruction, target: Operan
     for name, value in instruction.arguments:
         parts.append(f"{name}={value.text(clamps) if isinstance(value, Operand) else value}")
     scope.apply(DESTINATION, node)
-    scope.emit(f"{scope.nisa}.{instruction.function}({', '.join(parts)})")
+    function = instruction.function if instruction.support else f"{scope.nisa}.{instruction.function}"
+    scope.emit(f"{function}({', '.join(parts)})")
 
 
 def _check_cut(scope: Scope, node: ast.expr, view: Operand, clamps: list[Clamp]) -> None:

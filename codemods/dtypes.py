@@ -46,7 +46,9 @@ def scalar_type(scope: Scope, node: ast.expr) -> str | None:
             return WEAK_INT
         if isinstance(value, Python):
             return _traced(scope, node.id)
-    return None
+    if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute) and node.value.attr == "shape":
+        return None if isinstance(node.slice, ast.Slice) else WEAK_INT
+    return WEAK_INT if (scope.qualified(node) or "").startswith("nl.tile_size.") else None
 
 
 def _traced(scope: Scope, text: str) -> str:

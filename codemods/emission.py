@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field
 
+from .facts.values import Value
+
 
 @dataclass(frozen=True)
 class New:
@@ -38,8 +40,20 @@ class Edits:
 
 
 class Refuse(Exception):
-    """A construct cannot be rewritten: the code of the rule, the reason, what to do by hand."""
+    """A construct cannot be rewritten: the code of the rule, the reason, what to do by hand.
 
-    def __init__(self, node: ast.AST, code: str, message: str, help: str, applicability: str = "manual") -> None:
+    ``result`` is what the construct gives all the same, where that is known.
+    """
+
+    def __init__(
+        self,
+        node: ast.AST,
+        code: str,
+        message: str,
+        help: str,
+        applicability: str = "manual",
+        result: Value | None = None,
+    ) -> None:
         super().__init__(message)
         self.node, self.code, self.message, self.help, self.applicability = node, code, message, help, applicability
+        self.result = result

@@ -46,13 +46,24 @@ def _is_tensor(scope: Scope, name: str) -> bool:
         if isinstance(node, ast.Call) and scope.qualified(node.func) in _MOVES:
             operands = [*node.args, *(k.value for k in node.keywords)]
             for operand in operands:
-                while isinstance(operand, ast.Subscript):
-                    operand = operand.value
+                operand = _owner(operand)
                 if isinstance(operand, ast.Name) and operand.id == name:
                     return True
     return False
 
 
+def _owner(node: ast.expr) -> ast.expr:
+    """What a part or another view of a tensor is taken of: ``x`` for ``x.reshape(shape)[0]``."""
+    while True:
+        if isinstance(node, ast.Subscript):
+            node = node.value
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _VIEWS:
+            node = node.func.value
+        else:
+            return node
+
+
+_VIEWS = {"reshape", "broadcast_to", "view"}
 _MOVES = {"nl.load", "nl.store", "nisa.dma_copy", "nl.load_transpose2d"}
 
 

@@ -133,10 +133,20 @@ def of_rank(scope: Scope, view: Operand, rank: int) -> Operand:
     dims = tuple(f"{view.base}.shape[{d}]" for d in range(rank))
     known = replace(view.value, dims=dims)
     scope.env[view.base] = known
-    check = f'assert len({view.base}.shape) == {rank}, "rewritten for {rank} dimensions"'
-    scope.out.append(New(check))  # whatever a mask says: later statements rely on it
+    _assert_rank(scope, view.base, rank)
     axes: tuple[Axis | None, ...] = (None,) * rank
     return replace(view, value=known, dims=dims, axes=axes)
+
+
+def assert_rank(scope: Scope, view: Operand) -> None:
+    """The kernel asserts the rank that a subscript means, where the source does not tell the tensor's."""
+    if view.value.dims is None and view.items is not None and scope.env.get(view.base) == view.value:
+        _assert_rank(scope, view.base, len(view.items))
+
+
+def _assert_rank(scope: Scope, name: str, rank: int) -> None:
+    check = f'assert len({name}.shape) == {rank}, "rewritten for {rank} dimensions"'
+    scope.out.append(New(check))  # whatever a mask says: later statements rely on it
 
 
 def _ranked(scope: Scope, node: ast.expr, base: Operand) -> Operand:

@@ -193,7 +193,7 @@ class Scope:
     branch: tuple[int, ...] = ()
     block: list[ast.stmt] = field(default_factory=list)
     current: ast.stmt | None = None
-    called: dict[ast.Call, tuple[str, Value]] = field(default_factory=dict)
+    called: dict[ast.expr, tuple[str, Value]] = field(default_factory=dict)
     kept: list[ast.stmt] = field(default_factory=list)
     direct: bool = False
     returned: Value | None = None

@@ -57,6 +57,14 @@ PROMOTED = '''def {name}(a, b):
     return {nl}.int32 if needed == 4 else {nl}.float32
 '''
 
+BROADCAST_ROWS = '''def {name}(dst, src):
+    """Copy the one row of ``src`` to every partition of ``dst``, 32 at a time."""
+    for first in range(0, dst.shape[0], 32):
+        rows = min(32, dst.shape[0] - first)
+        part = dst[first : first + rows, 0 : dst.shape[1]]
+        {nisa}.nc_stream_shuffle(dst=part, src=src, shuffle_mask=[0] * 32)
+'''
+
 
 def itemsize_function(scope: Scope) -> str:
     """Name of the module's function for the size of a data type that is known only when the kernel is traced."""
@@ -66,6 +74,11 @@ def itemsize_function(scope: Scope) -> str:
 def promoted_function(scope: Scope) -> str:
     """Name of the module's function for Beta 1's promotion of two data types (``runtime/spec/dtypes.promote``)."""
     return _function(scope, "promoted_dtype", PROMOTED, itemsize=itemsize_function(scope))
+
+
+def broadcast_rows_function(scope: Scope) -> str:
+    """Name of the module's function that copies a tile of one partition to all partitions of another one."""
+    return _function(scope, "broadcast_rows", BROADCAST_ROWS, nisa=scope.nisa)
 
 
 def _function(scope: Scope, function: str, text: str, **others: str) -> str:

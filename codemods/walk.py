@@ -11,6 +11,7 @@ from .assign import assign, augment
 from .calls import call_statement, returned_value
 from .emission import New, Refuse
 from .facts.values import DType, Function, Gone, Hbm, Python, Tile, Value, merge, texts
+from .left import left_tile
 from .names import BETA2, Import, canonical
 from .parameters import described, kernel_parameters
 from .render import CALLABLE, beta2_name, render
@@ -147,7 +148,7 @@ def walk_statement(scope: Scope, statement: ast.stmt) -> None:
         scope.module.report(refusal)
         scope.kept.append(statement)
         scope.module.kept.add(statement)
-        known = Python() if _stays_python(scope, statement) else Value()
+        known = Python() if _stays_python(scope, statement) else left_tile(scope, statement, refusal)
         for name in bound_by(statement):
             scope.env[name] = known
     for name in bound_by(statement):

@@ -27,7 +27,7 @@ def load(call: Call) -> Instruction:
     if src.space != "hbm":
         raise call.refuse(CODE, "nl.load of a tensor that is not in HBM", "use nisa.tensor_copy")
     dtype = call.dtype()
-    dims = src.dims if src.dims is None or len(src.dims) >= 2 else None
+    dims = src.dims if src.dims is None or len(src.dims) >= 2 else (*src.dims, "1", "1")[:2]
     like = src.like
     return Instruction("dma_copy", [("src", src)], dims, dtype or src.dtype, like=like, explicit=dtype is not None)
 

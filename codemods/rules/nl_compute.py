@@ -10,7 +10,7 @@ to: where only a trace tells the types, a function that the module gets computes
 Safe: the instruction computes the same in fp32 and rounds once. A division is *review* (``--unsafe`` writes it): it
 becomes a reciprocal and a multiplication, whose last bits may differ, and verification will say so; a division by a
 power of two is exact. Two operands of shapes that the source does not tell are taken to be equal, and Beta 2 refuses
-them where they are not. Left alone: operands that broadcast over partitions.
+them where they are not. An operand of one partition is copied to all of them first.
 
 Source: nki.language of the API references 2.26.1 and 2.28; NKI 2.26.1, "NKI type promotion".
 """
@@ -22,18 +22,20 @@ import math
 from dataclasses import replace
 
 from .. import algebra
-from ..compute import Call, Instruction, copy_of, in_sbuf, lowers, materialized, operand_or_text
+from ..compute import METHODS, Call, Instruction, copy_of, in_sbuf, lowers, materialized, operand_or_text
 from ..dtypes import is_integer, promoted, scalar_type
 from ..emission import Refuse
+from ..facts.values import Tile
 from ..operands import Operand
 from ..patterns import broadcast, of_rank, permuted
 from ..render import render
 from ..scope import Scope
+from ..support import broadcast_rows_function
 from ..tables import activation_token, operator_token
 from .isa_destination import literal_axes, reduction, same_precision
 
 CODE = "NKI022"
-GOLDENS = ("nl_compute", "nl_sequences", "loop_reduce")
+GOLDENS = ("nl_compute", "nl_sequences", "loop_reduce", "broadcast_rows")
 
 _BINARY = (
     "add subtract multiply maximum minimum power bitwise_and bitwise_or bitwise_xor left_shift right_shift".split()
@@ -108,13 +110,65 @@ def copy(call: Call) -> Instruction:
 
 @lowers(CODE, "nl.broadcast_to")
 def broadcast_to(call: Call) -> Instruction:
-    """A (P, 1) tile, repeated along the free dimension."""
-    src, shape = call.tensor("src"), call.arguments["shape"]
-    if not isinstance(shape, ast.Tuple | ast.List) or len(shape.elts) != 2:
-        raise call.refuse(CODE, "broadcast_to of a shape that is not (partitions, free)", "write it as .ap(...)")
-    rows, columns = (render(call.scope, size) for size in shape.elts)
-    given: list[tuple[str, Operand | str]] = [("src", broadcast(call.scope, call.node, src, rows, columns))]
+    src, node = call.tensor("src"), call.node
+    rows, columns = _broadcast_shape(call.scope, node, call.arguments["shape"])
+    spread = _row_broadcast(call.scope, node, src, rows, columns)
+    if spread is not None:
+        return spread
+    given: list[tuple[str, Operand | str]] = [("src", broadcast(call.scope, node, src, rows, columns))]
     return Instruction("tensor_copy", given, (rows, columns), src.dtype)
+
+
+def _broadcast_shape(scope: Scope, node: ast.expr, shape: ast.expr) -> tuple[str, str]:
+    if not isinstance(shape, ast.Tuple | ast.List) or len(shape.elts) != 2:
+        raise Refuse(node, CODE, "broadcast_to of a shape that is not (partitions, free)", "write it as .ap(...)")
+    rows, columns = (render(scope, size) for size in shape.elts)
+    return rows, columns
+
+
+def broadcast_method(scope: Scope, node: ast.Call, src: Operand) -> Instruction | None:
+    """``x.broadcast_to(shape)`` over partitions; along the free dimension it is a view."""
+    if len(node.args) != 1 or node.keywords or not isinstance(src.value, Tile):
+        return None
+    rows, columns = _broadcast_shape(scope, node, node.args[0])
+    copy = _row_broadcast(scope, node, src, rows, columns)
+    if copy is not None and _written_later(scope, src):
+        raise Refuse(node, CODE, f"'{src.base}' is broadcast, and written again later", "broadcast it again after that")
+    return copy
+
+
+METHODS["broadcast_to"] = broadcast_method
+
+
+def _written_later(scope: Scope, view: Operand) -> bool:
+    """Is a tile that gets a name of its own by a copy written behind the statement that copies it?"""
+    names, last = algebra.names(view.base), scope.current.end_lineno if scope.current is not None else 0
+    for node in ast.walk(scope.function):
+        if not isinstance(node, ast.expr) or node.lineno <= (last or 0):
+            continue
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+            parts: list[ast.expr] = [node.value]
+        elif isinstance(node, ast.Call):
+            qualified = scope.qualified(node.func)
+            parts = [k.value for k in node.keywords if k.arg == "dst" or qualified is None]
+            parts += node.args if qualified is None else []
+        else:
+            continue
+        if any(isinstance(n, ast.Name) and n.id in names for part in parts for n in ast.walk(part)):
+            return True
+    return False
+
+
+def _row_broadcast(scope: Scope, node: ast.expr, src: Operand, rows: str, columns: str) -> Instruction | None:
+    """A tile of one partition on ``rows`` partitions; ``None`` for a tile that has them already."""
+    if src.dims is None or len(src.dims) != 2 or scope.constant(src.dims[0]) != 1 or scope.constant(rows) == 1:
+        return None
+    if scope.constant(src.dims[1]) == 1 and scope.constant(columns) != 1:
+        src = broadcast(scope, node, src, "1", columns)
+    scope.apply(CODE, node)
+    given: list[tuple[str, Operand | str]] = [("src", in_sbuf(scope, node, src))]
+    name = broadcast_rows_function(scope)
+    return Instruction(name, given, (rows, columns), src.dtype, cut=False, support=True)
 
 
 @lowers(CODE, "nl.divide")
@@ -136,6 +190,13 @@ def division(scope: Scope, node: ast.expr, x: ast.expr, y: ast.expr, dtype: str 
     if isinstance(dividend, Operand) and inverse_of_two:
         natural = promoted(scope, dividend.dtype, scalar_type(scope, y))
         return _scaled(scope, dividend, inverse_of_two, dtype or natural, explicit)
+    if isinstance(dividend, str) and isinstance(divisor, str):
+        raise Refuse(node, CODE, "neither operand is known to be a tensor", "pass tiles")
+    kinds = [
+        side.dtype if isinstance(side, Operand) else scalar_type(scope, given)
+        for side, given in ((dividend, x), (divisor, y))
+    ]
+    natural = promoted(scope, *kinds)
     if not scope.module.options.unsafe:
         raise Refuse(
             node,
@@ -143,19 +204,22 @@ def division(scope: Scope, node: ast.expr, x: ast.expr, y: ast.expr, dtype: str 
             "a division: Beta 2 has no divide instruction",
             "--unsafe writes a reciprocal and a multiplication; the last bits of the result may differ",
             "review",
+            Tile("sbuf", _wider(scope, dividend, divisor), dtype or natural),
         )
     if isinstance(divisor, str):
-        if isinstance(dividend, str):
-            raise Refuse(node, CODE, "neither operand is known to be a tensor", "pass tiles")
-        natural = promoted(scope, dividend.dtype, scalar_type(scope, y))
+        assert isinstance(dividend, Operand)
         return _scaled(scope, dividend, f"1.0 / {algebra.paren(divisor)}", dtype or natural, explicit)
-    kind = dividend.dtype if isinstance(dividend, Operand) else scalar_type(scope, x)
-    natural = promoted(scope, divisor.dtype, kind)
     inverse = Instruction("reciprocal", [("data", divisor)], divisor.dims, f"{scope.nl}.float32", like=divisor.like)
     inverted = materialized(scope, node, inverse)
     if isinstance(dividend, str):
         return _scaled(scope, inverted, dividend, dtype or natural, explicit)
     return replace(combined(scope, node, "multiply", dividend, inverted, dtype or natural), explicit=explicit)
+
+
+def _wider(scope: Scope, *sides: Operand | str) -> tuple[str, ...] | None:
+    """The shape of an operation on ``sides``, of which one may be a column or a number."""
+    tiles = [side for side in sides if isinstance(side, Operand)]
+    return next((tile for tile in tiles if not _is_column(scope, tile)), tiles[0]).dims
 
 
 def _inverse_of_power_of_two(node: ast.expr) -> str:
@@ -309,6 +373,7 @@ def combine(scope: Scope, node: ast.expr, token: str, x: ast.expr, y: ast.expr, 
 
 def combined(scope: Scope, node: ast.expr, token: str, a: Operand, b: Operand, dtype: str | None) -> Instruction:
     """``a token b`` of two tiles, into ``dtype``."""
+    a, b = _on_all_rows(scope, node, a, b), _on_all_rows(scope, node, b, a)
     if a.space == b.space == "psum":
         b = in_sbuf(scope, node, b)
     column_a, column_b = _is_column(scope, a), _is_column(scope, b)
@@ -317,7 +382,6 @@ def combined(scope: Scope, node: ast.expr, token: str, a: Operand, b: Operand, d
         same_sizes(scope, node, a, b)
         return Instruction("tensor_tensor", tiles, a.dims, dtype, like=a.like)
     data, other, reverse = (a, b, False) if column_b else (b, a, True)
-    _same_partitions(scope, node, data, other)
     return _with_scalar(scope, node, token, data, other, reverse, dtype)
 
 
@@ -334,6 +398,14 @@ def _with_scalar(
 
 def _is_column(scope: Scope, view: Operand) -> bool:
     return view.dims is not None and all(scope.constant(size) == 1 for size in view.dims[1:])
+
+
+def _on_all_rows(scope: Scope, node: ast.expr, view: Operand, other: Operand) -> Operand:
+    """``view`` on the partitions of ``other``, where it has only one."""
+    if view.dims is None or other.dims is None or view.space == "hbm":
+        return view
+    copy = _row_broadcast(scope, node, view, other.dims[0], view.dims[-1])
+    return view if copy is None else materialized(scope, node, copy)
 
 
 def _same_partitions(scope: Scope, node: ast.expr, a: Operand, b: Operand) -> None:

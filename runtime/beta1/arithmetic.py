@@ -105,9 +105,22 @@ def binary(call: Call, op: str, x: Any, y: Any, *, broadcast_partitions: bool) -
     call.limited(a, b)
     if a.shape[0] != b.shape[0] and not (broadcast_partitions and 1 in (a.shape[0], b.shape[0])):
         raise mismatch(call.op, ("x", a), ("y", b))
+    if a.shape[0] != b.shape[0] and not call.skipped:
+        a, b = _on_all_rows(call, a, b), _on_all_rows(call, b, a)
     if a.space == b.space == "psum" and not call.skipped and not call.state.allocated:
         b = copied_to_sbuf(call, b)  # one operand at most is read from PSUM
     return _of_tiles(call, op, a, b)
+
+
+def _on_all_rows(call: Call, tile: Tile, other: Tile) -> Tile:
+    """``tile`` on the partitions of ``other``, where it has only one."""
+    from .composites import spread_rows
+
+    spread = spread_rows(tile, (other.shape[0], *tile.shape[1:]))
+    if spread is None:
+        return tile
+    call.reserve()
+    return spread
 
 
 def _of_tiles(call: Call, op: str, a: Tile, b: Tile) -> tuple[Result | None, Shape]:

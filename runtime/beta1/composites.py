@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..numerics import FLOAT32, is_integer
-from . import creation, movement, reductions, vector
+from . import creation, movement, reductions, special, vector
 from . import matmul as matrix
 from .arithmetic import promoted
 from .base import Tensor
@@ -23,6 +23,25 @@ from .tokens import dtype_of
 
 VECTOR_LIMIT = 32
 """The largest square that VectorE transposes inside SBUF."""
+
+
+QUADRANT = 32
+"""Partitions that the stream shuffle works on at a time."""
+
+
+def spread_rows(x: Tile, shape: tuple[int, ...]) -> Tile | None:
+    """A tile of one partition copied to all partitions of a tile of ``shape``; ``None`` where that is one step."""
+    flat = len(shape) == 2 and x.ndim == 2 and x.space != "hbm"
+    if not flat or x.shape[0] != 1 or shape[0] == 1 or x.shape[1] not in (1, shape[1]) or _in_one_step(None, x):
+        return None
+    source = movement.tensor_copy(x) if x.space == "psum" else x
+    if source.shape[1] != shape[1]:
+        source = source.broadcast_to((1, shape[1]))
+    result = creation.ndarray(shape, source.dtype).as_tile()
+    for first in range(0, shape[0], QUADRANT):
+        rows = result[first : min(first + QUADRANT, shape[0]), :]
+        special.nc_stream_shuffle(source, rows, [0] * QUADRANT)
+    return result
 
 
 def _in_one_step(mask: Any, *operands: Any) -> bool:

@@ -267,6 +267,12 @@ def broadcast_to(src: Any, *, shape: Any, **_: Any) -> Tile:
     wanted = tuple(int(n) for n in shape)
     if tile.shape == wanted:
         return tile
+    if tile.shape[0] != wanted[0]:
+        from .composites import spread_rows
+
+        spread = spread_rows(tile, wanted)
+        if spread is not None:
+            return spread
     wide = tile.broadcast_to(wanted)
     check_partitions(wanted, "broadcast_to")
     return call.give(isa.copy("tensor_copy", call.view(wide)), wanted, tile.dtype)

@@ -214,7 +214,12 @@ class Tile(Tensor):
         return self._derived(self.offset, reshaped.shape, reshaped.strides)
 
     def broadcast_to(self, shape: Any) -> Tile:
-        """The same elements repeated by strides of 0, as numpy's ``broadcast_to``."""
+        """The same elements repeated by strides of 0, as numpy's ``broadcast_to``; over partitions they are copied."""
+        from .composites import spread_rows
+
+        spread = spread_rows(self._settled(), tuple(int(n) for n in shape))
+        if spread is not None:
+            return spread
         array = self._settled().array
         try:
             repeated = np.broadcast_to(array, tuple(int(n) for n in shape))
