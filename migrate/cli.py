@@ -39,13 +39,23 @@ def main(argv: list[str] | None = None) -> NoReturn:
         where = os.fsdecode(error.filename) if error.filename is not None else "cannot write the output"
         code = _complain(f"{where}: {error.strerror or error}")
     except Exception as error:
-        if os.environ.get("NKI_MIGRATE_TRACEBACK"):
+        if _is_interrupt(error):
+            code = _complain("interrupted", INTERRUPTED)
+        elif os.environ.get("NKI_MIGRATE_TRACEBACK"):
             raise
-        text = (
-            f"internal error: {type(error).__name__}: {error} (please report it; NKI_MIGRATE_TRACEBACK=1 shows where)"
-        )
-        code = _complain(text)
+        else:
+            what = f"{type(error).__name__}: {error}"
+            code = _complain(f"internal error: {what} (please report it; NKI_MIGRATE_TRACEBACK=1 shows where)")
     sys.exit(code or DONE)
+
+
+def _is_interrupt(error: BaseException | None) -> bool:
+    """Is it, or did it come from, a KeyboardInterrupt? (Python wraps one that arrives while it makes a class.)"""
+    while error is not None:
+        if isinstance(error, KeyboardInterrupt):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def _complain(text: str, code: int = FAILED) -> int:

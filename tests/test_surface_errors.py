@@ -196,6 +196,27 @@ def test_an_interrupt_ends_verify_in_one_line_and_its_kernels_with_it(here):
         time.sleep(0.05)
 
 
+def test_an_interrupt_while_the_tool_loads_is_one_line_too(here):
+    (here / "click.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
+    environment = {**os.environ, "PYTHONPATH": str(here)}
+    done = subprocess.run(
+        [sys.executable, "-m", "nki_migrate", "rules"], env=environment, capture_output=True, check=False
+    )
+    assert (done.returncode, done.stderr.decode()) == (130, "nki-migrate: error: interrupted\n")
+
+
+def test_an_interrupt_that_python_wraps_is_no_defect(monkeypatch, capsys):
+    from nki_migrate import cli
+
+    def wrapped(**arguments):
+        raise RuntimeError("Error calling __set_name__") from KeyboardInterrupt()
+
+    monkeypatch.setattr(cli.cli, "main", wrapped)
+    with pytest.raises(SystemExit, match="130"):
+        cli.main(["rules"])
+    assert capsys.readouterr().err == "nki-migrate: error: interrupted\n"
+
+
 def test_an_interrupt_leaves_the_files_of_a_rewrite_as_they_were(here):
     names = [f"f{n}.py" for n in range(400)]
     for name in names:
