@@ -13,6 +13,7 @@ from . import algebra
 from .access import of_name, operand, owner
 from .emission import New, Refuse
 from .facts.values import Declaration, Tile
+from .moves import Planned
 from .operands import Operand
 from .patterns import assert_rank, broadcast
 from .render import render
@@ -238,7 +239,9 @@ def bind_instruction(scope: Scope, node: ast.expr, instruction: Instruction, nam
     tile = Tile(instruction.space, instruction.dims, instruction.dtype, (), None)
     shape = shape_text(instruction.dims, instruction.like)
     buffer = f"{scope.nl}.{instruction.space}"
-    scope.out.append(New(f"{name} = {scope.nl}.ndarray({shape}, dtype={instruction.dtype}, buffer={buffer})"))
+    call = f"{scope.nl}.ndarray({shape}, dtype={instruction.dtype}, buffer={buffer})"
+    scope.module.planned.append(Planned(node, final if final in scope.module.names else "", name, call))
+    scope.out.append(New(f"{name} = {call}"))
     declaration = Declaration(name, node, tuple(loop.variable for loop in scope.loops), False)
     tile = Tile(tile.space, tile.dims, tile.dtype, (), declaration)
     target = of_name(scope, name, tile)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from .addresses import Address, Layout, layout, tuple_sizes
 from .emission import New, Refuse
 from .facts.values import Allocator, Declaration, Hbm, Tile, Value
+from .moves import Planned
 from .render import beta2_name, render, render_stable
 from .rules.block_dimensions import fold_refusal, loop_of, report_list
 from .rules.data_types import dtype_text
@@ -192,9 +193,12 @@ def _place(scope: Scope, plan: Plan, index: tuple[str, ...]) -> tuple[tuple[str,
     return computed.setup, f", address={computed.text}"
 
 
-def _ndarray(scope: Scope, plan: Plan, dims: tuple[str, ...], address: str) -> str:
+def _ndarray(scope: Scope, plan: Plan, dims: tuple[str, ...], address: str, name: str = "") -> str:
+    """The call that declares the tensor, or one tile of it under another ``name``."""
     buffer = f"{scope.nl}.{plan.space}"
-    return f"{scope.nl}.ndarray(({', '.join(dims)}), dtype={plan.dtype}, buffer={buffer}{plan.label}{address})"
+    call = f"{scope.nl}.ndarray(({', '.join(dims)}), dtype={plan.dtype}, buffer={buffer}{plan.label}{address})"
+    scope.module.planned.append(Planned(plan.node, plan.name, name or plan.name, call))
+    return call
 
 
 def _filled(scope: Scope, plan: Plan, name: str) -> list[str]:
@@ -205,16 +209,15 @@ def _list(scope: Scope, plan: Plan) -> str:
     """Declare the tile, or the list of tiles; return the call that makes one tile, where one call does."""
     index = _loop_variables(scope, len(plan.blocks))
     setup, address = _place(scope, plan, index)
-    tile = _ndarray(scope, plan, plan.dims, address)
+    element = scope.module.fresh(f"{plan.name}_tile") if plan.blocks and plan.fill is not None else ""
+    tile = _ndarray(scope, plan, plan.dims, address, element)
     lines = list(setup)
     if not plan.blocks:
         lines += [f"{plan.name} = {tile}", *_filled(scope, plan, plan.name)]
     else:
-        element = tile
-        if plan.fill is not None:
-            element = scope.module.fresh(f"{plan.name}_tile")
+        if element:
             lines += [f"{element} = {tile}", *_filled(scope, plan, element)]
-        lines.append(f"{_nth(plan.name, index[:-1])}.append({element})")
+        lines.append(f"{_nth(plan.name, index[:-1])}.append({element or tile})")
         lines = _nested(plan.name, plan.blocks, index, lines)
     for statement in _statements(lines):
         scope.out.append(New(statement))

@@ -49,17 +49,32 @@ class Finding:
 
 
 @dataclass(frozen=True)
+class Moved:
+    """One declaration of an on-chip tensor: the expression that made it, and the call that makes it in the output.
+
+    ``lines`` and ``new_lines`` are the first and the last, 1-based. ``name`` is empty for a tile that had none.
+    """
+
+    name: str
+    lines: tuple[int, int]
+    new_name: str
+    new_lines: tuple[int, int]
+
+
+@dataclass(frozen=True)
 class Outcome:
     """The result for one file: the new source, what was left, and how often each rule was applied.
 
     ``source`` equals the input where nothing was rewritten. ``touched`` holds the names of the module-level functions
-    and classes that some rule changed; all others must come out with an equal ``ast.dump``.
+    and classes that some rule changed; all others must come out with an equal ``ast.dump``. ``moves`` says what became
+    of each tensor's declaration; one that it does not name may still be there.
     """
 
     source: str
     findings: tuple[Finding, ...] = ()
     applied: Mapping[str, int] = field(default_factory=Counter)
     touched: frozenset[str] = frozenset()
+    moves: tuple[Moved, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from .apply import applied
 from .emission import Refuse
 from .facts.values import Api, DType, Python, Value
 from .model import Options, Outcome
+from .moves import moved
 from .rules import decorators, namespace, registry
 from .scope import Module, Scope
 from .source import Source
@@ -39,7 +40,8 @@ def rewrite(source: str, options: Options | None = None, filename: str = "<strin
             break
     namespace.rewrite(module)
     text = applied(module)
-    return Outcome(text, tuple(sorted(module.findings)), module.applied, frozenset(module.touched))
+    moves = moved(module.planned, text)
+    return Outcome(text, tuple(sorted(module.findings)), module.applied, frozenset(module.touched), moves)
 
 
 _ROUNDS = 6

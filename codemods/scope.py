@@ -14,6 +14,7 @@ from . import algebra
 from .emission import Edits, New, Refuse
 from .facts.values import Api, Axis, Declaration, Function, Tile, Value
 from .model import Finding, Options
+from .moves import Planned
 from .names import BETA2, canonical, dotted, imports
 from .rules.psum_accumulation import Written
 from .source import Source
@@ -42,6 +43,7 @@ class Module:
         self.kept: set[ast.stmt] = set()
         self.applied: Counter[str] = Counter()
         self.touched: set[str] = set()
+        self.planned: list[Planned] = []
         self.needed_imports: dict[str, str] = {}
         self.support: dict[str, str] = {}
         self.support_names: dict[str, str] = {}

@@ -32,6 +32,7 @@ from nki_migrate.runtime.worker import DEFAULT_MEMORY, DEFAULT_SECONDS, Referenc
 
 from .layout import distinct_tiles
 from .sides import ON_DISK, Side, named
+from .tile_map import mapped
 from .verdicts import CaseResult, Problem
 
 
@@ -186,7 +187,7 @@ def judged(
         levels=tuple(named(verdict, pair.old, pair.new) for verdict in verdicts),
         reference=tuple(reference),
         tiles=(tuple(map(pair.old.tile, olds)), tuple(map(pair.new.tile, news))),
-        matches=matches,
+        matches=mapped(matches, pair.new.moves),
         seconds=before.seconds + after.seconds,
     )
 

@@ -15,7 +15,7 @@ from .errors import FileError
 from .text import Text, decoded
 
 if TYPE_CHECKING:
-    from nki_migrate.codemods.model import Finding
+    from nki_migrate.codemods.model import Finding, Moved
 
 Status = Literal["changed", "unchanged", "skipped", "failed"]
 STATUSES: tuple[Status, ...] = ("changed", "unchanged", "skipped", "failed")
@@ -29,7 +29,7 @@ class Report:
     """What became of one file.
 
     ``before`` and ``after`` are its bytes (``after`` differs only when the status is ``changed``), ``applied`` counts
-    the rewrites of each rule, ``reason`` says why a file was skipped or failed.
+    the rewrites of each rule, ``reason`` says why a file was skipped or failed, ``moves`` where its declarations went.
     """
 
     path: str
@@ -39,6 +39,7 @@ class Report:
     applied: Mapping[str, int] = field(default_factory=Counter)
     before: bytes = field(default=b"", repr=False)
     after: bytes = field(default=b"", repr=False)
+    moves: tuple[Moved, ...] = field(default=(), repr=False)
 
     @property
     def is_done(self) -> bool:

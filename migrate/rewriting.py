@@ -74,7 +74,8 @@ def _rewritten(path: str, data: bytes, options: Options) -> Report:
     if against:
         return Report(path, "failed", f"not rewritten: {against}", findings, before=data, after=data)
     status: Status = "unchanged" if outcome.source == text.text else "changed"
-    return Report(path, status, None, findings, outcome.applied, data, encoded(outcome.source, text))
+    after = encoded(outcome.source, text)
+    return Report(path, status, None, findings, outcome.applied, data, after, outcome.moves)
 
 
 def _pooled(work: list[_Work], options: Options, jobs: int) -> Iterator[tuple[int, Report]]:

@@ -64,6 +64,16 @@ class CaseResult:
         return tuple(match for match in self.matches if match.how == "unmatched")
 
     @property
+    def contradicted(self) -> tuple[TileMatch, ...]:
+        """Pairs of tiles that the instructions tell, and the rewrite's own map does not."""
+        return tuple(match for match in self.matches if match.how == "contradiction")
+
+    @property
+    def doubts(self) -> tuple[TileMatch, ...]:
+        """What is not as it should be with the tiles; no verdict depends on it."""
+        return (*self.unmatched, *self.contradicted)
+
+    @property
     def verdict(self) -> Verdict:
         found = [level.verdict for level in (*self.levels, *self.reference)]
         return worst([*found, *(problem.verdict for problem in self.problems)])
@@ -179,21 +189,38 @@ def _level_lines(name: str, level: LevelVerdict, summary: str, shown: set[object
 
 
 def _match_lines(result: CaseResult, everything: bool) -> Iterator[str]:
-    """Tiles without a counterpart; with ``everything`` all matches."""
-    shown = result.matches if everything else result.unmatched[:MAX_DIFFERENCES]
+    """Tiles without a proper counterpart, how many a rewrite's map tells; with ``everything`` all matches."""
+    by_map = sum(match.how == "map" for match in result.matches)
+    if by_map:
+        inferred = sum(match.how in ("operands", "declaration") for match in result.matches)
+        yield f"      note: {by_map} of {by_map + inferred} pairs of tiles by the rewrite's map, {inferred} inferred"
+    shown = result.matches if everything else result.doubts[:MAX_DIFFERENCES]
     for match in shown:
         tile = match.before or match.after
         if match.before is not None and match.after is not None:
-            how = "by the instructions" if match.how == "operands" else "by their declarations"
-            yield f"      tile {_tile_text(match.before)} -> {_tile_text(match.after)}, {how}"
+            yield f"      tile {_tile_text(match.before)} -> {_tile_text(match.after)}, {how_matched(match)}"
         elif tile is not None:
             side, other = ("before", "after") if match.after is None else ("after", "before")
             why = "no instruction touches it" if match.how == "unmatched" else "the instructions differ before it"
             place = f"{_shown(tile.file)}:{tile.line}"
             yield f"      unmatched tile: {_tile_text(tile)} ({side}, {place}) has no counterpart {other}: {why}"
-    hidden = 0 if everything else len(result.unmatched) - len(shown)
+    hidden = 0 if everything else len(result.doubts) - len(shown)
     if hidden > 0:
-        yield f"      and {hidden} more unmatched tiles"
+        yield f"      and {hidden} more tiles without a proper counterpart"
+
+
+_HOW = {
+    "map": "by the rewrite's map",
+    "operands": "inferred from the instructions",
+    "declaration": "inferred from their declarations",
+}
+
+
+def how_matched(match: TileMatch) -> str:
+    """How it is known that one tile stands for the other."""
+    if match.how == "contradiction":
+        return f"inferred from the instructions, but the rewrite's map says {match.said}"
+    return _HOW[match.how]
 
 
 def _tile_text(tile: TileRow) -> str:
@@ -270,7 +297,7 @@ def _result(result: CaseResult) -> dict[str, Any]:
 def _match(match: TileMatch) -> dict[str, Any]:
     rows = {"before": match.before, "after": match.after}
     places = {side: None if row is None else {"tile": row.label, **row.as_json()} for side, row in rows.items()}
-    return {"program": match.program, "how": match.how, **places}
+    return {"program": match.program, "how": match.how, "map_says": match.said or None, **places}
 
 
 def _level(level: LevelVerdict) -> dict[str, Any]:

@@ -30,8 +30,9 @@ _IMPORTS_BETA1 = re.compile(rb"^[ \t]*(import|from)[ \t]+neuronxcc\b", re.MULTIL
 
 def rewritten_side(reports: Sequence[Report]) -> Side:
     """The user's files with every change of ``reports`` made."""
-    changed = [(os.path.realpath(report.path), report.after) for report in reports if report.status == "changed"]
-    return Side(Version(overlay=tuple(changed)), REWRITTEN)
+    changed = {os.path.realpath(report.path): report for report in reports if report.status == "changed"}
+    overlay = tuple((path, report.after) for path, report in changed.items())
+    return Side(Version(overlay=overlay), REWRITTEN, moves={path: report.moves for path, report in changed.items()})
 
 
 def verified_migration(reports: Sequence[Report], settings: Settings) -> Evidence:
@@ -177,12 +178,14 @@ def _digest(path: str) -> str | None:
 def _entry(report: Report) -> list[Any]:
     findings = [astuple(finding) for finding in report.findings]
     texts = [base64.b64encode(data).decode() for data in (report.before, report.after)]
-    return [report.path, report.status, report.reason, findings, sorted(report.applied.items()), *texts]
+    moves = [astuple(move) for move in report.moves]
+    return [report.path, report.status, report.reason, findings, sorted(report.applied.items()), *texts, moves]
 
 
 def _report(entry: Any) -> Report:
-    from nki_migrate.codemods.model import Finding
+    from nki_migrate.codemods.model import Finding, Moved
 
-    path, status, reason, findings, applied, before, after = entry
+    path, status, reason, findings, applied, before, after, moves = entry
     texts = base64.b64decode(before), base64.b64decode(after)
-    return Report(path, status, reason, tuple(Finding(*finding) for finding in findings), dict(applied), *texts)
+    found = tuple(Finding(*finding) for finding in findings)
+    return Report(path, status, reason, found, dict(applied), *texts, tuple(Moved(*move) for move in moves))

@@ -388,8 +388,14 @@ def test_tiles_without_a_counterpart_are_findings(pair, capsys) -> None:  # type
 
 def test_which_tile_stands_for_which_is_shown_on_request(pair) -> None:  # type: ignore[no-untyped-def]
     text = as_text(proved(*pair(new=FOLD), jobs=2), tiles=True)
-    assert "      tile 't[0]' sbuf partition 0 byte 64 -> 't' sbuf partition 0 byte 64, by the instructions\n" in text
-    assert "      tile 't[1]' sbuf partition 0 byte 128 -> 't' sbuf partition 0 byte 64, by the instructions\n" in text
+    assert (
+        "      tile 't[0]' sbuf partition 0 byte 64 -> 't' sbuf partition 0 byte 64, inferred from the instructions\n"
+        in text
+    )
+    assert (
+        "      tile 't[1]' sbuf partition 0 byte 128 -> 't' sbuf partition 0 byte 64, inferred from the instructions\n"
+        in text
+    )
 
 
 def test_an_excerpt_of_both_address_maps_is_shown(pair, capsys) -> None:  # type: ignore[no-untyped-def]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from nki_migrate.cli import main
 from nki_migrate.errors import InputError
-from nki_migrate.verdicts import CaseResult, Proof
+from nki_migrate.verdicts import CaseResult, Proof, result_text
 from nki_migrate.verify_command import Asked, verified
 
 HEAD = "import neuronxcc.nki as nki\nimport neuronxcc.nki.isa as nisa\nimport neuronxcc.nki.language as nl\n"
@@ -71,6 +71,18 @@ def test_a_migration_is_verified_without_touching_the_file() -> None:
     assert verdicts(found) == {"doubled": "equal"}
     assert found.results[0].labels == ("", "rewritten")
     assert Path("k.py").read_text() == HEAD + KERNEL
+
+
+def test_tiles_are_matched_by_the_map_of_the_rewrite() -> None:
+    files(k=HEAD + KERNEL, cases_toml=CASE)
+    for _ in range(2):  # the second time from the cache
+        (result,) = proof("k.py", migrate=True).results
+        assert {match.how for match in result.matches} == {"map"} and result.doubts == ()
+        assert "note: 2 of 2 pairs of tiles by the rewrite's map, 0 inferred" in result_text(result)
+    found = proof("k.py", migrate=True)
+    Path("new.py").write_bytes(verified(Asked(("k.py",), migrate=True)).reports[0].after)
+    assert {match.how for match in proof("k.py", "new.py").results[0].matches} == {"operands"}
+    assert found.exit_code == 0
 
 
 def test_siblings_are_seen_as_they_would_be_rewritten() -> None:

@@ -108,6 +108,8 @@ def _of_result(result: CaseResult) -> Iterator[Annotation]:
             yield from _of_level(result, agreement, outcomes.REFERENCE, f"{agreement.level} against the reference")
     for match in result.unmatched:
         yield from _of_unmatched(result, match)
+    for match in result.contradicted:
+        yield from _of_contradiction(result, match)
 
 
 def _of_unmatched(result: CaseResult, match: TileMatch) -> Iterator[Annotation]:
@@ -118,6 +120,17 @@ def _of_unmatched(result: CaseResult, match: TileMatch) -> Iterator[Annotation]:
                 text += f"\n{_place_text(tile.file, tile.line, label)}"
             title = f"{titled(result)}: unmatched tile"
             yield Annotation(tile.file, 0 if label else tile.line, 0, "warning", outcomes.UNMATCHED, title, text)
+
+
+def _of_contradiction(result: CaseResult, match: TileMatch) -> Iterator[Annotation]:
+    old, new = match.before, match.after
+    if old is not None and new is not None:
+        text = (
+            f"the instructions put '{new.label}' ({_place_text(new.file, new.line, result.labels[1])}) in the place of "
+        )
+        text += f"'{old.label}', the rewrite's map says {match.said}"
+        title = f"{titled(result)}: contradicted tile"
+        yield Annotation(old.file, old.line, 0, "warning", outcomes.CONTRADICTED, title, text)
 
 
 def _of_problem(result: CaseResult, problem: Problem) -> Annotation:

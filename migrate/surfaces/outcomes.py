@@ -15,6 +15,7 @@ REFERENCE = "NKM104"
 UNDECIDED = "NKM105"
 BROKEN = "NKM106"
 UNMATCHED = "NKM107"
+CONTRADICTED = "NKM108"
 
 OF_LEVEL = {"layout": LAYOUT, "operands": OPERANDS, "numbers": NUMBERS}
 
@@ -104,6 +105,13 @@ CODES = {
             """`nki-migrate verify` tells which new tile stands for which old one, by the instructions that touch them
             or by their declarations. A tile that no instruction touches, and that has no namesake, is left over: it may
             be dead, or one that the other side forgot.""",
+        ),
+        OutcomeDoc(
+            CONTRADICTED,
+            "contradicted-tile",
+            "the instructions use another tile than the one that the rewrite put in this one's place",
+            """The rewrite knows which declaration became which (`verify --migrate`, `rewrite --write --verify`), and
+            the instruction streams tell it, too. Here they disagree: look at both, and please report it.""",
         ),
     )
 }

@@ -25,13 +25,16 @@ class TileMatch:
     """An old tile and the new one that stands for it, in ``program``; ``None`` for a side without a counterpart.
 
     ``how``: ``"operands"`` (the instructions tell), ``"declaration"`` (no instruction touches it, and it is declared
-    the same), ``"unmatched"``, or ``"unknown"`` (the streams part before an instruction touches it).
+    the same), ``"unmatched"``, or ``"unknown"`` (the streams part before an instruction touches it). Where whoever made
+    the new kernel has a map of its own: ``"map"`` (it says so, and nothing speaks against it) or ``"contradiction"``
+    (it says something else: ``said``).
     """
 
     program: int
     before: TileRow | None
     after: TileRow | None
     how: str
+    said: str = ""
 
 
 def matched_tiles(walks: Sequence[Walk]) -> tuple[TileMatch, ...]:
@@ -39,7 +42,7 @@ def matched_tiles(walks: Sequence[Walk]) -> tuple[TileMatch, ...]:
     distinct: dict[tuple[object, ...], TileMatch] = {}
     for program, walk in enumerate(walks):
         for match in _of_program(program, walk):
-            key = (*_facts(match.before), None, *_facts(match.after), match.how)
+            key = (*_identity(match.before), None, *_identity(match.after), match.how)
             distinct.setdefault(key, match)
     return tuple(distinct.values())
 
@@ -73,6 +76,10 @@ def _facts(tile: TileRow | None) -> tuple[object, ...]:
     if tile is None:
         return ()
     return tile.label, tile.space, tile.partition, tile.byte, tile.partitions, tile.nbytes, tile.dtype
+
+
+def _identity(tile: TileRow | None) -> tuple[object, ...]:
+    return () if tile is None else (*_facts(tile), tile.file, tile.line)
 
 
 def map_excerpt(program: Program, uid: int) -> tuple[str, ...]:

@@ -1,0 +1,82 @@
+"""Where each declaration of the input went: the rewrite's own map from old tiles to new ones.
+
+A rule notes the ``nl.ndarray`` calls that it plans, with the expression that each replaces. Their lines are known only
+once the whole module is written, so they are looked up in the output, by the name that is bound and the call. Where
+the two do not correspond one to one (a rule has dropped what another one planned), the map has no entry.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from .model import Moved
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A declaration that a rule plans: ``call`` is its ``nl.ndarray(...)``, bound to ``name``.
+
+    ``node`` is the expression of the input that made the tile, ``old`` the name that it had there, if any.
+    """
+
+    node: ast.expr
+    old: str
+    name: str
+    call: str
+
+
+_Key = tuple[str, str]
+
+
+def moved(planned: list[Planned], output: str) -> tuple[Moved, ...]:
+    """The map of one module, in the order of the input."""
+    if not planned:
+        return ()
+    wanted: dict[_Key, list[Planned]] = {}
+    for each in sorted(dict.fromkeys(planned), key=lambda p: (p.node.lineno, p.node.col_offset)):
+        wanted.setdefault((each.name, ast.dump(ast.parse(each.call, mode="eval").body)), []).append(each)
+    found: dict[_Key, list[ast.Call]] = {}
+    for name, call in _declarations(ast.parse(output)):
+        found.setdefault((name, ast.dump(call)), []).append(call)
+    entries = [
+        Moved(old.old, _lines(old.node), old.name, _lines(new))
+        for key, olds in wanted.items()
+        for old, new in _pairs(olds, found.get(key, []))
+    ]
+    return tuple(sorted(entries, key=lambda entry: (entry.lines, entry.new_lines)))
+
+
+def _pairs(olds: list[Planned], news: list[ast.Call]) -> Iterator[tuple[Planned, ast.Call]]:
+    """One old declaration may have become several; of several, each one must have become one."""
+    if len(olds) == 1:
+        yield from ((olds[0], new) for new in news)
+    elif len(olds) == len(news):
+        yield from zip(olds, news, strict=True)
+
+
+def _declarations(tree: ast.Module) -> Iterator[tuple[str, ast.Call]]:
+    """``name = call(...)`` and ``name[...].append(call(...))``, in the order of their lines."""
+    found: list[tuple[str, ast.Call]] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.value, ast.Call):
+            target, call = node.targets[0], node.value
+        elif isinstance(node, ast.Call) and _is_append(node) and isinstance(node.args[0], ast.Call):
+            assert isinstance(node.func, ast.Attribute)
+            target, call = node.func.value, node.args[0]
+        else:
+            continue
+        while isinstance(target, ast.Subscript):
+            target = target.value
+        if isinstance(target, ast.Name):
+            found.append((target.id, call))
+    return iter(sorted(found, key=lambda item: (item[1].lineno, item[1].col_offset)))
+
+
+def _is_append(node: ast.Call) -> bool:
+    return isinstance(node.func, ast.Attribute) and node.func.attr == "append" and len(node.args) == 1
+
+
+def _lines(node: ast.expr) -> tuple[int, int]:
+    return node.lineno, node.end_lineno or node.lineno
