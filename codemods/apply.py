@@ -219,11 +219,13 @@ class _Rebuild:
         if old in self.edits.renamed:
             changes["name"] = cst.Name(self.edits.renamed[old])
         defaults = default_values(old)
-        params = self._defaults(old.args.args, node.params.params, defaults)
+        params = self._parameters(old.args.args, node.params.params, defaults)
         others = {
-            "posonly_params": self._defaults(old.args.posonlyargs, node.params.posonly_params, defaults),
-            "kwonly_params": self._defaults(old.args.kwonlyargs, node.params.kwonly_params, defaults),
+            "posonly_params": self._parameters(old.args.posonlyargs, node.params.posonly_params, defaults),
+            "kwonly_params": self._parameters(old.args.kwonlyargs, node.params.kwonly_params, defaults),
         }
+        if old.returns is not None and old.returns in self.edits.expressions:
+            changes["returns"] = self._annotation(old.returns, node.returns)
         same = all(list(getattr(node.params, name)) == new for name, new in others.items())
         extra = [cst.Param(cst.Name(n)) for n in self.edits.parameters.get(old, [])]
         required = [p for p in params if p.default is None]
@@ -233,15 +235,27 @@ class _Rebuild:
             changes["params"] = node.params.with_changes(params=ordered, **others)
         return changes
 
-    def _defaults(
+    def _parameters(
         self, arguments: list[ast.arg], params: Sequence[cst.Param], defaults: dict[ast.arg, ast.expr]
     ) -> list[cst.Param]:
-        """The parameters with the defaults that were rewritten."""
+        """The parameters with the defaults and annotations that were rewritten."""
         result = []
         for argument, param in zip(arguments, params, strict=True):
+            changes: dict[str, object] = {}
             text = self.edits.expressions.get(defaults[argument]) if argument in defaults else None
-            result.append(param.with_changes(default=cst.parse_expression(text)) if text is not None else param)
+            if text is not None:
+                changes["default"] = cst.parse_expression(text)
+            if argument.annotation is not None and argument.annotation in self.edits.expressions:
+                changes["annotation"] = self._annotation(argument.annotation, param.annotation)
+                if changes["annotation"] is None and param.default is not None:
+                    changes["equal"] = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
+            result.append(param.with_changes(**changes) if changes else param)
         return result
+
+    def _annotation(self, old: ast.expr, node: cst.Annotation | None) -> cst.Annotation | None:
+        """A rewritten annotation; ``None`` for one that goes."""
+        text = self.edits.expressions[old]
+        return node.with_changes(annotation=cst.parse_expression(text)) if node is not None and text else None
 
     def _lifted(self, old: ast.stmt) -> list[Statement]:
         """Nested functions that now stand in front of the module-level function ``old``."""

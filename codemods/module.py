@@ -11,7 +11,7 @@ from .emission import Refuse
 from .facts.values import Api, DType, Python, Value
 from .model import Options, Outcome
 from .moves import moved
-from .rules import decorators, namespace, registry
+from .rules import decorators, host_code, namespace, registry, tensor_annotations
 from .scope import Module, Scope
 from .source import Source
 from .tables import dtype_name, is_function
@@ -38,6 +38,8 @@ def rewrite(source: str, options: Options | None = None, filename: str = "<strin
         variants = variants_of(module.calls)
         if all(_rewritten_for(module, function) == told for function, told in variants.items()):
             break
+    tensor_annotations.rewrite(module)
+    host_code.rewrite(module)
     namespace.rewrite(module)
     text = applied(module)
     moves = moved(module.planned, text)
@@ -160,6 +162,8 @@ def _functions(module: Module) -> list[ast.FunctionDef]:
 
 def _uses_nki(module: Module, function: ast.FunctionDef) -> bool:
     """Does a plain function use the language (not just launch kernels)?"""
+    if host_code.is_host(module, function):
+        return False
     scope = Scope(module, function, False)
     for node in ast.walk(function):
         if isinstance(node, ast.Attribute | ast.Name):

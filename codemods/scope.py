@@ -130,6 +130,11 @@ class Module:
             self.needed_imports[root] = root if root not in self.taken else self.fresh(root)
         return self.needed_imports[root]
 
+    def touch(self, node: ast.AST) -> None:
+        """Record that a rule changed the module-level function or class that ``node`` stands in."""
+        definitions = (s for s in self.source.tree.body if isinstance(s, ast.FunctionDef | ast.ClassDef))
+        self.touched |= {s.name for s in definitions if any(n is node for n in ast.walk(s))}
+
     def report(self, refusal: Refuse) -> None:
         line = getattr(refusal.node, "lineno", 1)
         column = getattr(refusal.node, "col_offset", 0) + 1

@@ -71,6 +71,16 @@ NO_OPS: dict[str, dict[str, str]] = {
         "numpy in host code": host("def total(a):\n    return np.add(a, a)"),
         "a keyword of the user's own function": kernel("t = pick(op='max')", "def pick(op):\n    return op"),
     },
+    "NKI007": {
+        "a function of another module called baremetal": host("from mine import baremetal\n\nrun = baremetal(max)"),
+        "a launch of the kernel itself": host("def run(x):\n    return kernel(x, 2)"),
+        "a cast of the module's own": host("def static_cast(a, b):\n    return b(a)\n\n\ny = static_cast(1, int)"),
+    },
+    "NKI008": {
+        "annotations of numbers and arrays": host("def f(a: int, b: np.ndarray) -> float:\n    return a"),
+        "a class of the user's typing module": host("import mine.typing as nt\n\n\ndef f(a: nt.tensor):\n    return a"),
+        "the name in a string": host("def f(a: 'nt.tensor'):\n    return a"),
+    },
     "NKI010": {
         "the partition comes first": kernel("t = nl.ndarray((par_dim(128), 4, 64), dtype=nl.float32, buffer=nl.sbuf)"),
         "no par_dim at all": kernel("t = nl.ndarray((128, 4, 64), dtype=nl.float32, buffer=nl.sbuf)"),

@@ -4,8 +4,8 @@ Why: Beta 2 has no modes. ``@nki.jit(mode='trace')`` on a helper, and ``@nki.jit
 of the module calls, are removed; ``mode=`` of a kernel is dropped. ``enable_stack_allocator`` and
 ``skip_middle_end_transformations`` steer a compiler that is gone, and are removed.
 
-Safe. Left alone: ``benchmark``, ``baremetal`` and ``profile`` (launch harnesses, which Beta 2 does not have), options
-that change how the kernel was compiled, ``force_auto_alloc`` (it switched the addresses off that the kernel gives).
+Safe. Left alone: options that change how the kernel was compiled, ``force_auto_alloc`` (it switched the addresses off
+that the kernel gives). ``baremetal``, ``benchmark`` and ``profile`` belong to NKI007.
 
 Source: NKI migration guide, "Remove nki.jit decorator on sub-kernels".
 """
@@ -17,12 +17,13 @@ import ast
 from ..emission import Refuse
 from ..names import dotted
 from ..scope import Module
+from .host_code import CODE as HOST_CODE
+from .host_code import HARNESSES, launcher
 
 CODE = "NKI002"
 GOLDENS = ("sub_kernel", "compiler_decorators")
 
 _REMOVED = {"ncc.skip_middle_end_transformations", "ncc.enable_stack_allocator"}
-_HARNESS = {"nki.baremetal", "nki.benchmark", "nki.profile", "nki.trace"}
 _KEPT_OPTIONS = {"platform_target"}
 _DROPPED_OPTIONS = {"mode", "debug_kernel", "show_compiler_tb", "additional_compile_opt", "enable_out_of_bound_check"}
 """Options that steer the old compiler, and do not change what a kernel computes or where its tiles lie."""
@@ -44,14 +45,25 @@ def _decorator(module: Module, function: ast.FunctionDef, node: ast.expr) -> Non
     elif name == "nki.jit":
         _jit(module, function, node)
         _short(module, node)
-    elif name in _HARNESS:
-        raise Refuse(node, CODE, f"Beta 2 has no {name}", "decorate the kernel with @nki.jit, and launch it yourself")
+    elif name in HARNESSES:
+        module.edits.expressions[node] = launcher(module, node, name)
+        module.applied[HOST_CODE] += 1
+        module.touched.add(function.name)
+    elif name == "nki.trace":
+        _trace(module, function, node)
     elif name == "ncc.force_auto_alloc":
         raise Refuse(
             node, CODE, "force_auto_alloc ignores the kernel's own addresses", "decide which of them should stay"
         )
     elif name is not None and name.partition(".")[0] in ("nki", "ncc", "nl", "nisa"):
         raise Refuse(node, CODE, f"the decorator {name} does not exist in Beta 2", "remove it")
+
+
+def _trace(module: Module, function: ast.FunctionDef, node: ast.expr) -> None:
+    """``nki.trace`` is ``nki.jit(mode='trace')`` of old: nothing of it is left on what a kernel calls."""
+    if not called_by_kernel(module, function) or _launched(module, function):
+        raise Refuse(node, CODE, "Beta 2 has no nki.trace", "decorate what is launched with @nki.jit")
+    _drop(module, function, node)
 
 
 def _short(module: Module, node: ast.expr) -> None:

@@ -17,7 +17,7 @@ from .. import leftovers
 from ..emission import New, Refuse
 from ..names import BETA2, Import, canonical
 from ..scope import Module
-from ..tables import beta2_has, refusal_note
+from ..tables import beta2_has
 from ..usage import names_left
 
 CODE = "NKI001"
@@ -46,7 +46,7 @@ def rewrite(module: Module) -> None:
         if statement in module.edits.replaced:
             continue
         _statement(module, statement, items, used, written)
-    _added(module)
+    _added(module, used)
     leftovers.report(module)
 
 
@@ -98,10 +98,11 @@ def _beta2(statement: ast.Import | ast.ImportFrom, item: Import, used: set[str])
         return [
             f"import {target}" if item.name == target.split(".")[0] == target else f"import {target} as {item.name}"
         ]
-    if rest and root in _MODULES and beta2_has(path):
+    if rest and root in _MODULES and (beta2_has(path) or path == "nki.jit"):
         bound = f" as {item.name}" if item.name != rest else ""
         return [f"from {_MODULES[root]} import {rest}{bound}"]
-    raise Refuse(statement, CODE, f"{item.path} does not exist in Beta 2", refusal_note(path))
+    message = f"'{item.path}' is not Beta 2, and is kept for a statement that was left alone"
+    raise Refuse(statement, CODE, message, "it goes with its last use")
 
 
 def _merged(texts: list[str]) -> list[str]:
@@ -116,7 +117,7 @@ def _merged(texts: list[str]) -> list[str]:
     return merged
 
 
-def _added(module: Module) -> None:
+def _added(module: Module, used: set[str]) -> None:
     """Imports that rewritten code needs and that the module did not have: after its last NKI import."""
     anchors = [i.statement for i in module.imports.values() if i.is_nki and i.statement in module.source.tree.body]
     if not module.needed_imports or not anchors:
@@ -127,11 +128,11 @@ def _added(module: Module) -> None:
         (canonical(item.path), item.name) for item in module.import_list if item.statement in module.source.tree.body
     }
     for root, name in sorted(module.needed_imports.items()):
-        if (root, name) in present:
+        if (root, name) in present or name not in used:
             continue
         target = BETA2.get(root, root)
         new.append(New(f"import {target}" if name == target else f"import {target} as {name}"))
     if last in module.edits.replaced:
         module.edits.replaced[last] += new
-    else:
+    elif new:
         module.edits.replaced[last] = [New(module.source.segment(last)), *new]

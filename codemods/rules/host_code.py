@@ -1,0 +1,256 @@
+"""NKI007 host-code: code that launches kernels does so without the harnesses of Beta 1.
+
+Why: Beta 2 has neither ``baremetal`` nor ``simulate_kernel``. ``nki.baremetal(kernel)`` is ``nki.jit(kernel)`` for
+NumPy arrays, in Beta 1 already. ``nki.simulate_kernel(kernel[grid], x)`` becomes ``kernel[grid](x)``, which runs on a
+CPU under ``nki-migrate emulate`` and ``pytest --nki-emulate``, and on the device elsewhere.
+``nl.static_cast(array, dtype)`` of NumPy arrays is ``array.astype(dtype)``.
+
+Safe: the casts, and ``baremetal`` of a function of the same module. *Review* (``--unsafe`` writes it): simulations,
+``baremetal`` of an imported function, options that write files, and ``benchmark`` and ``profile`` where nothing in the
+module reads what they measured. Left alone: ``benchmark_result``, which Beta 2 has nothing for.
+
+Source: "Getting Started with NKI" 2.26.1 (NumPy arrays as input run in baremetal mode); NKI 2.28, release notes (the
+harnesses raise NotImplementedError); nki.jit of the API reference (NumPy arrays: from 2.31 on).
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ..emission import New, Refuse
+from ..names import canonical, dotted
+from ..scope import Module
+
+CODE = "NKI007"
+GOLDENS = ("host_code", "host_simulation")
+
+_ARTIFACTS = {"save_neff_name", "save_trace_name", "artifacts_dir", "working_directory"}
+HARNESSES = {"nki.baremetal", "nki.benchmark", "nki.profile"}
+_ON_HOST = {"nl.static_cast", "nki.simulate_kernel", *HARNESSES}
+_MAKES_ARRAY = {"zeros", "ones", "full", "empty", "array", "asarray", "random_sample", "random", "rand", "randn"}
+_SIMPLE = (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return, ast.Assert)
+
+Owner = ast.Module | ast.FunctionDef
+
+
+def rewrite(module: Module) -> None:
+    """Rewrite what stands outside of the functions that were walked as kernels and helpers."""
+    host = _Host(module)
+    for statement, owner in host.statements(module.source.tree, module.source.tree):
+        host.rewrite(statement, owner)
+
+
+def is_host(module: Module, function: ast.FunctionDef) -> bool:
+    """Is a function certainly no part of a kernel: does it launch one, cast NumPy arrays, or draw random numbers?"""
+    host = _Host(module)
+    names = {host.qualified(node) for node in ast.walk(function) if isinstance(node, ast.Attribute | ast.Name)}
+    in_kernels = any(name.startswith("nisa.") or name in ("nl.load", "nl.store", "nl.ndarray") for name in names)
+    return not in_kernels and (bool(names & _ON_HOST) or any(name.startswith("np.random.") for name in names))
+
+
+def launcher(module: Module, node: ast.expr, name: str) -> str:
+    """What takes the place of the harness ``name`` with its options: ``nki.jit``.
+
+    Raises :class:`Refuse` for a harness whose side effects something may rely on.
+    """
+    options = {k.arg for k in node.keywords} if isinstance(node, ast.Call) else set()
+    if name == "nki.benchmark" and _reads_measurements(module):
+        raise Refuse(
+            node,
+            CODE,
+            f"Beta 2 has no {name}, and this module reads benchmark_result",
+            "launch the kernel itself, and take its latency from neuron-profile",
+        )
+    lost = "files" if name == "nki.profile" or options & _ARTIFACTS else ""
+    lost = "measurement" if name == "nki.benchmark" else lost
+    if lost and not module.options.unsafe:
+        raise Refuse(
+            node,
+            CODE,
+            f"Beta 2 has no {name}, and nki.jit leaves no {lost} behind",
+            "--unsafe writes nki.jit: right if nothing uses what the harness left behind",
+            "review",
+        )
+    return f"{module.alias('nki')}.jit"
+
+
+def _reads_measurements(module: Module) -> bool:
+    return any(isinstance(n, ast.Attribute) and n.attr == "benchmark_result" for n in ast.walk(module.source.tree))
+
+
+class _Host:
+    """The host code of one module."""
+
+    def __init__(self, module: Module) -> None:
+        self.module = module
+        nodes = list(ast.walk(module.source.tree))
+        self.rebound = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        self.rebound |= {n.arg for n in nodes if isinstance(n, ast.arg)} | set(module.functions)
+        self.rebinds_globals = any(isinstance(n, ast.Global) for n in nodes)
+
+    def statements(self, node: ast.AST, owner: Owner) -> Iterator[tuple[ast.stmt, Owner]]:
+        """Statements of host code, each with the function (or module) whose names it reads."""
+        for statement in [*getattr(node, "body", ()), *getattr(node, "orelse", ())]:
+            if statement in self.module.analyzed or statement in self.module.edits.replaced:
+                continue
+            yield statement, owner
+            yield from self.statements(statement, statement if isinstance(statement, ast.FunctionDef) else owner)
+
+    def qualified(self, node: ast.AST) -> str:
+        """The canonical name of what a chain means; nothing for a name that is bound again anywhere."""
+        chain = dotted(node)
+        bound = self.module.imports.get(chain[0]) if chain is not None else None
+        if chain is None or bound is None or chain[0] in self.rebound or bound.statement in self.module.nested_imports:
+            return ""
+        return canonical(".".join((bound.path, *chain[1])))
+
+    # Statements -------------------------------------------------------------------------------------------------
+
+    def rewrite(self, statement: ast.stmt, owner: Owner) -> None:
+        applied = self.module.applied[CODE]
+        try:
+            if isinstance(statement, ast.If | ast.While):
+                self._header(statement.test, owner)
+            elif isinstance(statement, ast.For):
+                self._header(statement.iter, owner)
+            elif isinstance(statement, _SIMPLE):
+                text = self._text(statement, owner)
+                if text != self.module.source.segment(statement):
+                    self.module.edits.replaced[statement] = [New(text)]
+        except Refuse as refusal:
+            self.module.applied[CODE] = applied
+            self.module.report(refusal)
+        if self.module.applied[CODE] != applied:
+            self.module.touch(statement)
+
+    def _header(self, node: ast.expr, owner: Owner) -> None:
+        text = self._text(node, owner)
+        if text != self.module.source.segment(node):
+            self.module.edits.expressions[node] = text
+
+    def _text(self, node: ast.AST, owner: Owner) -> str:
+        replacements: list[tuple[ast.AST, str]] = []
+        self._collect(node, owner, replacements)
+        return self.module.source.segment(node, replacements)
+
+    def _collect(self, node: ast.AST, owner: Owner, replacements: list[tuple[ast.AST, str]]) -> None:
+        text = self._translated(node, owner)
+        if text is not None:
+            self.module.applied[CODE] += 1
+            replacements.append((node, text))
+            return
+        for child in ast.iter_child_nodes(node):
+            self._collect(child, owner, replacements)
+
+    # Calls ------------------------------------------------------------------------------------------------------
+
+    def _translated(self, node: ast.AST, owner: Owner) -> str | None:
+        """The new text of a call or of an abstract tensor; ``None`` to go on with its parts."""
+        if isinstance(node, ast.Subscript) and self.qualified(node.value) == "nt.tensor":
+            return self._abstract(node, owner)
+        if not isinstance(node, ast.Call):
+            return None
+        options = node.func if isinstance(node.func, ast.Call) and not node.func.args else node
+        name = self.qualified(options.func)
+        if name not in _ON_HOST or (options is not node and name not in HARNESSES):
+            return None
+        if not self.module.options.enabled(CODE):
+            raise Refuse(node, CODE, f"the rule {CODE} is not selected", f"select it with --select {CODE}")
+        if name == "nl.static_cast":
+            return self._cast(node, owner)
+        if name == "nki.simulate_kernel":
+            return self._simulated(node, owner)
+        return self._launched(node, options, name, owner) if node.args else launcher(self.module, node, name)
+
+    def _cast(self, node: ast.Call, owner: Owner) -> str | None:
+        given = dict(zip(("input_data", "dtype"), node.args, strict=False))
+        given |= {k.arg: k.value for k in node.keywords if k.arg is not None}
+        if set(given) != {"input_data", "dtype"} or any(isinstance(v, ast.Starred) for v in given.values()):
+            return None
+        value, dtype = given["input_data"], self._text(given["dtype"], owner)
+        if self._is_array(value, owner):
+            return f"{self._primary(value, owner)}.astype({dtype})"
+        return f"{_numpy(self.module)}.asarray({self._text(value, owner)}).astype({dtype})"
+
+    def _primary(self, node: ast.expr, owner: Owner) -> str:
+        """The text of an expression that something is appended to."""
+        text = self._text(node, owner)
+        return text if isinstance(node, ast.Name | ast.Call | ast.Attribute | ast.Subscript) else f"({text})"
+
+    def _is_array(self, node: ast.expr, owner: Owner, seen: tuple[str, ...] = ()) -> bool:
+        """Is a value certainly a NumPy array: made by numpy, computed from one, or a name that holds nothing else?"""
+        if isinstance(node, ast.BinOp):
+            return self._is_array(node.left, owner, seen) or self._is_array(node.right, owner, seen)
+        if isinstance(node, ast.Call):
+            name = self.qualified(node.func)
+            made = name.startswith("np.") and name.rpartition(".")[2] in _MAKES_ARRAY and bool(node.args)
+            return made or name == "nl.static_cast" or getattr(node.func, "attr", "") == "astype"
+        if isinstance(node, ast.Name) and node.id not in seen and not self.rebinds_globals:
+            values = _assigned(owner, node.id)
+            return bool(values) and all(self._is_array(v, owner, (*seen, node.id)) for v in values)
+        return False
+
+    def _simulated(self, node: ast.Call, owner: Owner) -> str | None:
+        if not node.args or isinstance(node.args[0], ast.Starred):
+            return None
+        if not self.module.options.unsafe:
+            raise Refuse(
+                node,
+                CODE,
+                "Beta 2 has no simulate_kernel",
+                "--unsafe writes a plain call: right if it runs under nki-migrate emulate or pytest --nki-emulate",
+                "review",
+            )
+        arguments = [self._text(a, owner) for a in [*node.args[1:], *node.keywords]]
+        return f"{self._primary(node.args[0], owner)}({', '.join(arguments)})"
+
+    def _abstract(self, node: ast.Subscript, owner: Owner) -> str | None:
+        """``nt.tensor[shape, dtype]``, which a harness filled with numbers."""
+        if not (isinstance(node.slice, ast.Tuple) and len(node.slice.elts) == 2):
+            return None
+        if not self.module.options.unsafe:
+            raise Refuse(
+                node,
+                CODE,
+                "Beta 2 has no tensors without content in host code",
+                "--unsafe writes an array of zeros: right if the numbers do not matter",
+                "review",
+            )
+        shape, dtype = [self._text(part, owner) for part in node.slice.elts]
+        return f"{_numpy(self.module)}.zeros({shape}, dtype={dtype})"
+
+    def _launched(self, node: ast.Call, options: ast.Call, name: str, owner: Owner) -> str:
+        """``nki.baremetal(kernel)`` and ``nki.baremetal(...)(kernel)``; a kernel of this module is what it is."""
+        kernel = node.args[0]
+        function = self.module.functions.get(kernel.id) if isinstance(kernel, ast.Name) else None
+        if function is not None and self.module.is_kernel(function):
+            launcher(self.module, options, name)
+            return self._text(kernel, owner)
+        if function is None and not self.module.options.unsafe:
+            raise Refuse(
+                node,
+                CODE,
+                f"Beta 2 has no {name}, and it is not known whether its argument is a kernel already",
+                "--unsafe writes nki.jit(...): right if the function is not decorated, or nki.jit takes a kernel",
+                "review",
+            )
+        return f"{launcher(self.module, options, name)}({self._text(kernel, owner)})"
+
+
+def _assigned(owner: Owner, name: str) -> list[ast.expr]:
+    """All that a function or module assigns to ``name``; nothing when it is bound in any other way, too."""
+    bindings = sum(isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store) for n in ast.walk(owner))
+    bindings += sum(isinstance(n, ast.arg) and n.arg == name for n in ast.walk(owner))
+    assignments = [n for n in ast.walk(owner) if isinstance(n, ast.Assign)]
+    values = [n.value for n in assignments for t in n.targets if isinstance(t, ast.Name) and t.id == name]
+    return values if len(values) == bindings else []
+
+
+def _numpy(module: Module) -> str:
+    """How this module writes ``numpy``."""
+    for item in module.import_list:
+        if item.path == "numpy" and item.statement not in module.nested_imports:
+            return item.name
+    module.needed_imports.setdefault("numpy", "np" if "np" not in module.taken else module.fresh("np"))
+    return module.needed_imports["numpy"]

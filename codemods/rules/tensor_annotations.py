@@ -1,0 +1,72 @@
+"""NKI008 annotations: ``nt.tensor`` in annotations becomes ``nl.ndarray``.
+
+Why: Beta 2 has no ``nki.typing.tensor``. Its front end ignores annotations, but Python evaluates them when the module
+is imported. The libraries written for Beta 2 annotate tensors with ``nl.ndarray``, in dataclasses as well. A parameter
+whose annotation is a union with ``|`` loses it, because a function has no ``|``.
+
+Safe: annotations change nothing. Left alone: ``mutable_tensor`` and ``tensor[mutable]``, parameters
+that the kernel writes to.
+
+Source: aws-neuron/nki-library at 2.28; the front end of leanprover/KLR, which reads no annotations.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ..emission import New
+from ..names import canonical, dotted
+from ..scope import Module
+
+CODE = "NKI008"
+GOLDENS = ("annotations",)
+
+
+def rewrite(module: Module) -> None:
+    """Rewrite the annotations of all parameters, results and class attributes of a module."""
+    if not module.options.enabled(CODE):
+        return
+    copies = [node for nodes in module.copies.values() for node in nodes]
+    for holder, annotation in (found for root in (module.source.tree, *copies) for found in _annotations(root)):
+        tensors = list(_tensors(module, annotation))
+        in_class = isinstance(holder, ast.AnnAssign)
+        union = any(isinstance(n, ast.BinOp) for n in ast.walk(annotation))
+        if not tensors or (union and in_class):
+            continue
+        replacements = [(node, f"{module.alias('nl')}.ndarray") for node in tensors]
+        if isinstance(holder, ast.stmt) and in_class:
+            module.edits.replaced[holder] = [New(module.source.segment(holder, replacements))]
+        else:
+            module.edits.expressions[annotation] = "" if union else module.source.segment(annotation, replacements)
+        module.applied[CODE] += 1
+        module.touch(annotation)
+
+
+def _annotations(tree: ast.AST) -> Iterator[tuple[ast.AST, ast.expr]]:
+    """Annotations, each with what it stands on: a parameter, a function (its result), an attribute of a class."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.arg) and node.annotation is not None:
+            yield node, node.annotation
+        elif isinstance(node, ast.FunctionDef) and node.returns is not None:
+            yield node, node.returns
+        elif isinstance(node, ast.ClassDef):
+            yield from ((s, s.annotation) for s in node.body if isinstance(s, ast.AnnAssign))
+
+
+def _tensors(module: Module, annotation: ast.expr) -> Iterator[ast.expr]:
+    """The parts of an annotation that mean a tensor: ``nt.tensor``, ``nt.tensor[128, 512]``."""
+    base = annotation.value if isinstance(annotation, ast.Subscript) else annotation
+    if _means(module, base) == "nt.tensor":
+        if not any((_means(module, part) or "").startswith("nt.mutable") for part in ast.walk(annotation)):
+            yield annotation
+        return
+    for child in ast.iter_child_nodes(annotation):
+        if isinstance(child, ast.expr):
+            yield from _tensors(module, child)
+
+
+def _means(module: Module, node: ast.AST) -> str | None:
+    chain = dotted(node)
+    bound = module.imports.get(chain[0]) if chain is not None else None
+    return canonical(".".join((bound.path, *chain[1]))) if chain is not None and bound is not None else None

@@ -1,0 +1,2 @@
+def raised(x):
+    return x + x

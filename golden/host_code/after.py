@@ -1,0 +1,44 @@
+"""A kernel with the code that launches it on NumPy arrays."""
+
+import nki
+import nki.language as nl
+import nki.isa as nisa
+import numpy as np
+
+
+@nki.jit
+def doubled(x):
+    """(P, F) times two."""
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    tile = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tile, src=x)
+    twice = nl.ndarray(tile.shape, dtype=nl.float32, buffer=nl.sbuf)
+    nisa.tensor_scalar(dst=twice, data=tile, op0=nl.multiply, operand0=2.0)
+    nisa.dma_copy(dst=out, src=twice)
+    return out
+
+
+def halved(x):
+    """(P, F) by two; launched, but not decorated."""
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    tile = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tile, src=x)
+    half = nl.ndarray(tile.shape, dtype=nl.float32, buffer=nl.sbuf)
+    nisa.tensor_scalar(dst=half, data=tile, op0=nl.multiply, operand0=0.5)
+    nisa.dma_copy(dst=out, src=half)
+    return out
+
+
+def close(rows, columns, dtype=nl.bfloat16):
+    """Do both kernels undo each other?"""
+    x = (np.random.random_sample((rows, columns)) - 0.5) * 2
+    x = x.astype(dtype)
+    there = doubled(x)
+    back = nki.jit(halved)
+    result = np.asarray(back(there)).astype(np.float32)  # as the comparison wants it
+    return np.allclose(result, x.astype(np.float32))
+
+
+if __name__ == "__main__":
+    assert close(128, 512)
+    assert (np.ones((2, 2)) * 3).astype(nl.float16).dtype == np.float16

@@ -1,0 +1,98 @@
+"""Code that launches kernels: what is launched without a harness, and what stays because of what it leaves behind."""
+
+from __future__ import annotations
+
+import pytest
+from nki_migrate.codemods import Options, Outcome, rewrite
+
+KERNEL = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+import numpy as np
+
+
+@nki.jit
+def k(x):
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    tile = nl.load(x)
+    nl.store(out, value=tile)
+    return out
+
+
+"""
+
+
+def rewritten(host: str, *, unsafe: bool = False) -> Outcome:
+    return rewrite(KERNEL + host, Options(unsafe=unsafe))
+
+
+def ends(outcome: Outcome, host: str) -> bool:
+    return outcome.source.endswith("return out\n\n\n" + host)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("y = nki.baremetal(k)(x)\n", "y = k(x)\n"),
+        ("y = nki.baremetal()(k)(x)\n", "y = k(x)\n"),
+        ("launch = nki.baremetal()\n", "launch = nki.jit\n"),
+        ("y = nl.static_cast(1.5, nl.bfloat16)\n", "y = np.asarray(1.5).astype(nl.bfloat16)\n"),
+        ("y = nl.static_cast(dtype=t, input_data=np.zeros(4))\n", "y = np.zeros(4).astype(t)\n"),
+        ("if nl.static_cast(x, t)[0]:\n    pass\n", "if np.asarray(x).astype(t)[0]:\n    pass\n"),
+    ],
+)
+def test_host_code_is_rewritten(before, after):
+    outcome = rewritten(before)
+    assert ends(outcome, after), outcome.source
+    assert outcome.findings == ()
+
+
+def test_a_name_that_may_hold_something_else_is_made_an_array_first():
+    host = (
+        "def f(x, n):\n    x = np.zeros(n)\n    y = np.ones(n)\n    return nl.static_cast(x, n), nl.static_cast(y, n)\n"
+    )
+    assert "return np.asarray(x).astype(n), y.astype(n)" in rewritten(host).source
+
+
+def test_numpy_is_imported_where_the_cast_needs_it():
+    source = KERNEL.replace("import numpy as np\n", "") + "y = nl.static_cast(1.5, nl.float16)\n"
+    assert "import numpy as np\n" in rewrite(source).source
+
+
+@pytest.mark.parametrize(
+    ("host", "unsafe"),
+    [
+        ("y = nki.simulate_kernel(k[2], x, n=3)\n", "y = k[2](x, n=3)\n"),
+        ("timed = nki.benchmark(warmup=5)(k)\n", "timed = k\n"),
+        ("y = nki.profile(k, working_directory='.')(x)\n", "y = k(x)\n"),
+        ("y = nki.baremetal(k, save_neff_name='k.neff')(x)\n", "y = k(x)\n"),
+        ("from theirs import f\n\ny = nki.baremetal(f)(x)\n", "from theirs import f\n\ny = nki.jit(f)(x)\n"),
+    ],
+)
+def test_what_rests_on_an_assumption_is_under_review(host, unsafe):
+    outcome = rewritten(host)
+    assert ends(outcome, host)
+    assert [finding.applicability for finding in outcome.findings] == ["review"]
+    again = rewritten(host, unsafe=True)
+    assert ends(again, unsafe), again.source
+    assert again.findings == ()
+
+
+def test_a_latency_that_is_read_has_nothing_in_its_place():
+    host = "timed = nki.benchmark(k)\ntimed(x)\nprint(timed.benchmark_result.nc_latency)\n"
+    for unsafe in (False, True):
+        outcome = rewritten(host, unsafe=unsafe)
+        assert ends(outcome, host)
+        assert [(f.code, f.applicability) for f in outcome.findings] == [("NKI007", "manual")]
+
+
+def test_a_name_that_is_bound_again_means_something_else():
+    host = "def nki(k):\n    return k\n\n\ny = nki.baremetal(k)\n"
+    assert ends(rewritten(host), host)
+
+
+def test_a_function_that_draws_random_numbers_is_no_part_of_a_kernel():
+    host = "def data(n):\n    return nl.static_cast(np.random.random_sample((n, n)), nl.bfloat16)\n"
+    outcome = rewritten(host)
+    assert "return np.random.random_sample((n, n)).astype(nl.bfloat16)" in outcome.source
+    assert outcome.findings == ()
