@@ -6,13 +6,14 @@ Files are read through ``linecache`` and parsed once; which expression an instru
 from __future__ import annotations
 
 import ast
+import dis
 import linecache
 import sys
 from types import CodeType, FrameType
 from typing import Any
 
 from .errors import is_emulator_file
-from .positions import Span, span_at, span_of
+from .positions import COMPREHENSION_CODES, Span, span_at, span_of
 
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
@@ -70,6 +71,32 @@ _EXITS: dict[tuple[int, int, bool], tuple[CodeType, str]] = {}
 """By ``id`` of the code, which is kept alive: the hash of a code object is that of all its constants."""
 
 
+def has_plain_for(frame: FrameType) -> bool:
+    """Is it a ``for`` statement of ``frame`` that asks its own iterator for the next value?
+
+    Not when a call does (``next``, ``list``), another iterator (``zip``), or a comprehension.
+    """
+    key = (id(frame.f_code), frame.f_lasti)
+    if key not in _PLAIN:
+        source = source_at(frame)
+        loop = source.loop_at(frame) if source is not None else None
+        comprehends = frame.f_code.co_name in COMPREHENSION_CODES
+        comprehends |= source is not None and source.comprehends_at(frame)
+        plain = frame.f_code.co_code[frame.f_lasti] == _FOR_ITER and not comprehends
+        _PLAIN[key] = (frame.f_code, plain and (loop is None or not _passes_on(loop.iter)))
+    return _PLAIN[key][1]
+
+
+_FOR_ITER = dis.opmap["FOR_ITER"]
+_PLAIN: dict[tuple[int, int], tuple[CodeType, bool]] = {}
+_WRAPPERS = ("enumerate", "filter", "iter", "map", "reversed", "zip")
+
+
+def _passes_on(iterated: ast.expr) -> bool:
+    called = iterated.func if isinstance(iterated, ast.Call) else None
+    return isinstance(called, ast.Name) and called.id in _WRAPPERS
+
+
 def last_statement(loop: ast.For) -> ast.stmt:
     """The statement that ends ``loop``: of the innermost one, where loops end in loops."""
     last = loop.body[-1]
@@ -106,10 +133,13 @@ class Source:
         self.parents: dict[ast.AST, ast.AST] = {}
         self.calls: dict[tuple[int, int], ast.Call] = {}
         self.tests: dict[Span, tuple[str, ast.expr]] = {}
+        self.comprehended: set[Span] = set()
         for node in ast.walk(self.tree):
             for child in ast.iter_child_nodes(node):
                 self.parents[child] = node
-            if isinstance(node, ast.Call):
+            if isinstance(node, ast.comprehension):
+                self.comprehended.add(span_of(node.iter))
+            elif isinstance(node, ast.Call):
                 self.calls[(node.end_lineno or 0, node.end_col_offset or 0)] = node
             elif isinstance(node, (ast.If, ast.While, ast.IfExp)):
                 kind = "expression" if isinstance(node, ast.IfExp) else "statement"
@@ -136,6 +166,10 @@ class Source:
         found = [n for n in ast.walk(self.tree) if isinstance(n, ast.For) and n.iter.lineno <= frame.f_lineno]
         inside = [n for n in found if frame.f_lineno <= (n.iter.end_lineno or 0)]
         return inside[-1] if inside else None
+
+    def comprehends_at(self, frame: FrameType) -> bool:
+        """Does ``frame`` run a comprehension that Python made part of its function (3.12 and later)?"""
+        return span_at(frame, self.tree) in self.comprehended
 
     def call_at(self, frame: FrameType) -> ast.Call | None:
         _, end_line, _, end_column = span_at(frame, self.tree)

@@ -16,7 +16,7 @@ from typing import Any
 
 from ..errors import KernelError, NotModelled, is_emulator_file
 from ..session import in_kernel
-from ..source import leaves_loop
+from ..source import has_plain_for, leaves_loop
 from .state import State, state
 from .tracing import Contents
 
@@ -58,12 +58,14 @@ class TracedRange(Iterator[int]):
         if self._entry is None:
             if not is_emulator_file(frame.f_code.co_filename):
                 _refuse_early_exit(frame)
+                if self._state is not None and not has_plain_for(frame):
+                    raise NotModelled("an NKI range that something else than a 'for' statement iterates over")
             self._entry = dict(frame.f_locals)
             self._contents = Contents(frame, self._entry) if self._state is not None else None
         else:
             _restore(frame, self._entry)
             if self._contents is not None:
-                self._contents.restore(frame)
+                self._contents.restore()
         return value
 
     def writes_again(self, place: object) -> bool:

@@ -1,116 +1,219 @@
 """Python objects that a loop body changes: what they held before, to be put back before every later iteration.
 
 A Beta 1 loop body is traced once, so ``offsets.append(x)``, ``cache[k] = x`` and ``allocator.offset += n`` in it happen
-once. Found are lists, dicts, sets, small host arrays and instances of the kernel's own classes that the frame reaches
-through its names (globals among them), three levels deep. Not found: what only a function called by the body
-reaches, and iterators that it advances.
+once. Kept are containers, host arrays, instances and classes of the kernel's own, and names of globals and closures:
+whatever the frame reaches through its names and through the functions that it may call (:mod:`.reached`). Iterators
+cannot be put back: one that the first iteration advanced is refused before the second. What an extension module keeps
+to itself (the generator behind ``numpy.random.rand``) is not seen.
 """
 
 from __future__ import annotations
 
-import dis
-from collections.abc import Iterator
-from types import CodeType, FrameType
+import array
+from collections import deque
+from collections.abc import Callable, Iterable
+from types import BuiltinMethodType, CellType, FrameType, FunctionType, MethodType
 from typing import Any
 
 import numpy as np
 
-from ..errors import is_emulator_file
+from ..errors import NotModelled
+from .advancing import Position, is_advancing
+from .reached import Reached, functions_in, held_by, is_foreign, reached
 
-_DEPTH = 3
-_HOST_ARRAY = 4096
-_PACKAGE = __name__.partition(".runtime")[0]
-_SKIP, _LIST, _DICT, _SET, _ARRAY, _OBJECT = range(6)
-_KINDS: dict[type, int] = {list: _LIST, dict: _DICT, set: _SET, np.ndarray: _ARRAY}
-_FOREIGN = ("builtins", "types", "functools", "numpy", "ml_dtypes", "enum", "torch", "jax", "typing", "logging")
+_MISSING: Any = object()
+_NOTHING: tuple[Any, ...] = ()
 
 
-def _kind(cls: type) -> int:
-    """What there is to keep of an instance of ``cls``: nothing, when the class is the emulator's or a library's."""
-    found = _KINDS.get(cls)
+class _Part:
+    """A part of an object's state: how it is taken, put back, and what it holds."""
+
+    def __init__(
+        self,
+        take: Callable[[Any], Any],
+        put: Callable[[Any, Any], None],
+        inner: Callable[[Any], Iterable[Any]] = lambda taken: taken,
+    ) -> None:
+        self.take, self.put, self.inner = take, put, inner
+
+
+def _put_items(value: Any, before: list[Any]) -> None:
+    if len(value) != len(before) or any(a is not b for a, b in zip(value, before, strict=True)):
+        if isinstance(value, list):
+            list.__setitem__(value, slice(None), before)
+        else:
+            value.clear()
+            value.extend(before)
+
+
+def _put_mapping(value: Any, before: dict[Any, Any]) -> None:
+    if len(value) != len(before) or any(dict.get(value, k, _MISSING) is not v for k, v in before.items()):
+        dict.clear(value)
+        dict.update(value, before)
+
+
+def _put_set(value: Any, before: set[Any]) -> None:
+    if value != before:
+        value.clear()
+        value.update(before)
+
+
+def _put_buffer(value: Any, before: Any) -> None:
+    value[:] = before
+
+
+def _put_array(value: Any, before: Any) -> None:
+    if value.flags.writeable:
+        value[...] = before
+
+
+def _slots(value: Any) -> dict[str, Any]:
+    names = (name for cls in type(value).__mro__ for name in _slot_names(cls))
+    return {name: getattr(value, name) for name in names if hasattr(value, name)}
+
+
+def _slot_names(cls: type) -> tuple[str, ...]:
+    found = vars(cls).get("__slots__", _NOTHING)
+    names = (found,) if isinstance(found, str) else tuple(found)
+    return tuple(
+        f"_{cls.__name__.lstrip('_')}{name}" if name.startswith("__") and not name.endswith("__") else name
+        for name in names
+        if name not in ("__dict__", "__weakref__")
+    )
+
+
+def _members(cls: type) -> dict[str, Any]:
+    return {name: value for name, value in vars(cls).items() if not name.startswith("__")}
+
+
+def _put_attributes(value: Any, before: dict[str, Any], now: dict[str, Any]) -> None:
+    change, forget = (type.__setattr__, type.__delattr__) if isinstance(value, type) else _ATTRIBUTES
+    for name, held in before.items():
+        if now.get(name, _MISSING) is not held:
+            change(value, name, held)
+    for name in now.keys() - before.keys():
+        forget(value, name)
+
+
+_ATTRIBUTES: tuple[Callable[..., None], Callable[..., None]] = (object.__setattr__, object.__delattr__)
+
+
+def _put_cell(cell: CellType, before: Any) -> None:
+    if _in_cell(cell) is not before and before is not _MISSING:
+        cell.cell_contents = before
+
+
+def _in_cell(cell: CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return _MISSING
+
+
+_SEQUENCE = _Part(list, _put_items)
+_MAPPING = _Part(dict, _put_mapping, lambda taken: (*taken, *taken.values()))
+_SET = _Part(set, _put_set)
+_BUFFER = _Part(lambda value: value[:], _put_buffer, lambda taken: _NOTHING)
+_ARRAY = _Part(np.copy, _put_array, lambda taken: taken.ravel() if taken.dtype.hasobject else _NOTHING)
+_MEMBERS = _Part(lambda value: dict(vars(value)), lambda v, before: _put_mapping(vars(v), before), dict.values)
+_SLOTTED = _Part(_slots, lambda value, before: _put_attributes(value, before, _slots(value)), dict.values)
+_CLASS = _Part(_members, lambda cls, before: _put_attributes(cls, before, _members(cls)), dict.values)
+_CELL = _Part(_in_cell, _put_cell, lambda held: (held,))
+_HOLDS = _Part(lambda value: value, lambda value, before: None)
+_CALLABLE = _Part(held_by, lambda value, before: None)
+_ITERATOR = _Part(
+    Position, lambda value, position: _refuse_advanced(value, position), lambda position: tuple(position.held)
+)
+_CONTAINERS: tuple[tuple[Any, _Part], ...] = (
+    (dict, _MAPPING),
+    ((list, deque), _SEQUENCE),
+    (set, _SET),
+    ((bytearray, array.array), _BUFFER),
+    (np.ndarray, _ARRAY),
+    ((tuple, frozenset), _HOLDS),
+)
+_CALLABLES = (FunctionType, MethodType, BuiltinMethodType)
+
+
+def _refuse_advanced(iterator: Any, position: Position) -> None:
+    if position.is_left():
+        raise NotModelled(
+            f"the {type(iterator).__name__} that the body of an NKI loop advances (it would move on once, whatever the "
+            "trip count); take its values before the loop"
+        )
+
+
+_PARTS: dict[type, tuple[_Part, ...]] = {CellType: (_CELL,)}
+
+
+def _parts(cls: type) -> tuple[_Part, ...]:
+    """What there is to keep of an instance of ``cls``: nothing of what the emulator or a library keeps."""
+    found = _PARTS.get(cls)
     if found is None:
-        module = str(cls.__module__)
-        foreign = module.partition(".")[0] in _FOREIGN or module.startswith(f"{_PACKAGE}.") or issubclass(cls, type)
-        own = not foreign and bool(getattr(cls, "__dictoffset__", 0)) and not issubclass(cls, (BaseException, tuple))
-        found = _KINDS[cls] = _OBJECT if own else _SKIP
+        found = tuple(part for types, part in _CONTAINERS if issubclass(cls, types))
+        if issubclass(cls, type):
+            found = (_CLASS,)
+        elif issubclass(cls, _CALLABLES):
+            found = (_CALLABLE,)
+        elif is_advancing(cls):
+            found = (_ITERATOR,)
+        elif not is_foreign(cls.__module__) and not issubclass(cls, BaseException):
+            found += (_MEMBERS,) if getattr(cls, "__dictoffset__", 0) else _NOTHING
+            found += (_SLOTTED,) if any(_slot_names(base) for base in cls.__mro__) else _NOTHING
+            found += (_CALLABLE,) if hasattr(cls, "func") else _NOTHING
+        elif cls.__module__ == "functools" or cls.__qualname__ == "Kernel":
+            found = (_CALLABLE,)
+        _PARTS[cls] = found
     return found
 
 
 class Contents:
-    """The contents of the objects that a frame reaches, at one time."""
+    """The contents of what a frame reaches, at one time."""
 
-    __slots__ = ("_globals", "_kept")
+    __slots__ = ("_bound", "_kept")
 
     def __init__(self, frame: FrameType, names: dict[str, Any]) -> None:
-        self._kept: list[tuple[int, Any, Any]] = []
-        stored, read = _global_names(frame.f_code)
-        known = frame.f_globals
-        self._globals = {name: known[name] for name in stored if name in known}
+        """``frame`` runs the loop; ``names`` are its locals."""
+        self._kept: list[tuple[_Part, Any, Any]] = []
+        self._bound: list[tuple[dict[str, Any], str, Any]] = []
         seen: set[int] = set()
-        for value in names.values():
-            if _kind(type(value)):
-                self._keep(value, _DEPTH, seen)
-        for name in read:
-            value = known.get(name)
-            if value is not None and _kind(type(value)):
-                self._keep(value, _DEPTH, seen)
+        self._keep(names.values(), seen)
+        self._keep_reached(reached(frame.f_code, frame.f_globals), seen)
 
-    def _keep(self, value: Any, depth: int, seen: set[int]) -> None:
-        kind = _kind(type(value))
-        if (
-            not kind
-            or id(value) in seen
-            or (kind == _ARRAY and (value.size > _HOST_ARRAY or not value.flags.writeable))
-        ):
+    def _keep_reached(self, of: Reached, seen: set[int]) -> None:
+        if id(of) in seen:
             return
-        seen.add(id(value))
-        inner = vars(value) if kind == _OBJECT else value
-        self._kept.append((kind, value, inner.copy()))
-        if depth > 1 and kind in (_LIST, _DICT, _OBJECT):
-            for item in list(inner.values()) if kind != _LIST else inner:
-                if _kind(type(item)):
-                    self._keep(item, depth - 1, seen)
+        seen.add(id(of))
+        self._bound += [(space, name, space.get(name, _MISSING)) for space, name in of.bound]
+        self._keep((space.get(name) for space, name in of.names), seen)
+        self._keep(of.cells, seen)
 
-    def restore(self, frame: FrameType) -> None:
-        """Put back what changed; what did not is left alone."""
-        for name, value in self._globals.items():
-            if frame.f_globals.get(name) is not value:
-                frame.f_globals[name] = value
-        for kind, value, before in self._kept:
-            if kind == _LIST:
-                if len(value) != len(before) or any(a is not b for a, b in zip(value, before, strict=True)):
-                    value[:] = before
-            elif kind == _SET:
-                if value != before:
-                    value.clear()
-                    value.update(before)
-            elif kind == _ARRAY:
-                value[...] = before
-            else:
-                inner = vars(value) if kind == _OBJECT else value
-                if len(inner) != len(before) or any(inner.get(k, _SKIP) is not v for k, v in before.items()):
-                    inner.clear()
-                    inner.update(before)
+    def _keep(self, values: Iterable[Any], seen: set[int]) -> None:
+        for value in values:
+            parts = _parts(type(value))
+            if not parts or id(value) in seen:
+                continue
+            seen.add(id(value))
+            if parts[0] is _CLASS and is_foreign(value.__module__):
+                continue
+            for part in parts:
+                taken = part.take(value)
+                self._kept.append((part, value, taken))
+                self._keep(part.inner(taken), seen)
+                if part is _CALLABLE:
+                    for function in functions_in(value):
+                        self._keep(function.__closure__ or _NOTHING, seen)
+                        self._keep_reached(reached(function.__code__, function.__globals__), seen)
+            if _MEMBERS in parts or _SLOTTED in parts:
+                self._keep(type(value).__mro__[:-1], seen)
 
-
-_NAMES: dict[int, tuple[CodeType, tuple[str, ...], tuple[str, ...]]] = {}
-
-
-def _global_names(code: CodeType) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The globals that ``code`` assigns, and those that it uses."""
-    known = _NAMES.get(id(code))
-    if known is None:
-        if is_emulator_file(code.co_filename):
-            known = (code, (), ())
-        else:
-            found = list(_accesses(code))
-            stored = sorted({name for op, name in found if op == "STORE_GLOBAL"})
-            known = (code, tuple(stored), tuple(sorted({name for op, name in found if op == "LOAD_GLOBAL"})))
-        _NAMES[id(code)] = known
-    return known[1], known[2]
-
-
-def _accesses(code: CodeType) -> Iterator[tuple[str, str]]:
-    for instruction in dis.get_instructions(code):
-        if instruction.opname in ("STORE_GLOBAL", "LOAD_GLOBAL"):
-            yield instruction.opname, str(instruction.argval)
+    def restore(self) -> None:
+        """Put back what changed; what did not is left alone. Refuses an iterator that moved on."""
+        for space, name, value in self._bound:
+            if space.get(name, _MISSING) is not value:
+                if value is _MISSING:
+                    del space[name]
+                else:
+                    space[name] = value
+        for part, value, before in self._kept:
+            part.put(value, before)
