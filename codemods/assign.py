@@ -7,13 +7,13 @@ from dataclasses import replace
 
 from . import algebra, positivity
 from .access import operand
-from .calls import call_value, module_function, named
+from .calls import call_value, module_function, named, parts_of
 from .compute import bind, bound_call, is_computation, place, write
 from .declare import allocator_value, creation, declare
 from .emission import Refuse
 from .facts.index import index_value
 from .facts.masks import mask_value
-from .facts.values import Allocator, Api, DType, Grid, Hbm, Index, Python, Tile, Value, texts
+from .facts.values import Allocator, Api, DType, Grid, Hbm, Index, Python, Several, Tile, Value, texts
 from .operands import Operand
 from .parameters import described, is_python
 from .render import render
@@ -170,14 +170,19 @@ def _to_tuple(scope: Scope, statement: ast.stmt, target: ast.Tuple | ast.List, v
     if isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(names) and None not in names:
         _elementwise(scope, statement, [n for n in names if n], value.elts)
         return
-    text = render(scope, value)
+    known: Value | None = scope.env.get(value.id) if isinstance(value, ast.Name) else None
     if isinstance(value, ast.Call) and module_function(scope, value) is not None:
-        text, _ = call_value(scope, value)
+        text, known = call_value(scope, value)
+    else:
+        text = render(scope, value)
     scope.emit(f"{scope.source.segment(target)} = {text}")
     sizes = _shape_of(scope, value, names)
-    for name in names:
+    parts: list[Value] = [Python(sizes) for _ in names]
+    if isinstance(known, Several) or isinstance(value, ast.Call):
+        parts = parts_of(known or Value(), names)
+    for name, part in zip(names, parts, strict=True):
         if name is not None:
-            _set(scope, name, Python(sizes) if not isinstance(value, ast.Call) else Value())
+            _set(scope, name, part)
 
 
 def _labelled(index: Index, label: str) -> Index:

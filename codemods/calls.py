@@ -10,7 +10,7 @@ from .compute import COMMANDS, HANDLERS, Instruction, bound_call, is_computation
 from .emission import Refuse
 from .facts.index import index_value
 from .facts.masks import mask_value
-from .facts.values import Absent, DType, Function, Hbm, Python, Tile, Value
+from .facts.values import Absent, DType, Function, Hbm, Python, Several, Tile, Value
 from .operands import Operand
 from .parameters import described, is_python, parameter_value
 from .patterns import of_rank
@@ -142,6 +142,13 @@ def named(value: Value, name: str) -> Value:
     return parameter_value(name, value)
 
 
+def parts_of(result: Value, names: list[str | None]) -> list[Value]:
+    """What the names of ``a, b = function(...)`` are."""
+    if isinstance(result, Several) and len(result.parts) == len(names):
+        return [named(part, name or "") for part, name in zip(result.parts, names, strict=True)]
+    return [Value() for _ in names]
+
+
 def _argument(scope: Scope, parameter: str, keyword: str | None, node: ast.expr) -> _Argument:
     if index_value(scope, node) is not None:
         raise Refuse(node, "NKI024", "an index vector is passed to a function", "pass its start and size")
@@ -173,10 +180,10 @@ def returned_value(scope: Scope, node: ast.expr) -> tuple[str, Value]:
         view = temporary(scope, node)
         return view.text(()), view.value
     if isinstance(node, ast.Tuple):
-        parts = [returned_value(scope, element)[0] for element in node.elts]
-        inner = ", ".join(parts) + ("," if len(parts) == 1 else "")
+        parts = [returned_value(scope, element) for element in node.elts]
+        inner = ", ".join(text for text, _ in parts) + ("," if len(parts) == 1 else "")
         parenthesized = scope.source.segment(node).startswith("(")
-        return (f"({inner})" if parenthesized else inner), Value()
+        return (f"({inner})" if parenthesized else inner), Several(tuple(value for _, value in parts))
     if isinstance(node, ast.Call) and module_function(scope, node) is not None:
         return call_value(scope, node)
     tensor = operand(scope, node)
@@ -184,7 +191,8 @@ def returned_value(scope: Scope, node: ast.expr) -> tuple[str, Value]:
         if tensor.items is not None or tensor.pattern is not None:
             raise Refuse(node, "NKI024", "a part of a tensor is returned", "return the tensor")
         return tensor.text(()), tensor.value
-    return render(scope, node), Python()
+    value = _python_argument(scope, node)
+    return render(scope, node), value
 
 
 def call_statement(scope: Scope, node: ast.Call) -> None:

@@ -309,7 +309,7 @@ def materialized(scope: Scope, node: ast.expr, instruction: Instruction) -> Oper
 
 def in_sbuf(scope: Scope, node: ast.expr, view: Operand) -> Operand:
     """An operand that the engine cannot read from PSUM, copied to SBUF first."""
-    return materialized(scope, node, copy_of(view)) if view.space == "psum" else view
+    return materialized(scope, node, copy_of(view)) if view.perhaps_psum else view
 
 
 def place(scope: Scope, node: ast.expr, instruction: Instruction, target: Operand, *, accumulate: bool = False) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from . import algebra
-from .facts.values import Axis, Hbm, Tile
+from .facts.values import EITHER, Axis, Hbm, Tile
 
 if TYPE_CHECKING:
     from .scope import Clamp
@@ -86,6 +86,11 @@ class Operand:
     @property
     def space(self) -> str:
         return self.value.space if isinstance(self.value, Tile) else "hbm"
+
+    @property
+    def perhaps_psum(self) -> bool:
+        """May the tensor be in PSUM?"""
+        return self.space in ("psum", EITHER)
 
     @property
     def rows(self) -> str:

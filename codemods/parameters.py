@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
-from .facts.values import DType, Hbm, Python, Tile, Value
+from .facts.values import Absent, DType, Hbm, Python, Several, Tile, Value, merge
 from .rules.data_types import is_dtype
 from .scope import Scope
 from .syntax import default_values
@@ -22,9 +22,10 @@ def kernel_parameters(scope: Scope, told: dict[str, Value]) -> None:
     by_name = {argument.arg: default for argument, default in default_values(scope.function).items()}
     for name in names:
         default = by_name.get(name)
-        if name in told:
+        optional = isinstance(default, ast.Constant) and default.value is None
+        if name in told and not isinstance(told[name], Absent):
             scope.env[name] = told[name]
-        elif default is not None:
+        elif default is not None and not (optional and _is_tensor(scope, name)):
             scope.env[name] = DType(name) if is_dtype(scope, default) else Python()
         elif _is_tensor(scope, name):
             scope.env[name] = Hbm(None, f"{name}.dtype")
@@ -75,6 +76,25 @@ def described(name: str, value: Hbm | Tile) -> Value:
     return replace(seen, declaration=value.declaration) if isinstance(value, Tile) and isinstance(seen, Tile) else seen
 
 
+def merged(name: str, a: Value | None, b: Value | None) -> Value:
+    """What ``name`` is after two branches; what they do not agree on is described through the name itself."""
+    known = merge(a, b)
+    if isinstance(a, Tile) and isinstance(b, Tile) and not (a.blocks or b.blocks):
+        if type(known) is Value and a.space == b.space:
+            dims = _common_dims(name, a.dims, b.dims)
+            known = Tile(a.space, dims, None, view=a.view or b.view) if dims is not None else known
+        if isinstance(known, Tile) and known.dtype is None:
+            return replace(known, dtype=f"{name}.dtype")
+    return known
+
+
+def _common_dims(name: str, a: tuple[str, ...] | None, b: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    """Sizes that hold for either of two tensors; ``None`` where the ranks differ, or only one would broadcast."""
+    if a is None or b is None or len(a) != len(b) or [n == "1" for n in a] != [n == "1" for n in b]:
+        return None
+    return tuple(m if m == n else f"{name}.shape[{d}]" for d, (m, n) in enumerate(zip(a, b, strict=True)))
+
+
 def _own_dims(name: str, dims: tuple[str, ...] | None) -> tuple[str, ...] | None:
     """Sizes as ``name.shape[d]``; a 1 stays a 1, because it decides how an operand broadcasts."""
     return None if dims is None else tuple("1" if n == "1" else f"{name}.shape[{d}]" for d, n in enumerate(dims))
@@ -96,5 +116,5 @@ def parameter_value(name: str, value: Value) -> Value:
 
 def is_python(scope: Scope, value: ast.expr) -> bool:
     """Is every part of an expression known to be a Python value?"""
-    unknown = (n for n in ast.walk(value) if isinstance(n, ast.Name) and type(scope.env.get(n.id)) is Value)
-    return next(unknown, None) is None
+    names = (n.id for n in ast.walk(value) if isinstance(n, ast.Name))
+    return not any(type(scope.env.get(name)) in (Value, Several) for name in names)

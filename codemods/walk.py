@@ -13,7 +13,7 @@ from .emission import New, Refuse
 from .facts.values import DType, Function, Gone, Hbm, Python, Tile, Value, merge, texts
 from .left import left_tile
 from .names import BETA2, Import, canonical
-from .parameters import described, kernel_parameters
+from .parameters import described, kernel_parameters, merged
 from .render import CALLABLE, beta2_name, render
 from .rules import loop_state
 from .rules.language import CODE as LANGUAGE
@@ -285,7 +285,7 @@ def _for(scope: Scope, statement: ast.stmt) -> None:
     scope.loops = loops
     for name in assigned:
         if name in before:
-            scope.env[name] = merge(before[name], scope.env.get(name))
+            scope.env[name] = merged(name, before[name], scope.env.get(name))
 
 
 def _check_iterable(scope: Scope, statement: ast.For) -> bool:
@@ -329,7 +329,7 @@ def _if(scope: Scope, statement: ast.stmt) -> None:
     scope.branch = (*branch, -number)
     walk_block(scope, statement.orelse)
     scope.branch = branch
-    scope.env = {name: merge(then.get(name), scope.env.get(name)) for name in sorted({*then, *scope.env})}
+    scope.env = {name: merged(name, then.get(name), scope.env.get(name)) for name in sorted({*then, *scope.env})}
 
 
 def _import(scope: Scope, statement: ast.stmt) -> None:
@@ -384,7 +384,7 @@ def _while(scope: Scope, statement: ast.stmt) -> None:
     scope.loops = (*loops, Loop("", statement, False))
     walk_block(scope, statement.body)
     scope.branch, scope.loops = branch, loops
-    scope.env = {name: merge(before.get(name), scope.env.get(name)) for name in sorted({*before, *scope.env})}
+    scope.env = {name: merged(name, before.get(name), scope.env.get(name)) for name in sorted({*before, *scope.env})}
 
 
 def _nested_function(scope: Scope, statement: ast.stmt) -> None:

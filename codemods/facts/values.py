@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field, replace
 
-SPACES = ("sbuf", "psum")
+EITHER = "sbuf or psum"
+"""The space of a tile that different branches create in different memories."""
 
 
 @dataclass(frozen=True)
@@ -168,6 +169,13 @@ class Constant(Value):
 
 
 @dataclass(frozen=True)
+class Several(Value):
+    """A tuple that a function returns."""
+
+    parts: tuple[Value, ...]
+
+
+@dataclass(frozen=True)
 class Function(Value):
     """A function of this module (or a nested one)."""
 
@@ -181,8 +189,11 @@ def merge(a: Value | None, b: Value | None) -> Value:
         return Value() if a is None and b is None else (a or b or Value())
     if a == b:
         return a
-    if isinstance(a, Tile) and isinstance(b, Tile) and (a.space, a.dims, a.blocks) == (b.space, b.dims, b.blocks):
-        return replace(a, dtype=a.dtype if a.dtype == b.dtype else None)
+    if isinstance(a, Tile) and isinstance(b, Tile) and (a.dims, a.blocks, a.style) == (b.dims, b.blocks, b.style):
+        same = replace(a, dtype=a.dtype if a.dtype == b.dtype else None)
+        return same if a.space == b.space else replace(same, space=EITHER, declaration=None)
+    if isinstance(a, Several) and isinstance(b, Several) and len(a.parts) == len(b.parts):
+        return Several(tuple(merge(x, y) for x, y in zip(a.parts, b.parts, strict=True)))
     if isinstance(a, Python) and isinstance(b, Python):
         return Python(a.positive and b.positive)
     if isinstance(a, Index) and isinstance(b, Index) and _same_vector(a, b):

@@ -61,7 +61,7 @@ def affine_select(call: Call) -> Instruction:
         like=data.like,
         explicit=dtype is not None,
         cut=False,
-        through="on_true_tile" if data.space == "psum" else "",
+        through="on_true_tile" if data.perhaps_psum else "",
     )
 
 

@@ -39,7 +39,7 @@ def store(call: Call) -> tuple[Operand, Operand]:
         raise call.refuse(CODE, "nl.store into a tensor that is not in HBM", "use nisa.tensor_copy")
     if value.space == "hbm":
         raise call.refuse(CODE, "nl.store of a tensor in HBM", "use nisa.dma_copy")
-    if value.space == "psum":
+    if value.perhaps_psum:
         if call.scope.direct:
             raise call.refuse(CODE, "nl.store of a PSUM tile in a direct-allocation kernel", "copy it to SBUF first")
         value = _in_sbuf(call, value)

@@ -374,7 +374,7 @@ def combine(scope: Scope, node: ast.expr, token: str, x: ast.expr, y: ast.expr, 
 def combined(scope: Scope, node: ast.expr, token: str, a: Operand, b: Operand, dtype: str | None) -> Instruction:
     """``a token b`` of two tiles, into ``dtype``."""
     a, b = _on_all_rows(scope, node, a, b), _on_all_rows(scope, node, b, a)
-    if a.space == b.space == "psum":
+    if a.perhaps_psum and b.perhaps_psum:
         b = in_sbuf(scope, node, b)
     column_a, column_b = _is_column(scope, a), _is_column(scope, b)
     if column_a == column_b:

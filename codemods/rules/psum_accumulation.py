@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from .. import algebra
 from ..emission import Refuse
-from ..facts.values import Declaration, Tile
+from ..facts.values import EITHER, Declaration, Tile
 
 if TYPE_CHECKING:
     from ..operands import Operand
@@ -44,8 +44,11 @@ def check_group(scope: Scope, node: ast.AST, function: str, target: Operand, acc
     :class:`Refuse` where that is not possible.
     """
     value = target.value
-    if not isinstance(value, Tile) or value.space != "psum":
+    if not isinstance(value, Tile) or not target.perhaps_psum:
         return
+    if value.space == EITHER and function == "nc_matmul":
+        what = f"a matmul into '{target.base}', which is in PSUM in one branch only"
+        raise Refuse(node, CODE, what, "write the matmul in that branch")
     declaration = value.declaration
     if function != "nc_matmul":
         if declaration is not None:
