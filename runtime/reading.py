@@ -91,3 +91,16 @@ _INSTALLED = (*(path + os.sep for path in installed_directories()), "/dev/", "/p
 def is_installed(path: str) -> bool:
     """Does ``path`` belong to Python, to one of its packages, to the emulator or to the system's devices?"""
     return (path + os.sep).startswith(_INSTALLED) or errors.is_emulator_file(path)
+
+
+_STANDARD = tuple(os.path.realpath(sysconfig.get_paths()[kind]) for kind in ("stdlib", "platstdlib"))
+_PACKAGES = ("site-packages", "dist-packages")
+
+
+def is_standard(path: str) -> bool:
+    """Does ``path`` belong to Python's own library, or to numpy?"""
+    parts = os.path.realpath(path).split(os.sep)
+    folder = next((name for name in _PACKAGES if name in parts), None)
+    if folder is not None:
+        return parts[parts.index(folder) + 1 :][:1] == ["numpy"]
+    return os.path.realpath(path).startswith(tuple(name + os.sep for name in _STANDARD))

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import linecache
+import sys
 import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -14,6 +17,7 @@ from hypothesis import HealthCheck, settings
 from nki_migrate.codemods import Options, Outcome, rewrite
 from nki_migrate.guard import complete, objection
 from nki_migrate.runtime import shims
+from nki_migrate.runtime.beta2.launch import launch
 from nki_migrate.runtime.cases import Case, TensorSpec
 from nki_migrate.runtime.compare import LEVELS
 from nki_migrate.runtime.pool import Worker, pool
@@ -107,3 +111,22 @@ def ask(worker: Worker, tmp_path: Path) -> Ask:
         return worker.ask(Request(kind, str(file), case, **{"seconds": 60.0, **limits}))
 
     return answer
+
+
+@pytest.fixture(scope="session")
+def run_source(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, dict[str, Any]], list[Any]]:
+    """``run_source(text, inputs)``: what ``kernel`` of a Beta 2 file gives back, run by the front end in this process.
+
+    The module is ``sys.modules["kernels"]``.
+    """
+    path = tmp_path_factory.mktemp("kernels") / "kernel.py"
+
+    def outputs(text: str, inputs: dict[str, Any]) -> list[Any]:
+        path.write_text(text)
+        linecache.checkcache(str(path))
+        with shims.installed():
+            module = sys.modules["kernels"] = ModuleType("kernels")
+            exec(compile(text, str(path), "exec"), vars(module))
+            return list(launch(module.kernel, inputs).outputs)
+
+    return outputs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from nki_migrate.runtime.beta2.launch import launch
+from nki_migrate.runtime.beta2.launch import execute
 from nki_migrate.runtime.beta2.modules import MODULES
 from nki_migrate.runtime.errors import KernelError
 
@@ -15,8 +15,9 @@ ONE = {"x": np.ones((4, 4), np.float32)}
 def identity(x):
     result = nl.ndarray((2, 3), nl.int32, nl.shared_hbm)
     row = nl.ndarray((1, 3), nl.int32, nl.sbuf)
-    for column, number in enumerate((nl.program_id(0), nl.num_programs(0), nl.program_ndim())):
-        nisa.memset(row[0:1, column : column + 1], number)
+    numbers = (nl.program_id(0), nl.num_programs(0), nl.program_ndim())
+    for column in range(3):
+        nisa.memset(row[0:1, column : column + 1], numbers[column])
     i = nl.program_id(0)
     nisa.dma_copy(dst=result[i : i + 1, 0:3], src=row)
     return result
@@ -24,7 +25,7 @@ def identity(x):
 
 @pytest.mark.parametrize(("grid", "rows"), [((), [[0, 1, 0]]), ((1,), [[0, 1, 1]]), ((2,), [[0, 2, 1], [1, 2, 1]])])
 def test_programs_know_their_place_and_share_hbm(grid, rows):
-    assert launch(identity, ONE, grid=grid).outputs[0][: len(rows)].tolist() == rows
+    assert execute(identity, ONE, grid=grid).outputs[0][: len(rows)].tolist() == rows
 
 
 def test_subscript_of_a_kernel_is_its_grid():
@@ -34,12 +35,12 @@ def test_subscript_of_a_kernel_is_its_grid():
 @pytest.mark.parametrize("grid", [(3,), (0,), (2, 1), (2.0,)])
 def test_other_grids_are_refused(grid):
     with pytest.raises(KernelError, match="the launch grid of a Beta 2 kernel is one integer, 1 or 2"):
-        launch(identity, ONE, grid=grid)
+        execute(identity, ONE, grid=grid)
 
 
 def test_only_axis_0_exists():
     with pytest.raises(KernelError, match=r"invalid program axis 1 \(must be zero\)"):
-        launch(lambda x: nl.program_id(1), ONE)
+        execute(lambda x: nl.program_id(1), ONE)
 
 
 def halves(x):
@@ -57,7 +58,7 @@ def halves(x):
 
 
 def test_a_barrier_orders_writes_before_reads():
-    assert launch(halves, ONE, grid=(2,)).outputs[0][:, 0].tolist() == [2.0, 1.0]
+    assert execute(halves, ONE, grid=(2,)).outputs[0][:, 0].tolist() == [2.0, 1.0]
 
 
 def exchange(x):
@@ -73,12 +74,12 @@ def exchange(x):
 
 
 def test_programs_exchange_tiles():
-    assert launch(exchange, ONE, grid=(2,)).outputs[0][:, 0].tolist() == [23.0, 13.0]
+    assert execute(exchange, ONE, grid=(2,)).outputs[0][:, 0].tolist() == [23.0, 13.0]
 
 
 def test_meeting_alone_is_an_error():
     with pytest.raises(KernelError, match=r"core_barrier: cores \(0, 1\) need a launch grid of 2 programs"):
-        launch(halves, ONE, grid=(1,))
+        execute(halves, ONE, grid=(1,))
 
     def only_zero(x):
         if nl.program_id(0) == 0:
@@ -90,7 +91,7 @@ def test_meeting_alone_is_an_error():
 
     for lopsided in (only_zero, only_one):
         with pytest.raises(KernelError, match="core_barrier: another program of the launch ended without coming here"):
-            launch(lopsided, ONE, grid=(2,))
+            execute(lopsided, ONE, grid=(2,))
 
 
 def test_an_error_in_one_program_ends_the_launch():
@@ -100,7 +101,7 @@ def test_an_error_in_one_program_ends_the_launch():
         halves(x)
 
     with pytest.raises(KernelError, match="invalid program axis 7") as caught:
-        launch(failing, ONE, grid=(2,))
+        execute(failing, ONE, grid=(2,))
     assert caught.value.file == __file__
 
 
@@ -109,9 +110,9 @@ def test_shared_tensors_of_one_name_have_one_shape():
         nl.ndarray((nl.program_id(0) + 1, 4), x.dtype, nl.shared_hbm, name="shared")
 
     with pytest.raises(KernelError, match="Tensor shared has mismatched shape or dtype across program instances"):
-        launch(kernel, ONE, grid=(2,))
+        execute(kernel, ONE, grid=(2,))
 
 
 def test_collectives_say_that_there_is_one_core():
     with pytest.raises(KernelError, match=r"nki\.collectives\.all_reduce: the emulator runs one core only"):
-        launch(lambda x: MODULES["nki.collectives"].all_reduce([x], [x], None, nl.add), ONE)
+        execute(lambda x: MODULES["nki.collectives"].all_reduce([x], [x], None, nl.add), ONE)

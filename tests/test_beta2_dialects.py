@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 import pytest
-from nki_migrate.runtime.beta2.launch import launch
+from nki_migrate.runtime.beta2.launch import execute
 from nki_migrate.runtime.beta2.modules import MODULES
 from nki_migrate.runtime.cases import read_cases
 from nki_migrate.runtime.errors import KernelError, NotModelled
@@ -129,9 +129,9 @@ def test_a_kernel_does_as_its_version_says(name, version):
     wanted = expected[sorted(DIALECTS).index(version)]
     if isinstance(wanted, str):
         with pytest.raises((KernelError, NotModelled, NameError), match=wanted):
-            launch(kernel, {"x": X}, version=version)
+            execute(kernel, {"x": X}, version=version)
         return
-    (found,) = launch(kernel, {"x": X}, version=version).outputs
+    (found,) = execute(kernel, {"x": X}, version=version).outputs
     if wanted is not None:
         assert found.shape == np.shape(wanted)
         assert np.array_equal(found.astype(np.float64), np.asarray(wanted, np.float32).astype(np.float64))
@@ -148,9 +148,9 @@ def test_accumulate_says_what_psum_does():
 
     once = X.T @ X
     for flags, times in (([None, None], 2), ([None, False], 1), ([False, True], 2), ([False, True, False], 1)):
-        assert np.array_equal(launch(kernel, {"x": X, "flags": flags}, version="0.3").outputs[0], times * once)
+        assert np.array_equal(execute(kernel, {"x": X, "flags": flags}, version="0.3").outputs[0], times * once)
     with pytest.raises(KernelError, match="unexpected keyword argument 'accumulate'"):
-        launch(kernel, {"x": X, "flags": [None]})
+        execute(kernel, {"x": X, "flags": [None]})
 
 
 def test_dma_compute_takes_its_operator_before_its_scales():
@@ -159,7 +159,7 @@ def test_dma_compute_takes_its_operator_before_its_scales():
         nisa.dma_compute(tile, [tile, x], nl.add)
         return stored(tile)
 
-    assert np.array_equal(launch(kernel, {"x": X}, version="0.3").outputs[0], X + X)
+    assert np.array_equal(execute(kernel, {"x": X}, version="0.3").outputs[0], X + X)
 
 
 KERNEL = """

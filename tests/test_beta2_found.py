@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import ml_dtypes
 import numpy as np
 import pytest
-from nki_migrate.runtime.beta2.launch import launch
+from nki_migrate.runtime.beta2.launch import execute
 from nki_migrate.runtime.beta2.modules import MODULES
 from nki_migrate.runtime.errors import KernelError
 from nki_migrate.runtime.spec.hardware import TARGETS
@@ -37,9 +37,9 @@ def test_a_column_may_have_more_partitions_than_the_data():
         return stored(tile)
 
     x, column = np.ones((5, 3), np.float32), np.arange(8, dtype=np.float32)[:, None]
-    assert np.array_equal(launch(kernel, {"x": x, "column": column}).outputs[0], x + column[:5])
+    assert np.array_equal(execute(kernel, {"x": x, "column": column}).outputs[0], x + column[:5])
     with pytest.raises(KernelError, match="one element for each of the 5 partitions"):
-        launch(kernel, {"x": x, "column": column[:4]})
+        execute(kernel, {"x": x, "column": column[:4]})
 
 
 def doubled_rows(stationary, moving, mode):
@@ -57,7 +57,7 @@ def test_double_row_contracts_partitions_and_the_first_free_dimension(mode):
     rng = np.random.default_rng(0)
     a = rng.integers(-8, 8, (128, 2, 16)).astype(ml_dtypes.float8_e4m3)
     b = rng.integers(-8, 8, (128, 2, 40)).astype(ml_dtypes.float8_e5m2)
-    result = launch(doubled_rows, {"stationary": a, "moving": b, "mode": mode}).outputs[0]
+    result = execute(doubled_rows, {"stationary": a, "moving": b, "mode": mode}).outputs[0]
     assert np.array_equal(result, 2 * np.einsum("kri,krj->ij", a.astype(np.float32), b.astype(np.float32)))
 
 
@@ -72,7 +72,7 @@ def test_double_row_contracts_partitions_and_the_first_free_dimension(mode):
 def test_double_row_has_its_own_rules(shape, dtype, target, match):
     a = np.zeros(shape, dtype)
     with pytest.raises(KernelError, match=match):
-        launch(doubled_rows, {"stationary": a, "moving": a, "mode": "double_row"}, target=TARGETS[target])
+        execute(doubled_rows, {"stationary": a, "moving": a, "mode": "double_row"}, target=TARGETS[target])
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_a_part_of_the_systolic_array_is_checked(position, size, match):
         nisa.nc_matmul(psum, tile, tile, tile_position=position, tile_size=size)
 
     with pytest.raises(KernelError, match=match):
-        launch(kernel, {"x": np.zeros((64, 16), np.float32)})
+        execute(kernel, {"x": np.zeros((64, 16), np.float32)})
 
 
 def test_what_library_code_asks_on_the_host_has_an_answer():
@@ -115,9 +115,9 @@ def test_memories_are_known_without_an_import():
         return result
 
     a = np.arange(12, dtype=np.float16).reshape(4, 3)
-    assert np.array_equal(launch(kernel, {"a": a, "b": a}).outputs[0], a + a)
+    assert np.array_equal(execute(kernel, {"a": a, "b": a}).outputs[0], a + a)
     with pytest.raises(NameError, match="sbuf"):
-        launch(kernel, {"a": a, "b": a}, version="0.3")
+        execute(kernel, {"a": a, "b": a}, version="0.3")
     with pytest.raises(NameError, match="sbuf"):
         eval("sbuf")
 
@@ -180,7 +180,7 @@ def test_a_copy_rounds_to_the_dtype_that_it_names(name, expected):
         return stored(wide)
 
     x = np.linspace(-3, 3, 40, dtype=np.float32).reshape(4, 10)
-    assert np.array_equal(launch(kernel, {"x": x}).outputs[0], x.astype(expected).astype(np.float32))
+    assert np.array_equal(execute(kernel, {"x": x}).outputs[0], x.astype(expected).astype(np.float32))
 
 
 def test_the_data_types_have_a_module_of_their_own():
@@ -198,4 +198,4 @@ def test_a_reduction_may_go_to_a_column_with_more_partitions():
         return stored(total)
 
     x = np.ones((5, 3), np.float32)
-    assert launch(kernel, {"x": x}).outputs[0][:, 0].tolist() == [3, 3, 3, 3, 3, -1, -1, -1]
+    assert execute(kernel, {"x": x}).outputs[0][:, 0].tolist() == [3, 3, 3, 3, 3, -1, -1, -1]

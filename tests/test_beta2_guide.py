@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from nki_migrate.runtime.beta2.launch import launch
+from nki_migrate.runtime.beta2.launch import execute
 from nki_migrate.runtime.beta2.modules import MODULES
 from nki_migrate.runtime.errors import KernelError
 
@@ -64,19 +64,19 @@ def through_a_tensor_before_the_loop(inp):
 )
 def test_every_spelling_of_a_block_dimension_copies_all_blocks(kernel):
     inp = numbers(8, 128, 64)
-    assert np.array_equal(launch(kernel, {"inp": inp}).outputs[0], inp)
+    assert np.array_equal(execute(kernel, {"inp": inp}).outputs[0], inp)
 
 
 def test_list_elements_are_named_after_the_list_and_their_position():
-    machine = launch(through_a_list, {"inp": numbers(8, 128, 64)}).machines[0]
+    machine = execute(through_a_list, {"inp": numbers(8, 128, 64)}).machines[0]
     rows = [(a.name, a.block, a.byte) for a in machine.allocations if a.space == "sbuf"]
     assert rows == [("blocks", (i,), i * 256) for i in range(8)]
 
 
 def test_a_tensor_in_the_loop_is_a_new_tile_each_time_and_one_before_it_is_not():
     inp = numbers(8, 128, 64)
-    inside = launch(through_a_tensor_in_the_loop, {"inp": inp}).machines[0].allocations
-    before = launch(through_a_tensor_before_the_loop, {"inp": inp}).machines[0].allocations
+    inside = execute(through_a_tensor_in_the_loop, {"inp": inp}).machines[0].allocations
+    before = execute(through_a_tensor_before_the_loop, {"inp": inp}).machines[0].allocations
     assert [sum(a.space == "sbuf" for a in allocations) for allocations in (inside, before)] == [8, 1]
 
 
@@ -89,7 +89,7 @@ def test_psum_bank_is_the_address_divided_by_2048():
         assert tile.address == (0, 6144)
         assert tile.address.size == (128, 2048)
 
-    launch(kernel, {"inp": numbers(1, 1)})
+    execute(kernel, {"inp": numbers(1, 1)})
 
 
 def test_modulo_addresses_share_memory():
@@ -105,7 +105,7 @@ def test_modulo_addresses_share_memory():
             nisa.dma_copy(dst=res[i], src=tiles[i])
         return res
 
-    result = launch(kernel, {"inp": numbers(1, 1)}).outputs[0]
+    result = execute(kernel, {"inp": numbers(1, 1)}).outputs[0]
     assert [float(result[i, 0, 0]) for i in range(4)] == [2.0, 3.0, 2.0, 3.0]
 
 
@@ -126,7 +126,7 @@ def test_clamped_slices_cover_a_tensor_that_is_no_multiple_of_the_tile():
         return result
 
     t = numbers(129, 513)
-    assert np.array_equal(launch(kernel, {"t": t}).outputs[0], t)
+    assert np.array_equal(execute(kernel, {"t": t}).outputs[0], t)
 
 
 def test_slices_are_never_clipped():
@@ -134,7 +134,7 @@ def test_slices_are_never_clipped():
         return t[0:200, 0:4]
 
     with pytest.raises(KernelError, match="index out of range of tensor dimension"):
-        launch(kernel, {"t": numbers(128, 4)})
+        execute(kernel, {"t": numbers(128, 4)})
 
 
 # --- loops ---
@@ -150,7 +150,7 @@ def test_python_state_advances_once_an_iteration():
         seen.append(val)
 
     seen: list[object] = []
-    launch(lambda t: kernel(t, seen), {"t": numbers(1, 1)})
+    execute(lambda t: kernel(t, seen), {"t": numbers(1, 1)})
     assert seen == ["first", 8]
 
 
@@ -170,7 +170,7 @@ def test_dynamic_loop_runs_to_a_bound_in_a_register():
 
     for bound in (4, 5, 6, 12):
         expected = len(range(5, bound, 2))
-        assert launch(kernel, {"bound": np.array([[bound]], np.int32)}).outputs[0][0, 0] == expected
+        assert execute(kernel, {"bound": np.array([[bound]], np.int32)}).outputs[0][0, 0] == expected
 
 
 def test_while_loop_ends_when_its_register_is_zero():
@@ -188,7 +188,7 @@ def test_while_loop_ends_when_its_register_is_zero():
         nisa.dma_copy(dst=res, src=rounds)
         return res
 
-    assert launch(kernel, {"t": numbers(1, 1)}).outputs[0][0, 0] == 5
+    assert execute(kernel, {"t": numbers(1, 1)}).outputs[0][0, 0] == 5
 
 
 # --- dynamic access ---
@@ -204,7 +204,7 @@ def test_scalar_dynamic_access_starts_at_the_index_times_the_rows_of_the_base_te
         return result
 
     a = numbers(512, 512)
-    assert np.array_equal(launch(kernel, {"a": a, "start": 3 * 128}).outputs[0], a[384:512, 0:256])
+    assert np.array_equal(execute(kernel, {"a": a, "start": 3 * 128}).outputs[0], a[384:512, 0:256])
 
 
 def test_scalar_dynamic_access_is_read_when_the_instruction_runs():
@@ -218,7 +218,7 @@ def test_scalar_dynamic_access_is_read_when_the_instruction_runs():
         return result
 
     a = numbers(4, 4)
-    assert np.array_equal(launch(kernel, {"a": a}).outputs[0][:, 0], a[1:3])
+    assert np.array_equal(execute(kernel, {"a": a}).outputs[0][:, 0], a[1:3])
 
 
 def test_vector_dynamic_access_gathers_every_other_row():
@@ -233,7 +233,7 @@ def test_vector_dynamic_access_gathers_every_other_row():
         return result
 
     a = numbers(128, 512)
-    assert np.array_equal(launch(kernel, {"a": a}).outputs[0], a[::2])
+    assert np.array_equal(execute(kernel, {"a": a}).outputs[0], a[::2])
 
 
 def scatter(values, rows, skip):
@@ -251,7 +251,7 @@ def scatter(values, rows, skip):
 
 def test_scatter_writes_the_rows_that_the_indices_name():
     values, rows = numbers(3, 4) + 1, np.array([[6], [0], [3]], np.int32)
-    result = launch(scatter, {"values": values, "rows": rows, "skip": False}).outputs[0]
+    result = execute(scatter, {"values": values, "rows": rows, "skip": False}).outputs[0]
     expected = np.zeros((8, 4), np.float32)
     expected[[6, 0, 3]] = values
     assert np.array_equal(result, expected)
@@ -260,8 +260,8 @@ def test_scatter_writes_the_rows_that_the_indices_name():
 def test_index_out_of_bounds_is_an_error_or_skipped():
     values, rows = numbers(3, 4) + 1, np.array([[6], [8], [3]], np.int32)
     with pytest.raises(KernelError, match=r"index 8 of row 1 leaves a tensor of shape \(8, 4\)"):
-        launch(scatter, {"values": values, "rows": rows, "skip": False})
-    result = launch(scatter, {"values": values, "rows": rows, "skip": True}).outputs[0]
+        execute(scatter, {"values": values, "rows": rows, "skip": False})
+    result = execute(scatter, {"values": values, "rows": rows, "skip": True}).outputs[0]
     assert np.array_equal(result[[6, 3]], values[[0, 2]])
     assert not result[[0, 1, 2, 4, 5, 7]].any()
 
@@ -269,18 +269,23 @@ def test_index_out_of_bounds_is_an_error_or_skipped():
 # --- kernels in kernels ---
 
 
+def double(tile):
+    nisa.tensor_scalar(dst=tile, data=tile, op0=nl.multiply, operand0=2.0)
+
+
+jitted_double = nki.jit(double)
+
+
+def doubling(a):
+    tile = nl.ndarray(a.shape, a.dtype, nl.sbuf)
+    nisa.dma_copy(dst=tile, src=a)
+    jitted_double(tile)
+    result = nl.ndarray(a.shape, a.dtype, nl.shared_hbm)
+    nisa.dma_copy(dst=result, src=tile)
+    return result
+
+
 def test_jit_is_applied_on_the_fly_and_inlined_when_a_kernel_calls_it():
-    def double(tile):
-        nisa.tensor_scalar(dst=tile, data=tile, op0=nl.multiply, operand0=2.0)
-
-    def kernel(a):
-        tile = nl.ndarray(a.shape, a.dtype, nl.sbuf)
-        nisa.dma_copy(dst=tile, src=a)
-        nki.jit(double)(tile)
-        result = nl.ndarray(a.shape, a.dtype, nl.shared_hbm)
-        nisa.dma_copy(dst=result, src=tile)
-        return result
-
     a = numbers(4, 4)
-    assert np.array_equal(nki.jit(kernel)(a), 2 * a)
-    assert np.array_equal(nki.jit(mode="auto", platform_target="trn2")(kernel)(a), 2 * a)
+    assert np.array_equal(nki.jit(doubling)(a), 2 * a)
+    assert np.array_equal(nki.jit(mode="auto", platform_target="trn2")(doubling)(a), 2 * a)

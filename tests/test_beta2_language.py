@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from nki_migrate.runtime.beta2.launch import launch
+from nki_migrate.runtime.beta2.launch import execute
 from nki_migrate.runtime.beta2.modules import MODULES
 from nki_migrate.runtime.errors import KernelError
 from nki_migrate.runtime.spec import beta2
@@ -33,7 +33,7 @@ def outputs(body):
         tensors = body()
         return tuple(_stored(tensor) for tensor in (tensors if isinstance(tensors, tuple) else (tensors,)))
 
-    return launch(kernel, ONE).outputs
+    return execute(kernel, ONE).outputs
 
 
 def _stored(tensor):
@@ -72,7 +72,7 @@ def test_a_shared_constant_may_come_from_a_file_and_not_from_numpy(tmp_path):
     assert np.array_equal(outputs(lambda: nl.shared_constant(str(tmp_path / "table.npy")))[0], table)
     with pytest.raises(KernelError, match="expecting a 'tensor', got 'ndarray'"):
         outputs(lambda: nl.shared_constant(table))
-    kernel = launch(lambda x: _stored(nl.shared_constant(table)), ONE, version="0.3")
+    kernel = execute(lambda x: _stored(nl.shared_constant(table)), ONE, version="0.3")
     assert np.array_equal(kernel.outputs[0], table)
 
 
@@ -108,7 +108,7 @@ def test_ds_is_the_slice_of_a_start_and_a_size():
 
 def test_par_dim_is_its_argument_and_warns():
     with pytest.warns(DeprecationWarning, match="par_dim is deprecated"):
-        assert launch(lambda x: None if nl.par_dim(128) == 128 else x, ONE).outputs == []
+        assert execute(lambda x: None if nl.par_dim(128) == 128 else x, ONE).outputs == []
 
 
 def test_no_reorder_keeps_the_order_that_there_is():
@@ -128,10 +128,10 @@ def test_device_print_shows_values(capsys):
         nl.device_print("tile:", tile)
         nl.device_print(print_prefix="view:", tensor=tile.ap([[2, 1], [0, 3]]))
 
-    launch(kernel, ONE)
+    execute(kernel, ONE)
     assert capsys.readouterr().out == "tile: [[0 0]]\nview: [[0 0 0]]\n"
     with pytest.raises(KernelError, match="expecting tensor access, got 'int'"):
-        launch(lambda x: nl.device_print("x", 1), ONE)
+        execute(lambda x: nl.device_print("x", 1), ONE)
 
 
 def test_sizes_are_those_of_the_hardware():
@@ -153,7 +153,7 @@ def test_registers_steer_loops_and_accesses():
                 nisa.tensor_tensor(cell, cell, one, nl.add)
         return _stored(table)
 
-    assert launch(kernel, ONE).outputs[0].tolist() == [[3, 0, 0, 0, 3, 0, 0, 0, 3, 0, 0, 0]]
+    assert execute(kernel, ONE).outputs[0].tolist() == [[3, 0, 0, 0, 3, 0, 0, 0, 3, 0, 0, 0]]
 
 
 @pytest.mark.parametrize("name", [n for n in sorted(beta2.SYMBOLS) if n.startswith("nki.collectives.")])
@@ -164,4 +164,4 @@ def test_collectives_need_more_than_the_one_core_there_is(name):
         return
     function = getattr(MODULES["nki.collectives"], name.rpartition(".")[2])
     with pytest.raises(KernelError, match=rf"{name}: the emulator runs one core only"):
-        launch(lambda x: function(**dict.fromkeys(entry.required(), x)), ONE)
+        execute(lambda x: function(**dict.fromkeys(entry.required(), x)), ONE)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from nki_migrate.runtime.beta2.launch import launch
+from nki_migrate.runtime.beta2.launch import execute
 from nki_migrate.runtime.beta2.modules import MODULES
 from nki_migrate.runtime.errors import KernelError
 from nki_migrate.runtime.packed import FORMATS, PACKED, format_of, pack, unpack
@@ -68,7 +68,7 @@ def test_quantized_values_are_the_block_over_its_power_of_two(name, partitions):
     rng = np.random.default_rng(partitions)
     src = (rng.standard_normal((partitions, 24)) * 2.0 ** rng.integers(-20, 20, (partitions, 24))).astype(np.float32)
     src = src.astype(ml_dtypes.bfloat16)
-    data, scale = launch(quantize, {"src": src, "dtype": PACKED[name]}, target=GEN4).outputs
+    data, scale = execute(quantize, {"src": src, "dtype": PACKED[name]}, target=GEN4).outputs
     layout = FORMATS[name]
     largest = np.abs(blocks(src.astype(np.float32))).max(axis=2)
     expected = np.floor(np.log2(largest)).astype(int) + 127 - layout.exponent
@@ -83,7 +83,7 @@ def test_quantized_values_are_the_block_over_its_power_of_two(name, partitions):
 
 def test_a_block_of_zeros_has_scale_0_and_zeros():
     src = np.zeros((32, 4), np.float16)
-    data, scale = launch(quantize, {"src": src, "dtype": PACKED[QUANTIZED[0]]}, target=GEN4).outputs
+    data, scale = execute(quantize, {"src": src, "dtype": PACKED[QUANTIZED[0]]}, target=GEN4).outputs
     assert not scale.any()
     assert not unpack(data).any()
 
@@ -139,18 +139,18 @@ def test_matmul_contracts_partitions_and_packed_elements(name, partitions, colum
         "dst_dtype": nl.float32,
     }
     once, twice = (
-        launch(matmul, {**arguments, "repeat": repeat}, target=GEN4).outputs[0].astype(np.float64) for repeat in (1, 2)
+        execute(matmul, {**arguments, "repeat": repeat}, target=GEN4).outputs[0].astype(np.float64) for repeat in (1, 2)
     )
     expected = np.einsum("kiq,kjq->ij", a, b)
     assert np.allclose(once, expected, rtol=1e-5, atol=1e-4 * np.abs(expected).max())
     assert np.allclose(twice, 2 * once, rtol=1e-6)
-    narrow = launch(matmul, {**arguments, "repeat": 1, "dst_dtype": nl.bfloat16}, target=GEN4).outputs[0]
+    narrow = execute(matmul, {**arguments, "repeat": 1, "dst_dtype": nl.bfloat16}, target=GEN4).outputs[0]
     assert np.array_equal(narrow, once.astype(np.float32).astype(ml_dtypes.bfloat16))
 
 
 def refused(kernel, match, target=GEN4):
     with pytest.raises(KernelError, match=match):
-        launch(kernel, {"x": np.zeros((1, 1), np.float32)}, target=target)
+        execute(kernel, {"x": np.zeros((1, 1), np.float32)}, target=target)
 
 
 def tile(shape, dtype, buffer=None):

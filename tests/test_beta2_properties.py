@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from nki_migrate.runtime.beta1.launch import launch as launch1
 from nki_migrate.runtime.beta1.modules import MODULES as MODULES1
-from nki_migrate.runtime.beta2.launch import launch
+from nki_migrate.runtime.beta2.launch import execute
 from nki_migrate.runtime.beta2.modules import MODULES
 
 nl, nisa = MODULES["nki.language"], MODULES["nki.isa"]
@@ -65,7 +65,7 @@ def test_elementwise_is_fp32_and_one_rounding(shape, source, target, op, seed):
         return stored(dst)
 
     expected = getattr(np, op)(a.astype(np.float32), b.astype(np.float32)).astype(TYPES[target])
-    assert np.array_equal(launch(kernel, {"a": a, "b": b}).outputs[0], expected)
+    assert np.array_equal(execute(kernel, {"a": a, "b": b}).outputs[0], expected)
 
 
 @fewer
@@ -86,7 +86,7 @@ def test_reductions_take_the_innermost_dimensions(partitions, free, data, seed):
     axes = tuple(range(x.ndim - count, x.ndim))
     ufunc = {"maximum": np.max, "minimum": np.min, "add": np.sum}[op]
     expected = ufunc(x.astype(np.float64), axis=axes) * (-1 if negate else 1)
-    (found,) = launch(kernel, {"x": x}).outputs
+    (found,) = execute(kernel, {"x": x}).outputs
     assert np.allclose(found.reshape(expected.shape), expected, rtol=1e-6, atol=1e-5)
 
 
@@ -106,7 +106,7 @@ def test_a_slice_of_a_product_is_the_product_of_slices(k, m, n, name, data, seed
             results.append(stored(psum))
         return tuple(results)
 
-    whole, part = launch(kernel, {"a": a, "b": b}).outputs
+    whole, part = execute(kernel, {"a": a, "b": b}).outputs
     assert np.array_equal(whole[:rows, :columns], part)
     expected = a.astype(np.float64).T @ b.astype(np.float64)
     assert np.allclose(whole, expected, rtol=1e-4, atol=1e-3)
@@ -139,7 +139,7 @@ def test_subscripts_show_what_numpy_shows(data):
         nisa.dma_copy(dst=out, src=view)
         return out
 
-    assert np.array_equal(launch(kernel, {"x": x}).outputs[0], x[index].reshape(-1))
+    assert np.array_equal(execute(kernel, {"x": x}).outputs[0], x[index].reshape(-1))
 
 
 @fewer
@@ -173,7 +173,7 @@ def test_patterns_on_chip_are_offset_plus_steps(data):
         return tuple(results)
 
     p, i, j = np.meshgrid(np.arange(partitions), np.arange(count), np.arange(times), indexing="ij")
-    for found in launch(kernel, {"x": x}).outputs:
+    for found in execute(kernel, {"x": x}).outputs:
         assert np.array_equal(found, p * row + offset + moved + i * step + j)
 
 
@@ -204,7 +204,7 @@ def beta2(body, shape, dtype=None, buffer=None, **inputs):
         body(dst, *[loaded(tensor) for tensor in inputs])
         return stored(dst)
 
-    return launch(kernel, {"inputs": list(inputs.values())}).outputs[0]
+    return execute(kernel, {"inputs": list(inputs.values())}).outputs[0]
 
 
 SAME = {

@@ -161,6 +161,26 @@ LEGAL = {
         "division by a positive number": kernel("return -y // 2 + y % 3"),
         "a float to a negative power": kernel("return 10.0 ** -5"),
     },
+    "dynamic": {
+        "a variable of one iteration": kernel("for i in nl.dynamic_range(0, 4, 1):", "    n = 1", "    n = n + 1"),
+        "a list of one iteration": kernel(
+            "for i in nl.dynamic_range(0, 4, 1):", "    rows = []", "    rows.append(i)", "    rows[0] = 1"
+        ),
+        "a variable of one side": kernel("r = nisa.register_alloc(1)", "if r:", "    n = 1", "    f = n + 1"),
+        "a loop on a register that counts": kernel(
+            "r = nisa.register_alloc(y)", "while r:", "    nisa.register_load(r, x)", "return x"
+        ),
+    },
+    "values": {
+        "numbers of one type": kernel("return 1 == 1 and 1.0 <= 1.0 and True == True"),
+        "numbers that differ": kernel("return 1 < 2.0 or 1 == 2.5"),
+        "a bool and an int": kernel("return True + 1"),
+        "a slice up to the end": kernel("return [1, 2, 3][-3:3]"),
+        "bits": kernel("return 1 << 8 | 3 & 6 ^ 5"),
+        "the length of a list": kernel('return len(["ab"]) + len({"a": 1})'),
+        "an element from the end": kernel("rows = [1]", "rows[len(rows) - 1] = rows[-1]"),
+        "a dictionary with something in it": kernel('return 1 if {"a": 1} else 2'),
+    },
     "shapes": {
         "up to the end": kernel(
             "t = nl.ndarray((128, 512), nl.float32, buffer=nl.sbuf)",

@@ -18,7 +18,7 @@ from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 from ..errors import KernelError, NotModelled, is_emulator_file
-from ..positions import compiled_from
+from ..recompiled import recompiled
 from ..source import function_source, last_statement
 from .base import Tensor
 from .loops import end_returns_handled, sequential_range
@@ -112,16 +112,7 @@ def _ends_with_return(node: ast.AST) -> bool:
 
 
 def _compiled(function: FunctionType, tree: ast.FunctionDef, free: tuple[str, ...]) -> CodeType:
-    """The code of ``function`` with the body of ``tree``, where ``free`` are the names of a closure."""
-    tree.decorator_list = []
-    empty = ast.arguments([], [ast.arg(name) for name in free], None, [], [], None, [])
-    factory = ast.copy_location(ast.FunctionDef("__nki_factory__", empty, [tree], [], None, None), tree)
-    if "type_params" in ast.FunctionDef._fields:  # Python 3.12
-        setattr(factory, "type_params", [])  # noqa: B010
-    module = ast.fix_missing_locations(ast.Module([factory], []))
-    compiled = compile(module, function.__code__.co_filename, "exec", dont_inherit=True)
-    compiled_from(module, compiled)
-    code = _inner(_inner(compiled, "__nki_factory__"), tree.name)
+    code = recompiled(function, tree, free)
     end_returns_handled(code)
     return code
 
@@ -135,10 +126,6 @@ def _over(function: FunctionType, code: CodeType) -> FunctionType:
     made.__dict__.update(function.__dict__)
     made.__qualname__ = function.__qualname__
     return made
-
-
-def _inner(code: CodeType, name: str) -> CodeType:
-    return next(c for c in code.co_consts if isinstance(c, CodeType) and c.co_name == name)
 
 
 class Returns:

@@ -19,6 +19,9 @@ from ..spec.beta2_dialects import DIALECTS
 from . import state, values
 from .buffers import BUFFERS
 from .cores import Cores
+from .gather import gathered
+from .observed import observed
+from .python_values import STAND_INS
 from .tensor import NkiTensor
 
 
@@ -40,6 +43,28 @@ def programs(grid: Sequence[int]) -> int:
 
 
 def launch(
+    kernel: Callable[..., Any],
+    args: dict[str, object],
+    *,
+    grid: tuple[int, ...] = (),
+    target: hardware.Target = hardware.TARGETS[hardware.DEFAULT_TARGET],
+    record: bool = False,
+    version: str = state.BETA2,
+) -> Launch:
+    """:func:`execute`, of code that the front end takes: of all that ``kernel`` reaches the source is judged before it
+    runs, and the values of its Python operators while it runs.
+
+    Raises
+    ------
+    KernelError
+        What the front end refuses or computes otherwise than Python, with the rule's code and place.
+    """
+    functions = gathered(getattr(kernel, "func", kernel), args.values(), version)
+    with observed(functions):
+        return execute(kernel, args, grid=grid, target=target, record=record, version=version)
+
+
+def execute(
     kernel: Callable[..., Any],
     args: dict[str, object],
     *,
@@ -80,7 +105,7 @@ def launch(
 @contextmanager
 def front_end_names(version: str) -> Iterator[None]:
     """The names that the front end knows without an import: the module ``math``; until 0.3 also the memories."""
-    names: dict[str, Any] = {"math": math}
+    names: dict[str, Any] = {"math": math, **STAND_INS}
     if DIALECTS[version].memory_names:
         names |= {name: BUFFERS[name] for name in ("sbuf", "psum", "hbm")}
     new = {name: value for name, value in names.items() if name not in vars(builtins)}

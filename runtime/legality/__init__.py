@@ -18,6 +18,7 @@ from . import (
     rules_calls,
     rules_containers,
     rules_definitions,
+    rules_dynamic,
     rules_expressions,
     rules_loops,
     rules_names,
@@ -26,6 +27,7 @@ from . import (
     rules_shapes,
     rules_statements,
     rules_tensors,
+    rules_values,
 )
 from .model import RuleDoc, Violation
 from .names import module_of
@@ -43,6 +45,8 @@ RULE_MODULES = (
     rules_tensors,
     rules_containers,
     rules_loops,
+    rules_dynamic,
+    rules_values,
     rules_next,
     rules_shapes,
 )

@@ -86,7 +86,7 @@ FLOAT_MODULO = document(
     )
 )
 
-_CHANGING_METHODS = frozenset("append clear extend insert pop remove reverse setdefault update".split())
+CHANGING_METHODS = frozenset("append clear extend insert pop remove reverse setdefault update".split())
 
 
 @on(ast.Assign)
@@ -124,9 +124,7 @@ def _changed(function: Function, context: Context) -> set[str]:
         target: ast.expr | None = None
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
             target = node.value
-        elif (
-            isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _CHANGING_METHODS
-        ):
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in CHANGING_METHODS:
             target = node.func.value
         if isinstance(target, ast.Name):
             changed.add(target.id)

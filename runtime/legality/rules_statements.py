@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from .model import RuleDoc, Violation, kernel
-from .names import is_dotted
+from .names import Function, Module, is_dotted
 from .walk import Context, document, on, report
 
 NO_FUNCTION = document(
@@ -388,13 +388,23 @@ def is_dynamic(loop: ast.For | ast.While, context: Context) -> bool:
         call = loop.iter
         name = context.qualified(call.func) if isinstance(call, ast.Call) else None
         return (name or "").endswith(".dynamic_range")
-    test = loop.test
-    if not isinstance(test, ast.Name) or context.function is None:
+    return is_register(loop.test, context)
+
+
+def is_register(node: ast.expr, context: Context) -> bool:
+    """Is ``node`` a name that ``register_alloc`` binds?"""
+    if not isinstance(node, ast.Name) or context.function is None:
         return False
-    return any(
-        isinstance(node, ast.Assign)
-        and any(isinstance(target, ast.Name) and target.id == test.id for target in node.targets)
+    return node.id in context.module.remembered(_register_names, context.function)
+
+
+def _register_names(function: Function, module: Module) -> frozenset[str]:
+    return frozenset(
+        target.id
+        for node in module.own_nodes(function)
+        if isinstance(node, ast.Assign)
         and isinstance(node.value, ast.Call)
-        and context.qualified(node.value.func) == "nki.isa.register_alloc"
-        for node in ast.walk(context.function)
+        and module.qualified(node.value.func) == "nki.isa.register_alloc"
+        for target in node.targets
+        if isinstance(target, ast.Name)
     )

@@ -7,7 +7,7 @@ A check is a function of a random generator that is named after its instruction.
 from __future__ import annotations
 
 import numpy as np
-from nki_migrate.runtime.beta2.launch import launch
+from nki_migrate.runtime.beta2.launch import execute
 from nki_migrate.runtime.beta2.modules import MODULES
 from nki_migrate.runtime.spec.hardware import TARGETS
 
@@ -47,7 +47,7 @@ def run(body, *arrays, target="gen3"):
         tiles = body(*[loaded(array) for array in arrays])
         return tuple(stored(tile) for tile in (tiles if isinstance(tiles, tuple) else (tiles,)))
 
-    outputs = launch(kernel, {"arrays": list(arrays)}, target=TARGETS[target]).outputs
+    outputs = execute(kernel, {"arrays": list(arrays)}, target=TARGETS[target]).outputs
     return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
 

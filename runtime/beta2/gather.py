@@ -1,0 +1,203 @@
+"""What the front end reads before it traces a kernel: the kernel and everything that it reaches, judged by the checker.
+
+The front end reads source, not code objects: functions and classes that kernel code names, those inside of lists,
+dictionaries and objects that it names, and those of its arguments. Source: ``interop/klr/gather.c`` of leanprover/KLR
+(``reference``, ``const_expr``, ``add_work``). Python's own library, numpy and the emulator's stand-ins are not read.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+from ..errors import KernelError, is_emulator_file
+from ..legality.classes import read_methods, read_statements
+from ..legality.model import Violation
+from ..legality.names import Function, Module, is_dotted, module_of
+from ..legality.reach import Reached, visible
+from ..legality.walk import violations
+from ..reading import is_standard
+from ..source import Source, source_of
+
+Path = tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Definition:
+    """A function or class of kernel code: where it is, what it says, and the dotted names that it reads."""
+
+    file: str
+    module: Module
+    node: Function | ast.ClassDef
+    paths: tuple[Path, ...]
+
+
+def gathered(kernel: Callable[..., Any], arguments: Iterable[object], version: str) -> list[FunctionType]:
+    """The functions of kernel code that ``kernel`` called with ``arguments`` reaches, itself among them.
+
+    Raises
+    ------
+    KernelError
+        The checker of NKI ``version`` finds something in their source; ``code`` and the place are the checker's.
+    """
+    work: list[object] = [kernel]
+    for argument in arguments:
+        work += _held(argument)
+    seen: dict[int, object] = {}
+    functions: list[FunctionType] = []
+    while work:
+        item = work.pop(0)
+        item = getattr(item, "func", item) if _is_kernel(item) else item
+        if id(item) in seen or not isinstance(item, (FunctionType, type)):
+            continue
+        seen[id(item)] = item
+        definition = _definition(item)
+        if definition is None:
+            continue
+        _refuse(definition, version)
+        functions += [item] if isinstance(item, FunctionType) else _methods(item)
+        names = _globals_of(item)
+        for path in definition.paths:
+            work += _named(path, names)
+    return functions
+
+
+def _refuse(definition: Definition, version: str) -> None:
+    key = id(definition), version
+    if key not in _JUDGED:
+        item = Reached(definition.node)
+        _JUDGED[key] = tuple(sorted(set(violations(definition.module, item, version))))
+    found = _JUDGED[key]
+    if found:
+        first, more = found[0], len(found) - 1
+        rest = f" (and {more} more: `nki-migrate check {definition.file}`)" if more else ""
+        text = f"{first.message.rstrip('.')}. {first.help}{rest}"
+        raise KernelError(first.code, text, file=definition.file, line=first.line)
+
+
+_JUDGED: dict[tuple[int, str], tuple[Violation, ...]] = {}
+"""By ``id`` of the definition, which :data:`_DEFINITIONS` keeps alive."""
+
+
+# --- from an object to its source ------------------------------------------------------------------------------------
+
+
+def _is_kernel(item: object) -> bool:
+    """Is ``item`` what ``nki.jit`` made of a function?"""
+    return type(item).__module__ == __package__ + ".nki" and isinstance(getattr(item, "func", None), FunctionType)
+
+
+def _definition(item: FunctionType | type) -> Definition | None:
+    """The definition of ``item``; ``None`` for what is not kernel code or has no source."""
+    code = item.__code__ if isinstance(item, FunctionType) else _code_of(item)
+    file = code.co_filename if code is not None else _file_of(item)
+    if not file or is_emulator_file(file) or is_standard(file):
+        return None
+    source = source_of(file, {})
+    if source is None:
+        return None
+    key = (id(source), id(item.__code__) if isinstance(item, FunctionType) else item.__qualname__)
+    if key not in _DEFINITIONS:
+        _DEFINITIONS[key] = (source, code, _defined(item, file, source))
+    return _DEFINITIONS[key][2]
+
+
+_DEFINITIONS: dict[tuple[int, object], tuple[Source, CodeType | None, Definition | None]] = {}
+"""By ``id`` of the source and of the code, which are kept alive, or by the name of a class."""
+
+
+def _defined(item: FunctionType | type, file: str, source: Source) -> Definition | None:
+    module = _module(source)
+    node: Function | ast.ClassDef | None
+    if isinstance(item, FunctionType):
+        node = source.definition(item.__code__.co_name, item.__code__.co_firstlineno)
+    else:
+        known = module.definitions.get(item.__qualname__)
+        node = known if isinstance(known, ast.ClassDef) else None
+    return Definition(file, module, node, tuple(sorted(_paths(module, node)))) if node is not None else None
+
+
+def _module(source: Source) -> Module:
+    if id(source) not in _MODULES:
+        _MODULES[id(source)] = (source, module_of(source.tree))
+    return _MODULES[id(source)][1]
+
+
+_MODULES: dict[int, tuple[Source, Module]] = {}
+
+
+def _code_of(cls: type) -> CodeType | None:
+    """The code of some method that the body of ``cls`` defines."""
+    return next((method.__code__ for method in _methods(cls)), None)
+
+
+def _methods(cls: type) -> list[FunctionType]:
+    found = [getattr(member, "__func__", member) for member in vars(cls).values()]
+    functions = [member for member in found if isinstance(member, FunctionType)]
+    return [
+        f for f in functions if f.__qualname__.startswith(cls.__qualname__ + ".") and f.__module__ == cls.__module__
+    ]
+
+
+def _file_of(cls: object) -> str:
+    return getattr(sys.modules.get(getattr(cls, "__module__", "")), "__file__", "") or ""
+
+
+def _globals_of(item: FunctionType | type) -> dict[str, Any]:
+    if isinstance(item, FunctionType):
+        return item.__globals__
+    for method in _methods(item):
+        return method.__globals__
+    owner = sys.modules.get(item.__module__)
+    return vars(owner) if owner is not None else {}
+
+
+# --- from source to the objects that it names ------------------------------------------------------------------------
+
+
+def _paths(module: Module, node: Function | ast.ClassDef) -> set[Path]:
+    """Names and attribute chains that ``node`` reads of the module level, as far as the front end looks."""
+    if isinstance(node, ast.ClassDef):
+        fields = [s.value for s in read_statements(node) if isinstance(s, (ast.Assign, ast.AnnAssign)) and s.value]
+        found = {path for method in read_methods(node) for path in _paths(module, method)}
+        return found | {path for field in fields for path in _dotted(field, frozenset())}
+    defaults = [*node.args.defaults, *(default for default in node.args.kw_defaults if default is not None)]
+    found = {path for statement in node.body for path in _dotted(statement, module.local_names(node))}
+    return found | {path for default in defaults for path in _dotted(default, frozenset())}
+
+
+def _dotted(root: ast.AST, local: frozenset[str]) -> Iterator[Path]:
+    for node in visible(root):
+        if isinstance(node, (ast.Name, ast.Attribute)) and is_dotted(node):
+            path = tuple(ast.unparse(node).split("."))
+            if path[0] not in local:
+                yield path
+
+
+def _named(path: Path, names: dict[str, Any]) -> list[object]:
+    """What the last name of ``path`` stands for, and what it carries along."""
+    value = names.get(path[0])
+    for name in path[1:]:
+        if not isinstance(value, (ModuleType, type)) or name not in vars(value):
+            return []
+        value = vars(value)[name]
+    return [value] if isinstance(value, type) else _held(value)
+
+
+def _held(value: object, depth: int = 8) -> list[object]:
+    """Functions that ``value`` is or has inside, and the classes of objects; classes as elements are not followed."""
+    if isinstance(value, FunctionType) or _is_kernel(value):
+        return [value]
+    if isinstance(value, type) or not depth:
+        return []
+    if isinstance(value, (list, tuple)):
+        return [held for element in value for held in _held(element, depth - 1)]
+    if isinstance(value, dict):
+        return [held for element in value.values() for held in _held(element, depth - 1)]
+    if isinstance(value, ModuleType) or not hasattr(value, "__dict__"):
+        return []
+    return [type(value), *(held for element in vars(value).values() for held in _held(element, depth - 1))]

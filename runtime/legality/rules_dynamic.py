@@ -1,0 +1,153 @@
+"""Python's state around control flow on the device: the body is traced once, whatever the device does.
+
+Source: ``KLR/Trace/NKI.lean`` (``forLoop``, ``whileLoop`` and ``ifStm`` on a scalar): a loop's body is traced once for
+all iterations, and of a branch on a register both sides are, one after the other.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from .model import RuleDoc, Violation, kernel
+from .rules_loops import CHANGING_METHODS
+from .rules_statements import is_dynamic, is_register
+from .walk import Context, document, on, report
+
+LOOP_STATE = document(
+    RuleDoc(
+        "NKL108",
+        "state-of-a-dynamic-loop",
+        "'{}' changes once, not in every iteration",
+        "The body of a loop on the device is traced once, for all iterations: Python variables, lists and dictionaries "
+        "do not change from one iteration to the next.",
+        "Keep the state in a register or in a tensor.",
+        bad=kernel("n = 0\nfor i in nl.dynamic_range(0, 4, 1):\n    n += 1\nreturn n"),
+        good=kernel("for i in nl.dynamic_range(0, 4, 1):\n    n = 0\n    n += 1\nreturn y"),
+        stage="ours",
+    )
+)
+BRANCH_STATE = document(
+    RuleDoc(
+        "NKL109",
+        "state-of-a-register-branch",
+        "'{}' changes whatever the register holds",
+        "The condition is known to the device only. Both sides of the branch are traced, so Python's state is what the "
+        "last one leaves, and a return or break in it has no effect.",
+        "Call instructions in the branches, and keep the state in a register or in a tensor.",
+        bad=kernel("r = nisa.register_alloc(1)\nn = 0\nif r:\n    n = 1\nreturn n"),
+        good=kernel("r = nisa.register_alloc(1)\nif r:\n    nisa.memset(dst=y, value=0.0)\nreturn y"),
+        stage="ours",
+    )
+)
+REGISTER_TRUTH = document(
+    RuleDoc(
+        "NKL110",
+        "register-truth",
+        "boolean conversion of scalar not supported",
+        "A register is the whole condition of an if or a while; not, and, or, and conditional expressions are decided "
+        "when the kernel is compiled.",
+        "Nest the branches, or compute the condition with nki.isa and load it into a register.",
+        bad=kernel("r = nisa.register_alloc(1)\nif not r:\n    nisa.memset(dst=y, value=0.0)\nreturn y"),
+        good=kernel("r = nisa.register_alloc(1)\nif r:\n    pass\nelse:\n    nisa.memset(dst=y, value=0.0)\nreturn y"),
+    )
+)
+
+
+@on(ast.For, ast.While)
+def loop_state(node: ast.For | ast.While, context: Context) -> Iterator[Violation]:
+    if is_dynamic(node, context):
+        for name, place in carried(node):
+            yield report(LOOP_STATE, place, name)
+
+
+@on(ast.If)
+def branch_state(node: ast.If, context: Context) -> Iterator[Violation]:
+    if is_register(node.test, context) and context.function is not None:
+        for name, place in escaping(node, context.function):
+            yield report(BRANCH_STATE, place, name)
+
+
+@on(ast.UnaryOp, ast.BoolOp, ast.IfExp, evaluated=True)
+def register_truth(node: ast.UnaryOp | ast.BoolOp | ast.IfExp, context: Context) -> Iterator[Violation]:
+    if isinstance(node, ast.BoolOp):
+        tested = node.values
+    else:
+        tested = [node.test] if isinstance(node, ast.IfExp) else [node.operand] if isinstance(node.op, ast.Not) else []
+    for test in tested:
+        if is_register(test, context):
+            yield report(REGISTER_TRUTH, test)
+
+
+def carried(loop: ast.For | ast.While) -> list[tuple[str, ast.AST]]:
+    """Names that the body of ``loop`` changes and that the next iteration would see, with the place of the change."""
+    condition = [loop.test] if isinstance(loop, ast.While) else []
+    events = [event for part in [*condition, *loop.body] for event in _events(part)]
+    bound = {name for kind, name, _ in events if kind == "stored"}
+    fresh: set[str] = set()
+    read: set[str] = set()
+    found: dict[str, ast.AST] = {}
+    for kind, name, place in events:
+        if kind == "read" and name not in fresh:
+            read.add(name)
+        elif kind == "stored":
+            if name in read:
+                found.setdefault(name, place)
+            fresh.add(name)
+        elif kind == "changed" and name not in bound:
+            found.setdefault(name, place)
+    return list(found.items())
+
+
+def escaping(branch: ast.If, function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[tuple[str, ast.AST]]:
+    """What the sides of ``branch`` change and the code outside of it sees, with the place of the change."""
+    inside = {id(node) for statement in [*branch.body, *branch.orelse] for node in ast.walk(statement)}
+    outside = {
+        node.id
+        for node in ast.walk(function)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and id(node) not in inside
+    }
+    found: dict[str, ast.AST] = {}
+    for side in (branch.body, branch.orelse):
+        events = [event for statement in side for event in _events(statement)]
+        own = {name for kind, name, _ in events if kind == "stored" and name not in outside}
+        for kind, name, place in events:
+            if (kind == "stored" and name in outside) or (kind == "changed" and name not in own):
+                found.setdefault(name, place)
+        for node in (node for statement in side for node in ast.walk(statement)):
+            if isinstance(node, ast.Return):
+                found.setdefault("return", node)
+    return list(found.items())
+
+
+def _events(node: ast.AST) -> Iterator[tuple[str, str, ast.AST]]:
+    """What ``node`` does to names, in the order of evaluation: ``read``, ``stored``, or ``changed`` in place."""
+    if isinstance(node, (ast.Assign, ast.AnnAssign)):
+        yield from _events(node.value) if node.value is not None else ()
+        for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+            yield from _events(target)
+    elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+        yield "read", node.target.id, node
+        yield from _events(node.value)
+        yield "stored", node.target.id, node
+    elif isinstance(node, ast.For):
+        for part in (node.iter, node.target, *node.body, *node.orelse):
+            yield from _events(part)
+    elif isinstance(node, ast.Name):
+        yield ("read" if isinstance(node.ctx, ast.Load) else "stored"), node.id, node
+    else:
+        for child in ast.iter_child_nodes(node):
+            yield from _events(child)
+        changed = _changed(node)
+        if changed is not None:
+            yield "changed", changed, node
+
+
+def _changed(node: ast.AST) -> str | None:
+    """The name of the list, dictionary or object that ``node`` changes."""
+    held: ast.expr | None = None
+    if isinstance(node, (ast.Subscript, ast.Attribute)) and isinstance(node.ctx, ast.Store):
+        held = node.value
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in CHANGING_METHODS:
+        held = node.func.value
+    return held.id if isinstance(held, ast.Name) else None
