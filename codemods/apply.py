@@ -40,11 +40,17 @@ class _Rebuild:
         self.indent = tree.default_indent
         self.width = line_width(module.source.text)
         self.depth = 0
-        definitions = (s for s in module.source.tree.body if isinstance(s, ast.FunctionDef | ast.ClassDef))
-        self.anchor = next(definitions, None)
+        self.anchor = next(filter(self._may_use_support, module.source.tree.body), None)
         self.orphans: list[cst.EmptyLine] = []
         self.guards: dict[int, str] = {}
         self.tests: list[cst.BaseExpression] = []
+
+    def _may_use_support(self, statement: ast.stmt) -> bool:
+        """Is a statement of the module a definition, or code that was rewritten?"""
+        if isinstance(statement, ast.Import | ast.ImportFrom):
+            return False
+        changed = (n in self.edits.replaced or n in self.edits.expressions for n in ast.walk(statement))
+        return isinstance(statement, ast.FunctionDef | ast.ClassDef) or any(changed)
 
     # Statements -------------------------------------------------------------------------------------------------
 
@@ -83,7 +89,7 @@ class _Rebuild:
         if any(old in self.edits.replaced for old in statements):
             body, comments = self._replaced(statements, node)
             new += body
-            leading = [*leading, *comments]
+            leading = [*(_two_blank_lines(leading) if lifted else leading), *comments]
         else:
             kept = self._kept(statements[0], node)
             if lifted and not new:

@@ -130,6 +130,14 @@ class Module:
             self.needed_imports[root] = root if root not in self.taken else self.fresh(root)
         return self.needed_imports[root]
 
+    def package(self, path: str, name: str) -> str:
+        """How this module writes a package that is not NKI: its own alias, or a new import as ``name``."""
+        for item in self.import_list:
+            if item.path == path and item.statement not in self.nested_imports:
+                return item.name
+        self.needed_imports.setdefault(path, name if name not in self.taken else self.fresh(name))
+        return self.needed_imports[path]
+
     def touch(self, node: ast.AST) -> None:
         """Record that a rule changed the module-level function or class that ``node`` stands in."""
         definitions = (s for s in self.source.tree.body if isinstance(s, ast.FunctionDef | ast.ClassDef))

@@ -1,11 +1,13 @@
-"""Functions that a rewritten module gets where Beta 2 kernels have no way to ask: written in what Beta 2 allows."""
+"""Definitions that a rewritten module gets for what Beta 2 has no way to ask.
+
+Functions that kernels call are written in what Beta 2 allows; the class is host code."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .scope import Scope
+    from .scope import Module, Scope
 
 ITEMSIZE = '''def {name}(dtype):
     """Bytes of one element of a data type."""
@@ -66,6 +68,40 @@ BROADCAST_ROWS = '''def {name}(dst, src):
 '''
 
 
+BENCHMARK = '''class {name}:
+    """A kernel that is timed: the latencies of whole calls on the host, in microseconds."""
+
+    def __init__(self, kernel, warmup=10, iters=100):
+        self.kernel = kernel
+        self.warmup = warmup
+        self.iters = iters
+        self.latencies = []
+
+    def __getitem__(self, grid):
+        return {name}(self.kernel[grid], self.warmup, self.iters)
+
+    def __call__(self, *args, **kwargs):
+        self.latencies = []
+        for number in range(self.warmup + self.iters):
+            started = {time}.perf_counter()
+            result = self.kernel(*args, **kwargs)
+            if number >= self.warmup:
+                self.latencies.append(({time}.perf_counter() - started) * 1e6)
+        return result
+
+    @property
+    def benchmark_result(self):
+        return self
+
+    @property
+    def nc_latency(self):
+        return self
+
+    def get_latency_percentile(self, percentile):
+        return {np}.percentile(self.latencies, percentile)
+'''
+
+
 def itemsize_function(scope: Scope) -> str:
     """Name of the module's function for the size of a data type that is known only when the kernel is traced."""
     return _function(scope, "itemsize", ITEMSIZE)
@@ -81,10 +117,20 @@ def broadcast_rows_function(scope: Scope) -> str:
     return _function(scope, "broadcast_rows", BROADCAST_ROWS, nisa=scope.nisa)
 
 
+def benchmark_class(module: Module) -> str:
+    """Name of the module's class that times a kernel: host code, in place of ``nki.benchmark``."""
+    return _defined(
+        module, "Benchmark", BENCHMARK, time=module.package("time", "time"), np=module.package("numpy", "np")
+    )
+
+
 def _function(scope: Scope, function: str, text: str, **others: str) -> str:
-    module = scope.module
-    if function not in module.support_names:
-        name = module.fresh(function)
-        module.support_names[function] = name
-        module.support[name] = text.format(name=name, nl=scope.nl, **others)
-    return module.support_names[function]
+    return _defined(scope.module, function, text, nl=scope.nl, **others)
+
+
+def _defined(module: Module, definition: str, text: str, **others: str) -> str:
+    if definition not in module.support_names:
+        name = module.fresh(definition)
+        module.support_names[definition] = name
+        module.support[name] = text.format(name=name, **others)
+    return module.support_names[definition]

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import ast
+import time
+from typing import Any
+
+import numpy as np
 import pytest
 from nki_migrate.codemods import Options, Outcome, rewrite
+from nki_migrate.codemods.support import BENCHMARK
 
 KERNEL = """\
 import neuronxcc.nki as nki
@@ -78,12 +84,50 @@ def test_what_rests_on_an_assumption_is_under_review(host, unsafe):
     assert again.findings == ()
 
 
-def test_a_latency_that_is_read_has_nothing_in_its_place():
-    host = "timed = nki.benchmark(k)\ntimed(x)\nprint(timed.benchmark_result.nc_latency)\n"
+def test_a_latency_that_is_read_is_the_time_of_calls_under_review():
+    host = "timed = nki.benchmark(warmup=1, iters=4, save_neff_name='k.neff')(k)\ny = timed[2](x).benchmark_result\n"
+    assert [(f.code, f.applicability) for f in rewritten(host).findings] == [("NKI007", "review")]
+    outcome = rewritten(host, unsafe=True)
+    assert outcome.source.endswith("timed = Benchmark(k, warmup=1, iters=4)\ny = timed[2](x).benchmark_result\n")
+    assert outcome.findings == ()
+
+
+def test_a_timed_kernel_is_called_as_often_as_it_was_asked_to():
+    calls: list[tuple[object, int]] = []
+
+    class Kernel:
+        def __init__(self, grid: object = None) -> None:
+            self.grid = grid
+
+        def __getitem__(self, grid: object) -> Kernel:
+            return Kernel(grid)
+
+        def __call__(self, x: int) -> int:
+            calls.append((self.grid, x))
+            return 2 * x
+
+    names: dict[str, Any] = {"np": np, "time": time}
+    exec(BENCHMARK.format(name="Benchmark", np="np", time="time"), names)
+    timed = names["Benchmark"](Kernel(), warmup=2, iters=3)[1]
+    assert timed(4) == 8
+    assert calls == [(1, 4)] * 5
+    latency = timed.benchmark_result.nc_latency
+    assert 0 <= latency.get_latency_percentile(0) <= latency.get_latency_percentile(99)
+    assert len(timed.latencies) == 3
+
+
+def test_a_decorated_kernel_whose_latency_is_read_has_nothing_in_its_place():
+    source = KERNEL.replace("@nki.jit", "@nki.benchmark") + "print(k.benchmark_result.nc_latency)\n"
     for unsafe in (False, True):
-        outcome = rewritten(host, unsafe=unsafe)
-        assert ends(outcome, host)
+        outcome = rewrite(source, Options(unsafe=unsafe))
+        assert "@nki.benchmark" in outcome.source
         assert [(f.code, f.applicability) for f in outcome.findings] == [("NKI007", "manual")]
+
+
+def test_what_a_module_gets_stands_above_its_first_use():
+    source = "import neuronxcc.nki as nki\n\nt = nki.benchmark(max)\nprint(t.benchmark_result)\n"
+    names = [getattr(n, "name", "") for n in ast.parse(rewrite(source, Options(unsafe=True)).source).body]
+    assert names.index("Benchmark") == 3  # after three imports
 
 
 def test_a_name_that_is_bound_again_means_something_else():

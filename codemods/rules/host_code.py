@@ -6,8 +6,9 @@ CPU under ``nki-migrate emulate`` and ``pytest --nki-emulate``, and on the devic
 ``nl.static_cast(array, dtype)`` of NumPy arrays is ``array.astype(dtype)``.
 
 Safe: the casts, and ``baremetal`` of a function of the same module. *Review* (``--unsafe`` writes it): simulations,
-``baremetal`` of an imported function, options that write files, and ``benchmark`` and ``profile`` where nothing in the
-module reads what they measured. Left alone: ``benchmark_result``, which Beta 2 has nothing for.
+harnesses of an imported function or with options that write files, and measurements. A latency that the module reads
+is taken from whole calls on the host, by a small class that the module gets; ``neuron-bench`` measured the same without
+the launch, so a limit that holds for the calls holds for the kernel. Left alone: a decorator whose latency is read.
 
 Source: "Getting Started with NKI" 2.26.1 (NumPy arrays as input run in baremetal mode); NKI 2.28, release notes (the
 harnesses raise NotImplementedError); nki.jit of the API reference (NumPy arrays: from 2.31 on).
@@ -21,6 +22,7 @@ from collections.abc import Iterator
 from ..emission import New, Refuse
 from ..names import canonical, dotted
 from ..scope import Module
+from ..support import benchmark_class
 
 CODE = "NKI007"
 GOLDENS = ("host_code", "host_simulation")
@@ -54,25 +56,29 @@ def launcher(module: Module, node: ast.expr, name: str) -> str:
 
     Raises :class:`Refuse` for a harness whose side effects something may rely on.
     """
-    options = {k.arg for k in node.keywords} if isinstance(node, ast.Call) else set()
     if name == "nki.benchmark" and _reads_measurements(module):
         raise Refuse(
             node,
             CODE,
-            f"Beta 2 has no {name}, and this module reads benchmark_result",
+            "Beta 2 has no nki.benchmark, and this module reads benchmark_result",
             "launch the kernel itself, and take its latency from neuron-profile",
         )
+    options = {k.arg for k in node.keywords} if isinstance(node, ast.Call) else set()
     lost = "files" if name == "nki.profile" or options & _ARTIFACTS else ""
     lost = "measurement" if name == "nki.benchmark" else lost
-    if lost and not module.options.unsafe:
-        raise Refuse(
+    if lost:
+        _under_review(
+            module,
             node,
-            CODE,
             f"Beta 2 has no {name}, and nki.jit leaves no {lost} behind",
             "--unsafe writes nki.jit: right if nothing uses what the harness left behind",
-            "review",
         )
     return f"{module.alias('nki')}.jit"
+
+
+def _under_review(module: Module, node: ast.AST, message: str, help: str) -> None:
+    if not module.options.unsafe:
+        raise Refuse(node, CODE, message, help, "review")
 
 
 def _reads_measurements(module: Module) -> bool:
@@ -171,7 +177,8 @@ class _Host:
         value, dtype = given["input_data"], self._text(given["dtype"], owner)
         if self._is_array(value, owner):
             return f"{self._primary(value, owner)}.astype({dtype})"
-        return f"{_numpy(self.module)}.asarray({self._text(value, owner)}).astype({dtype})"
+        numpy = self.module.package("numpy", "np")
+        return f"{numpy}.asarray({self._text(value, owner)}).astype({dtype})"
 
     def _primary(self, node: ast.expr, owner: Owner) -> str:
         """The text of an expression that something is appended to."""
@@ -194,14 +201,12 @@ class _Host:
     def _simulated(self, node: ast.Call, owner: Owner) -> str | None:
         if not node.args or isinstance(node.args[0], ast.Starred):
             return None
-        if not self.module.options.unsafe:
-            raise Refuse(
-                node,
-                CODE,
-                "Beta 2 has no simulate_kernel",
-                "--unsafe writes a plain call: right if it runs under nki-migrate emulate or pytest --nki-emulate",
-                "review",
-            )
+        _under_review(
+            self.module,
+            node,
+            "Beta 2 has no simulate_kernel",
+            "--unsafe writes a plain call: right if it runs under nki-migrate emulate or pytest --nki-emulate",
+        )
         arguments = [self._text(a, owner) for a in [*node.args[1:], *node.keywords]]
         return f"{self._primary(node.args[0], owner)}({', '.join(arguments)})"
 
@@ -209,33 +214,47 @@ class _Host:
         """``nt.tensor[shape, dtype]``, which a harness filled with numbers."""
         if not (isinstance(node.slice, ast.Tuple) and len(node.slice.elts) == 2):
             return None
-        if not self.module.options.unsafe:
-            raise Refuse(
-                node,
-                CODE,
-                "Beta 2 has no tensors without content in host code",
-                "--unsafe writes an array of zeros: right if the numbers do not matter",
-                "review",
-            )
+        _under_review(
+            self.module,
+            node,
+            "Beta 2 has no tensors without content in host code",
+            "--unsafe writes an array of zeros: right if the numbers do not matter",
+        )
         shape, dtype = [self._text(part, owner) for part in node.slice.elts]
-        return f"{_numpy(self.module)}.zeros({shape}, dtype={dtype})"
+        return f"{self.module.package('numpy', 'np')}.zeros({shape}, dtype={dtype})"
 
     def _launched(self, node: ast.Call, options: ast.Call, name: str, owner: Owner) -> str:
         """``nki.baremetal(kernel)`` and ``nki.baremetal(...)(kernel)``; a kernel of this module is what it is."""
+        if name == "nki.benchmark" and _reads_measurements(self.module):
+            return self._timed(node, options, owner)
+        return self._kernel(node, launcher(self.module, options, name), owner)
+
+    def _kernel(self, node: ast.Call, jit: str, owner: Owner) -> str:
+        """The kernel that a harness is applied to, ready to be launched."""
         kernel = node.args[0]
         function = self.module.functions.get(kernel.id) if isinstance(kernel, ast.Name) else None
         if function is not None and self.module.is_kernel(function):
-            launcher(self.module, options, name)
             return self._text(kernel, owner)
-        if function is None and not self.module.options.unsafe:
-            raise Refuse(
+        if function is None:
+            _under_review(
+                self.module,
                 node,
-                CODE,
-                f"Beta 2 has no {name}, and it is not known whether its argument is a kernel already",
+                "Beta 2 launches kernels without a harness, and it is not known whether this is one already",
                 "--unsafe writes nki.jit(...): right if the function is not decorated, or nki.jit takes a kernel",
-                "review",
             )
-        return f"{launcher(self.module, options, name)}({self._text(kernel, owner)})"
+        return f"{jit}({self._text(kernel, owner)})"
+
+    def _timed(self, node: ast.Call, options: ast.Call, owner: Owner) -> str:
+        """A kernel whose latency is read: the calls are timed."""
+        _under_review(
+            self.module,
+            node,
+            "Beta 2 has no nki.benchmark, and this module reads benchmark_result",
+            "--unsafe times whole calls on the host: right if limits leave room for the launch, which was not measured",
+        )
+        kernel = self._kernel(node, f"{self.module.alias('nki')}.jit", owner)
+        counts = [self._text(k, owner) for k in options.keywords if k.arg in ("warmup", "iters")]
+        return f"{benchmark_class(self.module)}({', '.join([kernel, *counts])})"
 
 
 def _assigned(owner: Owner, name: str) -> list[ast.expr]:
@@ -245,12 +264,3 @@ def _assigned(owner: Owner, name: str) -> list[ast.expr]:
     assignments = [n for n in ast.walk(owner) if isinstance(n, ast.Assign)]
     values = [n.value for n in assignments for t in n.targets if isinstance(t, ast.Name) and t.id == name]
     return values if len(values) == bindings else []
-
-
-def _numpy(module: Module) -> str:
-    """How this module writes ``numpy``."""
-    for item in module.import_list:
-        if item.path == "numpy" and item.statement not in module.nested_imports:
-            return item.name
-    module.needed_imports.setdefault("numpy", "np" if "np" not in module.taken else module.fresh("np"))
-    return module.needed_imports["numpy"]
