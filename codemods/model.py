@@ -67,7 +67,8 @@ class Outcome:
 
     ``source`` equals the input where nothing was rewritten. ``touched`` holds the names of the module-level functions
     and classes that some rule changed; all others must come out with an equal ``ast.dump``. ``moves`` says what became
-    of each tensor's declaration; one that it does not name may still be there.
+    of each tensor's declaration; one that it does not name may still be there. ``inexact`` is, for each rule that was
+    applied and is not exact, how many units in the last place its results may be off.
     """
 
     source: str
@@ -75,6 +76,7 @@ class Outcome:
     applied: Mapping[str, int] = field(default_factory=Counter)
     touched: frozenset[str] = frozenset()
     moves: tuple[Moved, ...] = ()
+    inexact: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

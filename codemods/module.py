@@ -43,7 +43,8 @@ def rewrite(source: str, options: Options | None = None, filename: str = "<strin
     namespace.rewrite(module)
     text = applied(module)
     moves = moved(module.planned, text)
-    return Outcome(text, tuple(sorted(module.findings)), module.applied, frozenset(module.touched), moves)
+    findings, touched = tuple(sorted(module.findings)), frozenset(module.touched)
+    return Outcome(text, findings, module.applied, touched, moves, module.inexact)
 
 
 _ROUNDS = 6

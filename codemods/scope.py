@@ -44,6 +44,7 @@ class Module:
         self.applied: Counter[str] = Counter()
         self.touched: set[str] = set()
         self.planned: list[Planned] = []
+        self.inexact: dict[str, int] = {}
         self.needed_imports: dict[str, str] = {}
         self.support: dict[str, str] = {}
         self.support_names: dict[str, str] = {}

@@ -27,6 +27,8 @@ def _lines(case: Case, directory: Path) -> Iterator[str]:
         yield f"hardware = {_text(case.hardware)}"
     if case.seed:
         yield f"seed = {case.seed}"
+    if case.ulps:
+        yield f"ulps = {case.ulps}"
     if case.reference:
         yield f"reference = {_text(case.reference)}"
         yield f"rtol = {case.rtol!r}"

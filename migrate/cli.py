@@ -285,6 +285,13 @@ def _execution(command: Callable[..., Any]) -> Callable[..., Any]:
     metavar="SECONDS",
     help="Then look for other cases at which they disagree.",
 )
+@click.option(
+    "--ulps",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="A division may be a reciprocal and a multiplication, and outputs computed from one N units in the last place "
+    "apart.  [default: what --unsafe declares]",
+)
 @click.option("--tiles", is_flag=True, help="Show which new tile stands for which old one.")
 @click.option("--unsafe", is_flag=True, help="With --migrate: as for rewrite.")
 @click.option("--allocation", type=click.Choice(["address", "sbuf-manager"]), help="With --migrate: as for rewrite.")

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from nki_migrate.runtime.cases import Case
 from nki_migrate.runtime.compare import (
     Failure,
+    Inexact,
     LevelVerdict,
     Place,
     Run,
@@ -20,6 +21,7 @@ from nki_migrate.runtime.compare import (
     compare_operands,
     compare_with_reference,
     matched_tiles,
+    outputs_from,
     walked,
     worst,
 )
@@ -63,18 +65,32 @@ DEFAULT_LIMITS = Limits()
 
 @dataclass(frozen=True)
 class Task:
-    """One case to run on both sides, and to compare at ``levels``."""
+    """One case to run on both sides, and to compare at ``levels``; ``inexact`` is what is declared of its numbers."""
 
     pair: Pair
     case: Case
     levels: Sequence[str]
     hardware: str
     limits: Limits = DEFAULT_LIMITS
+    inexact: Inexact | None = None
 
     @staticmethod
-    def of(pair: Pair, case: Case, levels: Sequence[str], hardware: str | None, limits: Limits) -> Task:
-        """``hardware`` is what the user asks for; else the case's own, else the default."""
-        return Task(pair, case, levels, hardware or case.hardware or DEFAULT_TARGET, limits)
+    def of(
+        pair: Pair,
+        case: Case,
+        levels: Sequence[str],
+        hardware: str | None,
+        limits: Limits,
+        inexact: Inexact | None = None,
+    ) -> Task:
+        """``hardware`` is what the user asks for; else the case's own, else the default.
+
+        ``inexact`` is what the user declares; it holds besides what the rewrite and the case do.
+        """
+        own = Inexact(case.ulps, "the case") if case.ulps else None
+        declared = [each for each in (pair.new.inexact, own, inexact) if each is not None]
+        most = max(declared, key=lambda each: each.ulps, default=None)
+        return Task(pair, case, levels, hardware or case.hardware or DEFAULT_TARGET, limits, most)
 
 
 @dataclass(frozen=True)
@@ -100,7 +116,7 @@ class Running:
         task = self.task
         expected = None if self.reference is None else self.reference.result()
         before, after = self.before.result(), self.after.result()
-        result = judged(task.case, task.levels, before, after, expected, task.pair)
+        result = judged(task.case, task.levels, before, after, expected, task.pair, task.inexact)
         result = replace(result, before=task.pair.before, after=task.pair.after, hardware=task.hardware)
         if isinstance(before, Run) and isinstance(after, Run):
             result = replace(
@@ -166,6 +182,7 @@ def judged(
     after: Reply,
     expected: Reply | None,
     pair: Pair = _NO_PAIR,
+    inexact: Inexact | None = None,
 ) -> CaseResult:
     """The verdicts of one case. A side that did not run decides every level; a reference is judged on its own."""
     replies = (("before", before, pair.old), ("after", after, pair.new), ("reference", expected, pair.old))
@@ -176,7 +193,7 @@ def judged(
         verdict = worst([problem.verdict for problem in stopped])
         summary = f"not compared: {' and '.join(problem.side for problem in stopped)} did not run to the end"
         return replace(result, levels=tuple(LevelVerdict(level, verdict, summary) for level in levels))
-    verdicts, matches = _compared(before, after, levels)
+    verdicts, matches = _compared(before, after, levels, inexact)
     reference = []
     if isinstance(expected, Reference):
         reference.append(_agreement("before", Verdict.ERROR, before, expected, case))
@@ -192,13 +209,16 @@ def judged(
     )
 
 
-def _compared(before: Run, after: Run, levels: Sequence[str]) -> tuple[list[LevelVerdict], tuple[TileMatch, ...]]:
+def _compared(
+    before: Run, after: Run, levels: Sequence[str], inexact: Inexact | None
+) -> tuple[list[LevelVerdict], tuple[TileMatch, ...]]:
     """The verdict of each level, and which tile stands for which; the instruction streams are walked once."""
-    walks = walked(before, after) if "operands" in levels else []
+    walks = walked(before, after, inexact=inexact) if "operands" in levels else []
+    outputs = frozenset().union(*(outputs_from(walk.new, walk.divided) for walk in walks))
     compare: dict[str, Callable[[], LevelVerdict]] = {
         "layout": lambda: compare_layout(before, after),
         "operands": lambda: compare_operands(before, after, walks=walks),
-        "numbers": lambda: compare_numbers(before, after),
+        "numbers": lambda: compare_numbers(before, after, inexact=inexact, outputs=outputs),
     }
     return [compare[level]() for level in levels], matched_tiles(walks)
 

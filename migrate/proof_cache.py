@@ -134,7 +134,9 @@ def _write(path: Path, data: bytes) -> None:
 def _case_question(task: Task) -> str:
     pair = task.pair
     sides = _identity(pair.before, pair.old), _identity(pair.after, pair.new)
-    return _question("case", task.limits, *sides, repr(task.case), repr(tuple(task.levels)), task.hardware)
+    return _question(
+        "case", task.limits, *sides, repr(task.case), repr(tuple(task.levels)), task.hardware, repr(task.inexact)
+    )
 
 
 def _question(kind: str, limits: Limits, *facts: str) -> str:

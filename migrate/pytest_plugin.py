@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 MARKER = "nki_equivalent"
 _MARKER_LINE = (
-    f"{MARKER}(old, new, cases=None, kernels=(), level=None, hardware=None): before the test runs, nki-migrate "
+    f"{MARKER}(old, new, cases=None, kernels=(), level=None, hardware=None, ulps=0): before the test runs, nki-migrate "
     "verifies that the kernels of the file NEW equal those of OLD (paths are relative to the test's file); all "
     "verdicts but `equal` fail the test"
 )
@@ -35,6 +35,7 @@ class _Equivalence:
     kernels: str | Sequence[str] = ()
     level: str | None = None
     hardware: str | None = None
+    ulps: int = 0
 
     def proof(self, directory: str) -> Proof:
         from nki_migrate.runtime.compare import LEVELS
@@ -49,7 +50,7 @@ class _Equivalence:
         kernels = (self.kernels,) if isinstance(self.kernels, str) else tuple(self.kernels)
         old, new = _beside(directory, self.old), _beside(directory, self.new)
         cases = None if self.cases is None else _beside(directory, self.cases)
-        return proved(old, new, cases, kernels, self.level, self.hardware)
+        return proved(old, new, cases, kernels, self.level, self.hardware, ulps=self.ulps)
 
 
 def _beside(directory: str, path: str) -> str:

@@ -29,7 +29,8 @@ class Report:
     """What became of one file.
 
     ``before`` and ``after`` are its bytes (``after`` differs only when the status is ``changed``), ``applied`` counts
-    the rewrites of each rule, ``reason`` says why a file was skipped or failed, ``moves`` where its declarations went.
+    the rewrites of each rule, ``reason`` says why a file was skipped or failed, ``moves`` where its declarations went,
+    ``inexact`` how many ULP each rule that is not exact declares.
     """
 
     path: str
@@ -40,6 +41,7 @@ class Report:
     before: bytes = field(default=b"", repr=False)
     after: bytes = field(default=b"", repr=False)
     moves: tuple[Moved, ...] = field(default=(), repr=False)
+    inexact: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def is_done(self) -> bool:

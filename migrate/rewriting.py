@@ -75,7 +75,7 @@ def _rewritten(path: str, data: bytes, options: Options) -> Report:
         return Report(path, "failed", f"not rewritten: {against}", findings, before=data, after=data)
     status: Status = "unchanged" if outcome.source == text.text else "changed"
     after = encoded(outcome.source, text)
-    return Report(path, status, None, findings, outcome.applied, data, after, outcome.moves)
+    return Report(path, status, None, findings, outcome.applied, data, after, outcome.moves, outcome.inexact)
 
 
 def _pooled(work: list[_Work], options: Options, jobs: int) -> Iterator[tuple[int, Report]]:

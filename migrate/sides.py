@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from nki_migrate.codemods.model import Moved
-from nki_migrate.runtime.compare import Difference, LevelVerdict, Place, TileRow
+from nki_migrate.runtime.compare import Difference, Inexact, LevelVerdict, Place, TileRow
 from nki_migrate.runtime.reading import is_installed
 from nki_migrate.runtime.versions import DISK, Version
 
@@ -23,7 +23,8 @@ class Side:
 
     ``label`` tells it from the files on disk (``rewritten``, a git revision; empty for the disk). ``commit`` identifies
     the content of a copy. ``prepare`` makes the copy; it is called before a worker needs it, and may be called again.
-    ``moves`` says where the declarations of the other side went, by the real path of a file, if a rewrite tells it.
+    ``moves`` says where the declarations of the other side went, by the real path of a file, if a rewrite tells it;
+    ``inexact`` what it declares about the numbers.
     """
 
     version: Version = DISK
@@ -31,6 +32,7 @@ class Side:
     commit: str = ""
     prepare: Callable[[], None] = field(default=_nothing, compare=False, repr=False)
     moves: Mapping[str, Sequence[Moved]] = field(default_factory=dict, compare=False, repr=False)
+    inexact: Inexact | None = None
 
     def located(self, path: str) -> str:
         """Where a worker finds the file that the user knows as ``path``."""

@@ -74,6 +74,11 @@ class CaseResult:
         return (*self.unmatched, *self.contradicted)
 
     @property
+    def ulps(self) -> int:
+        """How far apart numbers are that count as equal, because that was declared."""
+        return max((level.ulps for level in self.levels), default=0)
+
+    @property
     def verdict(self) -> Verdict:
         found = [level.verdict for level in (*self.levels, *self.reference)]
         return worst([*found, *(problem.verdict for problem in self.problems)])
@@ -129,6 +134,9 @@ def summary(proof: Proof) -> str:
     parts = [
         f"{counts[verdict.value]} {'in ' if verdict is Verdict.ERROR else ''}{verdict.value}" for verdict in Verdict
     ]
+    within = sum(map(_is_within, proof.results))
+    if within:
+        parts[0] += f" ({within} within declared ULPs)"
     return f"{total} case{'' if total == 1 else 's'}: {', '.join(parts)}"
 
 
@@ -141,7 +149,7 @@ def _result_lines(result: CaseResult, *, tiles: bool = False) -> Iterator[str]:
     title = result.kernel or "the file"
     title += f", {result.case}" if result.case else ""
     title += f" ({result.hardware})" if result.hardware else ""
-    yield f"  {title}: {result.verdict.value}"
+    yield f"  {title}: {result.verdict.value}{f' within {result.ulps} ULP' if _is_within(result) else ''}"
     for problem in result.problems:
         place = f"{_place_text(problem.file, problem.line, problem.version)}: " if problem.line else ""
         side = "" if problem.side == "case" else f"{problem.side}: "
@@ -158,6 +166,11 @@ def _result_lines(result: CaseResult, *, tiles: bool = False) -> Iterator[str]:
     for name, hazards in zip(("before", "after"), result.hazards, strict=True):
         for hazard in hazards:
             yield from _hazard_lines(name, hazard)
+
+
+def _is_within(result: CaseResult) -> bool:
+    """Does *equal* need the addition that it is not bit by bit?"""
+    return bool(result.ulps) and result.verdict is Verdict.EQUAL
 
 
 def _hazard_lines(side: str, hazard: Hazard) -> Iterator[str]:
@@ -199,6 +212,8 @@ def _match_lines(result: CaseResult, everything: bool) -> Iterator[str]:
         tile = match.before or match.after
         if match.before is not None and match.after is not None:
             yield f"      tile {_tile_text(match.before)} -> {_tile_text(match.after)}, {how_matched(match)}"
+        elif match.how == "added" and tile is not None:
+            yield f"      tile {_tile_text(tile)} is new: a declared instruction writes it"
         elif tile is not None:
             side, other = ("before", "after") if match.after is None else ("after", "before")
             why = "no instruction touches it" if match.how == "unmatched" else "the instructions differ before it"
@@ -306,6 +321,7 @@ def _level(level: LevelVerdict) -> dict[str, Any]:
         "summary": level.summary,
         "differences": [_difference(difference) for difference in level.differences],
         "count": level.count,
+        "ulps": level.ulps,
         "notes": list(level.notes),
     }
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 
-from nki_migrate.runtime.compare import LEVELS, Failure, Verdict
+from nki_migrate.runtime.compare import LEVELS, Failure, Inexact, Verdict
 from nki_migrate.runtime.pool import Pool, pool
 from nki_migrate.runtime.reading import Reads
 from nki_migrate.runtime.worker import Kernels, Reply
@@ -38,7 +38,7 @@ class Settings:
     """How to verify.
 
     ``levels`` are compared, ``hardware`` overrides the cases' own. ``cache`` keeps verdicts where there is one. Without
-    ``execute`` nothing runs, and everything is undecided.
+    ``execute`` nothing runs, and everything is undecided. ``inexact`` is what the user declares about all numbers.
     """
 
     levels: Sequence[str] = LEVELS
@@ -48,6 +48,7 @@ class Settings:
     jobs: int | None = None
     cache: Cache | None = None
     execute: bool = True
+    inexact: Inexact | None = None
 
 
 @dataclass
@@ -99,14 +100,17 @@ def proved(
     level: str | None = None,
     hardware: str | None = None,
     jobs: int | None = None,
+    ulps: int = 0,
 ) -> Proof:
     """Two files or two directories, compared: the results in the order of files, kernels and cases.
 
     ``level`` is the last level to compare (default: all three). ``hardware`` overrides the cases' own; without either
-    it is gen3. ``kernels`` restricts the kernels; an unknown one raises :class:`InputError`.
+    it is gen3. ``kernels`` restricts the kernels; an unknown one raises :class:`InputError`. ``ulps`` is what the user
+    declares about divisions.
     """
     choice = Choice(os.fspath(cases) if cases is not None else None, frozenset(kernels))
-    settings = Settings(levels_to(level), hardware, choice, jobs=jobs)
+    inexact = Inexact(ulps, "ulps") if ulps else None
+    settings = Settings(levels_to(level), hardware, choice, jobs=jobs, inexact=inexact)
     return evidence(list(file_pairs(os.fspath(before), os.fspath(after))), settings, os.fspath(before)).proof
 
 
@@ -196,7 +200,7 @@ def _results(
 
 
 def _step(workers: Pool, wish: Wish, settings: Settings) -> _Step:
-    task = Task.of(wish.pair, wish.case, settings.levels, settings.hardware, settings.limits)
+    task = Task.of(wish.pair, wish.case, settings.levels, settings.hardware, settings.limits, settings.inexact)
     known = settings.cache.judged(task) if settings.cache else None
     return _Step(task=task, known=known) if known else _Step(task=task, running=started(workers, task))
 

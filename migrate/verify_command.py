@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import click
-from nki_migrate.runtime.compare import LEVELS
+from nki_migrate.runtime.compare import LEVELS, Inexact
 
 from .discover import found_files
 from .errors import InputError
@@ -46,6 +46,7 @@ class Asked:
     blocks: str | None = None
     report: str | None = None
     search: float | None = None
+    ulps: int | None = None
 
     @property
     def settings(self) -> Settings:
@@ -62,6 +63,7 @@ class Asked:
             self.jobs,
             None if self.no_cache else Cache(cache_directory(os.environ)),
             execute=not self.no_execute,
+            inexact=Inexact(self.ulps, "--ulps") if self.ulps else None,
         )
 
 

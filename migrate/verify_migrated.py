@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple
 from typing import TYPE_CHECKING, Any
 
-from nki_migrate.runtime.compare import Verdict
+from nki_migrate.runtime.compare import Inexact, Verdict
 from nki_migrate.runtime.versions import Version
 
 from .discover import Found
@@ -32,7 +32,10 @@ def rewritten_side(reports: Sequence[Report]) -> Side:
     """The user's files with every change of ``reports`` made."""
     changed = {os.path.realpath(report.path): report for report in reports if report.status == "changed"}
     overlay = tuple((path, report.after) for path, report in changed.items())
-    return Side(Version(overlay=overlay), REWRITTEN, moves={path: report.moves for path, report in changed.items()})
+    moves = {path: report.moves for path, report in changed.items()}
+    bounds = [(ulps, code) for report in changed.values() for code, ulps in report.inexact.items()]
+    inexact = Inexact(*max(bounds)) if bounds else None
+    return Side(Version(overlay=overlay), REWRITTEN, moves=moves, inexact=inexact)
 
 
 def verified_migration(reports: Sequence[Report], settings: Settings) -> Evidence:
@@ -179,13 +182,15 @@ def _entry(report: Report) -> list[Any]:
     findings = [astuple(finding) for finding in report.findings]
     texts = [base64.b64encode(data).decode() for data in (report.before, report.after)]
     moves = [astuple(move) for move in report.moves]
-    return [report.path, report.status, report.reason, findings, sorted(report.applied.items()), *texts, moves]
+    counts = [sorted(counted.items()) for counted in (report.applied, report.inexact)]
+    return [report.path, report.status, report.reason, findings, *texts, moves, *counts]
 
 
 def _report(entry: Any) -> Report:
     from nki_migrate.codemods.model import Finding, Moved
 
-    path, status, reason, findings, applied, before, after, moves = entry
+    path, status, reason, findings, before, after, moves, applied, inexact = entry
     texts = base64.b64decode(before), base64.b64decode(after)
     found = tuple(Finding(*finding) for finding in findings)
-    return Report(path, status, reason, found, dict(applied), *texts, tuple(Moved(*move) for move in moves))
+    moved = tuple(Moved(*move) for move in moves)
+    return Report(path, status, reason, found, dict(applied), *texts, moved, dict(inexact))

@@ -126,7 +126,7 @@ def _disagreeing(
             continue
         tally.compared += 1
         pair = task.pair
-        result = judged(replace(task.case, reference=None), task.levels, old, new, None, pair)
+        result = judged(replace(task.case, reference=None), task.levels, old, new, None, pair, task.inexact)
         result = replace(result, before=pair.before, after=pair.after, hardware=task.hardware)
         if result.verdict is not Verdict.EQUAL:
             yield task, result, original

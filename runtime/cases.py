@@ -13,6 +13,8 @@
     reference = "reference:scale"    # a NumPy function, called with the same inputs by name
     rtol = 1e-2                      # for the reference; defaults 1e-5 and 1e-8, as numpy.allclose
     atol = 1e-3
+    ulps = 4                         # a division may have become a reciprocal and a multiplication; outputs computed
+                                     # from one may be so many units in the last place apart; default: 0
 
     [case.args]
     x = {shape = [128, 512], dtype = "bfloat16", fill = "normal"}
@@ -51,7 +53,20 @@ from .spec.hardware import TARGETS
 
 tomllib = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
 
-_CASE_KEYS = ("kernel", "file", "name", "grid", "hardware", "target", "seed", "reference", "rtol", "atol", "args")
+_CASE_KEYS = (
+    "kernel",
+    "file",
+    "name",
+    "grid",
+    "hardware",
+    "target",
+    "seed",
+    "reference",
+    "rtol",
+    "atol",
+    "ulps",
+    "args",
+)
 _TENSOR_KEYS = ("shape", "dtype", "fill", "low", "high", "output")
 _REFERENCE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 _MAX_ELEMENTS = 2**31
@@ -108,6 +123,7 @@ class Case:
     atol: float = 1e-8
     source: str = ""
     target: str = NKI_VERSIONS[0]
+    ulps: int = 0
 
     def is_for(self, file: str) -> bool:
         """Does the case concern the kernel of its name in ``file``?"""
@@ -240,6 +256,7 @@ def _case(table: dict[str, Any], name: str, path: Path, line: int) -> Case:
         rtol=_tolerance(table.get("rtol", 1e-5), "rtol"),
         atol=_tolerance(table.get("atol", 1e-8), "atol"),
         source=str((path.parent / file).absolute()) if file else "",
+        ulps=_integer(table.get("ulps", 0), "ulps", least=0),
     )
 
 

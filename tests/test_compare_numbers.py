@@ -5,7 +5,7 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 import pytest
-from nki_migrate.runtime.compare import Packed, Run, Verdict, compare_numbers, compare_with_reference
+from nki_migrate.runtime.compare import Inexact, Packed, Run, Verdict, compare_numbers, compare_with_reference
 
 
 def outputs(*arrays: np.ndarray) -> Run:
@@ -13,7 +13,7 @@ def outputs(*arrays: np.ndarray) -> Run:
 
 
 def message(old: np.ndarray, new: np.ndarray, ulps: int = 0) -> str:
-    verdict = compare_numbers(outputs(old), outputs(new), ulps=ulps)
+    verdict = compare_numbers(outputs(old), outputs(new), inexact=Inexact(ulps, "NKI022"), outputs={0})
     assert verdict.verdict is Verdict.DIFFERENT
     return verdict.differences[0].message
 
@@ -59,9 +59,21 @@ def test_ulps_are_counted_and_located() -> None:
 def test_a_declared_bound_is_kept_and_reported() -> None:
     old = np.ones(4, np.float32)
     new = np.nextafter(old, np.float32(2))
-    verdict = compare_numbers(outputs(old), outputs(new), ulps=1)
-    assert (verdict.verdict, verdict.summary) == (Verdict.EQUAL, "1 output, at most 1 ULP apart (1 declared)")
+    verdict = compare_numbers(outputs(old), outputs(new), inexact=Inexact(1, "NKI022"), outputs={0})
+    assert (verdict.verdict, verdict.summary) == (
+        Verdict.EQUAL,
+        "1 output, at most 1 ULP apart, within 1 (declared by NKI022)",
+    )
+    assert verdict.ulps == 1
     assert "at most 2 ULP" in message(old, np.nextafter(new, np.float32(2)), ulps=1)
+
+
+def test_a_bound_holds_for_outputs_that_a_division_reaches_only() -> None:
+    old = np.ones(4, np.float32)
+    runs = outputs(old, old), outputs(np.nextafter(old, np.float32(2)), np.nextafter(old, np.float32(2)))
+    verdict = compare_numbers(*runs, inexact=Inexact(1, "NKI022"), outputs={1})
+    assert (verdict.verdict, verdict.summary, verdict.ulps) == (Verdict.DIFFERENT, "1 of 2 outputs differ", 0)
+    assert verdict.differences[0].message.startswith("output 0 ") and "within no bound" in verdict.notes[0]
 
 
 @pytest.mark.parametrize(

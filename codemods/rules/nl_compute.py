@@ -7,10 +7,18 @@ becomes ``nisa.tensor_scalar``, ``x * y`` of two tiles ``nisa.tensor_tensor``, `
 them; ``nl.load_transpose2d`` is a DMA that walks its source by columns. The result has the type that Beta 1 promotes
 to: where only a trace tells the types, a function that the module gets computes it.
 
-Safe: the instruction computes the same in fp32 and rounds once. A division is *review* (``--unsafe`` writes it): it
-becomes a reciprocal and a multiplication, whose last bits may differ, and verification will say so; a division by a
-power of two is exact. Two operands of shapes that the source does not tell are taken to be equal, and Beta 2 refuses
-them where they are not. An operand of one partition is copied to all of them first.
+Safe: the instruction computes the same in fp32 and rounds once. Two operands of shapes that the source does not tell
+are taken to be equal, and Beta 2 refuses them where they are not. An operand of one partition is copied to all of
+them first. A division is *review* (``--unsafe`` writes it): it becomes a reciprocal and a multiplication, and its last
+bit may differ; a division by a power of two is exact.
+
+Declared: 1 ULP of the result's type for a division by a tile, 2 ULP by a number. Quotient, reciprocal and product are
+each rounded to the nearest, so that before its last rounding the product is less than a unit away from the quotient,
+and two numbers less than a unit apart round to one number or to neighbours, in a narrower type as well (of bfloat16
+tiles the quotients in bfloat16 are the same). A number is rounded to fp32 on one side and its inverse on the other,
+which adds a unit. This holds while the reciprocal is a normal number (divisors from 2**-126 to 2**126), and for what
+the division itself gives: nothing bounds what is computed from that. ``nki-migrate verify`` accepts outputs that are
+within the bound, says how far they are apart, and calls others different.
 
 Source: nki.language of the API references 2.26.1 and 2.28; NKI 2.26.1, "NKI type promotion".
 """
@@ -35,6 +43,7 @@ from ..tables import activation_token, operator_token
 from .isa_destination import literal_axes, reduction, same_precision
 
 CODE = "NKI022"
+BY_TILE_ULPS, BY_NUMBER_ULPS = 1, 2
 GOLDENS = ("nl_compute", "nl_sequences", "loop_reduce", "broadcast_rows")
 
 _BINARY = (
@@ -206,6 +215,8 @@ def division(scope: Scope, node: ast.expr, x: ast.expr, y: ast.expr, dtype: str 
             "review",
             Tile("sbuf", _wider(scope, dividend, divisor), dtype or natural),
         )
+    bound = BY_NUMBER_ULPS if isinstance(divisor, str) else BY_TILE_ULPS
+    scope.module.inexact[CODE] = max(bound, scope.module.inexact.get(CODE, 0))
     if isinstance(divisor, str):
         assert isinstance(dividend, Operand)
         return _scaled(scope, dividend, f"1.0 / {algebra.paren(divisor)}", dtype or natural, explicit)

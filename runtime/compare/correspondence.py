@@ -152,6 +152,11 @@ class Correspondence:
             self._hbm[old.uid] = new.uid
         return None if self._hbm.get(old.uid) == new.uid else f"is {_describe(new)}, which stands for another tensor"
 
+    @property
+    def touched(self) -> set[int]:
+        """The new tiles that matched instructions have touched."""
+        return self._touched
+
     def unused_bytes(self) -> tuple[TileRow, TileRow] | None:
         """A folded tensor that is larger than all the tiles it stands for, with one of them; ``None`` if there is none.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,15 +11,17 @@ import numpy.typing as npt
 
 from ..numerics import is_integer, ulp_distance
 from .trace import Run
-from .verdict import Difference, LevelVerdict, Verdict, level_verdict
+from .verdict import Difference, Inexact, LevelVerdict, Verdict, level_verdict
 
 Array = npt.NDArray[Any]
 
 
-def compare_numbers(before: Run, after: Run, *, ulps: int = 0) -> LevelVerdict:
+def compare_numbers(
+    before: Run, after: Run, *, inexact: Inexact | None = None, outputs: Collection[int] = ()
+) -> LevelVerdict:
     """The numbers verdict of two runs: outputs by position, NaN equal to NaN.
 
-    ``ulps`` is the bound that an inexact rewriting rule declares; the summary says the largest distance seen.
+    Those ``outputs`` that are computed from an ``inexact`` division may be as far apart as it declares.
     """
     differences: list[Difference] = []
     if len(before.outputs) != len(after.outputs):
@@ -25,6 +29,7 @@ def compare_numbers(before: Run, after: Run, *, ulps: int = 0) -> LevelVerdict:
     largest = 0
     for index, (old, new) in enumerate(zip(before.outputs, after.outputs, strict=False)):
         name = f"output {index}" if len(before.outputs) > 1 else "the output"
+        ulps = inexact.ulps if inexact is not None and index in outputs else 0
         distance, difference = _compare_arrays(name, old.array(), new.array(), ulps)
         largest = max(largest, distance)
         differences += [difference] if difference else []
@@ -32,14 +37,26 @@ def compare_numbers(before: Run, after: Run, *, ulps: int = 0) -> LevelVerdict:
         return LevelVerdict(
             "numbers", Verdict.UNDECIDED, "the kernel returns no tensor: there are no numbers to compare"
         )
-    return level_verdict("numbers", differences, _summary(differences, len(before.outputs), largest, ulps))
+    notes = [_note(inexact)] if differences and inexact is not None and outputs else []
+    verdict = level_verdict("numbers", differences, _summary(differences, len(before.outputs), largest, inexact), notes)
+    return verdict if differences else replace(verdict, ulps=largest)
 
 
-def _summary(differences: list[Difference], outputs: int, largest: int, ulps: int) -> str:
+def _summary(differences: list[Difference], outputs: int, largest: int, inexact: Inexact | None) -> str:
     tensors = f"{outputs} output{'' if outputs == 1 else 's'}"
     if differences:
         return f"{len(differences)} of {tensors} differ"
-    return f"{tensors}, bit-identical" if not largest else f"{tensors}, at most {largest} ULP apart ({ulps} declared)"
+    if not largest or inexact is None:
+        return f"{tensors}, bit-identical"
+    return f"{tensors}, at most {largest} ULP apart, within {inexact.ulps} (declared by {inexact.by})"
+
+
+def _note(inexact: Inexact) -> str:
+    """What to make of outputs that are further apart than was declared."""
+    return (
+        f"{inexact.by} declares {inexact.ulps} ULP for what a division gives; what is computed from it can be further "
+        "apart, within no bound: give the case a reference (rtol, atol), or declare what you accept (ulps = N)"
+    )
 
 
 def _compare_arrays(name: str, old: Array, new: Array, ulps: int) -> tuple[int, Difference | None]:

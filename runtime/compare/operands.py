@@ -13,28 +13,37 @@ from typing import Any
 
 from ..events import Event, Operand
 from .correspondence import WRITTEN_ROLES, Correspondence
+from .divisions import RECIPROCAL, Divisions, is_exact
 from .tiles import map_excerpt
 from .trace import HbmTensor, Program, Run, TileRow
-from .verdict import Difference, LevelVerdict, Permitted, Place, level_verdict
+from .verdict import Difference, Inexact, LevelVerdict, Permitted, Place, level_verdict
 
 
-def walked(before: Run, after: Run, permitted: Sequence[Permitted] = ()) -> list[Walk]:
+def walked(before: Run, after: Run, permitted: Sequence[Permitted] = (), inexact: Inexact | None = None) -> list[Walk]:
     """The instruction streams of both runs, walked to their first divergence, program by program.
 
-    ``permitted`` are instructions that the new kernel may have more than the old.
+    ``permitted`` are instructions that the new kernel may have more than the old. With ``inexact`` a division may be a
+    reciprocal and a multiplication.
     """
-    walks = [Walk(old, new, permitted) for old, new in zip(before.programs, after.programs, strict=False)]
+    pairs = zip(before.programs, after.programs, strict=False)
+    walks = [Walk(old, new, permitted, inexact) for old, new in pairs]
     for walk in walks:
         walk.go()
     return walks
 
 
 def compare_operands(
-    before: Run, after: Run, *, permitted: Sequence[Permitted] = (), walks: Sequence[Walk] | None = None
+    before: Run,
+    after: Run,
+    *,
+    permitted: Sequence[Permitted] = (),
+    inexact: Inexact | None = None,
+    walks: Sequence[Walk] | None = None,
 ) -> LevelVerdict:
     """The operands verdict of two runs: the first divergence of each program.
 
-    Instructions that were ``permitted`` and met are listed. ``walks``: what :func:`walked` gave, to walk but once.
+    Instructions that were ``permitted`` and met are listed, and how many divisions were ``inexact``. ``walks``: what
+    :func:`walked` gave, to walk but once.
     """
     differences: list[Difference] = []
     used: Counter[Permitted] = Counter()
@@ -42,7 +51,8 @@ def compare_operands(
         differences.append(
             Difference(f"{len(before.programs)} programs ran before, {len(after.programs)} after: the grids differ")
         )
-    for index, walk in enumerate(walked(before, after, permitted) if walks is None else walks):
+    walks = walked(before, after, permitted, inexact) if walks is None else walks
+    for index, walk in enumerate(walks):
         used.update(walk.used)
         if walk.difference is not None:
             prefix = f"program {index}: " if len(before.programs) > 1 else ""
@@ -52,6 +62,11 @@ def compare_operands(
         "the instruction streams differ" if differences else f"{count} instructions, same places in the same order"
     )
     notes = [f"{n} {p.op} more after, permitted: {p.reason}" for p, n in used.items()]
+    divided = sum(len(walk.divided) for walk in walks)
+    if divided:
+        by = next(walk.inexact.by for walk in walks if walk.inexact is not None)
+        what = "1 division is" if divided == 1 else f"{divided} divisions are"
+        notes.append(f"{what} a reciprocal and a multiplication after, declared by {by}")
     return level_verdict("operands", differences, summary, notes)
 
 
@@ -59,12 +74,18 @@ class Walk:
     """Two instruction streams, walked in step.
 
     ``difference`` is the first divergence, ``pairs`` are the tiles (old and new ``uid``) that one operand of a matched
-    pair of instructions touches, in the order in which they were met.
+    pair of instructions touches, in the order in which they were met. ``added`` are the new tiles of instructions that
+    only the new kernel may have, ``divided`` the (sequence numbers of) multiplications that stand for divisions.
     """
 
-    def __init__(self, old: Program, new: Program, permitted: Sequence[Permitted]) -> None:
-        self.old, self.new = old, new
+    def __init__(
+        self, old: Program, new: Program, permitted: Sequence[Permitted] = (), inexact: Inexact | None = None
+    ) -> None:
+        self.old, self.new, self.inexact = old, new, inexact
         self.permitted = {p.op: p for p in permitted}
+        self.divisions = Divisions(new)
+        self.divided: list[int] = []
+        self.added: set[int] = set()
         self.relation = Correspondence(old, new)
         self.owners = _owners(new), _owners(old)
         self.used: Counter[Permitted] = Counter()
@@ -79,8 +100,9 @@ class Walk:
     def _first_difference(self) -> Difference | None:
         i = j = 0
         while i < len(self.old.events) and j < len(self.new.events):
-            old, new = self.old.events[i], self.new.events[j]
-            before_trial = self.relation.copy() if new.op in self.permitted else self.relation
+            old, new = self.old.events[i], self._as_division(self.old.events[i], self.new.events[j])
+            may_be_added = new.op in self.permitted or (self.inexact is not None and new.op == RECIPROCAL)
+            before_trial = self.relation.copy() if may_be_added else self.relation
             difference = self._difference(i, old, new)
             if difference is None:
                 self.relation.finish(old, new)
@@ -91,10 +113,20 @@ class Walk:
                 self.relation = before_trial
                 if not self._permits(new):
                     return difference
+                self.added.update(o.tile for o in new.operands if o.role in WRITTEN_ROLES)
             j += 1
         while j < len(self.new.events) and self._permits(self.new.events[j]):
             j += 1
         return self._left_over(i, j)
+
+    def _as_division(self, old: Event, new: Event) -> Event:
+        """``new``, or the division that it stands for where ``old`` is one."""
+        division = self.divisions.read_as(old, new, exactly=self.inexact is None)
+        if division is None:
+            return new
+        if not is_exact(division):
+            self.divided.append(new.sequence)
+        return division
 
     def _left_over(self, i: int, j: int) -> Difference | None:
         for events, at, more, less, before in (
@@ -148,6 +180,8 @@ class Walk:
 
     def _permits(self, event: Event) -> bool:
         """May the new kernel alone have ``event``? If so, and it is a copy, its destination stands for its source."""
+        if self.inexact is not None and self.divisions.begin(event, self.relation.touched):
+            return True
         permitted = self.permitted.get(event.op)
         if permitted is None:
             return False
@@ -168,6 +202,7 @@ class Walk:
 
     def _forget_copies(self, event: Event) -> None:
         """A write to a copy, or to what it was copied from, ends its standing for the original."""
+        self.divisions.forget(event)
         written = {operand.tile for operand in event.operands if operand.role in WRITTEN_ROLES}
         kept = {t: (d, s) for t, (d, s) in self.copies.items() if t not in written and s.tile not in written}
         self.copies = kept

@@ -27,7 +27,7 @@ class TileMatch:
     ``how``: ``"operands"`` (the instructions tell), ``"declaration"`` (no instruction touches it, and it is declared
     the same), ``"unmatched"``, or ``"unknown"`` (the streams part before an instruction touches it). Where whoever made
     the new kernel has a map of its own: ``"map"`` (it says so, and nothing speaks against it) or ``"contradiction"``
-    (it says something else: ``said``).
+    (it says something else: ``said``). ``"added"``: a new tile for an instruction that only the new kernel may have.
     """
 
     program: int
@@ -69,7 +69,7 @@ def _of_program(program: int, walk: Walk) -> Iterator[TileMatch]:
             yield TileMatch(program, tile, None, alone)
     for left in waiting.values():
         for tile in left:
-            yield TileMatch(program, None, tile, alone)
+            yield TileMatch(program, None, tile, "added" if tile.uid in walk.added else alone)
 
 
 def _facts(tile: TileRow | None) -> tuple[object, ...]:

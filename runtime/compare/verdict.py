@@ -63,11 +63,23 @@ class Permitted:
 
 
 @dataclass(frozen=True)
+class Inexact:
+    """That divisions may have become a reciprocal and a multiplication, and outputs be ``ulps`` apart because of it.
+
+    ``by`` says who declares it, for the report: a rule, an option, a case.
+    """
+
+    ulps: int
+    by: str
+
+
+@dataclass(frozen=True)
 class LevelVerdict:
     """The verdict of one level.
 
     ``summary`` is one sentence. ``differences`` are the first ones, ``count`` is how many were found. ``notes`` are
-    facts that do not change the verdict: permitted differences, spellings that were recognised as the same.
+    facts that do not change the verdict: permitted differences, spellings that were recognised as the same. ``ulps`` is
+    how far apart numbers are that count as equal because that was declared.
     """
 
     level: str
@@ -76,6 +88,7 @@ class LevelVerdict:
     differences: tuple[Difference, ...] = ()
     count: int = 0
     notes: tuple[str, ...] = ()
+    ulps: int = 0
 
 
 MAX_DIFFERENCES = 5
