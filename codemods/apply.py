@@ -98,7 +98,8 @@ class _Rebuild:
                 kept = kept.with_changes(leading_lines=[])
             elif orphans:
                 kept = kept.with_changes(leading_lines=leading)
-            new += [kept, *self._copies(statements[0])]
+            after = [s for item in self.edits.after.get(statements[0], []) for s in self.statements(item)]
+            new += [kept, *after, *self._copies(statements[0])]
             if kept.leading_lines:
                 return [*lifted, *new], []
         if not new:

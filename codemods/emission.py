@@ -22,6 +22,7 @@ class Edits:
 
     replaced: dict[ast.stmt, list[New]] = field(default_factory=dict)
     before: dict[ast.stmt, list[New]] = field(default_factory=dict)
+    after: dict[ast.stmt, list[New]] = field(default_factory=dict)
     prologue: dict[ast.stmt, list[New]] = field(default_factory=dict)
     expressions: dict[ast.AST, str] = field(default_factory=dict)
     dropped_decorators: set[ast.expr] = field(default_factory=set)

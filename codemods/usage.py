@@ -40,6 +40,7 @@ def names_used(edits: Edits, roots: Iterable[ast.AST]) -> tuple[set[str], set[st
         node = pending.pop()
         if isinstance(node, ast.stmt):
             write(edits.before.get(node, []))
+            write(edits.after.get(node, []))
             write(edits.prologue.get(node, []))
             if node in edits.replaced:
                 write(edits.replaced[node])

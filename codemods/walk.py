@@ -18,7 +18,7 @@ from .render import CALLABLE, beta2_name, render
 from .rules import loop_state
 from .rules.language import CODE as LANGUAGE
 from .rules.language import FORBIDDEN_EXPRESSIONS, FORBIDDEN_STATEMENTS
-from .rules.loop_state import forget_carried, report_objects, restore_state
+from .rules.loop_state import check_last, forget_carried, report_objects, restore_state
 from .rules.nested_functions import lift
 from .scope import Analysis, Loop, Module, Scope
 from .syntax import bound_by
@@ -244,19 +244,20 @@ def _learn(scope: Scope, test: ast.expr) -> None:
 
 def _return(scope: Scope, statement: ast.stmt) -> None:
     assert isinstance(statement, ast.Return)
-    if any(loop.traced_once for loop in scope.loops):
-        raise Refuse(
-            statement,
-            loop_state.CODE,
-            "return inside a loop: Beta 1 returned after the last iteration, Beta 2 returns in the first",
-            "move the return after the loop",
-        )
+    traced = any(loop.traced_once for loop in scope.loops)
+    if traced:
+        check_last(scope, statement)
     if statement.value is None:
         scope.emit("return")
         return
     text, value = returned_value(scope, statement.value)
     scope.returned = value if scope.returned is None else merge(scope.returned, value)
-    scope.emit(f"return {text}")
+    if traced:
+        scope.apply(loop_state.CODE, statement)
+        scope.module.edits.after[scope.loops[0].statement] = [*scope.out, New(f"return {text}")]
+        scope.out = []
+    else:
+        scope.emit(f"return {text}")
 
 
 def _for(scope: Scope, statement: ast.stmt) -> None:

@@ -4,8 +4,11 @@ Why: Beta 1 traced the body of ``affine_range``, ``sequential_range`` and, in a 
 trip count: ``address += size`` happened once. Beta 2 runs every iteration, so the address would wander off. The
 output puts the value that the name had before the loop back at the start of each iteration.
 
-Safe: the names after the loop have what one iteration leaves. Left alone: ``return`` inside such a loop (Beta 1
-returned after the last iteration), and objects that a body changes in place.
+A ``return`` at the end of such a loop, with which the function ends, moves behind it: Beta 1 returned after the last
+iteration.
+
+Safe: the names after the loop have what one iteration leaves. Left alone: ``return`` in the middle of such a loop, and
+objects that a body changes in place.
 
 Source: NKI migration guide, "Consistent control flow behavior".
 """
@@ -21,7 +24,7 @@ from ..scope import Scope
 from ..syntax import bound_by
 
 CODE = "NKI004"
-GOLDENS = ("python_state", "running_counter")
+GOLDENS = ("python_state", "running_counter", "return_in_loop")
 
 
 def restore_state(scope: Scope, statement: ast.For, targets: set[str]) -> None:
@@ -37,6 +40,24 @@ def restore_state(scope: Scope, statement: ast.For, targets: set[str]) -> None:
         saved = scope.module.fresh(f"{name}_before_loop")
         scope.module.edits.before.setdefault(statement, []).append(New(f"{saved} = {name}"))
         scope.module.edits.prologue.setdefault(statement, []).append(New(f"{name} = {saved}"))
+
+
+def check_last(scope: Scope, statement: ast.Return) -> None:
+    """Raise :class:`Refuse` unless a ``return`` can move behind the loops that it ends, and that end the function."""
+    body = scope.function.body
+    for loop in scope.loops:
+        if body[-1] is not loop.statement or not loop.traced_once:
+            break
+        body = loop.statement.body
+    inside = {n for s in scope.loops[0].statement.body for n in bound_by(s)} | {loop.variable for loop in scope.loops}
+    read = {n.id for n in ast.walk(statement) if isinstance(n, ast.Name)}
+    if body[-1] is not statement or read & inside:
+        raise Refuse(
+            statement,
+            CODE,
+            "return inside a loop: Beta 1 returned after the last iteration, Beta 2 returns in the first",
+            "move the return after the loop",
+        )
 
 
 def forget_carried(scope: Scope, statement: ast.For | ast.While) -> None:
