@@ -28,7 +28,8 @@ class Operand:
     ``tile`` is the ``uid`` of the allocation, ``partition`` and ``byte`` the first element's place: physical where
     the tile is pinned, relative to the tile where it is not; for HBM ``byte`` is an offset in *elements* and
     ``partition`` 0. ``exact`` is false where the access may touch only some of these elements, or where which ones is
-    known only on chip: what an indirect access indexes, the destination under a mask that no box describes.
+    known only on chip: what an indirect access indexes, the destination under a mask that no box describes. ``used`` is
+    false where none of them takes part: an operand mask leaves nothing.
     """
 
     role: str
@@ -40,11 +41,15 @@ class Operand:
     steps: tuple[Step, ...]
     dtype: str
     exact: bool = field(default=True, compare=False)
+    used: bool = field(default=True, compare=False)
 
 
 @dataclass(frozen=True)
 class Event:
-    """One instruction: canonical name, operands (destination first), immediate attributes, and the kernel's line."""
+    """One instruction: canonical name, operands (destination first), immediate attributes, and the kernel's line.
+
+    ``restarts`` tells a matmul that the kernel asked to open a new accumulation group from the first one of a ``+=``.
+    """
 
     sequence: int
     op: str
@@ -52,6 +57,7 @@ class Event:
     attributes: tuple[tuple[str, Any], ...]
     file: str
     line: int
+    restarts: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -100,14 +106,15 @@ class Recorder:
         sequence: int | None = None,
         location: tuple[str, int] | None = None,
         partly: tuple[str, ...] = (),
+        restarts: bool = False,
     ) -> None:
         """Record one instruction. ``partly`` are the roles whose operand is touched only in part."""
         file, line = location or user_location()
         places = tuple(
-            operand(role, view.alloc, place := view.place, place is view.array and role not in partly)
+            operand(role, view.alloc, place := view.place, place is view.array and role not in partly, view.used)
             for role, view in operands
         )
-        self._events.append(Event(sequence or self.reserve(), op, places, attributes, file, line))
+        self._events.append(Event(sequence or self.reserve(), op, places, attributes, file, line, restarts))
 
     def events(self) -> list[Event]:
         return sorted(self._events, key=lambda event: event.sequence)
@@ -117,17 +124,20 @@ class Recorder:
         return tuple(Loop(*location, tuple(marks)) for location, marks in self._loops)
 
 
-def operand(role: str, alloc: Allocation, array: Array, exact: bool = True) -> Operand:
+def operand(role: str, alloc: Allocation, array: Array, exact: bool = True, used: bool = True) -> Operand:
     """Physical place and normal form of an access: ``array`` is a view on the memory of ``alloc``."""
     offset = address_of(array) - address_of(alloc.memory)
     if alloc.space == "hbm":
         size = alloc.dtype.itemsize
         steps = [(0, stride // size, count) for stride, count in zip(array.strides, array.shape, strict=True)]
-        return Operand(role, "hbm", alloc.uid, False, 0, offset // size, _normal(steps), _stored(alloc.dtype), exact)
+        return Operand(
+            role, "hbm", alloc.uid, False, 0, offset // size, _normal(steps), _stored(alloc.dtype), exact, used
+        )
     pitch = alloc.memory.strides[0]
     row, byte = divmod(offset, pitch)
     steps = [(stride // pitch, stride % pitch, count) for stride, count in zip(array.strides, array.shape, strict=True)]
-    return Operand(role, alloc.space, alloc.uid, alloc.pinned, row, byte, _normal(steps), _stored(array.dtype), exact)
+    dtype = _stored(array.dtype)
+    return Operand(role, alloc.space, alloc.uid, alloc.pinned, row, byte, _normal(steps), dtype, exact, used)
 
 
 def _stored(dtype: np.dtype[Any]) -> str:

@@ -98,6 +98,11 @@ class View:
         self.array = array
 
     @property
+    def used(self) -> bool:
+        """Does any of it take part in the instruction?"""
+        return True
+
+    @property
     def place(self) -> Array:
         """What an event records: the array itself, unless it was gathered from a larger one."""
         return self.array

@@ -168,6 +168,27 @@ def test_garbage_that_no_output_gets_is_no_hazard() -> None:
     assert hazards(masked, numbers(64, 16)) == []
 
 
+def test_what_an_operand_mask_leaves_out_is_not_read() -> None:
+    """Rows of an image beyond its border (``conv.py:507`` of nki-samples): not loaded, and masked in the product."""
+
+    def shifted(x, first, masked):
+        rows, columns = x.shape
+        out = nl.ndarray((columns, columns), dtype=x.dtype, buffer=nl.shared_hbm)
+        p, f = nl.arange(rows)[:, None], nl.arange(columns)[None, :]
+        whole = nl.load(x)
+        tile = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
+        tile[p, f] = nl.load(x[p + first, f], mask=p + first < rows)
+        moving = tile[p, f][p + first < rows] if masked else tile[p, f]
+        nl.store(out, value=nl.copy(nisa.nc_matmul(whole, moving)))
+        return out
+
+    x = numbers(64, 32)
+    assert hazards(shifted, x, 0, False) == []
+    assert [hazards(shifted, x, first, True) for first in (16, 64)] == [[], []]
+    for first in (16, 64):
+        assert one(hazards(shifted, x, first, False), "unwritten").tensors == ("tile", "out")
+
+
 def test_garbage_reaches_an_output_through_matmul_and_reduction() -> None:
     def summed(x):
         out = nl.ndarray((32, 1), dtype=x.dtype, buffer=nl.shared_hbm)
@@ -363,6 +384,45 @@ def test_matmuls_add_to_one_group_or_each_overwrites_the_last_one() -> None:
     assert hazards(products, x, False, True) == []
     assert one(hazards(products, x, True, True), "dependent_iterations").tensors == ("total",)
     assert one(hazards(products, x, False, False), "dependent_iterations").tensors == ("total",)
+
+
+def test_a_group_that_one_iteration_starts_and_the_others_add_to() -> None:
+    def products(x, loop):
+        out = nl.ndarray((64, 64), dtype=x.dtype, buffer=nl.shared_hbm)
+        total = nl.ndarray((64, 64), dtype=nl.float32, buffer=nl.psum)
+        for i in loop(x.shape[0]):
+            loaded = nl.load(x[i])
+            if i == 0:
+                total[...] = nisa.nc_matmul(loaded, loaded)
+            else:
+                total[...] += nisa.nc_matmul(loaded, loaded)
+        nl.store(out, value=nl.copy(total))
+        return out
+
+    x = numbers(4, 64, 64)
+    hazard = one(hazards(products, x, nl.affine_range), "dependent_iterations")
+    assert hazard.tensors == ("total",) and "iteration 1" in hazard.message and "iteration 0 wrote" in hazard.message
+    assert source_line(hazard, "first") == "total[...] = nisa.nc_matmul(loaded, loaded)"
+    assert source_line(hazard, "second") == "total[...] += nisa.nc_matmul(loaded, loaded)"
+    assert hazards(products, x, nl.sequential_range) == []
+    assert hazards(products, x, nl.static_range) == []
+    backwards = launch1(nki.jit(products), {"x": x, "loop": nl.affine_range}, descending=True)
+    assert not np.array_equal(backwards.outputs[0], launch1(nki.jit(products), {"x": x, "loop": range}).outputs[0])
+
+
+def test_a_group_that_every_iteration_starts_anew_and_adds_to() -> None:
+    def products(x):
+        out = nl.ndarray((x.shape[0], 64, 64), dtype=x.dtype, buffer=nl.shared_hbm)
+        total = nl.ndarray((64, 64), dtype=nl.float32, buffer=nl.psum)
+        for i in nl.affine_range(x.shape[0]):
+            loaded = nl.load(x[i])
+            total[...] = nisa.nc_matmul(loaded, loaded)
+            for _ in nl.affine_range(3):
+                total[...] += nisa.nc_matmul(loaded, loaded)
+            nl.store(out[i], value=nl.copy(total))
+        return out
+
+    assert hazards(products, numbers(4, 64, 64)) == []
 
 
 def test_beta_2_unrolls_its_loops() -> None:

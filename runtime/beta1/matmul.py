@@ -136,7 +136,7 @@ def _contributing(tile: Tile, cut: Region = EVERYWHERE) -> View:
     spans = [(0, n) if i is None else (i.low, i.high) for i, n in zip(outer, tile.shape, strict=True)]
     values = np.zeros([high - low for low, high in spans], tile.stored)
     if restriction.skip or cut.skip:
-        return Computed(tile, values)
+        return Computed(tile, values, used=False)
     inner = both(cut, _of_rank(restriction, tile.ndim))
     if not inner.skip:
         inside = tile.view_in(inner).array
@@ -147,7 +147,7 @@ def _contributing(tile: Tile, cut: Region = EVERYWHERE) -> View:
         )
         chosen = inner.where(inside.shape)
         values[box] = inside if chosen is None else np.where(chosen, inside, values[box])
-    return Computed(tile, values)
+    return Computed(tile, values, used=not inner.skip)
 
 
 def _of_rank(region: Region, ndim: int) -> Region:
@@ -161,11 +161,16 @@ def _of_rank(region: Region, ndim: int) -> Region:
 class Computed(View):
     """An operand whose elements outside a mask count as zero; ``place`` is the whole operand in memory."""
 
-    __slots__ = ("whole",)
+    __slots__ = ("_used", "whole")
 
-    def __init__(self, tile: Tile, values: Any) -> None:
+    def __init__(self, tile: Tile, values: Any, used: bool) -> None:
         super().__init__(tile.alloc, values)
         self.whole = tile.array if not tile.limits and tile.gather is None else values
+        self._used = used
+
+    @property
+    def used(self) -> bool:
+        return self._used
 
     @property
     def place(self) -> Any:

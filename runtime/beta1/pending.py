@@ -232,6 +232,7 @@ def store(current: State, result: Result, dst: Tile, where: Region, overwrite: b
     if dst.space == "psum":
         flags = view.alloc.group_flags(view.array)
         if result.accumulates and overwrite:
+            result.restarts = True
             flags[...] = False if chosen is None else flags & ~chosen
         elif not result.accumulates:
             flags[...] = result.attributes != (("value", 0),)

@@ -40,9 +40,11 @@ def is_adding(event: Event) -> bool:
 def reduction(event: Event) -> str | None:
     """The operator, if the order of several such instructions on one destination is free: matmuls, ``t += x``.
 
-    Of a matmul that does not accumulate only the destination's history tells whether it opened a group that others
-    add to, or overwrote one.
+    A matmul that starts a group anew overwrites. Of another one that does not accumulate only the destination's history
+    tells whether it opened a group that others add to, or overwrote one.
     """
+    if event.restarts:
+        return None
     attributes = dict(event.attributes)
     if event.op in MATMULS or attributes.get("accumulate"):
         return "add"

@@ -78,7 +78,9 @@ class _Walk:
     def _reads_undefined(self, event: Event, operand: Operand) -> bool:
         """Report what of a read was overwritten; does it also read bytes that were never written for its tile?"""
         memory = self._memory(operand)
-        if memory is None or operand.tile in self.program.untracked or (operand.space == "hbm" and self.shared):
+        if memory is None or not operand.used or operand.tile in self.program.untracked:
+            return False
+        if operand.space == "hbm" and self.shared:
             return False
         exact = operand.exact and not flow.is_indexed(event, operand)
         enough: Callable[[flow.Elements], np.bool_] = np.any if exact else np.all

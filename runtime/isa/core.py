@@ -18,9 +18,10 @@ class Result:
 
     ``values`` has the instruction's natural result shape, in fp32 (or raw integers and bytes where the engine keeps
     them). ``reads`` are the operands as (role, view), ``attributes`` the immediates that belong to the instruction's
-    identity. ``accumulates`` is true for matmul: PSUM adds it to a group that is open. ``truncates`` is true for the
-    quotient of integers, which an integer destination takes without its fraction. ``sequence`` is set when the event's
-    place in the stream was reserved before the destination was known (Beta 1).
+    identity. ``accumulates`` is true for matmul: PSUM adds it to a group that is open; ``restarts`` where the kernel asks
+    for a new group (Beta 1's ``psum[...] = matmul``). ``truncates`` is true for the quotient of integers, which an
+    integer destination takes without its fraction. ``sequence`` is set when the event's place in the stream was reserved
+    before the destination was known (Beta 1).
     """
 
     op: str
@@ -28,6 +29,7 @@ class Result:
     reads: tuple[tuple[str, View], ...]
     attributes: tuple[tuple[str, Any], ...] = ()
     accumulates: bool = False
+    restarts: bool = False
     truncates: bool = False
     also_writes: list[tuple[str, View]] = field(default_factory=list)
     sequence: int | None = None
@@ -72,7 +74,7 @@ def commit(
         reads = [(role, repeated(view, target.shape)) for role, view in result.reads] if repeats else result.reads
         operands = [("dst", dst), *result.also_writes, *reads]
         partly = () if where is None else ("dst",)
-        machine.recorder.add(result.op, operands, attributes, result.sequence, result.location, partly)
+        machine.recorder.add(result.op, operands, attributes, result.sequence, result.location, partly, result.restarts)
 
 
 def repeated(view: View, shape: tuple[int, ...]) -> View:
