@@ -134,10 +134,13 @@ class Source:
         self.calls: dict[tuple[int, int], ast.Call] = {}
         self.tests: dict[Span, tuple[str, ast.expr]] = {}
         self.comprehended: set[Span] = set()
+        self.loops: list[ast.For] = []
         for node in ast.walk(self.tree):
             for child in ast.iter_child_nodes(node):
                 self.parents[child] = node
-            if isinstance(node, ast.comprehension):
+            if isinstance(node, ast.For):
+                self.loops.append(node)
+            elif isinstance(node, ast.comprehension):
                 self.comprehended.add(span_of(node.iter))
             elif isinstance(node, ast.Call):
                 self.calls[(node.end_lineno or 0, node.end_col_offset or 0)] = node
@@ -163,7 +166,7 @@ class Source:
 
     def loop_at(self, frame: FrameType) -> ast.For | None:
         """The ``for`` whose iterator is asked for its next value in ``frame``."""
-        found = [n for n in ast.walk(self.tree) if isinstance(n, ast.For) and n.iter.lineno <= frame.f_lineno]
+        found = [n for n in self.loops if n.iter.lineno <= frame.f_lineno]
         inside = [n for n in found if frame.f_lineno <= (n.iter.end_lineno or 0)]
         return inside[-1] if inside else None
 

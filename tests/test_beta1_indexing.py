@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,8 @@ from nki_migrate.runtime.beta1.tensor import Tile, whole
 from nki_migrate.runtime.errors import KernelError, NotModelled
 from nki_migrate.runtime.memory import Machine
 from nki_migrate.runtime.spec.hardware import TARGETS
+
+nki = MODULES["neuronxcc.nki"]
 
 nl: Any = MODULES["neuronxcc.nki.language"]
 
@@ -325,3 +328,37 @@ def test_mask_shape_broadcasts() -> None:
     assert isinstance(mask, Mask)
     assert mask.shape == (4, 5)
     assert mask.values().sum() == 6
+
+
+def test_a_column_of_fewer_dimensions_is_the_partition_index() -> None:
+    """``conv.py:822`` of nki-samples: ``[:, None, None]`` beside index vectors of four dimensions."""
+
+    @nki.jit
+    def kernel(x: Any) -> Any:
+        channels, rows, columns, images = x.shape
+        out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        tile = nl.load(x)
+        moved = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
+        c, _, _, _ = nl.mgrid[0:channels, 0:1, 0:1, 0:1]
+        i = nl.arange(rows)[None, :, None, None]
+        j = nl.arange(columns)[None, None, :, None]
+        n = nl.arange(images)[None, None, None, :]
+        column = nl.arange(channels)[:, None, None]
+        moved[column, i, j, n] = nl.copy(tile[c, i, j, n])
+        nl.store(out[column, i, j, n], value=moved[column, i, j, n])
+        return out
+
+    for shape in ((5, 3, 2, 2), (3, 3, 2, 2), (5, 1, 2, 1)):
+        x = np.arange(prod(shape), dtype=np.float32).reshape(shape)
+        np.testing.assert_array_equal(kernel(x), x)
+
+
+def test_a_column_beside_other_partitions_is_refused() -> None:
+    @nki.jit
+    def kernel(x: Any) -> Any:
+        out = nl.ndarray((4, 2), dtype=x.dtype, buffer=nl.shared_hbm)
+        nl.store(out, value=nl.load(x[nl.arange(4)[:, None], nl.arange(4)[:, None, None], 0]))
+        return out
+
+    with pytest.raises(NotModelled, match="a column beside index vectors with partitions of their own"):
+        kernel(np.zeros((4, 4, 2), np.float32))

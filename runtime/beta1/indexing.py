@@ -130,6 +130,16 @@ class Index:
     def shifted(self, by: Number) -> Index:
         return Index(self.const + by, self.extents, self.coefficients, self.axes)
 
+    def leading(self, rank: int) -> Index:
+        """The vector in ``rank`` dimensions, of which its own are the first."""
+        extra = rank - self.ndim
+        return Index(
+            self.const,
+            self.extents + (1,) * extra,
+            self.coefficients + (0,) * extra,
+            self.axes + (frozenset[int](),) * extra,
+        )
+
     def __lt__(self, other: Any) -> Any:
         return compared(self, "less", other)
 

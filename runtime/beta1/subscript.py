@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import KernelError
+from ..errors import KernelError, NotModelled
 from .base import Shape, Tensor
 from .indexing import Grid, Index, Mask, broadcast
 from .tensor import Gather, Limit, Tile, restricted
@@ -104,6 +104,8 @@ def _advanced(tile: Tile, items: list[Any]) -> Tile:
             vectors[d] = k
         elif not isinstance(k, _INTS):
             raise KernelError("", f"'{type(k).__name__}' cannot index a tensor")
+    vectors = _aligned(tile, vectors)
+    items = [vectors.get(d, k) for d, k in enumerate(items)]
     shape = broadcast(*(v.extents for v in vectors.values()))
     if tile.space != "hbm" and len(shape) < 2:
         raise KernelError(
@@ -127,6 +129,23 @@ def _advanced(tile: Tile, items: list[Any]) -> Tile:
     view = tile.part(offset, shape, tuple(strides), tuple(limits))
     view.axes = _axes(vectors, rank)
     return view
+
+
+def _aligned(tile: Tile, vectors: dict[int, Index]) -> dict[int, Index]:
+    """``vectors`` with column vectors of fewer dimensions than the others as columns still, ``[:, None]`` beside 4-D.
+
+    numpy would put their values elsewhere than the first axis, and leave none for the partitions: the team's
+    convolutions (``conv.py:245,822`` of nki-samples) mean the first one. In HBM numpy's reading may have partitions,
+    too: then it is refused.
+    """
+    rank = max(v.ndim for v in vectors.values())
+    columns = {d for d, v in vectors.items() if 1 < v.ndim < rank and v.extents[0] > 1 and max(v.extents[1:]) == 1}
+    if tile.space != "hbm":
+        partition = vectors[0].axes[0] if 0 in columns else frozenset[int]()
+        columns = {d for d in columns if vectors[d].axes[0] & partition}
+    elif columns and any(v.ndim == rank and v.extents[0] > 1 for v in vectors.values()):
+        raise NotModelled(f"a subscript of '{tile.name}' by a column beside index vectors with partitions of their own")
+    return {d: v.leading(rank) if d in columns else v for d, v in vectors.items()}
 
 
 def _axes(vectors: dict[int, Index], rank: int) -> tuple[frozenset[int], ...]:

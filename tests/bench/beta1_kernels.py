@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import contextlib
 import importlib
 import importlib.abc
 import importlib.machinery
@@ -55,13 +56,13 @@ def main(argv: list[str]) -> int:
 
 @dataclass
 class Row:
-    """What became of one case: its comparisons, the functions of the checkout that ran, the kinds of hazards found."""
+    """What became of one case: its comparisons, the functions of the checkout that ran, the hazards found."""
 
     verdict: str
     told: str = ""
     seconds: float = 0.0
     ran: set[tuple[str, str]] = field(default_factory=set)
-    hazards: Counter[str] = field(default_factory=Counter)
+    hazards: list[str] = field(default_factory=list)
 
 
 def _all_said(checkout: Path, options: argparse.Namespace) -> bool:
@@ -179,14 +180,14 @@ def _judged(checkout: Path, file: str, case: Any, options: argparse.Namespace) -
     _note_calls(str(checkout), row.ran)
     told = []
     try:
-        for compared in case.run(module):
-            if not compared.agrees:
-                row.verdict = "DIFFERS"
-            told.append(f"{compared.what}: {compared.error:.2g} of {compared.allowed:.2g}")
+        with contextlib.redirect_stdout(None):
+            for compared in case.run(module):
+                if not compared.agrees:
+                    row.verdict = "DIFFERS"
+                told.append(f"{compared.what}: {compared.error:.2g} of {compared.allowed:.2g}")
     finally:
         _note_calls(None, set())
-    if row.hazards:
-        told.append("hazards: " + ", ".join(f"{count} {kind}" for kind, count in row.hazards.items()))
+    told += [f"\n{'':18}{hazard}" for hazard in row.hazards]
     row.told = "; ".join(told)
     return row
 
@@ -239,8 +240,8 @@ class _BelowEmpty(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         """Nothing to execute."""
 
 
-def _record(hazards: Counter[str]) -> None:
-    """From now on, launches are recorded and their hazards counted."""
+def _record(hazards: list[str]) -> None:
+    """From now on, launches are recorded and their hazards collected."""
     from nki_migrate.runtime.beta1 import launch as launching
     from nki_migrate.runtime.compare import Run, trace_of
     from nki_migrate.runtime.hazards import find
@@ -250,8 +251,8 @@ def _record(hazards: Counter[str]) -> None:
     def recorded(kernel: Any, bound: Any, grid: Any, target: Any, **options: Any) -> Any:
         result = run(kernel, bound, grid, target, **{**options, "record": True})
         for hazard in find(Run((), tuple(trace_of(machine) for machine in result.machines)), target):
-            hazards[hazard.kind] += 1
-            print(f"         {hazard.kind}: {hazard.message}\n           {hazard.first}\n           {hazard.second}")
+            lines = ", ".join(str(place.line) for place in (hazard.first, hazard.second))
+            hazards.append(f"{hazard.kind} (lines {lines}): {hazard.message}")
         return result
 
     launching.run = recorded  # type: ignore[assignment]

@@ -125,6 +125,17 @@ def gradient_of_one_tile(blocks: ModuleType, tile: int, causal: bool) -> Any:
     return kernel
 
 
+def scales_by_partition(scales: Any, tiles: int, inner: int) -> Any:
+    """What ``load_gate_up_proj_scales`` of the team's ``blockwise_mm.py`` loads: (2, tiles, 128, 1) of 2 * ``inner``."""
+    out = nl.ndarray((2, tiles, par_dim(128), 1), dtype=nl.float32, buffer=nl.sbuf)
+    for half in nl.affine_range(2):
+        for tile in nl.affine_range(tiles):
+            row = nl.arange(128)[:, None] + 128 * tile
+            loaded = nl.load(scales[0, 0, row + inner * half], mask=row < inner)
+            out[half, tile, row - 128 * tile, 0] = nl.copy(loaded, mask=row < inner)
+    return out
+
+
 def on_tiles(part: Callable[..., Any]) -> Any:
     """A kernel that loads its arguments, calls ``part`` with the tiles, and stores the tile that it returns.
 
