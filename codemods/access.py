@@ -39,11 +39,12 @@ def operand(scope: Scope, node: ast.expr) -> Operand | None:
         return _whole(scope, node)
     if isinstance(node, ast.Call) and scope.qualified(node.func) in OPERANDS:
         return OPERANDS[scope.qualified(node.func) or ""](scope, node)
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+    if isinstance(node, ast.Call):
         from .calls import called_tensor
 
-        return called_tensor(scope, node)
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        called = called_tensor(scope, node)
+        if called is not None or not isinstance(node.func, ast.Attribute):
+            return called
         return _method(scope, node, node.func)
     if not isinstance(node, ast.Subscript):
         return None

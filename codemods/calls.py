@@ -11,8 +11,9 @@ from .emission import Refuse
 from .facts.index import index_value
 from .facts.masks import mask_value
 from .facts.values import Absent, DType, Function, Hbm, Python, Several, Tile, Value
+from .names import dotted
 from .operands import Operand
-from .parameters import described, is_python, parameter_value
+from .parameters import by_parameter, described, is_python, parameter_value
 from .patterns import of_rank
 from .render import render
 from .rules.data_types import is_dtype
@@ -30,14 +31,27 @@ DESTINATION = "NKI021"
 
 
 def module_function(scope: Scope, node: ast.Call) -> Function | None:
-    """The function of this module (nested or not) that a call refers to."""
-    if not isinstance(node.func, ast.Name):
+    """The function whose source is at hand that a call refers to: nested, of the module, or of another one.
+
+    A kernel that host code launches is none: what it gets are the user's arrays.
+    """
+    found = _function(scope, node)
+    launched = found is not None and not scope.on_device and (found.home or scope.module).is_launchable(found.node)
+    return None if launched else found
+
+
+def _function(scope: Scope, node: ast.Call) -> Function | None:
+    chain = dotted(node.func)
+    if chain is None:
         return None
-    value = scope.env.get(node.func.id)
-    if isinstance(value, Function):
-        return value
-    function = scope.module.functions.get(node.func.id)
-    return Function(function, node.func.id) if function is not None and value is None else None
+    value = scope.env.get(chain[0])
+    if value is not None:
+        return value if isinstance(value, Function) and not chain[1] else None
+    function = scope.module.functions.get(chain[0]) if not chain[1] else None
+    if function is not None:
+        return Function(function, chain[0])
+    other = scope.module.program.function(scope.module, node.func)
+    return Function(other[1], scope.source.segment(node.func), other[0]) if other is not None else None
 
 
 def call_value(scope: Scope, node: ast.Call) -> tuple[str, Value]:
@@ -46,7 +60,7 @@ def call_value(scope: Scope, node: ast.Call) -> tuple[str, Value]:
     assert function is not None
     if any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords):
         raise Refuse(node, "NKI091", "a call with starred arguments", "write the arguments out")
-    given = [_argument(scope, name, keyword, argument) for name, keyword, argument in _by_parameter(function, node)]
+    given = [_argument(scope, name, keyword, argument) for name, keyword, argument in by_parameter(function.node, node)]
     told = _left_out(scope, function, {a.parameter for a in given})
     told |= {a.parameter: parameter_value(a.parameter, a.value) for a in given if type(a.value) is not Value}
     number, first = _variant(scope, node, function, told)
@@ -56,9 +70,9 @@ def call_value(scope: Scope, node: ast.Call) -> tuple[str, Value]:
         texts += closure
     else:
         name = function.name
-    variant = copy_of(scope.module, function.node, number)
-    name = scope.module.edits.renamed.get(variant, name) if number else name
-    analysis = scope.walk_function(variant, first)
+    if number:
+        name = _variant_name(scope, node, function, number)
+    analysis = scope.walk_function(copy_of(function.home or scope.module, function.node, number), first, function.home)
     return f"{name}({', '.join(texts)})", analysis.returned or Value()
 
 
@@ -73,13 +87,6 @@ class _Argument:
     value: Value
 
 
-def _by_parameter(function: Function, node: ast.Call) -> list[tuple[str, str | None, ast.expr]]:
-    """Parameter, keyword and expression of each argument (too many of them is the user's error: Python says so)."""
-    names = [a.arg for a in [*function.node.args.posonlyargs, *function.node.args.args]]
-    positional = [(names[n] if n < len(names) else "", None, a) for n, a in enumerate(node.args)]
-    return [*positional, *((k.arg, k.arg, k.value) for k in node.keywords if k.arg is not None)]
-
-
 def _left_out(scope: Scope, function: Function, given: set[str]) -> dict[str, Value]:
     """What the parameters are that a call leaves at their defaults."""
     told: dict[str, Value] = {}
@@ -92,7 +99,7 @@ def _left_out(scope: Scope, function: Function, given: set[str]) -> dict[str, Va
 
 def _variant(scope: Scope, node: ast.Call, function: Function, told: dict[str, Value]) -> tuple[int, dict[str, Value]]:
     """The variant of the function that a call uses, and what its parameters are there."""
-    module = scope.module
+    module = function.home or scope.module
     module.calls.setdefault(function.node, []).append(told)
     nodes = [function.node, *module.copies.get(function.node, [])]
     walked = [module.analyzed[n].parameters for n in nodes if n in module.analyzed]
@@ -108,6 +115,25 @@ def _variant(scope: Scope, node: ast.Call, function: Function, told: dict[str, V
             "split the function: the rewrite depends on what a parameter is",
         )
     return number, variants[number]
+
+
+def _variant_name(scope: Scope, node: ast.Call, function: Function, number: int) -> str:
+    """How the caller names a copy of a function; one of another module is imported like the function."""
+    home = function.home or scope.module
+    name = home.edits.renamed[copy_of(home, function.node, number)]
+    if function.home is None:
+        return name
+    before, dot, _ = function.name.rpartition(".")
+    if dot:
+        return f"{before}.{name}"
+    statement = scope.module.program.links[scope.module.path][function.name].statement
+    if not isinstance(statement, ast.ImportFrom) or statement not in scope.source.tree.body:
+        what = f"'{function.name}' is called with several kinds of tensors, and imported in a function"
+        raise Refuse(node, HELPERS, what, "import it at the top of the module")
+    names = scope.module.needed_names.setdefault(statement, {})
+    if name not in names:
+        names[name] = scope.module.fresh(name)
+    return names[name]
 
 
 def _argument_text(scope: Scope, argument: _Argument, first: Value | None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 
 from nki_migrate.runtime.spec.dtypes import ITEMSIZE, NUMPY_SPELLINGS
 
@@ -11,6 +12,7 @@ from .emission import Refuse
 from .facts.values import Api, DType, Python, Value
 from .model import Options, Outcome
 from .moves import moved
+from .program import Program
 from .rules import decorators, host_code, namespace, registry, tensor_annotations
 from .scope import Module, Scope
 from .source import Source
@@ -24,20 +26,48 @@ def rewrite(source: str, options: Options | None = None, filename: str = "<strin
 
     ``source`` uses ``\\n`` as its newline. Code that needs nothing keeps its bytes.
     """
+    return rewrite_together({filename: source}, options)[filename]
+
+
+def rewrite_together(sources: Mapping[str, str], options: Options | None = None) -> dict[str, Outcome]:
+    """Rewrite modules that import from each other, by path. Raises ``SyntaxError`` when one does not parse.
+
+    What a function gets is told by its calls in all of them. Paths have ``/`` between folders.
+    """
     assert registry.RULES  # importing them registers their handlers
     options = options or Options()
-    read = Source(source, filename)
-    variants: dict[ast.FunctionDef, list[Parameters]] = {}
-    for _ in range(_ROUNDS):
-        module = Module(read, options, variants)
+    outcomes: dict[str, Outcome] = {}
+    read: dict[str, Source] = {}
+    for path, text in sources.items():
+        source = Source(text, path)
+        module = Module(source, options, path, {})
         if not any(item.is_nki for item in module.imports.values()):
-            return Outcome(source)
-        if _mixed(module):
-            return Outcome(source, tuple(sorted(module.findings)))
-        _walk(module)
-        variants = variants_of(module.calls)
-        if all(_rewritten_for(module, function) == told for function, told in variants.items()):
+            outcomes[path] = Outcome(text)
+        elif _mixed(module):
+            outcomes[path] = Outcome(text, tuple(sorted(module.findings)))
+        else:
+            read[path] = source
+    outcomes.update((module.path, _outcome(module)) for module in _planned(read, options))
+    return outcomes
+
+
+def _planned(sources: dict[str, Source], options: Options) -> list[Module]:
+    """The modules with all edits of their functions planned."""
+    variants: dict[ast.FunctionDef, list[Parameters]] = {}
+    modules: dict[str, Module] = {}
+    for _ in range(_ROUNDS):
+        modules = {path: Module(source, options, path, variants) for path, source in sources.items()}
+        program = Program(modules)
+        for module in modules.values():
+            module.program = program
+        _walk(program)
+        variants = {f: told for module in modules.values() for f, told in variants_of(module.calls).items()}
+        if all(_rewritten_for(m, f) == variants[f] for m in modules.values() for f in m.calls):
             break
+    return list(modules.values())
+
+
+def _outcome(module: Module) -> Outcome:
     tensor_annotations.rewrite(module)
     host_code.rewrite(module)
     namespace.rewrite(module)
@@ -57,10 +87,14 @@ def _rewritten_for(module: Module, function: ast.FunctionDef) -> list[Parameters
     return [module.analyzed[node].parameters for node in nodes if node in module.analyzed]
 
 
-def _walk(module: Module) -> None:
-    """One round: plan the edits of every function."""
-    _environment(module)
-    for node in _functions(module):
+def _walk(program: Program) -> None:
+    """One round: plan the edits of every function, kernels first, then (through their calls) helpers, then the rest."""
+    for module in program.modules.values():
+        _environment(module)
+    kernels = [(m, f) for m in program.modules.values() for f in m.functions.values() if m.is_kernel(f)]
+    kernels.sort(key=lambda pair: decorators.called_by_kernel(*pair))
+    others = [(m, f) for m in program.modules.values() for f in m.functions.values() if not m.is_kernel(f)]
+    for module, node in [*kernels, *((m, f) for m, f in others if _uses_nki(m, f))]:
         decorators.rewrite(module, node)
         for number, parameters in enumerate(module.variants.get(node, [{}])):
             variant = copy_of(module, node, number)
@@ -151,14 +185,6 @@ def _read_by_host(module: Module, name: str) -> bool:
 def _is_dtype(qualified: str) -> bool:
     root, _, rest = qualified.partition(".")
     return root in ("nl", "np") and (rest in ITEMSIZE or (root == "np" and rest in NUMPY_SPELLINGS))
-
-
-def _functions(module: Module) -> list[ast.FunctionDef]:
-    """Functions to rewrite: kernels first, then (through their calls) helpers, then whatever else uses NKI."""
-    kernels = [f for f in module.functions.values() if module.is_kernel(f)]
-    kernels.sort(key=lambda f: decorators.called_by_kernel(module, f))
-    others = [f for f in module.functions.values() if not module.is_kernel(f) and _uses_nki(module, f)]
-    return [*kernels, *others]
 
 
 def _uses_nki(module: Module, function: ast.FunctionDef) -> bool:

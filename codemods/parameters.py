@@ -37,8 +37,8 @@ def kernel_parameters(scope: Scope, told: dict[str, Value]) -> None:
             scope.module.edits.expressions[default] = text
 
 
-def _is_tensor(scope: Scope, name: str) -> bool:
-    """Does a kernel use its parameter as a tensor: its shape or type, or as what is loaded, stored or copied?"""
+def _is_tensor(scope: Scope, name: str, seen: frozenset[tuple[ast.FunctionDef, str]] = frozenset()) -> bool:
+    """Does a function use its parameter as a tensor: its shape or type, in a load, store or copy, or passed on?"""
     for node in ast.walk(scope.function):
         if isinstance(node, ast.Attribute) and node.attr in _TENSOR_ATTRIBUTES:
             if isinstance(node.value, ast.Name) and node.value.id == name:
@@ -50,7 +50,29 @@ def _is_tensor(scope: Scope, name: str) -> bool:
                 operand = _owner(operand)
                 if isinstance(operand, ast.Name) and operand.id == name:
                     return True
+        elif isinstance(node, ast.Call) and _is_tensor_there(scope, node, name, seen):
+            return True
     return False
+
+
+def _is_tensor_there(scope: Scope, node: ast.Call, name: str, seen: frozenset[tuple[ast.FunctionDef, str]]) -> bool:
+    """Does a call hand ``name`` on to a function that uses it as a tensor?"""
+    if (scope.function, name) in seen:
+        return False
+    module, seen = scope.module, seen | {(scope.function, name)}
+    own = module.functions.get(node.func.id) if isinstance(node.func, ast.Name) else None
+    home, function = (module, own) if own is not None else module.program.function(module, node.func) or (module, None)
+    if function is None:
+        return False
+    given = [p for p, _, value in by_parameter(function, node) if isinstance(value, ast.Name) and value.id == name]
+    return any(_is_tensor(Scope(home, function, False), parameter, seen) for parameter in given)
+
+
+def by_parameter(function: ast.FunctionDef, node: ast.Call) -> list[tuple[str, str | None, ast.expr]]:
+    """Parameter, keyword and expression of each argument (too many of them is the user's error: Python says so)."""
+    names = [a.arg for a in [*function.args.posonlyargs, *function.args.args]]
+    positional = [(names[n] if n < len(names) else "", None, a) for n, a in enumerate(node.args)]
+    return [*positional, *((k.arg, k.arg, k.value) for k in node.keywords if k.arg is not None)]
 
 
 def _owner(node: ast.expr) -> ast.expr:

@@ -16,6 +16,7 @@ from .facts.values import Api, Axis, Declaration, Function, Tile, Value
 from .model import Finding, Options
 from .moves import Planned
 from .names import BETA2, canonical, dotted, imports
+from .program import Program
 from .rules.psum_accumulation import Written
 from .source import Source
 from .variants import Parameters
@@ -27,10 +28,10 @@ class Module:
     """One module: its source, its imports, its functions, the edits planned so far and what they need."""
 
     def __init__(
-        self, source: Source, options: Options, variants: dict[ast.FunctionDef, list[Parameters]] | None = None
+        self, source: Source, options: Options, path: str, variants: dict[ast.FunctionDef, list[Parameters]]
     ) -> None:
-        self.source, self.options = source, options
-        self.variants = variants or {}
+        self.source, self.options, self.path, self.variants = source, options, path, variants
+        self.program = Program({path: self})
         self.calls: dict[ast.FunctionDef, list[Parameters]] = {}
         self.copies: dict[ast.FunctionDef, list[ast.FunctionDef]] = {}
         self.import_list = imports(source.tree)
@@ -46,6 +47,7 @@ class Module:
         self.planned: list[Planned] = []
         self.inexact: dict[str, int] = {}
         self.needed_imports: dict[str, str] = {}
+        self.needed_names: dict[ast.ImportFrom, dict[str, str]] = {}
         self.support: dict[str, str] = {}
         self.support_names: dict[str, str] = {}
         self.captured: dict[ast.FunctionDef, dict[str, Value]] = {}
@@ -101,6 +103,11 @@ class Module:
         """Is a function decorated with ``nki.jit`` or one of its forerunners?"""
         return any(self.decorator(d) in KERNEL_DECORATORS for d in function.decorator_list)
 
+    def is_launchable(self, function: ast.FunctionDef) -> bool:
+        """Can host code launch a function? (One in trace mode is only called by kernels.)"""
+        launching = [d for d in function.decorator_list if self.decorator(d) in KERNEL_DECORATORS - {"nki.trace"}]
+        return any(not _in_trace_mode(decorator) for decorator in launching)
+
     def decorator(self, node: ast.expr) -> str | None:
         """Canonical name of a decorator, called or not."""
         target = node.func if isinstance(node, ast.Call) else node
@@ -152,6 +159,11 @@ class Module:
             self.findings.append(finding)
 
 
+def _in_trace_mode(decorator: ast.expr) -> bool:
+    keywords = decorator.keywords if isinstance(decorator, ast.Call) else []
+    return any(k.arg == "mode" and isinstance(k.value, ast.Constant) and k.value.value == "trace" for k in keywords)
+
+
 def _functions_of(node: ast.AST) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
     """Functions in the order of the source."""
     found: list[ast.FunctionDef | ast.AsyncFunctionDef] = []
@@ -195,6 +207,7 @@ class Scope:
     module: Module
     function: ast.FunctionDef
     decorated: bool
+    on_device: bool = False
     env: dict[str, Value] = field(default_factory=dict)
     definitions: dict[str, str] = field(default_factory=dict)
     dtypes: dict[str, str] = field(default_factory=dict)
@@ -235,11 +248,13 @@ class Scope:
         """The module-level function that this one stands in."""
         return self.outer.outermost if self.outer is not None else self.function
 
-    def walk_function(self, node: ast.FunctionDef, parameters: dict[str, Value] | None = None) -> Analysis:
-        """Rewrite another function of this module (once), given what its parameters are."""
+    def walk_function(
+        self, node: ast.FunctionDef, parameters: dict[str, Value] | None = None, home: Module | None = None
+    ) -> Analysis:
+        """Rewrite another function (once) of this module or of its ``home``, given what its parameters are."""
         from .walk import walk_function
 
-        return walk_function(self.module, node, parameters or {}, outer=self)
+        return walk_function(home or self.module, node, parameters or {}, caller=self)
 
     def qualified(self, node: ast.AST) -> str | None:
         """Canonical name of what an attribute chain or name refers to, through imports and local aliases."""

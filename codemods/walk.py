@@ -28,21 +28,22 @@ RANGES = TRACED | {"nl.static_range"}
 
 
 def walk_function(
-    module: Module, node: ast.FunctionDef, parameters: dict[str, Value], *, outer: Scope | None = None
+    module: Module, node: ast.FunctionDef, parameters: dict[str, Value], *, caller: Scope | None = None
 ) -> Analysis:
     """Rewrite one function. ``parameters`` are the kinds of its parameters where a caller tells them."""
     if node in module.analyzed:
         return module.analyzed[node]
     module.analyzed[node] = Analysis(parameters, Value())
-    nested = node in module.lifted
-    decorated = bool(outer and outer.decorated) if nested else module.is_kernel(node)
-    scope = Scope(module, node, decorated, outer=outer if nested else None)
+    outer = caller if node in module.lifted else None
+    decorated = outer.decorated if outer is not None else module.is_kernel(node)
+    on_device = decorated or (caller is not None and caller.on_device)
+    scope = Scope(module, node, decorated, on_device, outer=outer)
     scope.assigned = assignment_counts(node)
-    scope.env = dict(outer.env) if nested and outer else dict(module.environment)
-    scope.definitions = dict(outer.definitions) if nested and outer else dict(module.definitions)
-    scope.dtypes = dict(outer.dtypes) if nested and outer else dict(module.dtypes)
-    scope.itemsizes = dict(outer.itemsizes) if nested and outer else {}
-    scope.direct = direct_allocation(scope, node) or bool(nested and outer and outer.direct)
+    scope.env = dict(outer.env) if outer is not None else dict(module.environment)
+    scope.definitions = dict(outer.definitions) if outer is not None else dict(module.definitions)
+    scope.dtypes = dict(outer.dtypes) if outer is not None else dict(module.dtypes)
+    scope.itemsizes = dict(outer.itemsizes) if outer is not None else {}
+    scope.direct = direct_allocation(scope, node) or (outer is not None and outer.direct)
     for name in scope.assigned:
         scope.definitions.pop(name, None)
         scope.dtypes.pop(name, None)

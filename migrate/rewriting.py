@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
+import os
+import posixpath
 import signal
 import traceback
 import warnings
@@ -14,10 +17,10 @@ from typing import TYPE_CHECKING
 from .discover import Found
 from .errors import FileError
 from .reports import Report, Status, contents, parsed
-from .text import encoded
+from .text import Text, encoded
 
 if TYPE_CHECKING:
-    from nki_migrate.codemods.model import Options
+    from nki_migrate.codemods.model import Options, Outcome
 
 WORD = b"neuronxcc"
 
@@ -25,10 +28,14 @@ WORD = b"neuronxcc"
 _HANDFUL = 8
 
 _Work = tuple[int, str, bytes]
+"""One file: its place among the files, its path, its bytes."""
 
 
 def rewrite_reports(files: Iterable[Found], options: Options, jobs: int) -> list[Report]:
-    """A report for each file, in the order of ``files``, made by up to ``jobs`` processes."""
+    """A report for each file, in the order of ``files``, made by up to ``jobs`` processes.
+
+    Files that import from each other are rewritten together: what a function gets is told by all its calls.
+    """
     results: dict[int, Report] = {}
     work: list[_Work] = []
     for index, file in enumerate(files):
@@ -37,40 +44,82 @@ def rewrite_reports(files: Iterable[Found], options: Options, jobs: int) -> list
             results[index] = data
         else:
             work.append((index, file.path, data))
-    work.sort(key=lambda item: -len(item[2]))  # the biggest first: none is left to run alone at the end
+    groups = _groups(work)
+    groups.sort(key=lambda group: -sum(len(data) for _, _, data in group))  # none of the big ones is left to run alone
     if jobs > 1 and len(work) > _HANDFUL:
-        results.update(_pooled(work, options, min(jobs, len(work))))
+        results.update(_pooled(groups, options, min(jobs, len(groups))))
     else:
-        results.update((index, rewrite_report(path, data, options)) for index, path, data in work)
+        results.update(report for group in groups for report in _reported(group, options))
     return [results[index] for index in sorted(results)]
 
 
 def rewrite_report(path: str, data: bytes, options: Options) -> Report:
     """Rewrite one file's bytes, and guard the result."""
+    return _reported([(0, path, data)], options)[0][1]
+
+
+def _groups(work: list[_Work]) -> list[list[_Work]]:
+    """The files, those together that import from each other."""
+    from nki_migrate.codemods import components
+
+    by_name = {_name(item): item for item in work}
+    trees = {name: _tree(item[2]) for name, item in by_name.items()} if len(work) > 1 else {}
+    grouped = [[by_name[name] for name in names] for names in components(trees)]
+    return grouped if trees else [[item] for item in work]
+
+
+def _name(item: _Work) -> str:
+    """A file's path as the codemods read it."""
+    return posixpath.normpath(item[1].replace(os.sep, "/"))
+
+
+def _tree(data: bytes) -> ast.Module:
+    """What a file's imports are read from; a file that cannot be read has none (its own report says so)."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore"
-            )  # Python's remarks on the user's source (invalid escapes) are not ours to print
-            return _rewritten(path, data, options)
-    except FileError as error:
-        return Report(path, "failed", str(error), before=data, after=data)
-    except Exception as error:  # a defect of ours costs this file, not the run
-        frame = traceback.extract_tb(error.__traceback__)[-1]
-        where = f"{frame.filename.rsplit('/', 1)[-1]}:{frame.lineno}"
-        reason = f"internal error: {type(error).__name__}: {error} ({where}): please report it together with the file"
-        return Report(path, "failed", reason, before=data, after=data)
+            warnings.simplefilter("ignore")
+            return parsed(data)[1]
+    except FileError:
+        return ast.Module([], [])
 
 
-def _rewritten(path: str, data: bytes, options: Options) -> Report:
+def _reported(group: list[_Work], options: Options) -> list[tuple[int, Report]]:
+    """The reports on files that are rewritten together, each with its file's place."""
     from nki_migrate import codemods
+
+    reports: list[tuple[int, Report]] = []
+    texts: dict[str, Text] = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Python's remarks on the user's source (invalid escapes) are not ours to print
+        for index, path, data in group:
+            try:
+                texts[_name((index, path, data))] = parsed(data)[0]
+            except FileError as error:
+                reports.append((index, Report(path, "failed", str(error), before=data, after=data)))
+        try:
+            outcomes = codemods.rewrite_together({name: text.text for name, text in texts.items()}, options)
+        except Exception as error:  # a defect of ours costs one file, not the group and not the run
+            if len(group) > 1:
+                return [report for item in group for report in _reported([item], options)]
+            return [(index, _internal_error(path, data, error)) for index, path, data in group]
+        for index, path, data in group:
+            name = _name((index, path, data))
+            if name in texts:
+                reports.append((index, _guarded(path, data, texts[name], outcomes[name], options)))
+    return reports
+
+
+def _guarded(path: str, data: bytes, text: Text, outcome: Outcome, options: Options) -> Report:
+    from nki_migrate.codemods import rewrite
 
     from .guard import complete, objection
 
-    text, _tree = parsed(data)
-    outcome = complete(text.text, codemods.rewrite(text.text, options, path), options, path)
+    try:
+        outcome = complete(text.text, outcome, options, path)
+        against = objection(text.text, outcome, options, path, rewrite)
+    except Exception as error:
+        return _internal_error(path, data, error)
     findings = tuple(sorted(outcome.findings))
-    against = objection(text.text, outcome, options, path, codemods.rewrite)
     if against:
         return Report(path, "failed", f"not rewritten: {against}", findings, before=data, after=data)
     status: Status = "unchanged" if outcome.source == text.text else "changed"
@@ -78,23 +127,30 @@ def _rewritten(path: str, data: bytes, options: Options) -> Report:
     return Report(path, status, None, findings, outcome.applied, data, after, outcome.moves, outcome.inexact)
 
 
-def _pooled(work: list[_Work], options: Options, jobs: int) -> Iterator[tuple[int, Report]]:
-    futures: list[Future[Report]] = []
-    lost: list[_Work] = []
+def _internal_error(path: str, data: bytes, error: Exception) -> Report:
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{frame.filename.rsplit('/', 1)[-1]}:{frame.lineno}"
+    reason = f"internal error: {type(error).__name__}: {error} ({where}): please report it together with the file"
+    return Report(path, "failed", reason, before=data, after=data)
+
+
+def _pooled(groups: list[list[_Work]], options: Options, jobs: int) -> Iterator[tuple[int, Report]]:
+    futures: list[Future[list[tuple[int, Report]]]] = []
+    lost: list[list[_Work]] = []
     with ProcessPoolExecutor(jobs, initializer=_ignore_interrupts) as pool:
         try:
             with contextlib.suppress(BrokenProcessPool):
-                futures.extend(pool.submit(rewrite_report, path, data, options) for _index, path, data in work)
-            for item, future in zip(work, futures, strict=False):
+                futures.extend(pool.submit(_reported, group, options) for group in groups)
+            for group, future in zip(groups, futures, strict=False):
                 try:
-                    yield item[0], future.result()
+                    yield from future.result()
                 except BrokenProcessPool:
-                    lost.append(item)
+                    lost.append(group)
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
     # A process that dies takes the files of all others along. Alone, each file can only harm itself.
-    for index, path, data in [*lost, *work[len(futures) :]]:
+    for index, path, data in [item for group in [*lost, *groups[len(futures) :]] for item in group]:
         yield index, _alone(path, data, options)
 
 

@@ -26,9 +26,19 @@ def rename(source, options, filename):
     return Outcome(source.replace(OLD.decode(), NEW.decode()), findings, {"NKI001": source.count(OLD.decode())})
 
 
+def stand_in(monkeypatch, rewrite):
+    """``rewrite`` in place of the codemods."""
+    monkeypatch.setattr(codemods, "rewrite", rewrite)
+
+    def together(sources, options):
+        return {path: rewrite(text, options, path) for path, text in sources.items()}
+
+    monkeypatch.setattr(codemods, "rewrite_together", together)
+
+
 @pytest.fixture
 def fake(monkeypatch):
-    monkeypatch.setattr(codemods, "rewrite", rename)
+    stand_in(monkeypatch, rename)
     monkeypatch.setattr(codemods, "RULES", FAKE_RULES)
 
 
@@ -152,7 +162,7 @@ def test_a_file_that_cannot_be_written_fails(fake, run, tree, monkeypatch):
 
 
 def test_a_rewrite_that_loses_a_comment_is_not_written(run, tree, monkeypatch):
-    monkeypatch.setattr(codemods, "rewrite", lambda source, options, filename: Outcome("import nki\n"))
+    stand_in(monkeypatch, lambda source, options, filename: Outcome("import nki\n"))
     result = run("rewrite", "--write", "left.py")
     assert result.code == 2
     assert "left.py: failed: not rewritten: the rewritten file has lost 2 comment(s), such as '# manual'" in result.err

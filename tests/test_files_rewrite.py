@@ -27,9 +27,14 @@ def rename(source, options, filename):
     return Outcome(source.replace(OLD, NEW), tuple(reversed(findings)), {"NKM001": source.count(OLD)})
 
 
+def rename_all(sources, options):
+    return {path: rename(source, options, path) for path, source in sources.items()}
+
+
 @pytest.fixture(autouse=True)
 def codemod(monkeypatch, tmp_path):
     monkeypatch.setattr(codemods, "rewrite", rename)
+    monkeypatch.setattr(codemods, "rewrite_together", rename_all)
     monkeypatch.chdir(tmp_path)
 
 

@@ -114,24 +114,35 @@ def _jit(module: Module, function: ast.FunctionDef, node: ast.expr) -> None:
 
 
 def called_by_kernel(module: Module, function: ast.FunctionDef) -> bool:
+    """Does a kernel of this module, or of one that imports the function, call it?"""
     return any(
-        _calls(other, function.name)
-        for other in module.functions.values()
-        if other is not function and module.is_kernel(other)
+        _calls(other, name)
+        for user, name in _users(module, function)
+        for other in user.functions.values()
+        if other is not function and user.is_kernel(other)
     )
 
 
+def _users(module: Module, function: ast.FunctionDef) -> list[tuple[Module, str]]:
+    """The modules that can call a function, and the name that it has there."""
+    return [(module, function.name), *module.program.users(module, function.name)]
+
+
 def _launched(module: Module, function: ast.FunctionDef) -> bool:
-    """Does host code of this module call the function?"""
-    host = [n for n in module.source.tree.body if not (isinstance(n, ast.FunctionDef) and module.is_kernel(n))]
-    plain = [n for n in host if n is not function]
-    return any(_calls(n, function.name) for n in plain if not isinstance(n, ast.FunctionDef))
+    """Does host code call the function?"""
+    return any(
+        _calls(statement, name)
+        for user, name in _users(module, function)
+        for statement in user.source.tree.body
+        if not isinstance(statement, ast.FunctionDef)
+    )
 
 
 def _calls(node: ast.AST, name: str) -> bool:
     for child in ast.walk(node):
         if isinstance(child, ast.Call):
             target = child.func.value if isinstance(child.func, ast.Subscript) else child.func
-            if isinstance(target, ast.Name) and target.id == name:
+            chain = dotted(target)
+            if chain is not None and ".".join((chain[0], *chain[1])) == name:
                 return True
     return False

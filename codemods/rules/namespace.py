@@ -33,7 +33,7 @@ def rewrite(module: Module) -> None:
         module.support = {name: text for name, text in module.support.items() if name in used}
         used = names_left(module)
     for name, alias in module.global_aliases.items():
-        if name not in used:
+        if name not in used and not any(module.program.users(module, name)):
             module.edits.replaced[alias] = []
         else:
             module.report(
@@ -47,7 +47,16 @@ def rewrite(module: Module) -> None:
             continue
         _statement(module, statement, items, used, written)
     _added(module, used)
+    for origin, names in module.needed_names.items():
+        _import_copies(module, origin, names)
     leftovers.report(module)
+
+
+def _import_copies(module: Module, statement: ast.ImportFrom, names: dict[str, str]) -> None:
+    """Copies of an imported function (NKI003) are imported from where it comes from."""
+    listed = ", ".join(name if name == local else f"{name} as {local}" for name, local in sorted(names.items()))
+    new = New(f"from {'.' * statement.level}{statement.module or ''} import {listed}")
+    module.edits.replaced.setdefault(statement, [New(module.source.segment(statement))]).append(new)
 
 
 def _statement(

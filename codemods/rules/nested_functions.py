@@ -137,7 +137,7 @@ def factory_as_function(scope: Scope, call: ast.Call, factory: ast.FunctionDef) 
         for n in ast.walk(module.source.tree)
         if isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == factory.name
     ]
-    if len(others) != len(allocations):
+    if len(others) != len(allocations) or any(module.program.users(module, factory.name)):
         raise Refuse(
             call, "NKI013", f"'{factory.name}' is used otherwise than by calling it", "compute address= by hand"
         )

@@ -1,0 +1,121 @@
+"""Modules that import from each other, rewritten together: a helper's calls stand in other files, too.
+
+Which file an import means is read off the paths: a relative import counts from the importing file's folder, an
+absolute one from the nearest folder above it that holds such a file.
+"""
+
+from __future__ import annotations
+
+import ast
+import posixpath
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .names import dotted
+
+if TYPE_CHECKING:
+    from .scope import Module
+
+
+@dataclass(frozen=True)
+class Link:
+    """An imported name: the file it comes from, its name there (empty for the module itself), and the statement."""
+
+    path: str
+    name: str
+    statement: ast.Import | ast.ImportFrom
+
+
+def links(tree: ast.AST, path: str, known: Collection[str]) -> dict[str, Link]:
+    """What the imports of the file ``path`` bind to things of the files ``known``, by local name."""
+    found: dict[str, Link] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                inside = _file(path, node.level, ".".join(filter(None, (node.module, alias.name))), known)
+                whole = _file(path, node.level, node.module, known) if node.module else None
+                if inside is not None:
+                    found[alias.asname or alias.name] = Link(inside, "", node)
+                elif whole is not None:
+                    found[alias.asname or alias.name] = Link(whole, alias.name, node)
+        elif isinstance(node, ast.Import):
+            for alias in node.names:
+                whole = _file(path, 0, alias.name, known) if alias.asname or "." not in alias.name else None
+                if whole is not None:
+                    found[alias.asname or alias.name] = Link(whole, "", node)
+    return found
+
+
+def _file(importer: str, level: int, dotted_name: str, known: Collection[str]) -> str | None:
+    """The file that a module's name means."""
+    folder = posixpath.dirname(posixpath.normpath(importer))
+    for _ in range(level - 1):
+        folder = posixpath.dirname(folder)
+    folders = [folder] if level else list(_upwards(folder))
+    tail = dotted_name.replace(".", "/")
+    for base in folders:
+        for end in (".py", "/__init__.py"):
+            candidate = posixpath.join(base, tail + end)
+            if candidate in known and candidate != posixpath.normpath(importer):
+                return candidate
+    return None
+
+
+def _upwards(folder: str) -> Iterator[str]:
+    yield folder
+    while folder not in ("", "/"):
+        folder = posixpath.dirname(folder)
+        yield folder
+
+
+def components(trees: Mapping[str, ast.AST]) -> list[list[str]]:
+    """The files in groups that import from each other, each group in the order given."""
+    groups = {path: [path] for path in trees}
+    for path, tree in trees.items():
+        for link in links(tree, path, trees.keys()).values():
+            ours, theirs = groups[path], groups[link.path]
+            if ours is not theirs:
+                ours += theirs
+                for member in theirs:
+                    groups[member] = ours
+    order = {path: number for number, path in enumerate(trees)}
+    unique = {id(group): sorted(group, key=order.__getitem__) for group in groups.values()}
+    return list(unique.values())
+
+
+class Program:
+    """The modules that are rewritten together, by path."""
+
+    def __init__(self, modules: dict[str, Module]) -> None:
+        self.modules = modules
+        self.links = {path: links(m.source.tree, path, modules.keys()) for path, m in modules.items()}
+
+    def function(self, module: Module, node: ast.expr) -> tuple[Module, ast.FunctionDef] | None:
+        """The function of another module that a name or ``module.name`` means."""
+        chain = dotted(node)
+        if chain is None or len(chain[1]) > 1:
+            return None
+        return self._resolved(module, chain[0], chain[1][0] if chain[1] else "", set())
+
+    def _resolved(
+        self, module: Module, name: str, attribute: str, seen: set[tuple[str, str]]
+    ) -> tuple[Module, ast.FunctionDef] | None:
+        """Follows names that modules hand on."""
+        link = self.links[module.path].get(name)
+        if link is None or bool(attribute) == bool(link.name) or (module.path, name) in seen:
+            return None
+        home, target = self.modules[link.path], link.name or attribute
+        function = home.functions.get(target)
+        if function is not None:
+            return home, function
+        return self._resolved(home, target, "", {*seen, (module.path, name)})
+
+    def users(self, module: Module, name: str) -> Iterator[tuple[Module, str]]:
+        """The other modules that import ``name`` of a module, and what they call it."""
+        for path, bound in self.links.items():
+            for local, link in bound.items():
+                if (link.path, link.name) == (module.path, name):
+                    yield self.modules[path], local
+                elif (link.path, link.name) == (module.path, ""):
+                    yield self.modules[path], f"{local}.{name}"

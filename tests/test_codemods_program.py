@@ -1,0 +1,156 @@
+"""Files that import from each other are rewritten together."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from nki_migrate.cli import main
+from nki_migrate.codemods import components, rewrite, rewrite_together
+from nki_migrate.codemods.program import links
+
+HELPERS = """\
+import neuronxcc.nki.isa as nisa
+import neuronxcc.nki.language as nl
+
+WIDTH = 64
+
+
+def halves(x):
+    low = nl.load(x[:, 0:WIDTH])
+    high = nl.load(x[:, WIDTH : 2 * WIDTH])
+    return low, high
+
+
+def scaled(dst, src, factor):
+    dst[...] = nl.multiply(src, factor)
+
+
+def total(parts, count):
+    result = nl.zeros((nl.par_dim(128), WIDTH), dtype=nl.float32, buffer=nl.sbuf)
+    for i in nl.affine_range(count):
+        result[...] = nl.add(result, parts[i])
+    return result
+"""
+
+KERNEL = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+from {origin} import {names}
+
+
+@nki.jit
+def k(x):
+    out = nl.ndarray((128, 64), dtype=nl.float32, buffer=nl.shared_hbm)
+    low, high = {prefix}halves(x)
+    parts = nl.ndarray((2, nl.par_dim(128), 64), dtype=nl.float32, buffer=nl.sbuf)
+    {prefix}scaled(parts[0], low, 0.5)
+    {prefix}scaled(parts[1], high, nl.sum(high, axis=1))
+    nl.store(out, value={prefix}total(parts, 2))
+    return out
+"""
+
+CASES = """\
+[[case]]
+kernel = "k"
+name = "one"
+
+[case.args]
+x = {shape = [128, 128], dtype = "float32", fill = "normal"}
+"""
+
+WAYS = {
+    "absolute": ("tiles", "halves, scaled, total", "", "tiles.py"),
+    "relative": (".tiles", "halves, scaled, total", "", "tiles.py"),
+    "package": ("pkg.tiles", "halves, scaled, total", "", "pkg/tiles.py"),
+    "module": ("pkg", "tiles", "tiles.", "pkg/tiles.py"),
+}
+
+
+def sources(way: str) -> dict[str, str]:
+    origin, names, prefix, path = WAYS[way]
+    return {"kernel.py": KERNEL.format(origin=origin, names=names, prefix=prefix), path: HELPERS}
+
+
+def exit_code(*arguments: str) -> object:
+    with pytest.raises(SystemExit) as ended:
+        main(list(arguments))
+    return ended.value.code
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_kernel_and_the_helpers_of_another_file_are_rewritten_alike(way: str) -> None:
+    before = sources(way)
+    after = rewrite_together(before)
+    assert [outcome.findings for outcome in after.values()] == [(), ()]
+    helpers = after[WAYS[way][3]].source
+    assert "def scaled_2(dst, src, factor):" in helpers  # a number and a tile are different factors
+    assert "parts[i]" in helpers
+    assert "scaled_2(parts[1], high," in after["kernel.py"].source
+    again = rewrite_together({path: outcome.source for path, outcome in after.items()})
+    assert {path: o.source for path, o in again.items()} == {path: o.source for path, o in after.items()}
+
+
+def test_the_rewritten_files_compute_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for side in ("old", "new"):
+        folder = tmp_path / side / "pkg"
+        folder.mkdir(parents=True)
+        for path, text in sources("package").items():
+            (tmp_path / side / path).write_text(text)
+    (tmp_path / "cases.toml").write_text(CASES)
+    assert exit_code("rewrite", "--write", str(tmp_path / "new")) == 0
+    shutil.copy(tmp_path / "cases.toml", tmp_path / "old")
+    files = [str(tmp_path / side / "kernel.py") for side in ("old", "new")]
+    assert exit_code("verify", *files, "--cases", str(tmp_path / "cases.toml")) == 0, capsys.readouterr().out
+
+
+def test_a_copy_of_an_imported_function_is_imported_beside_it() -> None:
+    after = rewrite_together(sources("absolute"))["kernel.py"].source
+    assert "from tiles import halves, scaled, total\nfrom tiles import scaled_2\n" in after
+
+
+def test_a_helper_alone_is_rewritten_without_its_callers() -> None:
+    alone = rewrite(HELPERS, filename="tiles.py")
+    assert alone.findings  # what dst and src are, only a call tells
+
+
+def test_a_kernel_that_host_code_of_another_file_launches_is_told_nothing_by_it() -> None:
+    kernel = KERNEL.format(origin="tiles", names="halves, scaled, total", prefix="")
+    host = "import neuronxcc.nki.language as nl\nimport numpy as np\nfrom kernel import k\n\n\ndef check(n):\n"
+    host += "    print(nl.tile_size.pmax)\n    return k(np.zeros((128, n)))\n"
+    together = rewrite_together({"kernel.py": kernel, "tiles.py": HELPERS, "host.py": host})
+    assert together["kernel.py"] == rewrite_together({"kernel.py": kernel, "tiles.py": HELPERS})["kernel.py"]
+
+
+def test_only_files_that_import_from_each_other_are_one_group() -> None:
+    import ast
+
+    texts = {"a/x.py": "from .y import f", "a/y.py": "", "b/x.py": "from y import f", "c/z.py": "import numpy"}
+    assert components({path: ast.parse(text) for path, text in texts.items()}) == [
+        ["a/x.py", "a/y.py"],
+        ["b/x.py"],
+        ["c/z.py"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("statement", "path", "name"),
+    [
+        ("from . import y", "a/b/y.py", ""),
+        ("from .. import y", "a/y.py", ""),
+        ("from ..y import f", "a/y.py", "f"),
+        ("from b.y import f", "a/b/y.py", "f"),
+        ("from a.b.y import f", "a/b/y.py", "f"),
+        ("import y", "a/b/y.py", ""),
+        ("import a.b.y as y", "a/b/y.py", ""),
+        ("from b import f", "a/b/__init__.py", "f"),
+    ],
+)
+def test_an_import_means_the_nearest_file(statement: str, path: str, name: str) -> None:
+    import ast
+
+    known = {"a/b/x.py", "a/b/y.py", "a/y.py", "a/b/__init__.py"}
+    (link,) = links(ast.parse(statement), "a/b/x.py", known).values()
+    assert (link.path, link.name) == (path, name)
