@@ -19,6 +19,7 @@ from ..session import in_kernel
 from ..source import has_plain_for, leaves_loop
 from .state import State, state
 from .tracing import Contents
+from .typing import RuntimeBound
 
 _MISSING = object()
 
@@ -122,7 +123,7 @@ def static_range(*args: Any, **_: Any) -> Iterator[int]:
 
 def _bounds(args: tuple[Any, ...]) -> range:
     try:
-        return range(*(int(a) for a in args))
+        return range(*(a.value if isinstance(a, RuntimeBound) else int(a) for a in args))
     except (TypeError, ValueError):
         raise KernelError(
             "", f"the bounds of a loop must be ints known when the kernel is traced, got {args}"

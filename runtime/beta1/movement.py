@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import prod
 from typing import Any
+
+import numpy as np
 
 from .. import isa
 from ..errors import KernelError, NotModelled
-from ..memory import View
+from ..memory import Array, View
 from ..spec.hardware import PARTITIONS
 from .arithmetic import mismatch
 from .base import Shape, Tensor
@@ -286,10 +289,28 @@ def expand_dims(data: Any, axis: int) -> Tile:
     return tile.expand_dims(axis)
 
 
+def _spread_over(predicate: Array, shape: Shape) -> Array:
+    """``predicate`` for each element of ``shape``."""
+    if predicate.size == prod(shape):
+        return predicate.reshape(shape)
+    given = predicate.shape
+    while len(given) > 1 and given[-1] == 1:
+        given = given[:-1]
+    if given != shape[: len(given)]:
+        raise KernelError(
+            "", f"'predicate' {list(predicate.shape)} and 'dst' {list(shape)} differ in elements of a partition"
+        )
+    return np.broadcast_to(predicate.reshape(given + (1,) * (len(shape) - len(given))), shape)
+
+
 def tensor_copy_predicated(
     *, src: Any, dst: Any, predicate: Any, reverse_pred: bool = False, mask: Any = None, dtype: Any = None, **_: Any
 ) -> None:
-    """Copy ``src`` (tile or number) to ``dst`` where ``predicate`` is not 0 (``reverse_pred``: is 0)."""
+    """Copy ``src`` (tile or number) to ``dst`` where ``predicate`` is not 0 (``reverse_pred``: is 0).
+
+    ``predicate`` has as many elements a partition as ``dst``, or the first dimensions of it: then one of its elements
+    counts for all that the others hold (``flash_attn_core.py:429`` and ``flash_attn_impl.py:556`` of nki-samples).
+    """
     call = Call("tensor_copy_predicated", mask)
     target, chooser = call.tile("dst", dst), call.tile("predicate", predicate)
     if target.shape[0] != chooser.shape[0]:
@@ -298,7 +319,7 @@ def tensor_copy_predicated(
     if call.skipped:
         return
     there, condition = call.view(target), call.view(chooser)
-    chosen = (condition.array.reshape(there.array.shape) != 0) != bool(reverse_pred)
+    chosen = (_spread_over(condition.array, there.array.shape) != 0) != bool(reverse_pred)
     if isinstance(src, Tensor):
         source = call.view(call.tile("src", src))
         result = isa.copy("tensor_copy_predicated", source)

@@ -1,11 +1,12 @@
 """What ``nki.jit`` changes in a kernel's source before it runs.
 
-* ``for i in range(...)`` is ``for i in nl.sequential_range(...)``, in nested functions too;
+* ``for i in range(...)`` is ``for i in nl.sequential_range(...)``, in nested functions too (of helpers only
+  ``range(nt.scalar(tile))``, whose trip count the chip reads);
 * ``return`` as the last statement of an NKI loop returns after all iterations;
 * ``x: nt.tensor[128, 512] = ...`` checks the shape.
 
-A kernel that has none of these runs as it is; of the helpers that it calls, only the second is changed. Lines and
-columns stay those of the file.
+A kernel that has none of these runs as it is; of the helpers that it calls, only the second is changed, and a loop on
+the chip. Lines and columns stay those of the file.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ def rewrite_helpers(function: Callable[..., Any], seen: set[CodeType] | None = N
     """Make the functions that ``function`` calls by name return after all iterations, as the kernel itself does.
 
     A helper is ordinary Python otherwise (its ``range`` is Python's), and is only changed for a ``return`` that ends
-    an NKI loop: its code is replaced, once and for all.
+    an NKI loop, and for a loop whose bound the chip reads: its code is replaced, once and for all.
     """
     seen = _SEARCHED if seen is None else seen
     code = getattr(function, "__code__", None)
@@ -94,17 +95,29 @@ def _rewrite_helper(value: Any, seen: set[CodeType]) -> None:
     if not isinstance(helper, FunctionType) or helper.__code__ in seen or is_emulator_file(helper.__code__.co_filename):
         return
     found = function_source(helper.__code__) if _iterates(helper.__code__) else None
-    if helper is value and found is not None and any(_ends_with_return(node) for node in ast.walk(found)):
+    if helper is value and found is not None and any(_changes(node) for node in ast.walk(found)):
         tree = copy.deepcopy(found)
         rewriter = _Rewriter(helper=True)
         tree.body = [statement for old in tree.body for statement in rewriter.statements(old)]
-        helper.__globals__[_RETURNS] = Returns
+        helper.__globals__.update({_RETURNS: Returns, _RANGE: sequential_range})
         helper.__code__ = _compiled(helper, tree, helper.__code__.co_freevars)
     rewrite_helpers(helper, seen)
 
 
 def _iterates(code: CodeType) -> bool:
-    return any(name in code.co_names for name in _LOOPS)
+    return any(name in code.co_names for name in (*_LOOPS, "range"))
+
+
+def _changes(node: ast.AST) -> bool:
+    return _ends_with_return(node) or (isinstance(node, ast.For) and _is_on_chip(node.iter))
+
+
+def _is_on_chip(iterated: ast.expr) -> bool:
+    """Is it ``range(scalar(...))``?"""
+    if not isinstance(iterated, ast.Call) or not isinstance(iterated.func, ast.Name) or iterated.func.id != "range":
+        return False
+    bounds = (bound.func for bound in iterated.args if isinstance(bound, ast.Call))
+    return any((b.attr if isinstance(b, ast.Attribute) else getattr(b, "id", "")) == "scalar" for b in bounds)
 
 
 def _ends_with_return(node: ast.AST) -> bool:
@@ -190,7 +203,8 @@ class _Rewriter:
 
     def _loop(self, node: ast.For) -> list[ast.stmt]:
         called = node.iter.func if isinstance(node.iter, ast.Call) else None
-        if isinstance(called, ast.Name) and called.id == "range" and not self.helper:
+        is_range = isinstance(called, ast.Name) and called.id == "range"
+        if is_range and (not self.helper or _is_on_chip(node.iter)):
             assert isinstance(node.iter, ast.Call)
             node.iter.func = ast.copy_location(ast.Name(_RANGE, ast.Load()), node.iter.func)
             self.changed = True

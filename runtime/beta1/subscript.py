@@ -245,7 +245,8 @@ def _gather(tile: Tile, items: list[Any]) -> Tile:
     free = any(isinstance(k, Tensor) and runtime_values(k).size != runtime_values(k).shape[0] for k in items)
     if all(v.size == 1 for v in scalars) and not any(isinstance(k, Index) for k in items):
         plain = [int(runtime_values(k).reshape(())) if isinstance(k, (Tensor, RuntimeIndex)) else k for k in items]
-        return _basic(tile, plain)
+        inside = all(0 <= k < n for k, n in zip(plain, tile.shape, strict=True) if isinstance(k, int))
+        return _basic(tile, plain) if inside or tile.space != "hbm" else _outside(tile, plain)
     tile._settled()
     if any(isinstance(k, (slice, Slice)) for k in items):
         if any(isinstance(k, Index) for k in items):
@@ -255,6 +256,20 @@ def _gather(tile: Tile, items: list[Any]) -> Tile:
     shape = broadcast(*(a.shape for a in arrays))
     found = tile.part(tile.offset, shape, tile.strides)
     found.gather = Gather(tile.shape, tuple(arrays), free=free)
+    return found
+
+
+def _outside(tile: Tile, items: list[Any]) -> Tile:
+    """Ints and slices, of which an int read at run time is out of bounds: ``oob_mode.skip`` may leave all of it out."""
+    tile._settled()
+    spans = [_span(k, n) for k, n in zip(items, tile.shape, strict=True)]
+    kept = [d for d, (_, _, _, stays) in enumerate(spans) if stays]
+    arrays = []
+    for d, (start, count, step, stays) in enumerate(spans):
+        values = start + step * np.arange(count)
+        arrays.append(values.reshape([count if d == r else 1 for r in kept] if stays else ()))
+    found = tile.part(tile.offset, tuple(spans[d][1] for d in kept), tile.strides)
+    found.gather = Gather(tile.shape, tuple(arrays), free=False)
     return found
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import KernelError, NotModelled
 from .tokens import dtype_of
 
 
@@ -43,9 +44,39 @@ class Annotation:
     __ror__ = __or__
 
 
+@dataclass(frozen=True)
+class _Scalar(Annotation):
+    """``nt.scalar`` annotates a tile of one element; ``nt.scalar(tile)`` bounds a loop by the number in it."""
+
+    shape: tuple[int, ...] | None = (1, 1)
+
+    def __call__(self, value: Any) -> Any:
+        if not hasattr(value, "as_tile"):
+            return value
+        found = value.as_tile().array
+        if found.size != 1:
+            raise KernelError("", f"nt.scalar takes a tile of one element, got {list(found.shape)}")
+        return RuntimeBound(int(found.reshape(())))
+
+
+class RuntimeBound:
+    """The trip count of a loop that runs on the chip (``range(nt.scalar(tile))``): no number of Python's.
+
+    ``varlen_attention_kernel.py`` of nki-samples runs over the tiles of a plan so.
+    """
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: int) -> None:
+        self.value = value
+
+    def __index__(self) -> int:
+        raise NotModelled("a loop or a subscript of Python's over a number that only the chip knows")
+
+
 mutable_tensor = Annotation(mutable=True)
 mutable = mutable_tensor
-scalar = Annotation((1, 1))
+scalar = _Scalar()
 
 
 def is_mutable(annotation: Any) -> bool:

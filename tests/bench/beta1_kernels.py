@@ -67,7 +67,7 @@ class Row:
 
 def _all_said(checkout: Path, options: argparse.Namespace) -> bool:
     """Run the cases of ``checkout`` and print its table; is every kernel right, or is it said why it does not run?"""
-    from beta1_cases import contributed, flash, moe, team, tutorials  # noqa: F401  (they register their cases)
+    from beta1_cases import contributed, flash, moe, paged, team, tutorials  # noqa: F401  (they register their cases)
 
     functions = list(_functions(checkout))
     reached: dict[tuple[str, str], str] = {}
@@ -82,14 +82,17 @@ def _all_said(checkout: Path, options: argparse.Namespace) -> bool:
             print(_line(row.verdict, row.seconds, f"{file}::{', '.join(case.kernels)}", row.told), flush=True)
     others = [(file, name, why) for file, name, why in functions if (file, name) not in driven]
     print("\n# functions without a case of their own")
-    unsaid = 0
-    for file, name, why in others:
-        through = reached.get((file, name))
-        unsaid += through is None and not why
-        print(_line("reached" if through else "not run", 0, f"{file}::{name}", through or why or "NO CASE"))
+    unsaid = [f"{file}::{name}" for file, name, why in others if not why and (file, name) not in reached]
+    for file in sorted({file for file, _, _ in others}):
+        through: dict[str, list[str]] = {}
+        for name, why in ((name, why) for other, name, why in others if other == file):
+            key = f"reached through {reached[file, name]}" if (file, name) in reached else why or "NO CASE"
+            through.setdefault(key, []).append(name)
+        for told, names in through.items():
+            print(f"{file}: {', '.join(names)}\n{'':18}{told}")
     counts = Counter(row.verdict for row in driven.values())
     print(", ".join(f"{count} {verdict}" for verdict, count in sorted(counts.items())), end="; ")
-    print(f"{sum((f, n) in reached for f, n, _ in others)} reached through them, {unsaid} unaccounted for\n")
+    print(f"{sum((f, n) in reached for f, n, _ in others)} reached through them, {len(unsaid)} unaccounted for\n")
     return set(counts) <= {"agrees", "slow", "known"} and not unsaid
 
 
@@ -112,7 +115,13 @@ def _functions(checkout: Path) -> Iterator[tuple[str, str, str]]:
         defined = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
         for name, node in defined.items():
             if _uses_nki(node):
-                yield file, name, _needs(node, private, defined, set())
+                yield file, name, _why_not(file, name) or _needs(node, private, defined, set())
+
+
+def _why_not(file: str, name: str) -> str:
+    from beta1_cases import NOT_RUN
+
+    return next((why for (path, other), why in NOT_RUN.items() if file.endswith(path) and name == other), "")
 
 
 def _private_names(tree: ast.Module) -> dict[str, str]:

@@ -38,6 +38,8 @@ class Case:
 
 
 CASES: list[Case] = []
+NOT_RUN: dict[tuple[str, str], str] = {}
+"""Why a function has no case: by the end of its file's path, and its name."""
 
 
 def case(path: str, *kernels: str, slow: bool = False) -> Callable[[Any], Any]:
