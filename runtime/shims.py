@@ -168,8 +168,13 @@ def installed() -> Iterator[None]:
             uninstall()
 
 
-def public_module(name: str, members: Mapping[str, Any], doc: str = "") -> ModuleType:
-    """A module object called ``name`` with exactly ``members``; any other attribute raises and names itself."""
+def public_module(
+    name: str, members: Mapping[str, Any], doc: str = "", later: Mapping[str, Any] | None = None
+) -> ModuleType:
+    """A module object called ``name`` with exactly ``members``; any other attribute raises and names itself.
+
+    ``later`` are names of later versions: they can be taken, and refuse to be called in a version that has them not.
+    """
     module = ModuleType(name, doc)
     module.__dict__.update(members)
     module.__dict__["__path__"] = []
@@ -179,6 +184,8 @@ def public_module(name: str, members: Mapping[str, Any], doc: str = "") -> Modul
             raise AttributeError(attribute)
         if attribute.startswith("_"):
             return PrivateName(f"{name}.{attribute}")
+        if later is not None and attribute in later:
+            return later[attribute]
         raise AttributeError(f"module '{name}' has no public attribute '{attribute}'")
 
     module.__dict__["__getattr__"] = absent

@@ -40,7 +40,7 @@ CONSTANTS: dict[str, Any] = {
     "vector_engine": values.Engine.vector,
     "scalar_engine": values.Engine.scalar,
     "gpsimd_engine": values.Engine.gpsimd,
-    "dma_engine": values.Engine.dma,
+    "dma_engine": values.DmaEngine(),
 }
 
 FUNCTIONS = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from enum import Enum
 from types import ModuleType
 from typing import Any
 
@@ -11,8 +12,10 @@ from ..errors import KernelError
 from ..numerics import DTYPES
 from ..packed import PACKED
 from ..shims import linked, public_module
-from . import isa, language, nki, trace_tensor
+from . import functions, isa, language, nki, trace_tensor
+from .buffers import BUFFERS
 from .registers import Register
+from .tensor import NkiTensor
 
 COLLECTIVES = (
     "all_reduce all_gather all_to_all reduce_scatter collective_permute collective_permute_implicit "
@@ -48,12 +51,22 @@ class _TypeHint:
         return self
 
 
+LANGUAGE_03: dict[str, Any] = {
+    **{name: function for name, function in functions.FUNCTIONS.items() if name not in language.MEMBERS},
+    "NkiTensor": NkiTensor,
+    "MemoryRegion": Enum("MemoryRegion", {name: name for name in BUFFERS if name != "hbm"}),
+}
+ISA_03: dict[str, Any] = {"NkiValidationError": KernelError, "VirtualRegister": Register}
+"""Names of 0.3."""
+
 MODULES: dict[str, ModuleType] = linked(
     {
-        "nki": public_module("nki", nki.MEMBERS),
-        "nki.isa": public_module("nki.isa", isa.MEMBERS),
+        "nki": public_module("nki", nki.MEMBERS, later={"simulate": nki.simulate}),
+        "nki.isa": public_module("nki.isa", isa.MEMBERS, later=ISA_03),
         "nki.isa.constants": public_module("nki.isa.constants", isa.CONSTANTS),
-        "nki.language": public_module("nki.language", {**language.MEMBERS, "no_reorder": no_reorder}),
+        "nki.language": public_module(
+            "nki.language", {**language.MEMBERS, "no_reorder": no_reorder}, later=LANGUAGE_03
+        ),
         "nki.typing": public_module(
             "nki.typing", {"tensor": _TypeHint(), "mutable_tensor": _TypeHint(), "scalar": Register}
         ),

@@ -80,6 +80,13 @@ def jit(func: Callable[..., Any] | None = None, mode: str = "auto", **kwargs: An
     return JitKernel(func.func if isinstance(func, JitKernel) else func, options)
 
 
+def simulate(kernel: Callable[..., Any]) -> Any:
+    """0.3: what runs ``kernel`` on the CPU, called like the kernel. Here every kernel does."""
+    if host_version() == state.BETA2:
+        raise NotImplementedError(f"nki.simulate is of NKI {state.GENERAL}: set {VERSION}={state.GENERAL}")
+    return kernel if isinstance(kernel, JitKernel) else jit(kernel)
+
+
 def _absent(name: str) -> Callable[..., Any]:
     def refuse(*args: object, **kwargs: object) -> Any:
         raise NotImplementedError(f"nki.{name} is not implemented in Beta 2")

@@ -6,6 +6,7 @@ Sources: ``nki.language`` and ``nki.isa`` of the 2.28 documentation, and what th
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -21,13 +22,14 @@ from . import state
 
 @dataclass(frozen=True)
 class Operator:
-    """An operator token, as ``nl.add``. Beta 2 has no tile arithmetic: calling one is an error."""
+    """An operator token, as ``nl.add``. Beta 2 has no tile arithmetic: calling one is an error. In 0.3 it is a function
+    as well."""
 
     name: str
 
     def __call__(self, *args: object, **kwargs: object) -> Any:
-        if state.rules().functions:
-            raise NotModelled(f"nki.language.{self.name} as a function on tiles (NKI 0.3)")
+        if state.rules().functions and self.name in CALLED:
+            return CALLED[self.name](*args, **kwargs)
         raise KernelError(
             "",
             f"nki.language.{self.name} is an operator token, it cannot be called in Beta 2: use the nki.isa "
@@ -37,6 +39,9 @@ class Operator:
     def __repr__(self) -> str:
         return f"nki.language.{self.name}"
 
+
+CALLED: dict[str, Callable[..., Any]] = {}
+"""What tokens do when 0.3 calls them (:mod:`.functions` fills it)."""
 
 OPERATOR_NAMES = tuple(
     sorted(spec_operators.ALU | spec_operators.ACTIVATION | {"divide", "logical_not", "reciprocal", "max", "min"})
@@ -54,6 +59,23 @@ class Engine(Enum):
     dma = 4
     vector = 5
     sync = 6
+
+
+class DmaEngines(Enum):
+    """``nki.isa.dma_engine`` of 0.3: who moves the data of ``sendrecv``."""
+
+    dma = 1
+    gpsimd_dma = 2
+
+
+@dataclass(frozen=True)
+class DmaEngine:
+    """``nki.isa.dma_engine``: in 0.2 another name of ``engine.dma``, in 0.3 an enumeration."""
+
+    dma: DmaEngines = DmaEngines.dma
+    gpsimd_dma: DmaEngines = DmaEngines.gpsimd_dma
+    name: str = Engine.dma.name
+    value: int = Engine.dma.value
 
 
 class DgeMode(Enum):
@@ -167,6 +189,7 @@ def _shown(value: object) -> str:
 
 def member(enumeration: type[Enum], value: object, message: str) -> Any:
     """``value`` as a member of ``enumeration``: itself, its name, or (until 0.3) its number."""
+    value = Engine.dma if isinstance(value, DmaEngine) else value
     if isinstance(value, enumeration):
         return value
     if isinstance(value, str) and value.removesuffix("_engine") in enumeration.__members__:
