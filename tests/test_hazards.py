@@ -509,6 +509,45 @@ def test_sbuf_over_subscription_says_the_high_water_mark() -> None:
     assert hazards(wide, numbers(1, 1), 3) == []
 
 
+def products_in_psum(x, tiles: int, loop, copies_later: bool):
+    """``tiles`` products of a bank each, copied in the loop that makes them or in one of their own."""
+    out = nl.ndarray((tiles, 128, 512), dtype=x.dtype, buffer=nl.shared_hbm)
+    made = nl.zeros((tiles, par_dim(128), 512), dtype=nl.float32, buffer=nl.psum, lazy_initialization=True)
+    for i in loop(tiles):
+        loaded = nl.load(x)
+        made[i] += nisa.nc_matmul(loaded[:, 0:128], loaded)
+        if not copies_later:
+            nl.store(out[i], value=nl.copy(made[i]))
+    if copies_later:
+        for i in loop(tiles):
+            nl.store(out[i], value=nl.copy(made[i]))
+    return out
+
+
+def test_psum_is_over_subscribed_unless_parallel_loops_can_run_together() -> None:
+    x = numbers(128, 512)
+    assert hazards(products_in_psum, x, 8, nl.sequential_range, True) == []
+    one(hazards(products_in_psum, x, 9, nl.sequential_range, True), "oversubscribed")
+    assert hazards(products_in_psum, x, 9, nl.sequential_range, False) == []
+    assert hazards(products_in_psum, x, 9, nl.affine_range, True) == []
+
+
+def test_sums_over_a_parallel_loop_are_all_in_psum_at_once() -> None:
+    def sums(x, count):
+        out = nl.ndarray((count, 128, 512), dtype=x.dtype, buffer=nl.shared_hbm)
+        totals = nl.zeros((count, par_dim(128), 512), dtype=nl.float32, buffer=nl.psum)
+        for _ in nl.affine_range(2):
+            loaded = nl.load(x)
+            for i in nl.affine_range(count):
+                totals[i] += nisa.nc_matmul(loaded[:, 0:128], loaded)
+        for i in nl.affine_range(count):
+            nl.store(out[i], value=nl.copy(totals[i]))
+        return out
+
+    assert hazards(sums, numbers(128, 512), 8) == []
+    one(hazards(sums, numbers(128, 512), 9), "oversubscribed")
+
+
 def test_recording_off_records_nothing() -> None:
     result = launch1(nki.jit(running), {"x": numbers(2, 4, 4), "loop": nl.affine_range})
     assert [machine.recorder for machine in result.machines] == [None]
