@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from . import algebra
 from .access import of_name, operand, owner
+from .cuts import check_cut
 from .emission import New, Refuse
 from .facts.values import Declaration, Tile
 from .moves import Planned
@@ -21,7 +22,7 @@ from .rules.data_types import dtype_text
 from .rules.masks import CODE as MASKS
 from .rules.masks import masked
 from .rules.psum_accumulation import check_group
-from .scope import Clamp, Scope
+from .scope import Scope
 from .tables import parameters
 
 DESTINATION = "NKI021"
@@ -36,7 +37,8 @@ class Instruction:
     whether a mask's upper bounds cut all operands and the destination position by position. ``through`` names an
     operand that the engine cannot read where it is, and that is copied into the destination first. ``first`` is an
     instruction with the same destination that comes before, ``shaped`` how the destination must be written.
-    ``support`` marks a function that the module gets: it fills a whole tile.
+    ``support`` marks a function that the module gets: it fills a whole tile. ``precut`` arguments are what a mask
+    leaves of them already.
     """
 
     function: str
@@ -51,6 +53,7 @@ class Instruction:
     first: Instruction | None = None
     shaped: Callable[[Scope, ast.expr, Operand], Operand] | None = None
     support: bool = False
+    precut: bool = False
 
 
 @dataclass
@@ -286,15 +289,9 @@ def write(scope: Scope, node: ast.expr, target: Operand, *, accumulate: bool = F
             and target.space != "hbm"
         )
         if rounded_twice:
-            instruction = _through_implicit_tile(scope, node, instruction)
+            # Beta 1 rounds to the call's dtype first; outside direct allocation that happens in a tile of its own
+            instruction = copy_of(materialized(scope, node, instruction))
         place(scope, node, instruction, target, accumulate=accumulate)
-
-
-def _through_implicit_tile(scope: Scope, node: ast.expr, instruction: Instruction) -> Instruction:
-    """Beta 1 rounds to the call's ``dtype`` first; outside direct allocation that happens in a tile of its own."""
-    if instruction.dims is None or scope.clamps:
-        raise Refuse(node, DESTINATION, "dtype= differs from the type of the destination", "drop dtype=")
-    return copy_of(materialized(scope, node, instruction))
 
 
 def materialized(scope: Scope, node: ast.expr, instruction: Instruction) -> Operand:
@@ -308,12 +305,18 @@ def materialized(scope: Scope, node: ast.expr, instruction: Instruction) -> Oper
 
 
 def in_sbuf(scope: Scope, node: ast.expr, view: Operand) -> Operand:
-    """An operand that the engine cannot read from PSUM, copied to SBUF first."""
-    return materialized(scope, node, copy_of(view)) if view.perhaps_psum else view
+    """An operand that the engine cannot read from PSUM, copied to SBUF first (all of it, whatever a mask says)."""
+    if not view.perhaps_psum:
+        return view
+    clamps, scope.clamps = scope.clamps, {}
+    copied = materialized(scope, node, copy_of(view))
+    scope.clamps = clamps
+    return copied
 
 
 def place(scope: Scope, node: ast.expr, instruction: Instruction, target: Operand, *, accumulate: bool = False) -> None:
     clamps = list(scope.clamps.values())
+    inside = [] if instruction.precut else clamps
     if instruction.space == "psum" and target.space == "sbuf" and not accumulate:
         instruction = copy_of(materialized(scope, node, instruction))
     if clamps and not instruction.cut:
@@ -322,8 +325,10 @@ def place(scope: Scope, node: ast.expr, instruction: Instruction, target: Operan
         raise Refuse(
             node, DESTINATION, f"{instruction.function} into a tensor in HBM", "compute into a tile, then copy"
         )
-    for view in [target, *(value for _, value in instruction.arguments if isinstance(value, Operand))]:
-        _check_cut(scope, node, view, clamps)
+    check_cut(scope, node, target, clamps)
+    for _, value in instruction.arguments:
+        if isinstance(value, Operand):
+            check_cut(scope, node, value, inside)
     _spread(scope, node, instruction, target)
     if instruction.through:
         instruction = _copied_first(scope, node, instruction, target)
@@ -331,34 +336,10 @@ def place(scope: Scope, node: ast.expr, instruction: Instruction, target: Operan
     written = instruction.shaped(scope, node, target) if instruction.shaped is not None else target
     parts = [f"dst={written.text(clamps)}"]
     for name, value in instruction.arguments:
-        parts.append(f"{name}={value.text(clamps) if isinstance(value, Operand) else value}")
+        parts.append(f"{name}={value.text(inside) if isinstance(value, Operand) else value}")
     scope.apply(DESTINATION, node)
     function = instruction.function if instruction.support else f"{scope.nisa}.{instruction.function}"
     scope.emit(f"{function}({', '.join(parts)})")
-
-
-def _check_cut(scope: Scope, node: ast.expr, view: Operand, clamps: list[Clamp]) -> None:
-    """Every bound of a mask must be a bound of the dimension that it cuts."""
-    for clamp in clamps:
-        if view.dims is None:
-            raise Refuse(node, MASKS, f"a mask on '{view.base}', whose rank is not known", "write every dimension")
-        if view.dynamic:
-            raise Refuse(node, MASKS, "a mask on a dynamic access", "write the counts of .ap(...) by hand")
-        result = clamp.position + len(view.dims) - clamp.ndim
-        if not 0 <= result < len(view.dims) or view.dims[result] == "1":
-            continue
-        axis = view.axes[result]
-        same = axis == clamp.axis or (
-            axis is not None and (axis.start, axis.size) == (clamp.axis.start, clamp.axis.size)
-        )
-        counted = axis is None and clamp.axis.start == "0" and scope.equal(view.dims[result], clamp.axis.size)
-        if not (same or counted):
-            raise Refuse(
-                node,
-                MASKS,
-                f"the mask bounds '{clamp.axis.label or 'an index vector'}', which does not index '{view.base}'",
-                "clamp the slices by hand",
-            )
 
 
 def _spread(scope: Scope, node: ast.expr, instruction: Instruction, target: Operand) -> None:

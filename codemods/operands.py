@@ -98,7 +98,7 @@ class Operand:
 
     def text(self, clamps: Sequence[Clamp]) -> str:
         """The operand as Beta 2 source, cut by the clamps of a mask."""
-        counts = self._counts(clamps)
+        counts = self.counts(clamps)
         if self.pattern is not None:
             pairs = (f"[{s.stride}, {counts.get(r, s.count)}]" for r, s in enumerate(self.pattern))
             offset = "" if self.offset == "0" else f", offset={self.offset}"
@@ -116,14 +116,22 @@ class Operand:
         parts = [item.text(self.nl, counts.get(d)) for d, item in enumerate(self.items[:written])]
         return f"{self.base}[{', '.join(parts)}]"
 
-    def _counts(self, clamps: Sequence[Clamp]) -> dict[int, str]:
+    def counts(self, clamps: Sequence[Clamp]) -> dict[int, str]:
+        """How many elements ``clamps`` leave, by dimension of the base (or pair of the pattern)."""
         counts: dict[int, str] = {}
-        rank = len(self.dims or ())
         for clamp in clamps:
-            result = clamp.position + rank - clamp.ndim
-            if not self.dims or not 0 <= result < rank or self.dims[result] == "1":
+            result = cut_dimension(clamp, len(self.dims or ()))
+            if not self.dims or result is None or self.dims[result] == "1":
                 continue
             source = self.sources[result] if self.items is not None else result
             if source is not None:
                 counts[source] = clamp.size
         return counts
+
+
+def cut_dimension(clamp: Clamp, rank: int) -> int | None:
+    """The dimension of an operand of ``rank`` that a mask's bound cuts: partitions first, the others from the right."""
+    if clamp.position == 0:
+        return 0 if rank else None
+    position = clamp.position + rank - clamp.ndim
+    return position if 0 < position < rank else None

@@ -12,14 +12,18 @@ Source: NKI migration guide, "All ISA functions require a destination parameter"
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 
 from .. import algebra
 from ..compute import Call, Instruction, in_sbuf, lowers
+from ..cuts import cut, kept
 from ..dtypes import promoted, type_name
 from ..emission import Refuse
 from ..operands import Operand
 from ..patterns import of_rank, permuted
 from ..render import render
+from ..scope import Clamp
+from .masks import CODE as MASKS
 from .operator_tokens import token
 
 CODE = "NKI021"
@@ -165,7 +169,37 @@ def nc_matmul(call: Call) -> Instruction:
     dims = None
     if isinstance(stationary, Operand) and isinstance(moving, Operand) and stationary.dims and moving.dims:
         dims = (algebra.multiply(*stationary.dims[1:]), *moving.dims[1:])
-    return Instruction("nc_matmul", given, dims, f"{call.scope.nl}.float32", "psum", cut=False)
+        left, right = cut_product(call, stationary, moving)
+        given = [(n, {"stationary": left, "moving": right}.get(n, value)) for n, value in given]
+    return Instruction(
+        "nc_matmul", given, dims, f"{call.scope.nl}.float32", "psum", cut=dims is not None, precut=dims is not None
+    )
+
+
+def cut_product(call: Call, a: Operand, b: Operand) -> tuple[Operand, Operand]:
+    """The operands of a matmul under a mask, whose bounds are those of the product from here on.
+
+    A vector that indexes the free dimension of the stationary bounds the rows of the product, one of the moving its
+    columns; any other bounds the dimension where it stands.
+    """
+    scope, clamps = call.scope, list(call.scope.clamps.values())
+    if not clamps:
+        return a, b
+    if any(view.dims is None or len(view.dims) != 2 for view in (a, b)):
+        raise call.refuse(MASKS, "a mask on a matmul of more than two dimensions", "clamp the operands by hand")
+    moved: dict[int, Clamp] = {}
+    for clamp in clamps:
+        rows, columns = clamp.axis == a.axes[1], clamp.axis == b.axes[1]
+        position = clamp.position if rows == columns else 0 if rows else 1
+        if position > 1 or position in moved:
+            raise call.refuse(MASKS, "a mask on a matmul of more than two dimensions", "clamp the operands by hand")
+        moved[position] = replace(clamp, position=position, ndim=2)
+    scope.clamps = moved
+    sides = [
+        cut(scope, call.node, view, [replace(moved[d], position=1)] if d in moved else [])
+        for d, view in enumerate((a, b))
+    ]
+    return sides[0], sides[1]
 
 
 def same_precision(call: Call, a: Operand | str, b: Operand | str) -> None:
@@ -187,7 +221,11 @@ def nc_transpose(call: Call) -> Instruction:
     engine = dict(given).get("engine")
     space = "sbuf" if isinstance(engine, str) and "vector" in engine else "psum"
     dims = (algebra.multiply(*data.dims[1:]), data.dims[0])
-    return Instruction("nc_transpose", given, dims, data.dtype, space, cut=False)
+    if len(data.dims) > 2 and any(clamp.position for clamp in call.scope.clamps.values()):
+        raise call.refuse(MASKS, "a mask on one of several free dimensions of a transpose", "clamp the data by hand")
+    turned = cut_and_move(call, data, (1, 0) if len(data.dims) == 2 else (1, *[None] * (len(data.dims) - 1)))
+    given = [(name, turned if name == "data" else value) for name, value in given]
+    return Instruction("nc_transpose", given, dims, data.dtype, space, precut=True)
 
 
 @lowers(CODE, "nisa.tensor_reduce")
@@ -215,19 +253,29 @@ def reduction(call: Call, given: list[tuple[str, Operand | str]], axis: ast.expr
     keepdims = dict(given).get("keepdims", "False")
     if keepdims not in ("True", "False"):
         raise call.refuse(CODE, "a reduction with keepdims= that is not a literal", "write the shape of the result")
+    stays = [d for d in range(rank) if d not in axes or keepdims == "True"]
+    sizes = tuple("1" if d in axes else data.dims[d] for d in stays)
+    data = cut_and_move(call, data, tuple(None if d in axes else stays.index(d) for d in range(rank)))
     if axes[0] != rank - len(axes):
         data = permuted(call.scope, call.node, data, axes)
-    kept = tuple("1" if d in axes else n for d, n in enumerate(data_dims(given)) if d not in axes or keepdims == "True")
     given = [(name, data if name == "data" else value) for name, value in given if name not in ("axis", "keepdims")]
     given.insert([name for name, _ in given].index("data") + 1, ("axis", _AXIS[len(axes)]))
     dtype = call.dtype()
-    dims = kept if len(kept) > 1 else (*kept, "1")
-    return Instruction("tensor_reduce", given, dims, dtype or data.dtype, explicit=dtype is not None, cut=rank == 2)
+    dims = sizes if len(sizes) > 1 else (*sizes, "1")
+    return Instruction("tensor_reduce", given, dims, dtype or data.dtype, explicit=dtype is not None, precut=True)
 
 
-def data_dims(given: list[tuple[str, Operand | str]]) -> tuple[str, ...]:
-    data = dict(given)["data"]
-    return data.dims or () if isinstance(data, Operand) else ()
+def cut_and_move(call: Call, data: Operand, keeps: tuple[int | None, ...]) -> Operand:
+    """``data`` cut by the call's mask, whose bounds are those of the result from here on.
+
+    ``keeps`` says which dimension of the result each dimension of ``data`` becomes.
+    """
+    scope = call.scope
+    clamps = list(scope.clamps.values())
+    if not clamps:
+        return data
+    scope.clamps = kept(clamps, keeps, max(2, sum(k is not None for k in keeps)))
+    return cut(scope, call.node, data, clamps)
 
 
 def literal_axes(call: Call, axis: ast.expr) -> tuple[int, ...]:

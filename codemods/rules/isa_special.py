@@ -18,13 +18,14 @@ from dataclasses import replace
 
 from .. import algebra
 from ..compute import Call, Instruction, commands, lowers
+from ..cuts import cut
 from ..facts.index import index_value
 from ..facts.values import Index
 from ..operands import Operand, Step
 from ..patterns import as_pattern, of_rank, with_pattern
 from ..render import render
 from ..scope import Scope
-from .isa_destination import arguments, like
+from .isa_destination import arguments, cut_and_move, like
 from .operator_tokens import token
 
 CODE = "NKI028"
@@ -47,8 +48,21 @@ def columns(call: Call) -> Instruction:
         raise call.refuse(CODE, f"{call.name} of a tile whose shape is not known", "declare the destination")
     natural = f"{call.scope.nl}.uint32" if function == "nc_find_index8" else operand.dtype
     dtype = call.dtype()
+    if call.scope.clamps and operand.dims is not None:
+        views = {data: cut_and_move(call, operand, (0, *[None] * (len(operand.dims) - 1)))}
+        rest = list(call.scope.clamps.values())
+        for name, value in given:
+            if name != data and isinstance(value, Operand):
+                views[name] = cut(call.scope, call.node, value, rest)
+        given = [(name, views.get(name, value)) for name, value in given]
     return Instruction(
-        function, given, (rows, _COLUMNS[call.name]), dtype or natural, explicit=dtype is not None, cut=False
+        function,
+        given,
+        (rows, _COLUMNS[call.name]),
+        dtype or natural,
+        explicit=dtype is not None,
+        cut=operand.dims is not None,
+        precut=True,
     )
 
 

@@ -10,9 +10,7 @@ Source: NKI migration guide, "What features in neuronxcc.nki.* are not available
 
 from __future__ import annotations
 
-from ..access import of_name
-from ..compute import Call, Instruction, bind, copy_of, lowers
-from ..emission import Refuse
+from ..compute import Call, Instruction, in_sbuf, lowers
 from ..operands import Operand
 
 CODE = "NKI020"
@@ -42,15 +40,6 @@ def store(call: Call) -> tuple[Operand, Operand]:
     if value.perhaps_psum:
         if call.scope.direct:
             raise call.refuse(CODE, "nl.store of a PSUM tile in a direct-allocation kernel", "copy it to SBUF first")
-        value = _in_sbuf(call, value)
+        value = in_sbuf(call.scope, call.node, value)
     return dst, value
 
-
-def _in_sbuf(call: Call, value: Operand) -> Operand:
-    scope, node = call.scope, call.arguments["value"]
-    name = scope.module.fresh("tile")
-    copied = copy_of(value)
-    if copied.dims is None or copied.dtype is None:
-        raise Refuse(node, CODE, "the shape of the stored PSUM tile is not known", "copy it to an SBUF tile first")
-    scope.env[name] = tile = bind(scope, node, name)
-    return of_name(scope, name, tile)

@@ -23,7 +23,7 @@ from ..facts.values import Bound, Python
 from ..scope import Clamp, Scope
 
 CODE = "NKI025"
-GOLDENS = ("mask_edge", "mask_scalar", "mask_load_store", "mask_reduction")
+GOLDENS = ("mask_edge", "mask_scalar", "mask_load_store", "mask_reduction", "mask_results")
 
 
 @contextmanager

@@ -40,7 +40,7 @@ from ..render import render
 from ..scope import Scope
 from ..support import broadcast_rows_function
 from ..tables import activation_token, operator_token
-from .isa_destination import literal_axes, reduction, same_precision
+from .isa_destination import cut_and_move, cut_product, literal_axes, reduction, same_precision
 
 CODE = "NKI022"
 BY_TILE_ULPS, BY_NUMBER_ULPS = 1, 2
@@ -264,13 +264,19 @@ def matmul(call: Call) -> Instruction:
     node = call.node
     x, y = (in_sbuf(call.scope, node, of_rank(call.scope, call.tensor(name), 2)) for name in ("x", "y"))
     if transposed is None or not transposed.value:
+        if call.scope.clamps:
+            raise call.refuse("NKI025", "a mask on a matmul that transposes", "clamp the operands by hand")
         x = materialized(call.scope, node, _transposed(call, x, None))
     same_precision(call, x, y)
-    dims = (algebra.multiply(*x.dims[1:]), *y.dims[1:]) if x.dims and y.dims else None
+    dims = None
+    if x.dims and y.dims:
+        dims = (algebra.multiply(*x.dims[1:]), *y.dims[1:])
+        x, y = cut_product(call, x, y)
     given: list[tuple[str, Operand | str]] = [("stationary", x), ("moving", y)]
     dtype = call.dtype()
+    natural, known = f"{call.scope.nl}.float32", dims is not None
     return Instruction(
-        "nc_matmul", given, dims, dtype or f"{call.scope.nl}.float32", "psum", explicit=dtype is not None, cut=False
+        "nc_matmul", given, dims, dtype or natural, "psum", explicit=dtype is not None, cut=known, precut=known
     )
 
 
@@ -283,10 +289,9 @@ def _transposed(call: Call, x: Operand, dtype: str | None) -> Instruction:
     """A transpose into SBUF: by TensorE into PSUM, then copied."""
     if x.dims is None or len(x.dims) != 2:
         raise call.refuse(CODE, "a transpose of a tile whose two sizes are not known", "use nisa.nc_transpose")
-    if call.scope.clamps:
-        raise call.refuse("NKI025", "a mask on a transpose", "clamp the operand by hand")
-    given: list[tuple[str, Operand | str]] = [("data", x)]
-    turned = Instruction("nc_transpose", given, (x.dims[1], x.dims[0]), x.dtype, "psum", cut=False)
+    dims = (x.dims[1], x.dims[0])
+    given: list[tuple[str, Operand | str]] = [("data", cut_and_move(call, x, (1, 0)))]
+    turned = Instruction("nc_transpose", given, dims, x.dtype, "psum", precut=True)
     copied = copy_of(materialized(call.scope, call.node, turned))
     return replace(copied, dtype=dtype or x.dtype, explicit=dtype is not None)
 

@@ -16,7 +16,7 @@ from .arithmetic import mismatch
 from .base import Shape, Tensor
 from .indexing import Interval, Region
 from .indirect import Gathered
-from .pending import Call, accumulate, number
+from .pending import Call, accumulate, copied_to_sbuf, number
 from .tensor import Tile
 from .tokens import Engine, OobMode, dtype_of, operator_token
 
@@ -79,6 +79,8 @@ def store(dst: Any, value: Any, *, mask: Any = None, mode: Any = OobMode.error, 
         source = call.tile("value", value)
         call.limited(source)
         check_stored(target.shape, source.shape)
+        if source.space == "psum" and not call.skipped and not call.state.allocated:
+            source = copied_to_sbuf(call, source)  # no DMA reads PSUM
         if not call.skipped:
             call.write(isa.copy("dma_copy", call.view(source)), target)
     elif not call.skipped:

@@ -1,0 +1,76 @@
+"""A mask's upper bounds cut operands: which dimension each one cuts, and what is left of an operand.
+
+The first dimension of a mask is that of the partitions, the others are aligned with an operand's at the right.
+
+Source: NKI 2.26.1, "NKI API masking".
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from .emission import Refuse
+from .operands import Item, Operand, Step, cut_dimension
+
+if TYPE_CHECKING:
+    from .scope import Clamp, Scope
+
+CODE = "NKI025"
+
+
+def check_cut(scope: Scope, node: ast.expr, view: Operand, clamps: Sequence[Clamp]) -> None:
+    """Every bound of a mask must be a bound of the dimension that it cuts."""
+    for clamp in clamps:
+        if view.dims is None:
+            raise Refuse(node, CODE, f"a mask on '{view.base}', whose rank is not known", "write every dimension")
+        if view.dynamic:
+            raise Refuse(node, CODE, "a mask on a dynamic access", "write the counts of .ap(...) by hand")
+        result = cut_dimension(clamp, len(view.dims))
+        if result is None or view.dims[result] == "1":
+            continue
+        axis = view.axes[result]
+        same = axis == clamp.axis or (
+            axis is not None and (axis.start, axis.size) == (clamp.axis.start, clamp.axis.size)
+        )
+        counted = axis is None and clamp.axis.start == "0" and scope.equal(view.dims[result], clamp.axis.size)
+        if not (same or counted):
+            raise Refuse(
+                node,
+                CODE,
+                f"the mask bounds '{clamp.axis.label or 'an index vector'}', which does not index '{view.base}'",
+                "clamp the slices by hand",
+            )
+
+
+def cut(scope: Scope, node: ast.expr, view: Operand, clamps: Sequence[Clamp]) -> Operand:
+    """What a mask leaves of an operand."""
+    check_cut(scope, node, view, clamps)
+    counts = view.counts(clamps)
+    if not counts or view.dims is None:
+        return view
+    sizes = {cut_dimension(clamp, len(view.dims)): clamp.size for clamp in clamps}
+    dims = tuple(n if n == "1" else sizes.get(d, n) for d, n in enumerate(view.dims))
+    if view.pattern is not None:
+        steps = tuple(Step(step.stride, counts.get(d, step.count)) for d, step in enumerate(view.pattern))
+        return replace(view, dims=dims, pattern=steps)
+    whole = tuple(Item("0", size, True) for size in view.dims)
+    items = tuple(
+        replace(item, count=counts[d], full=False, raw="") if d in counts else item
+        for d, item in enumerate(view.items or whole)
+    )
+    sources = view.sources if view.items is not None else tuple(range(len(view.dims)))
+    return replace(view, dims=dims, items=items, sources=sources)
+
+
+def kept(clamps: Sequence[Clamp], keeps: Sequence[int | None], rank: int) -> dict[int, Clamp]:
+    """The bounds of a result of ``rank`` dimensions: ``keeps`` says which of them a dimension of the operand becomes."""
+    moved: dict[int, Clamp] = {}
+    for clamp in clamps:
+        source = cut_dimension(clamp, len(keeps))
+        position = None if source is None else keeps[source]
+        if position is not None:
+            moved[position] = replace(clamp, position=position, ndim=rank)
+    return moved
