@@ -18,7 +18,7 @@ from .emission import Refuse
 from .facts.index import index_value
 from .facts.values import Axis, Grid, Hbm, Index, Tile, Value
 from .operands import Item, Operand
-from .patterns import broadcast, check_mates, indexed, recut, whole_tensor
+from .patterns import broadcast, check_mates, indexed, of_name, recut, whole_tensor
 from .render import render
 from .rules.block_dimensions import is_scalar_index
 
@@ -39,6 +39,8 @@ def operand(scope: Scope, node: ast.expr) -> Operand | None:
         return _whole(scope, node)
     if isinstance(node, ast.Call) and scope.qualified(node.func) in OPERANDS:
         return OPERANDS[scope.qualified(node.func) or ""](scope, node)
+    if isinstance(node, ast.Call) and _creates(scope, node):
+        return _created(scope, node)
     if isinstance(node, ast.Call):
         from .calls import called_tensor
 
@@ -62,11 +64,24 @@ def _whole(scope: Scope, node: ast.Name) -> Operand | None:
     return of_name(scope, node.id, value)
 
 
-def of_name(scope: Scope, name: str, value: Hbm | Tile) -> Operand:
-    """A whole tensor by its name."""
-    axes: tuple[Axis | None, ...] = (None,) * len(value.dims or ())
-    origin = value.origin if isinstance(value.origin, Operand) else None
-    return Operand(name, value, value.dims, nl=scope.nl, axes=axes, is_view=value.view, origin=origin)
+def _creates(scope: Scope, node: ast.Call) -> bool:
+    from .declare import creation
+
+    return creation(scope, node) is not None
+
+
+def _created(scope: Scope, node: ast.Call) -> Operand | None:
+    """A tensor that is made in the middle of an expression, under a name."""
+    from .declare import creation, declare
+
+    if scope.current is None:
+        return None
+    if node not in scope.called:
+        name = scope.module.fresh(f"{(creation(scope, node) or '').rpartition('.')[2]}_tile")
+        scope.called[node] = name, declare(scope, name, node, scope.current)
+        scope.env[name] = scope.called[node][1]
+    name, value = scope.called[node]
+    return of_name(scope, name, value) if isinstance(value, Hbm | Tile) else None
 
 
 def owner(scope: Scope, node: ast.expr) -> Operand | None:

@@ -136,8 +136,8 @@ def add(*terms: str) -> str:
     literals = [int(term) for term in kept if term.isdigit()]
     if len(literals) > 1:
         kept = [*[term for term in kept if not term.isdigit()], str(sum(literals))]
-    if not kept:
-        return "0"
+    if len(kept) < 2:
+        return kept[0] if kept else "0"
     return " + ".join(term if _is_sum(term) else _term(term) for term in kept)
 
 
@@ -154,9 +154,14 @@ def _term(text: str) -> str:
 
 
 def subtract(a: str, b: str) -> str:
-    """``a - b``, simplified where one of them is 0 or both are literals."""
+    """``a - b``, simplified where one of them is 0, ``b`` is negative, or both are literals."""
     if b == "0":
         return a
+    node = parse(b)
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        return add(a, ast.unparse(node.operand))
+    if a == "0":
+        return f"-{paren(b)}"
     if a.isdigit() and b.isdigit():
         return str(int(a) - int(b))
     left = a if _is_sum(a) else _term(a)

@@ -104,7 +104,7 @@ def _compile_time(scope: Scope, name: str, value: ast.expr) -> Value | None:
     if index is not None:
         return index
     mask = mask_value(scope, value) if isinstance(value, ast.Compare | ast.BinOp | ast.BoolOp | ast.Name) else None
-    if mask is not None and mask.bounds:
+    if mask is not None and mask.of_vectors:
         return mask
     if isinstance(value, ast.Call):
         allocator = allocator_value(scope, value)
@@ -222,19 +222,19 @@ def _shape_of(scope: Scope, value: ast.expr, names: list[str | None]) -> bool:
     """``a, b = x.shape`` (or a name that is a part of it): the sizes are positive, and they are ``x``'s dimensions."""
     if isinstance(value, ast.Name) and value.id in scope.definitions:
         value = algebra.parse(scope.definitions[value.id])
-    skipped: list[str] = []
+    first = 0
     if isinstance(value, ast.Subscript) and isinstance(value.slice, ast.Slice):
         lower = value.slice.lower
         if value.slice.upper or value.slice.step or not isinstance(lower, ast.Constant) or type(lower.value) is not int:
             return False
-        skipped = [f"{ast.unparse(value.value)}[{d}]" for d in range(lower.value)]
-        value = value.value
+        first, value = lower.value, value.value
     if not (isinstance(value, ast.Attribute) and value.attr == "shape" and isinstance(value.value, ast.Name)):
         return False
     tensor = scope.env.get(value.value.id)
-    stable = all(n is not None and scope.assigned[n] == 1 for n in names)
-    if isinstance(tensor, Hbm) and tensor.dims is None and stable:
-        scope.env[value.value.id] = Hbm((*skipped, *(n for n in names if n)), tensor.dtype)
+    if isinstance(tensor, Hbm) and tensor.dims is None and None not in names:
+        sizes = [n if n and n != "_" and scope.assigned[n] == 1 else "" for n in [*[""] * first, *names]]
+        dims = tuple(n or f"{value.value.id}.shape[{d}]" for d, n in enumerate(sizes))
+        scope.env[value.value.id] = Hbm(dims, tensor.dtype)
     return True
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, replace
 
-from .access import of_name, operand
+from .access import operand
 from .compute import COMMANDS, HANDLERS, Instruction, bound_call, is_computation, place, temporary
 from .emission import Refuse
 from .facts.index import index_value
@@ -14,7 +14,7 @@ from .facts.values import Absent, DType, Function, Hbm, Python, Several, Tile, V
 from .names import dotted
 from .operands import Operand
 from .parameters import by_parameter, described, is_python, parameter_value
-from .patterns import of_rank
+from .patterns import of_name, of_rank
 from .render import render
 from .rules.data_types import is_dtype
 from .rules.masks import masked
@@ -179,7 +179,7 @@ def _argument(scope: Scope, parameter: str, keyword: str | None, node: ast.expr)
     if index_value(scope, node) is not None:
         raise Refuse(node, "NKI024", "an index vector is passed to a function", "pass its start and size")
     mask = mask_value(scope, node)
-    if mask is not None and mask.bounds:
+    if mask is not None and mask.of_vectors:
         raise Refuse(node, "NKI025", "a mask is passed to a function", "pass the clamped sizes")
     view = temporary(scope, node) if is_computation(scope, node) else operand(scope, node)
     if view is not None:

@@ -10,13 +10,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from . import algebra
-from .access import of_name, operand, owner
+from .access import operand, owner
 from .cuts import check_cut
 from .emission import New, Refuse
 from .facts.values import Declaration, Tile
 from .moves import Planned
 from .operands import Operand
-from .patterns import assert_rank, broadcast
+from .patterns import assert_rank, broadcast, of_name
 from .render import render
 from .rules.data_types import dtype_text
 from .rules.masks import CODE as MASKS
@@ -38,7 +38,7 @@ class Instruction:
     operand that the engine cannot read where it is, and that is copied into the destination first. ``first`` is an
     instruction with the same destination that comes before, ``shaped`` how the destination must be written.
     ``support`` marks a function that the module gets: it fills a whole tile. ``precut`` arguments are what a mask
-    leaves of them already.
+    leaves of them already. ``ranked`` gives the instruction with the ranks asserted that its shape depends on.
     """
 
     function: str
@@ -54,6 +54,7 @@ class Instruction:
     shaped: Callable[[Scope, ast.expr, Operand], Operand] | None = None
     support: bool = False
     precut: bool = False
+    ranked: Callable[[], Instruction] | None = None
 
 
 @dataclass
@@ -231,6 +232,8 @@ def bind(scope: Scope, node: ast.expr, name: str) -> Tile:
 
 def bind_instruction(scope: Scope, node: ast.expr, instruction: Instruction, name: str) -> Tile:
     """Declare the tile ``name`` that ``instruction`` computes, and compute into it."""
+    if instruction.dims is None and instruction.ranked is not None:
+        instruction = instruction.ranked()
     final, name = name, _free_name(scope, instruction, name)
     if instruction.dims is None and not instruction.like:
         raise Refuse(node, DESTINATION, "the shape of the result is not known", "declare the tile and assign to it")
@@ -364,8 +367,6 @@ def _copied_first(scope: Scope, node: ast.expr, instruction: Instruction, target
     given = dict(instruction.arguments)
     source = given[instruction.through]
     assert isinstance(source, Operand)
-    if not scope.same_dtype(target.dtype, source.dtype):
-        raise Refuse(node, DESTINATION, f"{instruction.function} of a PSUM tile", "copy it to an SBUF tile first")
     place(scope, node, copy_of(source), target)
     given[instruction.through] = target
     return replace(instruction, arguments=list(given.items()), through="")

@@ -66,7 +66,7 @@ def cut(scope: Scope, node: ast.expr, view: Operand, clamps: Sequence[Clamp]) ->
 
 
 def kept(clamps: Sequence[Clamp], keeps: Sequence[int | None], rank: int) -> dict[int, Clamp]:
-    """The bounds of a result of ``rank`` dimensions: ``keeps`` says which of them a dimension of the operand becomes."""
+    """The bounds of a result of ``rank`` dimensions. ``keeps``: which of them each dimension of the operand becomes."""
     moved: dict[int, Clamp] = {}
     for clamp in clamps:
         source = cut_dimension(clamp, len(keeps))

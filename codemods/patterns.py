@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from . import algebra
 from .emission import New, Refuse
-from .facts.values import Axis, Index, Tile, Value
+from .facts.values import Axis, Hbm, Index, Tile, Value
 from .operands import Item, Operand, Step
 from .render import render
 
@@ -144,6 +144,13 @@ def assert_rank(scope: Scope, view: Operand) -> None:
         _assert_rank(scope, view.base, len(view.items))
 
 
+def of_name(scope: Scope, name: str, value: Hbm | Tile) -> Operand:
+    """A whole tensor by its name."""
+    axes: tuple[Axis | None, ...] = (None,) * len(value.dims or ())
+    origin = value.origin if isinstance(value.origin, Operand) else None
+    return Operand(name, value, value.dims, nl=scope.nl, axes=axes, is_view=value.view, origin=origin)
+
+
 def _assert_rank(scope: Scope, name: str, rank: int) -> None:
     check = f'assert len({name}.shape) == {rank}, "rewritten for {rank} dimensions"'
     scope.out.append(New(check))  # whatever a mask says: later statements rely on it
@@ -152,9 +159,12 @@ def _assert_rank(scope: Scope, name: str, rank: int) -> None:
 def _ranked(scope: Scope, node: ast.expr, base: Operand) -> Operand:
     """An HBM parameter of unknown rank: the subscript tells it, and the kernel asserts it."""
     assert base.dims is not None
-    if base.items is not None or scope.env.get(base.base) != base.value:
+    if scope.env.get(base.base) != base.value:
         raise Refuse(node, VECTORS, "an access pattern of a tensor whose rank is not known", "write .ap(...) by hand")
-    return of_rank(scope, replace(base, dims=None), len(base.dims))
+    if base.items is None:
+        return of_rank(scope, replace(base, dims=None), len(base.dims))
+    whole = of_name(scope, base.base, base.value)
+    return replace(base, value=of_rank(scope, whole, len(base.items)).value)
 
 
 def _shortest(scope: Scope, text: str) -> str:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from .. import algebra
 from ..emission import Refuse
 from .index import index_value
-from .values import Bound, Grid, Index, Mask, Python
+from .values import Bound, Comparison, Grid, Index, Mask, Python
 
 if TYPE_CHECKING:
     from ..scope import Scope
 
 CODE = "NKI025"
-_HELP = "clamp the slices with min(...), or guard the statement with an if"
+HELP = "clamp the slices with min(...), or guard the statement with an if"
 
 
 def mask_value(scope: Scope, node: ast.expr) -> Mask | None:
@@ -29,8 +29,7 @@ def mask_value(scope: Scope, node: ast.expr) -> Mask | None:
     if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And):
         total = Mask()
         for operand in node.values:
-            part = mask_of(scope, operand)
-            total = Mask(total.conditions + part.conditions, total.bounds + part.bounds)
+            total = _joined(total, mask_of(scope, operand))
         return total
     if isinstance(node, ast.Compare) and len(node.ops) == 1:
         return _comparison(scope, node)
@@ -38,7 +37,7 @@ def mask_value(scope: Scope, node: ast.expr) -> Mask | None:
 
 
 def mask_of(scope: Scope, node: ast.expr) -> Mask:
-    """The mask that an expression is. Raises :class:`Refuse` for a mask that no clamped slice can express."""
+    """The mask that an expression is. Raises :class:`Refuse` where that is not known."""
     from ..render import render
 
     mask = mask_value(scope, node)
@@ -47,7 +46,7 @@ def mask_of(scope: Scope, node: ast.expr) -> Mask:
     text = render(scope, node)
     if isinstance(node, ast.Name) and not _is_comparison(scope, node.id):
         if not isinstance(scope.env.get(node.id), Python):
-            raise Refuse(node, CODE, f"it is not known what the mask '{node.id}' is", _HELP)
+            raise Refuse(node, CODE, f"it is not known what the mask '{node.id}' is", HELP)
         text = f"{node.id} is None or {node.id}"  # None masks nothing
     return Mask((text,))
 
@@ -58,8 +57,11 @@ def _is_comparison(scope: Scope, name: str) -> bool:
 
 
 def _both(scope: Scope, left: ast.expr, right: ast.expr) -> Mask:
-    a, b = mask_of(scope, left), mask_of(scope, right)
-    return Mask(a.conditions + b.conditions, a.bounds + b.bounds)
+    return _joined(mask_of(scope, left), mask_of(scope, right))
+
+
+def _joined(a: Mask, b: Mask) -> Mask:
+    return Mask(a.conditions + b.conditions, a.bounds + b.bounds, a.ties + b.ties)
 
 
 def _comparison(scope: Scope, node: ast.Compare) -> Mask:
@@ -69,30 +71,47 @@ def _comparison(scope: Scope, node: ast.Compare) -> Mask:
     if left is None and right is None:
         return Mask((render(scope, node),))
     if isinstance(left, Grid) or isinstance(right, Grid):
-        raise Refuse(node, CODE, "a mask compares an mgrid object", _HELP)
-    smaller, larger, strict = _ordered(scope, node)
-    vector, limit = _moved(smaller, larger)
-    if len(vector.terms) != 1 or vector.terms[0].coefficient != "1":
-        raise Refuse(node, CODE, "a mask that is not an upper bound of one index vector", _HELP)
-    bound = algebra.subtract(limit, vector.offset)
-    return Mask((), (Bound(vector.terms[0], vector.ndim, bound if strict else algebra.add(bound, "1")),))
+        raise Refuse(node, CODE, "a mask compares an mgrid object", HELP)
+    a, b = _side(scope, node.left), _side(scope, node.comparators[0])
+    operator = _OPERATORS.get(type(node.ops[0]))
+    if operator is None:
+        raise Refuse(node, CODE, "a mask that is not a comparison of numbers", HELP)
+    comparison = Comparison(a, operator, b)
+    bound = _bound(comparison)
+    return Mask(bounds=(bound,), comparison=comparison) if bound else Mask(ties=(comparison,), comparison=comparison)
 
 
-def _ordered(scope: Scope, node: ast.Compare) -> tuple[Index, Index, bool]:
-    """The smaller side, the larger side, and whether the comparison is strict."""
+_OPERATORS: dict[type[ast.cmpop], str] = {
+    ast.GtE: "greater_equal",
+    ast.Gt: "greater",
+    ast.LtE: "less_equal",
+    ast.Lt: "less",
+    ast.Eq: "equal",
+    ast.NotEq: "not_equal",
+}
+
+
+def _side(scope: Scope, part: ast.expr) -> Index:
     from ..render import render_stable
 
-    def side(part: ast.expr) -> Index:
-        value = index_value(scope, part)
-        return value if isinstance(value, Index) else Index(0, (), render_stable(scope, part))
+    value = index_value(scope, part)
+    return value if isinstance(value, Index) else Index(0, (), render_stable(scope, part))
 
-    left, right = side(node.left), side(node.comparators[0])
-    operator = node.ops[0]
-    if isinstance(operator, ast.Lt | ast.LtE):
-        return left, right, isinstance(operator, ast.Lt)
-    if isinstance(operator, ast.Gt | ast.GtE):
-        return right, left, isinstance(operator, ast.Gt)
-    raise Refuse(node, CODE, "a mask with == or != on an index vector", _HELP)
+
+def _bound(comparison: Comparison) -> Bound | None:
+    """The upper bound of one vector that a comparison is; ``None`` for lower bounds and for several vectors."""
+    smaller, larger = comparison.left, comparison.right
+    if comparison.operator.startswith("greater"):
+        smaller, larger = larger, smaller
+    vector, limit = _moved(smaller, larger)
+    if "less" not in comparison.operator and "greater" not in comparison.operator:
+        return None
+    if len(vector.terms) != 1 or vector.terms[0].coefficient != "1":
+        return None
+    bound = algebra.subtract(limit, vector.offset)
+    if comparison.operator.endswith("equal"):
+        bound = algebra.add(bound, "1")
+    return Bound(vector.terms[0], vector.ndim, bound)
 
 
 def _moved(smaller: Index, larger: Index) -> tuple[Index, str]:

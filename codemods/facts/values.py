@@ -149,11 +149,29 @@ class Bound:
 
 
 @dataclass(frozen=True)
+class Comparison:
+    """``left operator right`` of two index vectors (numbers are vectors of no dimension), with Beta 2's operator."""
+
+    left: Index
+    operator: str
+    right: Index
+
+
+@dataclass(frozen=True)
 class Mask(Value):
-    """A conjunction: conditions on Python values, and upper bounds of axes."""
+    """A conjunction: conditions on Python values, upper bounds of axes, and ties of positions that no slice can show.
+
+    ``comparison`` is the one comparison that a mask of one comparison is.
+    """
 
     conditions: tuple[str, ...] = ()
     bounds: tuple[Bound, ...] = ()
+    ties: tuple[Comparison, ...] = ()
+    comparison: Comparison | None = None
+
+    @property
+    def of_vectors(self) -> bool:
+        return bool(self.bounds or self.ties)
 
 
 @dataclass(frozen=True)
@@ -234,7 +252,9 @@ def texts(value: Value) -> tuple[str, ...]:
         return tuple(text for component in value.components for text in texts(component))
     if isinstance(value, Mask):
         bounds = [text for bound in value.bounds for text in (*_term_texts(bound.term), bound.limit)]
-        return (*value.conditions, *bounds)
+        compared = [*value.ties, *([value.comparison] if value.comparison is not None else [])]
+        sides = [text for c in compared for side in (c.left, c.right) for text in texts(side)]
+        return (*value.conditions, *bounds, *sides)
     if isinstance(value, Allocator):
         return tuple(ast.unparse(argument) for argument in (*value.call.args, *(k.value for k in value.call.keywords)))
     return (value.text,) if isinstance(value, DType | Constant) else ()

@@ -166,14 +166,30 @@ def nc_matmul(call: Call) -> Instruction:
     ]
     stationary, moving = dict(given)["stationary"], dict(given)["moving"]
     same_precision(call, stationary, moving)
+    return product(call, given, f"{call.scope.nl}.float32")
+
+
+def product(call: Call, given: list[tuple[str, Operand | str]], dtype: str, *, explicit: bool = False) -> Instruction:
+    """``nc_matmul`` of the operands ``given``, into ``dtype``."""
+    stationary, moving = dict(given)["stationary"], dict(given)["moving"]
     dims = None
     if isinstance(stationary, Operand) and isinstance(moving, Operand) and stationary.dims and moving.dims:
         dims = (algebra.multiply(*stationary.dims[1:]), *moving.dims[1:])
         left, right = cut_product(call, stationary, moving)
         given = [(n, {"stationary": left, "moving": right}.get(n, value)) for n, value in given]
+
+    def ranked() -> Instruction:
+        return product(call, flat(call, given), dtype, explicit=explicit)
+
+    known = dims is not None
     return Instruction(
-        "nc_matmul", given, dims, f"{call.scope.nl}.float32", "psum", cut=dims is not None, precut=dims is not None
+        "nc_matmul", given, dims, dtype, "psum", explicit=explicit, cut=known, precut=known, ranked=ranked
     )
+
+
+def flat(call: Call, given: list[tuple[str, Operand | str]]) -> list[tuple[str, Operand | str]]:
+    """Operands with two dimensions: the kernel asserts it of those whose rank the source does not tell."""
+    return [(name, of_rank(call.scope, value, 2) if isinstance(value, Operand) else value) for name, value in given]
 
 
 def cut_product(call: Call, a: Operand, b: Operand) -> tuple[Operand, Operand]:
@@ -213,18 +229,31 @@ def same_precision(call: Call, a: Operand | str, b: Operand | str) -> None:
 def nc_transpose(call: Call) -> Instruction:
     given = arguments(call, ("data", "engine"))
     data = dict(given)["data"]
-    if isinstance(data, str) or data.dims is None:
-        raise call.refuse(CODE, "nc_transpose of a tensor whose shape is not known", "declare the destination")
+    if isinstance(data, str):
+        raise call.refuse(CODE, "the operand 'data' of nc_transpose is not known to be a tensor", "pass a tile")
     dtype = call.dtype()
     if dtype is not None and dtype != data.dtype:
         raise call.refuse(CODE, "nc_transpose with another dtype", "transpose into the type of the data, then copy")
+    return _turned(call, given, data)
+
+
+def _turned(call: Call, given: list[tuple[str, Operand | str]], data: Operand) -> Instruction:
     engine = dict(given).get("engine")
     space = "sbuf" if isinstance(engine, str) and "vector" in engine else "psum"
+    if data.dims is None:
+
+        def ranked() -> Instruction:
+            known = flat(call, given)
+            tile = dict(known)["data"]
+            assert isinstance(tile, Operand)
+            return _turned(call, known, tile)
+
+        return Instruction("nc_transpose", given, None, data.dtype, space, cut=False, ranked=ranked)
     dims = (algebra.multiply(*data.dims[1:]), data.dims[0])
     if len(data.dims) > 2 and any(clamp.position for clamp in call.scope.clamps.values()):
         raise call.refuse(MASKS, "a mask on one of several free dimensions of a transpose", "clamp the data by hand")
-    turned = cut_and_move(call, data, (1, 0) if len(data.dims) == 2 else (1, *[None] * (len(data.dims) - 1)))
-    given = [(name, turned if name == "data" else value) for name, value in given]
+    cut_data = cut_and_move(call, data, (1, 0) if len(data.dims) == 2 else (1, *[None] * (len(data.dims) - 1)))
+    given = [(name, cut_data if name == "data" else value) for name, value in given]
     return Instruction("nc_transpose", given, dims, data.dtype, space, precut=True)
 
 

@@ -42,4 +42,3 @@ def store(call: Call) -> tuple[Operand, Operand]:
             raise call.refuse(CODE, "nl.store of a PSUM tile in a direct-allocation kernel", "copy it to SBUF first")
         value = in_sbuf(call.scope, call.node, value)
     return dst, value
-

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 
 from .. import algebra, positivity
 from ..emission import New, Refuse
-from ..facts.masks import mask_of
+from ..facts.masks import HELP, mask_of
 from ..facts.values import Bound, Python
 from ..scope import Clamp, Scope
 
@@ -37,6 +37,8 @@ def masked(scope: Scope, node: ast.expr) -> Iterator[None]:
             yield
             return
         mask = mask_of(scope, keyword.value)
+        if mask.ties:
+            raise Refuse(keyword.value, CODE, "a mask that is not an upper bound of one index vector", HELP)
         scope.apply(CODE, node)
         conditions = list(mask.conditions)
         for bound in mask.bounds:

@@ -40,7 +40,7 @@ from ..render import render
 from ..scope import Scope
 from ..support import broadcast_rows_function
 from ..tables import activation_token, operator_token
-from .isa_destination import cut_and_move, cut_product, literal_axes, reduction, same_precision
+from .isa_destination import cut_and_move, literal_axes, product, reduction, same_precision
 
 CODE = "NKI022"
 BY_TILE_ULPS, BY_NUMBER_ULPS = 1, 2
@@ -268,15 +268,9 @@ def matmul(call: Call) -> Instruction:
             raise call.refuse("NKI025", "a mask on a matmul that transposes", "clamp the operands by hand")
         x = materialized(call.scope, node, _transposed(call, x, None))
     same_precision(call, x, y)
-    dims = None
-    if x.dims and y.dims:
-        dims = (algebra.multiply(*x.dims[1:]), *y.dims[1:])
-        x, y = cut_product(call, x, y)
-    given: list[tuple[str, Operand | str]] = [("stationary", x), ("moving", y)]
     dtype = call.dtype()
-    natural, known = f"{call.scope.nl}.float32", dims is not None
-    return Instruction(
-        "nc_matmul", given, dims, dtype or natural, "psum", explicit=dtype is not None, cut=known, precut=known
+    return product(
+        call, [("stationary", x), ("moving", y)], dtype or f"{call.scope.nl}.float32", explicit=dtype is not None
     )
 
 

@@ -19,7 +19,7 @@ def triangles(x, low):
         nisa.affine_select(
             dst=lower,
             pattern=[[-1, WIDTH]],
-            offset=0 - c * WIDTH,
+            offset=-(c * WIDTH),
             channel_multiplier=1,
             on_true_tile=tile,
             on_false_value=low,
@@ -37,4 +37,57 @@ def triangles(x, low):
             cmp_op=nl.greater,
         )
         nisa.dma_copy(dst=out[1, 0:rows, nl.ds(c * WIDTH, WIDTH)], src=right)
+    return out
+
+
+@nki.jit
+def causal(q, k, window):
+    """(D, N) twice gives (N, N): the products where 0 <= row - column < window, else a large negative number."""
+    _, size = q.shape
+    out = nl.ndarray((size, size), dtype=nl.float32, buffer=nl.shared_hbm)
+    queries = nl.ndarray((q.shape[0], size), dtype=q.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=queries, src=q)
+    keys = nl.ndarray(k.shape, dtype=k.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=keys, src=k)
+    # predicates in variables; TensorE leaves the product in PSUM
+    assert len(keys.shape) == 2, "rewritten for 2 dimensions"
+    product = nl.ndarray((size, keys.shape[1]), dtype=nl.float32, buffer=nl.psum)
+    nisa.nc_matmul(dst=product, stationary=queries, moving=keys)
+    copied_tile = nl.ndarray((size, keys.shape[1]), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.tensor_copy(dst=copied_tile, src=product)
+    before = nl.ndarray((size, keys.shape[1]), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.affine_select(
+        dst=before,
+        pattern=[[-1, keys.shape[1]]],
+        offset=0,
+        channel_multiplier=1,
+        on_true_tile=copied_tile,
+        on_false_value=-9984.0,
+        cmp_op=nl.greater_equal,
+    )
+    selected = nl.ndarray((size, size), dtype=nl.bfloat16, buffer=nl.sbuf)
+    nisa.affine_select(
+        dst=selected,
+        pattern=[[1, size]],
+        offset=window,
+        channel_multiplier=-1,
+        on_true_tile=before[0:size, 0:size],
+        on_false_value=-9984.0,
+        cmp_op=nl.greater,
+    )
+    # a vector that does not start at 0
+    nisa.affine_select(
+        dst=selected,
+        pattern=[[-1, size]],
+        offset=2,
+        channel_multiplier=1,
+        on_true_tile=selected,
+        on_false_value=0.0,
+        cmp_op=nl.greater_equal,
+    )
+    zeros_tile = nl.ndarray((size, size), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.memset(dst=zeros_tile, value=0)
+    add_tile = nl.ndarray((size, size), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.tensor_tensor(dst=add_tile, data1=selected, data2=zeros_tile, op=nl.add)
+    nisa.dma_copy(dst=out, src=add_tile)
     return out

@@ -15,7 +15,7 @@ from ..numerics import DTYPES
 from .arithmetic import is_vector, mismatch, promoted
 from .base import Tensor
 from .indexing import Index, Mask
-from .pending import Call
+from .pending import Call, copied_to_sbuf
 from .tensor import Tile
 from .tokens import ReduceCmd, dtype_of, operator_token
 
@@ -342,6 +342,8 @@ def affine_select(
     call.limited(tile)
     if call.skipped:
         return call.give(None, tile.shape, default)
+    if tile.space == "psum" and not call.state.allocated:
+        tile = copied_to_sbuf(call, tile)  # GpSimd reads SBUF only
     view = call.view(tile)
     if isinstance(pred, Mask):
         if len(pred.comparisons) != 1:
