@@ -4,24 +4,52 @@ from __future__ import annotations
 
 import os
 import sys
+from types import CodeType, FrameType
 
 _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 
+class _EmulatorFiles(dict[str, bool]):
+    def __missing__(self, filename: str) -> bool:
+        found = self[filename] = filename.startswith((_HERE, "<frozen"))
+        return found
+
+
+_EMULATOR_FILES = _EmulatorFiles()
+
+
 def is_emulator_file(filename: str) -> bool:
     """Is ``filename`` (of a frame) part of the emulator, or of Python's own import machinery?"""
-    return filename.startswith((_HERE, "<frozen"))
+    return _EMULATOR_FILES[filename]
+
+
+def user_frame(frame: FrameType | None) -> FrameType | None:
+    """``frame`` or the nearest caller of it that is not part of the emulator."""
+    known = _EMULATOR_FILES
+    while frame is not None and known[frame.f_code.co_filename]:
+        frame = frame.f_back
+    return frame
 
 
 def user_location() -> tuple[str, int]:
     """File and line of the innermost running frame that is not part of the emulator."""
-    frame = sys._getframe(1)
-    while frame is not None:
-        filename = frame.f_code.co_filename
-        if not is_emulator_file(filename):
-            return filename, frame.f_lineno
-        frame = frame.f_back  # type: ignore[assignment]
-    return "<unknown>", 0
+    return location_of(user_frame(sys._getframe(1)))
+
+
+def location_of(frame: FrameType | None) -> tuple[str, int]:
+    """File and line that ``frame`` runs now."""
+    if frame is None:
+        return "<unknown>", 0
+    code = frame.f_code
+    key = (id(code), frame.f_lasti)
+    known = _LOCATIONS.get(key)
+    if known is None:
+        known = _LOCATIONS[key] = (code, (code.co_filename, frame.f_lineno))
+    return known[1]
+
+
+_LOCATIONS: dict[tuple[int, int], tuple[CodeType, tuple[str, int]]] = {}
+"""By ``id`` of the code, which is kept alive: to find a line, Python walks through a table of the function's."""
 
 
 class KernelError(Exception):

@@ -126,7 +126,7 @@ class Recorder:
 
 def operand(role: str, alloc: Allocation, array: Array, exact: bool = True, used: bool = True) -> Operand:
     """Physical place and normal form of an access: ``array`` is a view on the memory of ``alloc``."""
-    offset = address_of(array) - address_of(alloc.memory)
+    offset = address_of(array) - alloc.start
     if alloc.space == "hbm":
         size = alloc.dtype.itemsize
         steps = [(0, stride // size, count) for stride, count in zip(array.strides, array.shape, strict=True)]

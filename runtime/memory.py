@@ -53,22 +53,23 @@ class Allocation:
     output: int | None = None
     scope: tuple[object, ...] = ()
     accumulated: Array | None = field(default=None, repr=False)
+    last_flags: tuple[Array, Array] | None = field(default=None, repr=False)
 
     @property
     def pinned(self) -> bool:
         return self.byte is not None
 
-    def record(self) -> Allocation:
-        """What was declared, without the memory: that of an automatic tile goes when no tile uses it any more."""
-        found = object.__new__(Allocation)
-        found.__dict__.update(self.__dict__)
-        found.memory = _NO_MEMORY
-        return found
+    @cached_property
+    def start(self) -> int:
+        """Address of the first byte of ``memory`` in the emulator's own process."""
+        return address_of(self.memory)
 
     def array(self) -> Array:
         """The whole tile as a strided array on the bytes of its memory, of ``shape`` and ``dtype``."""
         if self.space == "hbm":
             return self.memory
+        if self.byte is None and self.nbytes:
+            return self.memory.view(self.dtype).reshape(self.shape)
         pitch = self.memory.strides[0]
         strides = (pitch, *row_major_strides(self.shape[1:], self.dtype.itemsize))
         offset = self.origin[0] * pitch + self.origin[1]
@@ -77,14 +78,17 @@ class Allocation:
 
     def group_flags(self, view: Array) -> Array:
         """Booleans, one an element of ``view``: has a matmul of this tile's accumulation group written it?"""
+        if self.last_flags is not None and self.last_flags[0] is view:
+            return self.last_flags[1]
         if self.accumulated is None:
             self.accumulated = np.zeros((self.partitions, self.nbytes), np.bool_)
         pitch = self.memory.strides[0]
-        offset = address_of(view) - address_of(self.memory) - self.origin[0] * pitch - self.origin[1]
+        offset = address_of(view) - self.start - self.origin[0] * pitch - self.origin[1]
         row, column = divmod(offset, pitch)
         strides = tuple((s // pitch) * self.nbytes + s % pitch for s in view.strides)
         start = row * self.nbytes + column
         flags: Array = np.ndarray(view.shape, np.bool_, buffer=self.accumulated, offset=start, strides=strides)
+        self.last_flags = (view, flags)
         return flags
 
 
@@ -152,39 +156,28 @@ class Machine:
         :class:`KernelError` for a tile that no hardware has room for (direct allocation guide, ``ncc.sbuf.alloc()``
         and Known Limitations).
         """
-        file, line = location or user_location()
-        partitions, nbytes = shape[0], prod(shape[1:]) * dtype.itemsize
+        partitions, nbytes = shape[0], prod(shape[1:], start=dtype.itemsize)
+        place = location or user_location()
         if partitions > hardware.PARTITIONS:
             raise KernelError(
                 "err_num_partition_exceed_arch_limit",
                 f"number of partitions {partitions} exceed architecture limitation of {hardware.PARTITIONS}",
-                file=file,
-                line=line,
+                file=place[0],
+                line=place[1],
             )
+        declared = (len(self.allocations), space, name, block, shape, dtype)
         if address is None:
-            memory: Array = np.full((partitions, max(nbytes, 1)), POISON, np.uint8)
-            place: tuple[int | None, int | None] = (None, None)
-            origin = (0, 0)
-        else:
-            self._check_address(space, partitions, nbytes, address, name, file, line)
-            memory = self.sbuf if space == "sbuf" else self.psum
-            place, origin = address, address
-        allocation = Allocation(
-            len(self.allocations),
-            space,
-            name,
-            block,
-            shape,
-            dtype,
-            *place,
-            partitions,
-            nbytes,
-            memory,
-            origin,
-            file,
-            line,
-        )
-        self.allocations.append(allocation if address is not None else allocation.record())
+            memory: Array = np.empty((partitions, nbytes or 1), np.uint8)
+            memory.fill(POISON)
+            # What is kept is without the memory, which goes when no tile uses it any more.
+            self.allocations.append(
+                Allocation(*declared, None, None, partitions, nbytes, _NO_MEMORY, (0, 0), *place),
+            )
+            return Allocation(*declared, None, None, partitions, nbytes, memory, (0, 0), *place)
+        self._check_address(space, partitions, nbytes, address, name, *place)
+        memory = self.sbuf if space == "sbuf" else self.psum
+        allocation = Allocation(*declared, *address, partitions, nbytes, memory, address, *place)
+        self.allocations.append(allocation)
         return allocation
 
     def allocate_hbm(

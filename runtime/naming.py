@@ -35,7 +35,7 @@ class _Plan:
     ``base`` is the expression that holds it, ``kind`` what happens: ``"name"`` binds it, ``"item"`` stores it under
     ``index``, ``"augmented"`` is ``+=``, ``"append"`` appends it, ``"return"`` hands it to the caller, ``"none"`` does
     nothing of these. ``inner`` are positions inside list displays and comprehensions on the way; an entry is an int or
-    the comprehension's loop.
+    the comprehension's loop. ``name`` is set where the frame does not matter.
     """
 
     kind: str
@@ -43,6 +43,7 @@ class _Plan:
     index: ast.expr | None = None
     inner: tuple[int | ast.comprehension, ...] = ()
     function: ast.AST | None = None
+    name: Name | None = None
 
 
 def declared_name(frame: FrameType) -> Name | None:
@@ -57,26 +58,26 @@ def declared_name(frame: FrameType) -> Name | None:
         if plan is None or (plan.base is None and plan.kind != "return"):
             return None
         if plan.kind != "return":
-            return _resolved(plan, at)
+            return plan.name or _resolved(plan, at)
         at = _caller(at)
     return None
 
 
-def is_bound(frame: FrameType) -> bool:
-    """Does the statement running in ``frame`` give the result of its call a name, a place in a list, or another call?
+def bound_name(frame: FrameType) -> Name | None:
+    """:func:`declared_name` of a call whose result is bound, with an empty name where none can be told.
 
-    False where the result goes straight into a subscripted destination (``t[i] = f()``, ``t += f()``), or when the
-    source is not known. A call that is returned by a helper is judged by its caller.
+    It is not bound, and the result ``None``, where it goes straight into a subscripted destination (``t[i] = f()``,
+    ``t += f()``), or when the source is not known. A call that is returned by a helper is judged by its caller.
     """
     at: FrameType | None = frame
     while at is not None:
         plan = _plan(at)
-        if plan is None:
-            return False
+        if plan is None or plan.kind in ("item", "augmented"):
+            return None
         if plan.kind != "return":
-            return plan.kind not in ("item", "augmented")
+            return plan.name or (_resolved(plan, at) if plan.base is not None else None) or ("", ())
         at = _caller(at)
-    return False
+    return None
 
 
 def _caller(frame: FrameType) -> FrameType | None:
@@ -154,7 +155,7 @@ def _bound_to(target: ast.expr, inner: tuple[int | ast.comprehension, ...], func
     if isinstance(target, ast.Subscript):
         return _Plan("item", target.value, target.slice, inner, function)
     if isinstance(target, (ast.Name, ast.Attribute)):
-        return _Plan("name", target, None, inner, function)
+        return _Plan("name", target, None, inner, function, None if inner else (ast.unparse(target), ()))
     return _NOTHING
 
 

@@ -48,11 +48,18 @@ _RUNNING = _Running()
 
 def current() -> Session:
     """The session of the kernel that runs now; raises :class:`KernelError` when none does."""
-    if not _RUNNING.sessions:
+    sessions = _RUNNING.sessions
+    if not sessions:
         raise KernelError(
             "err_nki_api_outside_of_nki_kernel", "Calling NKI API outside of NKI kernels is not supported."
         )
-    return _RUNNING.sessions[-1]
+    return sessions[-1]
+
+
+def innermost() -> Session | None:
+    """The session of the kernel that runs now, if one does."""
+    sessions = _RUNNING.sessions
+    return sessions[-1] if sessions else None
 
 
 def in_kernel() -> bool:

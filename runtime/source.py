@@ -12,17 +12,10 @@ import sys
 from types import CodeType, FrameType
 from typing import Any
 
-from .errors import is_emulator_file
+from .errors import user_frame
 from .positions import COMPREHENSION_CODES, Span, span_at, span_of
 
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-
-
-def user_frame(frame: FrameType | None) -> FrameType | None:
-    """``frame`` or the nearest caller of it that is not part of the emulator."""
-    while frame is not None and is_emulator_file(frame.f_code.co_filename):
-        frame = frame.f_back
-    return frame
 
 
 def condition() -> str:

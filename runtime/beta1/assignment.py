@@ -34,7 +34,7 @@ class Reduction(Pending):
     operand: Tile
     operator: str
 
-    def settle(self, name: str | None = None, block: tuple[int, ...] = ()) -> Tile:
+    def settle(self, name: str = "", block: tuple[int, ...] = ()) -> Tile:
         raise KernelError(
             "", "the result of nl.loop_reduce must be assigned to a tensor that is declared before the loop"
         )
@@ -151,7 +151,7 @@ def _check_on_chip(tile: Tile, what: str) -> None:
 
 def _check_fits(tile: Tile, shape: tuple[int, ...]) -> None:
     """The destination must have the shape of the result, or one that the result broadcasts to."""
-    if tile.shape == shape:
+    if not shape or tile.shape == shape:
         return
     there = [n for n in tile.shape if n != 1]
     given = [n for n in shape if n != 1]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterator
+from functools import cache
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +19,12 @@ if TYPE_CHECKING:
     from .tensor import Tile
 
 Shape = tuple[int, ...]
+
+
+@cache
+def sibling(name: str) -> Any:
+    """The module ``name`` of this package, for one that it imports itself. (An import in a function costs more.)"""
+    return importlib.import_module(f".{name}", __package__)
 
 
 class Tensor:
@@ -74,9 +82,8 @@ class Tensor:
     __hash__ = object.__hash__
 
     def _binary(self, op: str, other: Any, swapped: bool = False) -> Any:
-        from .arithmetic import operator_result
-
-        return operator_result(op, other, self) if swapped else operator_result(op, self, other)
+        x, y = (other, self) if swapped else (self, other)
+        return sibling("arithmetic").operator_result(op, x, y)
 
     def __add__(self, other: Any) -> Any:
         return self._binary("add", other)
@@ -154,14 +161,10 @@ class Tensor:
         return True if other is None else self._binary("not_equal", other)
 
     def __neg__(self) -> Any:
-        from .arithmetic import negated
-
-        return negated(self)
+        return sibling("arithmetic").negated(self)
 
     def __invert__(self) -> Any:
-        from .arithmetic import inverted
-
-        return inverted(self)
+        return sibling("arithmetic").inverted(self)
 
     def __iadd__(self, other: Any) -> Any:
         return self._updated("add", other)
@@ -176,6 +179,4 @@ class Tensor:
         return self._updated("divide", other)
 
     def _updated(self, op: str, other: Any) -> Any:
-        from .assignment import update
-
-        return update(self, op, other)
+        return sibling("assignment").update(self, op, other)

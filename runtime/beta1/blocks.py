@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import KernelError, NotModelled
-from .base import Shape, Tensor
+from .base import Shape, Tensor, sibling
 from .indexing import Index, Mask
 from .tensor import Limit, Tile
 from .tokens import Buffer, ParDim, dtype_of
@@ -65,6 +65,8 @@ class BlockTensor(Tensor):
         return part if outside is None else part.limited(outside)
 
     def _block_index(self, k: Any) -> int:
+        if type(k) is int:
+            return k
         if isinstance(k, Tensor):
             raise NotModelled("a runtime value as a block index")
         if isinstance(k, Index) and prod(k.extents) == 1:
@@ -74,9 +76,7 @@ class BlockTensor(Tensor):
         return int(k)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        from .assignment import assign
-
-        assign(self[key], value)
+        sibling("assignment").assign(self[key], value)
 
     def view(self, dtype: Any) -> BlockTensor:
         """Every logical tile read as ``dtype``."""

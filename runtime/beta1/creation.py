@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 
 from .. import isa
-from ..errors import KernelError, user_location
+from ..errors import KernelError, user_frame, user_location
 from ..memory import POISON, Allocation
 from ..naming import declared_name
 from ..numerics import convert
-from ..source import user_frame
 from ..spec.hardware import PSUM_BANK_BYTES, PSUM_BANKS
 from .base import Shape, Tensor
 from .blocks import BlockTensor, BlockTiles, split_shape
@@ -113,7 +112,7 @@ def _declared(shape: Any, dtype: np.dtype[Any], buffer: Any, name: str) -> Tenso
         alloc.scope = scope
         (current.direct if pinned else current.automatic).append(current.session.machine.allocations[alloc.uid])
         made = whole(alloc, place)
-        made.declared = None if kind == dtype else dtype
+        made.dtype = dtype
         return made
 
     if not blocks:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import ml_dtypes
@@ -10,10 +9,9 @@ import numpy as np
 
 from .. import isa
 from ..errors import KernelError
-from ..naming import declared_name, is_bound
+from ..naming import bound_name
 from ..numerics import DTYPES
 from ..session import current, in_kernel
-from ..source import user_frame
 from ..spec import hardware
 from . import arithmetic, composites, creation, loops, movement, nki, reductions, special
 from .assignment import Reduction, assign
@@ -136,13 +134,11 @@ def loop_reduce(x: Any, op: Any, loop_indices: Any, *, dtype: Any = None, mask: 
     tile = call.tile("x", x)
     pending = Reduction(call, None, tile.shape, tile.dtype, "sbuf", call.region)
     pending.call, pending.operand, pending.operator = call, tile, operator_token(op)
-    frame = user_frame(sys._getframe(1))
-    if frame is not None and is_bound(frame):
-        name, _position = declared_name(frame) or ("", ())
-        bound = frame.f_locals.get(name)
-        if isinstance(bound, Tile):
-            assign(bound, pending)
-            return bound
+    name = None if call.frame is None else bound_name(call.frame)
+    bound = None if call.frame is None or name is None else call.frame.f_locals.get(name[0])
+    if isinstance(bound, Tile):
+        assign(bound, pending)
+        return bound
     return pending
 
 

@@ -64,8 +64,7 @@ def launch(
     ``affine_range`` loops backwards.
     """
     made = kernel if isinstance(kernel, Kernel) else Kernel(kernel, {})
-    signature = inspect.signature(made.func)
-    bound = signature.bind_partial()
+    bound = made.__signature__.bind_partial()
     for name, value in args.items():
         bound.arguments[name] = value
     return run(made, bound, grid, target, record, precision, descending)

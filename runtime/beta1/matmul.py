@@ -115,6 +115,8 @@ def _operands(a: Tile, b: Tile, region: Region) -> tuple[View, View]:
     An operand mask over the partitions cuts the contraction, and so both operands: what the other one has there may be
     anything. (Products do not depend on each other, and zeros add nothing: cutting changes no bit of the rest.)
     """
+    if not region.box and a.restriction is None and b.restriction is None:
+        return a.view_in(EVERYWHERE), b.view_in(EVERYWHERE)
     rows, columns = region.box.get(0), {d: i for d, i in region.box.items() if d > 0}
     left, right = Region(a.ndim, {} if rows is None or a.ndim > 2 else {1: rows}), Region(b.ndim, columns)
     for tile in (a, b):

@@ -60,7 +60,7 @@ class Kernel:
     def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         from .launch import run
 
-        bound = inspect.signature(self.func).bind(*args, **kwargs)
+        bound = self.__signature__.bind(*args, **kwargs)
         started = time.perf_counter()
         precision = host_precision(self.mode)
         grid, target = self.grid or (), host_target(self.options)

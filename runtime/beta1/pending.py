@@ -13,16 +13,15 @@ from typing import Any
 import numpy as np
 
 from .. import isa
-from ..errors import KernelError, user_location
+from ..errors import KernelError, location_of, user_frame
 from ..isa.core import Result, commit, fit
-from ..memory import Allocation, Array, View
-from ..naming import declared_name, is_bound
+from ..memory import Array, View
+from ..naming import bound_name
 from ..numerics import DTYPES, convert, is_integer
-from ..source import user_frame
 from .base import Shape, Tensor
 from .indexing import EVERYWHERE, Region, region
 from .state import State, state
-from .tensor import Tile, both, whole
+from .tensor import Tile, both
 from .tokens import PSUM, SBUF
 
 
@@ -30,23 +29,21 @@ class Pending(Tile):
     """The result of an instruction on its way to its destination.
 
     ``result`` is ``None`` when a mask kept the instruction from executing, ``where`` the part of the destination that
-    is written, ``explicit`` whether the kernel gave ``dtype=``. As soon as it is used as a tile, it has one of its
-    own.
+    is written, ``explicit`` whether the kernel gave ``dtype=``. It is ``waiting`` until it has a destination: as soon
+    as it is used as a tile, it has one of its own.
     """
 
-    __slots__ = ("explicit", "op", "place", "result", "where")
+    __slots__ = ("explicit", "op", "place", "result", "state", "waiting", "where")
 
     def __init__(
         self, call: Call, result: Result | None, shape: Shape, dtype: np.dtype[Any], space: str, where: Region
     ) -> None:
-        self._alloc = None
         self._array = None
-        self._dtype = dtype
-        self._shape = shape
+        self.dtype = self.stored = dtype
+        self.shape = shape
         self.gather = None
         self.restriction = None
         self.axes = ()
-        self.declared = None
         self.limits = ()
         self.buffer = PSUM if space == "psum" else SBUF
         self.result = result
@@ -54,65 +51,62 @@ class Pending(Tile):
         self.explicit = False
         self.op = call.op
         self.place = call.place
+        self.state = call.state
+        self.waiting = True
 
-    @property
-    def alloc(self) -> Allocation:
-        if self._alloc is None:
-            self.settle()
-        assert self._alloc is not None
-        return self._alloc
-
-    @property
-    def waiting(self) -> bool:
-        """Has it no destination yet?"""
-        return self._alloc is None
+    def __getattr__(self, name: str) -> Any:
+        """``alloc``, ``offset`` and ``strides``, which there are none of before it is used as a tile."""
+        if name not in ("alloc", "offset", "strides"):
+            raise AttributeError(name)
+        return getattr(self.settle(), name)
 
     def _settled(self) -> Tile:
         return self.settle()
 
-    def settle(self, name: str | None = None, block: Shape = ()) -> Tile:
+    def settle(self, name: str = "", block: Shape = ()) -> Tile:
         """Give the result an automatic tile of its own."""
-        if self._alloc is not None:
+        if not self.waiting:
             return self
-        current = state()
+        current = self.state
         current.pending.discard(self)
         machine = current.session.machine
-        wanted, self._dtype = self._dtype, current.stored(self._dtype)
-        self.declared = None if wanted == self._dtype else wanted
+        self.stored = current.stored(self.dtype)
         alloc = machine.allocate(
             self.buffer.space,
-            self._shape,
-            self._dtype,
+            self.shape,
+            self.stored,
             name=name or f"{self.op}_{len(machine.allocations)}",
             block=block,
             location=self.place,
         )
         alloc.scope = current.scope
         current.implicit[alloc.uid] = machine.allocations[alloc.uid]
-        own = whole(alloc, self.buffer)
-        self._alloc, self.offset, self.strides = alloc, own.offset, own.strides
+        self._array = array = alloc.array()
+        self.alloc, self.offset, self.strides = alloc, 0, array.strides
+        self.waiting = False
         if self.result is not None:
-            store(current, self.result, own, self.where)
+            store(current, self.result, self, self.where)
             self.result = None
         return self
 
     def taken(self) -> Result | None:
         """The result, for a destination that the kernel assigns it to."""
-        state().pending.discard(self)
+        self.state.pending.discard(self)
         return self.result
 
 
 class Call:
     """One execution of one instruction: its mask, its place in the program, and what becomes of its result."""
 
-    __slots__ = ("op", "place", "region", "sequence", "state")
+    __slots__ = ("frame", "op", "place", "region", "sequence", "state")
 
     def __init__(self, op: str, mask: Any = None) -> None:
         self.state: State = state()
         self.op = op
-        self.region = region(mask)
+        self.region = EVERYWHERE if mask is None else region(mask)
         self.reserve()
-        self.place = user_location()
+        self.frame = user_frame(sys._getframe(1))
+        self.place = location_of(self.frame)
 
     def reserve(self) -> None:
         """Take the next place in the program. (Again, after an instruction that this one waits for.)"""
@@ -136,13 +130,15 @@ class Call:
         if not isinstance(operand, Tensor):
             raise KernelError("", f"expected operand '{role}' of '{self.op}' to be a tile, got {operand!r}")
         tile = operand.as_tile()
-        if tile.space not in spaces:
+        alloc = tile.alloc
+        if alloc.space not in spaces:
             raise KernelError(
                 "err_unsupported_memory",
                 f"Expected operand '{role}' of '{self.op}' to be in address space '{spaces}', but got a tile in "
-                f"'{tile.space}' instead.",
+                f"'{alloc.space}' instead.",
             )
-        check_scope(self.state, tile)
+        if alloc.scope:
+            check_scope(self.state, tile)
         return tile
 
     def view(self, tile: Tile) -> View:
@@ -173,10 +169,9 @@ class Call:
         pending.explicit = explicit
         if result is not None:
             result.sequence, result.location = self.sequence, self.place
-        frame = user_frame(sys._getframe(1))
-        if frame is not None and is_bound(frame):
-            name, block = declared_name(frame) or (None, ())
-            return pending.settle(name, block)
+        bound = None if self.frame is None else bound_name(self.frame)
+        if bound is not None:
+            return pending.settle(*bound)
         self.state.pending.add(pending)
         return pending
 
@@ -192,7 +187,7 @@ class Call:
         where = EVERYWHERE if rows is None else Region(tile.ndim, {0: rows})
         view = tile.view_in(where)
         view.array[...] = convert(fit(values, view.array.shape), view.array.dtype)
-        result.also_writes.append((role, view))
+        result.also_writes = (*result.also_writes, (role, view))
 
     def write(self, result: Result, dst: Tensor, *, where: Region | None = None) -> None:
         """Write the result of an instruction that has an explicit destination."""
@@ -202,6 +197,9 @@ class Call:
 
 def number(value: Any, role: str, op: str) -> float | int:
     """``value`` as a Python number; raises when it is none."""
+    if type(value) is float or type(value) is int:
+        number: float | int = value
+        return number
     if isinstance(value, (bool, np.bool_)):
         return int(value)
     if isinstance(value, (int, float)):
@@ -219,7 +217,8 @@ def store(current: State, result: Result, dst: Tile, where: Region, overwrite: b
     """
     machine = current.session.machine
     check_scope(current, dst)
-    if dst.space == "hbm":
+    space = dst.alloc.space
+    if space == "hbm":
         check_mutable(current, dst)
         _check_independent(current, dst, where)
     if dst.gather is not None:
@@ -229,7 +228,7 @@ def store(current: State, result: Result, dst: Tile, where: Region, overwrite: b
         return
     view = _without_repeats(dst, result.values.shape, where).view_in(where)
     chosen = where.where(view.array.shape)
-    if dst.space == "psum":
+    if space == "psum":
         flags = view.alloc.group_flags(view.array)
         if result.accumulates and overwrite:
             result.restarts = True

@@ -35,13 +35,15 @@ def rewritten(function: Callable[..., Any]) -> Callable[..., Any]:
     """``function`` with the changes of the module docstring; itself when there are none."""
     if not isinstance(function, FunctionType):
         return function
-    if function.__code__ not in _REWRITTEN:
-        _REWRITTEN[function.__code__] = _rewritten_code(function)
-    code = _REWRITTEN[function.__code__]
+    key = id(function.__code__)
+    if key not in _REWRITTEN:
+        _REWRITTEN[key] = (function.__code__, _rewritten_code(function))
+    code = _REWRITTEN[key][1]
     return function if code is None else _over(function, code)
 
 
-_REWRITTEN: dict[CodeType, CodeType | None] = {}
+_REWRITTEN: dict[int, tuple[CodeType, CodeType | None]] = {}
+"""By ``id`` of the code, which is kept alive: the hash of a code object is that of all its constants."""
 
 
 def _rewritten_code(function: FunctionType) -> CodeType | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,8 +37,8 @@ class State:
     instruction made (by ``uid``); ``hbm`` the tensors of the kernel's own in HBM. ``shared`` holds the ``shared_hbm``
     tensors of the launch, in the order of their creation, for all programs, ``ensemble`` these programs.
     ``accumulators`` are the 128 registers of
-    ScalarE, ``maxima`` those of VectorE; ``random`` makes the random numbers. ``scope`` are the NKI loops that run
-    now, outermost first, ``code`` is that of the kernel itself.
+    ScalarE, ``maxima`` those of VectorE. ``scope`` are the NKI loops that run now, outermost first, ``code`` is that
+    of the kernel itself.
     """
 
     session: Session
@@ -56,7 +57,11 @@ class State:
     code: CodeType | None = None
     accumulators: Array = field(default_factory=lambda: np.zeros(128, np.float32))
     maxima: Array = field(default_factory=lambda: np.full(128, -np.inf, np.float32))
-    random: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
+
+    @cached_property
+    def random(self) -> np.random.Generator:
+        """Makes the random numbers."""
+        return np.random.default_rng(0)
 
     def stored(self, dtype: np.dtype[Any]) -> np.dtype[Any]:
         """The type that an automatic tile of ``dtype`` has in memory: the simulator keeps bf16 and fp8 in fp32."""

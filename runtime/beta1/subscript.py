@@ -13,26 +13,31 @@ import numpy as np
 
 from ..errors import KernelError, NotModelled
 from .base import Shape, Tensor
-from .indexing import Grid, Index, Mask, broadcast
+from .indexing import Index, Mask, broadcast
 from .tensor import Gather, Limit, Tile, restricted
 from .tokens import Slice
 
 _INTS = (int, np.integer)
+_BASIC = frozenset((int, slice, Slice))
 
 
 def subscripted(tile: Tile, key: Any) -> Tile:
     """The view ``tile[key]``."""
+    if key is Ellipsis and tile.ndim >= 2 and tile.restriction is None and not tile.axes and not tile.limits:
+        return tile._settled()
     if isinstance(key, (Mask, bool)) or key is None:
         return restricted(tile, key)
-    items = _expanded(tile, key)
+    items = list(key) if isinstance(key, tuple) else [key]
+    if _BASIC.issuperset(map(type, items)) and len(items) <= tile.ndim:
+        return _basic(tile, items)
+    items = _expanded(tile, items)
     if any(isinstance(k, (Index, Tensor, RuntimeIndex)) for k in items):
         return _advanced(tile, items)
     return _basic(tile, items)
 
 
-def _expanded(tile: Tile, key: Any) -> list[Any]:
+def _expanded(tile: Tile, items: list[Any]) -> list[Any]:
     """One index for each dimension of ``tile``: ``...`` spelled out, missing ones filled with ``:``."""
-    items = list(key) if isinstance(key, (tuple, Grid)) else [key]
     dots = [d for d, k in enumerate(items) if k is Ellipsis]
     if len(dots) > 1:
         raise KernelError("", f"more than one '...' in a subscript of '{tile.name}'")
@@ -46,48 +51,56 @@ def _expanded(tile: Tile, key: Any) -> list[Any]:
 
 
 def _basic(tile: Tile, items: list[Any]) -> Tile:
-    """Ints, slices and ``nl.ds``: sliced dimensions stay, in order. On chip the partitions always stay."""
+    """Ints, slices and ``nl.ds``: sliced dimensions stay, in order. On chip the partitions always stay.
+
+    Dimensions without an index stay as they are.
+    """
     tile._settled()
-    on_chip = tile.space != "hbm"
+    on_chip = tile.alloc.space != "hbm"
     shape: list[int] = []
     strides: list[int] = []
-    limits: list[Limit] = []
+    outside: list[tuple[int, int, int, int, int]] = []
     offset = tile.offset
-    wanted: list[tuple[int, int, int, int, int]] = []
-    for d, k in enumerate(items):
-        size, stride = tile.shape[d], tile.strides[d]
+    for d, (k, size, stride) in enumerate(zip(items, tile.shape, tile.strides, strict=False)):
         start, count, step, stays = _span(k, size)
+        stays = stays or (on_chip and d == 0)
+        if start < 0 or start + step * (count - 1) >= size:
+            outside.append((d, size, start, step, len(shape) if stays else -1))
         offset += start * stride
-        if stays or (on_chip and d == 0):
-            wanted.append((d, size, start, step, len(shape)))
+        if stays:
             shape.append(count)
             strides.append(stride * step)
-        elif not 0 <= start < size:
-            limits.append(Limit(d, size, start, ()))
+    shape += tile.shape[len(items) :]
+    strides += tile.strides[len(items) :]
     if on_chip and len(shape) < 2:
         shape.append(1)
         strides.append(tile.stored.itemsize)
-    rank = len(shape)
-    limits = [Limit(at.dimension, at.size, at.const, (0,) * rank) for at in limits]
-    for d, size, start, step, r in wanted:
-        if start < 0 or start + step * (shape[r] - 1) >= size:
-            limits.append(Limit(d, size, start, tuple(step if k == r else 0 for k in range(rank))))
-    return tile.part(offset, tuple(shape), tuple(strides), tuple(limits))
+    return tile.part(offset, tuple(shape), tuple(strides), _limits(outside, len(shape)) if outside else ())
+
+
+def _limits(outside: list[tuple[int, int, int, int, int]], rank: int) -> tuple[Limit, ...]:
+    """The limits of dimensions (number, size, start, step, dimension of the result or -1): those that go come first."""
+    return tuple(
+        Limit(d, size, start, tuple(step if k == r else 0 for k in range(rank)))
+        for d, size, start, step, r in sorted(outside, key=lambda dimension: dimension[-1] >= 0)
+    )
 
 
 def _span(k: Any, size: int) -> tuple[int, int, int, bool]:
     """Start, count, step of one basic index, and whether its dimension stays."""
-    if isinstance(k, _INTS):
-        return int(k), 1, 1, False
-    if isinstance(k, Slice):
-        return int(k.start), int(k.size), 1, True
     if isinstance(k, slice):
         start = 0 if k.start is None else int(k.start)
         stop = size if k.stop is None else int(k.stop)
+        if k.step is None and start >= 0 and stop >= 0:
+            return start, max(stop - start, 0), 1, True
         step = 1 if k.step is None else int(k.step)
         if start < 0 or stop < 0 or step < 1:
             raise KernelError("", f"negative index in slice {start}:{stop}:{step}")
         return start, max(-(-(stop - start) // step), 0), step, True
+    if isinstance(k, _INTS):
+        return int(k), 1, 1, False
+    if isinstance(k, Slice):
+        return int(k.start), int(k.size), 1, True
     raise KernelError("", f"'{type(k).__name__}' cannot index a tensor")
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..errors import KernelError, NotModelled
 from ..memory import Allocation, Array, View, row_major_strides
-from .base import Shape, Tensor
+from .base import Shape, Tensor, sibling
 from .indexing import EVERYWHERE, Number, Region, region
 from .tokens import PRIVATE_HBM, Buffer, OobMode, dtype_of
 
@@ -48,21 +48,22 @@ class Tile(Tensor):
     ``offset`` and ``strides`` are bytes in the allocation's memory. ``limits`` are the dimensions whose bounds are not
     known to hold, ``gather`` an indirect access (then ``shape`` is that of its indices and the strides describe the
     tensor that they index). ``restriction`` is an operand mask, ``axes`` the index vectors that each dimension came
-    from. ``declared`` is the type that the kernel gave the tile, where the simulator's precision stores it as fp32.
+    from. ``dtype`` is the type that the kernel gave the tile, ``stored`` that of the elements in memory: another one
+    where the simulator's precision keeps them in fp32.
     """
 
     __slots__ = (
-        "_alloc",
         "_array",
-        "_dtype",
-        "_shape",
+        "alloc",
         "axes",
         "buffer",
-        "declared",
+        "dtype",
         "gather",
         "limits",
         "offset",
         "restriction",
+        "shape",
+        "stored",
         "strides",
     )
 
@@ -76,10 +77,10 @@ class Tile(Tensor):
         buffer: Buffer,
         limits: tuple[Limit, ...] = (),
     ) -> None:
-        self._alloc: Allocation | None = alloc
+        self.alloc = alloc
         self._array: Array | None = None
-        self._dtype = dtype
-        self._shape = shape
+        self.dtype = self.stored = dtype
+        self.shape = shape
         self.offset = offset
         self.strides = strides
         self.buffer = buffer
@@ -87,25 +88,6 @@ class Tile(Tensor):
         self.gather: Gather | None = None
         self.restriction: Region | None = None
         self.axes: tuple[frozenset[int], ...] = ()
-        self.declared: np.dtype[Any] | None = None
-
-    @property
-    def alloc(self) -> Allocation:
-        assert self._alloc is not None
-        return self._alloc
-
-    @property
-    def shape(self) -> Shape:  # type: ignore[override]
-        return self._shape
-
-    @property
-    def dtype(self) -> np.dtype[Any]:  # type: ignore[override]
-        return self._dtype if self.declared is None else self.declared
-
-    @property
-    def stored(self) -> np.dtype[Any]:
-        """The type of the elements in memory."""
-        return self._dtype
 
     @property
     def space(self) -> str:
@@ -138,7 +120,7 @@ class Tile(Tensor):
         return self._cut(where)
 
     def _cut(self, where: Region) -> Array:
-        alloc, offset, shape, strides = self.alloc, self.offset, self._shape, self.strides
+        alloc, offset, shape, strides = self.alloc, self.offset, self.shape, self.strides
         if where.box:
             cuts = [where.interval(d, len(shape), n) for d, n in enumerate(shape)]
             lows = [0 if c is None else c.low for c in cuts]
@@ -148,7 +130,7 @@ class Tile(Tensor):
             lows = [0] * len(shape)
         for limit in self.limits:
             _check(limit, lows, shape, self.name)
-        found: Array = np.ndarray(shape, self._dtype, buffer=raw_bytes(alloc.memory), offset=offset, strides=strides)
+        found: Array = np.ndarray(shape, self.stored, buffer=raw_bytes(alloc.memory), offset=offset, strides=strides)
         return found
 
     def view_in(self, where: Region) -> View:
@@ -157,7 +139,9 @@ class Tile(Tensor):
             from .indirect import gathered
 
             return gathered(self, where)
-        return View(self.alloc, self.cut(where))
+        if where.box or self._array is None:
+            return View(self.alloc, self.cut(where))
+        return View(self.alloc, self._array)
 
     def skipping(self, mode: Any) -> Tile:
         """This access, where ``oob_mode.skip`` leaves out what is out of bounds."""
@@ -174,8 +158,8 @@ class Tile(Tensor):
 
     def part(self, offset: int, shape: Shape, strides: Shape, limits: tuple[Limit, ...] = ()) -> Tile:
         """Another view on the same allocation, with elements of the same type."""
-        found = Tile(self.alloc, self._dtype, offset, shape, strides, self.buffer, limits)
-        found.declared = self.declared
+        found = Tile(self.alloc, self.stored, offset, shape, strides, self.buffer, limits)
+        found.dtype = self.dtype
         return found
 
     def limited(self, limit: Limit) -> Tile:
@@ -243,7 +227,7 @@ class Tile(Tensor):
         """The same bytes read as ``dtype``; the last dimension grows or shrinks with the item size."""
         wanted = dtype_of(dtype)
         self._settled()
-        if self.declared is not None:
+        if self.dtype != self.stored:
             raise NotModelled("a view with another type in the simulator's precision")
         old, new = self.dtype.itemsize, wanted.itemsize
         shape, strides = self.shape, self.strides
@@ -253,7 +237,7 @@ class Tile(Tensor):
                 raise KernelError("", f"cannot view {self!r} as {wanted}")
             shape, strides = (*shape[:-1], nbytes // new), (*strides[:-1], new)
         found = self._derived(self.offset, shape, strides)
-        found._dtype, found._array = wanted, None
+        found.dtype = found.stored = wanted
         return found
 
     def astype(self, dtype: Any) -> Tile:
@@ -266,14 +250,11 @@ class Tile(Tensor):
     # --- subscripts ---
 
     def __getitem__(self, key: Any) -> Tile:
-        from .subscript import subscripted
-
-        return subscripted(self, key)
+        found: Tile = sibling("subscript").subscripted(self, key)
+        return found
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        from .assignment import assign
-
-        assign(self if key is Ellipsis else self[key], value)
+        sibling("assignment").assign(self if key is Ellipsis else self[key], value)
 
 
 def restricted(tile: Tile, mask: Any) -> Tile:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import sys
 from math import prod
+from types import FrameType
 from typing import Any
 
 import numpy as np
 
 from .. import naming, session
-from ..errors import KernelError
+from ..errors import KernelError, location_of, user_frame
 from ..memory import POISON, Array
-from ..source import user_frame
 from . import state
 from .buffers import Buffer
 from .tensor import NkiTensor
@@ -41,24 +41,25 @@ def declare_on_chip(
     likes."""
     front = state.current()
     front.place("automatic" if address is None else "manual")
-    label, block = _name(name)
+    frame = user_frame(sys._getframe(1))
+    label, block = _name(front, name, frame)
     machine = session.current().machine
-    alloc = machine.allocate(space, shape, dtype, name=label, block=block, address=address)
+    place = location_of(frame)
+    alloc = machine.allocate(space, shape, dtype, name=label, block=block, address=address, location=place)
     return NkiTensor(alloc, alloc.array())
 
 
-def _name(name: str | None) -> tuple[str, tuple[int, ...]]:
+def _name(front: state.State, name: str | None, frame: FrameType | None) -> naming.Name:
+    """``name``, or that of the variable which ``frame`` assigns the tensor to."""
     if name:
-        state.current().claim(name)
+        front.claim(name)
         return name, ()
-    frame = user_frame(sys._getframe(1))
-    declared = naming.declared_name(frame) if frame is not None else None
-    return declared if declared is not None else (_UNNAMED, ())
+    return (naming.declared_name(frame) if frame is not None else None) or (_UNNAMED, ())
 
 
 def _declare_hbm(shape: tuple[int, ...], dtype: np.dtype[Any], buffer: Buffer, name: str | None) -> NkiTensor:
     front, machine = state.current(), session.current().machine
-    label, block = _name(name)
+    label, block = _name(front, name, user_frame(sys._getframe(1)))
     private = buffer.name == "private_hbm"
     key = name or front.unique("".join([label, *(f"_{i}" for i in block)]))
     memory = None if private else front.shared.tensors.get(key)

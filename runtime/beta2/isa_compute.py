@@ -80,6 +80,9 @@ def _activate(
         raise KernelError("", f"{instruction}: reduce_op must be nl.add, got '{reduction}'")
     result, reduced = isa.activation(function, source, bias=column, scale=factor, reduce_op=reduction, name=instruction)
     same_extent(instruction, dst=target, data=source)
+    if command is ReduceCmd.idle and reduce_res is None:
+        deliver(result, target)
+        return
     registers = state.current().accumulators["scalar"][lanes(source)]
     accumulate(registers, command, "add", reduced, 0.0)
     if command is not ReduceCmd.idle and instruction == "activation":
@@ -134,7 +137,7 @@ def tensor_scalar(
 
 def check_bitwise(instruction: str, operators: tuple[str | None, ...], *tiles: NkiTensor) -> None:
     """Bitvec operators work on bits: operands and destination must be integers."""
-    if any(operator in BITWISE for operator in operators):
+    if not BITWISE.isdisjoint(operators):
         for tensor in tiles:
             if not is_integer(tensor.dtype):
                 raise KernelError(

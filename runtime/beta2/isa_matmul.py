@@ -6,6 +6,7 @@ from typing import Any
 
 from .. import isa, session
 from ..errors import KernelError, NotModelled
+from ..numerics import FLOAT32, is_integer
 from ..spec.hardware import PARTITIONS
 from . import values
 from .operands import deliver, in_sbuf, on_chip, tile
@@ -13,7 +14,6 @@ from .signature import builtin
 from .tensor import NkiTensor
 
 PerfMode = values.MatmulPerfMode
-_WIDE = ("float32",)
 
 
 @builtin("nki.isa")
@@ -59,6 +59,8 @@ def nc_matmul(
 def tiling(instruction: str, position: Any, size: Any) -> tuple[int, int]:
     """Rows and columns of the part of the systolic array that ``tile_position`` and ``tile_size`` choose: all, unless
     both are given."""
+    if position == () and size == ():
+        return PARTITIONS, PARTITIONS
     start, extent = values.naturals(position), values.naturals(size)
     if bool(start) != bool(extent):
         raise KernelError("", f"{instruction}: tile_position and tile_size are given together or not at all")
@@ -92,9 +94,9 @@ def _check_double_row(left: NkiTensor, right: NkiTensor) -> None:
 
 def _check_types(left: NkiTensor, right: NkiTensor) -> None:
     for role, tensor in (("stationary", left), ("moving", right)):
-        if tensor.dtype.kind in "iub":
+        if is_integer(tensor.dtype):
             raise KernelError("", f"nc_matmul: {role} must be a floating point tensor, not {tensor.dtype.name}")
-    if (left.dtype.name in _WIDE) != (right.dtype.name in _WIDE):
+    if (left.dtype == FLOAT32) != (right.dtype == FLOAT32):
         raise KernelError(
             "",
             f"nc_matmul: stationary is {left.dtype.name}, moving is {right.dtype.name}: if one is float32, the "

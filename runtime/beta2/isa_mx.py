@@ -43,7 +43,7 @@ def quantize_mx(dst: Any, src: Any, dst_scale: Any, name: Any = None) -> None:
             f"quantize_mx: dst_scale has shape {scales.shape}, it must have {mx.scale_partitions(partitions)} or more "
             f"partitions and {elements // 4} elements in each",
         )
-    result.also_writes.append(("dst_scale", scales))
+    result.also_writes = (*result.also_writes, ("dst_scale", scales))
     deliver(result, target)
     for row, scale in zip(mx.scale_rows(partitions), found, strict=True):
         scales.array[row] = scale.reshape(scales.array.shape[1:])

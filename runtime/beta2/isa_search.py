@@ -43,7 +43,7 @@ def nc_match_replace8(dst: Any, data: Any, vals: Any, imm: Any, dst_idx: Any = N
         return
     places = on_chip(dst_idx, "dst_idx")
     same_extent("nc_match_replace8", dst_idx=places, vals=wanted)
-    result.also_writes.append(("dst_idx", places))
+    result.also_writes = (*result.also_writes, ("dst_idx", places))
     deliver(result, target)
     places.array[...] = convert(indices, places.dtype).reshape(places.array.shape)
 

@@ -26,7 +26,7 @@ def tile(value: object) -> NkiTensor:
 
 def on_chip(value: object, name: str) -> NkiTensor:
     """A tensor operand of a compute engine: in SBUF or PSUM."""
-    found = tile(value)
+    found = value if type(value) is NkiTensor else tile(value)
     if found.alloc.space == "hbm":
         raise KernelError("", f"{name} must be in SBUF or PSUM, '{found.label}' is in HBM: use nki.isa.dma_copy")
     return found
@@ -60,6 +60,8 @@ def immediate_or_column(value: object, data: NkiTensor, name: str) -> View | Sca
 
 def same_extent(instruction: str, **tiles: NkiTensor) -> None:
     """Check that the operands have equal partitions and equal elements a partition: nothing broadcasts in Beta 2."""
+    if len({tensor.array.shape for tensor in tiles.values()}) == 1:
+        return
     (first, reference), *others = tiles.items()
     for name, other in others:
         if extent(other) != extent(reference):
@@ -82,14 +84,15 @@ def not_both_in_psum(instruction: str, a: NkiTensor, b: NkiTensor, names: str) -
 
 def deliver(result: isa.Result, dst: NkiTensor, *, where: Array | None = None, accumulate: bool | None = None) -> None:
     """Write ``result`` to ``dst``; they must have the same partitions and the same elements a partition."""
-    found = result.values.shape[0], prod(result.values.shape[1:])
-    if found != extent(dst):
-        raise KernelError(
-            "",
-            f"{result.op}: the result has (partitions, elements) {found}, dst has {extent(dst)}: they must be equal, "
-            "nothing is broadcast",
-        )
-    result.values = result.values.reshape(dst.array.shape)
+    if result.values.shape != dst.array.shape:
+        found = result.values.shape[0], prod(result.values.shape[1:])
+        if found != extent(dst):
+            raise KernelError(
+                "",
+                f"{result.op}: the result has (partitions, elements) {found}, dst has {extent(dst)}: they must be "
+                "equal, nothing is broadcast",
+            )
+        result.values = result.values.reshape(dst.array.shape)
     if where is not None:
         where = where.reshape(dst.array.shape)
     isa.commit(session.current().machine, result, dst, where=where, accumulate=accumulate)
@@ -107,15 +110,15 @@ def deliver_with(result: isa.Result, dst: NkiTensor, role: str, second: object, 
     if extent(whole)[0] < lanes_ or extent(whole)[1] != 1:
         raise KernelError("", f"{role} must have shape ({lanes_}, 1), it has {whole.shape}")
     also = whole if extent(whole)[0] == lanes_ else View(whole.alloc, whole.array[:lanes_])
-    result.also_writes.append((role, also))
+    result.also_writes = (*result.also_writes, (role, also))
     deliver(result, dst)
     also.array[...] = convert(column, also.array.dtype).reshape(also.array.shape)
 
 
 def lanes(tensor: NkiTensor) -> slice:
     """The compute lanes that work on ``tensor``: its partitions, counted in the tile where the compiler places it."""
-    memory = tensor.alloc.memory
-    first = (address_of(tensor.array) - address_of(memory)) // memory.strides[0]
+    alloc = tensor.alloc
+    first = (address_of(tensor.array) - alloc.start) // alloc.memory.strides[0]
     return slice(first, first + tensor.array.shape[0])
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import wraps
+from functools import cache, wraps
 from typing import Any, TypeVar
 
 from ..errors import KernelError
@@ -24,6 +24,11 @@ class _Plan:
     required: frozenset[str]
     entry: beta2.Symbol
 
+    def allows(self, names: tuple[str, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """Is nothing wrong with a call, whatever the values are? ``names`` are those of ``args``."""
+        given = {*names, *kwargs}
+        return len(given) == len(args) + len(kwargs) and self.required <= given <= self.accepted
+
 
 def builtin(module: str) -> Callable[[Callable[..., R]], Callable[..., R]]:
     """Make the decorated function the built-in ``<module>.<its name>``.
@@ -33,31 +38,31 @@ def builtin(module: str) -> Callable[[Callable[..., R]], Callable[..., R]]:
     """
 
     def decorate(function: Callable[..., R]) -> Callable[..., R]:
-        plans: dict[str, _Plan] = {}
+        legal: dict[tuple[object, ...], tuple[str, ...]] = {}  # the forms of calls that nothing is wrong with
         name = function.__name__
 
         @wraps(function)
         def call(*args: Any, **kwargs: Any) -> R:
-            version = state.version()
-            plan = plans.get(version)
-            if plan is None:
-                plan = plans.setdefault(version, _plan(f"{module}.{name}", version))
-            bound = kwargs
-            if args:
-                bound = dict(zip(plan.names, args, strict=False))
-                if len(args) > len(plan.names) or not bound.keys().isdisjoint(kwargs):
+            form = (state.version(), len(args), *kwargs)
+            names = legal.get(form)
+            if names is None:
+                plan = _plan(f"{module}.{name}", state.version())
+                names = plan.names[: len(args)]
+                if not plan.allows(names, args, kwargs):
                     _refuse(plan, name, args, kwargs)
-                bound |= kwargs
-            if not (bound.keys() <= plan.accepted and bound.keys() >= plan.required):
-                _refuse(plan, name, args, kwargs)
-                bound = {key: value for key, value in bound.items() if key not in plan.refused}
-            return function(**bound)
+                    bound = {**dict(zip(names, args, strict=False)), **kwargs}
+                    return function(**{key: value for key, value in bound.items() if key not in plan.refused})
+                legal[form] = names
+            if args:
+                kwargs.update(zip(names, args, strict=True))
+            return function(**kwargs)
 
         return call
 
     return decorate
 
 
+@cache
 def _plan(qualified: str, version: str) -> _Plan:
     entry = beta2.symbol(qualified, version)
     if entry is None or entry.parameters is None:

@@ -4,6 +4,7 @@ version."""
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -32,9 +33,9 @@ class State:
     """One program's front end.
 
     ``version`` is ``"0.2"`` (Beta 2) or ``"0.3"``. ``cores`` are the programs of the launch, of which this is number
-    ``program``. ``declared`` is the buffer that each HBM tensor was declared in, by the allocation's number.
-    ``accumulators`` are the fp32 reduce registers, one a
-    partition, of the Scalar and of the Vector Engine; ``random`` makes the random numbers.
+    ``program``. ``rules`` are what the version allows. ``declared`` is the buffer that each HBM tensor was declared
+    in, by the allocation's number. ``accumulators`` are the fp32 reduce registers, one a partition, of the Scalar and
+    of the Vector Engine.
     """
 
     version: str = BETA2
@@ -46,15 +47,19 @@ class State:
     placement: str = ""
     declared: dict[int, str] = field(default_factory=dict)
     identities: dict[tuple[int, str], object] = field(default_factory=dict)
-    random: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
     accumulators: dict[str, Array] = field(
         default_factory=lambda: {engine: np.zeros((PARTITIONS, 1), np.float32) for engine in ("scalar", "vector")}
     )
 
-    @property
-    def rules(self) -> Dialect:
-        """What the version allows."""
-        return DIALECTS[self.version]
+    rules: Dialect = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.rules = DIALECTS[self.version]
+
+    @cached_property
+    def random(self) -> np.random.Generator:
+        """Makes the random numbers."""
+        return np.random.default_rng(0)
 
     def claim(self, name: str) -> None:
         """Register an explicit tensor name; raises when it is taken."""
@@ -70,7 +75,9 @@ class State:
 
     def place(self, how: str) -> None:
         """Note that an on-chip tensor was placed ``"manual"`` or ``"automatic"``; 0.3 refuses to mix the two."""
-        if not self.rules.mixed_placement and self.placement and self.placement != how:
+        if self.placement == how:
+            return
+        if not self.rules.mixed_placement and self.placement:
             raise KernelError(
                 "",
                 "Cannot mix manual and automatic allocations for SBUF/PSUM. Either ALL SBUF/PSUM ndarrays must use "
@@ -82,20 +89,26 @@ class State:
 
 def current() -> State:
     """The front end of the kernel that runs now."""
-    state = session.current().registers.get(_KEY)
-    if not isinstance(state, State):
+    return _of(session.current())
+
+
+def _of(running: session.Session) -> State:
+    state: State | None = running.registers.get(_KEY)
+    if state is None:
         raise KernelError("", "nki APIs of Beta 2 cannot be called in a Beta 1 kernel: the namespaces cannot be mixed")
     return state
 
 
 def version() -> str:
     """The version whose rules hold now: the running kernel's, or Beta 2's outside of a kernel."""
-    return current().version if session.in_kernel() else BETA2
+    running = session.innermost()
+    return BETA2 if running is None else _of(running).version
 
 
 def rules() -> Dialect:
     """What the running kernel's version allows, or Beta 2 outside of a kernel."""
-    return DIALECTS[version()]
+    running = session.innermost()
+    return DIALECTS[BETA2] if running is None else _of(running).rules
 
 
 def install(running: session.Session, state: State) -> None:

@@ -60,12 +60,14 @@ class NkiTensor(View):
         label: str = "",
         extents: tuple[int, ...] = (),
     ) -> None:
-        super().__init__(alloc, array)
+        self.alloc, self.array = alloc, array
         self.extents = extents or array.shape
         self.form, self.dropped, self.label = form, dropped, label or alloc.name
 
     @property
     def shape(self) -> tuple[int, ...]:
+        if not self.dropped:
+            return self.array.shape
         return tuple(n for d, n in enumerate(self.array.shape) if d not in self.dropped)
 
     @property
@@ -362,7 +364,7 @@ def _element_steps(tensor: NkiTensor) -> tuple[int, ...]:
 
 
 def _element_offset(tensor: NkiTensor) -> int:
-    distance = address_of(tensor.array) - address_of(tensor.alloc.memory)
+    distance = address_of(tensor.array) - tensor.alloc.start
     size = tensor.dtype.itemsize
     if tensor.alloc.space == "hbm":
         return distance // size

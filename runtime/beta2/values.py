@@ -240,6 +240,8 @@ def data_type(value: object, named: bool = False) -> np.dtype[Any]:
 
 def integer(value: object) -> int:
     """A compile-time integer: an int, a bool, or an object with such a ``value``."""
+    if type(value) is int:
+        return value
     if isinstance(value, (int, np.integer)):
         return int(value)
     held = getattr(value, "value", None)
@@ -271,7 +273,7 @@ def naturals(value: object) -> tuple[int, ...]:
     """A shape, or another sequence of compile-time integers."""
     if not isinstance(value, (list, tuple)):
         raise KernelError("", f"expecting sequence ('list' or 'tuple'), got '{kind(value)}'")
-    return tuple(natural(element) for element in value)
+    return tuple([n if type(n) is int and n >= 0 else natural(n) for n in value])
 
 
 def shape_of(value: object) -> tuple[int, ...]:

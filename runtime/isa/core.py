@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ..errors import KernelError
 from ..memory import Array, Machine, View
-from ..numerics import convert, is_integer
+from ..numerics import convert, is_integer, to_float32
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Result:
     """What one instruction computed.
 
@@ -31,7 +31,7 @@ class Result:
     accumulates: bool = False
     restarts: bool = False
     truncates: bool = False
-    also_writes: list[tuple[str, View]] = field(default_factory=list)
+    also_writes: tuple[tuple[str, View], ...] = ()
     sequence: int | None = None
     location: tuple[str, int] | None = None
 
@@ -55,10 +55,12 @@ def commit(
     attributes = result.attributes
     if result.accumulates and dst.alloc.space == "psum":
         flags = dst.alloc.group_flags(target)
-        adds = accumulate is not False and bool(flags.any())
-        attributes = (*attributes, ("accumulate", adds and (bool(flags.all()) or "partly")))
-        if adds:
-            values = np.where(flags, target.astype(np.float32) + values, values)
+        opened = 0 if accumulate is False else int(np.count_nonzero(flags))
+        complete = opened == flags.size
+        attributes = (*attributes, ("accumulate", opened > 0 and (complete or "partly")))
+        if opened:
+            added = to_float32(target) + values
+            values = added if complete else np.where(flags, added, values)
         if where is None:
             flags[...] = True
         else:

@@ -6,6 +6,7 @@ additions, and so every bit of the result, cannot depend on how large a slice th
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -37,16 +38,16 @@ def matmul(
             f"number of partitions (dimension 0 size of a tile) mismatch in parameters (stationary, moving) of "
             f"'nc_matmul': {a.shape[0]} and {b.shape[0]}",
         )
-    rows = 2 if double_row else 1
-    free = b.shape[2 if double_row else 1 :]
-    a3, b3 = a.reshape(a.shape[0], rows, -1), b.reshape(b.shape[0], rows, -1)
-    _check("stationary", a3.shape[2], GEMM_STATIONARY_FMAX)
-    _check("moving", b3.shape[2], GEMM_MOVING_FMAX)
-    values = gemm(a3[:, 0], b3[:, 0])
-    if double_row:
-        values = values + gemm(a3[:, 1], b3[:, 1])
+    free = b.shape[2:] if double_row else b.shape[1:]
+    pairs = [(a[:, row], b[:, row]) for row in range(2)] if double_row else [(a, b)]
+    (first, second), *more = [(x.reshape(x.shape[0], -1), y.reshape(y.shape[0], -1)) for x, y in pairs]
+    _check("stationary", first.shape[1], GEMM_STATIONARY_FMAX)
+    _check("moving", second.shape[1], GEMM_MOVING_FMAX)
+    values = gemm(first, second)
+    for x, y in more:
+        values = values + gemm(x, y)
         attributes = (*attributes, ("perf_mode", "double_row"))
-    values = values.reshape(a3.shape[2], *free)
+    values = values.reshape(first.shape[1], *free)
     if is_transpose:
         attributes = (*attributes, ("is_transpose", True))
     return Result("nc_matmul", values, (("stationary", stationary), ("moving", moving)), attributes, accumulates=True)
@@ -55,7 +56,7 @@ def matmul(
 def gemm(a: Array, b: Array) -> Array:
     """``a.T @ b`` in fp32 on zero-padded operands: all of the array, or a part of it that gives the same bits."""
     rows, columns = _part(a.shape[1], b.shape[1])
-    product: Array = _padded(a, rows).T @ _padded(b, columns)
+    product: Array = np.matmul(_padded(a, rows).T, _padded(b, columns))
     return product[: a.shape[1], : b.shape[1]]
 
 
@@ -69,24 +70,28 @@ def _padded(array: Array, columns: int) -> Array:
 
 _ROWS = (32, 64, GEMM_STATIONARY_FMAX)
 _COLUMNS = (64, 128, 256, GEMM_MOVING_FMAX)
-_parts: dict[tuple[int, int], bool] = {}
 
 
+@cache
 def _part(rows: int, columns: int) -> tuple[int, int]:
-    """The smallest part of the array for a product of (``rows``, ``columns``) whose every bit is the whole array's.
-
-    Whether it is depends on the BLAS library, so it is tried once for each part: the contraction always has all 128
-    steps, and a library that adds them up in one order for some sizes and in another for others is found out here.
-    """
+    """The smallest part of the array for a product of (``rows``, ``columns``) whose every bit is the whole array's."""
     part = next(n for n in _ROWS if n >= rows), next(n for n in _COLUMNS if n >= columns)
-    if part not in _parts:
-        random = np.random.default_rng(0)
-        left = random.standard_normal((PARTITIONS, GEMM_STATIONARY_FMAX), np.float32)
-        right = random.standard_normal((PARTITIONS, GEMM_MOVING_FMAX), np.float32)
-        whole = (left.T @ right)[: part[0], : part[1]]
-        alone = np.ascontiguousarray(left[:, : part[0]]).T @ np.ascontiguousarray(right[:, : part[1]])
-        _parts[part] = bool(np.array_equal(whole, alone))
-    return part if _parts[part] else (GEMM_STATIONARY_FMAX, GEMM_MOVING_FMAX)
+    return part if _is_exact(*part) else (GEMM_STATIONARY_FMAX, GEMM_MOVING_FMAX)
+
+
+@cache
+def _is_exact(rows: int, columns: int) -> bool:
+    """Does a part of the array give the bits of the whole?
+
+    It depends on the BLAS library, so it is tried once for each part: the contraction always has all 128 steps, and a
+    library that adds them up in one order for some sizes and in another for others is found out here.
+    """
+    random = np.random.default_rng(0)
+    left = random.standard_normal((PARTITIONS, GEMM_STATIONARY_FMAX), np.float32)
+    right = random.standard_normal((PARTITIONS, GEMM_MOVING_FMAX), np.float32)
+    whole = (left.T @ right)[:rows, :columns]
+    alone = np.ascontiguousarray(left[:, :rows]).T @ np.ascontiguousarray(right[:, :columns])
+    return bool(np.array_equal(whole, alone))
 
 
 def transpose(data: View, *, engine: str = "") -> Result:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,6 @@ from ..numerics import FLOAT32, to_float32
 from .core import Result
 
 _BLOCK = 512
-_IDENTITY = {"add": 0.0, "multiply": 1.0}
 _EXACT = {
     "maximum": np.maximum,
     "minimum": np.minimum,
@@ -39,11 +39,11 @@ def reduce_last(op: str, array: Array) -> Array:
     if op in _EXACT:
         reduced: Array = _EXACT[op].reduce(array, axis=-1)
         return reduced.astype(FLOAT32) if reduced.dtype == np.bool_ else reduced
-    if op not in _IDENTITY:
+    if op not in ("add", "multiply"):
         raise KernelError("", f"'{op}' is not a reduction operator")
     n = array.shape[-1]
     blocks = -(-n // _BLOCK) if n else 1
-    padded = np.full((*array.shape[:-1], blocks * _BLOCK), _IDENTITY[op])
+    padded = (np.zeros if op == "add" else np.ones)((*array.shape[:-1], blocks * _BLOCK))
     padded[..., :n] = array
     ufunc = np.add if op == "add" else np.multiply
     partial = ufunc.reduce(padded.reshape(*array.shape[:-1], blocks, _BLOCK), axis=-1)
@@ -56,10 +56,19 @@ def reduce_last(op: str, array: Array) -> Array:
 
 def reduce_axes(op: str, array: Array, axes: tuple[int, ...]) -> Array:
     """Reduce ``axes`` of ``array``; they stay as extents of 1."""
-    kept = [d for d in range(array.ndim) if d not in axes]
-    shape = tuple(1 if d in axes else n for d, n in enumerate(array.shape))
-    moved = np.ascontiguousarray(array.transpose(*kept, *axes))
-    return reduce_last(op, moved.reshape(*moved.shape[: len(kept)], -1)).reshape(shape)
+    shape = tuple([1 if d in axes else n for d, n in enumerate(array.shape)])
+    order = _last(axes, array.ndim)
+    moved = np.ascontiguousarray(array if order is None else array.transpose(order))
+    if len(axes) > 1:
+        moved = moved.reshape(*moved.shape[: -len(axes)], -1)
+    return reduce_last(op, moved).reshape(shape)
+
+
+@cache
+def _last(axes: tuple[int, ...], ndim: int) -> tuple[int, ...] | None:
+    """The dimensions in the order that has ``axes`` at the end; ``None`` when they are there."""
+    order = (*(d for d in range(ndim) if d not in axes), *axes)
+    return None if order == tuple(range(ndim)) else order
 
 
 def reduce_free(op: str, array: Array) -> Array:

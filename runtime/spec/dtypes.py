@@ -5,6 +5,8 @@ Source: ``reference/beta1.md`` sections 6.1 and 6.2 (the promotion table of the 
 
 from __future__ import annotations
 
+from functools import cache
+
 ITEMSIZE = {
     "bool_": 1,
     "int8": 1,
@@ -62,6 +64,7 @@ _INT_BITS = {
 }
 
 
+@cache
 def promote(a: str, b: str) -> str:
     """Result type of a Beta 1 binary operation on operands of types ``a`` and ``b`` (``reference/beta1.md`` 6.2)."""
     if a == b:
