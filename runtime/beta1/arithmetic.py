@@ -87,10 +87,11 @@ def _quotient(result: Result | None, op: str, kind: np.dtype[Any]) -> Result | N
 
 def binary(call: Call, op: str, x: Any, y: Any, *, broadcast_partitions: bool) -> tuple[Result | None, Shape]:
     """The instruction that computes ``x op y``, and the shape of the whole result (``None``: masked out altogether)."""
-    if not isinstance(x, Tensor) and not isinstance(y, Tensor):
-        raise KernelError("", f"'{call.op}' needs at least one tile, got {x!r} and {y!r}")
-    if not isinstance(x, Tensor) or not isinstance(y, Tensor):
-        tile, scalar, reverse = (call.tile("x", x), y, False) if isinstance(x, Tensor) else (call.tile("y", y), x, True)
+    reverse = not isinstance(x, Tensor)
+    if reverse or not isinstance(y, Tensor):
+        if reverse and not isinstance(y, Tensor):
+            raise KernelError("", f"'{call.op}' needs at least one tile, got {x!r} and {y!r}")
+        tile, scalar = (call.tile("y", y), x) if reverse else (call.tile("x", x), y)
         call.limited(tile)
         shape: Shape = tile.shape
         if call.skipped:

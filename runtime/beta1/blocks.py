@@ -113,6 +113,7 @@ class BlockTiles:
 def split_shape(shape: Any, on_chip: bool) -> tuple[Shape, Shape]:
     """Block dimensions and tile dimensions of a shape as a kernel writes it (``par_dim`` marks the partitions)."""
     items = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
-    at = next((d for d, n in enumerate(items) if isinstance(n, ParDim)), 0) if on_chip else 0
-    sizes = tuple(int(n) for n in items)
+    kinds = [type(n) for n in items]
+    at = kinds.index(ParDim) if on_chip and ParDim in kinds else 0
+    sizes = tuple([int(n) for n in items])
     return sizes[:at], sizes[at:]

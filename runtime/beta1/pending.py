@@ -38,7 +38,7 @@ class Pending(Tile):
     def __init__(
         self, call: Call, result: Result | None, shape: Shape, dtype: np.dtype[Any], space: str, where: Region
     ) -> None:
-        self._array = None
+        self._view = None
         self.dtype = self.stored = dtype
         self.shape = shape
         self.gather = None
@@ -81,11 +81,14 @@ class Pending(Tile):
         )
         alloc.scope = current.scope
         current.implicit[alloc.uid] = machine.allocations[alloc.uid]
-        self._array = array = alloc.array()
-        self.alloc, self.offset, self.strides = alloc, 0, array.strides
+        self._view = view = View(alloc, alloc.array())
+        self.alloc, self.offset, self.strides = alloc, 0, view.array.strides
         self.waiting = False
         if self.result is not None:
-            store(current, self.result, self, self.where)
+            if self.where is EVERYWHERE and alloc.space == "sbuf":  # of a new tile there is nothing to check
+                commit(machine, self.result, view)
+            else:
+                store(current, self.result, self, self.where)
             self.result = None
         return self
 
@@ -118,10 +121,10 @@ class Call:
         """Does the mask keep the instruction from executing at all?"""
         return self.region.skip
 
-    def limited(self, *operands: Any) -> Call:
+    def limited(self, *operands: Tile) -> Call:
         """This call, executing only where the operand masks of ``operands`` hold too."""
         for operand in operands:
-            if isinstance(operand, Tile) and operand.restriction is not None:
+            if operand.restriction is not None:
                 self.region = both(self.region, operand.restriction)
         return self
 
@@ -137,7 +140,7 @@ class Call:
                 f"Expected operand '{role}' of '{self.op}' to be in address space '{spaces}', but got a tile in "
                 f"'{alloc.space}' instead.",
             )
-        if alloc.scope:
+        if alloc.scope is not self.state.scope:
             check_scope(self.state, tile)
         return tile
 

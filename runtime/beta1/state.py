@@ -111,8 +111,7 @@ class State:
 
 def state() -> State:
     """The state of the running kernel; raises outside of a kernel and in a Beta 2 kernel."""
-    found: Any = current().registers.get("beta1")
+    found: State | None = current().registers.get("beta1")
     if found is None:
         raise NotModelled("a Beta 1 API called from a Beta 2 kernel")
-    result: State = found
-    return result
+    return found

@@ -53,7 +53,7 @@ class Tile(Tensor):
     """
 
     __slots__ = (
-        "_array",
+        "_view",
         "alloc",
         "axes",
         "buffer",
@@ -78,7 +78,7 @@ class Tile(Tensor):
         limits: tuple[Limit, ...] = (),
     ) -> None:
         self.alloc = alloc
-        self._array: Array | None = None
+        self._view: View | None = None
         self.dtype = self.stored = dtype
         self.shape = shape
         self.offset = offset
@@ -113,11 +113,12 @@ class Tile(Tensor):
 
     def cut(self, where: Region) -> Array:
         """The part of the view that ``where`` leaves; raises for an access that is out of bounds even so."""
-        if not where.box:
-            if self._array is None:
-                self._array = self._cut(where)
-            return self._array
-        return self._cut(where)
+        return self._cut(where) if where.box else self._whole().array
+
+    def _whole(self) -> View:
+        if self._view is None:
+            self._view = View(self.alloc, self._cut(EVERYWHERE))
+        return self._view
 
     def _cut(self, where: Region) -> Array:
         alloc, offset, shape, strides = self.alloc, self.offset, self.shape, self.strides
@@ -139,9 +140,7 @@ class Tile(Tensor):
             from .indirect import gathered
 
             return gathered(self, where)
-        if where.box or self._array is None:
-            return View(self.alloc, self.cut(where))
-        return View(self.alloc, self._array)
+        return View(self.alloc, self._cut(where)) if where.box else self._whole()
 
     def skipping(self, mode: Any) -> Tile:
         """This access, where ``oob_mode.skip`` leaves out what is out of bounds."""
