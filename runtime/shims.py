@@ -42,6 +42,7 @@ _PRIVATE = (
     "nki._pre_prod_kernels",
 )
 """Parts of the vendor's packages without public documentation (``reference/beta1.md`` 1.2)."""
+_PRIVATE_NAMES = ("neuronxcc.nki.language.sync_program",)
 _STANDS_FOR = {"nki.language.constants": "neuronxcc.nki.language.constants"}
 """Modules of one root that Beta 1 kernels import from the other (``transpose.py:23`` of nki-samples)."""
 
@@ -182,7 +183,7 @@ def public_module(
     def absent(attribute: str) -> Any:
         if attribute.startswith("__"):
             raise AttributeError(attribute)
-        if attribute.startswith("_"):
+        if attribute.startswith("_") or f"{name}.{attribute}" in (*_PRIVATE, *_PRIVATE_NAMES):
             return PrivateName(f"{name}.{attribute}")
         if later is not None and attribute in later:
             return later[attribute]

@@ -121,6 +121,8 @@ def test_a_real_nkilib_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         ("neuronxcc.nki.compiler.backends.neuron.indexing", "TileIndex"),
         ("neuronxcc.nki.nccl", "all_gather"),
         ("neuronxcc.nki.isa", "_tiled_offloaded_memcpy"),
+        ("neuronxcc.nki.language", "sync_program"),
+        ("neuronxcc.nki", "kernels"),
     ],
 )
 def test_private_names_import_and_refuse_to_be_used(module: str, name: str) -> None:

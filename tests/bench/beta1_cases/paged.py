@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from types import ModuleType
@@ -103,5 +104,6 @@ def paged(module: ModuleType) -> Iterator[Compared]:
     found = module.flash_attn_varlen_nkifunc(**arguments)
     yield compared("40 + 20 + 1 + 1 tokens", found[0, :, :total], expected, LOOSE)
     arguments |= {"prefill_q_update_pred": None, "decode_q_update_pred": None}
+    os.environ["NEURON_PLATFORM_TARGET_OVERRIDE"] = "trn1"
     found = module.flash_attn_varlen_nkifunc(**arguments)
-    yield compared("updates computed by the kernel", found[0, :, :total], expected, LOOSE)
+    yield compared("updates computed by the kernel, on trn1", found[0, :, :total], expected, LOOSE)

@@ -126,7 +126,7 @@ def gradient_of_one_tile(blocks: ModuleType, tile: int, causal: bool) -> Any:
 
 
 def scales_by_partition(scales: Any, tiles: int, inner: int) -> Any:
-    """What ``load_gate_up_proj_scales`` of the team's ``blockwise_mm.py`` loads: (2, tiles, 128, 1) of 2 * ``inner``."""
+    """What ``load_gate_up_proj_scales`` of the team's ``blockwise_mm.py`` means to load: (2, tiles, 128, 1)."""
     out = nl.ndarray((2, tiles, par_dim(128), 1), dtype=nl.float32, buffer=nl.sbuf)
     for half in nl.affine_range(2):
         for tile in nl.affine_range(tiles):
