@@ -11,6 +11,7 @@ from .emission import Refuse
 from .facts.index import index_value
 from .facts.masks import mask_value
 from .facts.values import Absent, DType, Function, Hbm, Python, Several, Tile, Value
+from .handed import access_of, handed_on
 from .names import dotted
 from .operands import Operand
 from .parameters import by_parameter, described, is_python, parameter_value
@@ -63,6 +64,7 @@ def call_value(scope: Scope, node: ast.Call) -> tuple[str, Value]:
     given = [_argument(scope, name, keyword, argument) for name, keyword, argument in by_parameter(function.node, node)]
     told = _left_out(scope, function, {a.parameter for a in given})
     told |= {a.parameter: parameter_value(a.parameter, a.value) for a in given if type(a.value) is not Value}
+    parts = _parts(scope, function, given, told)
     number, first = _variant(scope, node, function, told)
     texts = [_argument_text(scope, argument, first.get(argument.parameter)) for argument in given]
     if isinstance(scope.env.get(function.name), Function):
@@ -72,7 +74,13 @@ def call_value(scope: Scope, node: ast.Call) -> tuple[str, Value]:
         name = function.name
     if number:
         name = _variant_name(scope, node, function, number)
-    analysis = scope.walk_function(copy_of(function.home or scope.module, function.node, number), first, function.home)
+    home = function.home or scope.module
+    variant = copy_of(home, function.node, number)
+    analysis = scope.walk_function(variant, first, function.home)
+    for extra in home.handed.get(variant, []):
+        if extra not in parts:
+            raise Refuse(node, HELPERS, f"'{function.name}' is called with another part of a tensor", "pass the tensor")
+        texts.append(f"{extra}={parts[extra]}")
     return f"{name}({', '.join(texts)})", analysis.returned or Value()
 
 
@@ -85,6 +93,20 @@ class _Argument:
     view: Operand | None
     text: str
     value: Value
+
+
+def _parts(scope: Scope, function: Function, given: list[_Argument], told: dict[str, Value]) -> dict[str, str]:
+    """The arguments that parts of tensors bring along, by parameter; what the function is told knows of them then."""
+    further: dict[str, str] = {}
+    if isinstance(scope.env.get(function.name), Function):
+        return further  # a nested function has its closure to carry
+    for argument in given:
+        access = access_of(argument.view) if argument.view is not None else None
+        if access is not None and isinstance(argument.value, Hbm | Tile):
+            taken = (function.home or scope.module).taken
+            told[argument.parameter], texts = handed_on(argument.parameter, argument.value, access, taken)
+            further |= texts
+    return further
 
 
 def _left_out(scope: Scope, function: Function, given: set[str]) -> dict[str, Value]:

@@ -9,7 +9,7 @@ from nki_migrate.runtime.spec.dtypes import ITEMSIZE, NUMPY_SPELLINGS
 
 from .apply import applied
 from .emission import Refuse
-from .facts.values import Api, DType, Python, Value
+from .facts.values import Api, DType, Parameters, Python, Value
 from .model import Options, Outcome
 from .moves import moved
 from .program import Program
@@ -17,7 +17,7 @@ from .rules import decorators, host_code, namespace, registry, tensor_annotation
 from .scope import Module, Scope
 from .source import Source
 from .tables import dtype_name, is_function
-from .variants import Parameters, copy_of, variants_of
+from .variants import copy_of, variants_of
 from .walk import walk_function
 
 

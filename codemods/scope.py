@@ -12,14 +12,13 @@ import libcst as cst
 
 from . import algebra
 from .emission import Edits, New, Refuse
-from .facts.values import Api, Axis, Declaration, Function, Tile, Value
+from .facts.values import Api, Axis, Declaration, Function, Parameters, Tile, Value
 from .model import Finding, Options
 from .moves import Planned
 from .names import BETA2, canonical, dotted, imports
 from .program import Program
 from .rules.psum_accumulation import Written
 from .source import Source
-from .variants import Parameters
 
 KERNEL_DECORATORS = {"nki.jit", "nki.trace", "nki.baremetal", "nki.benchmark", "nki.profile", "nki.simulate_kernel"}
 
@@ -54,6 +53,7 @@ class Module:
         self.lifting: set[ast.FunctionDef] = set()
         self.lifted: dict[ast.FunctionDef, tuple[str, list[str]]] = {}
         self.flattened: dict[ast.FunctionDef, str] = {}
+        self.handed: dict[ast.FunctionDef, list[str]] = {}
         self.analyzed: dict[ast.FunctionDef, Analysis] = {}
         self._concrete: cst.Module | None = None
         self._functions: dict[ast.FunctionDef | ast.AsyncFunctionDef, cst.FunctionDef] = {}

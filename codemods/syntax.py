@@ -21,6 +21,18 @@ def default_values(function: ast.FunctionDef) -> dict[ast.arg, ast.expr]:
     return values
 
 
+def is_indexed(function: ast.FunctionDef, name: str) -> bool:
+    """Does a function take parts of ``name``, or pass it on to code that may?"""
+    for node in ast.walk(function):
+        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id == name:
+            return True
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name | ast.Attribute):
+            given = [*node.args, *(keyword.value for keyword in node.keywords)]
+            if any(isinstance(n, ast.Name) and n.id == name for n in given):
+                return True
+    return False
+
+
 def reads_guarded(function: ast.FunctionDef, name: str) -> bool:
     """Does a function read ``name`` only where a test on it has said that it is there, or to pass it on?"""
     return all(_guarded(statement, name, False) for statement in function.body)

@@ -11,14 +11,14 @@ import ast
 import copy
 from typing import TYPE_CHECKING
 
-from .facts.values import Absent, Hbm, Tile, Value
+from .facts.values import Absent, Hbm, Parameters, Tile, Value
+from .handed import kinds
 from .rules.nested_functions import CODE
-from .syntax import reads_guarded
+from .syntax import is_indexed, reads_guarded
 
 if TYPE_CHECKING:
     from .scope import Module
 
-Parameters = dict[str, Value]
 MOST = 4
 """More copies of one function than this are nobody's wish: the calls beyond get a finding."""
 
@@ -56,7 +56,8 @@ def _alike(function: ast.FunctionDef, name: str, a: Value | None, b: Value | Non
     if a is None or b is None:  # it is not known what one of them passes
         return True
     if isinstance(a, Hbm | Tile) and isinstance(b, Hbm | Tile):
-        return type(a) is type(b) and _structure(a, b) == _structure(b, a)
+        placed = not is_indexed(function, name) or kinds(a) == kinds(b)
+        return type(a) is type(b) and placed and _structure(a, b) == _structure(b, a)
     if isinstance(a, Absent) or isinstance(b, Absent):
         given = b if isinstance(a, Absent) else a
         return not isinstance(given, Hbm | Tile) or reads_guarded(function, name)

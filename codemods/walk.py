@@ -11,6 +11,7 @@ from .assign import assign, augment
 from .calls import call_statement, returned_value
 from .emission import New, Refuse
 from .facts.values import DType, Function, Gone, Hbm, Python, Tile, Value, merge, texts
+from .handed import further_parameters
 from .left import left_tile
 from .names import BETA2, Import, canonical
 from .parameters import described, kernel_parameters, merged
@@ -58,6 +59,9 @@ def walk_function(
     _restore_dropped(scope)
     if module.edits.size() != before:
         module.touched.add(scope.outermost.name)
+    further = further_parameters(module, node, parameters) if outer is None else []
+    if further:
+        module.handed[node] = module.edits.parameters[node] = further
     analysis = Analysis(parameters, scope.returned)
     module.analyzed[node] = analysis
     return analysis

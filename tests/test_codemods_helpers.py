@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from nki_migrate.runtime.cases import TensorSpec
 
 BLOCKS = """\
@@ -35,3 +36,91 @@ def test_a_size_of_the_helper_is_not_taken_for_a_size_of_the_same_name_in_the_ca
     migration = migrate(BLOCKS, {"x": TensorSpec((2, 128, 64), "float32")})
     assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
     assert "data=parts[1][0:128, 0:n]" in migration.outcome.source
+
+
+PARTS = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+
+def loaded(part, i, dst):
+    dst[...] = nl.load(part[:, nl.ds(i * 64, 64)])
+
+
+def half(part, i, j, dst):
+    loaded(part[i], j, dst)
+
+
+def column(tile, c):
+    return nl.multiply(tile[:, c], 2.0)
+
+
+@nki.jit
+def k(x, y):
+    b, h, p, f = x.shape
+    out = nl.ndarray((b, h, p, 64), dtype=x.dtype, buffer=nl.shared_hbm)
+    for i in nl.affine_range(b):
+        one = x[i]
+        for j in nl.affine_range(h):
+            tile = nl.ndarray((nl.par_dim(p), 64), dtype=x.dtype, buffer=nl.sbuf)
+            loaded(x[i, j], 0, tile)
+            other = nl.ndarray((nl.par_dim(p), 64), dtype=x.dtype, buffer=nl.sbuf)
+            half(one, j, 1, other)
+            whole = nl.ndarray((nl.par_dim(p), 64), dtype=x.dtype, buffer=nl.sbuf)
+            loaded(y, 0, whole)
+            total = nl.add(nl.add(tile, other), whole)
+            nl.store(out[i, j], value=nl.add(total, column(total[0:p, 8:40], 3)))
+    return out
+"""
+
+
+def test_what_a_helper_takes_of_a_part_is_taken_of_the_whole_tensor(migrate):
+    args = {"x": TensorSpec((2, 3, 32, 128), "float32"), "y": TensorSpec((32, 64), "float32")}
+    migration = migrate(PARTS, args)
+    assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
+    assert "loaded(x[i, j], 0, tile, part_tensor=x, part_index0=i, part_index1=j)" in migration.outcome.source
+    assert "loaded_2(y, 0, whole)" in migration.outcome.source  # a whole tensor is indexed itself
+
+
+RESULTS = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.isa as nisa
+import neuronxcc.nki.language as nl
+
+
+def statistics(tile, scale=None):
+    if scale is not None:
+        tile = nl.multiply(tile, scale)
+    return nl.sum(tile, axis=1), nl.max(tile, axis=1)
+
+
+@nki.jit
+def k(x, scale=None, wide=True):
+    p, f = x.shape
+    out = nl.ndarray((p, f), dtype=x.dtype, buffer=nl.shared_hbm)
+    tile = nl.load(x)
+    if wide:
+        room = nl.ndarray((nl.par_dim(p), f), dtype=x.dtype, buffer=nl.sbuf)
+    else:
+        room = nl.ndarray((nl.par_dim(p), f), dtype=nl.float32, buffer=nl.psum)
+    room[...] = nl.multiply(tile, 2.0)
+    total, peak = statistics(room)
+    if scale is not None:
+        total, peak = statistics(tile, scale=nl.load(scale))
+    both = nl.add(total, peak)
+    nl.store(out, value=nl.add(room, both))
+    return out
+"""
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        {},
+        {"wide": False},
+        {"scale": TensorSpec((32, 48), "float32")},
+    ],
+)
+def test_tuples_that_a_helper_returns_optional_tensors_and_memories_of_branches(migrate, args):
+    migration = migrate(RESULTS, {"x": TensorSpec((32, 48), "float32"), **args})
+    assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())

@@ -18,6 +18,10 @@ class Value:
     """Something that no other kind describes: its meaning is unknown."""
 
 
+Parameters = dict[str, Value]
+"""What the parameters of a function are, by name."""
+
+
 @dataclass(frozen=True)
 class Gone(Value):
     """Something that Beta 2 does not have, or whose description no longer holds. ``why`` completes "'x' ..."."""

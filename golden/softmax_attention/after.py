@@ -7,9 +7,6 @@ import nki.isa as nisa
 import nki.language as nl
 import nki.tensor as ntensor
 
-ROWS = 128
-KEYS = 256
-
 
 def itemsize_2(dtype):
     """Bytes of one element of a data type."""
@@ -23,6 +20,9 @@ def itemsize_2(dtype):
     if name == str(nl.float8_e4m3) or name == str(nl.float8_e5m2):
         return 1
     assert False, "itemsize: unknown data type"
+
+ROWS = 128
+KEYS = 256
 
 
 def bank_of(bank_map, idx, pdim_size, fdim_size):
