@@ -108,7 +108,7 @@ class _Observer(ast.NodeTransformer):
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         self.generic_visit(node)
-        if type(node.op) not in _OPERATORS:
+        if type(node.op) not in _OPERATORS or _is_plain_sum(node):
             return node
         return _call("binary", node, ast.Constant(_OPERATORS[type(node.op)]), node.left, node.right)
 
@@ -183,8 +183,10 @@ class _Observer(ast.NodeTransformer):
         return node
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        is_tensors = isinstance(node.slice, ast.Tuple) and isinstance(node.ctx, ast.Load)
         self.generic_visit(node)
-        node.value = _call("elements", node.value, node.value)
+        if not is_tensors:  # nothing else is read with several indices
+            node.value = _call("elements", node.value, node.value)
         return node
 
     def visit_For(self, node: ast.For) -> ast.stmt:
@@ -202,6 +204,12 @@ class _Observer(ast.NodeTransformer):
         node.target = self.visit(node.target)
         node.value = self.visit(node.value) if node.value is not None else None
         return node
+
+
+def _is_plain_sum(node: ast.BinOp) -> bool:
+    """Is ``node`` a sum or difference with a literal int, which both compute alike or refuse alike?"""
+    literals = [side for side in (node.left, node.right) if isinstance(side, ast.Constant) and type(side.value) is int]
+    return isinstance(node.op, (ast.Add, ast.Sub)) and bool(literals)
 
 
 def _is_simple(target: ast.expr) -> bool:

@@ -54,7 +54,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--elements", type=int, default=20_000_000, help="cases with larger inputs are left out")
     parser.add_argument("--trn3", action="store_true", help="run on trn3 also what can run on trn2")
     parser.add_argument("--json", type=Path, help="also write the rows to this file, one JSON object a line")
-    options = parser.parse_args(argv)
+    options = parser.parse_intermixed_args(argv)
     checkout = options.checkout.resolve()
     tests = [str(checkout / "test/integration/nkilib" / test) for test in options.tests or ["."]]
     chosen = {key: getattr(options, key) for key in ("per_test", "seconds", "elements", "trn3")}
