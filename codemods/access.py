@@ -226,14 +226,12 @@ def _folded(
     assert tile.dims is not None
     if elements:
         view = _indexed(scope, node, view, _padded(scope, node, elements, len(tile.dims)))
-    items = view.items or tuple(Item("0", size, True) for size in tile.dims)
+    items = view.items or tuple(Item("0", size, True, raw=":") for size in tile.dims)
     sources = view.sources if view.items else tuple(range(len(tile.dims)))
-    points = [
-        Item(i if covers(scope, n, b) else algebra.modulo(i, n), "1", point=True)
-        for i, n, b in zip(index, tile.folded, value.blocks, strict=True)
-    ]
+    exist = [(i, n, b) for i, n, b in zip(index, tile.folded, value.blocks, strict=True) if scope.constant(n) != 1]
+    points = [Item(i if covers(scope, n, b) else algebra.modulo(i, n), "1", point=True) for i, n, b in exist]
     moved = tuple(s + len(points) if s else s for s in sources)
-    whole = replace(tile, dims=(tile.dims[0], *tile.folded, *tile.dims[1:]))
+    whole = replace(tile, dims=(tile.dims[0], *(n for _, n, _ in exist), *tile.dims[1:]))
     return replace(view, value=whole, items=(items[0], *points, *items[1:]), sources=moved, dims=view.dims or tile.dims)
 
 

@@ -56,7 +56,7 @@ def tile_index(scope: Scope, sizes: tuple[str, ...], place: Layout) -> str:
     """``tile(n, i)`` as source text, with what cannot matter left out."""
     terms = []
     for d, (size, index) in enumerate(zip(sizes, place.index, strict=False)):
-        if scope.constant(size) == 1:
+        if scope.constant(size) == 1 or index == "0":
             continue
         reduced = index if covers(scope, size, place.blocks[d]) else algebra.modulo(index, size)
         terms.append(algebra.multiply(reduced, *sizes[d + 1 :]))

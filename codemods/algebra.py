@@ -97,6 +97,11 @@ def _product(a: Polynomial, b: Polynomial) -> Polynomial:
     return total
 
 
+def total(a: Polynomial, b: Polynomial) -> Polynomial:
+    """The sum of two polynomials."""
+    return _sum(a, b)
+
+
 def equal(a: str, b: str, definitions: Definitions) -> bool:
     """Are two expressions provably equal? ``False`` means *not proved*."""
     return a == b or normal(a, definitions) == normal(b, definitions)

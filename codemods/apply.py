@@ -85,10 +85,11 @@ class _Rebuild:
         """The new statements for one old line, and the lines and comments that found no statement to stand above."""
         lifted = [s for old in statements for s in self._lifted(old)]
         new = [s for old in statements for item in self.edits.before.get(old, []) for s in self.statements(item)]
+        behind = [s for old in statements for item in self.edits.after.get(old, []) for s in self.statements(item)]
         leading = _joined_lines(orphans, node.leading_lines)
         if any(old in self.edits.replaced for old in statements):
             body, comments = self._replaced(statements, node)
-            new += body
+            new += [*body, *behind]
             leading = [*(_two_blank_lines(leading) if lifted else leading), *comments]
         else:
             kept = self._kept(statements[0], node)
@@ -98,8 +99,7 @@ class _Rebuild:
                 kept = kept.with_changes(leading_lines=[])
             elif orphans:
                 kept = kept.with_changes(leading_lines=leading)
-            after = [s for item in self.edits.after.get(statements[0], []) for s in self.statements(item)]
-            new += [kept, *after, *self._copies(statements[0])]
+            new += [kept, *behind, *self._copies(statements[0])]
             if kept.leading_lines:
                 return [*lifted, *new], []
         if not new:

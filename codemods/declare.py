@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from .addresses import Address, Layout, layout, tuple_sizes
 from .emission import New, Refuse
 from .facts.values import Allocator, Declaration, Hbm, Tile, Value
 from .moves import Planned
+from .pinned import pinned as pinned_tensor
 from .render import beta2_name, render, render_stable
-from .rules.block_dimensions import fold_refusal, loop_of, report_list
+from .rules.block_dimensions import Style, style_of
 from .rules.data_types import dtype_text
 from .rules.psum_accumulation import written_at_declaration
 from .scope import Scope
 from .tables import parameters
+from .tile_lists import list_of_tiles, loop_variables, nth, statements
 
 BLOCKS = "NKI010"
 CREATION = "NKI022"
-MANAGER = "NKI011"
 CREATIONS = {"nl.ndarray": None, "nl.zeros": "0", "nl.ones": "1", "nl.full": None}
 BUFFERS = {"nl.sbuf": "sbuf", "nl.psum": "psum", "nl.hbm": "hbm", "nl.private_hbm": "hbm", "nl.shared_hbm": "hbm"}
 
@@ -99,34 +100,41 @@ def declare(scope: Scope, name: str, node: ast.Call, statement: ast.stmt) -> Val
     assert dims is not None
     fill = CREATIONS[function] if function != "nl.full" else render(scope, given["fill_value"])
     scope.direct = scope.direct or isinstance(buffer, Allocator)
-    if isinstance(buffer, Allocator) and scope.module.options.allocation == "sbuf-manager":
-        scope.module.report(
-            Refuse(
-                node,
-                MANAGER,
-                f"'{name}' is placed with address=, not by SbufManager",
-                "SbufManager scopes are not written for it: open them by hand, or use --allocation address",
-            )
-        )
     plan = Plan(name, node, statement, blocks, dims, dtype, space, buffer, fill, _label(scope, given, blocks))
-    loops = tuple(loop.variable for loop in scope.loops)
-    if blocks:
-        scope.apply(BLOCKS, scope.function)
-    plain = fill is None
-    if blocks and not plain and scope.module.options.blocks in ("fold", "loop"):
-        report_list(scope, node, name, scope.module.options.blocks, "it is filled block by block")
-    folded = _fold(scope, plan) if blocks and plain and scope.module.options.blocks == "fold" else None
-    if folded is not None:
-        declaration = Declaration(name, node, loops, isinstance(buffer, Allocator))
-        return Tile(space, dims, dtype, blocks, declaration, style="fold", folded=folded)
-    loop = _into_loop(scope, plan) if blocks and plain and scope.module.options.blocks == "loop" else None
-    if loop is not None:
-        declaration = Declaration(name, node, (*loops, loop), isinstance(buffer, Allocator))
-        return Tile(space, dims, dtype, blocks, declaration, style="loop")
-    declaration = Declaration(name, node, loops, isinstance(buffer, Allocator), _list(scope, plan))
-    if space == "psum":
-        written_at_declaration(scope, declaration, fill)
-    return Tile(space, dims, dtype, blocks, declaration)
+    return _declared(scope, plan, _style(scope, plan))
+
+
+def _style(scope: Scope, plan: Plan) -> Style | None:
+    """What the blocks become; ``None`` for a tensor that has none."""
+    if not plan.blocks:
+        return None
+    scope.apply(BLOCKS, scope.function)
+    style = style_of(scope, plan)
+    scope.module.decide(plan.node, plan.name, style.name, style.reason)
+    return style
+
+
+def _declared(scope: Scope, plan: Plan, style: Style | None) -> Tile:
+    loops, pinned = tuple(loop.variable for loop in scope.loops), isinstance(plan.buffer, Allocator)
+    folded: tuple[str, ...] = ()
+    text, already = "", len(scope.out)
+    written: Sequence[New] = ()
+    if style is not None and style.name == "fold":
+        folded = _fold(scope, plan)
+    elif style is not None and style.loop is not None:
+        assert isinstance(style.loop.target, ast.Name)
+        loops = (*loops, style.loop.target.id)
+        written = _into_loop(scope, plan, style.loop)
+    else:
+        text = _list(scope, plan)
+    if pinned and plan.space == "sbuf" and scope.module.options.allocation == "sbuf-manager":
+        loop, name = (style.loop, style.name) if style is not None else (None, "")
+        scope.pinned.append(pinned_tensor(scope, plan, name, loop, tuple(written or scope.out[already:])))
+    declaration = Declaration(plan.name, plan.node, loops, pinned, text)
+    if plan.space == "psum":
+        written_at_declaration(scope, declaration, plan.fill)
+    name = style.name if style is not None else "list"
+    return Tile(plan.space, plan.dims, plan.dtype, plan.blocks, declaration, style=name, folded=folded)
 
 
 def _label(scope: Scope, given: dict[str, ast.expr], blocks: tuple[str, ...]) -> str:
@@ -193,12 +201,16 @@ def _place(scope: Scope, plan: Plan, index: tuple[str, ...]) -> tuple[tuple[str,
     return computed.setup, f", address={computed.text}"
 
 
-def _ndarray(scope: Scope, plan: Plan, dims: tuple[str, ...], address: str, name: str = "") -> str:
-    """The call that declares the tensor, or one tile of it under another ``name``."""
+def _ndarray(scope: Scope, plan: Plan, dims: tuple[str, ...], address: str) -> str:
+    """The call that declares the tensor, or one tile of it."""
     buffer = f"{scope.nl}.{plan.space}"
-    call = f"{scope.nl}.ndarray(({', '.join(dims)}), dtype={plan.dtype}, buffer={buffer}{plan.label}{address})"
-    scope.module.planned.append(Planned(plan.node, plan.name, name or plan.name, call))
-    return call
+    return f"{scope.nl}.ndarray(({', '.join(dims)}), dtype={plan.dtype}, buffer={buffer}{plan.label}{address})"
+
+
+def bound(scope: Scope, plan: Plan, call: str) -> str:
+    """``name = call``, noted as the declaration of the tensor."""
+    scope.module.planned.append(Planned(plan.node, plan.name, plan.name, call))
+    return f"{plan.name} = {call}"
 
 
 def _filled(scope: Scope, plan: Plan, name: str) -> list[str]:
@@ -207,90 +219,44 @@ def _filled(scope: Scope, plan: Plan, name: str) -> list[str]:
 
 def _list(scope: Scope, plan: Plan) -> str:
     """Declare the tile, or the list of tiles; return the call that makes one tile, where one call does."""
-    index = _loop_variables(scope, len(plan.blocks))
-    setup, address = _place(scope, plan, index)
-    element = scope.module.fresh(f"{plan.name}_tile") if plan.blocks and plan.fill is not None else ""
-    tile = _ndarray(scope, plan, plan.dims, address, element)
-    lines = list(setup)
-    if not plan.blocks:
-        lines += [f"{plan.name} = {tile}", *_filled(scope, plan, plan.name)]
-    else:
-        if element:
-            lines += [f"{element} = {tile}", *_filled(scope, plan, element)]
-        lines.append(f"{_nth(plan.name, index[:-1])}.append({element or tile})")
-        lines = _nested(plan.name, plan.blocks, index, lines)
-    for statement in _statements(lines):
+    setup, address = _place(scope, plan, loop_variables(scope, len(plan.blocks)))
+    tile = _ndarray(scope, plan, plan.dims, address)
+    for statement in statements(declaration_lines(scope, plan, tile, setup=setup)):
         scope.out.append(New(statement))
     return "" if setup or plan.blocks or plan.label else tile
 
 
-def _fold(scope: Scope, plan: Plan) -> tuple[str, ...] | None:
+def declaration_lines(
+    scope: Scope, plan: Plan, tile: str, setup: tuple[str, ...] = (), tiles: tuple[str, ...] = ()
+) -> list[str]:
+    """Lines that declare a tile, or a list of tiles, with the call ``tile`` for each (of ``tiles``, if not of all)."""
+    if not plan.blocks:
+        return [*setup, bound(scope, plan, tile), *_filled(scope, plan, plan.name)]
+    index, element, lines = loop_variables(scope, len(plan.blocks)), tile, list(setup)
+    if plan.fill is not None:
+        element = scope.module.fresh(f"{plan.name}_tile")
+        lines += [f"{element} = {tile}", *_filled(scope, plan, element)]
+    scope.module.planned.append(Planned(plan.node, plan.name, element if element != tile else plan.name, tile))
+    lines.append(f"{nth(plan.name, index[:-1])}.append({element})")
+    return list_of_tiles(plan.name, plan.blocks, index, lines, tiles)
+
+
+def _fold(scope: Scope, plan: Plan) -> tuple[str, ...]:
     """Declare one tensor with the blocks behind the partitions; return how many blocks exist in each dimension."""
-    reason = fold_refusal(scope, plan.name, len(plan.blocks), plan.buffer)
-    if reason:
-        report_list(scope, plan.node, plan.name, "fold", reason)
-        return None
     exist = plan.blocks
     if isinstance(plan.buffer, Allocator):
         sizes = next(k.value for k in plan.buffer.call.keywords if k.arg == "num_free_tiles")
         exist = tuple_sizes(scope, sizes, BLOCKS)
-        if len(exist) != len(plan.blocks):
-            report_list(scope, plan.node, plan.name, "fold", "num_free_tiles has another rank than its blocks")
-            return None
     _, address = _place(scope, plan, ("0",) * len(plan.blocks))
-    scope.emit(f"{plan.name} = {_ndarray(scope, plan, (plan.dims[0], *exist, *plan.dims[1:]), address)}")
-    for line in _filled(scope, plan, plan.name):
-        scope.emit(line)
+    several = [size for size in exist if scope.constant(size) != 1]
+    scope.emit(bound(scope, plan, _ndarray(scope, plan, (plan.dims[0], *several, *plan.dims[1:]), address)))
     return exist
 
 
-def _into_loop(scope: Scope, plan: Plan) -> str | None:
-    """Declare the tensor at the top of the loop that its blocks belong to; return the loop's variable."""
-    bases = plan.buffer.call.keywords if isinstance(plan.buffer, Allocator) else []
-    names = " + ".join(["0", *(f"len({scope.source.segment(k.value)})" for k in bases)])
-    loop = loop_of(scope, plan.name, len(plan.blocks), plan.statement, names)
-    if loop is None or not isinstance(loop.target, ast.Name):
-        report_list(scope, plan.node, plan.name, "loop", "its blocks are not used one by one in one loop")
-        return None
+def _into_loop(scope: Scope, plan: Plan, loop: ast.For) -> list[New]:
+    """Declare the tensor at the top of the loop that its blocks belong to; return the lines."""
+    assert isinstance(loop.target, ast.Name)
     setup, address = _place(scope, plan, (loop.target.id,))
-    lines = [*setup, f"{plan.name} = {_ndarray(scope, plan, plan.dims, address)}", *_filled(scope, plan, plan.name)]
-    scope.module.edits.prologue.setdefault(loop, []).extend(New(line) for line in lines)
-    return loop.target.id
-
-
-def _loop_variables(scope: Scope, rank: int) -> tuple[str, ...]:
-    used = set(scope.env) | {node.id for node in ast.walk(scope.function) if isinstance(node, ast.Name)}
-    names = ("block",) if rank == 1 else tuple(f"block_{d}" for d in range(rank))
-    chosen = []
-    for name in names:
-        candidate = name
-        while candidate in used:
-            candidate += "_"
-        chosen.append(candidate)
-    return tuple(chosen)
-
-
-def _nth(name: str, index: tuple[str, ...]) -> str:
-    return name + "".join(f"[{i}]" for i in index)
-
-
-def _nested(name: str, blocks: tuple[str, ...], index: tuple[str, ...], body: list[str]) -> list[str]:
-    """Loops over the blocks, filling (nested) lists."""
-    lines = [f"{name} = []"]
-    for depth, (size, variable) in enumerate(zip(blocks, index, strict=True)):
-        indent = "    " * depth
-        lines.append(f"{indent}for {variable} in range({size}):")
-        if depth + 1 < len(blocks):
-            lines.append(f"{indent}    {_nth(name, index[:depth])}.append([])")
-    return lines + ["    " * len(blocks) + line for line in body]
-
-
-def _statements(lines: list[str]) -> list[str]:
-    """Lines grouped into top-level statements."""
-    statements: list[str] = []
-    for line in lines:
-        if line.startswith(" "):
-            statements[-1] += f"\n{line}"
-        else:
-            statements.append(line)
-    return statements
+    lines = [New(line) for line in (*setup, bound(scope, plan, _ndarray(scope, plan, plan.dims, address)))]
+    scope.module.edits.prologue.setdefault(loop, []).extend(lines)
+    return lines

@@ -48,6 +48,16 @@ class Finding:
     help: str
 
 
+@dataclass(frozen=True, order=True)
+class Decision:
+    """What the rewrite chose for one tensor where it had a choice, and why; ``line`` is that of its declaration."""
+
+    line: int
+    name: str
+    choice: str
+    reason: str
+
+
 @dataclass(frozen=True)
 class Moved:
     """One declaration of an on-chip tensor: the expression that made it, and the call that makes it in the output.
@@ -68,7 +78,8 @@ class Outcome:
     ``source`` equals the input where nothing was rewritten. ``touched`` holds the names of the module-level functions
     and classes that some rule changed; all others must come out with an equal ``ast.dump``. ``moves`` says what became
     of each tensor's declaration; one that it does not name may still be there. ``inexact`` is, for each rule that was
-    applied and is not exact, how many units in the last place its results may be off.
+    applied and is not exact, how many units in the last place its results may be off. ``decisions`` tell what was
+    chosen for which tensor.
     """
 
     source: str
@@ -77,6 +88,7 @@ class Outcome:
     touched: frozenset[str] = frozenset()
     moves: tuple[Moved, ...] = ()
     inexact: Mapping[str, int] = field(default_factory=dict)
+    decisions: tuple[Decision, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from .model import Options, Outcome
 from .moves import moved
 from .program import Program
 from .rules import decorators, host_code, namespace, registry, tensor_annotations
-from .scope import Module, Scope
+from .scope import Module, Position, Scope
 from .source import Source
 from .tables import dtype_name, is_function
 from .variants import copy_of, variants_of
@@ -47,16 +47,22 @@ def rewrite_together(sources: Mapping[str, str], options: Options | None = None)
             outcomes[path] = Outcome(text, tuple(sorted(module.findings)))
         else:
             read[path] = source
-    outcomes.update((module.path, _outcome(module)) for module in _planned(read, options))
-    return outcomes
+    to_list: dict[Position, str] = {}
+    while True:
+        modules = _planned(read, options, to_list)
+        blocked = {place: reason for module in modules for place, reason in module.blocked.items()}
+        if not blocked:
+            outcomes.update((module.path, _outcome(module)) for module in modules)
+            return outcomes
+        to_list = {**to_list, **blocked}
 
 
-def _planned(sources: dict[str, Source], options: Options) -> list[Module]:
-    """The modules with all edits of their functions planned."""
+def _planned(sources: dict[str, Source], options: Options, to_list: dict[Position, str]) -> list[Module]:
+    """The modules with all edits of their functions planned; the tensors ``to_list`` become lists."""
     variants: dict[ast.FunctionDef, list[Parameters]] = {}
     modules: dict[str, Module] = {}
     for _ in range(_ROUNDS):
-        modules = {path: Module(source, options, path, variants) for path, source in sources.items()}
+        modules = {path: Module(source, options, path, variants, to_list) for path, source in sources.items()}
         program = Program(modules)
         for module in modules.values():
             module.program = program
@@ -73,8 +79,9 @@ def _outcome(module: Module) -> Outcome:
     namespace.rewrite(module)
     text = applied(module)
     moves = moved(module.planned, text)
-    findings, touched = tuple(sorted(module.findings)), frozenset(module.touched)
-    return Outcome(text, findings, module.applied, touched, moves, module.inexact)
+    findings, decisions = tuple(sorted(module.findings)), tuple(sorted(module.decisions))
+    touched = frozenset(module.touched)
+    return Outcome(text, findings, module.applied, touched, moves, module.inexact, decisions)
 
 
 _ROUNDS = 6

@@ -1,6 +1,6 @@
 """Where each declaration of the input went: the rewrite's own map from old tiles to new ones.
 
-A rule notes the ``nl.ndarray`` calls that it plans, with the expression that each replaces. Their lines are known only
+A rule notes the calls that it plans, with the expression that each replaces. Their lines are known only
 once the whole module is written, so they are looked up in the output, by the name that is bound and the call. Where
 the two do not correspond one to one (a rule has dropped what another one planned), the map has no entry.
 """
@@ -16,7 +16,7 @@ from .model import Moved
 
 @dataclass(frozen=True)
 class Planned:
-    """A declaration that a rule plans: ``call`` is its ``nl.ndarray(...)``, bound to ``name``.
+    """A declaration that a rule plans: ``call`` is its ``nl.ndarray(...)`` (or a manager's), bound to ``name``.
 
     ``node`` is the expression of the input that made the tile, ``old`` the name that it had there, if any.
     """

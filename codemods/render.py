@@ -33,7 +33,7 @@ def render_stable(scope: Scope, node: ast.expr) -> str:
     change, are refused.
     """
     for part in ast.walk(node):
-        if isinstance(part, ast.Call) and not _is_pure(scope, part):
+        if isinstance(part, ast.Call) and not is_pure(scope, part):
             raise Refuse(node, UNSUPPORTED, "an expression that is not a plain number", "give it a name first")
         if isinstance(part, ast.Subscript) and not _is_shape(part.value):
             raise Refuse(node, UNSUPPORTED, "a size or an address in a container", "give it a name first")
@@ -45,7 +45,8 @@ def render_stable(scope: Scope, node: ast.expr) -> str:
 _PURE = {"min", "max", "len", "int", "float", "abs", "math.ceil", "math.floor", "math.gcd", "nl.par_dim", "np.dtype"}
 
 
-def _is_pure(scope: Scope, call: ast.Call) -> bool:
+def is_pure(scope: Scope, call: ast.Call) -> bool:
+    """Does a call only compute a number from its arguments?"""
     name = call.func.id if isinstance(call.func, ast.Name) else ""
     qualified = scope.qualified(call.func) or ""
     return (name in _PURE and name not in scope.module.functions) or qualified in _PURE | set(_MATH) | {

@@ -7,32 +7,52 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from . import algebra
 from .emission import Edits, New, Refuse
 from .facts.values import Api, Axis, Declaration, Function, Parameters, Tile, Value
-from .model import Finding, Options
+from .model import Decision, Finding, Options
 from .moves import Planned
 from .names import BETA2, canonical, dotted, imports
 from .program import Program
 from .rules.psum_accumulation import Written
 from .source import Source
 
+if TYPE_CHECKING:
+    from .pinned import Pinned
+
 KERNEL_DECORATORS = {"nki.jit", "nki.trace", "nki.baremetal", "nki.benchmark", "nki.profile", "nki.simulate_kernel"}
 
 
+Position = tuple[str, int, int]
+"""Path, line and column of a declaration."""
+
+
 class Module:
-    """One module: its source, its imports, its functions, the edits planned so far and what they need."""
+    """One module: its source, its imports, its functions, the edits planned so far and what they need.
+
+    ``to_list`` are the declarations that an earlier attempt could not rewrite with the style it had chosen for their
+    blocks, ``blocked`` those that this attempt could not, each with the reason.
+    """
 
     def __init__(
-        self, source: Source, options: Options, path: str, variants: dict[ast.FunctionDef, list[Parameters]]
+        self,
+        source: Source,
+        options: Options,
+        path: str,
+        variants: dict[ast.FunctionDef, list[Parameters]],
+        to_list: dict[Position, str] | None = None,
     ) -> None:
         self.source, self.options, self.path, self.variants = source, options, path, variants
         self.program = Program({path: self})
         self.calls: dict[ast.FunctionDef, list[Parameters]] = {}
         self.copies: dict[ast.FunctionDef, list[ast.FunctionDef]] = {}
+        self.to_list = to_list or {}
+        self.decisions: set[Decision] = set()
+        self.blocked: dict[Position, str] = {}
         self.import_list = imports(source.tree)
         self.imports = {item.name: item for item in self.import_list}
         self.names = {node.id for node in ast.walk(source.tree) if isinstance(node, ast.Name)}
@@ -47,6 +67,7 @@ class Module:
         self.inexact: dict[str, int] = {}
         self.needed_imports: dict[str, str] = {}
         self.needed_names: dict[ast.ImportFrom, dict[str, str]] = {}
+        self.from_imports: dict[str, str] = {}
         self.support: dict[str, str] = {}
         self.support_names: dict[str, str] = {}
         self.captured: dict[ast.FunctionDef, dict[str, Value]] = {}
@@ -151,6 +172,13 @@ class Module:
         definitions = (s for s in self.source.tree.body if isinstance(s, ast.FunctionDef | ast.ClassDef))
         self.touched |= {s.name for s in definitions if any(n is node for n in ast.walk(s))}
 
+    def position(self, node: ast.expr) -> Position:
+        return self.path, node.lineno, node.col_offset
+
+    def decide(self, node: ast.expr, name: str, choice: str, reason: str) -> None:
+        """Record what was chosen for the tensor that ``node`` declares."""
+        self.decisions.add(Decision(node.lineno, name, choice, reason))
+
     def report(self, refusal: Refuse) -> None:
         line = getattr(refusal.node, "lineno", 1)
         column = getattr(refusal.node, "col_offset", 0) + 1
@@ -229,6 +257,8 @@ class Scope:
     outer: Scope | None = None
     nested: list[Function] = field(default_factory=list)
     dropped: dict[ast.stmt, set[str]] = field(default_factory=dict)
+    pinned: list[Pinned] = field(default_factory=list)
+    traced_once: set[ast.For] = field(default_factory=set)
     captured: set[str] = field(default_factory=set)
 
     @property

@@ -16,7 +16,7 @@ from .left import left_tile
 from .names import BETA2, Import, canonical
 from .parameters import described, kernel_parameters, merged
 from .render import CALLABLE, beta2_name, render
-from .rules import loop_state
+from .rules import loop_state, sbuf_manager
 from .rules.language import CODE as LANGUAGE
 from .rules.language import FORBIDDEN_EXPRESSIONS, FORBIDDEN_STATEMENTS
 from .rules.loop_state import check_last, forget_carried, report_objects, restore_state
@@ -57,6 +57,7 @@ def walk_function(
     walk_block(scope, node.body)
     _lift_unused(scope)
     _restore_dropped(scope)
+    sbuf_manager.place(scope)
     if module.edits.size() != before:
         module.touched.add(scope.outermost.name)
     further = further_parameters(module, node, parameters) if outer is None else []
@@ -153,11 +154,26 @@ def walk_statement(scope: Scope, statement: ast.stmt) -> None:
         scope.module.report(refusal)
         scope.kept.append(statement)
         scope.module.kept.add(statement)
+        _list_instead(scope, statement, refusal)
         known = Python() if _stays_python(scope, statement) else left_tile(scope, statement, refusal)
         for name in bound_by(statement):
             scope.env[name] = known
     for name in bound_by(statement):
         forget(scope, name)
+
+
+def _list_instead(scope: Scope, statement: ast.stmt, refusal: Refuse) -> None:
+    """A statement was left alone: were the tensors that it uses lists, it might not be."""
+    if scope.module.options.blocks != "auto":
+        return
+    for node in ast.walk(statement):
+        value = scope.env.get(node.id) if isinstance(node, ast.Name) else None
+        if isinstance(value, Tile) and value.style != "list" and value.declaration is not None:
+            declared = value.declaration.node
+            assert isinstance(declared, ast.expr)
+            scope.module.blocked[scope.module.position(declared)] = (
+                f"line {statement.lineno} is left alone ({refusal.message})"
+            )
 
 
 _SCALAR_CALLS = {"nl.program_id", "nl.num_programs", "nl.program_ndim"}
@@ -278,6 +294,7 @@ def _for(scope: Scope, statement: ast.stmt) -> None:
         forget(scope, name)
     before = dict(scope.env)
     if traced:
+        scope.traced_once.add(statement)
         restore_state(scope, statement, targets)
         report_objects(scope, statement)
     else:

@@ -107,12 +107,14 @@ _REPORT = click.option(
 )
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processes.  [default: one for each core]")
 @click.option("--verify", is_flag=True, help="With --write: only files all of whose kernels verify (by their cases).")
+@click.option("-v", "--verbose", is_flag=True, help="Also say what was chosen for each tensor, and why.")
 @_REPORT
 @_output_format(*FORMATS)
 def rewrite(
     paths: tuple[str, ...],
     write: bool,
     check: bool,
+    verbose: bool,
     select: tuple[str, ...],
     ignore: tuple[str, ...],
     jobs: int | None,
@@ -124,7 +126,8 @@ def rewrite(
     """Rewrite Beta 1 source to Beta 2.
 
     A dry run: the unified diff goes to stdout, the findings and a summary to stderr. PATH is a file, a directory
-    (without what .gitignore excludes), or - for standard input.
+    (without what .gitignore excludes), or - for standard input. With --verbose stderr also says what the blocks and
+    addresses of each tensor became (JSON always does).
     """
     if write and check:
         raise click.UsageError("--write and --check exclude each other.")
@@ -148,7 +151,7 @@ def rewrite(
         reports, proof = verified_reports(reports, jobs)
     if write:
         reports = [_written(each) for each in reports]
-    _print_rewrite(reports, write, check, output_format)
+    _print_rewrite(reports, write, check, output_format, verbose)
     if report is not None:
         from .surfaces import write_report
 
@@ -192,7 +195,7 @@ def _written(report: Report) -> Report:
     return report
 
 
-def _print_rewrite(reports: list[Report], write: bool, check: bool, output_format: str) -> None:
+def _print_rewrite(reports: list[Report], write: bool, check: bool, output_format: str, verbose: bool) -> None:
     from . import output
     from .discover import STDIN
     from .patch import unified_diff
@@ -209,6 +212,8 @@ def _print_rewrite(reports: list[Report], write: bool, check: bool, output_forma
     for report in reports:
         if report.status == "changed" and (write or check) and report.path != STDIN:
             click.echo(f"{output.shown(report.path)}: {'rewritten' if write else 'would change'}", err=True)
+    if verbose:
+        output.print_lines((line for report in reports for line in output.decision_lines(report)), err=True)
     _print_lines(reports, WORD, err=True)
     click.echo(output.rewrite_summary(reports, conditional=not write), err=True)
 

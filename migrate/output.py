@@ -7,6 +7,7 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -87,6 +88,12 @@ def finding_lines(report: Report) -> Iterator[str]:
             yield f"    help: {finding.help}"
 
 
+def decision_lines(report: Report) -> Iterator[str]:
+    """``path:line: 'tensor': choice: reason`` for each tensor where the rewrite had a choice."""
+    for decision in report.decisions:
+        yield f"{shown(report.path)}:{decision.line}: '{decision.name}': {decision.choice}: {decision.reason}"
+
+
 def status_lines(reports: Iterable[Report], silent: str) -> Iterator[str]:
     """Files that were skipped or failed, with the reason; those skipped for the reason ``silent`` are only counted."""
     for report in reports:
@@ -108,14 +115,15 @@ def summary(reports: list[Report]) -> dict[str, Any]:
     }
 
 
-def as_json(reports: list[Report]) -> str:
-    """The reports as one JSON document."""
+def as_json(reports: list[Report], *, decisions: bool = False) -> str:
+    """The reports as one JSON document, with what was chosen for each tensor where the command makes ``decisions``."""
     files = [
         {
             "path": report.path,
             "status": report.status,
             "reason": report.reason,
             "findings": [_finding(finding) for finding in report.findings],
+            **({"decisions": [asdict(decision) for decision in report.decisions]} if decisions else {}),
         }
         for report in reports
     ]

@@ -15,7 +15,7 @@ from .errors import FileError
 from .text import Text, decoded
 
 if TYPE_CHECKING:
-    from nki_migrate.codemods.model import Finding, Moved
+    from nki_migrate.codemods.model import Decision, Finding, Moved
 
 Status = Literal["changed", "unchanged", "skipped", "failed"]
 STATUSES: tuple[Status, ...] = ("changed", "unchanged", "skipped", "failed")
@@ -30,7 +30,7 @@ class Report:
 
     ``before`` and ``after`` are its bytes (``after`` differs only when the status is ``changed``), ``applied`` counts
     the rewrites of each rule, ``reason`` says why a file was skipped or failed, ``moves`` where its declarations went,
-    ``inexact`` how many ULP each rule that is not exact declares.
+    ``inexact`` how many ULP each rule that is not exact declares, ``decisions`` what was chosen for which tensor.
     """
 
     path: str
@@ -42,6 +42,7 @@ class Report:
     after: bytes = field(default=b"", repr=False)
     moves: tuple[Moved, ...] = field(default=(), repr=False)
     inexact: Mapping[str, int] = field(default_factory=dict)
+    decisions: tuple[Decision, ...] = ()
 
     @property
     def is_done(self) -> bool:

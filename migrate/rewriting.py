@@ -124,7 +124,8 @@ def _guarded(path: str, data: bytes, text: Text, outcome: Outcome, options: Opti
         return Report(path, "failed", f"not rewritten: {against}", findings, before=data, after=data)
     status: Status = "unchanged" if outcome.source == text.text else "changed"
     after = encoded(outcome.source, text)
-    return Report(path, status, None, findings, outcome.applied, data, after, outcome.moves, outcome.inexact)
+    rest = outcome.moves, outcome.inexact, outcome.decisions
+    return Report(path, status, None, findings, outcome.applied, data, after, *rest)
 
 
 def _internal_error(path: str, data: bytes, error: Exception) -> Report:

@@ -17,6 +17,7 @@ from nki_migrate.codemods import Options
 from nki_migrate.runtime.cases import TensorSpec
 from nki_migrate.runtime.compare import Run
 
+LIST = Options(blocks="list")
 ARGS = {"x": TensorSpec((128, 8), "float32"), "rows": 64, "cols": 8, "two": 2}
 ITEMSIZE = {"nl.float32": 4, "nl.bfloat16": 2, "nl.int8": 1, "np.float32": 4, "x.dtype": 4, "wide": 4}
 HEAD = """\
@@ -138,7 +139,7 @@ def test_the_spellings_mean_their_numbers(spelling):
 def test_every_block_lies_where_the_formula_says(migrate, declared):
     named = dict(zip(("alpha", "beta", "gamma"), declared, strict=True))
     source = HEAD + "".join(tensor.source for tensor in declared) + TAIL
-    migration = migrate(source, ARGS)
+    migration = migrate(source, ARGS, LIST)
     assert migration.trouble == ()
     assert migration.outcome.findings == () and migration.objection is None
     formula = expected(named) | {("io", ()): (0, 65536)}
@@ -153,7 +154,7 @@ def test_partition_tiles_follow_the_formula(migrate, blocks, rows, columns):
     shape = ", ".join([*(SPELLINGS[b][-1] for b in blocks), f"nl.par_dim({rows})", str(columns)])
     allocator = f"ncc.sbuf.mod_alloc(base_addr=16, num_par_tiles={counts!r})"
     source = f"{HEAD}    t = nl.ndarray(({shape}), dtype=nl.float32, buffer={allocator})\n{TAIL}"
-    migration = migrate(source, ARGS)
+    migration = migrate(source, ARGS, LIST)
     assert migration.trouble == () and migration.outcome.findings == ()
     tensor = Tensor("sbuf", tuple(blocks), rows, columns * 4, 16, {"num_par_tiles": counts}, "")
     assert addresses(migration.after) == expected({"t": tensor}) | {("io", ()): (0, 65536)}
@@ -184,7 +185,7 @@ def test_a_running_address_advances_once_whatever_the_trip_count(migrate, steps,
         for block in range(blocks):
             address[f"t{number}", (block,)] = (0, after + block * columns * 4)
         after += size
-    migration = migrate(HEAD + "".join(lines) + TAIL, ARGS)
+    migration = migrate(HEAD + "".join(lines) + TAIL, ARGS, LIST)
     assert migration.trouble == () and migration.outcome.findings == ()
     assert addresses(migration.after) == address | {("io", ()): (0, 65536)}
 

@@ -111,6 +111,13 @@ NO_OPS: dict[str, dict[str, str]] = {
             "def address(idx, pdim_size, fdim_size):\n    return pdim_size",
         ),
     },
+    "NKI014": {
+        "addresses are asked for": kernel(
+            "t = nl.ndarray((par_dim(128), 4), dtype=nl.float32, buffer=ncc.sbuf.mod_alloc(base_addr=0))"
+        ),
+        "automatic allocation": kernel("t = nl.ndarray((par_dim(128), 4), dtype=nl.float32, buffer=nl.sbuf)"),
+        "PSUM": kernel("t = nl.ndarray((par_dim(128), 4), dtype=nl.float32, buffer=ncc.psum.mod_alloc(base_bank=0))"),
+    },
     "NKI020": {
         "the user's own load": kernel("t = load(n)", "def load(a):\n    return a"),
         "numpy in host code": host("def read(path):\n    return np.load(path)"),

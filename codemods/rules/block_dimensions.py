@@ -1,11 +1,19 @@
-"""NKI010 block-dimensions: dimensions before ``par_dim`` become lists of tensors.
+"""NKI010 block-dimensions: dimensions before ``par_dim`` become lists of tensors, one tensor, or a tensor in a loop.
 
-Why: Beta 2 has no block dimensions. ``(8, par_dim(128), 512)`` becomes a list of eight ``(128, 512)`` tensors,
-several block dimensions nested lists; ``t[i, 0:128, 0:512]`` becomes ``t[i][0:128, 0:512]``. ``--blocks fold`` folds
-the blocks behind the partitions instead, ``(128, 8, 512)``: every use must give all block indices, and addresses must
-advance evenly. ``--blocks loop`` declares the tensor in the loop that uses it: every use must stand in one loop and
-be indexed by that loop's variable, so that no block outlives its iteration. Direct-allocated tensors keep every
-tile's address.
+Why: Beta 2 has no block dimensions. What they become is decided for each tensor, and ``rewrite --verbose`` says why:
+
+* in the **loop** where every block belongs to one iteration: all uses stand in one loop and are indexed by its
+  variable, so that no block outlives its iteration. A tensor that the loop declares is a fresh one in each iteration,
+  so nothing is serialised.
+* **folded** behind the partitions, ``(8, par_dim(128), 512)`` to ``(128, 8, 512)`` and ``t[i, 0:128, 0:512]`` to
+  ``t[0:128, i, 0:512]``, where all blocks are alive at once (or their addresses are pinned side by side) and every
+  use is an operand that names one block. Pinned blocks on fewer tiles are indexed modulo that number.
+* a **list** of tensors, ``t[i][0:128, 0:512]``, several block dimensions nested lists, in all other cases: PSUM
+  tiles that do not belong to an iteration (a tile cannot cross a bank), blocks that are filled at their declaration,
+  passed on, viewed or returned.
+
+``--blocks list``, ``fold`` and ``loop`` ask for one of them wherever it is possible. Direct-allocated tensors keep
+every tile's address in each.
 
 Safe. Left alone: block dimensions indexed with slices or vectors, ``.shape`` of a tensor with blocks.
 
@@ -15,7 +23,9 @@ Source: NKI migration guide, "Translation of Block Dimensions".
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from .. import algebra
 from ..emission import Refuse
@@ -23,30 +33,96 @@ from ..facts.index import index_value
 from ..facts.values import Allocator
 from ..scope import Scope
 
+if TYPE_CHECKING:
+    from ..declare import Plan
+
 CODE = "NKI010"
 GOLDENS = ("block_list", "block_fold", "block_loop", "block_grid", "par_dim_spellings")
 _HELP = "the list of tensors is always right; use --blocks list to silence this"
+_MOST_DIMENSIONS = 4
+"""Of a folded tensor: an access has the partitions and up to four free dimensions, and an index may add one."""
+
+
+@dataclass(frozen=True)
+class Style:
+    """What the blocks of a tensor become (``list``, ``fold`` or ``loop``), and why; ``loop`` is the loop they join."""
+
+    name: str
+    reason: str
+    loop: ast.For | None = None
+
+
+def style_of(scope: Scope, plan: Plan) -> Style:
+    """The style of a tensor with blocks: what ``--blocks`` asks for where it is possible."""
+    wanted = scope.module.options.blocks
+    if wanted == "list":
+        return Style("list", "--blocks list")
+    refused = scope.module.to_list.get(scope.module.position(plan.node))
+    if refused is not None:
+        return Style("list", refused)
+    found = uses(scope, plan.name, len(plan.blocks))
+    loop, no_loop = loop_of(scope, plan, found) if wanted in ("auto", "loop") else (None, "")
+    if loop is not None:
+        variable = scope.source.segment(loop.target)
+        return Style("loop", f"every block belongs to one iteration over {variable} (line {loop.lineno})", loop)
+    no_fold = _fold_refusal(scope, plan, found) if wanted in ("auto", "fold") else ""
+    if wanted == "auto":
+        return _chosen(scope, plan, found, no_loop, no_fold)
+    if no_loop or no_fold:
+        what = {"fold": "cannot be folded into its free dimensions", "loop": "cannot be declared in a loop"}[wanted]
+        reason = no_loop or no_fold
+        scope.module.report(Refuse(plan.node, CODE, f"'{plan.name}' {what}: {reason}; it became a list", _HELP))
+        return Style("list", reason)
+    return Style(wanted, f"--blocks {wanted}")
+
+
+def _chosen(scope: Scope, plan: Plan, found: Uses, no_loop: str, no_fold: str) -> Style:
+    """``auto`` for a tensor that no loop takes."""
+    reason = no_fold or _not_operands(scope, found)
+    if not reason and len(plan.blocks) + len(plan.dims) > _MOST_DIMENSIONS:
+        reason = f"folded it would have {len(plan.blocks) + len(plan.dims)} dimensions"
+    pinned = isinstance(plan.buffer, Allocator)
+    statements = _statements_of(scope, plan, found)
+    if not reason and not pinned and len(statements) < 2:
+        reason = f"{no_loop}, and its blocks need not be alive at once"
+    if reason:
+        return Style("list", reason)
+    if pinned:
+        return Style("fold", "its blocks are pinned side by side")
+    first, last = statements[0].lineno, statements[-1].lineno
+    return Style("fold", f"all its blocks are alive between line {first} and line {last}")
 
 
 @dataclass(frozen=True)
 class Uses:
-    """Every use of a tensor's name in its function."""
+    """Every use of a tensor's name in its function.
+
+    ``subscripts`` give a block. ``other`` says what else there is, and is empty if that is all: every use gives all
+    block indices, in the function itself, and nothing else is called so.
+    """
 
     subscripts: tuple[ast.Subscript, ...]
-    complete: bool
+    other: str
 
 
 def uses(scope: Scope, name: str, rank: int) -> Uses:
-    """The subscripts of ``name``; ``complete`` if there is no other use, and each gives all ``rank`` block indices."""
     subscripts: list[ast.Subscript] = []
-    seen = 0
+    seen = nested = 0
     for node in ast.walk(scope.function):
         if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load):
             seen += 1
         if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id == name:
             subscripts.append(node)
-    complete = len(subscripts) == seen and scope.assigned[name] == 1
-    return Uses(tuple(subscripts), complete and all(len(_indices(s)) >= rank for s in subscripts))
+        if isinstance(node, ast.FunctionDef | ast.Lambda) and node is not scope.function:
+            nested += any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(node))
+    other = ""
+    if scope.assigned[name] != 1:
+        other = f"'{name}' is bound more than once"
+    elif nested:
+        other = "a nested function uses it"
+    elif len(subscripts) != seen or any(len(_indices(s)) < rank for s in subscripts):
+        other = "it is used otherwise than block by block"
+    return Uses(tuple(subscripts), other)
 
 
 def _indices(node: ast.Subscript) -> list[ast.expr]:
@@ -60,51 +136,93 @@ def _indices(node: ast.Subscript) -> list[ast.expr]:
     return leading
 
 
-def fold_refusal(scope: Scope, name: str, rank: int, buffer: str | Allocator) -> str:
-    """Why a tensor with ``rank`` block dimensions cannot be folded; empty when it can."""
-    if isinstance(buffer, Allocator):
-        if buffer.space == "psum":
-            return "a PSUM tile cannot cross a bank"
-        given = {k.arg for k in buffer.call.keywords}
-        if buffer.kind != "mod_alloc" or "num_par_tiles" in given:
-            return "its blocks do not lie side by side"
-        if "num_free_tiles" not in given:
-            return "its blocks share one address"
-    elif buffer == "psum":
+def _fold_refusal(scope: Scope, plan: Plan, found: Uses) -> str:
+    """Why a tensor with blocks cannot be folded; empty when it can."""
+    if plan.fill is not None:
+        return "it is filled block by block"
+    if plan.space == "psum":
         return "a PSUM tile cannot cross a bank"
-    if not uses(scope, name, rank).complete:
-        return "it is used otherwise than block by block"
-    return ""
+    if isinstance(plan.buffer, Allocator):
+        given = {k.arg: k.value for k in plan.buffer.call.keywords}
+        if plan.buffer.kind != "mod_alloc" or "num_par_tiles" in given:
+            return "its blocks do not lie side by side"
+        tiles = given.get("num_free_tiles")
+        if not isinstance(tiles, ast.Tuple | ast.List) or all(
+            scope.constant(scope.source.segment(n)) == 1 for n in tiles.elts
+        ):
+            return "its blocks share one address"
+        if len(tiles.elts) != len(plan.blocks):
+            return "num_free_tiles has another rank than its blocks"
+        if not all(all_used(scope, scope.source.segment(n), b) for n, b in zip(tiles.elts, plan.blocks, strict=True)):
+            return "there may be fewer blocks than num_free_tiles"
+    return found.other
 
 
-def loop_of(scope: Scope, name: str, rank: int, statement: ast.stmt, address: str) -> ast.For | None:
-    """The loop that a declaration can move into: all uses stand in it, indexed by its variable."""
-    found = uses(scope, name, rank)
-    if rank != 1 or not found.complete or not found.subscripts:
-        return None
-    after = scope.block[scope.block.index(statement) + 1 :]
-    for candidate in after:
-        inside = {id(n) for n in ast.walk(candidate)}
-        if not any(id(s) in inside for s in found.subscripts):
-            continue
-        fits = isinstance(candidate, ast.For) and all(id(s) in inside for s in found.subscripts)
-        if not fits or not isinstance(candidate, ast.For) or not isinstance(candidate.target, ast.Name):
-            return None
-        variable = candidate.target.id
-        by_variable = all(_is_name(_indices(s)[0], variable) for s in found.subscripts)
-        stable = all(scope.assigned[n] <= 1 for n in algebra.names(address)) and scope.assigned[variable] == 1
-        return candidate if by_variable and stable else None
-    return None
+def all_used(scope: Scope, tiles: str, blocks: str) -> bool:
+    """Is there a block for each of the tiles? A folded tensor holds them all."""
+    some, many = scope.constant(tiles), scope.constant(blocks)
+    return scope.equal(tiles, blocks) or some == 1 or (some is not None and many is not None and some <= many)
+
+
+def loop_of(scope: Scope, plan: Plan, found: Uses) -> tuple[ast.For | None, str]:
+    """The loop that a declaration can move into, or why there is none: all uses stand in it, by its variable."""
+    if found.other or not found.subscripts:
+        return None, found.other or "it is not used"
+    if plan.fill is not None:
+        return None, "it is filled block by block"
+    if len(plan.blocks) != 1:
+        return None, "it has several block dimensions"
+    [statement, *others] = _statements_of(scope, plan, found) or [plan.statement]
+    if others:
+        return None, f"its blocks outlive the loop in line {statement.lineno}"
+    if not isinstance(statement, ast.For) or not isinstance(statement.target, ast.Name):
+        return None, "its blocks are not used in one loop"
+    variable = statement.target.id
+    if not all(_is_name(_indices(s)[0], variable) for s in found.subscripts):
+        return None, f"its blocks are not used one by one over {variable}"
+    read = " + ".join(["0", *(f"len({text})" for text in _written_in_the_loop(scope, plan))])
+    if any(scope.assigned[name] > 1 for name in algebra.names(read)) or scope.assigned[variable] != 1:
+        return None, "a size or an address of it changes"
+    return statement, ""
+
+
+def _written_in_the_loop(scope: Scope, plan: Plan) -> Iterator[str]:
+    """What the declaration reads."""
+    yield from (*plan.dims, plan.dtype)
+    if isinstance(plan.buffer, Allocator):
+        yield from (scope.source.segment(k.value) for k in plan.buffer.call.keywords)
+
+
+def _statements_of(scope: Scope, plan: Plan, found: Uses) -> list[ast.stmt]:
+    """The statements after the declaration, in its block, that use it."""
+    wanted = {id(s) for s in found.subscripts}
+    after = scope.block[scope.block.index(plan.statement) + 1 :]
+    return [statement for statement in after if any(id(n) in wanted for n in ast.walk(statement))]
 
 
 def _is_name(node: ast.expr, name: str) -> bool:
     return isinstance(node, ast.Name) and node.id == name
 
 
-def report_list(scope: Scope, node: ast.AST, name: str, style: str, reason: str) -> None:
-    """The user asked for another style than a list, and this tensor cannot have it."""
-    what = {"fold": "cannot be folded into its free dimensions", "loop": "cannot be declared in a loop"}[style]
-    scope.module.report(Refuse(node, CODE, f"'{name}' {what}: {reason}; it became a list", _HELP))
+def _not_operands(scope: Scope, found: Uses) -> str:
+    """Is a block used as anything but a destination or an operand of the language? Then where; empty if not."""
+    wanted = {id(s) for s in found.subscripts}
+    for node in ast.walk(scope.function):
+        for child in ast.iter_child_nodes(node):
+            if id(child.value if isinstance(child, ast.keyword) else child) in wanted and not _takes(
+                scope, node, child
+            ):
+                return f"a block is passed on in line {getattr(child, 'lineno', 0) or found.subscripts[0].lineno}"
+    return ""
+
+
+def _takes(scope: Scope, node: ast.AST, child: ast.AST) -> bool:
+    """Does ``node`` take ``child`` as a destination or as an operand?"""
+    if isinstance(node, ast.Call):
+        return child is not node.func and (scope.qualified(node.func) or "").startswith(("nl.", "nisa."))
+    if isinstance(node, ast.Assign):
+        return not (child is node.value and any(isinstance(t, ast.Name) for t in node.targets))
+    return isinstance(node, ast.AugAssign | ast.BinOp | ast.UnaryOp | ast.keyword)
 
 
 def is_scalar_index(scope: Scope, element: ast.expr) -> bool:

@@ -129,7 +129,7 @@ def _merged(texts: list[str]) -> list[str]:
 def _added(module: Module, used: set[str]) -> None:
     """Imports that rewritten code needs and that the module did not have: after its last NKI import."""
     anchors = [i.statement for i in module.imports.values() if i.is_nki and i.statement in module.source.tree.body]
-    if not module.needed_imports or not anchors:
+    if not (module.needed_imports or module.from_imports) or not anchors:
         return
     last = max(anchors, key=lambda s: s.lineno)
     new = []
@@ -141,6 +141,9 @@ def _added(module: Module, used: set[str]) -> None:
             continue
         target = BETA2.get(root, root)
         new.append(New(f"import {target}" if name == target else f"import {target} as {name}"))
+    for path, name in sorted(module.from_imports.items()):
+        if not any(item.path == f"{path}.{name}" and item.name == name for item in module.import_list):
+            new.append(New(f"from {path} import {name}"))
     if last in module.edits.replaced:
         module.edits.replaced[last] += new
     elif new:

@@ -16,14 +16,8 @@ def pair_products(a, b):
     _, _, n = b.shape
     out = nl.ndarray((2, 2, m, n), dtype=nl.float32, buffer=nl.shared_hbm)
 
-    left = []
-    for block in range(2):
-        left.append(nl.ndarray((depth, m), dtype=nl.float32, buffer=nl.sbuf, address=(0, block * (m * 4))))
-    right = []
-    for block in range(2):
-        right.append(
-            nl.ndarray((depth, n), dtype=nl.float32, buffer=nl.sbuf, address=(0, 2 * m * 4 + block * (n * 4)))
-        )
+    left = nl.ndarray((depth, 2, m), dtype=nl.float32, buffer=nl.sbuf, address=(0, 0))
+    right = nl.ndarray((depth, 2, n), dtype=nl.float32, buffer=nl.sbuf, address=(0, 2 * m * 4))
     copied = nl.ndarray((m, n), dtype=nl.float32, buffer=nl.sbuf, address=(0, 2 * (m + n) * 4))
     product = []
     for block_0 in range(2):
@@ -37,11 +31,11 @@ def pair_products(a, b):
             )
 
     for i in nl.affine_range(2):
-        nisa.dma_copy(dst=left[i], src=a[i])
-        nisa.dma_copy(dst=right[i], src=b[i])
+        nisa.dma_copy(dst=left[:, i, :], src=a[i])
+        nisa.dma_copy(dst=right[:, i, :], src=b[i])
     for i in nl.affine_range(2):
         for j in nl.affine_range(2):
-            nisa.nc_matmul(dst=product[i][j], stationary=left[i], moving=right[j])
+            nisa.nc_matmul(dst=product[i][j], stationary=left[:, i, :], moving=right[:, j, :])
     for i in nl.affine_range(2):
         for j in nl.affine_range(2):
             nisa.tensor_copy(dst=copied, src=product[i][j])

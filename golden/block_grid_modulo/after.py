@@ -24,28 +24,17 @@ def folded_rows(sheets):
                 )
             )
     # all the outer blocks share one row of n tiles
-    total = []
-    for block_0 in range(m):
-        total.append([])
-        for block_1 in range(n):
-            total[block_0].append(
-                nl.ndarray(
-                    (p, f),
-                    dtype=nl.float32,
-                    buffer=nl.sbuf,
-                    address=(0, 2 * 4 * f * 4 + block_1 * (f * 4)),
-                )
-            )
+    total = nl.ndarray((p, n, f), dtype=nl.float32, buffer=nl.sbuf, address=(0, 2 * 4 * f * 4))
     for i in nl.affine_range(m):
         for j in nl.affine_range(n):
             nisa.dma_copy(dst=sheet[i][j], src=sheets[i, j])
         for j in nl.affine_range(n - 1):
             nisa.tensor_tensor(
-                dst=total[i][j], data1=sheet[i][j], data2=sheet[i][j + 1], op=nl.add
+                dst=total[:, j, :], data1=sheet[i][j], data2=sheet[i][j + 1], op=nl.add
             )
         nisa.tensor_tensor(
-            dst=total[i][n - 1], data1=sheet[i][n - 1], data2=sheet[i][n - 1], op=nl.add
+            dst=total[:, n - 1, :], data1=sheet[i][n - 1], data2=sheet[i][n - 1], op=nl.add
         )
         for j in nl.affine_range(n):
-            nisa.dma_copy(dst=out[i, j], src=total[i][j])
+            nisa.dma_copy(dst=out[i, j], src=total[:, j, :])
     return out

@@ -24,13 +24,7 @@ def fused_rmsnorm(tokens, weights, eps=1e-6):
   zero = nl.ndarray((rows, 1), dtype=nl.float32, buffer=nl.sbuf, address=(0, 2 * rows))
   nisa.memset(dst=zero, value=0.0)
   addr = 2*rows + 4  # from here on: the weights, two buffers of tokens, the work space
-  gains = []
-  for block in range(chunks):
-    gains.append(
-        nl.ndarray(
-            (rows, width), dtype=nl.bfloat16, buffer=nl.sbuf, address=(0, addr + block * (width * 2))
-        )
-    )
+  gains = nl.ndarray((rows, chunks, width), dtype=nl.bfloat16, buffer=nl.sbuf, address=(0, addr))
   addr += chunks * width * 2
   in_bufs = []
   for block in range(tiles):
@@ -42,7 +36,7 @@ def fused_rmsnorm(tokens, weights, eps=1e-6):
   addr += 2 * dim * 2
 
   for c in nl.affine_range(chunks):
-    nisa.dma_copy(dst=gains[c], src=weights[nl.ds(c * rows, rows), 0:width])
+    nisa.dma_copy(dst=gains[0:rows, c, 0:width], src=weights[nl.ds(c * rows, rows), 0:width])
 
   addr_before_loop = addr
   for t in nl.affine_range(tiles):
@@ -79,7 +73,9 @@ def fused_rmsnorm(tokens, weights, eps=1e-6):
     for block in range(1):
       product.append(nl.ndarray((rows, width), dtype=nl.float32, buffer=nl.psum, address=(0, 7 * 2048)))
     for c in nl.affine_range(chunks):
-      nisa.nc_matmul(dst=product[0], stationary=turned[0:rows, nl.ds(c * rows, rows)], moving=gains[c])
+      nisa.nc_matmul(
+          dst=product[0], stationary=turned[0:rows, nl.ds(c * rows, rows)], moving=gains[0:rows, c, 0:width]
+      )
     nisa.tensor_copy(dst=result, src=product[0])
     nisa.dma_copy(dst=out[nl.ds(t * rows, i_p_size), 0:width], src=result[0:i_p_size, 0:width])
   return out

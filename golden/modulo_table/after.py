@@ -9,17 +9,13 @@ import nki.isa as nisa
 def ring_copy(samples):
     blocks, rows, columns = samples.shape
     out = nl.ndarray((blocks, rows, columns), dtype=samples.dtype, buffer=nl.shared_hbm)
-    ring = []
-    for block in range(blocks):
-        ring.append(
-            nl.ndarray(
-                (rows, columns),
-                dtype=nl.float32,
-                buffer=nl.sbuf,
-                address=(0, 4096 + (block % 2) * (columns * 4)),
-            )
-        )
     for b in nl.affine_range(blocks):
-        nisa.dma_copy(dst=ring[b], src=samples[b])
-        nisa.dma_copy(dst=out[b], src=ring[b])
+        ring = nl.ndarray(
+            (rows, columns),
+            dtype=nl.float32,
+            buffer=nl.sbuf,
+            address=(0, 4096 + (b % 2) * (columns * 4)),
+        )
+        nisa.dma_copy(dst=ring, src=samples[b])
+        nisa.dma_copy(dst=out[b], src=ring)
     return out

@@ -7,20 +7,6 @@ import nki.isa as nisa
 import nki.language as nl
 import nki.tensor as ntensor
 
-
-def itemsize_2(dtype):
-    """Bytes of one element of a data type."""
-    name = str(dtype)
-    if name == str(nl.float32) or name == str(nl.int32) or name == str(nl.uint32):
-        return 4
-    if name == str(nl.bfloat16) or name == str(nl.float16) or name == str(nl.int16) or name == str(nl.uint16):
-        return 2
-    if name == str(nl.int8) or name == str(nl.uint8) or name == str(nl.bool_):
-        return 1
-    if name == str(nl.float8_e4m3) or name == str(nl.float8_e5m2):
-        return 1
-    assert False, "itemsize: unknown data type"
-
 ROWS = 128
 KEYS = 256
 
@@ -44,63 +30,37 @@ def softmax_attention(q, k, v):
     addr += ROWS * itemsize
     constant = nl.shared_constant(ntensor.identity(ROWS, dtype=nl.int8))
     nisa.dma_copy(dst=identity, src=constant)
-    keys = []
-    for block in range(key_tiles):
-        keys.append(nl.ndarray((d, KEYS), dtype=work, buffer=nl.sbuf, address=(0, addr + block * (KEYS * 2))))
+    keys = nl.ndarray((d, key_tiles, KEYS), dtype=work, buffer=nl.sbuf, address=(0, addr))
     addr += key_tiles * KEYS * itemsize
-    values = []
-    for block in range(value_tiles):
-        values.append(nl.ndarray((ROWS, d), dtype=work, buffer=nl.sbuf, address=(0, addr + block * (d * 2))))
+    values = nl.ndarray((ROWS, value_tiles, d), dtype=work, buffer=nl.sbuf, address=(0, addr))
     addr += value_tiles * d * itemsize
 
     for i in nl.affine_range(key_tiles):
-        nisa.dma_copy(dst=keys[i], src=k[head, 0:d, nl.ds(i * KEYS, KEYS)])
+        nisa.dma_copy(dst=keys[0:d, i, 0:KEYS], src=k[head, 0:d, nl.ds(i * KEYS, KEYS)])
     for i in nl.affine_range(value_tiles):
-        nisa.dma_copy(dst=values[i], src=v[head, nl.ds(i * ROWS, ROWS), 0:d])
+        nisa.dma_copy(dst=values[0:ROWS, i, 0:d], src=v[head, nl.ds(i * ROWS, ROWS), 0:d])
 
     addr_before_loop = addr
     for pair in nl.affine_range(pairs):
         addr = addr_before_loop
-        queries = []
-        for block in range(2):
-            queries.append(nl.ndarray((d, ROWS), dtype=work, buffer=nl.sbuf, address=(0, addr + block * (ROWS * 2))))
+        queries = nl.ndarray((d, 2, ROWS), dtype=work, buffer=nl.sbuf, address=(0, addr))
         addr += 2 * ROWS * itemsize
         # both halves of a pair share this one: its first reader is its last
         scores = []
         for block in range(2):
             scores.append(nl.ndarray((ROWS, seq), dtype=nl.float32, buffer=nl.sbuf, address=(0, addr)))
         addr += seq * 4
-        weights = []
-        for block in range(2):
-            weights.append(nl.ndarray((ROWS, seq), dtype=work, buffer=nl.sbuf, address=(0, addr + block * (seq * 2))))
+        weights = nl.ndarray((ROWS, 2, seq), dtype=work, buffer=nl.sbuf, address=(0, addr))
         addr += 2 * seq * itemsize
-        turned = []
-        for block in range(2):
-            turned.append(nl.ndarray((ROWS, seq), dtype=work, buffer=nl.sbuf, address=(0, addr + block * (seq * 2))))
+        turned = nl.ndarray((ROWS, 2, seq), dtype=work, buffer=nl.sbuf, address=(0, addr))
         addr += 2 * seq * itemsize
-        highest = []
-        for block in range(2):
-            highest.append(
-                nl.ndarray(
-                    (ROWS, key_tiles), dtype=nl.float32, buffer=nl.sbuf, address=(0, addr + block * (key_tiles * 4))
-                )
-            )
+        highest = nl.ndarray((ROWS, 2, key_tiles), dtype=nl.float32, buffer=nl.sbuf, address=(0, addr))
         addr += 2 * key_tiles * 4
-        low = []
-        for block in range(2):
-            low.append(nl.ndarray((ROWS, 1), dtype=nl.float32, buffer=nl.sbuf, address=(0, addr + block * 4)))
+        low = nl.ndarray((ROWS, 2, 1), dtype=nl.float32, buffer=nl.sbuf, address=(0, addr))
         addr += 2 * 4
-        total = []
-        for block in range(2):
-            total.append(nl.ndarray((ROWS, 1), dtype=nl.float32, buffer=nl.sbuf, address=(0, addr + block * 4)))
+        total = nl.ndarray((ROWS, 2, 1), dtype=nl.float32, buffer=nl.sbuf, address=(0, addr))
         addr += 2 * 4
-        result = []
-        for block in range(2):
-            result.append(
-                nl.ndarray(
-                    (ROWS, d), dtype=q.dtype, buffer=nl.sbuf, address=(0, addr + block * (d * itemsize_2(q.dtype)))
-                )
-            )
+        result = nl.ndarray((ROWS, 2, d), dtype=q.dtype, buffer=nl.sbuf, address=(0, addr))
         addr += 2 * d * 4
 
         score_psum = []
@@ -121,38 +81,44 @@ def softmax_attention(q, k, v):
                         (ROWS, ROWS), dtype=nl.float32, buffer=nl.psum, address=(0, (block_0 * 4 + block_1 % 4) * 2048)
                     )
                 )
-        out_psum = []
-        for block in range(2):
-            bank, partition, byte = bank_of(bank_map=(3, 7), idx=(block,), pdim_size=ROWS, fdim_size=d * 4)
-            out_psum.append(
-                nl.ndarray((ROWS, d), dtype=nl.float32, buffer=nl.psum, address=(partition, bank * 2048 + byte))
-            )
 
         for g in nl.affine_range(2):
-            nisa.dma_copy(dst=queries[g], src=q[head, 0:d, nl.ds((pair * 2 + g) * ROWS, ROWS)])
-            nisa.tensor_scalar(dst=queries[g], data=queries[g], op0=nl.multiply, operand0=1.0 / math.sqrt(d))
+            bank, partition, byte = bank_of(bank_map=(3, 7), idx=(g,), pdim_size=ROWS, fdim_size=d * 4)
+            out_psum = nl.ndarray((ROWS, d), dtype=nl.float32, buffer=nl.psum, address=(partition, bank * 2048 + byte))
+            nisa.dma_copy(dst=queries[0:d, g, 0:ROWS], src=q[head, 0:d, nl.ds((pair * 2 + g) * ROWS, ROWS)])
+            nisa.tensor_scalar(
+                dst=queries[0:d, g, 0:ROWS], data=queries[0:d, g, 0:ROWS], op0=nl.multiply, operand0=1.0 / math.sqrt(d)
+            )
             for i in nl.affine_range(key_tiles):
-                nisa.nc_matmul(dst=score_psum[g][i], stationary=queries[g], moving=keys[i])
+                nisa.nc_matmul(dst=score_psum[g][i], stationary=queries[0:d, g, 0:ROWS], moving=keys[0:d, i, 0:KEYS])
                 nisa.tensor_scalar_reduce(
                     dst=scores[g][0:ROWS, nl.ds(i * KEYS, KEYS)],
                     data=score_psum[g][i],
                     op0=nl.multiply,
                     operand0=1.0,
                     reduce_op=nl.maximum,
-                    reduce_res=highest[g][0:ROWS, i : i + 1],
+                    reduce_res=highest[0:ROWS, g, i : i + 1],
                 )
-            nisa.tensor_reduce(dst=low[g], op=nl.maximum, data=highest[g], axis=1, negate=True)
+            nisa.tensor_reduce(dst=low[0:ROWS, g, 0:1], op=nl.maximum, data=highest[:, g, :], axis=1, negate=True)
             nisa.activation_reduce(
-                dst=weights[g], op=nl.exp, data=scores[g], reduce_op=nl.add, reduce_res=total[g], bias=low[g], scale=1.0
+                dst=weights[0:ROWS, g, 0:seq],
+                op=nl.exp,
+                data=scores[g],
+                reduce_op=nl.add,
+                reduce_res=total[0:ROWS, g, 0:1],
+                bias=low[0:ROWS, g, 0:1],
+                scale=1.0,
             )
-            nisa.reciprocal(dst=total[g], data=total[g])
+            nisa.reciprocal(dst=total[0:ROWS, g, 0:1], data=total[0:ROWS, g, 0:1])
             for i in nl.affine_range(value_tiles):
                 nisa.nc_matmul(
-                    dst=turn_psum[g][i], stationary=weights[g][0:ROWS, nl.ds(i * ROWS, ROWS)], moving=identity
+                    dst=turn_psum[g][i], stationary=weights[0:ROWS, g, nl.ds(i * ROWS, ROWS)], moving=identity
                 )
-                nisa.tensor_copy(dst=turned[g][0:ROWS, nl.ds(i * ROWS, ROWS)], src=turn_psum[g][i])
+                nisa.tensor_copy(dst=turned[0:ROWS, g, nl.ds(i * ROWS, ROWS)], src=turn_psum[g][i])
             for i in nl.affine_range(value_tiles):
-                nisa.nc_matmul(dst=out_psum[g], stationary=turned[g][0:ROWS, nl.ds(i * ROWS, ROWS)], moving=values[i])
-            nisa.tensor_scalar(dst=result[g], data=out_psum[g], op0=nl.multiply, operand0=total[g])
-            nisa.dma_copy(dst=out[head, nl.ds((pair * 2 + g) * ROWS, ROWS), 0:d], src=result[g])
+                nisa.nc_matmul(
+                    dst=out_psum, stationary=turned[0:ROWS, g, nl.ds(i * ROWS, ROWS)], moving=values[:, i, :]
+                )
+            nisa.tensor_scalar(dst=result[:, g, :], data=out_psum, op0=nl.multiply, operand0=total[:, g, :])
+            nisa.dma_copy(dst=out[head, nl.ds((pair * 2 + g) * ROWS, ROWS), 0:d], src=result[:, g, :])
     return out

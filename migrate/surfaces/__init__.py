@@ -28,7 +28,7 @@ def reports_as(output_format: str, command: str, reports: list[Report], *, chang
     if output_format == "json":
         from ..output import as_json
 
-        return as_json(reports)
+        return as_json(reports, decisions=command == "rewrite")
     if output_format == "junit":
         from .junit import of_reports as suite
 

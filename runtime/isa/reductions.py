@@ -94,7 +94,9 @@ def tensor_reduce(
     last = tuple(range(array.ndim - len(axes), array.ndim))
     if axes != last:  # recorded with the reduced dimensions innermost: however they were named, it is one access
         data = View(data.alloc, np.moveaxis(data.array, axes, last))
-    attributes: list[tuple[str, Any]] = [("op", op), ("axes", last if len(axes) < array.ndim - 1 else "free")]
+    kept = sum(n != 1 for d, n in enumerate(array.shape) if d and d not in axes)  # an extent of 1 is no dimension
+    named = tuple(range(1 + kept, 1 + kept + len(axes))) if kept else "free"
+    attributes: list[tuple[str, Any]] = [("op", op), ("axes", named)]
     if negate:
         attributes.append(("negate", True))
     return Result("tensor_reduce", values, (("data", data),), tuple(attributes))

@@ -1,0 +1,81 @@
+"""Tensors that ``sbuf.mod_alloc`` pins: what a manager must know about each of them."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from . import algebra
+from .addresses import layout, scalar, tuple_sizes
+from .emission import New
+from .facts.values import Allocator
+from .rules.block_dimensions import all_used
+from .rules.data_types import itemsize
+
+if TYPE_CHECKING:
+    from .declare import Plan
+    from .scope import Scope
+
+
+@dataclass(frozen=True, eq=False)
+class Pinned:
+    """One pinned tensor of a function, and the lines that declare it with its address.
+
+    ``style`` is what its blocks became (empty without any), ``loop`` the loop that declares it. ``base`` and
+    ``reserved`` are its first byte and the bytes of all its tiles, ``dims`` the shape of one tile, ``tiles`` how many
+    there are in each block dimension. ``turns`` is how many tiles the iterations of ``loop`` take turns on.
+    ``unsuited`` says why no manager can place it.
+    """
+
+    plan: Plan
+    style: str
+    loop: ast.For | None
+    written: tuple[New, ...]
+    base: str
+    partition: str
+    reserved: str
+    dims: tuple[str, ...]
+    tiles: tuple[str, ...]
+    turns: str
+    unsuited: str
+    itemsize: str
+    in_loop: bool
+
+
+def pinned(scope: Scope, plan: Plan, style: str, loop: ast.For | None, written: tuple[New, ...]) -> Pinned:
+    """The facts about a tensor that was just declared."""
+    allocator = plan.buffer
+    assert isinstance(allocator, Allocator)
+    given = {k.arg: k.value for k in allocator.call.keywords if k.arg}
+    free = tuple_sizes(scope, given.get("num_free_tiles"), "NKI011") if allocator.kind == "mod_alloc" else ()
+    tiles = (free or ("1",) * len(plan.blocks)) if plan.blocks else ()
+    unsuited = _unsuited(scope, plan, given, tiles, style)
+    several = tuple(size for size in tiles if scope.constant(size) != 1)
+    dims = (plan.dims[0], *several, *plan.dims[1:]) if style == "fold" else plan.dims
+    size = itemsize(scope, plan.dtype)
+    row = layout(scope, (), (), plan.dims, plan.dtype).row_bytes
+    base = scalar(scope, given, "base_addr")
+    turns = several[0] if style == "loop" and several else ""
+    reserved = algebra.multiply(*tiles, row)
+    partition = scalar(scope, given, "base_partition")
+    return Pinned(
+        plan, style, loop, written, base, partition, reserved, dims, tiles, turns, unsuited, size, bool(scope.loops)
+    )
+
+
+def _unsuited(scope: Scope, plan: Plan, given: dict[str, ast.expr], tiles: tuple[str, ...], style: str) -> str:
+    assert isinstance(plan.buffer, Allocator)
+    if plan.buffer.kind != "mod_alloc":
+        return "its address comes from a function"
+    if "num_par_tiles" in given:
+        return "its blocks lie in different partitions"
+    if len(tiles) != len(plan.blocks):
+        return "num_free_tiles has another rank than its blocks"
+    if style != "list":
+        return ""
+    if not all(all_used(scope, n, b) for n, b in zip(tiles, plan.blocks, strict=True)):
+        return "there may be fewer blocks than num_free_tiles"
+    if plan.fill is not None and tiles != plan.blocks:
+        return "its blocks share tiles that each of them fills"
+    return ""

@@ -1,0 +1,224 @@
+"""NKI014 sbuf-manager: with ``--allocation sbuf-manager``, pinned SBUF tensors come from an ``SbufManager``.
+
+Why: ``nkilib``'s ``SbufManager`` gives out addresses from a stack with scopes and from a heap, checks that they fit,
+and logs them; kernels of Beta 2 are written with it. The old layout stays as it was: a tensor goes through the manager
+only where the address that it gets there is provably the old one, as an expression over the names of the source. A
+counter that is advanced becomes a stack, a counter that is put back a scope, tiles that an iteration declares a scope
+in the loop, tiles that iterations take turns on (``num_free_tiles``) the sections of a scope, tensors that end where
+SBUF (or a region) ends the heap. Counters that nothing reads any more go.
+
+The kernel makes the manager, from the lowest address to the end of SBUF or of the heap. A kernel whose tensors do not
+fit between them stops with the manager's message.
+
+Safe. A tensor that is not in the stack's order keeps ``address=``, and a finding says why: both may stand in one
+kernel. So do tensors that helpers declare.
+
+Source: SbufManager API reference; nki-library 0759719, ``core/utils/allocator.py``.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ..emission import New, Refuse
+from ..facts.values import Allocator
+from ..pinned import Pinned
+from ..render import is_pure
+from ..scope import Scope
+from ..stack import StackPlan, stack_plan
+from ..syntax import bound_by
+from ..tile_lists import statements
+from ..usage import names_used
+from .decorators import called_by_kernel
+
+CODE = "NKI014"
+GOLDENS = ("sbuf_manager_counter", "sbuf_manager_scopes", "sbuf_manager_rings")
+_MODULE = "nkilib.core.utils.allocator"
+_CLASS = "SbufManager"
+
+
+def place(scope: Scope) -> None:
+    """Let a manager place the pinned tensors of a function that has been rewritten, as far as it can."""
+    tensors = scope.pinned
+    if not tensors or not scope.module.options.enabled(CODE):
+        return
+    if not scope.decorated or scope.outer is not None:
+        for tensor in tensors:
+            _keep(scope, tensor, "it is declared outside of the kernel: pass the manager on by hand")
+        return
+    plan = stack_plan(scope, tensors)
+    for tensor, reason in plan.unsuited.items():
+        scope.module.blocked[scope.module.position(tensor.plan.node)] = reason
+    worthwhile = len(plan.way) > 1
+    for tensor in tensors:
+        if tensor not in plan.way:
+            _keep(scope, tensor, plan.reasons[tensor])
+        elif not worthwhile:
+            _keep(scope, tensor, "a manager would have this tensor alone")
+        else:
+            scope.apply(CODE, tensor.plan.node)
+            scope.module.decide(tensor.plan.node, tensor.plan.name, *_WAYS[plan.way[tensor]])
+    if worthwhile:
+        _write(scope, plan)
+
+
+_WAYS = {
+    "stack": ("SbufManager", "the stack stands at its address"),
+    "section": ("SbufManager", "iterations take turns on its tiles, as on the sections of a scope"),
+    "heap": ("SbufManager", "it ends where the heap ends"),
+}
+"""Way of a tensor -> what was chosen, and why."""
+
+
+def _keep(scope: Scope, tensor: Pinned, reason: str) -> None:
+    message = f"'{tensor.plan.name}' keeps its address: {reason}"
+    help = "open scopes of the manager by hand, or use --allocation address"
+    scope.module.report(Refuse(tensor.plan.node, CODE, message, help))
+
+
+# --- writing ---------------------------------------------------------------------------------------------------------
+
+
+def _write(scope: Scope, plan: StackPlan) -> None:
+    edits = scope.module.edits
+    manager = scope.module.fresh("sbm")
+    for tensor, way in plan.way.items():
+        _replace(scope, tensor, _lines(scope, plan, tensor, f"{manager}.alloc_{'heap' if way == 'heap' else 'stack'}"))
+    for loop in plan.loops:
+        _at_the_top(scope, plan, loop, [f"{manager}.open_scope()"])
+    for loop, sections in plan.sections.items():
+        edits.before.setdefault(loop, []).append(New(f"{manager}.open_scope(interleave_degree={sections})"))
+        edits.after.setdefault(loop.body[-1], []).append(New(f"{manager}.increment_section()"))
+        edits.after.setdefault(loop, [])[:0] = [New(f"{manager}.close_scope()")]
+    for statement, around in plan.around.items():
+        lines = [*[f"{manager}.close_scope()"] * around.closes, *[f"{manager}.open_scope()"] * around.opens]
+        if statement is plan.first:
+            lines[around.closes : around.closes] = [_made(scope, plan, manager), f"{manager}.open_scope()"]
+        behind = [New(f"{manager}.{method}()") for method in around.after]
+        edits.before.setdefault(statement, []).extend(New(line) for line in lines)
+        if isinstance(statement, ast.Return):
+            edits.before[statement].extend(behind)
+        else:
+            edits.after.setdefault(statement, [])[:0] = behind
+    _drop_counters(scope, plan)
+
+
+def _made(scope: Scope, plan: StackPlan, manager: str) -> str:
+    module = scope.module
+    module.from_imports[_MODULE] = _CLASS
+    upper = plan.upper or f"{scope.nl}.tile_size.total_available_sbuf_size"
+    return f"{manager} = {_CLASS}({plan.lower}, {upper})"
+
+
+def _lines(scope: Scope, plan: StackPlan, tensor: Pinned, allocate: str) -> list[New]:
+    from ..declare import bound, declaration_lines
+
+    arguments = [f"({', '.join(tensor.dims)})", f"dtype={tensor.plan.dtype}"]
+    if tensor.plan.label:
+        arguments.append(tensor.plan.label.removeprefix(", "))
+    elif _has_one_name(scope, tensor):
+        arguments.append(f'name="{tensor.plan.name}"')
+    if tensor.partition != "0":
+        arguments.append(f"base_partition={tensor.partition}")
+    if tensor in plan.unaligned:
+        arguments.append("align=1")
+    call = f"{allocate}({', '.join(arguments)})"
+    if tensor.style in ("fold", "loop"):
+        return [New(bound(scope, tensor.plan, call))]
+    tiles = () if tensor.tiles == tensor.plan.blocks else tensor.tiles
+    return [New(text) for text in statements(declaration_lines(scope, tensor.plan, call, tiles=tiles))]
+
+
+def _has_one_name(scope: Scope, tensor: Pinned) -> bool:
+    """Is there one tensor of that name, so that the manager's log can call it so?"""
+    alone = tensor.style in ("", "fold") and scope.assigned[tensor.plan.name] == 1
+    return alone and not tensor.in_loop and not called_by_kernel(scope.module, scope.function)
+
+
+def _replace(scope: Scope, tensor: Pinned, lines: list[New]) -> None:
+    edits = scope.module.edits
+    written = edits.prologue[tensor.loop] if tensor.loop is not None else edits.replaced[tensor.plan.statement]
+    at = next(i for i in range(len(written)) if tuple(written[i : i + len(tensor.written)]) == tensor.written)
+    written[at : at + len(tensor.written)] = lines
+
+
+def _at_the_top(scope: Scope, plan: StackPlan, loop: ast.For, lines: list[str]) -> None:
+    """Before the first line of the loop's prologue that allocates."""
+    written = scope.module.edits.prologue[loop]
+    at = next(i for i, new in enumerate(written) if ".alloc_" in new.text)
+    written[at:at] = [New(line) for line in lines]
+
+
+# --- counters that nothing reads any more ----------------------------------------------------------------------------
+
+
+def _drop_counters(scope: Scope, plan: StackPlan) -> None:
+    """Remove the assignments of names that served the addresses which the manager gives out now."""
+    dead = _related(scope, {n.id for t in plan.way for n in ast.walk(_base(t)) if isinstance(n, ast.Name)})
+    edits = scope.module.edits
+    replaced = dict(edits.replaced)
+    lines = [(written, list(written)) for planned in (edits.before, edits.prologue) for written in planned.values()]
+    while dead:
+        edits.replaced = {**replaced, **{s: [] for s in _assignments(scope.function) if bound_by(s) <= dead}}
+        for written, before in lines:
+            written[:] = [new for new in before if not _saves(new.text, dead)]
+        alive = dead & names_used(edits, [scope.function])[0]
+        if not alive:
+            return
+        dead -= alive
+    edits.replaced = replaced
+    for written, before in lines:
+        written[:] = before
+
+
+def _base(tensor: Pinned) -> ast.expr:
+    assert isinstance(tensor.plan.buffer, Allocator)
+    return next(k.value for k in tensor.plan.buffer.call.keywords if k.arg == "base_addr")
+
+
+def _related(scope: Scope, names: set[str]) -> set[str]:
+    """``names``, and those that their assignments read: counters and what they are set to."""
+    found = {name for name in names if scope.assigned[name]}
+    while True:
+        more = {
+            n.id
+            for s in _assignments(scope.function)
+            if bound_by(s) & found
+            for n in ast.walk(s.value)
+            if isinstance(n, ast.Name) and scope.assigned[n.id] and _only_numbers(scope, n.id)
+        }
+        if more <= found:
+            return {name for name in found if _only_numbers(scope, name)}
+        found |= more
+
+
+def _only_numbers(scope: Scope, name: str) -> bool:
+    """Is every binding of a name in the function an assignment of arithmetic on names and numbers?"""
+    values = [s.value for s in _assignments(scope.function) if name in bound_by(s)]
+    bound = sum(1 + isinstance(s, ast.AugAssign) for s in _assignments(scope.function) if name in bound_by(s))
+    plain = ast.BinOp | ast.UnaryOp | ast.operator | ast.unaryop | ast.Name | ast.Constant | ast.Attribute
+    return bound == scope.assigned[name] and all(
+        isinstance(part, plain | ast.expr_context) or (isinstance(part, ast.Call) and is_pure(scope, part))
+        for value in values
+        for part in ast.walk(value)
+    )
+
+
+def _is_assignment(statement: ast.stmt) -> bool:
+    targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
+    simple = isinstance(statement, ast.Assign | ast.AugAssign) and len(targets) == 1
+    return simple and isinstance(targets[0], ast.Name)
+
+
+def _assignments(function: ast.FunctionDef) -> Iterator[ast.Assign | ast.AugAssign]:
+    for node in ast.walk(function):
+        if isinstance(node, ast.Assign | ast.AugAssign) and _is_assignment(node):
+            yield node
+
+
+def _saves(text: str, dead: set[str]) -> bool:
+    """Is a line one of those that keep a counter at its value from iteration to iteration?"""
+    left, _, right = text.partition(" = ")
+    names = {left.partition("_before_loop")[0], right.partition("_before_loop")[0]}
+    return "_before_loop" in text and len(names) == 1 and names <= dead

@@ -1,0 +1,284 @@
+"""The stack discipline behind pinned addresses: which tensors an ``SbufManager`` puts exactly where they were.
+
+The manager is followed symbolically: where its stack and its heap stand before each declaration, in the order of the
+source. A tensor goes through the manager only where the address that it would get is provably the old one.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from . import algebra
+from .running import Values, running_values
+
+if TYPE_CHECKING:
+    from .pinned import Pinned
+    from .scope import Scope
+
+_ALIGNMENT = 4
+"""Bytes: the largest element, and what the heap is aligned to."""
+
+
+_ROUNDED_DOWN: algebra.Polynomial = {("the heap rounded down",): 1}
+"""Where the heap stands after a tensor that may not start at a multiple of 4: equal to no address."""
+
+
+@dataclass
+class Around:
+    """What is to be written around one statement: scopes are closed, opened, and closed behind it."""
+
+    closes: int = 0
+    opens: int = 0
+    after: list[str] = field(default_factory=list)
+
+
+@dataclass
+class StackPlan:
+    """Which tensors the manager places, and how.
+
+    ``way`` says for each of them ``stack``, ``heap`` or ``section``, ``reasons`` why another one keeps its address.
+    ``unaligned`` are those whose alignment cannot be told, ``around`` the scopes by statement, ``loops`` those whose
+    body starts with an opened scope, ``sections`` the loops that take turns on as many sections. ``upper`` is where the
+    heap ends (empty without one), ``first`` the statement before which the manager is made.
+    """
+
+    lower: str = "0"
+    upper: str = ""
+    first: ast.stmt | None = None
+    way: dict[Pinned, str] = field(default_factory=dict)
+    reasons: dict[Pinned, str] = field(default_factory=dict)
+    unaligned: set[Pinned] = field(default_factory=set)
+    around: dict[ast.stmt, Around] = field(default_factory=dict)
+    loops: set[ast.For] = field(default_factory=set)
+    sections: dict[ast.For, str] = field(default_factory=dict)
+    unsuited: dict[Pinned, str] = field(default_factory=dict)
+
+    def at(self, statement: ast.stmt) -> Around:
+        return self.around.setdefault(statement, Around())
+
+
+@dataclass(frozen=True)
+class _Mark:
+    """A stack tensor of one block of statements: where it starts, and the statement that declares it."""
+
+    start: algebra.Polynomial
+    statement: ast.stmt | None
+
+
+def stack_plan(scope: Scope, tensors: Sequence[Pinned]) -> StackPlan:
+    """The plan for the tensors that one kernel pins with ``sbuf.mod_alloc``, once the kernel has been rewritten."""
+    follower = _Follower(scope, tensors)
+    follower.block(scope.function.body, outermost=True)
+    return follower.plan
+
+
+class _Follower:
+    def __init__(self, scope: Scope, tensors: Sequence[Pinned]) -> None:
+        self.scope, self.plan = scope, StackPlan()
+        self.values = running_values(scope)
+        self.waiting = list(tensors)
+        self.by_statement: dict[ast.stmt, list[Pinned]] = {}
+        for tensor in tensors:
+            self.by_statement.setdefault(tensor.loop or tensor.plan.statement, []).append(tensor)
+        self.stack = self._lowest(tensors)
+        self.plan.lower = algebra.show(self.stack)
+        self.heap: algebra.Polynomial | None = None
+
+    def _lowest(self, tensors: Sequence[Pinned]) -> algebra.Polynomial:
+        """Where the stack starts: the lowest address that is a number (0 when none is)."""
+        starts = [self._number(tensor, tensor.base) for tensor in tensors]
+        lowest = min((start.get((), 0) for start in starts if set(start) <= {()}), default=0)
+        return {(): lowest} if lowest else {}
+
+    def _number(self, tensor: Pinned, text: str) -> algebra.Polynomial:
+        values = self._values_at(tensor)
+        return algebra.normal(text, {**self.scope.definitions, **values})
+
+    def _values_at(self, tensor: Pinned) -> Values:
+        return self.values.get(tensor.loop or tensor.plan.statement, {})
+
+    # Statements -----------------------------------------------------------------------------------------------------
+
+    def block(self, body: list[ast.stmt], first: Sequence[Pinned] = (), *, outermost: bool = False) -> bool:
+        """Place what one block declares; ``first`` stand at its top. Has the manager placed anything in it?"""
+        before = len(self.plan.way)
+        marks: list[_Mark] = []
+        opened: ast.stmt | None = None
+        for tensor in first:
+            self._place(tensor, marks, None)
+        for statement in body:
+            placed = len(self.plan.way)
+            if isinstance(statement, ast.For | ast.While | ast.If):
+                self._compound(statement)
+            else:
+                for tensor in self.by_statement.get(statement, []):
+                    self._place(tensor, marks, statement)
+            if opened is None and len(self.plan.way) > placed:
+                opened = statement
+        if len(self.plan.way) == before:
+            return False
+        if outermost and opened is not None:
+            self.plan.first = opened
+            self.plan.at(opened)
+        elif opened is not None and not any(t in self.plan.way for t in first):
+            self.plan.at(opened).opens += 1
+        heaps = [way for way in list(self.plan.way.values())[before:] if way == "heap"]
+        self._end(body[-1], outermost or opened is not None or bool(first), len(heaps))
+        return True
+
+    def _end(self, last: ast.stmt, scoped: bool, heaps: int) -> None:
+        """Close what a block has opened, and give its heap tensors back."""
+        around = self.plan.at(last)
+        around.after = [*(["close_scope"] if scoped else []), *["pop_heap"] * heaps]
+
+    def _compound(self, statement: ast.For | ast.While | ast.If) -> None:
+        stack, heap = self.stack, self.heap
+        first = self.by_statement.get(statement, [])
+        if isinstance(statement, ast.If):
+            for body in (statement.body, statement.orelse):
+                self.block(body)
+                self.stack, self.heap = stack, heap
+            return
+        if _is_left_early(statement):
+            for tensor in self._within(statement):
+                self._refuse(tensor, f"the loop in line {statement.lineno} can be left before its scope is closed")
+        elif isinstance(statement, ast.For) and self._section(statement, first):
+            pass
+        elif self.block(statement.body, first) and any(t in self.plan.way for t in first):
+            assert isinstance(statement, ast.For)
+            self.plan.loops.add(statement)
+        self.stack, self.heap = stack, heap
+
+    def _within(self, loop: ast.For | ast.While) -> list[Pinned]:
+        inside = {id(node) for node in ast.walk(loop)}
+        return [t for t in self.waiting if id(t.loop or t.plan.statement) in inside]
+
+    # Tensors --------------------------------------------------------------------------------------------------------
+
+    def _place(self, tensor: Pinned, marks: list[_Mark], statement: ast.stmt | None) -> None:
+        base, size = self._number(tensor, tensor.base), self._number(tensor, tensor.reserved)
+        if tensor.unsuited:
+            self._refuse(tensor, tensor.unsuited)
+            return
+        if base != self.stack:
+            again = next((i for i, m in enumerate(marks) if m.start == base and m.statement is not None), None)
+            if again is None or statement is None:
+                self._on_the_heap(tensor, base, size)
+                return
+            opened = marks[again].statement
+            assert opened is not None
+            self.plan.at(opened).opens += 1
+            self.plan.at(statement).closes += 1
+            del marks[again:]
+        marks.append(_Mark(base, statement))
+        self.stack = algebra.total(base, size)
+        self._check_alignment(tensor, base)
+        self._accept(tensor, "stack")
+
+    def _check_alignment(self, tensor: Pinned, base: algebra.Polynomial) -> None:
+        if not _aligned(base, self._number(tensor, tensor.itemsize)):
+            self.plan.unaligned.add(tensor)
+
+    def _on_the_heap(self, tensor: Pinned, base: algebra.Polynomial, size: algebra.Polynomial) -> None:
+        """A tensor that ends where the heap ends, or where the heap tensor before it starts."""
+        end = algebra.total(base, size)
+        upper = _upper_text(self.scope, tensor, self._values_at(tensor)) if self.heap is None else ""
+        fits = end == self.heap or bool(upper and not self.plan.upper)
+        if not fits or tensor.style in ("list", "loop"):
+            self._refuse(tensor, self._why_not(tensor, base))
+            return
+        self.plan.upper = self.plan.upper or upper
+        self.heap = base if _aligned(base, {(): _ALIGNMENT}) else _ROUNDED_DOWN
+        self._accept(tensor, "heap")
+
+    def _why_not(self, tensor: Pinned, base: algebra.Polynomial) -> str:
+        start, stands = algebra.show(base), algebra.show(self.stack)
+        start = tensor.base if "(-" in start else start
+        return f"it starts at byte {start}, where no scope of a stack begins: the stack stands at {stands}"
+
+    def _section(self, loop: ast.For, first: list[Pinned]) -> bool:
+        """A loop whose iterations take turns on the tiles of one tensor: the sections of a scope."""
+        turning = [tensor for tensor in first if tensor.turns]
+        if not turning:
+            return False
+        tensor = turning[0]
+        base, size = self._number(tensor, tensor.base), self._number(tensor, tensor.reserved)
+        others = [t for t in self.waiting if t is not tensor and not t.unsuited]
+        behind = algebra.total(base, size)
+        alone = [t for t in self._within(loop) if not t.unsuited] == [tensor]
+        followed = any(self._number(t, t.base) == behind for t in others)
+        if base != self.stack:
+            for each in turning:
+                self._refuse(each, self._why_not(each, base))
+            return False
+        if alone and not followed and _counts_from_zero(loop):
+            self.plan.sections[loop] = tensor.turns
+            self._check_alignment(tensor, base)
+            self._accept(tensor, "section")
+            return True
+        for each in turning:
+            self._refuse(each, "its tiles do not take turns as the sections of one scope")
+            self.plan.unsuited[each] = self.plan.reasons[each]
+        return False
+
+    def _accept(self, tensor: Pinned, way: str) -> None:
+        self.plan.way[tensor] = way
+        self.waiting.remove(tensor)
+
+    def _refuse(self, tensor: Pinned, reason: str) -> None:
+        if tensor in self.waiting:
+            self.plan.reasons[tensor] = reason
+            self.waiting.remove(tensor)
+
+
+def _aligned(base: algebra.Polynomial, itemsize: algebra.Polynomial) -> bool:
+    """Is a number of bytes a multiple of an element's size (1, 2 or 4 where it cannot be told)?"""
+    size = itemsize.get((), 0) if set(itemsize) <= {()} else _ALIGNMENT
+    factor = next(iter(itemsize)) if len(itemsize) == 1 else ()
+    if any("/" in atom.replace("//", "") for monomial in base for atom in monomial):
+        return False
+    return all(c % size == 0 or bool(factor and set(factor) <= set(monomial)) for monomial, c in base.items())
+
+
+def _is_left_early(loop: ast.For | ast.While) -> bool:
+    pending: list[ast.AST] = list(loop.body)
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.Break | ast.Continue | ast.Return):
+            return True
+        if not isinstance(node, ast.FunctionDef):
+            pending += ast.iter_child_nodes(node)
+    return False
+
+
+def _counts_from_zero(loop: ast.For) -> bool:
+    return isinstance(loop.iter, ast.Call) and len(loop.iter.args) == 1 and not loop.iter.keywords
+
+
+def _upper_text(scope: Scope, tensor: Pinned, values: Values) -> str:
+    """Where the heap ends, if the address is written as that minus the tensor's size; empty else."""
+    node = algebra.parse(tensor.base)
+    if isinstance(node, ast.Name) and node.id in scope.definitions:
+        node = algebra.parse(scope.definitions[node.id])
+    known = {**scope.definitions, **values}
+    size = algebra.normal(tensor.reserved, known)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub):
+        return ast.unparse(node.left) if algebra.normal(ast.unparse(node.right), known) == size else ""
+    end = algebra.total(algebra.normal(tensor.base, known), size)
+    set_to = [ast.unparse(value) for value in _set_to(scope, tensor.base)]
+    return next((text for text in set_to if algebra.normal(text, known) == end), "")
+
+
+def _set_to(scope: Scope, name: str) -> list[ast.expr]:
+    """What a name that is counted down is set to."""
+    found: list[ast.expr] = []
+    down = False
+    for node in ast.walk(scope.function):
+        if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == name for t in node.targets):
+            found.append(node.value)
+        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name) and node.target.id == name:
+            down = down or isinstance(node.op, ast.Sub)
+    return found if down else []

@@ -1,0 +1,195 @@
+"""``--allocation sbuf-manager``: whatever the order of the old addresses, no tile moves, what stays has a reason."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from nki_migrate.codemods import Options
+from nki_migrate.runtime.cases import TensorSpec
+
+MANAGER = Options(allocation="sbuf-manager")
+ARGS = {"x": TensorSpec((128, 8), "float32", "normal"), "n": 2, "cols": 8}
+HEAD = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.compiler as ncc
+import neuronxcc.nki.isa as nisa
+import neuronxcc.nki.language as nl
+from neuronxcc.nki.language import par_dim
+
+END = 4096
+
+
+@nki.jit
+def k(x, n, cols):
+    out = nl.ndarray((128, 8), dtype=x.dtype, buffer=nl.shared_hbm)
+"""
+TAIL = "    nl.store(out, last)\n    return out\n"
+
+
+def declaration(name: str, base: str, columns: str = "cols", dtype: str = "nl.float32") -> str:
+    return (
+        f"{name} = nl.ndarray((par_dim(128), {columns}), dtype={dtype}, buffer=ncc.sbuf.mod_alloc(base_addr={base}))\n"
+    )
+
+
+def kernel(*lines: str) -> str:
+    """A kernel with these lines; the tile ``last`` is its result."""
+    return HEAD + "".join(f"    {line.rstrip()}\n" for line in lines) + TAIL
+
+
+def reasons(outcome) -> dict[str, str]:
+    """Tensor -> why it keeps its address."""
+    assert {finding.code for finding in outcome.findings} <= {"NKI014"}
+    return {f.message.split("'")[1]: f.message.partition(": ")[2] for f in outcome.findings}
+
+
+# --- random layouts --------------------------------------------------------------------------------------------------
+
+DTYPES = {"nl.float32": 4, "nl.bfloat16": 2, "nl.int8": 1}
+TILES = st.tuples(
+    st.just("tile"),
+    st.sampled_from(("1", "3", "4", "cols")),
+    st.sampled_from(sorted(DTYPES)),
+    st.sampled_from(((), (1, 1), (2, 2), (3, 1), (4, 2), (1, 2))),
+)
+STEPS = st.one_of(TILES, TILES, TILES, st.just(("mark",)), st.just(("reset",)), st.just(("gap",)))
+LOOPS = st.tuples(
+    st.just("loop"),
+    st.sampled_from(("nl.affine_range(2)", "range(1)", "nl.static_range(2)")),
+    st.lists(STEPS, min_size=1, max_size=4),
+)
+
+
+class Writer:
+    """The lines of a kernel whose tiles all stand at a running address."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.tiles = self.marks = 0
+
+    def write(self, steps, indent: str, marks: tuple[str, ...] = ()) -> None:
+        for step in steps:
+            if step[0] == "tile":
+                self.tile(indent, *step[1:])
+            elif step[0] == "mark":
+                self.marks += 1
+                marks = (*marks, f"m{self.marks}")
+                self.lines.append(f"{indent}{marks[-1]} = at")
+            elif step[0] == "reset" and marks:
+                self.lines.append(f"{indent}at = {marks[-1]}")
+            elif step[0] == "gap":
+                self.lines.append(f"{indent}at += 12")
+            elif step[0] == "loop":
+                self.lines.append(f"{indent}for i{self.tiles} in {step[1]}:")
+                self.write([*step[2], ("tile", "1", "nl.float32", ())], f"{indent}    ", marks)
+
+    def tile(self, indent: str, columns: str, dtype: str, blocks: tuple[int, ...]) -> None:
+        self.tiles += 1
+        name = f"t{self.tiles}"
+        shape = f"par_dim(128), {columns}"
+        allocator, size, use = "base_addr=at", f"{columns} * {DTYPES[dtype]}", f"{name}[...] = 1"
+        if blocks:
+            shape, size = f"{blocks[0]}, {shape}", f"{blocks[1]} * {size}"
+            allocator += f", num_free_tiles=({blocks[1]},)"
+            use = f"for j{self.tiles} in nl.affine_range({blocks[0]}):\n{indent}    {name}[j{self.tiles}] = 1"
+        buffer = f"ncc.sbuf.mod_alloc({allocator})"
+        self.lines += [f"{indent}{name} = nl.ndarray(({shape}), dtype={dtype}, buffer={buffer})"]
+        self.lines += [f"{indent}at += {size}", f"{indent}{use}"]
+
+
+@settings(max_examples=15)
+@given(st.lists(st.one_of(STEPS, STEPS, LOOPS), min_size=2, max_size=6), st.sampled_from(("auto", "list")))
+def test_no_tile_moves(migrate, steps, blocks):
+    writer = Writer()
+    writer.write(steps, "    ")
+    body = "\n".join(["    at = 16", *writer.lines])
+    source = f"{HEAD}{body}\n    {declaration('last', 'at')}    last[...] = nl.load(x)\n{TAIL}"
+    migration = migrate(source, ARGS, Options(allocation="sbuf-manager", blocks=blocks))
+    assert migration.objection is None
+    assert migration.trouble == (), migration.outcome.source
+    assert reasons(migration.outcome).keys() <= {"last", *(f"t{number + 1}" for number in range(writer.tiles))}
+
+
+# --- what goes through the manager -----------------------------------------------------------------------------------
+
+
+def test_a_stack_goes_through_the_manager_and_its_counter_goes(migrate):
+    source = kernel(
+        "at = 0",
+        declaration("a", "at"),
+        "at += cols * 4",
+        declaration("b", "at", dtype="nl.bfloat16"),
+        "at = at + cols * 2",
+        declaration("last", "at"),
+        "last[...] = nl.load(x)",
+    )
+    migration = migrate(source, ARGS, MANAGER)
+    assert migration.trouble == () and migration.outcome.findings == ()
+    assert "address=" not in migration.outcome.source and "at = " not in migration.outcome.source
+
+
+def test_tensors_counted_down_from_the_end_are_the_heap(migrate):
+    source = kernel(
+        "top = END",
+        "top -= cols * 4",
+        declaration("a", "top"),
+        "top -= cols * 4",
+        declaration("b", "top"),
+        declaration("last", "0"),
+        "last[...] = nl.load(x)",
+    )
+    migration = migrate(source, ARGS, MANAGER)
+    assert migration.trouble == ()
+    assert reasons(migration.outcome).keys() <= {"b"}, "the heap is rounded down to multiples of 4"
+    assert "SbufManager(0, END)" in migration.outcome.source
+
+
+@pytest.mark.parametrize(
+    ("lines", "reason"),
+    [
+        (["n = n + 1", declaration("a", "n * 64")], "no scope of a stack begins"),
+        ([declaration("a", "cols * 4 + 8")], "no scope of a stack begins"),
+        (
+            [
+                "a = nl.ndarray((2, par_dim(64), cols), dtype=nl.float32,",
+                "               buffer=ncc.sbuf.mod_alloc(base_addr=32, num_par_tiles=(2,)))",
+            ],
+            "different partitions",
+        ),
+        (
+            [
+                "a = nl.ndarray((n, par_dim(128), cols), dtype=nl.float32,",
+                "               buffer=ncc.sbuf.mod_alloc(base_addr=cols * 4, num_free_tiles=(2,)))",
+            ],
+            "fewer blocks than num_free_tiles",
+        ),
+    ],
+)
+def test_what_is_not_in_the_order_of_a_stack_keeps_its_address(migrate, lines, reason):
+    source = kernel(declaration("last", "0"), "last[...] = nl.load(x)", *lines, declaration("b", "cols * 4"))
+    migration = migrate(source, ARGS, MANAGER)
+    assert migration.trouble == ()
+    assert reason in reasons(migration.outcome)["a"]
+
+
+def test_a_loop_that_is_left_early_keeps_its_addresses(migrate):
+    source = kernel(
+        declaration("last", "0"),
+        declaration("b", "cols * 4"),
+        "last[...] = nl.load(x)",
+        "for i in nl.static_range(3):",
+        f"    {declaration('a', 'cols * 8')}",
+        "    a[...] = 1.0",
+        "    if i == n:",
+        "        break",
+    )
+    migration = migrate(source, ARGS, MANAGER)
+    assert migration.trouble == ()
+    assert "can be left" in reasons(migration.outcome)["a"]
+
+
+def test_one_tensor_is_no_reason_for_a_manager(migrate):
+    migration = migrate(kernel(declaration("last", "0"), "last[...] = nl.load(x)"), ARGS, MANAGER)
+    assert migration.trouble == () and "SbufManager" not in migration.outcome.source
+    assert reasons(migration.outcome) == {"last": "a manager would have this tensor alone"}
