@@ -361,12 +361,19 @@ def layout(kernel: str, cases: str | None, case: str | None, strict: bool, outpu
 @click.option(
     "--target", type=click.Choice(["0.2", "0.3"]), help="The NKI version that kernels of nki run as.  [default: 0.2]"
 )
+@click.option(
+    "--strict",
+    is_flag=True,
+    help="Raise err_leading_dimension_of_tensor_must_be_partition for block dimensions, which 2.26 documents as "
+    "deprecated and its own kernels use.",
+)
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND...")
-def emulate(command: tuple[str, ...], precision: str | None, target: str | None) -> int:
+def emulate(command: tuple[str, ...], precision: str | None, target: str | None, strict: bool) -> int:
     """Run COMMAND with neuronxcc, nki and nkilib provided by the emulator. Its exit code is COMMAND's."""
     from . import emulate as module
 
-    return module.run(command, precision, {"NKI_MIGRATE_TARGET": target} if target else None)
+    options = {"NKI_MIGRATE_TARGET": target} if target else {}
+    return module.run(command, precision, options | ({"NKI_MIGRATE_STRICT": "1"} if strict else {}))
 
 
 @cli.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import os
 import sys
 from collections.abc import Callable
 from math import prod
@@ -16,6 +17,7 @@ from ..errors import KernelError, user_frame, user_location
 from ..memory import POISON, Allocation
 from ..naming import declared_name
 from ..numerics import convert
+from ..positions import COMPREHENSION_CODES
 from ..spec.hardware import PSUM_BANK_BYTES, PSUM_BANKS
 from .base import Shape, Tensor
 from .blocks import BlockTensor, BlockTiles, split_shape
@@ -23,6 +25,9 @@ from .pending import Call
 from .state import State, state
 from .tensor import Tile, whole
 from .tokens import PRIVATE_HBM, PSUM, SBUF, SHARED_HBM, Address, Buffer, dtype_of
+
+STRICT = "NKI_MIGRATE_STRICT"
+"""Environment variable: raise the documented error that 2.26.1's own kernels with block dimensions deserve."""
 
 
 def ndarray(shape: Any, dtype: Any, *, buffer: Any = None, name: str = "", **_: Any) -> Tensor:
@@ -100,6 +105,11 @@ def _declared(shape: Any, dtype: np.dtype[Any], buffer: Any, name: str) -> Tenso
     if place.space == "hbm":
         return _in_hbm(tuple(int(n) for n in shape), dtype, place, named)
     blocks, tile = split_shape(shape, on_chip=True)
+    if blocks and os.environ.get(STRICT):
+        raise KernelError(
+            "err_leading_dimension_of_tensor_must_be_partition",
+            f"The leading dimension of SBUF/PSUM tensors must be the partition dimension: '{named}' has blocks before it",
+        )
     if len(tile) < 2:
         raise KernelError("", f"Insufficient rank: '{named}' has shape {tile}, a tile has at least two dimensions")
     current = state()
@@ -167,7 +177,10 @@ def _in_hbm(shape: Shape, dtype: np.dtype[Any], buffer: Buffer, name: str) -> Ti
 
 def _check_kernel_level(current: State, name: str) -> None:
     frame = user_frame(sys._getframe(1))
-    inside = "a loop" if current.scope else "another function" if frame and frame.f_code is not current.code else ""
+    while frame is not None and frame.f_code.co_name in COMPREHENSION_CODES:
+        frame = frame.f_back
+    elsewhere = frame is not None and frame.f_code not in current.codes
+    inside = "a loop" if current.scope else "another function" if elsewhere else ""
     if inside:
         raise KernelError(
             "err_shared_hbm_must_in_kernel_level",

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import product
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -94,7 +95,7 @@ def run(
         machine = Machine(target, record=record)
         running = session.Session(machine, tuple(int(n) for n in grid), program, "beta1", precision, backwards)
         states[program] = running.registers["beta1"] = State(running, options, shared, ensemble)
-        states[program].code = getattr(function, "__code__", None)
+        states[program].codes = tuple(_codes(function))
         result.machines.append(machine)
 
     def execute(program: tuple[int, ...]) -> None:
@@ -113,6 +114,14 @@ def run(
     result.returned = _arrays(result.returned, returner(inputs.values))
     result.outputs = [array.copy() for array in result.outputs]
     return result
+
+
+def _codes(function: Any) -> Iterator[CodeType]:
+    """The code of a kernel, and of what its decorators wrap."""
+    while function is not None:
+        if hasattr(function, "__code__"):
+            yield function.__code__
+        function = getattr(function, "__wrapped__", None)
 
 
 @naming.kernel_boundary

@@ -37,7 +37,7 @@ class State:
     instruction made (by ``uid``); ``hbm`` the tensors of the kernel's own in HBM. ``shared`` holds the ``shared_hbm``
     tensors of the launch, in the order of their creation, for all programs, ``ensemble`` these programs.
     ``accumulators`` are the 128 registers of
-    ScalarE, ``maxima`` those of VectorE. ``scope`` are the NKI loops that run now, outermost first, ``code`` is that
+    ScalarE, ``maxima`` those of VectorE. ``scope`` are the NKI loops that run now, outermost first, ``codes`` are those
     of the kernel itself.
     """
 
@@ -54,7 +54,7 @@ class State:
     written: set[int] = field(default_factory=set)
     shared_created: int = 0
     scope: tuple[TracedRange, ...] = ()
-    code: CodeType | None = None
+    codes: tuple[CodeType, ...] = ()
     accumulators: Array = field(default_factory=lambda: np.zeros(128, np.float32))
     maxima: Array = field(default_factory=lambda: np.full(128, -np.inf, np.float32))
 

@@ -4,7 +4,7 @@ A tile without an address lives from the first to the last instruction that touc
 partitions it needs: 32, 64 or 128, as tiles start at quadrants. A tile with an address takes its place.
 
 Of PSUM tiles without an address the hazard counts fewer: the compiler may zero one just before its first matmul,
-and run what reads a tile together with the iteration of a parallel loop that writes it (``attn_fwd_v3`` of nki-samples).
+and run what reads a tile with the iteration of a parallel loop that writes it (``attn_fwd_v3`` of nki-samples).
 """
 
 from __future__ import annotations
