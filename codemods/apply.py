@@ -46,11 +46,13 @@ class _Rebuild:
         self.tests: list[cst.BaseExpression] = []
 
     def _may_use_support(self, statement: ast.stmt) -> bool:
-        """Is a statement of the module a definition, or code that was rewritten?"""
+        """Is a statement of the module a definition, or code that was rewritten (and not just removed)?"""
         if isinstance(statement, ast.Import | ast.ImportFrom):
             return False
-        changed = (n in self.edits.replaced or n in self.edits.expressions for n in ast.walk(statement))
-        return isinstance(statement, ast.FunctionDef | ast.ClassDef) or any(changed)
+        edits = self.edits
+        changed = (bool(edits.replaced.get(n)) for n in ast.walk(statement) if isinstance(n, ast.stmt))
+        written = (n in edits.expressions for n in ast.walk(statement))
+        return isinstance(statement, ast.FunctionDef | ast.ClassDef) or any(changed) or any(written)
 
     # Statements -------------------------------------------------------------------------------------------------
 
