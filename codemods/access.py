@@ -163,7 +163,8 @@ def subscript(scope: Scope, node: ast.Subscript, base: Operand, elements: list[a
 def _nested(scope: Scope, node: ast.Subscript, base: Operand, elements: list[ast.expr]) -> Operand:
     """A subscript of a subscript: Beta 2 has only one, on the tensor itself."""
     base = whole_tensor(node, base)
-    if base.prefix:
+    of_unknown_rank = bool(base.prefix)
+    if of_unknown_rank:
         base = _prefixed(base, len(elements))
     if base.items is None:
         return subscript(scope, node, base, elements)
@@ -171,7 +172,11 @@ def _nested(scope: Scope, node: ast.Subscript, base: Operand, elements: list[ast
     flat = replace(base, items=None, sources=(), prefix=())
     inner = _indexed(scope, node, flat, _padded(scope, node, elements, len(base.dims)), base)
     scope.apply(VECTORS, node)
-    return inner if inner.pattern is not None else recut(base, inner, list(base.items))
+    if inner.pattern is not None:
+        return inner
+    found = recut(base, inner, list(base.items))
+    deeper = of_unknown_rank and all(item.point for item in found.items or ())
+    return replace(found, prefix=tuple(item.start for item in found.items or ())) if deeper else found
 
 
 def _prefixed(base: Operand, indices: int) -> Operand:
@@ -266,19 +271,18 @@ def _unknown_rank(scope: Scope, node: ast.Subscript, base: Operand, elements: li
         raise Refuse(node, VECTORS, "'...' on a tensor whose rank is not known", "write every dimension")
     dynamic = any(is_dynamic(scope, element) for element in elements)
     points = [] if dynamic else [e for e in elements if not isinstance(e, ast.Slice) and index_value(scope, e) is None]
-    if (
-        points
-        and len(points) == len(elements)
-        and scope.module.rank_at_least(scope.function, base.base) >= len(elements) + 2
-    ):
+    prefix: tuple[str, ...] = ()
+    if points and len(points) == len(elements):
         for element in elements:
             _refuse_dynamic(scope, node, element)
         prefix = tuple(render(scope, e) for e in elements)
+    if prefix and scope.module.rank_at_least(scope.function, base.base) >= len(elements) + 2:
         text = f"{base.base}[{', '.join(prefix)}]"
         origin = replace(base, prefix=prefix)
         return replace(base, base=text, shape=f"{base.base}.shape[{len(elements)}:]", is_view=True, origin=origin)
     dims = tuple(f"{base.base}.shape[{d}]" for d in range(len(elements)))
-    return _indexed(scope, node, replace(base, dims=dims, axes=(None,) * len(dims)), elements)
+    found = _indexed(scope, node, replace(base, dims=dims, axes=(None,) * len(dims)), elements)
+    return replace(found, prefix=prefix)
 
 
 def _indexed(

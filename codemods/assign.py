@@ -124,7 +124,7 @@ def _view(scope: Scope, name: str, view: Operand) -> None:
     if view.is_view or view.items is not None or view.pattern is not None:
         stays = all(scope.assigned[n] <= 1 for n in algebra.names(view.text(())))
         origin = (view.origin if view.is_view else view) if stays else None
-        value = replace(value, dims=view.dims, view=True, origin=origin)
+        value = replace(value, dims=view.known_dims, view=True, origin=origin)
     _set(scope, name, value)
 
 

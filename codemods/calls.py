@@ -208,7 +208,7 @@ def _argument(scope: Scope, parameter: str, keyword: str | None, node: ast.expr)
         if view.pattern is not None:
             raise Refuse(node, "NKI024", "an access pattern is passed to a function", "pass the tensor")
         part = view.items is not None
-        value = replace(view.value, dims=view.dims, view=True) if part else view.value
+        value = replace(view.value, dims=view.known_dims, view=True) if part else view.value
         return _Argument(parameter, keyword, view, view.text(()), value)
     return _Argument(parameter, keyword, None, render(scope, node), _python_argument(scope, node))
 

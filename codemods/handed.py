@@ -34,18 +34,19 @@ def handed_on(parameter: str, value: Hbm | Tile, access: Operand, taken: set[str
     whole = parameter_value(tensor, access.value)
     assert isinstance(whole, Hbm | Tile)
     texts = {tensor: access.base}
-    sizes = whole.dims or tuple(f"{tensor}.shape[{d}]" for d in range(len(access.items or ())))
-    items = [_item(parameter, d, item, sizes[d], texts) for d, item in enumerate(access.items or ())]
+    written = access.items if not access.prefix else None
+    sizes = whole.dims or tuple(f"{tensor}.shape[{d}]" for d in range(len(written or ())))
+    items = [_item(parameter, d, item, sizes[d], texts) for d, item in enumerate(written or ())]
     prefix = tuple(_point(parameter, d, text, texts) for d, text in enumerate(access.prefix))
     if taken & texts.keys():
         return parameter_value(parameter, value), {}
-    dims = None if access.items is None else tuple("1" if s is None else items[s].count for s in access.sources)
+    dims = None if written is None else tuple("1" if s is None else items[s].count for s in access.sources)
     inside = replace(
         access,
         base=tensor,
         value=whole,
         dims=dims,
-        items=tuple(items) if access.items is not None else None,
+        items=tuple(items) if written is not None else None,
         axes=(None,) * len(dims or ()),
         prefix=prefix,
         shape="",

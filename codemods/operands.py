@@ -93,6 +93,11 @@ class Operand:
         return self.space in ("psum", EITHER)
 
     @property
+    def known_dims(self) -> tuple[str, ...] | None:
+        """The extents, where it is certain that the subscript names all dimensions of its tensor."""
+        return None if self.prefix else self.dims
+
+    @property
     def rows(self) -> str:
         return self.dims[0] if self.dims else "1"
 

@@ -124,3 +124,35 @@ def k(x, scale=None, wide=True):
 def test_tuples_that_a_helper_returns_optional_tensors_and_memories_of_branches(migrate, args):
     migration = migrate(RESULTS, {"x": TensorSpec((32, 48), "float32"), **args})
     assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
+
+
+UNKNOWN_RANK = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+
+def loaded(part, i, dst):
+    dst[...] = nl.load(part[0:32, nl.ds(i * 64, 64)])
+
+
+@nki.jit
+def k(x, n):
+    out = nl.ndarray((n, 2, 32, 64), dtype=x.dtype, buffer=nl.shared_hbm)
+    i_p = nl.arange(32)[:, None]
+    i_f = nl.arange(64)[None, :]
+    for i in nl.affine_range(n):
+        one = x[i]
+        for j in nl.affine_range(2):
+            tile = nl.ndarray((nl.par_dim(32), 64), dtype=x.dtype, buffer=nl.sbuf)
+            loaded(x[i, j], 0, tile)
+            other = nl.ndarray((nl.par_dim(32), 64), dtype=x.dtype, buffer=nl.sbuf)
+            loaded(one[j], 1, other)
+            third = nl.load(x[i, j][i_p, i_f + 32])
+            nl.store(out[i, j], value=nl.add(nl.add(tile, other), third))
+    return out
+"""
+
+
+def test_parts_of_a_tensor_whose_rank_the_source_does_not_tell(migrate):
+    migration = migrate(UNKNOWN_RANK, {"x": TensorSpec((3, 2, 32, 128), "float32"), "n": 3})
+    assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
