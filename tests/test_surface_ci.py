@@ -130,8 +130,8 @@ def example(part):
 
 
 def test_the_workflow_of_the_readme_gives_the_action_what_it_takes():
-    steps = example("uses: OWNER/nki-migrate")["jobs"]["kernels"]["steps"]
-    (step,) = (step for step in steps if "nki-migrate@" in step.get("uses", ""))
+    steps = example("uses: ./tools/nki-migrate")["jobs"]["kernels"]["steps"]
+    (step,) = (step for step in steps if step.get("uses") == "./tools/nki-migrate")
     assert set(step["with"]) <= set(ACTION["inputs"])
     (upload,) = (step for step in steps if "upload-artifact" in step.get("uses", ""))
     assert upload["with"]["path"] == step["with"]["report"]
@@ -142,8 +142,8 @@ def test_the_workflow_of_the_readme_runs(here):
     git = ["git", "-C", str(here), "-c", "user.name=n", "-c", "user.email=e"]
     for command in ("init -q -b main", "add kernels", "commit -q -m m", "update-ref refs/remotes/origin/main HEAD"):
         subprocess.run([*git, *command.split()], check=True)
-    steps = example("uses: OWNER/nki-migrate")["jobs"]["kernels"]["steps"]
-    given = next(step["with"] for step in steps if "nki-migrate@" in step.get("uses", ""))
+    steps = example("uses: ./tools/nki-migrate")["jobs"]["kernels"]["steps"]
+    given = next(step["with"] for step in steps if step.get("uses") == "./tools/nki-migrate")
     code, log, _ = action(here, **given)
     assert (code, log) == (0, "")
     assert "before.py (origin/main)" in (here / given["report"]).read_text("utf-8")
