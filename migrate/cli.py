@@ -258,6 +258,8 @@ def _execution(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--memory", type=click.IntRange(min=64), metavar="MIB", default=8192, show_default=True,
                      help="Address space of one run of a kernel."),
         click.option("--no-cache", is_flag=True, help="Run everything; keep nothing."),
+        click.option("--cache-dir", metavar="DIR", envvar="NKI_MIGRATE_CACHE_DIR",
+                     help="Where verdicts are kept.  [default: $XDG_CACHE_HOME/nki-migrate or ~/.cache/nki-migrate]"),
         click.option("--no-execute", is_flag=True, envvar="NKI_MIGRATE_NO_EXECUTE",
                      help="Run no code of the user's: whatever needs it is undecided."),
     )  # fmt: skip
@@ -398,7 +400,7 @@ def cases() -> None:
 @click.option("--seconds", type=click.FloatRange(min=1), default=60.0, show_default=True, help="For each kernel.")
 @_execution
 def suggest(
-    file: str, kernels: tuple[str, ...], seconds: float, jobs: int | None, timeout: float, memory: int, **choices: bool
+    file: str, kernels: tuple[str, ...], seconds: float, jobs: int | None, timeout: float, memory: int, **choices: Any
 ) -> int:
     """Propose cases for FILE from asserts, documented shapes and call sites; print those that run, as TOML."""
     if choices["no_execute"]:

@@ -26,10 +26,10 @@ from nki_migrate.runtime.compare import (
     worst,
 )
 from nki_migrate.runtime.compare.verdict import MAX_DIFFERENCES
-from nki_migrate.runtime.hazards import Hazard, find
+from nki_migrate.runtime.hazards import Hazard
 from nki_migrate.runtime.pool import Pool
 from nki_migrate.runtime.reading import Reads
-from nki_migrate.runtime.spec.hardware import DEFAULT_TARGET, TARGETS
+from nki_migrate.runtime.spec.hardware import DEFAULT_TARGET
 from nki_migrate.runtime.worker import DEFAULT_MEMORY, DEFAULT_SECONDS, Reference, Reply, Request
 
 from .layout import distinct_tiles
@@ -103,6 +103,16 @@ class Judged:
 
 
 @dataclass(frozen=True)
+class Searched:
+    """What a search of one kernel found: a note on what was tried, a result if something disagrees; else as above."""
+
+    note: str
+    result: CaseResult | None
+    reads: tuple[Reads, Reads]
+    lasting: bool
+
+
+@dataclass(frozen=True)
 class Running:
     """A case whose runs were submitted."""
 
@@ -119,22 +129,17 @@ class Running:
         result = judged(task.case, task.levels, before, after, expected, task.pair, task.inexact)
         result = replace(result, before=task.pair.before, after=task.pair.after, hardware=task.hardware)
         if isinstance(before, Run) and isinstance(after, Run):
-            result = replace(
-                result, hazards=(_hazards(task, before, task.pair.old), _hazards(task, after, task.pair.new))
-            )
+            result = replace(result, hazards=(_hazards(before, task.pair.old), _hazards(after, task.pair.new)))
         replies = [before, after] if expected is None else [before, after, expected]
         lasting = all(reply.lasting for reply in replies if isinstance(reply, Failure))
-        reads = before.reads, after.reads if expected is None else _union(after.reads, expected.reads)
+        reads = before.reads, after.reads if expected is None else union(after.reads, expected.reads)
         return Judged(result, reads, lasting)
 
 
-def _hazards(task: Task, run: Run, side: Side) -> tuple[Hazard, ...]:
+def _hazards(run: Run, side: Side) -> tuple[Hazard, ...]:
     """The hazards of one side, with its files as the user knows them."""
     known = functools.partial(_known, side)
-    return tuple(
-        replace(hazard, first=known(hazard.first), second=known(hazard.second))
-        for hazard in find(run, TARGETS[task.hardware])
-    )
+    return tuple(replace(found, first=known(found.first), second=known(found.second)) for found in run.hazards)
 
 
 def _known(side: Side, place: Place) -> Place:
@@ -142,7 +147,8 @@ def _known(side: Side, place: Place) -> Place:
     return place if found is None else found
 
 
-def _union(a: Reads, b: Reads) -> Reads:
+def union(a: Reads, b: Reads) -> Reads:
+    """What two runs read together."""
     return Reads(
         tuple(sorted({*a.files, *b.files})),
         tuple(sorted({*a.directories, *b.directories})),
@@ -161,7 +167,8 @@ def started(workers: Pool, task: Task) -> Running:
     pair, case = task.pair, task.case
 
     def submitted(kind: str, file: str, side: Side) -> Future[Reply]:
-        return workers.submit(request(kind, file, side, task.limits, case, task.hardware))
+        asked = request(kind, file, side, task.limits, case, task.hardware)
+        return workers.submit(replace(asked, hazards=kind == "run"))
 
     before = submitted("run", pair.before, pair.old)
     after = submitted("run", pair.after, pair.new)

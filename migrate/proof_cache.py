@@ -1,9 +1,9 @@
-"""Verdicts that are kept: a file for each question, under ``$XDG_CACHE_HOME/nki-migrate``.
+"""Verdicts that are kept: a file for each question, in a directory of the user's.
 
 A question is a case (or "which kernels are there?") together with the content of the file on both sides, the tool's own
 source, and the versions of Python and of the packages. Its answer holds as long as everything that the runs read is as
 it was: files, directory listings, environment variables. What a run does that cannot be seen (the clock, the network)
-is not part of that. A file that cannot be read or was damaged is as good as none.
+is not part of that. A file that cannot be read or was damaged is as good as none. What nobody asks for any more goes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ import os
 import platform
 import sys
 import tempfile
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
@@ -27,7 +28,7 @@ from nki_migrate.runtime.pool import worker_environment
 from nki_migrate.runtime.reading import Reads, installed_directories
 from nki_migrate.runtime.worker import Kernel, Kernels
 
-from .judging import Judged, Limits, Task
+from .judging import Judged, Limits, Searched, Task
 from .sides import Side, digest_of
 from .verdicts import CaseResult, Problem
 
@@ -35,13 +36,20 @@ _CLASSES: dict[str, Any] = {
     cls.__name__: cls
     for cls in (
         *(CaseResult, Difference, Failure, Hazard, Judged, Kernel, Kernels, LevelVerdict),
-        *(Place, Problem, Reads, TileMatch, TileRow),
+        *(Place, Problem, Reads, Searched, TileMatch, TileRow),
     )
 }
+VARIABLE = "NKI_MIGRATE_CACHE_DIR"
+UNUSED_SECONDS = 30 * 24 * 3600.0
+LARGEST = 256 << 20
+"""Bytes of all entries; beyond it those go that were not asked for the longest time."""
+_BETWEEN_PRUNINGS = 24 * 3600.0
 
 
 def cache_directory(environment: Mapping[str, str]) -> Path:
-    """``$XDG_CACHE_HOME/nki-migrate``, or below ``~/.cache``."""
+    """``$NKI_MIGRATE_CACHE_DIR``, else ``$XDG_CACHE_HOME/nki-migrate``, else below ``~/.cache``."""
+    if environment.get(VARIABLE):
+        return Path(environment[VARIABLE])
     base = environment.get("XDG_CACHE_HOME", "")
     return Path(base if os.path.isabs(base) else Path.home() / ".cache") / "nki-migrate"
 
@@ -70,6 +78,16 @@ class Cache:
         if judged.lasting:
             self._keep(_case_question(task), (task.pair.old, task.pair.new), judged.reads, judged)
 
+    def searched(self, tasks: Sequence[Task], seconds: float) -> Searched | None:
+        """What a search came to that began with these tasks of one kernel and had so much time, if it is known."""
+        found = self._kept(_search_question(tasks, seconds), (tasks[0].pair.old, tasks[0].pair.new))
+        return found if isinstance(found, Searched) else None
+
+    def keep_searched(self, tasks: Sequence[Task], seconds: float, searched: Searched) -> None:
+        if searched.lasting:
+            sides = tasks[0].pair.old, tasks[0].pair.new
+            self._keep(_search_question(tasks, seconds), sides, searched.reads, searched)
+
     def text(self, question: str) -> Any:
         """The plain value kept for a question whose answer depends on nothing else."""
         return self._kept(question, ())
@@ -85,13 +103,19 @@ class Cache:
 
     def _kept(self, question: str, sides: tuple[Side, ...]) -> Any:
         try:
-            check, _, body = self._path(question).read_bytes().partition(b"\n")
+            path = self._path(question)
+            check, _, body = path.read_bytes().partition(b"\n")
             if digest_of(body).encode() != check:
                 return None
             entry = json.loads(body)
             fresh = all(sides[n].digest(path) == digest for n, path, digest in entry["files"])
             fresh = fresh and all(_variable(name) == value for name, value in entry["variables"])
-            return _decoded(entry["answer"]) if fresh else None
+            if not fresh:
+                return None
+            answer = _decoded(entry["answer"])
+            with suppress(OSError):  # a directory that cannot be written may still be read
+                os.utime(path)
+            return answer
         except (OSError, ValueError, KeyError, TypeError, IndexError):
             return None
 
@@ -113,6 +137,27 @@ class Cache:
         with suppress(OSError):
             path.parent.mkdir(parents=True, exist_ok=True)
             _write(path, digest_of(body).encode() + b"\n" + body)
+
+    def prune(self) -> None:
+        """Once a day: remove entries that nobody asked for in 30 days, and the oldest beyond 256 MiB."""
+        now, stamp = time.time(), self.directory / "pruned"
+        with suppress(OSError):
+            if stamp.exists() and now - stamp.stat().st_mtime < _BETWEEN_PRUNINGS:
+                return
+            stamp.touch()
+            total = 0
+            for asked, size, path in sorted(_entries(self.directory), reverse=True):
+                total += size
+                if total > LARGEST or now - asked > UNUSED_SECONDS:
+                    path.unlink(missing_ok=True)
+
+
+def _entries(directory: Path) -> Iterator[tuple[float, int, Path]]:
+    """When each entry was asked for last, and its bytes. Nothing else below the directory is the cache's."""
+    for path in directory.glob("??/*.json"):
+        with suppress(OSError):
+            found = path.stat()
+            yield found.st_mtime, found.st_size, path
 
 
 def _write(path: Path, data: bytes) -> None:
@@ -139,6 +184,10 @@ def _case_question(task: Task) -> str:
     )
 
 
+def _search_question(tasks: Sequence[Task], seconds: float) -> str:
+    return "\n".join(("search", repr(seconds), *map(_case_question, tasks)))
+
+
 def _question(kind: str, limits: Limits, *facts: str) -> str:
     return "\n".join((kind, repr(limits), os.getcwd(), *facts))
 
@@ -157,17 +206,17 @@ def _variable(name: str) -> str | None:
 
 @functools.cache
 def _tool() -> str:
-    """The tool's own source, Python, and the state of the directories that packages are installed to."""
+    """The tool's own source, Python, and the names (with their versions) in the directories of packages."""
     root = Path(__file__).resolve().parent
     places = {root, *(Path(path) for path in sys.modules["nki_migrate.runtime"].__path__)}
     places |= {Path(path) for path in _codemods_path()}
     sources = sorted(path for place in places for path in place.rglob("*.py"))
     facts = [f"{path}:{digest_of(path.read_bytes())}" for path in sources]
-    facts += [sys.version, sys.executable, platform.machine(), platform.node()]
+    facts += [sys.version, sys.executable, platform.machine()]
     facts += [f"{name} {importlib.metadata.version(name)}" for name in ("numpy", "ml_dtypes", "libcst", "black")]
     for directory in installed_directories():
         with suppress(OSError):
-            facts.append(f"{directory} {os.stat(directory).st_mtime_ns}")
+            facts += sorted(set(os.listdir(directory)) - {"__pycache__"})
     return digest_of("\n".join(facts).encode(errors="surrogateescape"))
 
 

@@ -286,6 +286,7 @@ def _result(result: CaseResult) -> dict[str, Any]:
         "case": result.case or None,
         "hardware": result.hardware or None,
         "verdict": result.verdict.value,
+        "seconds": round(result.seconds, 3),
         "levels": {level.level: _level(level) for level in sorted(result.levels, key=lambda v: LEVELS.index(v.level))},
         "reference": {agreement.level: _level(agreement) for agreement in result.reference},
         "problems": [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import click
 from nki_migrate.runtime.compare import LEVELS, Inexact
@@ -40,6 +41,7 @@ class Asked:
     timeout: float = DEFAULT_LIMITS.seconds
     memory: int = DEFAULT_LIMITS.memory >> 20
     no_cache: bool = False
+    cache_dir: str | None = None
     no_execute: bool = False
     unsafe: bool = False
     allocation: str | None = None
@@ -61,7 +63,7 @@ class Asked:
             ),
             Limits(self.timeout, self.memory << 20),
             self.jobs,
-            None if self.no_cache else Cache(cache_directory(os.environ)),
+            None if self.no_cache else Cache(Path(self.cache_dir) if self.cache_dir else cache_directory(os.environ)),
             execute=not self.no_execute,
             inexact=Inexact(self.ulps, "--ulps") if self.ulps else None,
         )
@@ -70,6 +72,8 @@ class Asked:
 def run(asked: Asked, output_format: str, *, tiles: bool = False) -> int:
     """Verify, print the proof, return the exit code. Raises :class:`InputError` for arguments that cannot be used."""
     found = verified(asked)
+    if asked.settings.cache:
+        asked.settings.cache.prune()
     proof = found.proof
     print_proof(proof, output_format, tiles=tiles)
     if asked.report is not None:

@@ -1,7 +1,8 @@
 """``verify --search SECONDS``: look for sizes, types, grids and seeds at which two versions of a kernel disagree.
 
 The old kernel says what is allowed: where it fails, the variation is none. Edge sizes are tried whatever the time; the
-rest as long as it lasts, shared by the kernels. What disagrees is shrunk to its smallest case.
+rest as long as it lasts, shared by the kernels. What disagrees is shrunk to its smallest case. What a search came to is
+kept like the verdict of a case, for the same time.
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ from pathlib import Path
 from nki_migrate.runtime.cases import Case
 from nki_migrate.runtime.compare import Failure, Run, Verdict
 from nki_migrate.runtime.pool import Pool, pool
+from nki_migrate.runtime.reading import Reads
 from nki_migrate.runtime.worker import Reply
 
 from .case_text import case_toml
-from .judging import Task, judged, request
+from .judging import Searched, Task, judged, request, union
 from .output import plural
 from .variants import edges, smaller, variations, weight
 from .verdicts import CaseResult
@@ -32,11 +34,22 @@ _SHRINKING = 200
 
 @dataclass
 class Tally:
-    """``compared`` variations agreed or not; ``refused`` were none of the old kernel's, ``undecided`` the new one's."""
+    """``compared`` variations agreed or not; ``refused`` were none of the old kernel's, ``undecided`` the new one's.
+
+    ``reads`` is what the runs of each side read; ``lasting``: would each of them end the same again?
+    """
 
     compared: int = 0
     refused: int = 0
     undecided: int = 0
+    reads: tuple[Reads, Reads] = (Reads(), Reads())
+    lasting: bool = True
+
+    def note(self, old: Reply, new: Reply | None = None) -> None:
+        """A run of the old kernel, or one of each."""
+        sides = old.reads, Reads() if new is None else new.reads
+        self.reads = union(self.reads[0], sides[0]), union(self.reads[1], sides[1])
+        self.lasting &= all(reply.lasting for reply in (old, new) if isinstance(reply, Failure))
 
 
 def searched(found: Evidence, settings: Settings, seconds: float) -> None:
@@ -52,10 +65,16 @@ def searched(found: Evidence, settings: Settings, seconds: float) -> None:
     share = seconds / len(kernels)
     with pool(settings.jobs) as workers:
         for (file, kernel), tasks in kernels.items():
-            _search(workers, file, kernel, tasks, share, found)
+            known = settings.cache.searched(tasks, share) if settings.cache else None
+            ended = known or _searched(workers, tasks, share)
+            if settings.cache and known is None:
+                settings.cache.keep_searched(tasks, share, ended)
+            found.notes.append(f"{file}: {kernel}: search: {ended.note}")
+            found.results += [ended.result] if ended.result is not None else []
 
 
-def _search(workers: Pool, file: str, kernel: str, tasks: Sequence[Task], seconds: float, found: Evidence) -> None:
+def _searched(workers: Pool, tasks: Sequence[Task], seconds: float) -> Searched:
+    """Search one kernel."""
     deadline = time.monotonic() + seconds
     tally = Tally()
     first = _first_disagreement(workers, tasks, deadline, tally)
@@ -63,12 +82,10 @@ def _search(workers: Pool, file: str, kernel: str, tasks: Sequence[Task], second
     if tally.undecided:
         tried += f", {tally.undecided} undecided"
     if first is None:
-        found.notes.append(f"{file}: {kernel}: search: {tried}: none disagrees")
-        return
+        return Searched(f"{tried}: none disagrees", None, tally.reads, tally.lasting)
     task, result = _shrunk(workers, *first)
-    found.results.append(result)
     text = case_toml(task.case, Path(task.case.file).absolute().parent).rstrip()
-    found.notes.append(f"{file}: {kernel}: search: {tried}: the smallest case that disagrees:\n{text}")
+    return Searched(f"{tried}: the smallest case that disagrees:\n{text}", result, tally.reads, tally.lasting)
 
 
 def _first_disagreement(
@@ -114,6 +131,8 @@ def _disagreeing(
     olds = [_asked(workers, task, before=True) for task, _ in tasks]
     ran = [(task, original, old.result()) for (task, original), old in zip(tasks, olds, strict=True)]
     tally.refused += sum(not isinstance(old, Run) for _, _, old in ran)
+    for _, _, old in ran:
+        tally.note(old)
     news = [
         (task, original, old, _asked(workers, task, before=False))
         for task, original, old in ran
@@ -121,6 +140,7 @@ def _disagreeing(
     ]
     for task, original, old, future in news:
         new = future.result()
+        tally.note(old, new)
         if isinstance(new, Failure) and (new.undecided or not new.lasting):
             tally.undecided += 1
             continue

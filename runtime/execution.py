@@ -14,6 +14,7 @@ import inspect
 import os
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
@@ -23,6 +24,7 @@ from . import shims, versions
 from .cases import Case, CaseError, DtypeSpec, NoneSpec, TensorSpec
 from .compare.trace import Failure, Packed, Run, trace_of
 from .filling import filled
+from .hazards import find
 from .numerics import DTYPES
 from .spec.hardware import TARGETS
 from .worker import Kernel, Kernels, Reference, Reply, Request, failure_of
@@ -240,7 +242,8 @@ def _run(request: Request, case: Case) -> Run:
         launched = launch(kernel, values, grid=case.grid, target=TARGETS[request.hardware], record=True, **options)
     outputs = [np.asarray(output) for output in launched.outputs]
     programs = tuple(trace_of(machine) for machine in launched.machines)
-    return Run(tuple(Packed.of(output) for output in outputs), programs)
+    run = Run(tuple(Packed.of(output) for output in outputs), programs)
+    return replace(run, hazards=find(run, TARGETS[request.hardware])) if request.hazards else run
 
 
 def _reference(request: Request, case: Case) -> Reference:

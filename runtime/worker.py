@@ -28,6 +28,8 @@ from . import errors, events, reading
 from .cases import Case
 from .compare import trace
 from .compare.trace import Failure, Packed, Run
+from .compare.verdict import Place
+from .hazards.model import Hazard
 from .reading import Reads
 from .versions import DISK, Version
 
@@ -45,7 +47,7 @@ class Request:
 
     ``kind`` is ``"kernels"`` (which kernels does the file define?), ``"run"`` (run ``case``) or ``"reference"`` (the
     NumPy reference of ``case``). ``seconds`` of wall time and ``memory`` bytes of address space are the child's limits.
-    ``version`` says which content the files have.
+    ``version`` says which content the files have. ``hazards``: look for them in the record of a run.
     """
 
     kind: str
@@ -55,6 +57,7 @@ class Request:
     seconds: float = DEFAULT_SECONDS
     memory: int = DEFAULT_MEMORY
     version: Version = DISK
+    hazards: bool = False
 
 
 @dataclass(frozen=True)
@@ -88,7 +91,7 @@ _PLAIN_CLASSES = {
     (cls.__module__, cls.__qualname__): cls
     for cls in (
         *(Kernel, Kernels, Reference, Reads, Run, Failure, Packed),
-        *(trace.Program, trace.TileRow, trace.HbmTensor, events.Event, events.Loop, events.Operand),
+        *(trace.Program, trace.TileRow, trace.HbmTensor, events.Event, events.Loop, events.Operand, Hazard, Place),
     )
 }
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from nki_migrate.proof_cache import Cache, cache_directory
 from nki_migrate.runtime.pool import Pool
 from nki_migrate.runtime.worker import Request
 from nki_migrate.verify import Settings, evidence
+from nki_migrate.verify_search import searched
 
 KERNEL = """
 import os
@@ -22,10 +25,11 @@ import nki.language as nl
 import nki.isa as nisa
 from scaling import FACTOR
 
+factor = float(os.environ.get("A_FACTOR", FACTOR)) + json.load(open("data.json"))
+
 
 @nki.jit
 def doubled(x):
-    factor = float(os.environ.get("A_FACTOR", FACTOR)) + json.load(open("data.json"))
     out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
     t = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
     nisa.dma_copy(dst=t, src=x)
@@ -134,7 +138,7 @@ def test_a_damaged_entry_is_no_entry(ask: Asked, damage: Callable[[bytes], bytes
 
 
 def test_what_may_not_happen_again_is_not_kept(ask: Asked) -> None:
-    Path("after.py").write_text(KERNEL.replace("    factor =", "    while True: pass\n    factor ="))
+    Path("after.py").write_text(KERNEL.replace("factor =", "while True: pass\nfactor ="))
     limits = type(DEFAULT_LIMITS)(1.0)
     assert ask(limits=limits)[0] == "error"
     assert ask(limits=limits)[1] > 0
@@ -152,5 +156,55 @@ def test_nothing_is_kept_without_a_cache(ask: Asked) -> None:
 
 def test_the_directory_is_that_of_the_user(tmp_path: Path) -> None:
     assert cache_directory({"XDG_CACHE_HOME": str(tmp_path)}) == tmp_path / "nki-migrate"
+    assert cache_directory({"NKI_MIGRATE_CACHE_DIR": "kept", "XDG_CACHE_HOME": str(tmp_path)}) == Path("kept")
     assert cache_directory({"XDG_CACHE_HOME": "relative"}) == Path.home() / ".cache" / "nki-migrate"
     assert verify.Settings().cache is None
+
+
+def test_what_a_search_came_to_is_kept_while_nothing_changes(ask: Asked) -> None:
+    def search(seconds: float) -> tuple[list[str], int]:
+        ask.requests.clear()
+        settings = Settings(jobs=2, cache=ask.cache)
+        found = evidence(list(file_pairs("before.py", "after.py")), settings, "before.py")
+        searched(found, settings, seconds)
+        return [r.verdict.value for r in found.results] + found.notes, len(ask.requests)
+
+    first, asked = search(0.0)
+    assert asked > 5 and "none disagrees" in first[1]
+    assert search(0.0) == (first, 0)
+    assert search(0.1)[1] > 0
+    Path("after.py").write_text(KERNEL.replace("=factor)", "=factor + (1.0 if x.shape[1] == 7 else 0.0))"))
+    found, asked = search(0.0)
+    assert asked > 5 and found[:2] == ["equal", "different"] and "the smallest case that disagrees" in found[2]
+    assert search(0.0) == (found, 0)
+    Path("data.json").write_text("0.0")
+    assert search(0.0)[1] > 5
+
+
+def test_the_cache_is_pruned_by_age_and_by_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nki_migrate.proof_cache.LARGEST", 5000)
+    cache, now = Cache(tmp_path / "cache"), time.time()
+    for number, days in enumerate((0, 1, 2, 3, 31)):
+        cache.keep_text(f"q{number}", "x" * (1000 if days < 2 else 2000))
+        path = cache._path(f"q{number}")
+        os.utime(path, (now - days * 86400,) * 2)
+    (cache.directory / "aa").mkdir(exist_ok=True)
+    (cache.directory / "notes.txt").write_text("somebody else's")
+    cache.prune()
+    assert [cache.text(f"q{number}") is not None for number in range(5)] == [True, True, True, False, False]
+    assert (cache.directory / "notes.txt").exists()
+    monkeypatch.setattr("nki_migrate.proof_cache.LARGEST", 0)
+    cache.prune()  # once a day
+    assert cache.text("q0") is not None
+    os.utime(cache.directory / "pruned", (0, 0))
+    cache.prune()
+    assert cache.text("q0") is None
+    Cache(tmp_path / "nowhere").prune()
+
+
+def test_an_entry_that_is_asked_for_is_young_again(tmp_path: Path) -> None:
+    cache = Cache(tmp_path)
+    cache.keep_text("q", 1)
+    (path,) = tmp_path.rglob("*.json")
+    os.utime(path, (0, 0))
+    assert cache.text("q") == 1 and path.stat().st_mtime > 0

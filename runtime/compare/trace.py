@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,9 @@ from ..numerics import DTYPES
 from ..packed import PACKED, type_name
 from ..reading import Reads
 from ..spec.hardware import PSUM_BANK_BYTES
+
+if TYPE_CHECKING:
+    from ..hazards import Hazard
 
 Array = npt.NDArray[Any]
 
@@ -117,7 +120,7 @@ class Run:
     """A kernel that ran: its outputs in return order, and the record of each program of its grid.
 
     ``printed`` is what it wrote to standard output and standard error, ``seconds`` how long it took, ``reads`` what it
-    read.
+    read, ``hazards`` what was found in its record, if it was asked for.
     """
 
     outputs: tuple[Packed, ...]
@@ -125,6 +128,7 @@ class Run:
     printed: str = ""
     seconds: float = 0.0
     reads: Reads = field(default=Reads(), compare=False)
+    hazards: tuple[Hazard, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from ..compare.verdict import Place
 from ..events import Event, Loop, Operand
 from .accesses import MATMULS, is_adding, owners, place, read, reduction, size, written
 from .model import Hazard, address, executed_at, label, touched
-from .shadow import NEVER, Grid, Marks
+from .shadow import NEVER, Marks, grid_of
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class _Dependence:
         """``steps`` of the loop run, and the events ``after`` it that touch the tile."""
         self.loop, self.tile = loop, tile
         self.steps = [step for step in steps if any(o.tile == tile.uid for o in step.event.operands)]
-        self.grid = Grid(o for step in self.steps for o in step.event.operands if o.tile == tile.uid)
+        self.grid = grid_of(o for step in self.steps for o in step.event.operands if o.tile == tile.uid)
         self.written, self.read = self.grid.marks(), self.grid.marks()
         self.reduced, self.opened = self.grid.marks(), self.grid.marks()
         self.operators: dict[str, int] = {}
@@ -179,7 +179,7 @@ def _read_after(uid: int, inside: list[_Step], after: list[Event]) -> bool:
     def of_tile(operands: Iterable[Operand]) -> list[Operand]:
         return [operand for operand in operands if operand.tile == uid]
 
-    grid = Grid(o for event in (*(step.event for step in inside), *after) for o in of_tile(event.operands))
+    grid = grid_of(o for event in (*(step.event for step in inside), *after) for o in of_tile(event.operands))
     left = grid.marks()
     for step in inside:
         for operand in of_tile(written(step.event)):

@@ -8,38 +8,52 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from copy import copy
+from functools import lru_cache
 from math import gcd
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ..events import Operand
+from ..events import Operand, Step
 from .accesses import size
 
 Marks = npt.NDArray[np.int32]
 NEVER = 0
+_Access = tuple[int, int, tuple[Step, ...], int]
+"""Partition, byte, steps and the size of an element."""
+_Walk = tuple[list[int], list[tuple[int, int]], tuple[int, int]]
+"""Of an array of granules: its shape, its strides in rows and columns, and its first granule."""
+
+
+def grid_of(operands: Iterable[Operand]) -> Grid:
+    """The granules of one memory, from all accesses to it. Many tiles of a kernel are accessed in one way."""
+    return _grid(tuple(dict.fromkeys((o.partition, o.byte, o.steps, size(o)) for o in operands)))
+
+
+@lru_cache(1024)
+def _grid(accesses: tuple[_Access, ...]) -> Grid:
+    return Grid(accesses)
 
 
 class Grid:
-    """The granules of one memory, from all accesses to it.
+    """The granules of one memory, from the different ``accesses`` to it.
 
-    ``operands`` are the accesses. Partitions and bytes count from ``origin``, the first of either that any access
-    touches. Accesses that walk backwards have no place in the grid: :meth:`holds` tells.
+    Partitions and bytes count from ``origin``, the first of either that any access touches. Accesses that walk
+    backwards have no place in the grid: :meth:`holds` tells.
     """
 
-    def __init__(self, operands: Iterable[Operand]) -> None:
+    def __init__(self, accesses: Iterable[_Access]) -> None:
         rows = columns = 0
         height = width = 0
-        starts = [(o.partition, o.byte, o) for o in operands if _is_forward(o)]
-        self.origin = (min((s[0] for s in starts), default=0), min((s[1] for s in starts), default=0))
-        for partition, byte, operand in starts:
+        forward = [access for access in accesses if _is_forward(access[2])]
+        self.origin = (min((a[0] for a in forward), default=0), min((a[1] for a in forward), default=0))
+        for partition, byte, steps, unit in forward:
             first = (partition - self.origin[0], byte - self.origin[1])
-            unit = size(operand)
             row_run, run = 1, unit
             last_row, last_column = first
             rows, columns = gcd(rows, first[0]), gcd(columns, first[1])
-            for partitions, step, count in operand.steps:
+            for partitions, step, count in steps:
                 last_row += partitions * (count - 1)
                 last_column += step * (count - 1)
                 if (partitions, step) == (1, 0) and row_run == 1:
@@ -52,19 +66,20 @@ class Grid:
             height, width = max(height, last_row + 1), max(width, last_column + unit)
         self.granule = (max(rows, 1), max(columns, 1))
         self.shape = (height // self.granule[0], width // self.granule[1])
-
-        self.unit = gcd(0, *(size(operand) for _, _, operand in starts)) or 1
+        self.unit = gcd(0, *(unit for *_, unit in forward)) or 1
+        self._walks: dict[_Access, _Walk] = {}
 
     def refined(self) -> tuple[Grid, tuple[int, int]]:
         """This grid with a granule for each element, and into how many rows and columns a granule was divided."""
         fine = copy(self)
+        fine._walks = {}
         fine.granule = (1, self.unit)
         factors = self.granule[0], self.granule[1] // self.unit
         fine.shape = (self.shape[0] * factors[0], self.shape[1] * factors[1])
         return fine, factors
 
     def holds(self, operand: Operand) -> bool:
-        return _is_forward(operand)
+        return _is_forward(operand.steps)
 
     def marks(self) -> Marks:
         """A mark for every granule, all :data:`NEVER`."""
@@ -72,7 +87,11 @@ class Grid:
 
     def view(self, marks: Marks, operand: Operand) -> Marks:
         """The marks of the granules that an access covers, as an array that can be written."""
-        shape, strides, offset = self._walk(operand)
+        access = (operand.partition, operand.byte, operand.steps, size(operand))
+        walk = self._walks.get(access)
+        if walk is None:
+            walk = self._walks[access] = self._walk(operand)
+        shape, strides, offset = walk
         pitch, item = marks.strides
         found: Marks = np.ndarray(
             shape, np.int32, marks, offset[0] * pitch + offset[1] * item, [r * pitch + c * item for r, c in strides]
@@ -94,7 +113,7 @@ class Grid:
             column = (column[:, None] + walk * step).reshape(-1)
         return row // self.granule[0], column // self.granule[1]
 
-    def _walk(self, operand: Operand) -> tuple[list[int], list[tuple[int, int]], tuple[int, int]]:
+    def _walk(self, operand: Operand) -> _Walk:
         rows, columns = self.granule
         unit = size(operand)
         shape: list[int] = []
@@ -119,6 +138,6 @@ class Grid:
         return shape, strides, first
 
 
-def _is_forward(operand: Operand) -> bool:
+def _is_forward(steps: tuple[Step, ...]) -> bool:
     """Strides that point backwards are recorded modulo the pitch of the memory, with a partition less."""
-    return all(partitions >= 0 and step >= 0 for partitions, step, _ in operand.steps)
+    return all(partitions >= 0 and step >= 0 for partitions, step, _ in steps)

@@ -20,7 +20,7 @@ from ..events import Event, Operand
 from . import flow
 from .accesses import Memory, is_adding, memory_of, owners, read, size, written
 from .model import Hazard, address, declared_at, executed_at, label, touched
-from .shadow import NEVER, Grid, Marks
+from .shadow import NEVER, Grid, Marks, grid_of
 
 SEVERAL = -2
 """Owner of bytes of which only some were written for another tile: no statement is made about them."""
@@ -191,18 +191,14 @@ class _Walk:
 def _memories(program: Program, tiles: dict[int, TileRow | HbmTensor]) -> dict[Memory, _Memory]:
     """The memories that a kernel can read before it writes them: not the HBM tensors that are its inputs."""
     operands: dict[Memory, list[Operand]] = defaultdict(list)
-    seen: set[tuple[object, ...]] = set()
     for operand in _operands(program):
-        key = (memory_of(operand), operand.partition, operand.byte, operand.steps, size(operand))
-        if key not in seen:
-            seen.add(key)
-            operands[memory_of(operand)].append(operand)
+        operands[memory_of(operand)].append(operand)
     found = {}
     for memory, accesses in operands.items():
         tile = tiles.get(memory[1])
         if isinstance(tile, HbmTensor) and tile.role in ("input", "constant"):
             continue
-        grid = Grid(accesses)
+        grid = grid_of(accesses)
         found[memory] = _Memory(grid, grid.marks(), grid.marks() + np.int32(NOBODY))
     return found
 
