@@ -46,13 +46,12 @@ class _Rebuild:
         self.tests: list[cst.BaseExpression] = []
 
     def _may_use_support(self, statement: ast.stmt) -> bool:
-        """Is a statement of the module a definition, or code that was rewritten (and not just removed)?"""
-        if isinstance(statement, ast.Import | ast.ImportFrom):
-            return False
-        edits = self.edits
-        changed = (bool(edits.replaced.get(n)) for n in ast.walk(statement) if isinstance(n, ast.stmt))
-        written = (n in edits.expressions for n in ast.walk(statement))
-        return isinstance(statement, ast.FunctionDef | ast.ClassDef) or any(changed) or any(written)
+        """Is a statement of the module a definition, or does its new text use what the module gets?"""
+        if isinstance(statement, ast.FunctionDef | ast.ClassDef):
+            return True
+        texts = [new.text for n in ast.walk(statement) for new in self.edits.replaced.get(n, [])]  # type: ignore
+        texts += [self.edits.expressions[n] for n in ast.walk(statement) if n in self.edits.expressions]
+        return any(name in text for name in self.module.support for text in texts)
 
     # Statements -------------------------------------------------------------------------------------------------
 
@@ -149,6 +148,9 @@ class _Rebuild:
         changes: dict[str, object] = {}
         if isinstance(old, ast.FunctionDef) and isinstance(node, cst.FunctionDef):
             changes = self._function(old, node)
+        elif isinstance(old, ast.ClassDef) and isinstance(node, cst.ClassDef):
+            if old in self.edits.bases:
+                changes["bases"] = [cst.Arg(cst.parse_expression(self.edits.bases[old]))]
         elif isinstance(old, ast.For) and isinstance(node, cst.For):
             changes = self._expression("iter", old.iter, node.iter)
         elif isinstance(old, ast.If | ast.While) and isinstance(node, cst.If | cst.While):

@@ -13,6 +13,7 @@ from .declare import allocator_value, creation, declare
 from .emission import Refuse
 from .facts.index import index_value
 from .facts.masks import mask_value
+from .facts.objects import changing_part
 from .facts.values import Allocator, Api, DType, Grid, Hbm, Index, Python, Several, Tile, Value, texts
 from .operands import Operand
 from .parameters import described, is_python
@@ -145,7 +146,8 @@ def _python(scope: Scope, name: str, value: ast.expr) -> None:
 
 def define(scope: Scope, name: str, text: str) -> None:
     """Remember what a name that is assigned once stands for, when that cannot change either."""
-    if scope.assigned[name] == 1 and all(scope.assigned[n] <= 1 for n in algebra.names(text)):
+    once = scope.assigned[name] == 1 and all(scope.assigned[n] <= 1 for n in algebra.names(text))
+    if once and not changing_part(scope, algebra.parse(text)):
         scope.definitions[name] = text
 
 

@@ -26,6 +26,7 @@ class Edits:
     prologue: dict[ast.stmt, list[New]] = field(default_factory=dict)
     expressions: dict[ast.AST, str] = field(default_factory=dict)
     dropped_decorators: set[ast.expr] = field(default_factory=set)
+    bases: dict[ast.ClassDef, str] = field(default_factory=dict)
     parameters: dict[ast.FunctionDef, list[str]] = field(default_factory=dict)
     renamed: dict[ast.FunctionDef, str] = field(default_factory=dict)
     flattened: dict[ast.FunctionDef, ast.FunctionDef] = field(default_factory=dict)

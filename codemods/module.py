@@ -13,7 +13,7 @@ from .facts.values import Api, DType, Parameters, Python, Value
 from .model import Options, Outcome
 from .moves import moved
 from .program import Program
-from .rules import decorators, host_code, namespace, registry, tensor_annotations
+from .rules import decorators, host_code, kernel_classes, namespace, registry, tensor_annotations
 from .scope import Module, Position, Scope
 from .source import Source
 from .tables import dtype_name, is_function
@@ -108,10 +108,16 @@ def _walk(program: Program) -> None:
             if number:
                 decorators.rewrite(module, variant)
             if variant not in module.analyzed:
-                try:
-                    walk_function(module, variant, parameters)
-                except Refuse as refusal:
-                    module.report(refusal)
+                _walk_one(module, variant, parameters)
+    for method in kernel_classes.rewrite(module):
+        _walk_one(module, method, {})
+
+
+def _walk_one(module: Module, function: ast.FunctionDef, parameters: Parameters) -> None:
+    try:
+        walk_function(module, function, parameters)
+    except Refuse as refusal:
+        module.report(refusal)
 
 
 def _mixed(module: Module) -> bool:

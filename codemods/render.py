@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from .emission import Refuse
+from .facts.objects import changing_part
 from .facts.values import Allocator, Api, DType, Gone, Grid, Hbm, Index, Mask, Tile
 from .names import BETA2, dotted
 from .rules.data_types import CODE as DTYPES
@@ -35,10 +36,10 @@ def render_stable(scope: Scope, node: ast.expr) -> str:
     for part in ast.walk(node):
         if isinstance(part, ast.Call) and not is_pure(scope, part):
             raise Refuse(node, UNSUPPORTED, "an expression that is not a plain number", "give it a name first")
-        if isinstance(part, ast.Subscript) and not _is_shape(part.value):
-            raise Refuse(node, UNSUPPORTED, "a size or an address in a container", "give it a name first")
-        if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name) and _is_object(scope, part):
-            raise Refuse(node, UNSUPPORTED, "a size or an address in an object", "give it a name first")
+    holder = changing_part(scope, node)
+    if holder:
+        message = f"a size or an address in {'an' if holder == 'object' else 'a'} {holder} that may change"
+        raise Refuse(node, UNSUPPORTED, message, "give it a name first")
     return render(scope, node)
 
 
@@ -55,18 +56,6 @@ def is_pure(scope: Scope, call: ast.Call) -> bool:
         "nl.sizeinbytes",
         "nl.arange",
     }
-
-
-def _is_shape(node: ast.expr) -> bool:
-    return isinstance(node, ast.Attribute) and node.attr == "shape"
-
-
-def _is_object(scope: Scope, node: ast.Attribute) -> bool:
-    """Is an attribute that of an object which may change (no module, no tensor)?"""
-    if node.attr in ("shape", "dtype", "itemsize", "ndim") or scope.qualified(node) is not None:
-        return False
-    assert isinstance(node.value, ast.Name)
-    return node.value.id not in scope.module.imports and node.value.id in scope.assigned
 
 
 def _collect(scope: Scope, node: ast.AST, replacements: list[tuple[ast.AST, str]]) -> None:

@@ -170,7 +170,8 @@ class Module:
     def touch(self, node: ast.AST) -> None:
         """Record that a rule changed the module-level function or class that ``node`` stands in."""
         definitions = (s for s in self.source.tree.body if isinstance(s, ast.FunctionDef | ast.ClassDef))
-        self.touched |= {s.name for s in definitions if any(n is node for n in ast.walk(s))}
+        around = {s.name for s in definitions if any(n is node for n in ast.walk(s))}
+        self.touched |= around or {getattr(node, "name", "")}
 
     def position(self, node: ast.expr) -> Position:
         return self.path, node.lineno, node.col_offset

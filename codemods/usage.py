@@ -50,6 +50,8 @@ def names_used(edits: Edits, roots: Iterable[ast.AST]) -> tuple[set[str], set[st
             continue
         if node in edits.dropped_decorators:
             continue
+        if isinstance(node, ast.ClassDef) and node in edits.bases:
+            add(edits.bases[node])
         if isinstance(node, ast.Name):
             (read if isinstance(node.ctx, ast.Load) else bound).add(node.id)
         if isinstance(node, ast.arg):

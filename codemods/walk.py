@@ -59,7 +59,7 @@ def walk_function(
     _restore_dropped(scope)
     sbuf_manager.place(scope)
     if module.edits.size() != before:
-        module.touched.add(scope.outermost.name)
+        module.touch(scope.outermost)
     further = further_parameters(module, node, parameters) if outer is None else []
     if further:
         module.handed[node] = module.edits.parameters[node] = further

@@ -81,6 +81,13 @@ NO_OPS: dict[str, dict[str, str]] = {
         "a class of the user's typing module": host("import mine.typing as nt\n\n\ndef f(a: nt.tensor):\n    return a"),
         "the name in a string": host("def f(a: 'nt.tensor'):\n    return a"),
     },
+    "NKI009": {
+        "a class of the host": host("class Shown:\n    rows = 1\n\n\nshown = Shown()"),
+        "an enumeration": kernel(
+            "size = Mode.fast.value", "from enum import Enum\n\n\nclass Mode(Enum):\n    fast = 1"
+        ),
+        "a class of another module": kernel("size = Shape(n).rows", "from mine import Shape"),
+    },
     "NKI010": {
         "the partition comes first": kernel("t = nl.ndarray((par_dim(128), 4, 64), dtype=nl.float32, buffer=nl.sbuf)"),
         "no par_dim at all": kernel("t = nl.ndarray((128, 4, 64), dtype=nl.float32, buffer=nl.sbuf)"),

@@ -1,0 +1,164 @@
+"""Parts of Python objects and containers, ``cfg.size`` and ``padding[0]``: may they change after they are read?
+
+Only what runs after the first reading matters: the rest of the function, and all of the loop that the reading stands
+in. There, nothing may assign to attributes (or elements), and no function or method that the module does not show may
+get hold of the object, or of anything that was made from it or that it was made from.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..syntax import bound_by, default_values
+from .values import Hbm, Python, Tile
+
+if TYPE_CHECKING:
+    from ..scope import Scope
+
+_QUIET_BUILTINS = set(
+    "abs all any bool divmod enumerate float int isinstance len list max min pow print range reversed round slice "
+    "sorted str sum tuple type zip".split()
+)
+_QUIET_METHODS = {"get", "keys", "values", "items", "index", "count", "reshape", "ap", "broadcast_to", "view", "format"}
+
+
+def changing_part(scope: Scope, node: ast.expr) -> str:
+    """``"object"`` or ``"container"`` when an expression reads a part of one that may change; else nothing."""
+    for part in ast.walk(node):
+        if isinstance(part, ast.Subscript) and not _is_shape(part.value):
+            root = _root(part.value)
+            known = scope.env.get(root.id) if root is not None else None
+            fixed = known is None if root is not None and root.id not in scope.assigned else isinstance(known, Python)
+            if root is None or not fixed or _changes(scope, root.id, elements=True):
+                return "container"
+        if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name) and _is_object(scope, part):
+            known = scope.env.get(part.value.id)
+            if isinstance(known, Tile | Hbm) or _changes(scope, part.value.id, elements=False):
+                return "object"
+    return ""
+
+
+def _is_shape(node: ast.expr) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr == "shape"
+
+
+def _is_object(scope: Scope, node: ast.Attribute) -> bool:
+    """Is an attribute that of an object which may change (no module, no tensor)?"""
+    if node.attr in ("shape", "dtype", "itemsize", "ndim") or scope.qualified(node) is not None:
+        return False
+    assert isinstance(node.value, ast.Name)
+    return node.value.id not in scope.module.imports and node.value.id in scope.assigned
+
+
+def _root(node: ast.expr) -> ast.Name | None:
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        node = node.value
+    return node if isinstance(node, ast.Name) else None
+
+
+def _changes(scope: Scope, root: str, *, elements: bool) -> bool:
+    """May something change the object ``root``, or what it holds, from the current statement on?"""
+    first = scope.loops[0].statement if scope.loops else scope.current or scope.function
+    later = [n for n in ast.walk(scope.function) if getattr(n, "lineno", 0) >= first.lineno]
+    linked = _linked(scope, root)
+    return any(_writes(scope, n, linked, elements) or _leaks(scope, n, linked, elements) for n in later)
+
+
+def _linked(scope: Scope, root: str) -> set[str]:
+    """Names that may share objects with ``root``: connected by assignments, but for what instructions return."""
+    groups = []
+    for statement in ast.walk(scope.function):
+        if isinstance(statement, ast.Assign | ast.AnnAssign | ast.For) and not _from_nki(scope, statement):
+            source = statement.iter if isinstance(statement, ast.For) else statement.value
+            names = {n.id for n in ast.walk(source) if isinstance(n, ast.Name)} if source is not None else set()
+            header = statement.target if isinstance(statement, ast.For) else statement
+            groups.append(names | (bound_by(header) if isinstance(header, ast.stmt) else _stored(header)))
+    linked, before = {root}, 0
+    while len(linked) != before:
+        before = len(linked)
+        linked = linked.union(*(group for group in groups if group & linked))
+    return linked
+
+
+def _stored(node: ast.expr) -> set[str]:
+    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+
+
+def _from_nki(scope: Scope, statement: ast.Assign | ast.AnnAssign | ast.For) -> bool:
+    value = statement.iter if isinstance(statement, ast.For) else statement.value
+    name = scope.qualified(value.func) if isinstance(value, ast.Call) else None
+    return name is not None and name.partition(".")[0] in ("nl", "nisa", "ncc", "math", "np")
+
+
+def _writes(scope: Scope, node: ast.AST, linked: set[str], elements: bool) -> bool:
+    """Does a node assign to an attribute of any object (to an element of one of ``linked``)?"""
+    if not isinstance(getattr(node, "ctx", None), ast.Store | ast.Del):
+        return False
+    if isinstance(node, ast.Attribute):
+        return not elements
+    root = _root(node.value) if elements and isinstance(node, ast.Subscript) else None
+    return root is not None and root.id in linked and not isinstance(scope.env.get(root.id), Tile | Hbm)
+
+
+def _leaks(scope: Scope, node: ast.AST, linked: set[str], elements: bool) -> bool:
+    """Does a call hand one of ``linked`` to something that may change it?"""
+    if not isinstance(node, ast.Call) or _is_quiet(scope, node, elements):
+        return False
+    receiver = [node.func.value] if isinstance(node.func, ast.Attribute) else []
+    given = [*receiver, *node.args, *(keyword.value for keyword in node.keywords)]
+    return any(isinstance(n, ast.Name) and n.id in linked for argument in given for n in ast.walk(argument))
+
+
+def _is_quiet(scope: Scope, call: ast.Call, elements: bool, seen: tuple[ast.FunctionDef, ...] = ()) -> bool:
+    """Does a call certainly change no object that it is given?"""
+    name = scope.qualified(call.func)
+    if name is not None:
+        return name.partition(".")[0] in ("nl", "nisa", "ncc", "math", "np", "functools")
+    function: ast.FunctionDef | None = None
+    if isinstance(call.func, ast.Attribute):
+        function = _method(scope, call.func)
+        if function is None:
+            return call.func.attr in _QUIET_METHODS
+    elif isinstance(call.func, ast.Name):
+        function = scope.module.functions.get(call.func.id)
+        if function is None:
+            known = getattr(builtins, call.func.id, None)
+            raised = isinstance(known, type) and issubclass(known, BaseException)
+            return (raised or call.func.id in _QUIET_BUILTINS) and call.func.id not in scope.module.globals
+    if function is None or function in seen:
+        return function is not None
+    return all(
+        _is_quiet(scope, n, elements, (*seen, function)) if isinstance(n, ast.Call) else not _stores(n, elements)
+        for n in _body(function)
+    )
+
+
+def _method(scope: Scope, node: ast.Attribute) -> ast.FunctionDef | None:
+    """The method that ``name.method`` means, where the source tells that ``name`` is of a class of this module."""
+    if not isinstance(node.value, ast.Name) or scope.assigned[node.value.id] != 1:
+        return None
+    name = node.value.id
+    told: list[ast.expr | None] = [
+        s.value.func
+        for s in ast.walk(scope.function)
+        if isinstance(s, ast.Assign) and isinstance(s.value, ast.Call) and name in bound_by(s)
+    ]
+    for argument in ast.walk(scope.function.args):
+        if isinstance(argument, ast.arg) and argument.arg == name:
+            default = default_values(scope.function).get(argument)
+            told += [argument.annotation, default.func if isinstance(default, ast.Call) else None]
+    names = {n.id for n in told if isinstance(n, ast.Name)}
+    classes = (s for s in scope.module.source.tree.body if isinstance(s, ast.ClassDef) and s.name in names)
+    methods = (s for c in classes for s in c.body if isinstance(s, ast.FunctionDef) and s.name == node.attr)
+    return next(methods, None)
+
+
+def _stores(node: ast.AST, elements: bool) -> bool:
+    return isinstance(node, ast.Subscript if elements else ast.Attribute) and isinstance(node.ctx, ast.Store | ast.Del)
+
+
+def _body(function: ast.FunctionDef) -> Iterator[ast.AST]:
+    return (node for statement in function.body for node in ast.walk(statement))

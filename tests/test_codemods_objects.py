@@ -1,0 +1,117 @@
+"""Sizes in objects and containers: taken as they are read where nothing can have changed them, refused where it can."""
+
+from __future__ import annotations
+
+import pytest
+from nki_migrate.codemods import rewrite
+from nki_migrate.runtime.cases import TensorSpec
+
+SOURCE = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+from theirs import make, use
+
+
+class Config:
+    rows = 64
+    pads = (2, 3)
+
+
+def quiet(cfg, n):
+    return min(cfg.rows, n)
+
+
+def loud(cfg):
+    cfg.rows = cfg.rows + 1
+
+
+@nki.jit
+def k(x, pads=(2, 3)):
+    out = nl.ndarray((64, 30), dtype=x.dtype, buffer=nl.shared_hbm)
+    cfg = Config()
+    {before}
+    i_p = nl.arange(cfg.rows)[:, None]
+    i_f = nl.arange(10 * pads[1])[None, :]
+    {between}
+    tile = nl.load(x[i_p, i_f + pads[0]])
+    {after}
+    nl.store(out[i_p, i_f], value=tile)
+    return out
+"""
+
+
+def source(before: str = "pass", between: str = "pass", after: str = "pass") -> str:
+    return SOURCE.format(before=before, between=between, after=after)
+
+
+def test_parts_that_nothing_changes_are_sizes(migrate):
+    text = source(between="n = quiet(cfg, 3)").replace("from theirs import make, use\n", "")
+    migration = migrate(text, {"x": TensorSpec((64, 40), "float32")})
+    assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
+
+
+@pytest.mark.parametrize(
+    "places",
+    [
+        {"before": "cfg = make()"},
+        {"before": "use(cfg)"},
+        {"before": "loud(cfg)"},
+        {"before": "cfg.rows = 32"},
+        {"after": "use(x.shape)"},
+    ],
+)
+def test_what_happened_before_does_not_matter(places):
+    assert "object" not in str(rewrite(source(**places)).findings)
+
+
+@pytest.mark.parametrize("where", ["between", "after"])
+@pytest.mark.parametrize(
+    ("change", "holder"),
+    [
+        ("use(cfg)", "object"),
+        ("loud(cfg)", "object"),
+        ("cfg.rows = 32", "object"),
+        ("cfg.rows += 1", "object"),
+        ("cfg.settle()", "object"),
+        ("other = cfg; other.rows = 5", "object"),
+        ("pads[1] = 5", "container"),
+        ("pads.append(5)", "container"),
+        ("use(pads)", "container"),
+    ],
+)
+def test_what_may_change_later_is_refused(where, change, holder):
+    messages = [f.message for f in rewrite(source(**{where: change})).findings]
+    assert any(f"{holder} that may change" in message for message in messages), messages
+
+
+def test_a_change_in_the_loop_around_it_counts():
+    text = source().replace(
+        "    cfg = Config()\n", "    cfg = Config()\n    for t in nl.static_range(2):\n        use(cfg)\n"
+    )
+    assert "that may change" not in str(rewrite(text).findings)
+    inside = text.split("        use(cfg)\n")
+    body, end = inside[1].split("    return out\n")
+    body = "".join("    " + line + "\n" for line in body.split("\n") if line)
+    text = f"{inside[0]}        use(cfg)\n{body}    return out\n{end}"
+    assert "object that may change" in str(rewrite(text).findings)
+
+
+def test_a_name_does_not_stand_for_a_part_that_changes():
+    text = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def k(x, sizes):
+    n = sizes[0]
+    sizes[0] = 64
+    m = sizes[0]
+    a = nl.zeros((nl.par_dim(n), 8), dtype=x.dtype, buffer=nl.sbuf)
+    a[0:m, 0:8] = nl.load(x[0:m, 0:8])
+    out = nl.ndarray((64, 8), dtype=x.dtype, buffer=nl.shared_hbm)
+    nl.store(out, value=a)
+    return out
+"""
+    assert "dst=a[0:m, 0:8], src" in rewrite(text).source
+    assert "dst=a, src" in rewrite(text.replace("sizes[0] = 64", "pass")).source
