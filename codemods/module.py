@@ -109,7 +109,7 @@ def _walk(program: Program) -> None:
                 decorators.rewrite(module, variant)
             if variant not in module.analyzed:
                 _walk_one(module, variant, parameters)
-    for method in kernel_classes.rewrite(module):
+    for module, method in kernel_classes.rewrite(program):
         _walk_one(module, method, {})
 
 

@@ -111,6 +111,19 @@ class Program:
             return home, function
         return self._resolved(home, target, "", {*seen, (module.path, name)})
 
+    def origin(self, module: Module, node: ast.AST) -> tuple[str, str]:
+        """The file and the name there that a name, or ``module.name``, means; its own file for what is not imported."""
+        chain = dotted(node)
+        if chain is None:
+            return module.path, ""
+        name, attributes = chain
+        link = self.links[module.path].get(name)
+        if link is None:
+            return module.path, "" if attributes else name
+        if link.name:
+            return link.path, "" if attributes else link.name
+        return link.path, attributes[0] if len(attributes) == 1 else ""
+
     def users(self, module: Module, name: str) -> Iterator[tuple[Module, str]]:
         """The other modules that import ``name`` of a module, and what they call it."""
         for path, bound in self.links.items():

@@ -233,7 +233,8 @@ class _Host:
         """The kernel that a harness is applied to, ready to be launched."""
         kernel = node.args[0]
         function = self.module.functions.get(kernel.id) if isinstance(kernel, ast.Name) else None
-        if function is not None and self.module.is_kernel(function):
+        home, function = (self.module, function) if function else self._imported(kernel)
+        if function is not None and home.is_kernel(function):
             return self._text(kernel, owner)
         if function is None:
             _under_review(
@@ -243,6 +244,12 @@ class _Host:
                 "--unsafe writes nki.jit(...): right if the function is not decorated, or nki.jit takes a kernel",
             )
         return f"{jit}({self._text(kernel, owner)})"
+
+    def _imported(self, kernel: ast.expr) -> tuple[Module, ast.FunctionDef | None]:
+        """The function of another module that a name means, where that module is read, too."""
+        program = self.module.program
+        found = program.function(self.module, kernel) if program is not None else None
+        return found or (self.module, None)
 
     def _timed(self, node: ast.Call, options: ast.Call, owner: Owner) -> str:
         """A kernel whose latency is read: the calls are timed."""

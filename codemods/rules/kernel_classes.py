@@ -15,6 +15,7 @@ from __future__ import annotations
 import ast
 
 from ..emission import Refuse
+from ..program import Program
 from ..scope import Module
 
 CODE = "NKI009"
@@ -24,11 +25,10 @@ _BASES = {"enum.Enum", "nl.NKIObject"}
 _FIELDS = (ast.AnnAssign, ast.Assign, ast.Pass, ast.FunctionDef)
 
 
-def rewrite(module: Module) -> list[ast.FunctionDef]:
+def rewrite(program: Program) -> list[tuple[Module, ast.FunctionDef]]:
     """Give the classes that walked functions use their base; returns the methods that are to be walked like helpers."""
-    classes = {node.name: node for node in module.source.tree.body if isinstance(node, ast.ClassDef)}
     methods = []
-    for node in _used(module, classes):
+    for module, node in _used(program):
         try:
             _check(module, node)
         except Refuse as refusal:
@@ -38,24 +38,30 @@ def rewrite(module: Module) -> list[ast.FunctionDef]:
             module.edits.bases[node] = f"{module.alias('nl')}.NKIObject"
             module.applied[CODE] += 1
             module.touched.add(node.name)
-        methods += [s for s in node.body if isinstance(s, ast.FunctionDef)]
+        methods += [(module, s) for s in node.body if isinstance(s, ast.FunctionDef)]
     return methods
 
 
-def _used(module: Module, classes: dict[str, ast.ClassDef]) -> list[ast.ClassDef]:
-    """Classes of the module that kernels and helpers name, and those that these name in turn."""
-    pending: list[ast.AST] = [f for f in module.analyzed if not _is_method(module, f)]
-    found: dict[str, ast.ClassDef] = {}
+def _used(program: Program) -> list[tuple[Module, ast.ClassDef]]:
+    """Classes that kernels and helpers name, and those that these name in turn."""
+    classes = {path: _classes(module) for path, module in program.modules.items()}
+    pending: list[tuple[Module, ast.AST]] = [(m, f) for m in program.modules.values() for f in m.analyzed]
+    found: dict[ast.ClassDef, Module] = {}
     while pending:
-        for node in ast.walk(pending.pop()):
-            if isinstance(node, ast.Name) and node.id in classes and node.id not in found:
-                found[node.id] = classes[node.id]
-                pending.append(classes[node.id])
-    return sorted(found.values(), key=lambda node: node.lineno)
+        module, user = pending.pop()
+        for node in ast.walk(user):
+            path, name = program.origin(module, node)
+            used = classes[path].get(name)
+            if used is not None and used not in found:
+                found[used] = program.modules[path]
+                pending.append((found[used], used))
+    return [
+        (module, node) for module in program.modules.values() for node in _classes(module).values() if node in found
+    ]
 
 
-def _is_method(module: Module, function: ast.FunctionDef) -> bool:
-    return any(function in node.body for node in module.source.tree.body if isinstance(node, ast.ClassDef))
+def _classes(module: Module) -> dict[str, ast.ClassDef]:
+    return {node.name: node for node in module.source.tree.body if isinstance(node, ast.ClassDef)}
 
 
 def _check(module: Module, node: ast.ClassDef) -> None:
