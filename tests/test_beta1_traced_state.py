@@ -96,6 +96,26 @@ def test_a_function_that_the_body_calls_through_another_one_changes_its_module_o
     assert LOG == [7]
 
 
+@nki.jit(mode="trace")
+def part_of_a_kernel() -> None:
+    LOG.append(5)
+
+
+def test_a_kernel_that_the_body_calls_changes_its_module_once() -> None:
+    LOG.clear()
+    looped(lambda i: part_of_a_kernel())
+    assert LOG == [5]
+
+
+def test_an_attribute_that_answers_anything_is_not_asked() -> None:
+    class Curious:
+        def __getattr__(self, name: str) -> object:
+            raise AssertionError(name)
+
+    curious = Curious()
+    looped(lambda i: curious)
+
+
 def test_a_closure_that_the_body_calls_advances_once() -> None:
     advance = counter()
     looped(lambda i: advance())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import operator
 import random
+import warnings
 from collections.abc import Iterator
 from types import GeneratorType
 from typing import Any
@@ -73,7 +74,9 @@ def _held(iterator: Any) -> Iterator[Any]:
 def _numbers(iterator: Any) -> Iterator[int]:
     """The counters of an iterator, such as that of ``enumerate`` and ``count``."""
     try:
-        described = iterator.__reduce__()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # of itertools, from Python 3.12 on
+            described = iterator.__reduce__()
     except TypeError:
         return
     for part in described[1:3]:

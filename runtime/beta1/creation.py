@@ -108,7 +108,7 @@ def _declared(shape: Any, dtype: np.dtype[Any], buffer: Any, name: str) -> Tenso
     if blocks and os.environ.get(STRICT):
         raise KernelError(
             "err_leading_dimension_of_tensor_must_be_partition",
-            f"The leading dimension of SBUF/PSUM tensors must be the partition dimension: '{named}' has blocks before it",
+            f"The leading dimension of SBUF/PSUM tensors must be the partition dimension: '{named}' has blocks first",
         )
     if len(tile) < 2:
         raise KernelError("", f"Insufficient rank: '{named}' has shape {tile}, a tile has at least two dimensions")

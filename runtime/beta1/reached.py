@@ -104,7 +104,9 @@ def functions_in(value: Any) -> Iterator[FunctionType]:
             yield from functions_in(wrapped)
     elif isinstance(value, MethodType):
         yield from functions_in(value.__func__)
-    elif isinstance(getattr(value, "func", None), FunctionType):  # a partial, a kernel
+    elif isinstance(value, functools.partial):
+        yield from functions_in(value.func)
+    elif type(value).__qualname__ == "Kernel" and is_foreign(type(value).__module__):
         yield from functions_in(value.func)
 
 

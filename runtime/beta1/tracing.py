@@ -160,7 +160,6 @@ def _parts(cls: type) -> tuple[_Part, ...]:
         elif not is_foreign(cls.__module__) and not issubclass(cls, BaseException):
             found += (_MEMBERS,) if getattr(cls, "__dictoffset__", 0) else _NOTHING
             found += (_SLOTTED,) if any(_slot_names(base) for base in cls.__mro__) else _NOTHING
-            found += (_CALLABLE,) if hasattr(cls, "func") else _NOTHING
         elif cls.__module__ == "functools" or cls.__qualname__ == "Kernel":
             found = (_CALLABLE,)
         _PARTS[cls] = found
