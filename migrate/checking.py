@@ -22,12 +22,13 @@ _HOST_CALLS = frozenset({"neuronxcc.nki.language.static_cast"})  # also converts
 def check_reports(files: Iterable[Found], target: str = "0.2") -> list[Report]:
     """A report for each file; what is not legal in NKI ``target`` is a finding that only a person can resolve."""
     return [
-        data if isinstance(data := contents(file, WORD), Report) else _checked(file.path, data, target)
+        data if isinstance(data := contents(file, WORD), Report) else check_report(file.path, data, target)
         for file in files
     ]
 
 
-def _checked(path: str, data: bytes, target: str) -> Report:
+def check_report(path: str, data: bytes, target: str = "0.2") -> Report:
+    """What is not legal in one file's bytes."""
     from nki_migrate.runtime.legality import check_tree
 
     try:

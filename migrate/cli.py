@@ -321,8 +321,9 @@ def verify(paths: tuple[str, ...], output_format: str, tiles: bool, **choices: A
 @click.option(
     "--target", type=click.Choice(["0.2", "0.3"]), default="0.2", show_default=True, help="The NKI version to judge by."
 )
+@_REPORT
 @_output_format(*FORMATS)
-def check(paths: tuple[str, ...], target: str, output_format: str) -> int:
+def check(paths: tuple[str, ...], target: str, report: str | None, output_format: str) -> int:
     """Is this source legal Beta 2? (Static: nothing is run.)"""
     from . import output
     from .checking import WORD, check_reports
@@ -334,6 +335,10 @@ def check(paths: tuple[str, ...], target: str, output_format: str) -> int:
     else:
         _print_lines(reports, WORD, err=False)
         click.echo(output.check_summary(reports), err=True)
+    if report is not None:
+        from .surfaces import write_report
+
+        write_report(report, "check", reports)
     return _exit_code(reports, changes_are_done=True)
 
 

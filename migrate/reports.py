@@ -30,7 +30,8 @@ class Report:
 
     ``before`` and ``after`` are its bytes (``after`` differs only when the status is ``changed``), ``applied`` counts
     the rewrites of each rule, ``reason`` says why a file was skipped or failed, ``moves`` where its declarations went,
-    ``inexact`` how many ULP each rule that is not exact declares, ``decisions`` what was chosen for which tensor.
+    ``inexact`` how many ULP each rule that is not exact declares, ``decisions`` what was chosen for which tensor,
+    ``seconds`` how long it took (of files that are rewritten together, each has its share).
     """
 
     path: str
@@ -43,6 +44,7 @@ class Report:
     moves: tuple[Moved, ...] = field(default=(), repr=False)
     inexact: Mapping[str, int] = field(default_factory=dict)
     decisions: tuple[Decision, ...] = ()
+    seconds: float = field(default=0.0, compare=False)
 
     @property
     def is_done(self) -> bool:

@@ -7,11 +7,13 @@ import contextlib
 import os
 import posixpath
 import signal
+import time
 import traceback
 import warnings
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from .discover import Found
@@ -96,16 +98,20 @@ def _reported(group: list[_Work], options: Options) -> list[tuple[int, Report]]:
                 texts[_name((index, path, data))] = parsed(data)[0]
             except FileError as error:
                 reports.append((index, Report(path, "failed", str(error), before=data, after=data)))
+        began = time.perf_counter()
         try:
             outcomes = codemods.rewrite_together({name: text.text for name, text in texts.items()}, options)
         except Exception as error:  # a defect of ours costs one file, not the group and not the run
             if len(group) > 1:
                 return [report for item in group for report in _reported([item], options)]
             return [(index, _internal_error(path, data, error)) for index, path, data in group]
+        share = (time.perf_counter() - began) / max(len(texts), 1)
         for index, path, data in group:
             name = _name((index, path, data))
             if name in texts:
-                reports.append((index, _guarded(path, data, texts[name], outcomes[name], options)))
+                began = time.perf_counter()
+                report = _guarded(path, data, texts[name], outcomes[name], options)
+                reports.append((index, replace(report, seconds=share + time.perf_counter() - began)))
     return reports
 
 

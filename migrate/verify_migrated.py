@@ -183,14 +183,16 @@ def _entry(report: Report) -> list[Any]:
     texts = [base64.b64encode(data).decode() for data in (report.before, report.after)]
     moves = [astuple(move) for move in report.moves]
     counts = [sorted(counted.items()) for counted in (report.applied, report.inexact)]
-    return [report.path, report.status, report.reason, findings, *texts, moves, *counts]
+    decisions = [astuple(decision) for decision in report.decisions]
+    return [report.path, report.status, report.reason, findings, *texts, moves, *counts, decisions, report.seconds]
 
 
 def _report(entry: Any) -> Report:
-    from nki_migrate.codemods.model import Finding, Moved
+    from nki_migrate.codemods.model import Decision, Finding, Moved
 
-    path, status, reason, findings, before, after, moves, applied, inexact = entry
+    path, status, reason, findings, before, after, moves, applied, inexact, decisions, seconds = entry
     texts = base64.b64decode(before), base64.b64decode(after)
     found = tuple(Finding(*finding) for finding in findings)
     moved = tuple(Moved(*move) for move in moves)
-    return Report(path, status, reason, found, dict(applied), *texts, moved, dict(inexact))
+    chosen = tuple(Decision(*decision) for decision in decisions)
+    return Report(path, status, reason, found, dict(applied), *texts, moved, dict(inexact), chosen, seconds)

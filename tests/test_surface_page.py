@@ -5,15 +5,18 @@ import re
 import shutil
 import subprocess
 from collections import Counter
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from nki_migrate.checking import check_report
 from nki_migrate.cli import main
 from nki_migrate.codemods import Finding
 from nki_migrate.reports import Report
-from nki_migrate.runtime.compare import Difference, LevelVerdict, Place, TileRow, Verdict
+from nki_migrate.runtime.compare import Difference, LevelVerdict, Place, TileMatch, TileRow, Verdict
+from nki_migrate.runtime.hazards import Hazard
 from nki_migrate.surfaces.diffs import diff_of
 from nki_migrate.surfaces.maps import maps
 from nki_migrate.surfaces.markup import element, escaped, valid
@@ -22,6 +25,7 @@ from nki_migrate.verdicts import CONTRACT, CaseResult, Problem, Proof
 
 HOSTILE = "<script>alert(1)</script>\"'&amp;<b onload=x>\x00\x1b"
 VOID = {"meta", "br"}
+ILLEGAL = b"import nki\n\n\n@nki.jit\ndef k(x):\n    return [i for i in x]\n"
 
 
 class Page(HTMLParser):
@@ -129,7 +133,7 @@ def test_the_page_has_the_verdicts_the_findings_the_timings_and_the_contract():
     parsed = Page(page(subject()))
     for part in ("equal1different1undecided1error0", CONTRACT, "Findings by rule", "NKI025 × 1", "NKM101 × 1"):
         assert part in parsed.text, part
-    assert "3 cases took 1.00 s" in parsed.text
+    assert "2 cases took 1.00 s" in parsed.text
     assert "would change1" in parsed.text and "failed1" in parsed.text
     assert "+1 −1" in parsed.text
 
@@ -163,6 +167,59 @@ def test_the_versions_on_disk_are_read_and_others_are_asked_for(tmp_path):
 def test_a_file_that_is_no_utf8_is_shown():
     report = Report("k.py", "changed", before=b"# \xff\n", after=b"# \xff!\n")
     assert "+# �!" in Page(page(Subject("rewrite", [report]))).text
+
+
+def hazard(kind="overlap", name="t", line=3):
+    place = Place("k.py", line, f"'{name}' is declared")
+    return Hazard(kind, f"{name} lies where another does", (name,), place, place, "move it")
+
+
+def test_hazards_are_listed_by_kind_with_those_of_the_new_version_first():
+    hazards = ((hazard(), hazard(name="old")), (hazard(line=5), hazard(name="new", line=9), hazard("off_bank")))
+    parsed = Page(page(Subject("verify", proof=Proof((replace(result(), hazards=hazards),)))))
+    assert "Hazards" in parsed.text and "overlap × 3 tensors that live at once" in parsed.text
+    assert "off_bank × 1" in parsed.text
+    order = [
+        parsed.text.index(text) for text in ("new version only k.py:9", "both versions k.py:5", "old version only")
+    ]
+    assert order[0] < min(order[1:])
+    assert "Hazards" not in Page(page(subject())).text
+
+
+def test_which_tile_stands_for_which_is_a_table():
+    matches = (TileMatch(0, tile(), tile(), "map"), TileMatch(0, tile(64, "y"), None, "unmatched"))
+    parsed = Page(page(Subject("verify", proof=Proof((replace(result(), matches=matches),)))))
+    assert "Tiles: 2 pairs" in parsed.text
+    assert "x sbuf 0:0, line 7x sbuf 0:0, line 7by the rewrite's map" in parsed.text
+    assert "y sbuf 0:64, line 7–unmatched" in parsed.text
+
+
+def test_the_new_version_is_checked_unless_a_rewrite_has_done_it():
+    texts = {"old.py": b"import neuronxcc.nki\n", "new.py": ILLEGAL, "beta1.py": b"import neuronxcc.nki\n"}
+    contents = lambda path, label: texts[path]  # noqa: E731
+    proof = Proof((result(), result(after="beta1.py")))
+    parsed = Page(page(Subject("verify", proof=proof, contents=contents)))
+    assert re.search(r"NKL\d+ × 1", parsed.text) and "new.py:6" in parsed.text and "beta1.py:" not in parsed.text
+    report = Report("old.py", "changed", before=b"import neuronxcc.nki\n", after=ILLEGAL)
+    assert not re.search(r"NKL\d+", Page(page(Subject("rewrite", [report], Proof((result(after="old.py"),))))).text)
+
+
+def test_a_page_of_check_says_what_is_legal():
+    reports = [check_report("illegal.py", ILLEGAL), check_report("legal.py", b"import nki\n")]
+    reports += [Report("none.py", "skipped", "does not mention nki"), Report("bad.py", "failed", "line 1: no")]
+    parsed = Page(page(Subject("check", reports)))
+    assert "legal1not legal1skipped1failed1" in parsed.text
+    assert "illegal.pynot legal1 finding" in parsed.text and "legal.pylegal" in parsed.text
+    assert "bad.pyfailedline 1: no" in parsed.text and "none.py" not in parsed.text
+
+
+def test_a_rewrite_has_its_times_too():
+    reports = [
+        Report("k.py", "changed", before=b"a", after=b"b", seconds=1.5),
+        Report("l.py", "unchanged", seconds=0.25),
+    ]
+    text = Page(page(Subject("rewrite", reports))).text
+    assert "2 files took 1.75 s to rewrite and to guard." in text and "k.py1.50 s" in text
 
 
 # Diffs

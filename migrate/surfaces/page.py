@@ -7,17 +7,20 @@ proved of each case, and where its tiles lay before and after.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from nki_migrate.runtime.compare import LEVELS, worst
 
+from ..checking import WORD as CHECKED
+from ..checking import check_report
 from ..explain import described
 from ..output import plural, shown
 from ..reports import without
 from ..rewriting import WORD
 from ..verdicts import CONTRACT, result_text
+from . import remarks
 from .annotations import Annotation, of_proof, of_reports, source_path
 from .diffs import Diff, diff_of
 from .maps import maps
@@ -38,20 +41,24 @@ _SLOWEST = 10
 
 @dataclass(frozen=True)
 class _Section:
-    """One file: its two texts, what was proved of it, what became of it."""
+    """One file: its two texts, what was proved of it, what became of it, and what ``check`` says of the new text."""
 
     title: str
     before: str | None = None
     after: str | None = None
     results: tuple[CaseResult, ...] = ()
     report: Report | None = None
+    legality: Report | None = None
 
     @property
     def outcome(self) -> str:
         """The worst verdict, or what became of the file."""
         if self.results:
             return worst([result.verdict for result in self.results]).value
-        return self.report.status if self.report else ""
+        if self.report is None and self.legality is not None and self.legality.status == "unchanged":
+            return "not legal" if self.legality.findings else "legal"
+        report = self.report or self.legality
+        return report.status if report else ""
 
 
 @dataclass(frozen=True)
@@ -67,7 +74,8 @@ class Subject:
     @property
     def annotations(self) -> list[Annotation]:
         """What is left. That files would change is none: their diffs are on the page."""
-        found = list(of_reports("rewrite", list(self.reports), changes_are_done=True))
+        checks = self.command == "check"  # then the sections have the findings
+        found = [] if checks else list(of_reports("rewrite", list(self.reports), changes_are_done=True))
         return found + (list(of_proof(self.proof)) if self.proof else [])
 
 
@@ -84,13 +92,14 @@ def on_disk(path: str, label: str) -> bytes | None:
 
 def page(subject: Subject) -> str:
     """The whole document."""
-    sections = list(_sections(subject))
+    sections = [_checked(section) for section in _sections(subject)]
     title = f"nki-migrate {subject.command}"
     body = [
         element("header", element("h1", escaped(title)), _summary(subject)),
         _overview(sections),
-        _findings(subject.annotations),
-        _timings(subject.proof.results if subject.proof else ()),
+        _findings([*subject.annotations, *_illegal(sections)]),
+        remarks.hazards(subject.proof.results if subject.proof else ()),
+        _timings(subject.proof.results if subject.proof else (), subject.reports),
         *(_file(section, f"file-{number}") for number, section in enumerate(sections, 1)),
         element("footer", escaped(f"nki-migrate {version('nki-migrate')}")),
     ]
@@ -116,7 +125,10 @@ def _sections(subject: Subject) -> Iterator[_Section]:
     for report in subject.reports:
         mine = [key for key in proved if key[0] == report.path]
         results = tuple(result for key in mine for result in proved.pop(key))
-        if report.reason != without(WORD) or results:
+        if subject.command == "check":
+            if report.reason != without(CHECKED):
+                yield _Section(shown(source_path(report.path)), legality=report)
+        elif report.reason != without(WORD) or results:
             before, after = _text(report.before), _text(report.after)
             yield _Section(shown(source_path(report.path)), before, after, results, report)
     for (old, new, labels), found in proved.items():
@@ -124,6 +136,18 @@ def _sections(subject: Subject) -> Iterator[_Section]:
         before, after = (_text(subject.contents(path, label)) for path, label in sides)
         title = " → ".join(dict.fromkeys(_named(path, label) for path, label in sides if path))
         yield _Section(title, before, after, tuple(found))
+
+
+def _checked(section: _Section) -> _Section:
+    """With what ``check`` says of the new version. A rewrite has said it, and of Beta 1 there is nothing to say."""
+    is_beta2 = section.after is not None and "nki" in section.after and WORD.decode() not in section.after
+    if section.report is not None or not section.results or not is_beta2 or section.after is None:
+        return section
+    return replace(section, legality=check_report(section.results[0].after, section.after.encode("utf-8", "replace")))
+
+
+def _illegal(sections: Sequence[_Section]) -> list[Annotation]:
+    return list(of_reports("check", [s.legality for s in sections if s.legality], changes_are_done=True))
 
 
 def _named(path: str, label: str) -> str:
@@ -151,7 +175,15 @@ def _summary(subject: Subject) -> str:
     if subject.proof:
         for verdict, count in subject.proof.counts.items():
             tiles.append(_figure(count, verdict, verdict if count else "none"))
-    if subject.reports:
+    if subject.command == "check":
+        legal = [report for report in subject.reports if report.status == "unchanged"]
+        illegal = sum(bool(report.findings) for report in legal)
+        tiles.append(_figure(len(legal) - illegal, "legal", "legal"))
+        tiles.append(_figure(illegal, "not legal", "not legal" if illegal else "none"))
+        for status in ("skipped", "failed"):
+            count = sum(report.status == status for report in subject.reports)
+            tiles.append(_figure(count, status, status if count and status == "failed" else "none"))
+    elif subject.reports:
         from ..output import summary
 
         counts = summary(list(subject.reports))
@@ -207,7 +239,7 @@ def _overview(sections: Sequence[_Section]) -> str:
 
 
 def _left(section: _Section) -> str:
-    report = section.report
+    report = section.report or section.legality
     if report is None:
         return ""
     return report.reason or (plural(len(report.findings), "finding") if report.findings else "")
@@ -250,24 +282,33 @@ def _place(annotation: Annotation) -> str:
     return ":".join([path, *(str(n) for n in (annotation.line, annotation.column) if n)])
 
 
-def _timings(results: Sequence[CaseResult]) -> str:
-    slowest = sorted((r for r in results if r.seconds), key=lambda r: -r.seconds)[:_SLOWEST]
+def _timings(results: Sequence[CaseResult], reports: Sequence[Report]) -> str:
+    files = [(shown(source_path(r.path)), r.seconds) for r in reports if r.seconds]
+    cases = [(", ".join(filter(None, (r.kernel, r.case))), r.seconds) for r in results if r.seconds]
+    parts = [
+        *_slowest(files, f"{plural(len(files), 'file')} took {{:.2f}} s to rewrite and to guard."),
+        *_slowest(cases, f"{plural(len(cases), 'case')} took {{:.2f}} s on the emulator, both versions together."),
+    ]
+    return element("section", element("h2", "Timings"), *parts) if parts else ""
+
+
+def _slowest(timed: Sequence[tuple[str, float]], text: str) -> Iterator[str]:
+    """The sum of some times, and the longest of them; nothing where nothing took time."""
+    slowest = sorted(timed, key=lambda item: -item[1])[:_SLOWEST]
     if not slowest:
-        return ""
-    total = sum(result.seconds for result in results)
+        return
     rows = [
         element(
             "tr",
-            element("td", escaped(f"{r.kernel}, {r.case}" if r.case else r.kernel)),
-            element("td", f"{r.seconds:.2f} s", class_="number"),
-            element("td", element("meter", min=0, max=f"{slowest[0].seconds:.3f}", value=f"{r.seconds:.3f}")),
+            element("td", escaped(name)),
+            element("td", f"{seconds:.2f} s", class_="number"),
+            element("td", element("meter", min=0, max=f"{slowest[0][1]:.3f}", value=f"{seconds:.3f}")),
         )
-        for r in slowest
+        for name, seconds in slowest
     ]
-    text = f"{plural(len(results), 'case')} took {total:.2f} s on the emulator, both versions together."
-    table = element("div", element("table", *rows, class_="timings"), class_="scroll")
-    more = f" The {_SLOWEST} slowest:" if len(results) > _SLOWEST else ""
-    return element("section", element("h2", "Timings"), element("p", escaped(text + more)), table)
+    more = f" The {_SLOWEST} slowest:" if len(timed) > _SLOWEST else ""
+    yield element("p", escaped(text.format(sum(seconds for _, seconds in timed)) + more))
+    yield element("div", element("table", *rows, class_="timings"), class_="scroll")
 
 
 def _file(section: _Section, anchor: str) -> str:
@@ -281,7 +322,7 @@ def _file(section: _Section, anchor: str) -> str:
         )
         summary = element("summary", "Diff ", counts)
         parts.append(element("details", summary, element("div", diff.table, class_="scroll"), open="open"))
-    findings = section.report.findings if section.report else ()
+    findings = [f for report in (section.report, section.legality) if report for f in report.findings]
     if findings:
         places = (
             element(
@@ -302,4 +343,5 @@ def _case(result: CaseResult, anchor: str) -> str:
     lines = result_text(result).split("\n")[1:]
     text = element("pre", escaped("\n".join(line.removeprefix("    ") for line in lines))) if lines else ""
     is_open = None if result.verdict == "equal" else "open"
-    return element("details", summary, text, maps(*result.tiles), id=anchor, class_="case", open=is_open)
+    shown_tiles = maps(*result.tiles) + remarks.tiles(result.matches)
+    return element("details", summary, text, shown_tiles, id=anchor, class_="case", open=is_open)

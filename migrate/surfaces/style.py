@@ -44,6 +44,7 @@ footer { margin-top: 3rem; border-top: 1px solid var(--line); padding-top: .8rem
 .figure dd { margin: 0; font-size: 1.6rem; font-weight: 600; line-height: 1.2; }
 .equal, .unchanged { --tone: var(--equal); } .different, .failed { --tone: var(--different); }
 .undecided, .skipped { --tone: var(--undecided); } .error { --tone: var(--error); } .changed { --tone: var(--link); }
+.legal { --tone: var(--equal); } .not.legal { --tone: var(--different); }
 .none { --tone: var(--soft); color: var(--soft); }
 .figure dd { color: var(--tone); }
 .badge {
