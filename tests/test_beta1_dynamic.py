@@ -86,7 +86,7 @@ def test_a_row_that_is_out_of_bounds_is_skipped_or_an_error(at: int, skips: bool
         expected[0], expected[1, :, 0:2] = x[at], x[at, :, 3:5]
     np.testing.assert_array_equal(nki.jit(kernel)(x, index, oob_mode.skip), expected)
     if skips:
-        with pytest.raises((KernelError, IndexError), match="out of bounds|out_of_bound"):
+        with pytest.raises((KernelError, IndexError), match=r"out of bounds|out_of_bound"):
             nki.jit(kernel)(x, index, oob_mode.error)
     else:
         np.testing.assert_array_equal(nki.jit(kernel)(x, index, oob_mode.error), expected)

@@ -104,10 +104,12 @@ def functions_in(value: Any) -> Iterator[FunctionType]:
             yield from functions_in(wrapped)
     elif isinstance(value, MethodType):
         yield from functions_in(value.__func__)
-    elif isinstance(value, functools.partial):
+    elif isinstance(value, functools.partial) or _is_kernel(value):
         yield from functions_in(value.func)
-    elif type(value).__qualname__ == "Kernel" and is_foreign(type(value).__module__):
-        yield from functions_in(value.func)
+
+
+def _is_kernel(value: Any) -> bool:
+    return type(value).__qualname__ == "Kernel" and is_foreign(type(value).__module__)
 
 
 def held_by(value: Any) -> tuple[Any, ...]:
