@@ -158,9 +158,9 @@ CHANGED: dict[str, tuple[Callable[[], Any], Callable[[Any, int], object], Any]] 
     ),
     "a count": (collections.Counter, lambda held, i: held.update("a"), {"a": 1}),
     "an ordered dict": (
-        lambda: collections.OrderedDict(a=1, b=2),
+        lambda: collections.OrderedDict(a=1, b=2, c=3),
         lambda held, i: held.move_to_end(next(iter(held))),
-        collections.OrderedDict(b=2, a=1),
+        collections.OrderedDict(b=2, c=3, a=1),
     ),
     "bytes": (lambda: bytearray(b"a"), lambda held, i: held.append(98), bytearray(b"ab")),
     "an array": (lambda: array.array("i", [1]), lambda held, i: held.append(2), array.array("i", [1, 2])),
@@ -179,6 +179,21 @@ def test_containers_change_once(name: str) -> None:
     held = make()
     looped(lambda i: change(held, i))
     assert type(held) is type(make()) and np.all(held == expected)
+
+
+def test_the_order_of_a_dict_changes_once() -> None:
+    held = {"a": 1, "b": 2, "c": 3}
+    looped(lambda i: held.__setitem__(first := next(iter(held)), held.pop(first)))
+    assert list(held) == ["b", "c", "a"]
+
+
+def test_state_at_the_end_of_a_long_chain_changes_once() -> None:
+    end: list[int] = []
+    chain: Any = end
+    for _ in range(5000):
+        chain = [chain]
+    looped(lambda i: (chain, end.append(i)))
+    assert end == [2]
 
 
 def test_a_partial_keeps_what_it_was_given() -> None:

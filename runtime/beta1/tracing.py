@@ -10,8 +10,8 @@ to itself (the generator behind ``numpy.random.rand``) is not seen.
 from __future__ import annotations
 
 import array
-from collections import deque
-from collections.abc import Callable, Iterable
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterable, Iterator
 from types import BuiltinMethodType, CellType, FrameType, FunctionType, MethodType
 from typing import Any
 
@@ -47,15 +47,22 @@ def _put_items(value: Any, before: list[Any]) -> None:
 
 
 def _put_mapping(value: Any, before: dict[Any, Any]) -> None:
-    if len(value) != len(before) or any(dict.get(value, k, _MISSING) is not v for k, v in before.items()):
-        dict.clear(value)
-        dict.update(value, before)
+    base = _mapping(value)
+    pairs = zip(base.items(value), before.items(), strict=False)
+    if len(value) != len(before) or any(k is not old or held is not v for (k, held), (old, v) in pairs):
+        base.clear(value)
+        base.update(value, before)
+
+
+def _mapping(value: Any) -> Any:
+    """The class whose methods read and change ``value``: an ordered dict has an order that those of dict do not see."""
+    return OrderedDict if isinstance(value, OrderedDict) else dict
 
 
 def _put_set(value: Any, before: set[Any]) -> None:
     if value != before:
-        value.clear()
-        value.update(before)
+        set.clear(value)
+        set.update(value, before)
 
 
 def _put_buffer(value: Any, before: Any) -> None:
@@ -111,7 +118,9 @@ def _in_cell(cell: CellType) -> Any:
 
 
 _SEQUENCE = _Part(list, _put_items)
-_MAPPING = _Part(dict, _put_mapping, lambda taken: (*taken, *taken.values()))
+_MAPPING = _Part(
+    lambda value: dict(_mapping(value).items(value)), _put_mapping, lambda taken: (*taken, *taken.values())
+)
 _SET = _Part(set, _put_set)
 _BUFFER = _Part(lambda value: value[:], _put_buffer, lambda taken: _NOTHING)
 _ARRAY = _Part(np.copy, _put_array, lambda taken: taken.ravel() if taken.dtype.hasobject else _NOTHING)
@@ -176,35 +185,37 @@ class Contents:
         self._kept: list[tuple[_Part, Any, Any]] = []
         self._bound: list[tuple[dict[str, Any], str, Any]] = []
         seen: set[int] = set()
-        self._keep(names.values(), seen)
-        self._keep_reached(reached(frame.f_code, frame.f_globals), seen)
-
-    def _keep_reached(self, of: Reached, seen: set[int]) -> None:
-        if id(of) in seen:
-            return
-        seen.add(id(of))
-        self._bound += [(space, name, space.get(name, _MISSING)) for space, name in of.bound]
-        self._keep((space.get(name) for space, name in of.names), seen)
-        self._keep(of.cells, seen)
-
-    def _keep(self, values: Iterable[Any], seen: set[int]) -> None:
-        for value in values:
+        waiting: list[Any] = [*names.values(), *self._reached(reached(frame.f_code, frame.f_globals), seen)]
+        while waiting:
+            value = waiting.pop()
             parts = _parts(type(value))
-            if not parts or id(value) in seen:
-                continue
-            seen.add(id(value))
-            if parts[0] is _CLASS and is_foreign(value.__module__):
-                continue
-            for part in parts:
-                taken = part.take(value)
+            if parts and id(value) not in seen:
+                seen.add(id(value))
+                waiting += self._keep(value, parts, seen)
+
+    def _reached(self, of: Reached, seen: set[int]) -> Iterator[Any]:
+        """The objects that a code reaches; notes what its globals are bound to."""
+        if id(of) not in seen:
+            seen.add(id(of))
+            self._bound += [(space, name, space.get(name, _MISSING)) for space, name in of.bound]
+            yield from (space.get(name) for space, name in of.names)
+            yield from of.cells
+
+    def _keep(self, value: Any, parts: tuple[_Part, ...], seen: set[int]) -> Iterator[Any]:
+        """Keep the parts of an object. Gives what they hold."""
+        if parts[0] is _CLASS and is_foreign(value.__module__):
+            return
+        for part in parts:
+            taken = part.take(value)
+            if part is not _HOLDS:
                 self._kept.append((part, value, taken))
-                self._keep(part.inner(taken), seen)
-                if part is _CALLABLE:
-                    for function in functions_in(value):
-                        self._keep(function.__closure__ or _NOTHING, seen)
-                        self._keep_reached(reached(function.__code__, function.__globals__), seen)
-            if _MEMBERS in parts or _SLOTTED in parts:
-                self._keep(type(value).__mro__[:-1], seen)
+            yield from part.inner(taken)
+            if part is _CALLABLE:
+                for function in functions_in(value):
+                    yield from function.__closure__ or _NOTHING
+                    yield from self._reached(reached(function.__code__, function.__globals__), seen)
+            elif part is _MEMBERS or part is _SLOTTED:
+                yield from type(value).__mro__[:-1]
 
     def restore(self) -> None:
         """Put back what changed; what did not is left alone. Refuses an iterator that moved on."""
