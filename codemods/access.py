@@ -12,7 +12,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from nki_migrate.runtime.spec.dtypes import ITEMSIZE
+
 from . import algebra
+from .dtypes import type_name
 from .dynamic import dynamic_access, is_dynamic
 from .emission import Refuse
 from .facts.index import index_value
@@ -21,6 +24,7 @@ from .operands import Item, Operand
 from .patterns import broadcast, check_mates, indexed, of_name, recut, whole_tensor
 from .render import render
 from .rules.block_dimensions import is_scalar_index
+from .rules.data_types import dtype_text
 
 if TYPE_CHECKING:
     from .scope import Scope
@@ -102,8 +106,10 @@ def _method(scope: Scope, node: ast.Call, function: ast.Attribute) -> Operand | 
     base = owner(scope, function.value)
     if base is None:
         return None
-    if function.attr == "reshape" and node.args and not node.keywords:
+    if function.attr == "reshape" and (node.args or [k.arg for k in node.keywords] == ["shape"]):
         return _reshaped(scope, node, base)
+    if function.attr == "view" and len(node.args) == 1 and not node.keywords:
+        return _reinterpreted(scope, node, base)
     if function.attr == "broadcast_to" and len(node.args) == 1 and isinstance(base.value, Tile):
         return _broadcast(scope, node, base)
     raise Refuse(
@@ -113,7 +119,8 @@ def _method(scope: Scope, node: ast.Call, function: ast.Attribute) -> Operand | 
 
 def _reshaped(scope: Scope, node: ast.Call, base: Operand) -> Operand:
     """``x.reshape(shape)`` of a whole tensor: the same bytes in both versions."""
-    shape: ast.expr = node.args[0] if len(node.args) == 1 else ast.Tuple(list(node.args), ast.Load())
+    given = [*node.args, *(keyword.value for keyword in node.keywords)]
+    shape: ast.expr = given[0] if len(given) == 1 else ast.Tuple(given, ast.Load())
     if base.items is not None or base.pattern is not None or base.is_view:
         raise Refuse(node, VECTORS, ".reshape(...) of a part of a tensor", "reshape the tensor, then index it")
     value = base.value
@@ -134,6 +141,24 @@ def _reshaped(scope: Scope, node: ast.Call, base: Operand) -> Operand:
     whole = replace(value, dims=dims, origin=None)
     name = f"{base.base}.reshape({text})"
     return of_name(scope, name, whole)
+
+
+def _reinterpreted(scope: Scope, node: ast.Call, base: Operand) -> Operand:
+    """``x.view(dtype)`` of a whole tile: the same bytes; the last dimension counts elements of the new type."""
+    value, dtype = base.value, dtype_text(scope, node.args[0])
+    old, new = (ITEMSIZE.get(type_name(scope, text) or "") for text in (value.dtype, dtype))
+    whole = base.items is None and base.pattern is None and not base.is_view
+    if not whole or not isinstance(value, Tile) or value.blocks or not value.dims or old is None or new is None:
+        raise Refuse(node, VECTORS, ".view(...) of a part of a tensor, or between types that are not known", _VIEW)
+    last = value.dims[-1]
+    width = algebra.multiply(last, str(old // new)) if old >= new else f"{algebra.paren(last)} // {new // old}"
+    dims = (*value.dims[:-1], width)
+    scope.apply("NKI021", node)
+    name = f"{base.base}.view({dtype}, ({', '.join(dims)}))"
+    return of_name(scope, name, replace(value, dims=dims, dtype=dtype, origin=None))
+
+
+_VIEW = "declare the tile with the other type at the same address, or read it with .ap(..., dtype=)"
 
 
 def _broadcast(scope: Scope, node: ast.Call, base: Operand) -> Operand:

@@ -268,12 +268,14 @@ def call_statement(scope: Scope, node: ast.Call) -> None:
 
 
 def _store(scope: Scope, node: ast.Call) -> None:
-    from .rules.load_store import store
+    from .rules.load_store import out_of_bounds, store
 
     scope.apply(LOAD_STORE, node)
+    call = bound_call(scope, node, "nl.store")
     with masked(scope, node):
-        dst, value = store(bound_call(scope, node, "nl.store"))
-        place(scope, node, Instruction("dma_copy", [("src", value)], value.dims, value.dtype), dst)
+        dst, value = store(call)
+        given: list[tuple[str, Operand | str]] = [("src", value), *out_of_bounds(call)]
+        place(scope, node, Instruction("dma_copy", given, value.dims, value.dtype), dst)
 
 
 def _dma_copy(scope: Scope, node: ast.Call) -> None:

@@ -291,6 +291,8 @@ def write(scope: Scope, node: ast.expr, target: Operand, *, accumulate: bool = F
             and not scope.same_dtype(instruction.dtype, target.dtype)
             and target.space != "hbm"
         )
+        if rounded_twice and "oob_mode" in dict(instruction.arguments):
+            raise Refuse(node, DESTINATION, "a load that skips rows, and converts them twice", "drop dtype=")
         if rounded_twice:
             # Beta 1 rounds to the call's dtype first; outside direct allocation that happens in a tile of its own
             instruction = copy_of(materialized(scope, node, instruction))

@@ -110,11 +110,16 @@ def indexed(
 
 
 def check_mates(scope: Scope, node: ast.Subscript, vectors: list[Index], axes: list[Axis | None]) -> None:
-    """A component of an ``mgrid`` without the others repeats what it reaches."""
+    """A component of an ``mgrid`` without the others repeats what it reaches.
+
+    Another vector in the dimension of a missing one has its size, where the source does not show another: Beta 1
+    broadcasts no other sizes, and what is repeated is refused by Beta 2, because the counts differ.
+    """
     for vector in vectors:
         for mate in vector.mates:
             walked = axes[mate.position + len(axes) - vector.ndim]
-            covered = walked is not None and (walked == mate.axis or scope.equal(walked.size, mate.axis.size))
+            sizes = (scope.constant(walked.size), scope.constant(mate.axis.size)) if walked is not None else (0, 1)
+            covered = walked is not None and (None in sizes or sizes[0] == sizes[1])
             if not covered and scope.constant(mate.axis.size) != 1:
                 raise Refuse(
                     node,

@@ -23,4 +23,5 @@ GOLDENS = (
     "scalar_dynamic_access",
     "vector_dynamic_access",
     "broadcast",
+    "index_mixed",
 )

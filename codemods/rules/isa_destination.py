@@ -20,14 +20,14 @@ from ..cuts import cut, kept
 from ..dtypes import promoted, type_name
 from ..emission import Refuse
 from ..operands import Operand
-from ..patterns import of_rank, permuted
+from ..patterns import broadcast, of_rank, permuted
 from ..render import render
 from ..scope import Clamp
 from .masks import CODE as MASKS
 from .operator_tokens import token
 
 CODE = "NKI021"
-GOLDENS = ("isa_destination",)
+GOLDENS = ("isa_destination", "isa_operands")
 
 _TOKEN_PARAMETERS = {"op0", "op1", "reduce_op"}
 _DROPPED = {"mask", "dtype", "name"}
@@ -123,15 +123,24 @@ def tensor_tensor(call: Call) -> Instruction:
     given = dict(instruction.arguments)
     a, b = given["data1"], given["data2"]
     if isinstance(a, Operand) and isinstance(b, Operand):
-        if _is_column(call, b) and not _is_column(call, a):
-            raise call.refuse(
-                CODE,
-                "tensor_tensor with a (partitions, 1) operand",
-                "use nisa.tensor_scalar with operand0=: it broadcasts",
-            )
+        wide, name = (a, "data2") if not _is_column(call, a) else (b, "data1")
+        column = given[name]
+        if isinstance(column, Operand) and _is_column(call, column) and not _is_column(call, wide):
+            instruction = _repeated(call, instruction, name, column, wide)
         if not instruction.explicit:
             instruction.dtype = promoted(call.scope, a.dtype, b.dtype)
     return instruction
+
+
+def _repeated(call: Call, instruction: Instruction, name: str, column: Operand, wide: Operand) -> Instruction:
+    """``tensor_tensor`` with a (P, 1) operand, which Beta 1 repeated: it is read with a step of 0."""
+    if wide.dims is None or len(wide.dims) != 2 or call.scope.clamps:
+        raise call.refuse(
+            CODE, "tensor_tensor with a (partitions, 1) operand", "use nisa.tensor_scalar with operand0=: it broadcasts"
+        )
+    spread = broadcast(call.scope, call.node, column, column.rows, wide.dims[1])
+    given = [(n, spread if n == name else value) for n, value in instruction.arguments]
+    return replace(instruction, arguments=given, dims=wide.dims, like=wide.like)
 
 
 def _is_column(call: Call, operand: Operand) -> bool:
@@ -160,13 +169,36 @@ def nc_matmul(call: Call) -> Instruction:
         "tile_position",
         "tile_size",
     )
+    double = _double_row(call)
     given = [
         (name, in_sbuf(call.scope, call.node, value) if isinstance(value, Operand) else value)
         for name, value in arguments(call, order)
     ]
     stationary, moving = dict(given)["stationary"], dict(given)["moving"]
     same_precision(call, stationary, moving)
+    if double:
+        return _double_product(call, [*given, ("perf_mode", double)])
     return product(call, given, f"{call.scope.nl}.float32")
+
+
+def _double_row(call: Call) -> str:
+    """Beta 2's ``perf_mode=`` of a matmul that takes two rows at a time; empty for any other."""
+    mode = call.arguments.pop("perf_mode", None)
+    value = mode.value if isinstance(mode, ast.Constant) else mode
+    if value in (None, "", "none"):
+        return ""
+    if value not in ("double_row", "double_row_gen3"):
+        raise call.refuse(CODE, "nisa.nc_matmul with a perf_mode= that Beta 2 does not have", "use double_row")
+    return f"{call.scope.nisa}.matmul_perf_mode.double_row"
+
+
+def _double_product(call: Call, given: list[tuple[str, Operand | str]]) -> Instruction:
+    """A matmul of (K, 2, M) and (K, 2, N)."""
+    sides = [value.dims for _, value in given[:2] if isinstance(value, Operand)]
+    if call.scope.clamps or len(sides) != 2 or any(dims is None or len(dims) != 3 for dims in sides):
+        raise call.refuse(CODE, "a double row matmul of tiles that are not (K, 2, columns)", "write it by hand")
+    dims = tuple(size[2] for size in sides if size is not None)
+    return Instruction("nc_matmul", given, dims, f"{call.scope.nl}.float32", "psum", cut=False)
 
 
 def product(call: Call, given: list[tuple[str, Operand | str]], dtype: str, *, explicit: bool = False) -> Instruction:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from ..compute import Call, Instruction, in_sbuf, lowers
 from ..operands import Operand
+from ..render import render
 
 CODE = "NKI020"
 GOLDENS = ("load_store",)
@@ -19,15 +20,19 @@ GOLDENS = ("load_store",)
 
 @lowers(CODE, "nl.load")
 def load(call: Call) -> Instruction:
-    if call.has("mode"):
-        raise call.refuse(CODE, "nl.load with mode=", "use nisa.dma_copy(..., oob_mode=)")
     src = call.tensor("src")
     if src.space != "hbm":
         raise call.refuse(CODE, "nl.load of a tensor that is not in HBM", "use nisa.tensor_copy")
     dtype = call.dtype()
     dims = src.dims if src.dims is None or len(src.dims) >= 2 else (*src.dims, "1", "1")[:2]
     like = src.like
-    return Instruction("dma_copy", [("src", src)], dims, dtype or src.dtype, like=like, explicit=dtype is not None)
+    given: list[tuple[str, Operand | str]] = [("src", src), *out_of_bounds(call)]
+    return Instruction("dma_copy", given, dims, dtype or src.dtype, like=like, explicit=dtype is not None)
+
+
+def out_of_bounds(call: Call) -> list[tuple[str, Operand | str]]:
+    """What ``mode=`` says about indices out of bounds, as Beta 2's ``oob_mode=``."""
+    return [("oob_mode", render(call.scope, call.arguments["mode"]))] if call.has("mode") else []
 
 
 def store(call: Call) -> tuple[Operand, Operand]:

@@ -137,12 +137,15 @@ def _of_tiles(call: Call, op: str, a: Tile, b: Tile) -> tuple[Result | None, Sha
     shape = a.shape if a.shape == b.shape else broadcast(a.shape, b.shape)
     if call.skipped:
         return None, shape
-    left, right = call.view(a), call.view(b)
-    if left.array.shape != right.array.shape:
-        common = broadcast(left.array.shape, right.array.shape)
-        left = View(left.alloc, np.broadcast_to(left.array, common))
-        right = View(right.alloc, np.broadcast_to(right.array, common))
-    return isa.tensor_tensor(left, right, op), shape
+    return isa.tensor_tensor(*alike(call.view(a), call.view(b)), op), shape
+
+
+def alike(a: View, b: View) -> tuple[View, View]:
+    """Two operands with one shape: dimensions of 1 are read with a step of 0."""
+    if a.array.shape == b.array.shape:
+        return a, b
+    common = broadcast(a.array.shape, b.array.shape)
+    return View(a.alloc, np.broadcast_to(a.array, common)), View(b.alloc, np.broadcast_to(b.array, common))
 
 
 def is_vector(tile: Tile) -> bool:

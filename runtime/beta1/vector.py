@@ -12,7 +12,7 @@ from ..isa.core import Result
 from ..isa.reductions import reduce_free
 from ..memory import Array
 from ..numerics import DTYPES
-from .arithmetic import is_vector, mismatch, promoted
+from .arithmetic import alike, is_vector, mismatch, promoted
 from .base import Tensor
 from .indexing import Index, Mask
 from .pending import Call, copied_to_sbuf
@@ -237,8 +237,10 @@ def tensor_tensor(
     default = promoted(token, a, b) if dtype is None else dtype_of(dtype)
     if call.skipped:
         return call.give(None, shape, default)
-    result = isa.tensor_tensor(call.view(a), call.view(b), token)
-    return call.give(result, shape, default, explicit=dtype is not None)
+    left, right = call.view(a), call.view(b)
+    if a.ndim == b.ndim:
+        left, right = alike(left, right)
+    return call.give(isa.tensor_tensor(left, right, token), shape, default, explicit=dtype is not None)
 
 
 def scalar_tensor_tensor(
