@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from nki_migrate.runtime.cases import Case, DtypeSpec, NoneSpec, TensorSpec
+from nki_migrate.runtime.cases import Case, DtypeSpec, MemberSpec, NoneSpec, ObjectSpec, TensorSpec
 
 
 def case_toml(case: Case, directory: Path) -> str:
@@ -47,6 +47,11 @@ def _value(value: Any, directory: Path) -> str:
         return f"{{dtype = {_text(value.dtype)}}}"
     if isinstance(value, NoneSpec):
         return "{none = true}"
+    if isinstance(value, MemberSpec):
+        return f"{{member = {_text(value.name)}}}"
+    if isinstance(value, ObjectSpec):
+        given = ", ".join(f"{name} = {_value(item, directory)}" for name, item in value.args.items())
+        return f"{{object = {_text(value.name)}{f', args = {{{given}}}' if given else ''}}}"
     if isinstance(value, tuple):
         return f"{{tuple = {_value(list(value), directory)}}}"
     if isinstance(value, list):

@@ -13,7 +13,16 @@ from pathlib import Path
 from typing import Any
 
 import click
-from nki_migrate.runtime.cases import Case, CaseError, DtypeSpec, NoneSpec, TensorSpec, read_cases
+from nki_migrate.runtime.cases import (
+    Case,
+    CaseError,
+    DtypeSpec,
+    MemberSpec,
+    NoneSpec,
+    ObjectSpec,
+    TensorSpec,
+    read_cases,
+)
 from nki_migrate.runtime.recording import DIRECTORY, KEEP_DATA
 from nki_migrate.runtime.spec.hardware import DEFAULT_TARGET
 
@@ -95,6 +104,11 @@ def _argument(name: str, value: Any, data: Path) -> Any:
         return NoneSpec()
     if "tuple" in value:
         return tuple(_argument(name, value["tuple"], data))
+    if "member" in value:
+        return MemberSpec(value["member"])
+    if "object" in value:
+        made = {key: _argument(f"{name}_{key}", item, data) for key, item in value["args"].items()}
+        return ObjectSpec(value["object"], made)
     if "shape" not in value:
         return DtypeSpec(value["dtype"])
     fill = value.get("fill", "zeros")
@@ -143,6 +157,8 @@ def _with_kept_data(case: Case, path: Path) -> Case:
 
 
 def _moved(value: Any, directory: Path) -> Any:
+    if isinstance(value, ObjectSpec):
+        return replace(value, args={name: _moved(item, directory) for name, item in value.args.items()})
     if isinstance(value, (list, tuple)):
         return type(value)(_moved(item, directory) for item in value)
     if not isinstance(value, TensorSpec) or not value.fill.endswith(".npy"):

@@ -21,6 +21,7 @@ from .case_text import case_toml
 from .errors import InputError
 from .judging import Limits
 from .suggest_facts import Facts, facts_of, holds, parameters
+from .suggest_objects import class_of, classes_of, objects
 
 _SIZES = (128, 256, 512, 64, 2, 1, 32, 4, 1024, 8, 2048, 16)
 _OUTER_SIZES = (2, 1, 4, 8, 16, 3, 128, 256, 32, 64, 512, 1024)
@@ -110,12 +111,16 @@ def proposed_cases(path: Path, tree: ast.Module, kernel: ast.FunctionDef) -> Ite
     """Cases whose sizes the asserts allow, plausible and small ones first."""
     facts = facts_of(tree, kernel)
     defaults = _defaults(kernel)
-    required = [name for name in parameters(kernel) if name not in defaults]
+    classes = classes_of(path, tree)
+    open_ones = [name for name in parameters(kernel) if name not in defaults]
+    typed = {name: objects(known, classes) for name in open_ones if (known := class_of(kernel, name, classes))}
+    required = [name for name in open_ones if not typed.get(name)]
     tensors = [name for name in required if name in facts.tensors or name in facts.shapes]
     others = [name for name in required if name not in tensors]
     if not tensors:
         tensors, others = [name for name in others if "dtype" not in name], []
     scalars = {name: _scalar(name) for name in others}
+    variants = _variants(scalars, {name: values for name, values in typed.items() if values})
     for ranks in _ranks(tensors, facts):
         shapes = {name: facts.shapes.get(name) or [f"{name}{n}" for n in range(ranks[name])] for name in tensors}
         symbols = sorted({dim for dims in shapes.values() for dim in dims if isinstance(dim, str)})
@@ -123,7 +128,14 @@ def proposed_cases(path: Path, tree: ast.Module, kernel: ast.FunctionDef) -> Ite
         preferred = {symbol: _SIZES if symbol in inner else _OUTER_SIZES for symbol in symbols}
         for sizes in _assignments(preferred, facts, {**defaults, **scalars}):
             known = {name: tuple(d if isinstance(d, int) else sizes[d] for d in dims) for name, dims in shapes.items()}
-            yield from _cases(path, kernel.name, known, scalars, facts)
+            for variant in variants:
+                yield from _cases(path, kernel.name, known, variant, facts)
+
+
+def _variants(scalars: Mapping[str, object], typed: Mapping[str, Sequence[object]]) -> list[dict[str, object]]:
+    """The arguments that are no tensors: with the first object of each class, then one of them changed at a time."""
+    first = {**scalars, **{name: values[0] for name, values in typed.items()}}
+    return [first, *({**first, name: value} for name, values in typed.items() for value in values[1:])]
 
 
 def _defaults(kernel: ast.FunctionDef) -> dict[str, object]:

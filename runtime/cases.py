@@ -21,6 +21,8 @@
     norm_dtype = {dtype = "float32"} # a data type
     bias = {none = true}             # None
     sizes = {tuple = [2, 3]}         # a tuple; a list is a list, and both may hold tensors
+    config = {object = "Config", args = {tile = 512}}  # an object of a class that the kernel's module knows
+    norm = {member = "Norm.RMS"}     # a member of an enumeration; "package.module:Norm.RMS" is imported
     eps = 1e-6                       # any plain TOML value
 
 A tensor's ``fill`` is ``normal`` (mean 0, deviation 1), ``uniform`` (``[low, high)``, default ``[0, 1)``), ``integers``
@@ -69,6 +71,7 @@ _CASE_KEYS = (
 )
 _TENSOR_KEYS = ("shape", "dtype", "fill", "low", "high", "output")
 _REFERENCE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+_NAME = re.compile(r"([A-Za-z_][\w.]*:)?[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 _MAX_ELEMENTS = 2**31
 
 
@@ -101,9 +104,24 @@ class NoneSpec:
 
 
 @dataclass(frozen=True)
+class ObjectSpec:
+    """An argument that is made by calling a class: its name in the kernel's module, or ``package.module:Name``."""
+
+    name: str
+    args: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class MemberSpec:
+    """An argument that is a member of an enumeration, ``Class.MEMBER``; the class is found as for an object."""
+
+    name: str
+
+
+@dataclass(frozen=True)
 class Case:
-    """One way to run one kernel; ``args`` values are :class:`TensorSpec`, :class:`DtypeSpec`, :class:`NoneSpec`, plain
-    Python values, or lists and tuples of any of these.
+    """One way to run one kernel; ``args`` values are :class:`TensorSpec`, :class:`DtypeSpec`, :class:`NoneSpec`,
+    :class:`ObjectSpec`, :class:`MemberSpec`, plain Python values, or lists and tuples of any of these.
 
     ``file`` and ``line`` (0: unknown) are the place of the case; ``grid`` is ``()`` without a grid. ``source`` is the
     absolute path of the only file whose kernel is meant, empty for any. ``target`` is the NKI version that a kernel of
@@ -301,17 +319,33 @@ def _argument(name: str, value: Any, directory: Path) -> Any:
         return tuple(_argument(name, value["tuple"], directory))
     if set(value) == {"none"} and value["none"] is True:
         return NoneSpec()
+    if "object" in value and set(value) <= {"object", "args"}:
+        args = value.get("args", {})
+        if not isinstance(args, dict):
+            raise CaseError(f"'args' of the object '{name}' is a table of its arguments")
+        made = {key: _argument(f"{name}_{key}", item, directory) for key, item in args.items()}
+        return ObjectSpec(_dotted(name, value["object"], least=1), made)
+    if set(value) == {"member"}:
+        return MemberSpec(_dotted(name, value["member"], least=2))
     if "shape" not in value and "dtype" not in value:
         raise CaseError(
             f"argument '{name}' is a table without 'shape': a tensor is "
             '{shape = [..], dtype = "..", fill = ".."}, a data type {dtype = ".."}, None {none = true}, '
-            "a tuple {tuple = [..]}"
+            'a tuple {tuple = [..]}, an object {object = "Class", args = {..}}, a member {member = "Class.NAME"}'
         )
     _known_keys(value, _TENSOR_KEYS, f"key of tensor '{name}':")
     for required in ("shape", "dtype"):
         if required not in value:
             raise CaseError(f"tensor '{name}' has no '{required}'")
     return _tensor(name, value, directory)
+
+
+def _dotted(name: str, value: Any, *, least: int) -> str:
+    """The name of a class (at ``least`` 1 part) or of a member of one (2), behind ``package.module:`` or not."""
+    if isinstance(value, str) and _NAME.fullmatch(value) and len(value.rpartition(":")[2].split(".")) >= least:
+        return value
+    wanted = '"Class" or "package.module:Class"' if least == 1 else '"Class.MEMBER" or "package.module:Class.MEMBER"'
+    raise CaseError(f"argument '{name}' names {value!r}: write {wanted}")
 
 
 def _dtype(name: str, value: Any) -> str:

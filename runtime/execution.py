@@ -21,15 +21,13 @@ from typing import Any
 import numpy as np
 
 from . import shims, versions
-from .cases import Case, CaseError, DtypeSpec, NoneSpec, TensorSpec
+from .arguments import argument, arguments, needs_module
+from .cases import Case, CaseError
 from .compare.trace import Failure, Packed, Run, trace_of
-from .filling import filled
 from .hazards import find
-from .numerics import DTYPES
 from .spec.hardware import TARGETS
 from .worker import Kernel, Kernels, Reference, Reply, Request, failure_of
 
-_LANGUAGES = {"beta1": "neuronxcc.nki.language", "beta2": "nki.language"}
 _PACKAGE = __name__.rpartition(".")[0]
 
 
@@ -181,61 +179,13 @@ def _kernel(module: ModuleType, name: str) -> tuple[Any, str]:
     raise CaseError(f"{module.__file__} has no kernel '{name}': {hint}")
 
 
-# --- the arguments ---------------------------------------------------------------------------------------------------
-
-
-def arguments(case: Case, function: Any, dialect: str) -> dict[str, Any]:
-    """The arguments of ``case`` for a kernel's function, in the order of its parameters.
-
-    Raises :class:`CaseError` for a name that is no parameter, and for a parameter that has neither value nor default.
-    """
-    parameters = inspect.signature(function).parameters
-    catches_all = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
-    for name, value in case.args.items():
-        if name in parameters or catches_all or (isinstance(value, TensorSpec) and value.output):
-            continue
-        near = difflib.get_close_matches(name, parameters, 1)
-        hint = f"did you mean '{near[0]}'?" if near else f"it has {', '.join(parameters) or 'none'}"
-        raise CaseError(f"kernel '{case.kernel}' has no parameter '{name}': {hint}")
-    for name, parameter in parameters.items():
-        required = parameter.default is parameter.empty and parameter.kind not in (
-            parameter.VAR_POSITIONAL,
-            parameter.VAR_KEYWORD,
-        )
-        if required and name not in case.args:
-            raise CaseError(f"parameter '{name}' of kernel '{case.kernel}' has no value: add it to [case.args]")
-    names = [name for name in parameters if name in case.args]
-    names += [name for name in case.args if catches_all and name not in parameters]
-    return {name: _value(case, name, case.args[name], dialect) for name in names}
-
-
-def _value(case: Case, name: str, value: Any, dialect: str) -> Any:
-    """What the case says about ``value``; data types are ``dialect``'s own, numpy's without one."""
-    if isinstance(value, TensorSpec):
-        return filled(
-            value.fill,
-            value.shape,
-            DTYPES[value.dtype],
-            seed=case.seed,
-            name=name,
-            low=value.low,
-            high=value.high,
-        )
-    if isinstance(value, DtypeSpec):
-        return getattr(importlib.import_module(_LANGUAGES[dialect]), value.dtype) if dialect else DTYPES[value.dtype]
-    if isinstance(value, NoneSpec):
-        return None
-    if isinstance(value, (list, tuple)):
-        return type(value)(_value(case, f"{name}_{number}", item, dialect) for number, item in enumerate(value))
-    return value
-
-
 # --- the run ---------------------------------------------------------------------------------------------------------
 
 
 def _run(request: Request, case: Case) -> Run:
-    kernel, dialect = _kernel(load(request.file), case.kernel)
-    values = arguments(case, kernel.func, dialect)
+    module = load(request.file)
+    kernel, dialect = _kernel(module, case.kernel)
+    values = arguments(case, kernel.func, dialect, module)
     launch = importlib.import_module(f".{dialect}.launch", _PACKAGE).launch
     with np.errstate(all="ignore"):
         options = {"version": case.target} if dialect == "beta2" else {}
@@ -264,17 +214,20 @@ def _reference(request: Request, case: Case) -> Reference:
         raise CaseError(f"reference '{case.reference}': module '{module_name}' has no function '{function_name}'")
     function = getattr(function, "func", function)
     with np.errstate(all="ignore"):
-        result = function(**_reference_arguments(case, inspect.signature(function).parameters))
+        module = load(request.file) if needs_module(case) else None
+        result = function(**_reference_arguments(case, inspect.signature(function).parameters, module))
     outputs = result if isinstance(result, (tuple, list)) else (result,)
     return Reference(tuple(_reference_output(case, output) for output in outputs))
 
 
-def _reference_arguments(case: Case, parameters: Mapping[str, inspect.Parameter]) -> dict[str, Any]:
+def _reference_arguments(
+    case: Case, parameters: Mapping[str, inspect.Parameter], module: ModuleType | None
+) -> dict[str, Any]:
     catches_all = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
     values: dict[str, Any] = {}
     for name, value in case.args.items():
         if name in parameters or catches_all:
-            values[name] = _value(case, name, value, "")
+            values[name] = argument(case, name, value, "", module)
     for name, parameter in parameters.items():
         variable = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
         if parameter.default is parameter.empty and not variable and name not in values:

@@ -7,6 +7,7 @@ values only (masks). Other data are described by a distribution with the same ra
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import inspect
 import itertools
@@ -16,6 +17,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +55,7 @@ def launched(
         "function": function.__name__,
         "grid": [int(extent) for extent in grid],
         "hardware": target.name,
-        "args": {name: _described(value, Path(directory)) for name, value in arguments.items()},
+        "args": {name: _described(value, Path(directory), function) for name, value in arguments.items()},
     }
     earlier = {name: value.tobytes() for name, value in arguments.items() if writes and isinstance(value, np.ndarray)}
     yield
@@ -74,8 +76,8 @@ def _module_name(function: Callable[..., Any]) -> str:
     return ""
 
 
-def _described(value: Any, directory: Path) -> Any:
-    """An argument as a case says it; ``{"unsupported": type}`` for what no case can say."""
+def _described(value: Any, directory: Path, function: Callable[..., Any]) -> Any:
+    """An argument of ``function`` as a case says it; ``{"unsupported": type}`` for what no case can say."""
     if hasattr(value, "__array__") and not isinstance(value, (np.ndarray, np.generic)):
         value = np.asarray(value)
     if isinstance(value, np.ndarray):
@@ -90,9 +92,39 @@ def _described(value: Any, directory: Path) -> Any:
     if type(value) in (bool, int, str) or (type(value) is float and math.isfinite(value)):
         return value
     if type(value) in (list, tuple):
-        items = [_described(item, directory) for item in value]
+        items = [_described(item, directory, function) for item in value]
         return {"tuple": items} if isinstance(value, tuple) else items
-    return {"unsupported": type(value).__name__}
+    return _object(value, directory, function) or {"unsupported": type(value).__name__}
+
+
+def _object(value: Any, directory: Path, function: Callable[..., Any]) -> dict[str, Any] | None:
+    """A member of an enumeration, or an object that its class makes of its fields; ``None`` for any other."""
+    cls = type(value)
+    name = _class_name(cls, function)
+    if name and isinstance(value, Enum):
+        return {"member": f"{name}.{value.name}"}
+    fields = _fields(value)
+    if not name or fields is None or repr(cls(**fields)) != repr(value):
+        return None
+    return {"object": name, "args": {key: _described(item, directory, function) for key, item in fields.items()}}
+
+
+def _fields(value: Any) -> dict[str, Any] | None:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value) if field.init}
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return dict(zip(value._fields, value, strict=True))
+    return None
+
+
+def _class_name(cls: type, function: Callable[..., Any]) -> str:
+    """How a case names a class: as the kernel's module does, else by its own module; empty for one that has no name."""
+    for name, known in list(getattr(function, "__globals__", {}).items()):
+        if known is cls:
+            return str(name)
+    module = sys.modules.get(cls.__module__)
+    known = getattr(module, cls.__name__, None) if cls.__module__ != "__main__" else None
+    return f"{cls.__module__}:{cls.__name__}" if known is cls else ""
 
 
 def _dtype_name(value: Any) -> str:

@@ -10,7 +10,7 @@ import pytest
 from nki_migrate.case_text import case_toml
 from nki_migrate.errors import InputError
 from nki_migrate.record import run
-from nki_migrate.runtime.cases import Case, DtypeSpec, NoneSpec, TensorSpec, read_cases
+from nki_migrate.runtime.cases import Case, DtypeSpec, MemberSpec, NoneSpec, ObjectSpec, TensorSpec, read_cases
 from nki_migrate.verify import proved
 
 OLD = """
@@ -165,6 +165,8 @@ def test_every_case_survives_being_written(tmp_path: Path) -> None:
         "tiny": 1e-12,
         "names": ["a", "b"],
         "nothing": NoneSpec(),
+        "config": ObjectSpec("Config", {"norm": MemberSpec("a.b:Norm.RMS"), "x": TensorSpec((2,), "float32")}),
+        "empty": ObjectSpec("Config"),
     }
     case = Case(
         "k",
