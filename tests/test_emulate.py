@@ -161,3 +161,34 @@ def test_precision(precision: str | None, exact: list[bool], here: Path, capfd) 
     write(here / "script.py", ROUNDED)
     assert run([sys.executable, "script.py"], precision) == 0
     assert capfd.readouterr().out == f"{exact}\n"
+
+
+BLOCKS = """
+import numpy as np
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+@nki.jit
+def copied(x):
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    held = nl.ndarray((x.shape[0], nl.par_dim(x.shape[1]), x.shape[2]), dtype=x.dtype, buffer=nl.sbuf)
+    for i in nl.affine_range(x.shape[0]):
+        held[i] = nl.load(x[i])
+        nl.store(out[i], value=held[i])
+    return out
+
+print(copied(np.ones((2, 2, 4), np.float32)).shape)
+"""
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_strict_forbids_block_dimensions(strict: bool, here: Path) -> None:
+    write(here / "script.py", BLOCKS)
+    options = ["--strict"] if strict else []
+    command = [sys.executable, "-m", "nki_migrate", "emulate", *options, "--", sys.executable, "script.py"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if strict:
+        assert done.returncode == 1 and not done.stdout
+        assert "script.py:9: err_leading_dimension_of_tensor_must_be_partition: " in done.stderr
+    else:
+        assert (done.returncode, done.stdout) == (0, "(2, 2, 4)\n")
