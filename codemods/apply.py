@@ -375,6 +375,8 @@ def _joined_lines(above: Sequence[cst.EmptyLine], below: Sequence[cst.EmptyLine]
     """Lines of a statement that vanished, then those of the next one; runs of empty lines count once."""
     if not above:
         return list(below)
+    if not any(line.comment for line in (*above, *below)):
+        return list(above if len(above) > len(below) else below)
     joined: list[cst.EmptyLine] = []
     for line in [*above, *below]:
         if line.comment is None and joined and joined[-1].comment is None:

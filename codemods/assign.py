@@ -9,7 +9,7 @@ from . import algebra, positivity
 from .access import operand
 from .calls import call_value, module_function, named, parts_of
 from .compute import bind, bound_call, is_computation, place, write
-from .declare import allocator_value, creation, declare
+from .declare import allocator_value, buffer_value, creation, declare
 from .emission import Refuse
 from .facts.index import index_value
 from .facts.masks import mask_value
@@ -107,6 +107,9 @@ def _compile_time(scope: Scope, name: str, value: ast.expr) -> Value | None:
     mask = mask_value(scope, value) if isinstance(value, ast.Compare | ast.BinOp | ast.BoolOp | ast.Name) else None
     if mask is not None and mask.of_vectors:
         return mask
+    if isinstance(value, ast.IfExp) and any(isinstance(branch, ast.Call) for branch in (value.body, value.orelse)):
+        either = buffer_value(scope, value)
+        return either if isinstance(either, Allocator) else None
     if isinstance(value, ast.Call):
         allocator = allocator_value(scope, value)
         return allocator if isinstance(allocator, Allocator) else None

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from . import algebra
 from .addresses import Address, Layout, layout, tuple_sizes
 from .emission import New, Refuse
 from .facts.values import Allocator, Declaration, Hbm, Tile, Value
@@ -56,9 +57,15 @@ def buffer_value(scope: Scope, node: ast.expr | None) -> str | Allocator | None:
     name = scope.qualified(node)
     if name in BUFFERS:
         return BUFFERS[name]
-    if isinstance(node, ast.Call):
-        return allocator_value(scope, node)
-    return None
+    if isinstance(node, ast.Name) and node.id in scope.definitions:
+        return buffer_value(scope, algebra.parse(scope.definitions[node.id]))
+    if isinstance(node, ast.IfExp):
+        return _either(scope, node)
+    if not isinstance(node, ast.Call):
+        return None
+    from .rules.allocator_objects import object_allocator
+
+    return allocator_value(scope, node) or object_allocator(scope, node)
 
 
 def allocator_value(scope: Scope, node: ast.Call) -> str | Allocator | None:
@@ -68,6 +75,22 @@ def allocator_value(scope: Scope, node: ast.Call) -> str | Allocator | None:
     if parts[2] == "auto_alloc":
         return parts[1]
     return Allocator(parts[1], parts[2], node) if parts[2] in ("mod_alloc", "alloc") else None
+
+
+def _either(scope: Scope, node: ast.IfExp) -> str | Allocator | None:
+    """``nl.psum if automatic else psum.mod_alloc(...)``: an address, or none."""
+    body, orelse = buffer_value(scope, node.body), buffer_value(scope, node.orelse)
+    if body == orelse and isinstance(body, str):
+        return body
+    test = render_stable(scope, node.test)
+    if isinstance(node.test, ast.UnaryOp) and isinstance(node.test.op, ast.Not):
+        otherwise = render_stable(scope, node.test.operand)
+    else:
+        otherwise = f"not {algebra.paren(test)}"
+    for pinned, free, condition in ((body, orelse, test), (orelse, body, otherwise)):
+        if isinstance(pinned, Allocator) and free == pinned.space and pinned.kind == "mod_alloc":
+            return replace(pinned, condition=condition)
+    return None
 
 
 def arguments(scope: Scope, node: ast.Call, name: str) -> dict[str, ast.expr]:
@@ -157,7 +180,7 @@ def _shape(scope: Scope, node: ast.expr) -> tuple[tuple[str, ...], tuple[str, ..
     """Block dimensions, and partition and free dimensions, of a shape: everything before ``par_dim`` is a block."""
     if not isinstance(node, ast.Tuple | ast.List):
         if isinstance(node, ast.Attribute) and node.attr == "shape":
-            return (), _inherited(scope, node)
+            return _inherited(scope, node)
         raise Refuse(node, BLOCKS, "a shape that is not written as a tuple", "write the tuple in the call")
     partition = 0
     for position, size in enumerate(node.elts):
@@ -167,12 +190,11 @@ def _shape(scope: Scope, node: ast.expr) -> tuple[tuple[str, ...], tuple[str, ..
     return sizes[:partition], sizes[partition:]
 
 
-def _inherited(scope: Scope, node: ast.Attribute) -> tuple[str, ...] | None:
+def _inherited(scope: Scope, node: ast.Attribute) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The shape of another tensor, which brings its block dimensions along."""
     value = scope.env.get(node.value.id) if isinstance(node.value, ast.Name) else None
-    if isinstance(value, Tile) and value.blocks:
-        raise Refuse(node, BLOCKS, "the shape of a tensor with block dimensions", "write the sizes")
     if isinstance(value, Tile | Hbm) and value.dims is not None:
-        return value.dims
+        return (value.blocks if isinstance(value, Tile) else ()), value.dims
     raise Refuse(node, BLOCKS, "the shape of a tensor whose rank is not known", "write the sizes")
 
 
@@ -198,7 +220,8 @@ def _place(scope: Scope, plan: Plan, index: tuple[str, ...]) -> tuple[tuple[str,
         return (), ""
     place = layout(scope, plan.blocks, index, plan.dims, plan.dtype)
     computed = ALLOCATORS[plan.buffer.space, plan.buffer.kind](scope, plan.buffer, place)
-    return computed.setup, f", address={computed.text}"
+    otherwise = f" if {plan.buffer.condition} else None" if plan.buffer.condition else ""
+    return computed.setup, f", address={computed.text}{otherwise}"
 
 
 def _ndarray(scope: Scope, plan: Plan, dims: tuple[str, ...], address: str) -> str:

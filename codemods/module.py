@@ -13,7 +13,7 @@ from .facts.values import Api, DType, Parameters, Python, Value
 from .model import Options, Outcome
 from .moves import moved
 from .program import Program
-from .rules import decorators, host_code, kernel_classes, namespace, registry, tensor_annotations
+from .rules import allocator_objects, decorators, host_code, kernel_classes, namespace, registry, tensor_annotations
 from .scope import Module, Position, Scope
 from .source import Source
 from .tables import dtype_name, is_function
@@ -76,6 +76,7 @@ def _planned(sources: dict[str, Source], options: Options, to_list: dict[Positio
 def _outcome(module: Module) -> Outcome:
     tensor_annotations.rewrite(module)
     host_code.rewrite(module)
+    allocator_objects.drop_globals(module)
     namespace.rewrite(module)
     text = applied(module)
     moves = moved(module.planned, text)

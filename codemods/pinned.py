@@ -67,7 +67,9 @@ def pinned(scope: Scope, plan: Plan, style: str, loop: ast.For | None, written: 
 def _unsuited(scope: Scope, plan: Plan, given: dict[str, ast.expr], tiles: tuple[str, ...], style: str) -> str:
     assert isinstance(plan.buffer, Allocator)
     if plan.buffer.kind != "mod_alloc":
-        return "its address comes from a function"
+        return "its address comes from a function or an object"
+    if plan.buffer.condition:
+        return "a condition decides whether it is pinned"
     if "num_par_tiles" in given:
         return "its blocks lie in different partitions"
     if len(tiles) != len(plan.blocks):

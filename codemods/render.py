@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from . import algebra
 from .emission import Refuse
 from .facts.objects import changing_part
 from .facts.values import Allocator, Api, DType, Gone, Grid, Hbm, Index, Mask, Tile
@@ -145,6 +146,8 @@ def _owned(scope: Scope, node: ast.Attribute) -> str | None:
     if isinstance(value, Tile) and value.blocks:
         if node.attr == "dtype" and value.dtype:
             return value.dtype
+        if node.attr == "shape" and value.dims is not None:
+            return f"({', '.join((*value.blocks, *value.dims))})"
         raise Refuse(
             node,
             "NKI010",
@@ -282,5 +285,21 @@ def _is_axis_zero(node: ast.expr) -> bool:
 def _subscript(scope: Scope, node: ast.Subscript) -> str | None:
     from .access import operand
 
+    size = _size_of_blocks(scope, node)
+    if size is not None:
+        return size
     view = operand(scope, node)
     return None if view is None else view.text(())
+
+
+def _size_of_blocks(scope: Scope, node: ast.Subscript) -> str | None:
+    """``t.shape[-1]`` of a tensor with block dimensions: one of the sizes that it is known by."""
+    base = node.value
+    if not (isinstance(base, ast.Attribute) and base.attr == "shape" and isinstance(base.value, ast.Name)):
+        return None
+    value = scope.env.get(base.value.id)
+    position = algebra.constant(scope.source.segment(node.slice), {}) if not isinstance(node.slice, ast.Slice) else None
+    if not isinstance(value, Tile) or not value.blocks or value.dims is None or position is None:
+        return None
+    sizes = (*value.blocks, *value.dims)
+    return sizes[position] if -len(sizes) <= position < len(sizes) else None

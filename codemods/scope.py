@@ -64,6 +64,7 @@ class Module:
         self.applied: Counter[str] = Counter()
         self.touched: set[str] = set()
         self.planned: list[Planned] = []
+        self.own_objects: dict[str, list[ast.FunctionDef]] = {}
         self.inexact: dict[str, int] = {}
         self.needed_imports: dict[str, str] = {}
         self.needed_names: dict[ast.ImportFrom, dict[str, str]] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from nki_migrate.codemods import Options
+from nki_migrate.codemods import Options, rewrite
 from nki_migrate.runtime.cases import TensorSpec
 
 MANAGER = Options(allocation="sbuf-manager")
@@ -193,3 +193,59 @@ def test_one_tensor_is_no_reason_for_a_manager(migrate):
     migration = migrate(kernel(declaration("last", "0"), "last[...] = nl.load(x)"), ARGS, MANAGER)
     assert migration.trouble == () and "SbufManager" not in migration.outcome.source
     assert reasons(migration.outcome) == {"last": "a manager would have this tensor alone"}
+
+
+SHELF = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.compiler as ncc
+import neuronxcc.nki.language as nl
+from neuronxcc.nki.language import par_dim
+
+
+class Shelf:
+    def __init__(self):
+        self.taken = 0
+
+    def put(self, width, tiles=1):
+        at = self.taken
+        self.taken += width * tiles * 4
+        return ncc.sbuf.mod_alloc(base_addr=at, num_free_tiles=(tiles,))
+
+
+shelf = Shelf()
+
+
+@nki.jit
+def k(x):
+    out = nl.ndarray((128, 8), dtype=x.dtype, buffer=nl.shared_hbm)
+{body}
+    nl.store(out, last)
+    return out
+"""
+LAST = "    last = nl.ndarray((par_dim(128), 8), dtype=nl.float32, buffer=shelf.put(8))\n    last[...] = nl.load(x)"
+X = {"x": TensorSpec((128, 8), "float32", "normal")}
+
+
+def test_blocks_of_an_object_take_turns_on_its_tiles(migrate):
+    body = (
+        "    t = nl.ndarray((4, par_dim(128), 8), dtype=nl.float32, buffer=shelf.put(width=8, tiles=2))\n"
+        "    for i in nl.affine_range(4):\n        t[i] = nl.load(x)\n" + LAST
+    )
+    migration = migrate(SHELF.format(body=body), X)
+    assert migration.objection is None
+    assert migration.trouble == () and migration.outcome.findings == ()
+    assert [(d.name, d.choice) for d in migration.outcome.decisions] == [("shelf", "one in each kernel"), ("t", "list")]
+
+
+@pytest.mark.parametrize(
+    ("body", "module", "reason"),
+    [
+        ("    for i in nl.affine_range(2):\n    " + LAST.replace("\n", "\n    "), "", "Beta 1 traced once"),
+        (LAST, "at = shelf.put(1)\n", "called for something else than a buffer"),
+        (LAST, "def more():\n    return shelf.put(1)\n", "called for something else than a buffer"),
+    ],
+)
+def test_objects_that_are_left_alone(body, module, reason):
+    source = SHELF.format(body=body).replace("@nki.jit", f"{module}@nki.jit")
+    assert any(reason in f.message for f in rewrite(source).findings if f.code == "NKI015")
+    assert "class Shelf:" in rewrite(source).source

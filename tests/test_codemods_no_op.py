@@ -125,6 +125,15 @@ NO_OPS: dict[str, dict[str, str]] = {
         "automatic allocation": kernel("t = nl.ndarray((par_dim(128), 4), dtype=nl.float32, buffer=nl.sbuf)"),
         "PSUM": kernel("t = nl.ndarray((par_dim(128), 4), dtype=nl.float32, buffer=ncc.psum.mod_alloc(base_bank=0))"),
     },
+    "NKI015": {
+        "an object that hands out numbers": kernel(
+            "size = shelf.put(n)", "class Shelf:\n    def put(self, n):\n        return n\n\n\nshelf = Shelf()"
+        ),
+        "a method of that name": kernel("size = n.allocate(3)"),
+        "an allocator without an object": kernel(
+            "t = nl.ndarray((par_dim(128), 4), dtype=nl.float32, buffer=ncc.sbuf.mod_alloc(base_addr=0))"
+        ),
+    },
     "NKI020": {
         "the user's own load": kernel("t = load(n)", "def load(a):\n    return a"),
         "numpy in host code": host("def read(path):\n    return np.load(path)"),

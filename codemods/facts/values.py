@@ -180,11 +180,15 @@ class Mask(Value):
 
 @dataclass(frozen=True)
 class Allocator(Value):
-    """``sbuf.mod_alloc(...)`` and friends: where the blocks of a tensor lie. ``kind`` is ``mod_alloc`` or ``alloc``."""
+    """``sbuf.mod_alloc(...)`` and friends: where the blocks of a tensor lie.
+
+    ``kind`` is ``mod_alloc``, ``alloc`` or ``object``. Where ``condition`` does not hold, the compiler chooses.
+    """
 
     space: str
     kind: str
     call: ast.Call = field(compare=False)
+    condition: str = ""
 
 
 @dataclass(frozen=True)
@@ -260,7 +264,10 @@ def texts(value: Value) -> tuple[str, ...]:
         sides = [text for c in compared for side in (c.left, c.right) for text in texts(side)]
         return (*value.conditions, *bounds, *sides)
     if isinstance(value, Allocator):
-        return tuple(ast.unparse(argument) for argument in (*value.call.args, *(k.value for k in value.call.keywords)))
+        condition = (value.condition,) if value.condition else ()
+        return condition + tuple(
+            ast.unparse(argument) for argument in (*value.call.args, *(k.value for k in value.call.keywords))
+        )
     return (value.text,) if isinstance(value, DType | Constant) else ()
 
 

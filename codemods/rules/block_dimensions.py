@@ -144,6 +144,8 @@ def _fold_refusal(scope: Scope, plan: Plan, found: Uses) -> str:
         return "a PSUM tile cannot cross a bank"
     if isinstance(plan.buffer, Allocator):
         given = {k.arg: k.value for k in plan.buffer.call.keywords}
+        if plan.buffer.condition:
+            return "a condition decides whether it is pinned"
         if plan.buffer.kind != "mod_alloc" or "num_par_tiles" in given:
             return "its blocks do not lie side by side"
         tiles = given.get("num_free_tiles")
@@ -172,6 +174,8 @@ def loop_of(scope: Scope, plan: Plan, found: Uses) -> tuple[ast.For | None, str]
         return None, "it is filled block by block"
     if len(plan.blocks) != 1:
         return None, "it has several block dimensions"
+    if isinstance(plan.buffer, Allocator) and plan.buffer.kind == "object":
+        return None, "the object that gives its address would give another one in each iteration"
     [statement, *others] = _statements_of(scope, plan, found) or [plan.statement]
     if others:
         return None, f"its blocks outlive the loop in line {statement.lineno}"
@@ -191,6 +195,7 @@ def _written_in_the_loop(scope: Scope, plan: Plan) -> Iterator[str]:
     yield from (*plan.dims, plan.dtype)
     if isinstance(plan.buffer, Allocator):
         yield from (scope.source.segment(k.value) for k in plan.buffer.call.keywords)
+        yield plan.buffer.condition or "0"
 
 
 def _statements_of(scope: Scope, plan: Plan, found: Uses) -> list[ast.stmt]:

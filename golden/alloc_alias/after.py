@@ -4,6 +4,7 @@ import nki
 import nki.isa as nisa
 import nki.language as nl
 
+
 @nki.jit
 def column_totals(x):
     """(B, P, F) gives (B, F, 1): each column of each block added up."""
