@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from nki_migrate.runtime.errors import KernelError
-from nki_migrate.runtime.legality import check_source
+from nki_migrate.runtime.legality import CODES, check_source
 
 HEAD = """\
 import math
@@ -287,7 +287,18 @@ def test_a_kernel_runs_if_and_only_if_the_checker_passes_it(run, body):
     text = source(body)
     found = check_source(text)
     assert {violation.code for violation in found} == body.codes
-    assert outcome(run, text) == {(violation.line, violation.code) for violation in found[:1]}
+    # What is refused before anything is traced comes first, whatever stands above it.
+    first = sorted(found, key=lambda violation: (CODES[violation.code].stage not in ("gather", "simplify"), violation))
+    assert outcome(run, text) == {(violation.line, violation.code) for violation in first[:1]}
+
+
+@pytest.mark.parametrize("text", ["z = [1].pop(0)", "nisa.memset(dst=a)", "z = a + b", "z = undefined"])
+def test_what_tracing_refuses_matters_only_where_it_runs(run, text):
+    """Real kernels have such branches; what the stages before it refuse is refused wherever it stands."""
+    assert len(codes(source(Body(f"if n > 100:\n    {text}")))) == 1
+    assert outcome(run, source(Body(f"if n > 100:\n    {text}"))) == set()
+    assert outcome(run, source(Body(f"z = 1 if n else 2\nif n > 100:\n    pass\nelif n:\n    {text}"))) != set()
+    assert outcome(run, source(Body("if n > 100:\n    del n"))) != set()
 
 
 @pytest.mark.parametrize("text", LEGAL)

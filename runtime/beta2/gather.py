@@ -3,6 +3,8 @@
 The front end reads source, not code objects: functions and classes that kernel code names, those inside of lists,
 dictionaries and objects that it names, and those of its arguments. Source: ``interop/klr/gather.c`` of leanprover/KLR
 (``reference``, ``const_expr``, ``add_work``). Python's own library, numpy and the emulator's stand-ins are not read.
+
+What its first two stages refuse, they refuse wherever it stands; what tracing refuses matters only where it runs.
 """
 
 from __future__ import annotations
@@ -19,9 +21,9 @@ from ..legality.classes import read_methods, read_statements
 from ..legality.model import Violation
 from ..legality.names import Function, Module, is_dotted, module_of
 from ..legality.reach import Reached, visible
-from ..legality.walk import violations
+from ..legality.walk import CODES, violations
 from ..reading import is_standard
-from ..source import Source, source_of
+from ..source import Source, function_source, source_of
 
 Path = tuple[str, ...]
 
@@ -36,19 +38,28 @@ class Definition:
     paths: tuple[Path, ...]
 
 
-def gathered(kernel: Callable[..., Any], arguments: Iterable[object], version: str) -> list[FunctionType]:
+@dataclass(frozen=True, eq=False)
+class Gathered:
+    """A function of kernel code, and what the checker finds in it that matters where it runs."""
+
+    function: FunctionType
+    violations: tuple[Violation, ...]
+
+
+def gathered(kernel: Callable[..., Any], arguments: Iterable[object], version: str) -> list[Gathered]:
     """The functions of kernel code that ``kernel`` called with ``arguments`` reaches, itself among them.
 
     Raises
     ------
     KernelError
-        The checker of NKI ``version`` finds something in their source; ``code`` and the place are the checker's.
+        The front end of NKI ``version`` refuses their source before it traces anything; ``code`` and the place are the
+        checker's.
     """
     work: list[object] = [kernel]
     for argument in arguments:
         work += _held(argument)
     seen: dict[int, object] = {}
-    functions: list[FunctionType] = []
+    found: list[Gathered] = []
     while work:
         item = work.pop(0)
         item = getattr(item, "func", item) if _is_kernel(item) else item
@@ -58,25 +69,43 @@ def gathered(kernel: Callable[..., Any], arguments: Iterable[object], version: s
         definition = _definition(item)
         if definition is None:
             continue
-        _refuse(definition, version)
-        functions += [item] if isinstance(item, FunctionType) else _methods(item)
+        late = _judged(definition, version)
+        functions = [item] if isinstance(item, FunctionType) else _methods(item)
+        found += [Gathered(function, _inside(function, late)) for function in functions]
         names = _globals_of(item)
         for path in definition.paths:
             work += _named(path, names)
-    return functions
+    return found
 
 
-def _refuse(definition: Definition, version: str) -> None:
+def _judged(definition: Definition, version: str) -> tuple[Violation, ...]:
+    """What the checker finds and tracing refuses; raises for what the stages before it refuse."""
     key = id(definition), version
     if key not in _JUDGED:
         item = Reached(definition.node)
         _JUDGED[key] = tuple(sorted(set(violations(definition.module, item, version))))
-    found = _JUDGED[key]
-    if found:
-        first, more = found[0], len(found) - 1
-        rest = f" (and {more} more: `nki-migrate check {definition.file}`)" if more else ""
-        text = f"{first.message.rstrip('.')}. {first.help}{rest}"
-        raise KernelError(first.code, text, file=definition.file, line=first.line)
+    early = [violation for violation in _JUDGED[key] if CODES[violation.code].stage in ("gather", "simplify")]
+    if early:
+        raise refused(early[0], definition.file, len(early) - 1)
+    return _JUDGED[key]
+
+
+def refused(violation: Violation, file: str, more: int = 0) -> KernelError:
+    """The error for ``violation``; ``more`` are the others of the file."""
+    rest = f" (and {more} more: `nki-migrate check {file}`)" if more else ""
+    return KernelError(violation.code, violation_text(violation) + rest, file=file, line=violation.line)
+
+
+def violation_text(violation: Violation) -> str:
+    return f"{violation.message.rstrip('.')}. {violation.help}"
+
+
+def _inside(function: FunctionType, found: tuple[Violation, ...]) -> tuple[Violation, ...]:
+    """Those of ``found`` that are between the first and the last line of ``function``."""
+    node = function_source(function.__code__) if found else None
+    if node is None:
+        return ()
+    return tuple(v for v in found if function.__code__.co_firstlineno <= v.line <= (node.end_lineno or 0))
 
 
 _JUDGED: dict[tuple[int, str], tuple[Violation, ...]] = {}

@@ -51,8 +51,8 @@ def launch(
     record: bool = False,
     version: str = state.BETA2,
 ) -> Launch:
-    """:func:`execute`, of code that the front end takes: of all that ``kernel`` reaches the source is judged before it
-    runs, and the values of its Python operators while it runs.
+    """:func:`execute`, of code that the front end takes: the source of all that ``kernel`` reaches is judged before it
+    runs, and what matters only where it runs, values of Python's operators among it, while it runs.
 
     Raises
     ------

@@ -1,4 +1,8 @@
-"""Kernel code whose operators look at their values (:mod:`.python_values`), for as long as a launch lasts."""
+"""Kernel code that refuses what the front end's tracing refuses, for as long as a launch lasts.
+
+Its operators look at their values (:mod:`.python_values`), and a statement in which the checker found something raises
+it instead of running.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +12,11 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from types import CodeType, FunctionType
 
+from ..legality.model import Violation
 from ..legality.rules_dynamic import carried, escaping
 from ..recompiled import recompiled
 from ..source import function_source
+from .gather import Gathered, refused, violation_text
 from .python_values import FUNCTION_NAMES, METHOD_NAMES
 
 _OPERATORS: dict[type[ast.operator], str] = {
@@ -42,41 +48,73 @@ _COMPARISONS: dict[type[ast.cmpop], str] = {
 
 
 @contextmanager
-def observed(functions: Iterable[FunctionType]) -> Iterator[None]:
-    """Let ``functions`` look at their values for the duration of the block."""
+def observed(functions: Iterable[Gathered]) -> Iterator[None]:
+    """Let ``functions`` refuse what tracing refuses for the duration of the block."""
     changed: list[tuple[FunctionType, CodeType]] = []
     try:
-        for function in functions:
-            code = _observing(function)
+        for item in functions:
+            code = _observing(item)
             if code is not None:
-                changed.append((function, function.__code__))
-                function.__code__ = code
+                changed.append((item.function, item.function.__code__))
+                item.function.__code__ = code
         yield
     finally:
         for function, code in changed:
             function.__code__ = code
 
 
-def _observing(function: FunctionType) -> CodeType | None:
-    code = function.__code__
-    if id(code) not in _OBSERVING:
-        _OBSERVING[id(code)] = (code, _compiled(function))
-    return _OBSERVING[id(code)][1]
+def _observing(item: Gathered) -> CodeType | None:
+    code = item.function.__code__
+    key = id(code), item.violations
+    if key not in _OBSERVING:
+        _OBSERVING[key] = (code, _compiled(item))
+    made = _OBSERVING[key][1]
+    if made is None and item.violations:
+        raise refused(item.violations[0], code.co_filename, len(item.violations) - 1)
+    return made
 
 
-_OBSERVING: dict[int, tuple[CodeType, CodeType | None]] = {}
+_OBSERVING: dict[tuple[int, tuple[Violation, ...]], tuple[CodeType, CodeType | None]] = {}
 """By ``id`` of the code, which is kept alive."""
 
 
-def _compiled(function: FunctionType) -> CodeType | None:
+def _compiled(item: Gathered) -> CodeType | None:
+    """``None`` where the source is not known, or cannot be compiled outside of its class."""
+    function = item.function
     found = function_source(function.__code__)
     if found is None or any(_is_private(node) for node in ast.walk(found)):
         return None
     tree = copy.deepcopy(found)
-    observer = _Observer(tree)
-    tree.body = [observer.visit(statement) for statement in tree.body]
+    refusals = _refusals(tree, item.violations)
+    observer = _Observer(tree, refusals)
+    tree.body = observer.statements(tree.body)
+    tree.body[:0] = refusals.get(id(tree), [])
     made = recompiled(function, tree, function.__code__.co_freevars)
     return made if made.co_freevars == function.__code__.co_freevars else None
+
+
+def _refusals(tree: ast.FunctionDef, violations: Iterable[Violation]) -> dict[int, list[ast.stmt]]:
+    """Statements that raise, by ``id`` of the statement that they stand before, or of ``tree``."""
+    found: dict[int, list[ast.stmt]] = {}
+    statements = [node for statement in tree.body for node in ast.walk(statement) if isinstance(node, ast.stmt)]
+    for violation in violations:
+        place = (violation.line, violation.column - 1)
+        around = [s for s in statements if _start(s) <= place < (s.end_lineno or 0, s.end_col_offset or 0)]
+        innermost = max(around, key=_start, default=None)
+        call = ast.Call(
+            ast.Name("__nki_refuse__", ast.Load()),
+            [ast.Constant(violation.code), ast.Constant(violation_text(violation))],
+            [],
+        )
+        raising = ast.fix_missing_locations(
+            ast.Expr(call, lineno=violation.line, col_offset=0, end_lineno=violation.line, end_col_offset=0)
+        )
+        found.setdefault(id(innermost or tree), []).append(raising)
+    return found
+
+
+def _start(node: ast.stmt) -> tuple[int, int]:
+    return node.lineno, node.col_offset
 
 
 def _is_private(node: ast.AST) -> bool:
@@ -96,15 +134,35 @@ def _call(name: str, place: ast.AST, *arguments: ast.expr) -> ast.Call:
 
 
 class _Observer(ast.NodeTransformer):
-    """Puts stand-ins for operators, conditions, subscripts and calls of Python's own functions."""
+    """Puts stand-ins for operators, conditions, subscripts and calls of Python's own functions, and ``refusals``
+    before the statements that they are of."""
 
-    def __init__(self, function: ast.FunctionDef) -> None:
-        self.function = copy.deepcopy(function)
+    def __init__(self, function: ast.FunctionDef, refusals: dict[int, list[ast.stmt]]) -> None:
+        self.function, self.refusals = copy.deepcopy(function), refusals
         self.originals = {
             (node.lineno, node.col_offset): node
             for node in ast.walk(self.function)
             if isinstance(node, (ast.If, ast.While))
         }
+
+    def statements(self, body: list[ast.stmt]) -> list[ast.stmt]:
+        """``body``, each statement after its refusals."""
+        made: list[ast.stmt] = []
+        for statement in body:
+            before = self.refusals.get(id(statement), [])
+            made += [*before, self.visit(statement)]
+        return made
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        """Lists of statements go through :meth:`statements`, everything else as ever."""
+        for name, value in ast.iter_fields(node):
+            if isinstance(value, ast.AST):
+                setattr(node, name, self.visit(value))
+            elif isinstance(value, list) and value and isinstance(value[0], ast.stmt):
+                setattr(node, name, self.statements(value))
+            elif isinstance(value, list):
+                value[:] = [self.visit(item) if isinstance(item, ast.AST) else item for item in value]
+        return node
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         self.generic_visit(node)
@@ -150,7 +208,7 @@ class _Observer(ast.NodeTransformer):
     def visit_If(self, node: ast.If) -> ast.stmt:
         original = self.originals[node.lineno, node.col_offset]
         assert isinstance(original, ast.If)
-        state = [name for name, _ in escaping(original, self.function)][:1]
+        state = escaping(original, self.function)[:1]
         self.generic_visit(node)
         node.test = self._truth(node.test, *state, whole=True)
         return node
@@ -158,7 +216,7 @@ class _Observer(ast.NodeTransformer):
     def visit_While(self, node: ast.While) -> ast.stmt:
         original = self.originals[node.lineno, node.col_offset]
         assert isinstance(original, ast.While)
-        state = [f"loop:{name}" for name, _ in carried(original)][:1]
+        state = [f"loop:{name}" for name in carried(original)][:1]
         self.generic_visit(node)
         node.test = self._truth(node.test, *state, whole=True)
         return node

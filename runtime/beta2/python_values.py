@@ -95,6 +95,11 @@ def refusal(doc: RuleDoc, *parts: object, message: str = "") -> KernelError:
     return KernelError(doc.code, f"{text.rstrip('.')}. {' '.join(doc.help.split())}")
 
 
+def refuse(code: str, text: str) -> None:
+    """Raise what the checker found in the statement that would run now."""
+    raise KernelError(code, text)
+
+
 # --- operators -------------------------------------------------------------------------------------------------------
 
 
@@ -374,6 +379,6 @@ METHOD_NAMES = frozenset(
 
 STAND_INS: dict[str, Callable[..., Any]] = {
     f"__nki_{stand_in.__name__}__": stand_in
-    for stand_in in (binary, augmented, negated, compared, truth, elements, iterable, method, function)
+    for stand_in in (refuse, binary, augmented, negated, compared, truth, elements, iterable, method, function)
 }
 """What stands in a kernel's code for Python's own operators, by the name that it has there."""

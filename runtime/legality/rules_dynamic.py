@@ -57,15 +57,15 @@ REGISTER_TRUTH = document(
 @on(ast.For, ast.While)
 def loop_state(node: ast.For | ast.While, context: Context) -> Iterator[Violation]:
     if is_dynamic(node, context):
-        for name, place in carried(node):
-            yield report(LOOP_STATE, place, name)
+        for name in carried(node)[:1]:
+            yield report(LOOP_STATE, node, name)
 
 
 @on(ast.If)
 def branch_state(node: ast.If, context: Context) -> Iterator[Violation]:
     if is_register(node.test, context) and context.function is not None:
-        for name, place in escaping(node, context.function):
-            yield report(BRANCH_STATE, place, name)
+        for name in escaping(node, context.function)[:1]:
+            yield report(BRANCH_STATE, node, name)
 
 
 @on(ast.UnaryOp, ast.BoolOp, ast.IfExp, evaluated=True)
@@ -79,68 +79,67 @@ def register_truth(node: ast.UnaryOp | ast.BoolOp | ast.IfExp, context: Context)
             yield report(REGISTER_TRUTH, test)
 
 
-def carried(loop: ast.For | ast.While) -> list[tuple[str, ast.AST]]:
-    """Names that the body of ``loop`` changes and that the next iteration would see, with the place of the change."""
+def carried(loop: ast.For | ast.While) -> list[str]:
+    """Names that the body of ``loop`` changes and that the next iteration would see."""
     condition = [loop.test] if isinstance(loop, ast.While) else []
     events = [event for part in [*condition, *loop.body] for event in _events(part)]
-    bound = {name for kind, name, _ in events if kind == "stored"}
+    bound = {name for kind, name in events if kind == "stored"}
     fresh: set[str] = set()
     read: set[str] = set()
-    found: dict[str, ast.AST] = {}
-    for kind, name, place in events:
+    found: dict[str, None] = {}
+    for kind, name in events:
         if kind == "read" and name not in fresh:
             read.add(name)
         elif kind == "stored":
             if name in read:
-                found.setdefault(name, place)
+                found[name] = None
             fresh.add(name)
         elif kind == "changed" and name not in bound:
-            found.setdefault(name, place)
-    return list(found.items())
+            found[name] = None
+    return list(found)
 
 
-def escaping(branch: ast.If, function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[tuple[str, ast.AST]]:
-    """What the sides of ``branch`` change and the code outside of it sees, with the place of the change."""
+def escaping(branch: ast.If, function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[str]:
+    """What the sides of ``branch`` change and the code outside of it sees."""
     inside = {id(node) for statement in [*branch.body, *branch.orelse] for node in ast.walk(statement)}
     outside = {
         node.id
         for node in ast.walk(function)
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and id(node) not in inside
     }
-    found: dict[str, ast.AST] = {}
+    found: dict[str, None] = {}
     for side in (branch.body, branch.orelse):
         events = [event for statement in side for event in _events(statement)]
-        own = {name for kind, name, _ in events if kind == "stored" and name not in outside}
-        for kind, name, place in events:
+        own = {name for kind, name in events if kind == "stored" and name not in outside}
+        for kind, name in events:
             if (kind == "stored" and name in outside) or (kind == "changed" and name not in own):
-                found.setdefault(name, place)
-        for node in (node for statement in side for node in ast.walk(statement)):
-            if isinstance(node, ast.Return):
-                found.setdefault("return", node)
-    return list(found.items())
+                found[name] = None
+        if any(isinstance(node, ast.Return) for statement in side for node in ast.walk(statement)):
+            found["return"] = None
+    return list(found)
 
 
-def _events(node: ast.AST) -> Iterator[tuple[str, str, ast.AST]]:
+def _events(node: ast.AST) -> Iterator[tuple[str, str]]:
     """What ``node`` does to names, in the order of evaluation: ``read``, ``stored``, or ``changed`` in place."""
     if isinstance(node, (ast.Assign, ast.AnnAssign)):
         yield from _events(node.value) if node.value is not None else ()
         for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
             yield from _events(target)
     elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
-        yield "read", node.target.id, node
+        yield "read", node.target.id
         yield from _events(node.value)
-        yield "stored", node.target.id, node
+        yield "stored", node.target.id
     elif isinstance(node, ast.For):
         for part in (node.iter, node.target, *node.body, *node.orelse):
             yield from _events(part)
     elif isinstance(node, ast.Name):
-        yield ("read" if isinstance(node.ctx, ast.Load) else "stored"), node.id, node
+        yield ("read" if isinstance(node.ctx, ast.Load) else "stored"), node.id
     else:
         for child in ast.iter_child_nodes(node):
             yield from _events(child)
         changed = _changed(node)
         if changed is not None:
-            yield "changed", changed, node
+            yield "changed", changed
 
 
 def _changed(node: ast.AST) -> str | None:
