@@ -107,6 +107,7 @@ _REPORT = click.option(
 )
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processes.  [default: one for each core]")
 @click.option("--verify", is_flag=True, help="With --write: only files all of whose kernels verify (by their cases).")
+@_CASES
 @click.option("-v", "--verbose", is_flag=True, help="Also say what was chosen for each tensor, and why.")
 @_REPORT
 @_output_format(*FORMATS)
@@ -119,6 +120,7 @@ def rewrite(
     ignore: tuple[str, ...],
     jobs: int | None,
     verify: bool,
+    cases: str | None,
     report: str | None,
     output_format: str,
     **choices: Any,
@@ -137,6 +139,8 @@ def rewrite(
         )
     if verify and (not write or "-" in paths):
         raise click.UsageError("--verify belongs to --write, and to files: verify --migrate verifies without writing.")
+    if cases is not None and not verify:
+        raise click.UsageError("--cases says how to run the kernels: it belongs to --verify.")
     from nki_migrate.codemods import Options
 
     from .discover import found_files
@@ -148,7 +152,7 @@ def rewrite(
     if verify:
         from .verify_command import verified_reports
 
-        reports, proof = verified_reports(reports, jobs)
+        reports, proof = verified_reports(reports, jobs, cases)
     if write:
         reports = [_written(each) for each in reports]
     _print_rewrite(reports, write, check, output_format, verbose)
@@ -246,6 +250,14 @@ def _exit_code(reports: list[Report], changes_are_done: bool) -> int:
     if any(not report.is_done or (report.status == "changed" and not changes_are_done) for report in reports):
         return LEFT
     return DONE
+
+
+def _must_be_allowed(command: str) -> None:
+    """Raise a usage error where the environment forbids what ``command`` is for."""
+    from .verify_command import NO_EXECUTE, is_forbidden
+
+    if is_forbidden(os.environ):
+        raise click.UsageError(f"{command} runs code of yours, which {NO_EXECUTE} forbids.")
 
 
 def _execution(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -353,6 +365,7 @@ def layout(kernel: str, cases: str | None, case: str | None, strict: bool, outpu
     file, separator, name = kernel.rpartition("::")
     if not separator or not file or not name:
         raise click.UsageError(f"{kernel!r} names no kernel: write FILE::KERNEL, such as kernels/matmul.py::matmul.")
+    _must_be_allowed("layout")
     from . import layout as module
 
     return module.run(file, name, cases, case, output_format, strict)
@@ -377,6 +390,7 @@ def layout(kernel: str, cases: str | None, case: str | None, strict: bool, outpu
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND...")
 def emulate(command: tuple[str, ...], precision: str | None, target: str | None, strict: bool) -> int:
     """Run COMMAND with neuronxcc, nki and nkilib provided by the emulator. Its exit code is COMMAND's."""
+    _must_be_allowed("emulate")
     from . import emulate as module
 
     options = {"NKI_MIGRATE_TARGET": target} if target else {}
@@ -389,6 +403,7 @@ def emulate(command: tuple[str, ...], precision: str | None, target: str | None,
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND...")
 def record(command: tuple[str, ...], out: str, data: bool) -> int:
     """Run COMMAND on the emulator and keep each launch of a kernel as a case. Its exit code is COMMAND's."""
+    _must_be_allowed("record")
     from . import record as module
 
     return module.run(command, out, keep_data=data)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import difflib
+import functools
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,6 +18,7 @@ from nki_migrate.runtime.worker import Kernel, Kernels, Reply
 from .discover import found_files
 from .errors import InputError
 from .judging import Pair, problem_of
+from .sides import Side
 from .verdicts import CaseResult, Problem
 
 CASES_NAME = "cases.toml"
@@ -29,6 +32,18 @@ class Inventory:
     old: Reply
     new: Reply
 
+    @functools.cached_property
+    def unchanged(self) -> bool:
+        """Are the file and all that its loading reads the same on both sides of a revision?
+
+        An import that a function makes happens too late to be seen: then nothing is known to be unchanged.
+        """
+        if not self.pair.old.version.tree or not isinstance(self.old, Kernels) or not isinstance(self.new, Kernels):
+            return False
+        before, after = _loaded(self.pair.old, self.old), _loaded(self.pair.new, self.new)
+        sources = (text for path, text in before.items() if path.endswith(".py"))
+        return before == after and not any(map(_imports_late, sources))
+
     @property
     def kernels(self) -> tuple[Kernel, ...]:
         return self.old.kernels if isinstance(self.old, Kernels) else ()
@@ -41,6 +56,21 @@ class Inventory:
         """A result that needs no run."""
         pair = self.pair
         return CaseResult(pair.before, pair.after, kernel, case, problems=problems, labels=pair.labels)
+
+
+def _loaded(side: Side, kernels: Kernels) -> dict[str, bytes]:
+    """The content of the files that were read when a file was loaded, by the user's names."""
+    return {os.path.realpath(side.known(path)): side.content(path) for path in kernels.reads.files}
+
+
+def _imports_late(source: bytes) -> bool:
+    tree = ast.parse(source)
+    functions = (node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)))
+    return (
+        b"import_module" in source
+        or b"__import__" in source
+        or any(isinstance(node, (ast.Import, ast.ImportFrom)) for function in functions for node in ast.walk(function))
+    )
 
 
 @dataclass(frozen=True)
@@ -147,7 +177,7 @@ def _planned_kernel(
         return
     mine = source.of(kernel.name, inventory.pair.before)
     bad = [case for case in source.bad if case.kernel == kernel.name]
-    if not mine and not bad and not kernel.sub_kernel:
+    if not mine and not bad and not kernel.sub_kernel and not inventory.unchanged:
         advice = f'describe one in {source.path}: [[case]], kernel = "{kernel.name}", and its arguments in [case.args]'
         advice += f" (nki-migrate cases suggest {inventory.pair.before} proposes some)"
         where = inventory.pair.before, kernel.line
@@ -190,6 +220,14 @@ def _unplanned(source: CaseFile, names: set[str], choice: Choice) -> Iterator[Ca
             yield CaseResult(source.path, "", broken.kernel or "", broken.name, problems=(problem,))
 
 
+def _cases_of(inventory: Inventory, choice: Choice) -> Iterator[Case]:
+    """The cases for the kernels of one file, good and bad."""
+    path = str(Path(inventory.pair.before).with_name(CASES_NAME)) if choice.cases is None else choice.cases
+    source = _cases_at(path, may_be_missing=choice.cases is None)
+    yield from (case for case in source.cases if case.is_for(inventory.pair.before))
+    yield from (Case(bad.kernel or "", bad.name, source.path) for bad in source.bad)
+
+
 def _cases_at(path: str, *, may_be_missing: bool) -> CaseFile:
     """The cases at ``path``, none when the file may be missing and is."""
     if may_be_missing and not os.path.exists(path):
@@ -216,6 +254,12 @@ def notes(inventories: Sequence[Inventory], choice: Choice) -> Iterator[str]:
         gone = [kernel.name for kernel in inventory.kernels if kernel.name not in new]
         if gone and choice.may_go and isinstance(inventory.new, Kernels):
             yield f"{inventory.pair.before}: only in BEFORE, compared with nothing: {', '.join(gone)}"
+        if inventory.unchanged:
+            described = {case.kernel for case in _cases_of(inventory, choice)}
+            idle = [k.name for k in inventory.kernels if k.name not in described and not k.sub_kernel]
+            if idle:
+                label = inventory.pair.old.label
+                yield f"{inventory.pair.before}: as at {label}, and without a case, so not run: {', '.join(idle)}"
         inlined = [kernel.name for kernel in inventory.kernels if kernel.sub_kernel]
         if inlined:
             yield f"{inventory.pair.before}: verified as parts of the kernels that call them: {', '.join(inlined)}"

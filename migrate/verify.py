@@ -133,7 +133,7 @@ def evidence(pairs: Sequence[Pair], settings: Settings, asked: str, *, may_be_em
         check_kernels(settings.choice.kernels, inventories, asked)
         plan = list(planned(inventories, settings.choice))
         found.results = list(_results(workers, plan, settings, found))
-    if not found.results and not may_be_empty:
+    if not found.results and not may_be_empty and not any(inventory.unchanged for inventory in inventories):
         raise InputError(f"{asked}: no kernel found: a kernel is a function decorated with nki.jit")
     found.notes = list(notes(inventories, settings.choice))
     return found

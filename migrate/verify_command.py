@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -20,6 +20,8 @@ from .reports import Report
 from .surfaces import write_report
 from .verdicts import Proof, summary
 from .verify import Evidence, Settings, evidence, levels_to
+
+NO_EXECUTE = "NKI_MIGRATE_NO_EXECUTE"
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,11 @@ class Asked:
             execute=not self.no_execute,
             inexact=Inexact(self.ulps, "--ulps") if self.ulps else None,
         )
+
+
+def is_forbidden(environment: Mapping[str, str]) -> bool:
+    """Does the environment forbid to run code of the user's?"""
+    return environment.get(NO_EXECUTE, "").lower() not in ("", "0", "false", "no", "off")
 
 
 def run(asked: Asked, output_format: str, *, tiles: bool = False) -> int:
@@ -146,11 +153,11 @@ def _content(pair: Pair) -> bytes:
         return file.read()
 
 
-def verified_reports(reports: Sequence[Report], jobs: int | None) -> tuple[list[Report], Proof]:
+def verified_reports(reports: Sequence[Report], jobs: int | None, cases: str | None) -> tuple[list[Report], Proof]:
     """The reports of a rewrite, failed where the change is not verified, and the proof; its counts go to stderr."""
     from .verify_migrated import only_verified
 
-    settings = Asked((), migrate=True, jobs=jobs).settings
+    settings = Asked((), migrate=True, jobs=jobs, cases=cases, no_execute=is_forbidden(os.environ)).settings
     kept, found = only_verified(reports, settings)
     if found.results:
         click.echo(f"verified: {summary(found.proof)}", err=True)

@@ -151,6 +151,25 @@ def test_each_kernel_is_compared_with_itself_at_the_revision(repository: None) -
     assert found.results[0].labels == ("HEAD", "")
 
 
+def test_what_is_as_it_was_needs_no_case(repository: None) -> None:
+    def found() -> tuple[dict[str, str], tuple[str, ...]]:
+        proof_ = proof("other.py", base="HEAD")
+        return verdicts(proof_), proof_.notes
+
+    assert found() == ({}, ("other.py: as at HEAD, and without a case, so not run: other",))
+    files(other=HEAD + KERNEL.replace("doubled", "other") + "# new\n")
+    assert found() == ({"other": "undecided"}, ())
+    files(other=HEAD + "import scaling\n" + KERNEL.replace("doubled", "other"))
+    git("commit", "-q", "-a", "-m", "imports")
+    assert found()[0] == {}
+    files(scaling=PART + "# new\n")
+    assert found()[0] == {"other": "undecided"}
+    git("checkout", "-q", "scaling.py")
+    files(other=HEAD + KERNEL.replace("doubled", "other").replace("    t =", "    import scaling\n    t ="))
+    git("commit", "-q", "-a", "-m", "imports late")
+    assert found()[0] == {"other": "undecided"}
+
+
 def test_what_the_old_kernel_imports_is_of_the_revision_too(repository: None) -> None:
     files(scaling=PART.replace("2.0", "3.0"))
     (result,) = proof("k.py", base="HEAD").results
@@ -265,6 +284,33 @@ def test_a_helper_stays_when_a_kernel_that_uses_it_stays(capsys: pytest.CaptureF
     assert "scaling.py: failed: not written: uncased.py uses it, and is not verified" in err
     assert "k.py: failed: not written: it needs scaling.py, which is not verified" in err
     assert Path("k.py").read_text() == HEAD + USER and Path("scaling.py").read_text() == PART
+
+
+def test_the_environment_can_forbid_to_run_anything(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files(k=HEAD + KERNEL + "\nopen('ran', 'w')\n", cases_toml=CASE)
+    monkeypatch.setenv("NKI_MIGRATE_NO_EXECUTE", "1")
+    for command in (
+        ["rewrite", "--write", "--verify", "k.py"],
+        ["verify", "--migrate", "k.py"],
+        ["layout", "k.py::doubled"],
+        ["record", "--out", "c.toml", "--", sys.executable, "k.py"],
+        ["emulate", "--", sys.executable, "k.py"],
+        ["cases", "suggest", "k.py"],
+    ):
+        with pytest.raises(SystemExit) as ended:
+            main(command)
+        assert ended.value.code == 2 and "forbid" in "".join(capsys.readouterr()), command
+    assert not Path("ran").exists() and Path("k.py").read_text().startswith(HEAD)
+
+
+def test_verify_of_rewrite_takes_a_file_of_cases(capsys: pytest.CaptureFixture[str]) -> None:
+    files(k=HEAD + KERNEL)
+    Path("elsewhere.toml").write_text(CASE)
+    with pytest.raises(SystemExit) as ended:
+        main(["rewrite", "--write", "--verify", "--cases", "elsewhere.toml", "k.py"])
+    assert ended.value.code == 0 and "import nki\n" in Path("k.py").read_text()
 
 
 def test_verify_without_write_is_a_usage_error() -> None:
