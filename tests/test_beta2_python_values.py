@@ -27,6 +27,9 @@ import nki.isa as nisa
 import nki.language as nl
 
 
+SIZES = {nl.float32: 4, nl.bfloat16: 2}
+
+
 class Level(Enum):
     low = 1
 
@@ -139,6 +142,7 @@ LEGAL = (
     "rows += [3]\nassert rows == [1, 2, 3] and rows.pop() == 3 and rows.index(2) == 1",
     "rows.append(n)\nrows.reverse()\nrows.extend((1, 2))\nassert rows[0:2] == [3, 2] and rows[-1] == 2",
     "sizes['b'] = 2\nsizes['a'] += 4\nassert sizes.get('c', 7) == 7 and len(sizes) == 2 and sizes['a'] == 5",
+    "assert sizes.get(x.dtype, 3) == 3 and SIZES.get(x.dtype) == 4 and SIZES[nl.bfloat16] == 2",
     "for name in sizes.keys():\n    assert name == 'a'",
     "for pair in sizes.items():\n    key, value = pair\n    assert key == 'a' and value == 1",
     "assert sizes and rows and text and not same([]) and not same('') and not same(())",

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable
 from enum import Enum
 from typing import Any
 
+import numpy as np
+
 from ..errors import KernelError
 from ..legality.model import RuleDoc
 from ..legality.rules_calls import SURPLUS
@@ -43,7 +45,7 @@ from ..legality.rules_values import (
 )
 from .objects import NKIObject
 from .registers import Register
-from .values import kind
+from .values import Unmodelled, kind
 
 _BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,
@@ -256,7 +258,8 @@ class _Elements:
 
 
 def _check_key(key: object) -> None:
-    if not isinstance(key, str) or isinstance(key, Enum):
+    """Keys are strings; the front end has data types as strings as well."""
+    if not isinstance(key, (str, np.dtype, Unmodelled)) or isinstance(key, Enum):
         raise refusal(DICT_SUBSCRIPT, kind(key))
 
 

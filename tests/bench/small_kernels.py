@@ -27,7 +27,8 @@ Compared = Iterator[tuple[str, Any, Any, float]]
 def main(checkout: Path, names: list[str]) -> int:
     """Run the kernels under ``nki-migrate emulate``; 1 if one does not agree."""
     if UNDER in os.environ:
-        return 0 if all([_agrees(name, CASES[name]) for name in names or CASES]) else 1
+        verdicts = [_agrees(name, CASES[name]) for name in names or CASES]
+        return 0 if all(verdicts) else 1
     here = Path(__file__).resolve().parent
     path = [str(here), str(checkout), str(checkout / "src"), os.environ.get("PYTHONPATH", "")]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, path)), UNDER: "1"}
