@@ -13,6 +13,7 @@ import site
 import sys
 import sysconfig
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from . import errors
@@ -97,6 +98,7 @@ _STANDARD = tuple(os.path.realpath(sysconfig.get_paths()[kind]) for kind in ("st
 _PACKAGES = ("site-packages", "dist-packages")
 
 
+@cache
 def is_standard(path: str) -> bool:
     """Does ``path`` belong to Python's own library, or to numpy?"""
     parts = os.path.realpath(path).split(os.sep)

@@ -128,6 +128,11 @@ _FINDER = _Finder()
 _displaced: dict[str, ModuleType] | None = None
 
 
+def is_stand_in(module: ModuleType) -> bool:
+    """Was ``module`` imported as one of the stand-ins?"""
+    return getattr(module, "__loader__", None) is _FINDER
+
+
 def is_installed() -> bool:
     return _displaced is not None
 

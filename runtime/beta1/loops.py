@@ -33,6 +33,7 @@ class TracedRange(Iterator[int]):
 
     def __init__(self, values: range, state: State | None = None, parallel: bool = False) -> None:
         self._values = iter(values)
+        self._repeats = len(values) > 1
         self._entry: dict[str, Any] | None = None
         self._contents: Contents | None = None
         self._state = state
@@ -56,14 +57,15 @@ class TracedRange(Iterator[int]):
             raise StopIteration
         self.iteration += 1
         frame = sys._getframe(1)
-        if self._entry is None:
+        if self.iteration == 0:
             if not is_emulator_file(frame.f_code.co_filename):
                 _refuse_early_exit(frame)
                 if self._state is not None and not has_plain_for(frame):
                     raise NotModelled("an NKI range that something else than a 'for' statement iterates over")
-            self._entry = dict(frame.f_locals)
-            self._contents = Contents(frame, self._entry) if self._state is not None else None
-        else:
+            if self._repeats:
+                self._entry = dict(frame.f_locals)
+                self._contents = Contents(frame, self._entry) if self._state is not None else None
+        elif self._entry is not None:
             _restore(frame, self._entry)
             if self._contents is not None:
                 self._contents.restore()

@@ -7,6 +7,8 @@ dimensions, of the index vector's coefficient times the tensor's stride. Runtime
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -119,29 +121,69 @@ def _advanced(tile: Tile, items: list[Any]) -> Tile:
             raise KernelError("", f"'{type(k).__name__}' cannot index a tensor")
     vectors = _aligned(tile, vectors)
     items = [vectors.get(d, k) for d, k in enumerate(items)]
-    shape = broadcast(*(v.extents for v in vectors.values()))
-    if tile.space != "hbm" and len(shape) < 2:
+    forms = tuple([(k.extents, k.coefficients) if isinstance(k, Index) else None for k in items])
+    pattern = _pattern(forms, tile.strides)
+    on_chip = tile.alloc.space != "hbm"
+    if on_chip and len(pattern.shape) < 2:
         raise KernelError(
             "err_1d_arange_not_supported", f"indexing tensor `{tile.name}` with 1d arange is not supported"
         )
-    rank = len(shape)
-    strides = [0] * rank
     limits = []
     offset = tile.offset
-    for d, k in enumerate(items):
-        size, stride = tile.shape[d], tile.strides[d]
-        const, coefficients = _coefficients(k, rank)
+    for d, (k, size, stride) in enumerate(zip(items, tile.shape, tile.strides, strict=True)):
+        const = _constant(k)
         offset += const * stride
-        for r, c in enumerate(coefficients):
-            strides[r] += c * stride
-        limit = Limit(d, size, const, coefficients)
-        if _may_leave(limit, shape):
-            limits.append(limit)
-    if tile.space != "hbm":
-        _check_partition_axis(tile, items[0], rank)
-    view = tile.part(offset, shape, tuple(strides), tuple(limits))
-    view.axes = _axes(vectors, rank)
+        low, high = pattern.spans[d]
+        if (const + low < 0 or const + high >= size) and 0 not in pattern.shape:
+            limits.append(Limit(d, size, const, pattern.coefficients[d]))
+    if on_chip and any(pattern.coefficients[0][1:]):
+        raise KernelError(
+            "", f"the partition dimension of tensor `{tile.name}` must be indexed along the first axis of the index"
+        )
+    view = tile.part(offset, pattern.shape, pattern.strides, tuple(limits))
+    view.axes = _axes(vectors, len(pattern.shape))
     return view
+
+
+@dataclass(frozen=True)
+class _Pattern:
+    """What a subscript by index vectors gives, whatever their constants.
+
+    ``shape`` and ``strides`` are those of the result; ``coefficients`` of each dimension of the tensor along those of
+    the result, ``spans`` what they add to the constant at least and at most.
+    """
+
+    shape: Shape
+    strides: Shape
+    coefficients: tuple[tuple[int, ...], ...]
+    spans: tuple[tuple[int, int], ...]
+
+
+@lru_cache(4096)
+def _pattern(forms: tuple[tuple[Shape, Shape] | None, ...], strides: Shape) -> _Pattern:
+    """The pattern of the extents and coefficients ``forms`` (``None``: a number) on a tensor with ``strides``."""
+    shape = broadcast(*(form[0] for form in forms if form is not None))
+    rank = len(shape)
+    coefficients = tuple(_coefficients(form, rank) for form in forms)
+    found = [sum(c[r] * stride for c, stride in zip(coefficients, strides, strict=True)) for r in range(rank)]
+    steps = [[c * (n - 1) for c, n in zip(along, shape, strict=True)] for along in coefficients]
+    spans = tuple((sum(min(s, 0) for s in along), sum(max(s, 0) for s in along)) for along in steps)
+    return _Pattern(shape, tuple(found), coefficients, spans)
+
+
+def _coefficients(form: tuple[Shape, Shape] | None, rank: int) -> tuple[int, ...]:
+    if form is None:
+        return (0,) * rank
+    kept = tuple(c if n > 1 else 0 for n, c in zip(*form, strict=True))
+    return (0,) * (rank - len(kept)) + kept
+
+
+def _constant(k: Any) -> int:
+    if not isinstance(k, Index):
+        return int(k)
+    if k.const != int(k.const):
+        raise KernelError("", f"{k.const} is not an integer index")
+    return int(k.const)
 
 
 def _aligned(tile: Tile, vectors: dict[int, Index]) -> dict[int, Index]:
@@ -151,7 +193,10 @@ def _aligned(tile: Tile, vectors: dict[int, Index]) -> dict[int, Index]:
     convolutions (``conv.py:245,822`` of nki-samples) mean the first one. In HBM numpy's reading may have partitions,
     too: then it is refused.
     """
-    rank = max(v.ndim for v in vectors.values())
+    ranks = {len(v.extents) for v in vectors.values()}
+    if len(ranks) == 1:
+        return vectors
+    rank = max(ranks)
     columns = {d for d, v in vectors.items() if 1 < v.ndim < rank and v.extents[0] > 1 and max(v.extents[1:]) == 1}
     if tile.space != "hbm":
         partition = vectors[0].axes[0] if 0 in columns else frozenset[int]()
@@ -163,37 +208,15 @@ def _aligned(tile: Tile, vectors: dict[int, Index]) -> dict[int, Index]:
 
 def _axes(vectors: dict[int, Index], rank: int) -> tuple[frozenset[int], ...]:
     """The index vectors that vary along each dimension of the result."""
-    found = [frozenset[int]()] * rank
+    found = [_NO_AXES] * rank
     for vector in vectors.values():
-        for r, axes in enumerate(vector.axes, start=rank - vector.ndim):
-            found[r] |= axes
+        for r, axes in enumerate(vector.axes, start=rank - len(vector.axes)):
+            if axes:
+                found[r] = found[r] | axes if found[r] else axes
     return tuple(found)
 
 
-def _coefficients(k: Any, rank: int) -> tuple[int, tuple[int, ...]]:
-    if not isinstance(k, Index):
-        return int(k), (0,) * rank
-    if k.const != int(k.const):
-        raise KernelError("", f"{k.const} is not an integer index")
-    kept = tuple(c if n > 1 else 0 for c, n in zip(k.coefficients, k.extents, strict=True))
-    return int(k.const), (0,) * (rank - k.ndim) + kept
-
-
-def _check_partition_axis(tile: Tile, k: Any, rank: int) -> None:
-    """On chip, the first axis of the vectors is the partition; no other one may walk over partitions."""
-    if isinstance(k, Index) and any(_coefficients(k, rank)[1][1:]):
-        raise KernelError(
-            "", f"the partition dimension of tensor `{tile.name}` must be indexed along the first axis of the index"
-        )
-
-
-def _may_leave(limit: Limit, shape: Shape) -> bool:
-    low = high = limit.const
-    for c, n in zip(limit.coefficients, shape, strict=True):
-        if n == 0:
-            return False
-        low, high = (low, high + c * (n - 1)) if c > 0 else (low + c * (n - 1), high)
-    return low < 0 or high >= limit.size
+_NO_AXES = frozenset[int]()
 
 
 def _mixing(tile: Tile) -> KernelError:

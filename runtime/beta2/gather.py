@@ -23,6 +23,7 @@ from ..legality.names import Function, Module, is_dotted, module_of
 from ..legality.reach import Reached, visible
 from ..legality.walk import CODES, violations
 from ..reading import is_standard
+from ..shims import is_stand_in
 from ..source import Source, function_source, source_of
 
 Path = tuple[str, ...]
@@ -210,6 +211,8 @@ def _dotted(root: ast.AST, local: frozenset[str]) -> Iterator[Path]:
 def _named(path: Path, names: dict[str, Any]) -> list[object]:
     """What the last name of ``path`` stands for, and what it carries along."""
     value = names.get(path[0])
+    if isinstance(value, ModuleType) and is_stand_in(value):
+        return []
     for name in path[1:]:
         if not isinstance(value, (ModuleType, type)) or name not in vars(value):
             return []

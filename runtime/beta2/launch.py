@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -105,16 +106,21 @@ def execute(
 @contextmanager
 def front_end_names(version: str) -> Iterator[None]:
     """The names that the front end knows without an import: the module ``math``; until 0.3 also the memories."""
-    names: dict[str, Any] = {"math": math, **STAND_INS}
-    if DIALECTS[version].memory_names:
-        names |= {name: BUFFERS[name] for name in ("sbuf", "psum", "hbm")}
-    new = {name: value for name, value in names.items() if name not in vars(builtins)}
-    vars(builtins).update(new)
+    names, known = _front_end_names(version), vars(builtins)
+    new = [name for name in names if name not in known]
+    for name in new:
+        known[name] = names[name]
     try:
         yield
     finally:
         for name in new:
-            vars(builtins).pop(name, None)
+            known.pop(name, None)
+
+
+@cache
+def _front_end_names(version: str) -> dict[str, Any]:
+    memories = ("sbuf", "psum", "hbm") if DIALECTS[version].memory_names else ()
+    return {"math": math, **STAND_INS, **{name: BUFFERS[name] for name in memories}}
 
 
 @naming.kernel_boundary

@@ -354,6 +354,8 @@ def _bool(value: Any) -> bool:
 def _extreme(chosen: Callable[[Iterable[Any]], Any]) -> Callable[..., Any]:
     def extreme(*args: Any) -> Any:
         """Of an int and a float the front end makes floats."""
+        if len(args) == 2 and type(args[0]) is type(args[1]) is int:
+            return chosen(args)
         numbers = list(args[0]) if len(args) == 1 and not isinstance(args[0], (dict, str)) else list(args)
         if len(args) > 2 or any(type(number) not in (int, float) for number in numbers):
             raise refusal(MIN_MAX)

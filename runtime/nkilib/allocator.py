@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from math import prod
 from typing import Any
 
@@ -36,14 +37,20 @@ _HEAP_ALIGNMENT = 4
 def sizeinbytes(dtype: object) -> int:
     """Bytes of one element. The library does not know ``bool_`` and ``tfloat32``."""
     size = _SIZES.get(_type_name(dtype))
-    kernel_assert(size is not None, f"dtype size unknown! {dtype}")
+    if size is None:
+        kernel_assert(False, f"dtype size unknown! {dtype}")
     assert size is not None
     return size
 
 
 def _type_name(dtype: object) -> str:
     """The type's name in ``nki.language``. A packed type (``..._x4``) is a structured one here, its text is no name."""
-    return type_name(dtype) if isinstance(dtype, np.dtype) and dtype.names else str(dtype)
+    return _numpy_name(dtype) if isinstance(dtype, np.dtype) else str(dtype)
+
+
+@cache
+def _numpy_name(dtype: np.dtype[Any]) -> str:
+    return type_name(dtype) if dtype.names else str(dtype)
 
 
 def align_to(value: int, alignment: int) -> int:

@@ -112,6 +112,14 @@ def counted(ours: Runner, theirs: Runner, texts: list[bytes]) -> tuple[Counter[s
     return first, len(texts) / (time.process_time() - start)
 
 
+def rate(run: Runner, texts: list[bytes]) -> tuple[float, float]:
+    """Programs a second that ``run`` alone makes: of time, and of processor time."""
+    start, busy = time.perf_counter(), time.process_time()
+    for program in texts:
+        run(program)
+    return len(texts) / (time.perf_counter() - start), len(texts) / (time.process_time() - busy)
+
+
 def without_errors(run: Runner) -> Runner:
     """``run`` with the texts of errors left out."""
     return lambda program: [
@@ -135,11 +143,12 @@ def main(checkout: Path, count: int, seed: int) -> int:
     theirs = runner(module, their_logging.Logger("SBM", their_logging.LogLevel.OFF), module.nl)
     example = searched(ours, theirs, count)
     texts = random_programs(count, seed)
-    first, rate = counted(ours, theirs, texts)
+    first, both = counted(ours, theirs, texts)
     layouts, _ = counted(without_errors(ours), without_errors(theirs), [programs.plain(text) for text in texts])
     print(f"Hypothesis, {count} programs: {'equal' if not example else 'different'}")
     print(f"random, seed {seed}: {sum(first.values())} of {count} programs differ; ", end="")
-    print(f"{rate:.0f} programs a second of processor time, both run")
+    print(f"{both:.0f} programs a second of processor time, both run")
+    print("ours alone: {:.0f} programs a second, {:.0f} of processor time".format(*rate(ours, texts)))
     for what, number in first.most_common():
         print(f"    {number:6d} first at: {what}")
     print(f"plain programs, seed {seed}: {sum(layouts.values())} of {count} have other addresses or another free space")
