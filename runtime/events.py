@@ -7,6 +7,7 @@ are dropped, and adjacent dimensions that walk memory as one are merged.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -129,17 +130,27 @@ def operand(role: str, alloc: Allocation, array: Array, exact: bool = True, used
     offset = address_of(array) - alloc.start
     if alloc.space == "hbm":
         size = alloc.dtype.itemsize
-        steps = [(0, stride // size, count) for stride, count in zip(array.strides, array.shape, strict=True)]
-        return Operand(
-            role, "hbm", alloc.uid, False, 0, offset // size, _normal(steps), _stored(alloc.dtype), exact, used
-        )
+        steps = _elements(array.strides, array.shape, size)
+        return Operand(role, "hbm", alloc.uid, False, 0, offset // size, steps, _stored(alloc.dtype), exact, used)
     pitch = alloc.memory.strides[0]
     row, byte = divmod(offset, pitch)
-    steps = [(stride // pitch, stride % pitch, count) for stride, count in zip(array.strides, array.shape, strict=True)]
-    dtype = _stored(array.dtype)
-    return Operand(role, alloc.space, alloc.uid, alloc.pinned, row, byte, _normal(steps), dtype, exact, used)
+    steps = _bytes(array.strides, array.shape, pitch)
+    return Operand(role, alloc.space, alloc.uid, alloc.pinned, row, byte, steps, _stored(array.dtype), exact, used)
 
 
+@lru_cache(4096)
+def _elements(strides: tuple[int, ...], shape: tuple[int, ...], size: int) -> tuple[Step, ...]:
+    """The steps of an access to HBM, in elements of ``size`` bytes."""
+    return _normal([(0, stride // size, count) for stride, count in zip(strides, shape, strict=True)])
+
+
+@lru_cache(4096)
+def _bytes(strides: tuple[int, ...], shape: tuple[int, ...], pitch: int) -> tuple[Step, ...]:
+    """The steps of an access on chip, to a memory with ``pitch`` bytes a partition."""
+    return _normal([(stride // pitch, stride % pitch, count) for stride, count in zip(strides, shape, strict=True)])
+
+
+@cache
 def _stored(dtype: np.dtype[Any]) -> str:
     """The type of the bytes: a truth value is a uint8 on chip, which Beta 2 has no other name for."""
     return "uint8" if dtype.kind == "b" else type_name(dtype)

@@ -22,6 +22,7 @@ from .spec import hardware
 Array = npt.NDArray[Any]
 POISON = 0xFF
 """Every byte of memory that was never written: a NaN in each floating point type."""
+_BYTE = np.dtype(np.uint8)
 _NO_MEMORY: Array = np.zeros((0, 0), np.uint8)
 
 
@@ -58,6 +59,11 @@ class Allocation:
     @property
     def pinned(self) -> bool:
         return self.byte is not None
+
+    @cached_property
+    def bytes(self) -> Array:
+        """``memory`` as bytes."""
+        return self.memory if self.memory.dtype == _BYTE else self.memory.reshape(-1).view(np.uint8)
 
     @cached_property
     def start(self) -> int:

@@ -43,34 +43,31 @@ class _Running(threading.local):
         self.sessions: list[Session] = []
 
 
-_RUNNING = _Running()
+RUNNING = _Running()
 
 
 def current() -> Session:
     """The session of the kernel that runs now; raises :class:`KernelError` when none does."""
-    sessions = _RUNNING.sessions
+    sessions = RUNNING.sessions
     if not sessions:
-        raise KernelError(
-            "err_nki_api_outside_of_nki_kernel", "Calling NKI API outside of NKI kernels is not supported."
-        )
+        raise outside()
     return sessions[-1]
 
 
-def innermost() -> Session | None:
-    """The session of the kernel that runs now, if one does."""
-    sessions = _RUNNING.sessions
-    return sessions[-1] if sessions else None
+def outside() -> KernelError:
+    """The error of a call that needs a running kernel."""
+    return KernelError("err_nki_api_outside_of_nki_kernel", "Calling NKI API outside of NKI kernels is not supported.")
 
 
 def in_kernel() -> bool:
-    return bool(_RUNNING.sessions)
+    return bool(RUNNING.sessions)
 
 
 @contextmanager
 def running(session: Session) -> Iterator[Session]:
     """Make ``session`` the current one for the duration of the block."""
-    _RUNNING.sessions.append(session)
+    RUNNING.sessions.append(session)
     try:
         yield session
     finally:
-        _RUNNING.sessions.pop()
+        RUNNING.sessions.pop()

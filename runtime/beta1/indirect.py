@@ -15,7 +15,7 @@ from ..isa.core import Result, fit
 from ..memory import Array, Machine, View
 from ..numerics import FLOAT32, convert
 from .indexing import Region
-from .tensor import Tile, raw_bytes
+from .tensor import Tile
 
 
 class Gathered(View):
@@ -41,9 +41,7 @@ def indexed_array(tile: Tile) -> Array:
     shape = tile.shape if tile.gather is None else tile.gather.shape
     if tile.gather is None and tile.limits:
         shape = tuple(min(n, 1) for n in shape)
-    found: Array = np.ndarray(
-        shape, tile.stored, buffer=raw_bytes(tile.alloc.memory), offset=tile.offset, strides=tile.strides
-    )
+    found: Array = np.ndarray(shape, tile.stored, buffer=tile.alloc.bytes, offset=tile.offset, strides=tile.strides)
     return found
 
 
@@ -129,12 +127,12 @@ def _check(tile: Tile, valid: Array, chosen: Array | None) -> None:
 
 def _read(tile: Tile, offsets: Array) -> Array:
     size = tile.stored.itemsize
-    memory = raw_bytes(tile.alloc.memory).reshape(-1)
+    memory = tile.alloc.bytes.reshape(-1)
     picked = memory[offsets[..., None] + np.arange(size)]
     return np.ascontiguousarray(picked).view(tile.stored).reshape(offsets.shape)
 
 
 def _write(tile: Tile, offsets: Array, values: Array) -> None:
     size = tile.stored.itemsize
-    memory = raw_bytes(tile.alloc.memory).reshape(-1)
+    memory = tile.alloc.bytes.reshape(-1)
     memory[offsets[..., None] + np.arange(size)] = np.ascontiguousarray(values)[..., None].view(np.uint8)

@@ -107,7 +107,9 @@ class Call:
         self.state: State = state()
         self.op = op
         self.region = EVERYWHERE if mask is None else region(mask)
-        self.reserve()
+        self.sequence: int | None = None
+        if self.state.session.machine.recorder is not None:
+            self.reserve()
         self.frame = user_frame(sys._getframe(1))
         self.place = location_of(self.frame)
 

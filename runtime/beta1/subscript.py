@@ -21,6 +21,7 @@ from .tokens import Slice
 
 _INTS = (int, np.integer)
 _BASIC = frozenset((int, slice, Slice))
+_AFFINE = frozenset((int, Index))
 
 
 def subscripted(tile: Tile, key: Any) -> Tile:
@@ -30,8 +31,11 @@ def subscripted(tile: Tile, key: Any) -> Tile:
     if isinstance(key, (Mask, bool)) or key is None:
         return restricted(tile, key)
     items = list(key) if isinstance(key, tuple) else [key]
-    if _BASIC.issuperset(map(type, items)) and len(items) <= tile.ndim:
+    kinds = set(map(type, items))
+    if kinds <= _BASIC and len(items) <= tile.ndim:
         return _basic(tile, items)
+    if kinds <= _AFFINE and len(items) == tile.ndim:
+        return _affine(tile, items)
     items = _expanded(tile, items)
     if any(isinstance(k, (Index, Tensor, RuntimeIndex)) for k in items):
         return _advanced(tile, items)
@@ -111,15 +115,18 @@ def _advanced(tile: Tile, items: list[Any]) -> Tile:
     if any(isinstance(k, (Tensor, RuntimeIndex)) for k in items):
         return _gather(tile, items)
     tile._settled()
-    vectors: dict[int, Index] = {}
-    for d, k in enumerate(items):
+    for k in items:
         if isinstance(k, (slice, Slice)):
             raise _mixing(tile)
-        if isinstance(k, Index):
-            vectors[d] = k
-        elif not isinstance(k, _INTS):
+        if not isinstance(k, (Index, *_INTS)):
             raise KernelError("", f"'{type(k).__name__}' cannot index a tensor")
-    vectors = _aligned(tile, vectors)
+    return _affine(tile, items)
+
+
+def _affine(tile: Tile, items: list[Any]) -> Tile:
+    """Index vectors and numbers, one for each dimension."""
+    tile._settled()
+    vectors = _aligned(tile, {d: k for d, k in enumerate(items) if isinstance(k, Index)})
     items = [vectors.get(d, k) for d, k in enumerate(items)]
     forms = tuple([(k.extents, k.coefficients) if isinstance(k, Index) else None for k in items])
     pattern = _pattern(forms, tile.strides)

@@ -117,7 +117,12 @@ class Tile(Tensor):
 
     def _whole(self) -> View:
         if self._view is None:
-            self._view = View(self.alloc, self._cut(EVERYWHERE))
+            alloc = self.alloc
+            if self.limits:
+                array = self._cut(EVERYWHERE)
+            else:
+                array = np.ndarray(self.shape, self.stored, alloc.bytes, self.offset, self.strides)
+            self._view = View(alloc, array)
         return self._view
 
     def _cut(self, where: Region) -> Array:
@@ -131,7 +136,7 @@ class Tile(Tensor):
             lows = [0] * len(shape)
         for limit in self.limits:
             _check(limit, lows, shape, self.name)
-        found: Array = np.ndarray(shape, self.stored, buffer=raw_bytes(alloc.memory), offset=offset, strides=strides)
+        found: Array = np.ndarray(shape, self.stored, buffer=alloc.bytes, offset=offset, strides=strides)
         return found
 
     def view_in(self, where: Region) -> View:
@@ -297,11 +302,6 @@ def _check(limit: Limit, lows: list[int], shape: Shape, name: str) -> None:
             f"Out-of-bound access for tensor `{name}` on dimension {limit.dimension}: index range [{first}, {last}] "
             f"exceed dimension size of {limit.size}",
         )
-
-
-def raw_bytes(memory: Array) -> Array:
-    """The bytes of a memory."""
-    return memory if memory.dtype == np.uint8 else memory.reshape(-1).view(np.uint8)
 
 
 def whole(alloc: Allocation, buffer: Buffer = PRIVATE_HBM) -> Tile:

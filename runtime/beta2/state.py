@@ -89,11 +89,18 @@ class State:
 
 def current() -> State:
     """The front end of the kernel that runs now."""
-    return _of(session.current())
+    front = _front()
+    if front is None:
+        raise session.outside()
+    return front
 
 
-def _of(running: session.Session) -> State:
-    state: State | None = running.registers.get(_KEY)
+def _front() -> State | None:
+    """The front end of the kernel that runs now, if one does."""
+    sessions = session.RUNNING.sessions
+    if not sessions:
+        return None
+    state: State | None = sessions[-1].registers.get(_KEY)
     if state is None:
         raise KernelError("", "nki APIs of Beta 2 cannot be called in a Beta 1 kernel: the namespaces cannot be mixed")
     return state
@@ -101,14 +108,14 @@ def _of(running: session.Session) -> State:
 
 def version() -> str:
     """The version whose rules hold now: the running kernel's, or Beta 2's outside of a kernel."""
-    running = session.innermost()
-    return BETA2 if running is None else _of(running).version
+    front = _front()
+    return BETA2 if front is None else front.version
 
 
 def rules() -> Dialect:
     """What the running kernel's version allows, or Beta 2 outside of a kernel."""
-    running = session.innermost()
-    return DIALECTS[BETA2] if running is None else _of(running).rules
+    front = _front()
+    return DIALECTS[BETA2] if front is None else front.rules
 
 
 def install(running: session.Session, state: State) -> None:

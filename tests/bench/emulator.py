@@ -182,19 +182,21 @@ def kernels(dialect: str, folder: Path) -> Any:
 
 
 def best(action: Callable[[], object], repeat: int, clock: Callable[[], float]) -> float:
-    """The shortest time of ``repeat`` runs; short ones are run again until they take long enough to be timed."""
-    times, rounds = [], 1
-    for _ in range(repeat):
-        while True:
-            started = clock()
-            for _ in range(rounds):
-                action()
-            taken = clock() - started
-            if taken > 0.01:
-                break
+    """The shortest time of ``repeat`` runs, and of as many more as fit into a quarter of a second.
+
+    Short actions are run several times at once, until they take long enough to be timed.
+    """
+    rounds, shortest, begun, runs = 1, math.inf, clock(), 0
+    while runs < repeat or clock() - begun < 0.25:
+        started = clock()
+        for _ in range(rounds):
+            action()
+        taken = clock() - started
+        if taken < 0.0002:
             rounds *= 4
-        times.append(taken / rounds)
-    return min(times)
+            continue
+        shortest, runs = min(shortest, taken / rounds), runs + 1
+    return shortest
 
 
 def measured(dialect: str, module: Any, bench: Bench, size: tuple[int, ...], timed: Callable[..., float]) -> Row:
@@ -249,7 +251,7 @@ def summary(dialect: str, rows: list[Row]) -> str:
             f"{dialect}, geometric means:",
             f"    emulator / NumPy at the largest size run  {mean([row.ratio for row in largest]):6.2f}",
             f"    us an instruction at the smallest size    {mean([row.microseconds for row in smallest]):6.1f}",
-            f"    of Python's own work                      {mean([row.python for row in smallest if row.python is not None]):6.1f}",
+            f"    of Python's own work                      {mean([row.python for row in smallest if row.python]):6.1f}",
             f"    recording on / off                        {mean([row.recording for row in rows]):6.2f}",
         )
     )
