@@ -153,6 +153,7 @@ class _Rebuild:
                 changes["bases"] = [cst.Arg(cst.parse_expression(self.edits.bases[old]))]
         elif isinstance(old, ast.For) and isinstance(node, cst.For):
             changes = self._expression("iter", old.iter, node.iter)
+            changes |= self._expression("target", old.target, node.target)
         elif isinstance(old, ast.If | ast.While) and isinstance(node, cst.If | cst.While):
             changes = self._expression("test", old.test, node.test)
         elif isinstance(old, ast.Assign) and isinstance(node, cst.SimpleStatementLine):

@@ -112,6 +112,23 @@ def _walk(program: Program) -> None:
                 _walk_one(module, variant, parameters)
     for module, method in kernel_classes.rewrite(program):
         _walk_one(module, method, {})
+    pending = [(m, f) for m in program.modules.values() for f in m.analyzed]
+    while pending:
+        for module, function in _named(program, *pending.pop()):
+            if function not in module.analyzed and function not in module.flattened:
+                _walk_one(module, function, {})
+                pending.append((module, function))
+
+
+def _named(program: Program, module: Module, function: ast.FunctionDef) -> list[tuple[Module, ast.FunctionDef]]:
+    """Functions that a function names, in whatever expression."""
+    found = []
+    for node in ast.walk(function):
+        if isinstance(node, ast.Name | ast.Attribute):
+            own = module.functions.get(node.id) if isinstance(node, ast.Name) else None
+            other = program.function(module, node)
+            found += [(module, own)] if own is not None else [other] if other is not None else []
+    return found
 
 
 def _walk_one(module: Module, function: ast.FunctionDef, parameters: Parameters) -> None:

@@ -74,6 +74,8 @@ def _collect(scope: Scope, node: ast.AST, replacements: list[tuple[ast.AST, str]
 
 def _translated(scope: Scope, node: ast.expr) -> str | None:
     """The text of ``node`` when it is translated as a whole, ``None`` to go on with its parts."""
+    if node in scope.lists:
+        return scope.lists[node]
     if type(node) in FORBIDDEN_EXPRESSIONS:
         what = FORBIDDEN_EXPRESSIONS[type(node)]
         raise Refuse(node, LANGUAGE, f"Beta 2 kernels cannot contain {what}", plainer(node))

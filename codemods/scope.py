@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -160,6 +161,13 @@ class Module:
             self.needed_imports[root] = root if root not in self.taken else self.fresh(root)
         return self.needed_imports[root]
 
+    @cached_property
+    def rebound(self) -> set[str]:
+        """Names that something else than an import binds, anywhere in the module."""
+        nodes = list(ast.walk(self.source.tree))
+        names = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        return names | {n.arg for n in nodes if isinstance(n, ast.arg)} | set(self.functions)
+
     def package(self, path: str, name: str) -> str:
         """How this module writes a package that is not NKI: its own alias, or a new import as ``name``."""
         for item in self.import_list:
@@ -253,6 +261,7 @@ class Scope:
     block: list[ast.stmt] = field(default_factory=list)
     current: ast.stmt | None = None
     called: dict[ast.expr, tuple[str, Value]] = field(default_factory=dict)
+    lists: dict[ast.expr, str] = field(default_factory=dict)
     kept: list[ast.stmt] = field(default_factory=list)
     direct: bool = False
     returned: Value | None = None

@@ -9,7 +9,9 @@ def bound_by(statement: ast.stmt) -> set[str]:
     """Names that a statement (or a part of it) binds."""
     if isinstance(statement, ast.FunctionDef):
         return {statement.name}
-    return {n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    nodes = list(ast.walk(statement))
+    inner = {n for part in nodes if isinstance(part, ast.comprehension) for n in ast.walk(part.target)}
+    return {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) and n not in inner}
 
 
 def default_values(function: ast.FunctionDef) -> dict[ast.arg, ast.expr]:

@@ -9,9 +9,11 @@ from collections.abc import Callable
 from . import algebra
 from .assign import assign, augment
 from .calls import call_statement, returned_value
+from .comprehensions import expand
 from .emission import New, Refuse
 from .facts.values import DType, Function, Gone, Hbm, Python, Tile, Value, merge, texts
 from .handed import further_parameters
+from .iteration import element_kinds, index_loop
 from .left import left_tile
 from .names import BETA2, Import, canonical
 from .parameters import described, kernel_parameters, merged
@@ -141,13 +143,15 @@ def walk_statement(scope: Scope, statement: ast.stmt) -> None:
     handler = _HANDLERS.get(type(statement))
     applied, sizes = scope.module.applied.copy(), dict(scope.sizes)
     scope.out = []
-    scope.called = {}
+    scope.called, scope.lists = {}, {}
     scope.current = statement
     try:
         if type(statement) in FORBIDDEN_STATEMENTS:
             what, help = FORBIDDEN_STATEMENTS[type(statement)]
             raise Refuse(statement, LANGUAGE, f"Beta 2 kernels cannot contain {what}", help)
-        if handler is not None:
+        if expand(scope, statement):
+            scope.module.edits.replaced[statement] = scope.out
+        elif handler is not None:
             handler(scope, statement)
     except Refuse as refusal:
         scope.module.applied, scope.sizes, scope.out = applied, sizes, []
@@ -299,8 +303,8 @@ def _for(scope: Scope, statement: ast.stmt) -> None:
         report_objects(scope, statement)
     else:
         forget_carried(scope, statement)
-    for name in targets:
-        scope.env[name] = Python()
+    indexed = statement.target in scope.module.edits.expressions
+    scope.env.update(element_kinds(scope, statement) if indexed else dict.fromkeys(targets, Python()))
     variable = statement.target.id if isinstance(statement.target, ast.Name) else ""
     loops = scope.loops
     scope.loops = (*loops, Loop(variable, statement, traced))
@@ -322,7 +326,10 @@ def _check_iterable(scope: Scope, statement: ast.For) -> bool:
     builtin = isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "range"
     if isinstance(call, ast.Call) and not builtin and name not in CALLABLE:
         function = call.func.id if isinstance(call.func, ast.Name) else ""
-        if function in ("zip", "enumerate", "reversed", "map", "filter", "sorted"):
+        if function in ("zip", "enumerate"):
+            index_loop(scope, statement, call)
+            return False
+        if function in ("reversed", "map", "filter", "sorted"):
             raise Refuse(call, LANGUAGE, f"a loop over {function}(...)", "loop over range(...) and index")
     _header_text(scope, call, render(scope, call))
     return builtin and scope.decorated

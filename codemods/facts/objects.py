@@ -138,7 +138,8 @@ def _is_quiet(scope: Scope, call: ast.Call, elements: bool, seen: tuple[ast.Func
 
 def _method(scope: Scope, node: ast.Attribute) -> ast.FunctionDef | None:
     """The method that ``name.method`` means, where the source tells that ``name`` is of a class of this module."""
-    if not isinstance(node.value, ast.Name) or scope.assigned[node.value.id] != 1:
+    classes = [s for s in scope.module.source.tree.body if isinstance(s, ast.ClassDef)]
+    if not classes or not isinstance(node.value, ast.Name) or scope.assigned[node.value.id] != 1:
         return None
     name = node.value.id
     told: list[ast.expr | None] = [
@@ -151,8 +152,8 @@ def _method(scope: Scope, node: ast.Attribute) -> ast.FunctionDef | None:
             default = default_values(scope.function).get(argument)
             told += [argument.annotation, default.func if isinstance(default, ast.Call) else None]
     names = {n.id for n in told if isinstance(n, ast.Name)}
-    classes = (s for s in scope.module.source.tree.body if isinstance(s, ast.ClassDef) and s.name in names)
-    methods = (s for c in classes for s in c.body if isinstance(s, ast.FunctionDef) and s.name == node.attr)
+    methods = (s for c in classes if c.name in names for s in c.body if isinstance(s, ast.FunctionDef))
+    methods = (s for s in methods if s.name == node.attr)
     return next(methods, None)
 
 

@@ -90,10 +90,6 @@ class _Host:
 
     def __init__(self, module: Module) -> None:
         self.module = module
-        nodes = list(ast.walk(module.source.tree))
-        self.rebound = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-        self.rebound |= {n.arg for n in nodes if isinstance(n, ast.arg)} | set(module.functions)
-        self.rebinds_globals = any(isinstance(n, ast.Global) for n in nodes)
 
     def statements(self, node: ast.AST, owner: Owner) -> Iterator[tuple[ast.stmt, Owner]]:
         """Statements of host code, each with the function (or module) whose names it reads."""
@@ -107,7 +103,12 @@ class _Host:
         """The canonical name of what a chain means; nothing for a name that is bound again anywhere."""
         chain = dotted(node)
         bound = self.module.imports.get(chain[0]) if chain is not None else None
-        if chain is None or bound is None or chain[0] in self.rebound or bound.statement in self.module.nested_imports:
+        if (
+            chain is None
+            or bound is None
+            or chain[0] in self.module.rebound
+            or bound.statement in self.module.nested_imports
+        ):
             return ""
         return canonical(".".join((bound.path, *chain[1])))
 
@@ -193,10 +194,13 @@ class _Host:
             name = self.qualified(node.func)
             made = name.startswith("np.") and name.rpartition(".")[2] in _MAKES_ARRAY and bool(node.args)
             return made or name == "nl.static_cast" or getattr(node.func, "attr", "") == "astype"
-        if isinstance(node, ast.Name) and node.id not in seen and not self.rebinds_globals:
+        if isinstance(node, ast.Name) and node.id not in seen and not self._rebinds_globals():
             values = _assigned(owner, node.id)
             return bool(values) and all(self._is_array(v, owner, (*seen, node.id)) for v in values)
         return False
+
+    def _rebinds_globals(self) -> bool:
+        return any(isinstance(n, ast.Global) for n in ast.walk(self.module.source.tree))
 
     def _simulated(self, node: ast.Call, owner: Owner) -> str | None:
         if not node.args or isinstance(node.args[0], ast.Starred):

@@ -3,9 +3,12 @@
 Why: the Beta 2 compiler reads the source, and supports a subset of Python: no comprehensions, lambdas, ``try``,
 ``raise``, ``with``, ``global``, ``del``, starred expressions, imports or classes in functions, format specifiers, or
 loops over ``zip`` and ``enumerate``. ``raise ValueError("text")`` becomes ``assert False, "text"``, a lone ``...``
-goes, an import of NKI moves to the top of the module; every other use is reported where it stands.
+goes, an import of NKI moves to the top of the module. A list comprehension of Python values becomes a loop that
+appends, in front of its statement; ``for i, x in enumerate(a)`` becomes ``for i in range(len(a))``, ``zip`` likewise.
 
-Manual, but for these three: the kernel ends with the same text, and the import binds the same name.
+Safe: the kernel ends with the same text, the import binds the same name, the loops give the same elements in the same
+order. Left alone, and reported where it stands: every other use, comprehensions of tensors or over the result of a
+call, and those whose variable has the name of another one.
 
 Source: the texts of the front end of leanprover/KLR (interop/klr/gather.c).
 """
@@ -15,7 +18,6 @@ from __future__ import annotations
 import ast
 
 CODE = "NKI091"
-APPLICABILITY = "manual"
 GOLDENS = ("forbidden_language",)
 
 FORBIDDEN_EXPRESSIONS: dict[type[ast.AST], str] = {

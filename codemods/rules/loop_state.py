@@ -70,7 +70,7 @@ def forget_carried(scope: Scope, statement: ast.For | ast.While) -> None:
             scope.env[name] = Gone("changes from one iteration to the next")
 
 
-_CHANGING = set("append extend insert pop remove clear update setdefault add discard sort reverse popitem".split())
+CHANGING = set("append extend insert pop remove clear update setdefault add discard sort reverse popitem".split())
 
 
 def report_objects(scope: Scope, loop: ast.For) -> None:
@@ -81,7 +81,7 @@ def report_objects(scope: Scope, loop: ast.For) -> None:
         if isinstance(node, ast.Assign | ast.AugAssign):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             changed = next((t.value for t in targets if isinstance(t, ast.Subscript | ast.Attribute)), None)
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _CHANGING:
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in CHANGING:
             changed = node.func.value
         while isinstance(changed, ast.Subscript | ast.Attribute):
             changed = changed.value

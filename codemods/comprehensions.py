@@ -1,0 +1,148 @@
+"""List comprehensions of Python values, as loops that append to a list.
+
+Only what a statement certainly evaluates, once, and before anything else that could change what it reads: then the
+loop can stand in front of the statement. The loop's variable keeps its name where nothing else reads it.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from .access import operand
+from .calls import call_value, module_function
+from .compute import is_computation
+from .declare import creation
+from .emission import Refuse
+from .facts.values import Hbm, Python, Tile
+from .render import render
+from .rules.language import CODE, plainer
+from .scope import Scope
+
+_TAKES_LIST = {"tuple", "list", "min", "max"}
+_INDENT = "    "
+
+
+def expand(scope: Scope, statement: ast.stmt) -> bool:
+    """Write loops for the comprehensions of a statement in front of it.
+
+    True when that is all of the statement: it only binds the list to a name, or throws it away.
+    """
+    if not isinstance(statement, ast.Assign | ast.Expr | ast.Return | ast.AnnAssign | ast.Assert):
+        return False
+    value = statement.value if isinstance(statement, ast.Assign | ast.Expr) else None
+    if isinstance(value, ast.ListComp):
+        targets = statement.targets if isinstance(statement, ast.Assign) else []
+        names = [t.id for t in targets if isinstance(t, ast.Name)]
+        if len(names) == len(targets) <= 1 and not set(names) & _names(value):
+            _write(scope, value, "".join(names))
+            scope.env.update(dict.fromkeys(names, Python()))
+            return True
+    roots = [n for n in ast.iter_child_nodes(statement) if isinstance(n, ast.expr)]
+    for node in (found for root in roots for found in _evaluated(root)):
+        name = scope.module.fresh("values")
+        _write(scope, node, name)
+        scope.env[name] = Python()
+        scope.lists[node] = f"({name})" if isinstance(node, ast.GeneratorExp) else name  # its text has the brackets
+    return False
+
+
+def _names(node: ast.AST) -> set[str]:
+    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+
+
+def _evaluated(node: ast.expr) -> Iterator[ast.ListComp | ast.GeneratorExp]:
+    """Comprehensions that are evaluated whenever ``node`` is, generators where a list does the same."""
+    if isinstance(node, ast.ListComp):
+        yield node
+    elif isinstance(node, ast.Call):
+        takes = isinstance(node.func, ast.Name) and node.func.id in _TAKES_LIST and len(node.args) == 1
+        for argument in node.args:
+            if takes and isinstance(argument, ast.GeneratorExp):
+                yield argument
+            else:
+                yield from _evaluated(argument)
+        for keyword in node.keywords:
+            yield from _evaluated(keyword.value)
+    elif isinstance(node, ast.Tuple | ast.List | ast.BinOp | ast.UnaryOp | ast.Starred | ast.Subscript | ast.Compare):
+        single = not isinstance(node, ast.Compare) or len(node.comparators) == 1
+        for child in ast.iter_child_nodes(node) if single else ():
+            if isinstance(child, ast.expr):
+                yield from _evaluated(child)
+
+
+def _write(scope: Scope, node: ast.ListComp | ast.GeneratorExp, name: str) -> None:
+    """Emit the loops of one comprehension. Without a name, the elements are only evaluated."""
+    scope.apply(CODE, node)
+    lines = [f"{name} = []"] if name else []
+    emitted = len(scope.out)
+    lines += _loops(scope, node, name, "")
+    if len(scope.out) != emitted:
+        raise Refuse(node, CODE, "a comprehension whose elements take several instructions", plainer(node))
+    scope.emit("\n".join(lines))
+
+
+def _loops(scope: Scope, node: ast.ListComp | ast.GeneratorExp, name: str, indent: str) -> list[str]:
+    saved, lines = dict(scope.env), []
+    try:
+        for generator in node.generators:
+            iterable = _iterable(scope, generator.iter)
+            for variable in _names(generator.target):
+                _check_free(scope, node, variable)
+                scope.env[variable] = Python()
+            lines.append(f"{indent}for {scope.source.segment(generator.target)} in {iterable}:")
+            indent += _INDENT
+            for test in generator.ifs:
+                lines.append(f"{indent}if {_value(scope, test)}:")
+                indent += _INDENT
+        if isinstance(node.elt, ast.ListComp) and name:
+            inner = scope.module.fresh("row")
+            return [
+                *lines,
+                f"{indent}{inner} = []",
+                *_loops(scope, node.elt, inner, indent),
+                f"{indent}{name}.append({inner})",
+            ]
+        element = _value(scope, node.elt)
+        return [*lines, f"{indent}{name}.append({element})" if name else f"{indent}{element}"]
+    finally:
+        scope.env = saved
+
+
+def _iterable(scope: Scope, node: ast.expr) -> str:
+    """What a comprehension runs over: every element, in Beta 1 too."""
+    name = scope.qualified(node.func) if isinstance(node, ast.Call) else ""
+    builtin = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "range"
+    if isinstance(node, ast.Call) and name != "nl.static_range" and not builtin:
+        raise Refuse(node, CODE, "a comprehension over the result of a call", "write a for loop over range(...)")
+    return render(scope, node)
+
+
+def _value(scope: Scope, node: ast.expr) -> str:
+    """The text of an element or a condition, which must be a Python value."""
+    if is_computation(scope, node) or creation(scope, node) is not None or operand(scope, node) is not None:
+        raise Refuse(node, CODE, "a list comprehension of tensors", plainer(node))
+    if isinstance(node, ast.Call) and module_function(scope, node) is not None:
+        text, value = call_value(scope, node)
+        if isinstance(value, Hbm | Tile):
+            raise Refuse(node, CODE, "a list comprehension of tensors", plainer(node))
+        return text
+    return render(scope, node)
+
+
+def _check_free(scope: Scope, comprehension: ast.AST, variable: str) -> None:
+    """Raise :class:`Refuse` when something reads ``variable`` that the loop would bind differently."""
+    own: set[ast.AST] = set()
+    for node in ast.walk(scope.function):
+        if isinstance(node, _COMPREHENSIONS) and any(variable in _names(g.target) for g in node.generators):
+            own |= set(ast.walk(node))
+        elif isinstance(node, ast.For) and variable in _names(node.target):
+            inside = {n for s in node.body for n in ast.walk(s)}
+            own |= inside if comprehension not in inside else set()
+    for node in ast.walk(scope.function):
+        if isinstance(node, ast.Name) and node.id == variable and isinstance(node.ctx, ast.Load) and node not in own:
+            message = f"the variable '{variable}' of a comprehension has the name of another one"
+            raise Refuse(comprehension, CODE, message, "give it a name of its own")
+
+
+_COMPREHENSIONS = (ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp)

@@ -1,0 +1,72 @@
+"""Loops over ``zip`` and ``enumerate``, as loops over indices."""
+
+from __future__ import annotations
+
+import ast
+
+from .emission import New, Refuse
+from .facts.values import Hbm, Python, Tile, Value
+from .render import render
+from .rules.language import CODE
+from .rules.loop_state import CHANGING
+from .scope import Scope
+
+_HELP = "loop over range(...) and index"
+
+
+def index_loop(scope: Scope, statement: ast.For, call: ast.Call) -> None:
+    """Plan ``for i in range(len(a)):`` for ``for i, x in enumerate(a):``, with the elements bound in the body.
+
+    Raises :class:`Refuse` for anything that cannot be indexed, or that the body changes.
+    """
+    name = call.func.id if isinstance(call.func, ast.Name) else ""
+    target = statement.target
+    if call.keywords or not call.args or not isinstance(target, ast.Tuple) or name not in ("enumerate", "zip"):
+        raise Refuse(call, CODE, f"a loop over {name}(...)", _HELP)
+    sources = [_sequence(scope, statement, argument) for argument in call.args]
+    if name == "enumerate":
+        index, elements = target.elts[0], target.elts[1:]
+        if len(sources) != 1 or len(elements) != 1 or not isinstance(index, ast.Name):
+            raise Refuse(call, CODE, "a loop over enumerate(...)", _HELP)
+        number = index.id
+    else:
+        elements, number = target.elts, scope.module.fresh("index")
+    if len(elements) != len(sources):
+        raise Refuse(call, CODE, f"a loop over {name}(...)", _HELP)
+    scope.apply(CODE, statement)
+    sizes = ", ".join(f"len({source})" for source in sources)
+    shortest = f"min({sizes})" if len(sources) == 2 else f"min([{sizes}])" if len(sources) > 2 else sizes
+    edits = scope.module.edits
+    edits.expressions[target], edits.expressions[call] = number, f"range({shortest})"
+    bound = [f"{scope.source.segment(e)} = {source}[{number}]" for e, source in zip(elements, sources, strict=True)]
+    edits.prologue.setdefault(statement, []).extend(New(text) for text in bound)
+
+
+def element_kinds(scope: Scope, statement: ast.For) -> dict[str, Value]:
+    """What the names are that such a loop binds: numbers where its sequences hold Python values."""
+    call = statement.iter
+    assert isinstance(call, ast.Call)
+    names = {n.id for argument in call.args for n in ast.walk(argument) if isinstance(n, ast.Name)}
+    python = all(isinstance(scope.env.get(n), Python) for n in names)
+    bound = [n.id for n in ast.walk(statement.target) if isinstance(n, ast.Name)]
+    return {name: Python() if python else Value() for name in bound}
+
+
+def _sequence(scope: Scope, statement: ast.For, node: ast.expr) -> str:
+    """A list or tuple that keeps its elements while the loop runs, as text."""
+    if not isinstance(node, ast.Name) or isinstance(scope.env.get(node.id), Tile | Hbm):
+        raise Refuse(node, CODE, "a loop over a sequence that is no list with a name", "give it a name first")
+    for inner in (n for s in statement.body for n in ast.walk(s)):
+        stored = isinstance(inner, ast.Name) and inner.id == node.id and isinstance(inner.ctx, ast.Store)
+        holder = inner.value if isinstance(inner, ast.Subscript | ast.Attribute) else None
+        changed = isinstance(holder, ast.Name) and holder.id == node.id and _changes(inner)
+        if stored or changed:
+            raise Refuse(node, CODE, f"'{node.id}' changes while a loop runs over it", _HELP)
+    return render(scope, node)
+
+
+def _changes(node: ast.AST) -> bool:
+    """Is an access to a sequence one that changes it?"""
+    if isinstance(node, ast.Attribute):
+        return node.attr in CHANGING
+    return isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store | ast.Del)

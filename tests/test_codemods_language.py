@@ -1,0 +1,96 @@
+"""Comprehensions and loops over several sequences: what is written instead runs the same, and what is left is said."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+from nki_migrate.codemods import rewrite
+
+KERNEL = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+
+def doubled(n):
+    return 2 * n
+
+
+@nki.jit
+def k(x, sizes=(3, 1, 2), names=("a", "b")):
+    {body}
+    return x
+"""
+
+
+def kernel(body: str) -> str:
+    return KERNEL.format(body=body.replace("\n", "\n    "))
+
+
+def value_of(source: str, name: str) -> object:
+    """What the local ``name`` of the kernel's function is at its end, run by Python."""
+    tree = ast.parse(source)
+    tree.body = [n for n in tree.body if isinstance(n, ast.FunctionDef)]
+    function = tree.body[-1]
+    assert isinstance(function, ast.FunctionDef)
+    function.decorator_list = []
+    function.body[-1] = ast.parse(f"def f():\n    return {name}").body[0].body[0]  # type: ignore[attr-defined]
+    names: dict[str, object] = {}
+    exec(compile(ast.fix_missing_locations(tree), "kernel", "exec"), names)
+    return names["k"](None)  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "r = [2 * n for n in sizes]",
+        "r = [n for n in sizes if n > 1 if n < 3]",
+        "r = [[i * j for j in range(i)] for i in range(4)]",
+        "r = [a + b for a in sizes for b in range(a)]",
+        "r = sizes\nr = [n + 1 for n in r]",
+        "r = tuple(doubled(n) for n in sizes if n not in [1])",
+        "r = max([n for n in sizes]) + min(n for n in sizes)",
+        "r = [p[0] for p in [(1, 2), (3, 4)]]\nr = r + [7]",
+        "r = [(n, m) for n, m in [(1, 2), (3, 4)]]",
+        "r = []\nfor i, n in enumerate(sizes):\n    r.append(i * n)",
+        "r = []\nfor n, name in zip(sizes, names):\n    r.append((n, name))",
+        "r = []\nfor n, m, name in zip(sizes, sizes, names):\n    r.append((n, m, name))",
+        "r = 0\nfor n, i in zip(sizes, sizes):\n    for j, m in enumerate(sizes):\n        r = r + n * i * j * m",
+    ],
+)
+def test_python_gives_the_same(body):
+    outcome = rewrite(kernel(body))
+    assert outcome.findings == ()
+    kinds = (ast.ListComp, ast.GeneratorExp)
+    assert not any(isinstance(n, kinds) for n in ast.walk(ast.parse(outcome.source)))
+    assert "zip(" not in outcome.source and "enumerate(" not in outcome.source
+    assert value_of(outcome.source, "r") == value_of(kernel(body), "r")
+    assert rewrite(outcome.source).source == outcome.source
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("n = 1\nr = [n for n in sizes]\nr = r + [n]", "the variable 'n' of a comprehension"),
+        ("for n in range(2):\n    r = [n for n in sizes]\n    x = n", "the variable 'n' of a comprehension"),
+        ("r = [n for n in doubled(sizes)]", "a comprehension over the result of a call"),
+        ("r = [n for n in nl.affine_range(4)]", "a comprehension over the result of a call"),
+        ("r = [nl.load(x) for n in sizes]", "a list comprehension of tensors"),
+        ("r = [x for n in sizes]", "a list comprehension of tensors"),
+        ("r = {n: 1 for n in sizes}", "a dict comprehension"),
+        ("r = sizes or [n for n in sizes]", "a list comprehension"),
+        ("r = all(n > 0 for n in sizes)", "a generator expression"),
+        ("r = list(sizes)\nfor i, n in enumerate(r):\n    r.append(n)", "'r' changes while a loop runs over it"),
+        ("for i, n in enumerate(sizes, 1):\n    pass", "a loop over"),
+        ("for n in zip(sizes, sizes):\n    pass", "a loop over zip"),
+        ("for n, i in zip(sizes, doubled(sizes)):\n    pass", "a loop over a sequence that is no list with a name"),
+    ],
+)
+def test_what_is_not_certain_is_left_and_said(body, message):
+    outcome = rewrite(kernel("y = nl.load(x)\n" + body))
+    assert any(message in finding.message for finding in outcome.findings), outcome.findings
+
+
+def test_a_function_that_is_named_in_any_expression_is_read():
+    source = kernel("r = 1 + doubled(2)").replace("return 2 * n", "return [2 for i in range(n)][0]")
+    assert "values.append(2)" in rewrite(source).source
