@@ -11,6 +11,7 @@ from .addresses import Address, Layout, layout, tuple_sizes
 from .emission import New, Refuse
 from .facts.values import Allocator, Declaration, Hbm, Tile, Value
 from .moves import Planned
+from .patterns import of_name, of_rank
 from .pinned import pinned as pinned_tensor
 from .render import beta2_name, render, render_stable
 from .rules.block_dimensions import Style, style_of
@@ -193,6 +194,8 @@ def _shape(scope: Scope, node: ast.expr) -> tuple[tuple[str, ...], tuple[str, ..
 def _inherited(scope: Scope, node: ast.Attribute) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The shape of another tensor, which brings its block dimensions along."""
     value = scope.env.get(node.value.id) if isinstance(node.value, ast.Name) else None
+    if isinstance(value, Tile | Hbm) and value.dims is None and isinstance(node.value, ast.Name) and not value.view:
+        value = of_rank(scope, of_name(scope, node.value.id, value), 2).value
     if isinstance(value, Tile | Hbm) and value.dims is not None:
         return (value.blocks if isinstance(value, Tile) else ()), value.dims
     raise Refuse(node, BLOCKS, "the shape of a tensor whose rank is not known", "write the sizes")

@@ -40,7 +40,33 @@ def index_value(scope: Scope, node: ast.expr, label: str = "") -> Value | None:
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         inner = index_value(scope, node.operand)
         return _scaled(inner, "-1") if isinstance(inner, Index) else None
+    if isinstance(node, ast.IfExp):
+        return _chosen(scope, node)
     return None
+
+
+def _chosen(scope: Scope, node: ast.IfExp) -> Index | None:
+    """``i if flag else 2 * i``: one vector, whose coefficients the flag chooses."""
+    from ..render import render_stable
+
+    a, b = index_value(scope, node.body), index_value(scope, node.orelse)
+    if a is None and b is None:
+        return None
+    if not (isinstance(a, Index) and isinstance(b, Index)) or _places(a) != _places(b):
+        raise Refuse(node, CODE, "a choice between different index vectors", "write one access in each branch")
+    test = render_stable(scope, node.test)
+
+    def either(one: str, other: str) -> str:
+        return one if one == other else f"{algebra.paren(one)} if {test} else {algebra.paren(other)}"
+
+    terms = tuple(
+        replace(t, coefficient=either(t.coefficient, u.coefficient)) for t, u in zip(a.terms, b.terms, strict=True)
+    )
+    return replace(a, terms=terms, offset=either(a.offset, b.offset))
+
+
+def _places(index: Index) -> object:
+    return index.ndim, index.mates, [(t.axis, t.position) for t in index.terms]
 
 
 def _axis(start: str, size: str, label: str) -> Axis:

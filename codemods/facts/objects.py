@@ -28,7 +28,7 @@ _QUIET_METHODS = {"get", "keys", "values", "items", "index", "count", "reshape",
 def changing_part(scope: Scope, node: ast.expr) -> str:
     """``"object"`` or ``"container"`` when an expression reads a part of one that may change; else nothing."""
     for part in ast.walk(node):
-        if isinstance(part, ast.Subscript) and not _is_shape(part.value):
+        if isinstance(part, ast.Subscript) and not (_is_shape(part.value) or _is_tuple(scope, part.value)):
             root = _root(part.value)
             known = scope.env.get(root.id) if root is not None else None
             fixed = known is None if root is not None and root.id not in scope.assigned else isinstance(known, Python)
@@ -43,6 +43,15 @@ def changing_part(scope: Scope, node: ast.expr) -> str:
 
 def _is_shape(node: ast.expr) -> bool:
     return isinstance(node, ast.Attribute) and node.attr == "shape"
+
+
+def _is_tuple(scope: Scope, node: ast.expr) -> bool:
+    """Is a container a tuple, or a shape, that its function binds once?"""
+    if not isinstance(node, ast.Name) or scope.assigned[node.id] != 1:
+        return False
+    bound = (s for s in ast.walk(scope.function) if isinstance(s, ast.Assign))
+    values = [s.value for s in bound if any(isinstance(t, ast.Name) and t.id == node.id for t in s.targets)]
+    return len(values) == 1 and (isinstance(values[0], ast.Tuple) or _is_shape(values[0]))
 
 
 def _is_object(scope: Scope, node: ast.Attribute) -> bool:

@@ -94,13 +94,9 @@ def weighted(x, weights):
         for i in nl.affine_range((rows + TILE - 1) // TILE):
             i_p_size = min(TILE, rows - i * TILE)
             tile = nl.ndarray((TILE, columns), dtype=x.dtype, buffer=nl.sbuf)
-            nisa.dma_copy(
-                dst=tile[0:i_p_size, 0:columns], src=x[b, nl.ds(i * TILE, i_p_size), 0:columns]
-            )
+            nisa.dma_copy(dst=tile[0:i_p_size, 0:columns], src=x[b, nl.ds(i * TILE, i_p_size), 0:columns])
             factor = nl.ndarray((TILE, 1), dtype=weights.dtype, buffer=nl.sbuf)
-            nisa.dma_copy(
-                dst=factor[0:i_p_size, 0:1], src=weights[nl.ds(i * TILE, i_p_size), b : b + 1]
-            )
+            nisa.dma_copy(dst=factor[0:i_p_size, 0:1], src=weights[nl.ds(i * TILE, i_p_size), b : b + 1])
             product = nl.ndarray(
                 (TILE, columns), dtype=promoted_dtype(x.dtype, weights.dtype), buffer=nl.sbuf
             )
@@ -137,4 +133,41 @@ def selected(x, column):
     sum_tile = nl.ndarray((rows, 1), dtype=nl.float32, buffer=nl.sbuf)
     nisa.tensor_reduce(dst=sum_tile, op=nl.add, data=product_tile, axis=1)
     nisa.dma_copy(dst=out, src=sum_tile)
+    return out
+
+
+@nki.jit
+def unzipped(x, in_pairs):
+    """(2 * R, C) gives (2, R, C): the first and the second half of the rows, or of every pair of rows."""
+    rows = x.shape[0] // 2
+    columns = x.shape[1]
+    out = nl.ndarray((2, rows, columns), dtype=x.dtype, buffer=nl.shared_hbm)
+    assert len(x.shape) == 2, "rewritten for 2 dimensions"
+    load_tile = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(
+        dst=load_tile, src=x.ap(pattern=[[x.shape[1] * (2 if in_pairs else 1), rows], [1, columns]])
+    )
+    nisa.dma_copy(dst=out[0, 0:rows, 0:columns], src=load_tile)
+    load_tile_2 = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(
+        dst=load_tile_2,
+        src=x.ap(
+            pattern=[[x.shape[1] * ((2 if in_pairs else 1) if in_pairs else 1), rows], [1, columns]],
+            offset=x.shape[1] * (1 if in_pairs else rows),
+        ),
+    )
+    nisa.dma_copy(dst=out[1, 0:rows, 0:columns], src=load_tile_2)
+    return out
+
+
+@nki.jit
+def doubled(x):
+    """(R, C) gives (R, C): twice the numbers, in a tile of the tensor's shape."""
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    assert len(x.shape) == 2, "rewritten for 2 dimensions"
+    tile = nl.ndarray((x.shape[0], x.shape[1]), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tile, src=x)
+    add_tile = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
+    nisa.tensor_tensor(dst=add_tile, data1=tile, data2=tile, op=nl.add)
+    nisa.dma_copy(dst=out, src=add_tile)
     return out

@@ -53,3 +53,29 @@ def selected(x, column):
     hit = nl.equal(positions, number.broadcast_to((rows, columns)), dtype=nl.float32)
     nl.store(out, value=nl.sum(tile * hit, axis=1, keepdims=True))
     return out
+
+
+@nki.jit
+def unzipped(x, in_pairs):
+    """(2 * R, C) gives (2, R, C): the first and the second half of the rows, or of every pair of rows."""
+    rows = x.shape[0] // 2
+    columns = x.shape[1]
+    out = nl.ndarray((2, rows, columns), dtype=x.dtype, buffer=nl.shared_hbm)
+    i_first = nl.arange(rows)[:, None]
+    i_second = i_first + rows
+    i_f = nl.arange(columns)[None, :]
+    i_even = i_first * 2 if in_pairs else i_first
+    i_odd = i_even + 1 if in_pairs else i_second
+    nl.store(out[0, i_first, i_f], value=nl.load(x[i_even, i_f]))
+    nl.store(out[1, i_first, i_f], value=nl.load(x[i_odd, i_f]))
+    return out
+
+
+@nki.jit
+def doubled(x):
+    """(R, C) gives (R, C): twice the numbers, in a tile of the tensor's shape."""
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    tile = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
+    tile[...] = nl.load(x)
+    nl.store(out, value=nl.add(tile, tile))
+    return out

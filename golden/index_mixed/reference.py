@@ -15,3 +15,11 @@ def weighted(x, weights):
 
 def selected(x, column):
     return x[:, column[0]][:, None]
+
+
+def unzipped(x, in_pairs):
+    return np.stack([x[0::2], x[1::2]]) if in_pairs else x.reshape(2, len(x) // 2, -1)
+
+
+def doubled(x):
+    return x + x
