@@ -43,7 +43,7 @@ def expand(scope: Scope, statement: ast.stmt) -> bool:
         name = scope.module.fresh("values")
         _write(scope, node, name)
         scope.env[name] = Python()
-        scope.lists[node] = f"({name})" if isinstance(node, ast.GeneratorExp) else name  # its text has the brackets
+        scope.given[node] = f"({name})" if isinstance(node, ast.GeneratorExp) else name  # its text has the brackets
     return False
 
 

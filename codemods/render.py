@@ -6,9 +6,9 @@ import ast
 from typing import TYPE_CHECKING
 
 from . import algebra
-from .emission import Refuse
+from .emission import New, Refuse
 from .facts.objects import changing_part
-from .facts.values import Allocator, Api, DType, Gone, Grid, Hbm, Index, Mask, Tile
+from .facts.values import Allocator, Api, DType, Gone, Grid, Hbm, Index, Mask, Python, Tile
 from .names import BETA2, dotted
 from .rules.data_types import CODE as DTYPES
 from .rules.data_types import dtype_text, itemsize
@@ -31,17 +31,41 @@ def render(scope: Scope, node: ast.expr) -> str:
 def render_stable(scope: Scope, node: ast.expr) -> str:
     """Text of an expression that is written elsewhere, or several times: nothing in it may have changed by then.
 
-    Names are watched (:func:`~.walk.forget`); calls of anything but pure functions, and parts of objects that can
-    change, are refused.
+    Names are watched (:func:`~.walk.forget`); parts of objects and containers, which can change, get a name where they
+    stand; calls of anything but pure functions are refused.
     """
     for part in ast.walk(node):
         if isinstance(part, ast.Call) and not is_pure(scope, part):
             raise Refuse(node, UNSUPPORTED, "an expression that is not a plain number", "give it a name first")
-    holder = changing_part(scope, node)
-    if holder:
-        message = f"a size or an address in {'an' if holder == 'object' else 'a'} {holder} that may change"
-        raise Refuse(node, UNSUPPORTED, message, "give it a name first")
+    parts = _changing_parts(scope, node)
+    cases = any(isinstance(part, ast.IfExp | ast.BoolOp) for part in ast.walk(node))
+    for part in parts:
+        if cases:
+            raise Refuse(node, UNSUPPORTED, "a part of an object that only some cases read", "give it a name first")
+        _give_name(scope, part)
     return render(scope, node)
+
+
+def _changing_parts(scope: Scope, node: ast.expr) -> list[ast.Attribute | ast.Subscript]:
+    """The largest parts of an expression that read objects or containers which may change."""
+    shape = isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute) and node.value.attr == "shape"
+    if isinstance(node, ast.Attribute | ast.Subscript) and not shape and changing_part(scope, node):
+        return [node]
+    inner = (child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr))
+    return [part for child in inner for part in _changing_parts(scope, child)]
+
+
+def _give_name(scope: Scope, part: ast.Attribute | ast.Subscript) -> None:
+    """``size = config.size`` in front of the statement that reads it."""
+    if part in scope.given:
+        return
+    text = render(scope, part)
+    hint = part.attr if isinstance(part, ast.Attribute) else "size"
+    name = scope.module.fresh(hint)
+    scope.out.append(New(f"{name} = {text}"))  # whatever a mask says: Beta 1 read it, too
+    scope.env[name] = Python()
+    scope.assigned[name] += 1
+    scope.given[part] = name
 
 
 _PURE = {"min", "max", "len", "int", "float", "abs", "math.ceil", "math.floor", "math.gcd", "nl.par_dim", "np.dtype"}
@@ -74,8 +98,8 @@ def _collect(scope: Scope, node: ast.AST, replacements: list[tuple[ast.AST, str]
 
 def _translated(scope: Scope, node: ast.expr) -> str | None:
     """The text of ``node`` when it is translated as a whole, ``None`` to go on with its parts."""
-    if node in scope.lists:
-        return scope.lists[node]
+    if node in scope.given:
+        return scope.given[node]
     if type(node) in FORBIDDEN_EXPRESSIONS:
         what = FORBIDDEN_EXPRESSIONS[type(node)]
         raise Refuse(node, LANGUAGE, f"Beta 2 kernels cannot contain {what}", plainer(node))

@@ -261,7 +261,7 @@ class Scope:
     block: list[ast.stmt] = field(default_factory=list)
     current: ast.stmt | None = None
     called: dict[ast.expr, tuple[str, Value]] = field(default_factory=dict)
-    lists: dict[ast.expr, str] = field(default_factory=dict)
+    given: dict[ast.expr, str] = field(default_factory=dict)
     kept: list[ast.stmt] = field(default_factory=list)
     direct: bool = False
     returned: Value | None = None

@@ -120,7 +120,10 @@ def _restore_dropped(scope: Scope) -> None:
     for statement, names in scope.dropped.items():
         used = sorted(names & (read | scope.captured))
         if used:
-            del scope.module.edits.replaced[statement]
+            replaced = scope.module.edits.replaced
+            replaced[statement] = [*replaced[statement], New(scope.source.segment(statement))]
+            if len(replaced[statement]) == 1:
+                del replaced[statement]
             scope.module.report(
                 Refuse(
                     statement,
@@ -143,7 +146,7 @@ def walk_statement(scope: Scope, statement: ast.stmt) -> None:
     handler = _HANDLERS.get(type(statement))
     applied, sizes = scope.module.applied.copy(), dict(scope.sizes)
     scope.out = []
-    scope.called, scope.lists = {}, {}
+    scope.called, scope.given = {}, {}
     scope.current = statement
     try:
         if type(statement) in FORBIDDEN_STATEMENTS:

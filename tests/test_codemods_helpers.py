@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from nki_migrate.codemods import rewrite
 from nki_migrate.runtime.cases import TensorSpec
 
 BLOCKS = """\
@@ -156,3 +157,54 @@ def k(x, n):
 def test_parts_of_a_tensor_whose_rank_the_source_does_not_tell(migrate):
     migration = migrate(UNKNOWN_RANK, {"x": TensorSpec((3, 2, 32, 128), "float32"), "n": 3})
     assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
+
+
+SIZES_OF_AN_OBJECT = """\
+from dataclasses import dataclass
+
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+
+@dataclass
+class Sizes:
+    height: int = 32
+    width: int = 64
+    steps: tuple = (16, 32)
+
+
+def doubled(x, sizes):
+    i_p, i_f = nl.mgrid[0 : sizes.height, 0 : sizes.steps[1]]
+    tile = nl.ndarray((nl.par_dim(sizes.height), sizes.width), dtype=x.dtype, buffer=nl.sbuf)
+    tile[...] = nl.load(x)
+    half = nl.multiply(tile[i_p, i_f + sizes.steps[0]], 2.0)
+    registered(sizes)
+    return half
+
+
+@nki.jit
+def k(x):
+    sizes = Sizes()
+    out = nl.ndarray((32, 32), dtype=x.dtype, buffer=nl.shared_hbm)
+    nl.store(out, value=doubled(x, sizes))
+    return out
+"""
+
+
+def test_a_size_that_an_object_holds_gets_a_name_where_it_is_read():
+    outcome = rewrite(SIZES_OF_AN_OBJECT)
+    assert [f.message for f in outcome.findings] == []
+    assert "    size = sizes.steps[1]\n" in outcome.source
+    assert "tile[0:height_2, nl.ds(size_2, size)]" in outcome.source
+
+
+def test_the_name_of_a_size_stays_when_its_index_vector_has_to():
+    kept = SIZES_OF_AN_OBJECT.replace("    registered(sizes)", "    registered(sizes, i_p)")
+    outcome = rewrite(kept)
+    assert "    size = sizes.steps[1]\n    i_p, i_f = nl.mgrid" in outcome.source
+    assert "nl.ds(size_2, size)" in outcome.source
+
+
+def test_a_size_that_only_some_cases_read_is_left_to_a_person():
+    some = SIZES_OF_AN_OBJECT.replace("0 : sizes.height,", "0 : (sizes.height if sizes else 32),")
+    assert any("only some cases read" in finding.message for finding in rewrite(some).findings)
