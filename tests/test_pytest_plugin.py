@@ -92,7 +92,7 @@ def test_a_claim_that_holds_runs_the_test(project):
 
 def test_a_claim_that_does_not_hold_fails_with_the_verdict_and_without_a_traceback(project):
     text = (project.path / "after.py").read_text()
-    (project.path / "moved.py").write_text(text.replace("(0, cur_addr + ", "(0, 64 + cur_addr + ", 1))
+    (project.path / "moved.py").write_text(text.replace("address=(0, cur_addr", "address=(0, 64 + cur_addr", 1))
     result = claimed(project, "'before.py'", "'moved.py'", "level='layout'")
     result.assert_outcomes(failed=1)
     printed = result.stdout.str()
