@@ -1,7 +1,7 @@
 """NKI027 affine-select: the predicate of ``nisa.affine_select`` becomes ``pattern=`` and ``offset=``.
 
 Why: Beta 2 has no index vectors. The comparison ``a + p >= b + f`` is written as ``offset + p * channel_multiplier +
-sum(index * step) >= 0``, with ``pattern=[[step, count], ...]`` over the free dimensions.
+sum(index * step) >= 0``, with ``pattern=[[step, count], ...]`` over the free dimensions; it may have a name.
 
 GpSimd reads SBUF only: a tile in PSUM is copied to SBUF first; in a kernel that places its tiles itself, to the
 destination, and selected there.

@@ -2,6 +2,7 @@
 
 Why: Beta 2 removed both. A load that returned a tile needs a tile to load into, so one is declared with the shape of
 the access and the type of the source. A store of a PSUM tile goes through an SBUF tile, because DMA cannot read PSUM.
+``mode=`` becomes ``oob_mode=``.
 
 Safe: the same bytes move between the same places; where the types differ, both convert in the same way.
 

@@ -2,10 +2,12 @@
 
 Why: Beta 2 has no masks. An upper bound on an index vector, ``i * 128 + i_p < n``, cuts the slices of that axis in
 every operand to ``min(128, n - i * 128)`` elements; a condition on Python values alone guards the whole instruction.
-Where the source does not show that a clamped slice has at least one element, the output tests it.
+A transpose swaps the bounds of its operand, a reduction drops those of the reduced axes, and a vector that indexes the
+stationary of a matmul bounds the rows of the product. Where the source does not show that a clamped slice has at least
+one element, the output tests it.
 
 Safe: the elements that the mask excluded were not executed either. Left alone: masks that are no upper bound of one
-vector, and vector masks of matmuls, transposes and reductions over other axes.
+vector, and vector masks of matmuls of more than two dimensions.
 
 Source: NKI migration guide, "Deprecation of masking"; NKI 2.26.1, "NKI API masking".
 """
