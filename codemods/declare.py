@@ -23,7 +23,16 @@ from .tile_lists import list_of_tiles, loop_variables, nth, statements
 
 BLOCKS = "NKI010"
 CREATION = "NKI022"
-CREATIONS = {"nl.ndarray": None, "nl.zeros": "0", "nl.ones": "1", "nl.full": None}
+CREATIONS = {
+    "nl.ndarray": None,
+    "nl.zeros": "0",
+    "nl.ones": "1",
+    "nl.full": None,
+    "nl.empty_like": None,
+    "nl.zeros_like": "0",
+}
+"""Function -> what it fills the tensor with."""
+_LIKE = ("nl.empty_like", "nl.zeros_like")
 BUFFERS = {"nl.sbuf": "sbuf", "nl.psum": "psum", "nl.hbm": "hbm", "nl.private_hbm": "hbm", "nl.shared_hbm": "hbm"}
 
 AddressRule = Callable[[Scope, Allocator, Layout], Address]
@@ -105,7 +114,7 @@ def declare(scope: Scope, name: str, node: ast.Call, statement: ast.stmt) -> Val
     """``name = nl.ndarray(...)``: emit the Beta 2 declaration, and return what ``name`` is now."""
     function = creation(scope, node)
     assert function is not None
-    given = arguments(scope, node, function)
+    given = _of_another(scope, node, arguments(scope, node, function), function)
     for required in ("shape", "dtype"):
         if required not in given:
             raise Refuse(node, CREATION, f"{function} without {required}", f"pass {required}=")
@@ -114,18 +123,40 @@ def declare(scope: Scope, name: str, node: ast.Call, statement: ast.stmt) -> Val
         raise Refuse(
             given["buffer"], CREATION, "a buffer that the source does not show", "write the buffer in the call"
         )
-    dtype = dtype_text(scope, given["dtype"])
+    dtype = _dtype_of(scope, given["dtype"])
     if buffer == "hbm":
         if function != "nl.ndarray":
             raise Refuse(node, CREATION, f"{function} in HBM", "declare it with nl.ndarray, and copy the values there")
         return _hbm(scope, name, node, given, dtype)
     space = buffer if isinstance(buffer, str) else buffer.space
+    fill = CREATIONS[function] if function != "nl.full" else render(scope, given["fill_value"])
+    if isinstance(buffer, str) and _has_unknown_rank(scope, given["shape"]):
+        return _like(scope, name, node, given["shape"], dtype, space, fill)
     blocks, dims = _shape(scope, given["shape"])
     assert dims is not None
-    fill = CREATIONS[function] if function != "nl.full" else render(scope, given["fill_value"])
     scope.direct = scope.direct or isinstance(buffer, Allocator)
     plan = Plan(name, node, statement, blocks, dims, dtype, space, buffer, fill, _label(scope, given, blocks))
     return _declared(scope, plan, _style(scope, plan))
+
+
+def _dtype_of(scope: Scope, node: ast.expr) -> str:
+    value = (
+        scope.env.get(node.value.id) if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) else None
+    )
+    if isinstance(value, Tile | Hbm) and isinstance(node, ast.Attribute) and node.attr == "dtype" and value.dtype:
+        return value.dtype
+    return dtype_text(scope, node)
+
+
+def _of_another(scope: Scope, node: ast.Call, given: dict[str, ast.expr], function: str) -> dict[str, ast.expr]:
+    """The arguments with the shape, and the type unless it is given, of the tensor that ``nl.zeros_like`` names."""
+    if function not in _LIKE:
+        return given
+    like = given.get("a")
+    if not isinstance(like, ast.Name) or not isinstance(scope.env.get(like.id), Tile | Hbm):
+        raise Refuse(node, CREATION, f"{function} of what is not the name of a tensor", "write shape and type")
+    own = {name: ast.copy_location(ast.Attribute(like, name, ast.Load()), like) for name in ("shape", "dtype")}
+    return {**own, **given}
 
 
 def _style(scope: Scope, plan: Plan) -> Style | None:
@@ -159,6 +190,27 @@ def _declared(scope: Scope, plan: Plan, style: Style | None) -> Tile:
         written_at_declaration(scope, declaration, plan.fill)
     name = style.name if style is not None else "list"
     return Tile(plan.space, plan.dims, plan.dtype, plan.blocks, declaration, style=name, folded=folded)
+
+
+def _has_unknown_rank(scope: Scope, shape: ast.expr) -> bool:
+    """Is a shape that of a tensor which is not known dimension by dimension?"""
+    if not (isinstance(shape, ast.Attribute) and shape.attr == "shape" and isinstance(shape.value, ast.Name)):
+        return False
+    value = scope.env.get(shape.value.id)
+    return isinstance(value, Tile | Hbm) and value.dims is None and not (isinstance(value, Tile) and value.blocks)
+
+
+def _like(scope: Scope, name: str, node: ast.Call, shape: ast.expr, dtype: str, space: str, fill: str | None) -> Tile:
+    """A tile with the shape of another tensor, whatever that is."""
+    call = f"{scope.nl}.ndarray({ast.unparse(shape)}, dtype={dtype}, buffer={scope.nl}.{space})"
+    scope.module.planned.append(Planned(node, name, name, call))
+    scope.emit(f"{name} = {call}")
+    if fill is not None:
+        scope.emit(f"{scope.nisa}.memset(dst={name}, value={fill})")
+    declaration = Declaration(name, node, tuple(loop.variable for loop in scope.loops), False, call)
+    if space == "psum":
+        written_at_declaration(scope, declaration, fill)
+    return Tile(space, None, dtype, (), declaration)
 
 
 def _label(scope: Scope, given: dict[str, ast.expr], blocks: tuple[str, ...]) -> str:

@@ -86,6 +86,7 @@ class _Follower:
         self.stack = self._lowest(tensors)
         self.plan.lower = algebra.show(self.stack)
         self.heap: algebra.Polynomial | None = None
+        self.missing = ""
 
     def _lowest(self, tensors: Sequence[Pinned]) -> algebra.Polynomial:
         """Where the stack starts: the lowest address that is a number (0 when none is)."""
@@ -161,6 +162,8 @@ class _Follower:
     def _place(self, tensor: Pinned, marks: list[_Mark], statement: ast.stmt | None) -> None:
         base, size = self._number(tensor, tensor.base), self._number(tensor, tensor.reserved)
         if tensor.unsuited:
+            if base == self.stack:
+                self.missing = tensor.plan.name
             self._refuse(tensor, tensor.unsuited)
             return
         if base != self.stack:
@@ -197,6 +200,8 @@ class _Follower:
     def _why_not(self, tensor: Pinned, base: algebra.Polynomial) -> str:
         start, stands = algebra.show(base), algebra.show(self.stack)
         start = tensor.base if "(-" in start else start
+        if self.missing:
+            return f"it lies at byte {start}, behind '{self.missing}', which the stack does not hold"
         return f"it starts at byte {start}, where no scope of a stack begins: the stack stands at {stands}"
 
     def _section(self, loop: ast.For, first: list[Pinned]) -> bool:

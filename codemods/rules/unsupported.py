@@ -10,4 +10,4 @@ Source: the table of all Beta 1 names, runtime/spec/beta1*.py.
 
 CODE = "NKI090"
 APPLICABILITY = "manual"
-GOLDENS = ("zeros_like",)
+GOLDENS = ("gathered",)

@@ -1,8 +1,8 @@
 """A tile with the shape and type of another."""
 
 import nki
-import nki.language as nl
 import nki.isa as nisa
+import nki.language as nl
 
 
 @nki.jit
