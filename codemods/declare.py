@@ -130,7 +130,7 @@ def declare(scope: Scope, name: str, node: ast.Call, statement: ast.stmt) -> Val
         return _hbm(scope, name, node, given, dtype)
     space = buffer if isinstance(buffer, str) else buffer.space
     fill = CREATIONS[function] if function != "nl.full" else render(scope, given["fill_value"])
-    if isinstance(buffer, str) and _has_unknown_rank(scope, given["shape"]):
+    if function in _LIKE and isinstance(buffer, str) and _has_unknown_rank(scope, given["shape"]):
         return _like(scope, name, node, given["shape"], dtype, space, fill)
     blocks, dims = _shape(scope, given["shape"])
     assert dims is not None
