@@ -106,3 +106,8 @@ def is_standard(path: str) -> bool:
     if folder is not None:
         return parts[parts.index(folder) + 1 :][:1] == ["numpy"]
     return os.path.realpath(path).startswith(tuple(name + os.sep for name in _STANDARD))
+
+
+def is_packaged(path: str) -> bool:
+    """Does ``path`` belong to Python, to a package of any environment, or to the emulator?"""
+    return is_installed(path) or is_standard(path) or any(name in path.split(os.sep) for name in _PACKAGES)

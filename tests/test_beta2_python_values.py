@@ -197,6 +197,17 @@ def test_the_error_names_the_line_of_the_operator(load):
     assert "7" in lines[refused.value.line - 1] or "same(-2)" in lines[refused.value.line - 1]
 
 
+def test_objects_of_packages_are_no_kernel_code(load):
+    """A logger holds streams of who knows what class; the front end's own names are what counts."""
+    with_stream = source("pass").replace("import math\n", "import math\nimport sys\n", 1)
+    with_stream = with_stream.replace(
+        "def same(value):\n", "out_stream = [sys.stdout, sys.stderr]\n\n\ndef same(value):\n"
+    )
+    text = with_stream.replace("    return out\n", "    used = out_stream\n    return out\n")
+    (output,) = load(text)
+    assert output.shape == (1, 4)
+
+
 def test_kernel_code_is_pythons_again_after_the_launch(load):
     with pytest.raises(KernelError, match="NKL048"):
         ran(load, "divided(7, same(-2))")

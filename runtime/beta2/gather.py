@@ -10,9 +10,11 @@ What its first two stages refuse, they refuse wherever it stands; what tracing r
 from __future__ import annotations
 
 import ast
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from enum import Enum
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
@@ -22,9 +24,10 @@ from ..legality.model import Violation
 from ..legality.names import Function, Module, is_dotted, module_of
 from ..legality.reach import Reached, visible
 from ..legality.walk import CODES, violations
-from ..reading import is_standard
+from ..reading import is_packaged, is_standard
 from ..shims import is_stand_in
 from ..source import Source, function_source, source_of
+from .objects import NKIObject
 
 Path = tuple[str, ...]
 
@@ -230,6 +233,11 @@ def _held(value: object, depth: int = 8) -> list[object]:
         return [held for element in value for held in _held(element, depth - 1)]
     if isinstance(value, dict):
         return [held for element in value.values() for held in _held(element, depth - 1)]
-    if isinstance(value, ModuleType) or not hasattr(value, "__dict__"):
+    if isinstance(value, ModuleType) or not hasattr(value, "__dict__") or not _is_written(type(value)):
         return []
     return [type(value), *(held for element in vars(value).values() for held in _held(element, depth - 1))]
+
+
+def _is_written(cls: type) -> bool:
+    """Is ``cls`` kernel code, or a class of the user's, and not of an installed package (a stream, a logger)?"""
+    return issubclass(cls, (NKIObject, Enum)) or not is_packaged(_file_of(cls) or os.devnull)
