@@ -106,7 +106,7 @@ def print_proof(proof: Proof, *, tiles: bool = False) -> None:
         out.print(Text(visible(" -> ".join(filter(None, pair))), "bold"), soft_wrap=True)
         if any(result.levels for result in results):
             out.print(_levels(results))
-        texts = (result_text(r, tiles=tiles) for r in results if tiles or r.doubts or r.verdict != "equal")
+        texts = (result_text(r, tiles=tiles) for r in results if tiles or r.doubts or r.ulps or r.verdict != "equal")
         print_lines((line for text in texts for line in text.split("\n")), err=False)
         out.print()
     for note in proof.notes:
