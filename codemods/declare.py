@@ -231,16 +231,39 @@ def _hbm(scope: Scope, name: str, node: ast.Call, given: dict[str, ast.expr], dt
 
 def _shape(scope: Scope, node: ast.expr) -> tuple[tuple[str, ...], tuple[str, ...] | None]:
     """Block dimensions, and partition and free dimensions, of a shape: everything before ``par_dim`` is a block."""
-    if not isinstance(node, ast.Tuple | ast.List):
+    written = _written_sizes(node)
+    if written is None:
         if isinstance(node, ast.Attribute) and node.attr == "shape":
             return _inherited(scope, node)
         raise Refuse(node, BLOCKS, "a shape that is not written as a tuple", "write the tuple in the call")
     partition = 0
-    for position, size in enumerate(node.elts):
+    for position, size in enumerate(written):
         if isinstance(size, ast.Call) and scope.qualified(size.func) == "nl.par_dim":
             partition = position
-    sizes = tuple(render_stable(scope, size) for size in node.elts)
+    sizes = tuple(_size(scope, size) for size in written)
     return sizes[:partition], sizes[partition:]
+
+
+def _size(scope: Scope, node: ast.expr) -> str:
+    """One size; ``x.shape[1]`` is what it stands for, where that is a number: two tensors can be seen to be alike."""
+    if isinstance(node, ast.Call) and scope.qualified(node.func) == "nl.par_dim" and len(node.args) == 1:
+        return _size(scope, node.args[0])
+    text = render_stable(scope, node)
+    shape = node.value if isinstance(node, ast.Subscript) else None
+    if isinstance(shape, ast.Attribute) and shape.attr == "shape" and isinstance(shape.value, ast.Name):
+        value, index = scope.env.get(shape.value.id), node.slice  # type: ignore[attr-defined]
+        known = isinstance(value, Tile | Hbm) and not (isinstance(value, Tile) and value.blocks) and value.dims
+        if known and isinstance(index, ast.Constant) and type(index.value) is int and 0 <= index.value < len(known):
+            return known[index.value] if known[index.value].isdigit() else text
+    return text
+
+
+def _written_sizes(node: ast.expr) -> list[ast.expr] | None:
+    """The sizes of a shape that is written as a tuple, or as a sum of tuples (or lists)."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        left, right = _written_sizes(node.left), _written_sizes(node.right)
+        return [*left, *right] if left is not None and right is not None else None
+    return list(node.elts) if isinstance(node, ast.Tuple | ast.List) else None
 
 
 def _inherited(scope: Scope, node: ast.Attribute) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -208,3 +208,32 @@ def test_the_name_of_a_size_stays_when_its_index_vector_has_to():
 def test_a_size_that_only_some_cases_read_is_left_to_a_person():
     some = SIZES_OF_AN_OBJECT.replace("0 : sizes.height,", "0 : (sizes.height if sizes else 32),")
     assert any("only some cases read" in finding.message for finding in rewrite(some).findings)
+
+
+SUM_OF_SHAPES = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+
+def both(x_tile, output_tile):
+    output_tile[0, :, :] = x_tile * 2.0
+    output_tile[1, :, : 16] = output_tile[0, :, : 16] + (-1 * x_tile[:, 16 :] * x_tile[:, : 16])
+    output_tile[1, :, 16 :] = x_tile[:, : 16] + x_tile[:, 16 :]
+
+
+@nki.jit
+def k(x):
+    out = nl.ndarray((2, 32, 32), dtype=x.dtype, buffer=nl.shared_hbm)
+    tile = nl.load(x[0:32, 0:32])
+    output_tile = nl.ndarray([2] + [nl.par_dim(tile.shape[0]), tile.shape[1]], dtype=tile.dtype, buffer=nl.sbuf)
+    both(tile, output_tile)
+    for i in nl.affine_range(2):
+        nl.store(out[i], value=output_tile[i, :, :])
+    return out
+"""
+
+
+def test_a_shape_that_is_a_sum_of_lists_has_its_block_dimensions(migrate):
+    migration = migrate(SUM_OF_SHAPES, {"x": TensorSpec((32, 32), "float32")})
+    assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
+    assert "output_tile.append(nl.ndarray((32, 32), dtype=tile.dtype" in migration.outcome.source
