@@ -23,6 +23,7 @@ from nki_migrate.rewriting import rewrite_reports
 from nki_migrate.runtime.legality import check_source
 
 PRIVATE = ("_private", "neuronxcc.starfish", "_tiled_offloaded", "neuronxcc.nki.compiler.backends")
+_DONE = ("changed", "unchanged")
 CONSEQUENCE = "is kept for a statement that was left alone"
 
 
@@ -44,7 +45,7 @@ class Row:
     @property
     def complete(self) -> bool:
         """Is nothing left for a person?"""
-        return self.status in ("changed", "unchanged") and not self.review and not self.manual
+        return self.status in _DONE and not self.review and not self.manual
 
 
 def rows(folders: list[str], options: Options) -> list[Row]:
@@ -98,6 +99,7 @@ def table(found: list[Row], *, files: bool) -> str:
                 ("stable", lambda row: row.stable),
                 ("legal", lambda row: row.legal),
                 ("complete", lambda row: row.complete),
+                ("without a manual finding", lambda row: row.status in _DONE and not row.manual),
                 ("failed", lambda row: row.status == "failed"),
             )
         )
