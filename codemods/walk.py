@@ -21,7 +21,7 @@ from .render import CALLABLE, beta2_name, render
 from .rules import loop_state, sbuf_manager
 from .rules.language import CODE as LANGUAGE
 from .rules.language import FORBIDDEN_EXPRESSIONS, FORBIDDEN_STATEMENTS
-from .rules.loop_state import check_last, forget_carried, report_objects, restore_state
+from .rules.loop_state import check_last, drop_needless, forget_carried, report_objects, restore_state
 from .rules.nested_functions import lift
 from .scope import Analysis, Loop, Module, Scope
 from .syntax import bound_by
@@ -313,6 +313,7 @@ def _for(scope: Scope, statement: ast.stmt) -> None:
     scope.loops = (*loops, Loop(variable, statement, traced))
     walk_block(scope, statement.body)
     scope.loops = loops
+    drop_needless(scope, statement)
     for name in assigned:
         if name in before:
             scope.env[name] = merged(name, before[name], scope.env.get(name))

@@ -94,3 +94,15 @@ def test_what_is_not_certain_is_left_and_said(body, message):
 def test_a_function_that_is_named_in_any_expression_is_read():
     source = kernel("r = 1 + doubled(2)").replace("return 2 * n", "return [2 for i in range(n)][0]")
     assert "values.append(2)" in rewrite(source).source
+
+
+def test_a_psum_tile_that_matmuls_accumulate_into_is_no_state_of_the_loop():
+    source = KERNEL.format(body="""acc = nl.zeros((128, 512), nl.float32, buffer=nl.psum)
+    for i in nl.affine_range(2):
+        acc += nl.matmul(nl.load(x[i, 0:128, 0:128]), nl.load(x[i]), transpose_x=True)
+    n = 0
+    for i in nl.affine_range(2):
+        n += 1""")
+    outcome = rewrite(source).source
+    assert "acc_before_loop" not in outcome
+    assert outcome.count("n_before_loop") == 2

@@ -22,6 +22,7 @@ from ..facts.values import ERASED, DType, Gone, Hbm, Python, Tile, Value
 from ..parameters import described
 from ..scope import Scope
 from ..syntax import bound_by
+from ..usage import names_used
 
 CODE = "NKI004"
 GOLDENS = ("python_state", "running_counter", "return_in_loop")
@@ -40,6 +41,22 @@ def restore_state(scope: Scope, statement: ast.For, targets: set[str]) -> None:
         saved = scope.module.fresh(f"{name}_before_loop")
         scope.module.edits.before.setdefault(statement, []).append(New(f"{saved} = {name}"))
         scope.module.edits.prologue.setdefault(statement, []).append(New(f"{name} = {saved}"))
+
+
+def drop_needless(scope: Scope, statement: ast.For) -> None:
+    """Take :func:`restore_state` back for names that the rewritten body does not bind any more (``psum += matmul``)."""
+    edits = scope.module.edits
+    restored = [new for new in edits.prologue.get(statement, []) if "_before_loop" in new.text]
+    if not restored:
+        return
+    _read, bound = names_used(edits, [statement])
+    needless = [new for new in restored if new.text.partition(" = ")[0] not in bound]
+    for new in needless:
+        name, _, saved = new.text.partition(" = ")
+        edits.prologue[statement].remove(new)
+        edits.before[statement].remove(New(f"{saved} = {name}"))
+    if needless and len(needless) == len(restored):
+        scope.module.applied[CODE] -= 1
 
 
 def check_last(scope: Scope, statement: ast.Return) -> None:

@@ -16,9 +16,7 @@ def long_product(a, b):
     total = nl.ndarray((m, n), dtype=nl.float32, buffer=nl.psum)
     nisa.memset(dst=total, value=0)
     crossed = nl.ndarray((m, n), dtype=nl.float32, buffer=nl.psum)
-    total_before_loop = total
     for k in nl.affine_range(chunks):
-        total = total_before_loop
         left = nl.ndarray((128, m), dtype=a.dtype, buffer=nl.sbuf)
         nisa.dma_copy(dst=left, src=a[k * 128 : (k + 1) * 128, 0:m])
         right = nl.ndarray((128, n), dtype=b.dtype, buffer=nl.sbuf)
