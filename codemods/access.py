@@ -19,7 +19,7 @@ from .dtypes import type_name
 from .dynamic import dynamic_access, is_dynamic
 from .emission import Refuse
 from .facts.index import index_value
-from .facts.values import Axis, Grid, Hbm, Index, Tile, Value
+from .facts.values import Axis, Grid, Hbm, Index, Slice, Tile, Value
 from .operands import Item, Operand
 from .patterns import broadcast, check_mates, indexed, of_name, recut, whole_tensor
 from .render import render
@@ -58,7 +58,19 @@ def operand(scope: Scope, node: ast.expr) -> Operand | None:
     if base is None:
         return None
     elements = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-    return subscript(scope, node, base, list(elements))
+    return subscript(scope, node, base, [_named_slice(scope, element) for element in elements])
+
+
+def _named_slice(scope: Scope, element: ast.expr) -> ast.expr:
+    """The ``nl.ds(...)`` that a name stands for; any other index as it is."""
+    value = scope.env.get(element.id) if isinstance(element, ast.Name) else None
+    return value.call if isinstance(value, Slice) else element
+
+
+def _is_slice(scope: Scope, element: ast.expr) -> bool:
+    return isinstance(element, ast.Slice) or (
+        isinstance(element, ast.Call) and scope.qualified(element.func) == "nl.ds"
+    )
 
 
 def _whole(scope: Scope, node: ast.Name) -> Operand | None:
@@ -295,7 +307,7 @@ def _unknown_rank(scope: Scope, node: ast.Subscript, base: Operand, elements: li
             return base
         raise Refuse(node, VECTORS, "'...' on a tensor whose rank is not known", "write every dimension")
     dynamic = any(is_dynamic(scope, element) for element in elements)
-    points = [] if dynamic else [e for e in elements if not isinstance(e, ast.Slice) and index_value(scope, e) is None]
+    points = [] if dynamic else [e for e in elements if not _is_slice(scope, e) and index_value(scope, e) is None]
     prefix: tuple[str, ...] = ()
     if points and len(points) == len(elements):
         for element in elements:

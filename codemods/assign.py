@@ -14,7 +14,7 @@ from .emission import Refuse
 from .facts.index import index_value
 from .facts.masks import mask_value
 from .facts.objects import changing_part
-from .facts.values import Allocator, Api, DType, Grid, Hbm, Index, Python, Several, Tile, Value, texts
+from .facts.values import Allocator, Api, DType, Grid, Hbm, Index, Python, Several, Slice, Tile, Value, texts
 from .operands import Operand
 from .parameters import described, is_python
 from .render import render
@@ -142,9 +142,19 @@ def _python(scope: Scope, name: str, value: ast.expr) -> None:
         return
     text = render(scope, value)
     scope.emit(f"{name} = {text}")
+    if _makes_slice(scope, value):
+        direct = isinstance(value, ast.Call) and scope.qualified(value.func) == "nl.ds"
+        _set(scope, name, Slice(text, value) if direct and isinstance(value, ast.Call) else Value())
+        return
     _itemsize_name(scope, name, value)
     _set(scope, name, Python(positivity.positive(scope, text)) if is_python(scope, value) else Value())
     define(scope, name, text)
+
+
+def _makes_slice(scope: Scope, value: ast.expr) -> bool:
+    """Is there a slice in what a name gets? Used as an index, it is no integer."""
+    calls = (n.func for n in ast.walk(value) if isinstance(n, ast.Call))
+    return any(scope.qualified(f) == "nl.ds" or (isinstance(f, ast.Name) and f.id == "slice") for f in calls)
 
 
 def define(scope: Scope, name: str, text: str) -> None:

@@ -10,7 +10,7 @@ from .compute import COMMANDS, HANDLERS, Instruction, bound_call, is_computation
 from .emission import Refuse
 from .facts.index import index_value
 from .facts.masks import mask_value
-from .facts.values import Absent, DType, Function, Hbm, Python, Several, Tile, Value
+from .facts.values import Absent, DType, Function, Hbm, Python, Several, Slice, Tile, Value
 from .handed import access_of, handed_on
 from .names import dotted
 from .operands import Operand
@@ -219,6 +219,8 @@ def _python_argument(scope: Scope, node: ast.expr) -> Value:
     value = scope.env.get(node.id) if isinstance(node, ast.Name) else None
     if isinstance(value, DType | Absent):
         return value
+    if isinstance(value, Slice) or (isinstance(node, ast.Call) and scope.qualified(node.func) == "nl.ds"):
+        return Value()
     return Python() if is_python(scope, node) else Value()
 
 

@@ -164,12 +164,15 @@ def _assert_rank(scope: Scope, name: str, rank: int) -> None:
 def _ranked(scope: Scope, node: ast.expr, base: Operand) -> Operand:
     """An HBM parameter of unknown rank: the subscript tells it, and the kernel asserts it."""
     assert base.dims is not None
-    if scope.env.get(base.base) != base.value:
+    rank = len(base.dims if base.items is None else base.items)
+    known = scope.env.setdefault(base.base, base.value)
+    if isinstance(known, Hbm) and known.dims is not None and len(known.dims) == rank:
+        return replace(base, value=known)
+    if known != base.value:
         raise Refuse(node, VECTORS, "an access pattern of a tensor whose rank is not known", "write .ap(...) by hand")
     if base.items is None:
-        return of_rank(scope, replace(base, dims=None), len(base.dims))
-    whole = of_name(scope, base.base, base.value)
-    return replace(base, value=of_rank(scope, whole, len(base.items)).value)
+        return of_rank(scope, replace(base, dims=None), rank)
+    return replace(base, value=of_rank(scope, of_name(scope, base.base, base.value), rank).value)
 
 
 def _shortest(scope: Scope, text: str) -> str:

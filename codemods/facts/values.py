@@ -42,6 +42,14 @@ class Absent(Python):
 
 
 @dataclass(frozen=True)
+class Slice(Value):
+    """``nl.ds(start, size)`` under a name: the call that made it."""
+
+    text: str
+    call: ast.Call = field(compare=False)
+
+
+@dataclass(frozen=True)
 class DType(Value):
     """A data type. ``text`` is how Beta 2 writes it; ``names`` are the types it can be where source tells."""
 
@@ -268,7 +276,7 @@ def texts(value: Value) -> tuple[str, ...]:
         return condition + tuple(
             ast.unparse(argument) for argument in (*value.call.args, *(k.value for k in value.call.keywords))
         )
-    return (value.text,) if isinstance(value, DType | Constant) else ()
+    return (value.text,) if isinstance(value, DType | Constant | Slice) else ()
 
 
 def _term_texts(term: Term) -> tuple[str, str, str]:

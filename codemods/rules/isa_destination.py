@@ -3,8 +3,8 @@
 Why: Beta 1 instructions return a tile, Beta 2 instructions write where they are told. ``t[...] = nisa.f(x)`` becomes
 ``nisa.f(dst=t, data=x)``; ``y = nisa.f(x)`` declares ``y`` first, with the shape, type and memory that Beta 1 gave
 the result. Arguments are passed by keyword, because Beta 2's positional order has hidden parameters. A (P, 1) operand
-of ``tensor_tensor`` is read with a step of 0, ``x.view(t)`` names its shape, and the kernel asserts the rank of operands
-of matmuls and transposes where the source does not tell it.
+of ``tensor_tensor`` is read with a step of 0, ``x.view(t)`` names its shape, and the kernel asserts the rank of
+operands of matmuls and transposes where the source does not tell it.
 
 Safe: the instruction is the same. Left alone: results whose shape or type the source does not tell.
 

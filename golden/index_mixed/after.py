@@ -171,3 +171,23 @@ def doubled(x):
     nisa.tensor_tensor(dst=add_tile, data1=tile, data2=tile, op=nl.add)
     nisa.dma_copy(dst=out, src=add_tile)
     return out
+
+
+@nki.jit
+def quarters(x):
+    """(R, C) gives (R, C): the four quarters of the columns, each times its number."""
+    rows, columns = x.shape
+    out = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.shared_hbm)
+    tile = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tile, src=x)
+    width = columns // 4
+    for q in nl.affine_range(4):
+        part = nl.ds(q * width, width)
+        scaled = nl.ndarray(
+            (rows, width),
+            dtype=promoted_dtype(x.dtype, (nl.float32 if isinstance(q, float) else nl.int32)),
+            buffer=nl.sbuf,
+        )
+        nisa.tensor_scalar(dst=scaled, data=tile[:, nl.ds(q * width, width)], op0=nl.multiply, operand0=q)
+        nisa.dma_copy(dst=out[:, nl.ds(q * width, width)], src=scaled)
+    return out
