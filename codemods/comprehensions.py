@@ -20,6 +20,8 @@ from .rules.language import CODE, plainer
 from .scope import Scope
 
 _TAKES_LIST = {"tuple", "list", "min", "max"}
+_LACKING = {"all", "any", "sum", "sorted", "map", "filter", "zip", "enumerate", "reversed", "set", "dict"}
+"""Functions of Python that Beta 2 does not have: the comprehension is the finding."""
 _INDENT = "    "
 
 
@@ -55,7 +57,7 @@ def _evaluated(node: ast.expr) -> Iterator[ast.ListComp | ast.GeneratorExp]:
     """Comprehensions that are evaluated whenever ``node`` is, generators where a list does the same."""
     if isinstance(node, ast.ListComp):
         yield node
-    elif isinstance(node, ast.Call):
+    elif isinstance(node, ast.Call) and not (isinstance(node.func, ast.Name) and node.func.id in _LACKING):
         takes = isinstance(node.func, ast.Name) and node.func.id in _TAKES_LIST and len(node.args) == 1
         for argument in node.args:
             if takes and isinstance(argument, ast.GeneratorExp):

@@ -80,6 +80,7 @@ def test_python_gives_the_same(body):
         ("r = {n: 1 for n in sizes}", "a dict comprehension"),
         ("r = sizes or [n for n in sizes]", "a list comprehension"),
         ("r = all(n > 0 for n in sizes)", "a generator expression"),
+        ("assert any([n > 0 for n in sizes])", "a list comprehension"),
         ("r = list(sizes)\nfor i, n in enumerate(r):\n    r.append(n)", "'r' changes while a loop runs over it"),
         ("for i, n in enumerate(sizes, 1):\n    pass", "a loop over"),
         ("for n in zip(sizes, sizes):\n    pass", "a loop over zip"),
