@@ -1,7 +1,7 @@
 """The Beta 2 table against the stubs of the 2.28 documentation: names, parameters, defaults, enumerations, tokens.
 
-Set NKI_MIGRATE_BETA2_STUBS to the folder ``nki/api/nki`` of the SDK documentation at v2.28.0. That the emulator has what
-the table has is tested in ``test_beta2_table.py``.
+Set NKI_MIGRATE_BETA2_STUBS to the folder ``nki/api/nki`` of the SDK documentation at v2.28.0. That the emulator has
+what the table has is tested in ``test_beta2_table.py``.
 """
 
 from __future__ import annotations

@@ -246,12 +246,13 @@ def summary(dialect: str, rows: list[Row]) -> str:
     for row in rows:
         by_name.setdefault(row.name, []).append(row)
     smallest, largest = [sizes[0] for sizes in by_name.values()], [sizes[-1] for sizes in by_name.values()]
+    own = [row.python for row in smallest if row.python]
     return "\n".join(
         (
             f"{dialect}, geometric means:",
             f"    emulator / NumPy at the largest size run  {mean([row.ratio for row in largest]):6.2f}",
             f"    us an instruction at the smallest size    {mean([row.microseconds for row in smallest]):6.1f}",
-            f"    of Python's own work                      {mean([row.python for row in smallest if row.python]):6.1f}",
+            f"    of Python's own work                      {mean(own):6.1f}",
             f"    recording on / off                        {mean([row.recording for row in rows]):6.2f}",
         )
     )
