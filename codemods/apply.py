@@ -239,11 +239,11 @@ class _Rebuild:
         if old.returns is not None and old.returns in self.edits.expressions:
             changes["returns"] = self._annotation(old.returns, node.returns)
         same = all(list(getattr(node.params, name)) == new for name, new in others.items())
-        extra = [cst.Param(cst.Name(n)) for n in self.edits.parameters.get(old, [])]
-        required = [p for p in params if p.default is None]
-        optional = [p for p in params if p.default is not None]
+        # Further parameters come last: what a call passes by position keeps its place.
+        optional = any(p.default is not None for p in [*others["posonly_params"], *params])
+        extra = [_further_parameter(n, optional) for n in self.edits.parameters.get(old, [])]
         if extra or not same or params != list(node.params.params):
-            ordered = [_bare(p) for p in [*required, *extra, *optional]] if extra else params
+            ordered = [_bare(p) for p in [*params, *extra]] if extra else params
             changes["params"] = node.params.with_changes(params=ordered, **others)
         return changes
 
@@ -335,6 +335,14 @@ def _leading(node: cst.CSTNode) -> list[cst.EmptyLine]:
 
 def _comment_lines(node: cst.CSTNode) -> list[cst.EmptyLine]:
     return [line for line in _leading(node) if line.comment is not None]
+
+
+def _further_parameter(name: str, optional: bool) -> cst.Param:
+    """A parameter that every rewritten call gives; behind optional ones it needs a default."""
+    if not optional:
+        return cst.Param(cst.Name(name))
+    no_space = cst.SimpleWhitespace("")
+    return cst.Param(cst.Name(name), default=cst.Name("None"), equal=cst.AssignEqual(no_space, no_space))
 
 
 def _bare(parameter: cst.Param) -> cst.Param:

@@ -17,7 +17,7 @@ from .rules import allocator_objects, decorators, host_code, kernel_classes, nam
 from .scope import Module, Position, Scope
 from .source import Source
 from .tables import dtype_name, is_function
-from .variants import copy_of, variants_of
+from .variants import copy_of, report_other_uses, variants_of
 from .walk import walk_function
 
 
@@ -70,6 +70,8 @@ def _planned(sources: dict[str, Source], options: Options, to_list: dict[Positio
         variants = {f: told for module in modules.values() for f, told in variants_of(module.calls).items()}
         if all(_rewritten_for(m, f) == variants[f] for m in modules.values() for f in m.calls):
             break
+    for module in modules.values():
+        report_other_uses(module)
     return list(modules.values())
 
 

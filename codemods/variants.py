@@ -11,8 +11,10 @@ import ast
 import copy
 from typing import TYPE_CHECKING
 
+from .emission import Refuse
 from .facts.values import Absent, Hbm, Parameters, Tile, Value
 from .handed import kinds
+from .names import dotted
 from .rules.nested_functions import CODE
 from .syntax import is_indexed, reads_guarded
 
@@ -103,3 +105,20 @@ def copy_of(module: Module, function: ast.FunctionDef, number: int) -> ast.Funct
         module.edits.copied.setdefault(function, []).append(node)
         copies.append(node)
     return copies[number - 1]
+
+
+def report_other_uses(module: Module) -> None:
+    """Report where functions that got copies or further parameters are anything but called: renamed, passed on."""
+    for function in [f for f in module.functions.values() if f in module.handed or module.copies.get(f)]:
+        for user, name in [(module, function.name), *module.program.users(module, function.name)]:
+            nodes = list(ast.walk(user.source.tree))
+            called = {node.func for node in nodes if isinstance(node, ast.Call)}
+            for node in nodes:
+                if isinstance(node, ast.Name | ast.Attribute) and node not in called and _spelled(node) == name:
+                    what = f"'{name}' is used otherwise than by calling it, and its calls pass more than they did"
+                    user.report(Refuse(node, CODE, what, "call it by its own name"))
+
+
+def _spelled(node: ast.Name | ast.Attribute) -> str:
+    chain = dotted(node) if isinstance(node.ctx, ast.Load) else None
+    return ".".join((chain[0], *chain[1])) if chain is not None else ""

@@ -237,3 +237,45 @@ def test_a_shape_that_is_a_sum_of_lists_has_its_block_dimensions(migrate):
     migration = migrate(SUM_OF_SHAPES, {"x": TensorSpec((32, 32), "float32")})
     assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
     assert "output_tile.append(nl.ndarray((32, 32), " in migration.outcome.source
+
+
+OPTIONAL = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+
+def added(part, other=None, start=3):
+    tile = nl.load(part[0:8, nl.ds(start, 8)])
+    if other is not None:
+        tile[...] = nl.add(tile, nl.load(other[nl.ds(start, 8), 0:8]))
+    return tile
+
+
+@nki.jit
+def k(x):
+    b, p, f = x.shape
+    out = nl.ndarray((8, 8), dtype=x.dtype, buffer=nl.shared_hbm)
+    width = 8
+
+    def loaded(i, start=0):
+        return nl.load(x[i, 0:width, nl.ds(start, width)])
+
+    tile = nl.add(added(x[0], x[1]), added(x[2], x[3], 5))
+    nl.store(out, value=nl.add(tile, nl.add(loaded(1), loaded(2, 7))))
+    return out
+"""
+
+
+def test_further_parameters_do_not_take_the_places_of_optional_ones(migrate):
+    migration = migrate(OPTIONAL, {"x": TensorSpec((4, 32, 64), "float32")})
+    assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
+    assert "start=3, part_tensor=None, part_index0=None" in migration.outcome.source
+
+
+def test_a_function_that_needs_the_whole_tensor_is_not_called_under_another_name():
+    alias = OPTIONAL.replace("added(x[2], x[3], 5))", "other(x[2], x[3], 5))").replace(
+        "    width = 8\n", "    width = 8\n    other = added\n"
+    )
+    finding, *_ = rewrite(alias).findings
+    assert (finding.line, finding.code) == (17, "NKI003")
+    assert finding.message.startswith("'added' is used otherwise than by calling it")
