@@ -14,25 +14,12 @@ from types import CodeType, FunctionType
 
 from ..legality.model import Violation
 from ..legality.rules_dynamic import carried, escaping
+from ..legality.rules_values import OPERATOR_SYMBOLS
 from ..recompiled import recompiled
 from ..source import function_source
 from .gather import Gathered, refused, violation_text
 from .python_values import FUNCTION_NAMES, METHOD_NAMES
 
-_OPERATORS: dict[type[ast.operator], str] = {
-    ast.Add: "+",
-    ast.Sub: "-",
-    ast.Mult: "*",
-    ast.Div: "/",
-    ast.FloorDiv: "//",
-    ast.Mod: "%",
-    ast.Pow: "**",
-    ast.LShift: "<<",
-    ast.RShift: ">>",
-    ast.BitOr: "|",
-    ast.BitAnd: "&",
-    ast.BitXor: "^",
-}
 _COMPARISONS: dict[type[ast.cmpop], str] = {
     ast.Eq: "==",
     ast.NotEq: "!=",
@@ -166,20 +153,20 @@ class _Observer(ast.NodeTransformer):
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         self.generic_visit(node)
-        if type(node.op) not in _OPERATORS or _is_plain_sum(node):
+        if type(node.op) not in OPERATOR_SYMBOLS or _is_plain_sum(node):
             return node
-        return _call("binary", node, ast.Constant(_OPERATORS[type(node.op)]), node.left, node.right)
+        return _call("binary", node, ast.Constant(OPERATOR_SYMBOLS[type(node.op)]), node.left, node.right)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt:
         value = self.visit(node.value)
-        if type(node.op) not in _OPERATORS or not _is_simple(node.target):
+        if type(node.op) not in OPERATOR_SYMBOLS or not _is_simple(node.target):
             node.value = value
             return node
         old = copy.deepcopy(node.target)
         for part in ast.walk(old):
             if isinstance(getattr(part, "ctx", None), ast.Store):
                 setattr(part, "ctx", ast.Load())  # noqa: B010
-        new = _call("augmented", node, ast.Constant(_OPERATORS[type(node.op)]), self.visit(old), value)
+        new = _call("augmented", node, ast.Constant(OPERATOR_SYMBOLS[type(node.op)]), self.visit(old), value)
         return ast.copy_location(ast.Assign([self.visit(node.target)], new), node)
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:

@@ -131,7 +131,7 @@ OPERATOR_NAMES = {
     "^": "xor",
 }
 """What the front end calls the operators in its messages."""
-_SYMBOLS: dict[type[ast.operator], str] = {
+OPERATOR_SYMBOLS: dict[type[ast.operator], str] = {
     ast.Add: "+",
     ast.Sub: "-",
     ast.Mult: "*",
@@ -191,7 +191,7 @@ def number_arithmetic(node: ast.BinOp, context: Context) -> Iterator[Violation]:
     if left is None or right is None or isinstance(node.op, ast.MatMult):
         return
     kinds = {type(left), type(right)}
-    symbol = _SYMBOLS[type(node.op)]
+    symbol = OPERATOR_SYMBOLS[type(node.op)]
     if kinds in ({bool}, {bool, float}):
         yield report(BOOLEAN_ARITHMETIC, node, OPERATOR_NAMES[symbol])
     elif type(node.op) in BIT_OPERATORS and float not in kinds:
