@@ -22,7 +22,7 @@ from .facts.index import index_value
 from .facts.values import Axis, Grid, Hbm, Index, Slice, Tile, Value
 from .operands import Item, Operand
 from .patterns import broadcast, check_mates, indexed, of_name, recut, whole_tensor
-from .render import render
+from .render import render, render_named
 from .rules.block_dimensions import is_scalar_index
 from .rules.data_types import dtype_text
 
@@ -312,7 +312,7 @@ def _unknown_rank(scope: Scope, node: ast.Subscript, base: Operand, elements: li
     if points and len(points) == len(elements):
         for element in elements:
             _refuse_dynamic(scope, node, element)
-        prefix = tuple(render(scope, e) for e in elements)
+        prefix = tuple(render_named(scope, e) for e in elements)
     if prefix and scope.module.rank_at_least(scope.function, base.base) >= len(elements) + 2:
         text = f"{base.base}[{', '.join(prefix)}]"
         origin = replace(base, prefix=prefix)
@@ -349,22 +349,22 @@ def _basic(scope: Scope, node: ast.Subscript, element: ast.expr, size: str) -> I
     if isinstance(element, ast.Slice):
         return slice_item(scope, element, size)
     if isinstance(element, ast.Call) and scope.qualified(element.func) == "nl.ds" and len(element.args) == 2:
-        start, count = (render(scope, argument) for argument in element.args)
+        start, count = (render_named(scope, argument) for argument in element.args)
         full = start == "0" and scope.equal(count, size)
         return Item(start, count, full, raw=render(scope, element))
     _refuse_dynamic(scope, node, element)
     for part in ast.walk(element):
         if isinstance(part, ast.Name) and type(scope.env.get(part.id)) is Value:
             raise Refuse(node, VECTORS, f"it is not known what the index '{part.id}' is", "index with a number")
-    return Item(render(scope, element), "1", point=True)
+    return Item(render_named(scope, element), "1", point=True)
 
 
 def slice_item(scope: Scope, element: ast.Slice, size: str) -> Item:
     """``a:b`` of a dimension of ``size`` elements."""
     if element.step is not None:
         raise Refuse(element, VECTORS, "a slice with a step: Beta 2 drops the stride", "write the access as .ap(...)")
-    start = render(scope, element.lower) if element.lower is not None else "0"
-    stop = render(scope, element.upper) if element.upper is not None else size
+    start = render_named(scope, element.lower) if element.lower is not None else "0"
+    stop = render_named(scope, element.upper) if element.upper is not None else size
     for bound in (start, stop):
         if bound.startswith("-"):
             raise Refuse(element, VECTORS, "a slice that counts from the end", "count from the start")

@@ -137,7 +137,7 @@ def _check_free(scope: Scope, comprehension: ast.AST, variable: str) -> None:
     own: set[ast.AST] = set()
     for node in ast.walk(scope.function):
         if isinstance(node, _COMPREHENSIONS) and any(variable in _names(g.target) for g in node.generators):
-            own |= set(ast.walk(node))
+            own |= set(ast.walk(node)) - set(ast.walk(node.generators[0].iter))
         elif isinstance(node, ast.For) and variable in _names(node.target):
             inside = {n for s in node.body for n in ast.walk(s)}
             own |= inside if comprehension not in inside else set()

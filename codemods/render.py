@@ -37,6 +37,11 @@ def render_stable(scope: Scope, node: ast.expr) -> str:
     for part in ast.walk(node):
         if isinstance(part, ast.Call) and not is_pure(scope, part):
             raise Refuse(node, UNSUPPORTED, "an expression that is not a plain number", "give it a name first")
+    return render_named(scope, node)
+
+
+def render_named(scope: Scope, node: ast.expr) -> str:
+    """Text of a number that outlives its statement: parts of objects and containers that can change get a name."""
     parts = _changing_parts(scope, node)
     cases = any(isinstance(part, ast.IfExp | ast.BoolOp) for part in ast.walk(node))
     for part in parts:

@@ -119,3 +119,64 @@ def k(x, sizes):
 """
     assert "dst=a[0:m, 0:8], src" in rewrite(text).source
     assert "dst=a, src" in rewrite(text.replace("sizes[0] = 64", "pass")).source
+
+
+STATE = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+ROWS = [8, 4]
+
+
+class Config:
+    def __init__(self, rows):
+        self.rows = rows
+
+
+def advance():
+    ROWS[0] = ROWS[0] - 4
+
+
+def doubled(x, sizes, same):
+    tile = nl.load(x[0, 0 : sizes[0], 0:8])
+    same[0] = 4
+    return nl.multiply(tile, 2.0)
+
+
+@nki.jit
+def k(x):
+    b, p, f = x.shape
+    out = nl.ndarray((5, 8, 8), dtype=x.dtype, buffer=nl.shared_hbm)
+    cfg = Config(8)
+
+    def tripled():
+        tile = nl.load(x[1, 0 : cfg.rows, 0:8])
+        cfg.rows = 6
+        return nl.multiply(tile, 3.0)
+
+    sizes = [8, 4]
+    nl.store(out[0], value=doubled(x, sizes, sizes))
+    nl.store(out[1], value=tripled())
+    rows = ROWS[0]
+    tile = nl.load(x[2, 0 : ROWS[0], nl.ds(cfg.rows, 8)])
+    advance()
+    cfg.rows = 5
+    nl.store(out[2, 0:rows], value=nl.multiply(tile, 2.0))
+    part = x[cfg.rows - 3]
+    for i in nl.static_range(2):
+        cfg.rows = cfg.rows - i
+        tile = nl.load(part[0 : cfg.rows, 0:8])
+        cfg.rows = 4
+        nl.store(out[3 + i, 0 : tile.shape[0]], value=nl.add(tile, 1.0))
+    return out
+"""
+
+
+def test_a_slice_that_a_changing_object_bounds_keeps_its_size(migrate):
+    migration = migrate(STATE, {"x": TensorSpec((4, 32, 64), "float32")})
+    assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
+
+
+def test_the_class_of_a_global_object_is_one_that_kernels_use():
+    text = STATE.replace("    cfg = Config(8)\n", "").replace("\n\n@nki.jit", "\n\ncfg = Config(8)\n\n\n@nki.jit")
+    assert "class Config(nl.NKIObject):" in rewrite(text).source

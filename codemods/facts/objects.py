@@ -59,7 +59,7 @@ def _is_object(scope: Scope, node: ast.Attribute) -> bool:
     if node.attr in ("shape", "dtype", "itemsize", "ndim") or scope.qualified(node) is not None:
         return False
     assert isinstance(node.value, ast.Name)
-    return node.value.id not in scope.module.imports and node.value.id in scope.assigned
+    return node.value.id not in scope.module.imports
 
 
 def _root(node: ast.expr) -> ast.Name | None:
@@ -73,7 +73,18 @@ def _changes(scope: Scope, root: str, *, elements: bool) -> bool:
     first = scope.loops[0].statement if scope.loops else scope.current or scope.function
     later = [n for n in ast.walk(scope.function) if getattr(n, "lineno", 0) >= first.lineno]
     linked = _linked(scope, root)
-    return any(_writes(scope, n, linked, elements) or _leaks(scope, n, linked, elements) for n in later)
+    if root not in scope.assigned:  # a global name: any function may write to it
+        functions = scope.module.functions.values()
+        if any(_writes(scope, n, {root}, True) or _stores_to(n, root) for f in functions for n in ast.walk(f)):
+            return True
+    parameters = {n.arg for n in ast.walk(scope.function.args) if isinstance(n, ast.arg)}
+    written = linked | parameters if linked & parameters else linked  # two parameters may be one object
+    return any(_writes(scope, n, written, elements) or _leaks(scope, n, linked, elements) for n in later)
+
+
+def _stores_to(node: ast.AST, root: str) -> bool:
+    stored = isinstance(getattr(node, "ctx", None), ast.Store | ast.Del)
+    return stored and isinstance(node, ast.Attribute) and getattr(_root(node.value), "id", None) == root
 
 
 def _linked(scope: Scope, root: str) -> set[str]:

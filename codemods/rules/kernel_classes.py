@@ -47,6 +47,7 @@ def _used(program: Program) -> list[tuple[Module, ast.ClassDef]]:
     classes = {path: _classes(module) for path, module in program.modules.items()}
     pending: list[tuple[Module, ast.AST]] = [(m, f) for m in program.modules.values() for f in m.analyzed]
     found: dict[ast.ClassDef, Module] = {}
+    seen: set[tuple[str, str]] = set()
     while pending:
         module, user = pending.pop()
         for node in ast.walk(user):
@@ -55,9 +56,19 @@ def _used(program: Program) -> list[tuple[Module, ast.ClassDef]]:
             if used is not None and used not in found:
                 found[used] = program.modules[path]
                 pending.append((found[used], used))
+            if (path, name) not in seen:  # a global object has a class, too
+                seen.add((path, name))
+                home = program.modules[path]
+                pending += [
+                    (home, s.value) for s in home.source.tree.body if isinstance(s, ast.Assign) and _binds(s, name)
+                ]
     return [
         (module, node) for module in program.modules.values() for node in _classes(module).values() if node in found
     ]
+
+
+def _binds(statement: ast.Assign, name: str) -> bool:
+    return any(isinstance(target, ast.Name) and target.id == name for target in statement.targets)
 
 
 def _classes(module: Module) -> dict[str, ast.ClassDef]:
