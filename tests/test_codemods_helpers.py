@@ -279,3 +279,36 @@ def test_a_function_that_needs_the_whole_tensor_is_not_called_under_another_name
     finding, *_ = rewrite(alias).findings
     assert (finding.line, finding.code) == (17, "NKI003")
     assert finding.message.startswith("'added' is used otherwise than by calling it")
+
+
+BRANCHES = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+
+def first(part):
+    return nl.load(part[0:4, 0:8])
+
+
+@nki.jit
+def k(x, n):
+    b, p, f = x.shape
+    out = nl.ndarray((3, 4, 8), dtype=x.dtype, buffer=nl.shared_hbm)
+    part = x[1]
+
+    def second():
+        return nl.load(part[4:8, 0:8])
+
+    nl.store(out[0], value=second())
+    if n == 1:
+        part = x[2]
+    nl.store(out[1], value=first(part))
+    nl.store(out[2], value=second())
+    return out
+"""
+
+
+def test_a_name_of_different_parts_is_not_taken_for_one_of_them():
+    findings = {finding.line: finding.message for finding in rewrite(BRANCHES).findings}
+    assert "an access pattern of a view" in findings[6]
+    assert any("'part'" in message for message in findings.values())  # what the second call of second() finds

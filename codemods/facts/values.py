@@ -226,6 +226,8 @@ def merge(a: Value | None, b: Value | None) -> Value:
     """What a name is after two branches."""
     if a is None or b is None:
         return Value() if a is None and b is None else (a or b or Value())
+    if isinstance(a, Hbm | Tile) and isinstance(b, Hbm | Tile) and a.origin != b.origin:  # parts of different places
+        a, b = replace(a, origin=None), replace(b, origin=None)
     if a == b:
         return a
     if isinstance(a, Tile) and isinstance(b, Tile) and (a.dims, a.blocks, a.style) == (b.dims, b.blocks, b.style):

@@ -103,7 +103,9 @@ def lift(scope: Scope, function: Function, told: dict[str, Value] | None = None)
 def _check_closure(scope: Scope, function: Function, closure: list[str]) -> None:
     """Every call must find what the first one found: the function is written once."""
     for name, value in scope.module.captured.get(function.node, {}).items():
-        if scope.env.get(name) != value and not isinstance(value, Python | DType):
+        now = scope.env.get(name)
+        moved = getattr(now, "origin", None) != getattr(value, "origin", None)  # another part of a tensor
+        if (now != value or moved) and not isinstance(value, Python | DType):
             message = f"'{function.name}' uses '{name}', which changes between its calls"
             raise Refuse(function.node, CODE, message, _HELP)
     for name in closure:
