@@ -24,15 +24,30 @@ def default_values(function: ast.FunctionDef) -> dict[ast.arg, ast.expr]:
 
 
 def is_indexed(function: ast.FunctionDef, name: str) -> bool:
-    """Does a function take parts of ``name``, or pass it on to code that may?"""
+    """Does a function take parts of ``name``, or hand it on to code, or to a name, of which parts may be taken?"""
     for node in ast.walk(function):
         if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id == name:
             return True
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name | ast.Attribute):
             given = [*node.args, *(keyword.value for keyword in node.keywords)]
+            given += [node.func.value] if isinstance(node.func, ast.Attribute) else []
             if any(isinstance(n, ast.Name) and n.id == name for n in given):
                 return True
+        if isinstance(node, ast.Assign | ast.AnnAssign | ast.NamedExpr | ast.For) and name in _handed_by(node):
+            return True
     return False
+
+
+def _handed_by(node: ast.Assign | ast.AnnAssign | ast.NamedExpr | ast.For) -> set[str]:
+    """Names whose values a binding gives to others, alone or in a container."""
+    pending, found = [node.iter if isinstance(node, ast.For) else node.value], set()
+    while pending:
+        value = pending.pop()
+        if isinstance(value, ast.Name):
+            found.add(value.id)
+        elif isinstance(value, ast.IfExp | ast.BoolOp | ast.Tuple | ast.List | ast.Dict | ast.Starred):
+            pending += [child for child in ast.iter_child_nodes(value) if isinstance(child, ast.expr)]
+    return found
 
 
 def reads_guarded(function: ast.FunctionDef, name: str) -> bool:

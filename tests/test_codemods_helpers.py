@@ -312,3 +312,28 @@ def test_a_name_of_different_parts_is_not_taken_for_one_of_them():
     findings = {finding.line: finding.message for finding in rewrite(BRANCHES).findings}
     assert "an access pattern of a view" in findings[6]
     assert any("'part'" in message for message in findings.values())  # what the second call of second() finds
+
+
+ALIAS = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+
+def corner(part, start):
+    same = part
+    return nl.load(same[nl.ds(start, 4), nl.ds(start, 8)])
+
+
+@nki.jit
+def k(x):
+    p, f = x.shape
+    out = nl.ndarray((2, 4, 8), dtype=x.dtype, buffer=nl.shared_hbm)
+    nl.store(out[0], value=corner(x[0:32, 0:32], 3))
+    nl.store(out[1], value=corner(x[32:64, 0:32], 3))
+    return out
+"""
+
+
+def test_a_part_that_a_helper_names_again_is_another_one_in_each_call(migrate):
+    migration = migrate(ALIAS, {"x": TensorSpec((64, 64), "float32")})
+    assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
