@@ -250,8 +250,11 @@ def beta2_name(scope: Scope, node: ast.expr) -> str:
 
 def _call(scope: Scope, node: ast.Call) -> str | None:
     qualified = scope.qualified(node.func)
+    if node in scope.called:
+        return scope.called[node][0]
+    _check_blocks(scope, node, qualified)
     if qualified is None:
-        return scope.called[node][0] if node in scope.called else None
+        return None
     if qualified in _GRID and any(not _is_axis_zero(a) for a in [*node.args, *(k.value for k in node.keywords)]):
         raise Refuse(
             node, UNSUPPORTED, f"{qualified} of an axis other than 0", "Beta 2 launches on a grid of one dimension"
@@ -277,6 +280,21 @@ def _call(scope: Scope, node: ast.Call) -> str | None:
         )
     return None
 
+
+def _check_blocks(scope: Scope, node: ast.Call, qualified: str | None) -> None:
+    """Code that these files do not show would get a list (or another shape) for a tensor with block dimensions."""
+    if isinstance(node.func, ast.Name) and (node.func.id in _READERS or node.func.id in scope.module.functions):
+        return
+    if (qualified or "").partition(".")[0] in ("nl", "nisa", "ncc", "nccl", "nki", "np"):
+        return
+    for argument in [*node.args, *(keyword.value for keyword in node.keywords)]:
+        value = scope.env.get(argument.id) if isinstance(argument, ast.Name) else None
+        if isinstance(value, Tile) and value.blocks and isinstance(argument, ast.Name):
+            what = f"'{argument.id}' has block dimensions, and is passed to a function that these files do not show"
+            raise Refuse(node, "NKI010", what, "rewrite the folder that has the function in the same run")
+
+
+_READERS = {"len", "print", "isinstance", "type", "str", "repr", "id", "range", "enumerate", "zip", "list", "tuple"}
 
 _MATH = {"np.ceil": "ceil", "np.floor": "floor", "np.sqrt": "sqrt", "np.log2": "log2", "np.log10": "log10"}
 """numpy functions of one number, and what Beta 2's ``math`` calls them."""

@@ -154,3 +154,11 @@ def test_an_import_means_the_nearest_file(statement: str, path: str, name: str) 
     known = {"a/b/x.py", "a/b/y.py", "a/y.py", "a/b/__init__.py"}
     (link,) = links(ast.parse(statement), "a/b/x.py", known).values()
     assert (link.path, link.name) == (path, name)
+
+
+def test_a_tensor_with_blocks_that_code_out_of_sight_gets_is_a_finding() -> None:
+    kernel = KERNEL.format(origin="tiles", names="halves, scaled, total", prefix="")
+    seen = kernel.replace("    nl.store(out, value=total(parts, 2))\n", "    total(parts, len(parts))\n")
+    messages = [finding.message for finding in rewrite(seen).findings]
+    assert "'parts' has block dimensions, and is passed to a function that these files do not show" in messages
+    assert not rewrite_together({"kernel.py": seen, "tiles.py": HELPERS})["kernel.py"].findings
