@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 def names_left(module: Module) -> set[str]:
     """Every name that the module will read."""
-    found, _bound = names_used(module.edits, [module.source.tree, *module.lifted])
+    copies = (copied for group in module.copies.values() for copied in group)
+    found, _bound = names_used(module.edits, [module.source.tree, *module.lifted, *copies])
     for text in module.support.values():
         found |= _reads_and_stores(ast.parse(text))[0]
     return found

@@ -337,3 +337,34 @@ def k(x):
 def test_a_part_that_a_helper_names_again_is_another_one_in_each_call(migrate):
     migration = migrate(ALIAS, {"x": TensorSpec((64, 64), "float32")})
     assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
+
+
+ONLY_A_COPY = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+
+def added(tile, bias=None):
+    if bias is None:
+        bias = nl.zeros((64, 1), dtype=nl.float32, buffer=nl.sbuf)
+    return nl.add(tile, bias)
+
+
+@nki.jit
+def k(x):
+    p, f = x.shape
+    out = nl.ndarray((2, 64, 64), dtype=x.dtype, buffer=nl.shared_hbm)
+    tile = nl.load(x)
+    column = nl.load(x[:, 0:1])
+    plain = added(tile)
+    biased = added(tile, column)
+    whole = added(tile, tile)
+    nl.store(out[0], value=biased)
+    return out
+"""
+
+
+def test_what_only_a_copy_uses_is_written(migrate):
+    migration = migrate(ONLY_A_COPY, {"x": TensorSpec((64, 64), "float32")})
+    assert migration.objection is None
+    assert "def promoted_dtype" in migration.outcome.source
