@@ -160,6 +160,8 @@ class _Follower:
     # Tensors --------------------------------------------------------------------------------------------------------
 
     def _place(self, tensor: Pinned, marks: list[_Mark], statement: ast.stmt | None) -> None:
+        if tensor not in self.waiting:  # refused as a section of the loop that declares it
+            return
         base, size = self._number(tensor, tensor.base), self._number(tensor, tensor.reserved)
         if tensor.unsuited:
             if base == self.stack:

@@ -189,6 +189,30 @@ def test_a_loop_that_is_left_early_keeps_its_addresses(migrate):
     assert "can be left" in reasons(migration.outcome)["a"]
 
 
+def blocks_of(name: str, base: str, tiles: int) -> str:
+    buffer = f"ncc.sbuf.mod_alloc(base_addr={base}, num_free_tiles=({tiles},))"
+    return f"{name} = nl.ndarray((n + 1, par_dim(128), cols), dtype=nl.float32, buffer={buffer})"
+
+
+@pytest.mark.parametrize("blocks", ["auto", "loop"])
+@pytest.mark.parametrize("turns", [2, 3])
+def test_two_tensors_whose_tiles_take_turns_in_one_loop_keep_their_addresses(migrate, blocks, turns):
+    source = kernel(
+        declaration("last", "0"),
+        blocks_of("t", "cols * 4", 2),
+        blocks_of("u", "cols * 12", turns),
+        "last[...] = nl.load(x)",
+        "for i in nl.sequential_range(n + 1):",
+        "    t[i] = nl.load(x)",
+        "    u[i] = nl.add(t[i], 1.0)",
+        "    nl.store(out, u[i])",
+    )
+    migration = migrate(source, ARGS, Options(allocation="sbuf-manager", blocks=blocks))
+    assert migration.trouble == ()
+    findings = [f for f in migration.outcome.findings if f.code == "NKI014"]
+    assert {f.message.split("'")[1] for f in findings} == {"last", "t", "u"}
+
+
 def test_one_tensor_is_no_reason_for_a_manager(migrate):
     migration = migrate(kernel(declaration("last", "0"), "last[...] = nl.load(x)"), ARGS, MANAGER)
     assert migration.trouble == () and "SbufManager" not in migration.outcome.source
