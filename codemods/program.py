@@ -28,23 +28,34 @@ class Link:
 
 
 def links(tree: ast.AST, path: str, known: Collection[str]) -> dict[str, Link]:
-    """What the imports of the file ``path`` bind to things of the files ``known``, by local name."""
+    """What the imports of the file ``path`` bind to things of the files ``known``, by local name.
+
+    A name that stands for different things in different places is left out.
+    """
+    ambiguous: set[str] = set()
     found: dict[str, Link] = {}
+    for name, link in _each_link(tree, path, known):
+        first = found.setdefault(name, link)
+        if (first.path, first.name) != (link.path, link.name):
+            ambiguous.add(name)
+    return {name: link for name, link in found.items() if name not in ambiguous}
+
+
+def _each_link(tree: ast.AST, path: str, known: Collection[str]) -> Iterator[tuple[str, Link]]:
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
             for alias in node.names:
                 inside = _file(path, node.level, ".".join(filter(None, (node.module, alias.name))), known)
                 whole = _file(path, node.level, node.module, known) if node.module else None
                 if inside is not None:
-                    found[alias.asname or alias.name] = Link(inside, "", node)
+                    yield alias.asname or alias.name, Link(inside, "", node)
                 elif whole is not None:
-                    found[alias.asname or alias.name] = Link(whole, alias.name, node)
+                    yield alias.asname or alias.name, Link(whole, alias.name, node)
         elif isinstance(node, ast.Import):
             for alias in node.names:
                 whole = _file(path, 0, alias.name, known) if alias.asname or "." not in alias.name else None
                 if whole is not None:
-                    found[alias.asname or alias.name] = Link(whole, "", node)
-    return found
+                    yield alias.asname or alias.name, Link(whole, "", node)
 
 
 def _file(importer: str, level: int, dotted_name: str, known: Collection[str]) -> str | None:
@@ -73,7 +84,7 @@ def components(trees: Mapping[str, ast.AST]) -> list[list[str]]:
     """The files in groups that import from each other, each group in the order given."""
     groups = {path: [path] for path in trees}
     for path, tree in trees.items():
-        for link in links(tree, path, trees.keys()).values():
+        for _, link in _each_link(tree, path, trees.keys()):
             ours, theirs = groups[path], groups[link.path]
             if ours is not theirs:
                 ours += theirs
@@ -89,7 +100,9 @@ class Program:
 
     def __init__(self, modules: dict[str, Module]) -> None:
         self.modules = modules
-        self.links = {path: links(m.source.tree, path, modules.keys()) for path, m in modules.items()}
+        trees = {path: module.source.tree for path, module in modules.items()}
+        self.links = {path: links(tree, path, modules.keys()) for path, tree in trees.items()}
+        self._bound = {path: list(_each_link(tree, path, modules.keys())) for path, tree in trees.items()}
 
     def function(self, module: Module, node: ast.expr) -> tuple[Module, ast.FunctionDef] | None:
         """The function of another module that a name or ``module.name`` means."""
@@ -126,8 +139,8 @@ class Program:
 
     def users(self, module: Module, name: str) -> Iterator[tuple[Module, str]]:
         """The other modules that import ``name`` of a module, and what they call it."""
-        for path, bound in self.links.items():
-            for local, link in bound.items():
+        for path, bound in self._bound.items():
+            for local, link in bound:
                 if (link.path, link.name) == (module.path, name):
                     yield self.modules[path], local
                 elif (link.path, link.name) == (module.path, ""):

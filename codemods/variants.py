@@ -112,10 +112,12 @@ def report_other_uses(module: Module) -> None:
     for function in [f for f in module.functions.values() if f in module.handed or module.copies.get(f)]:
         for user, name in [(module, function.name), *module.program.users(module, function.name)]:
             nodes = list(ast.walk(user.source.tree))
-            called = {node.func for node in nodes if isinstance(node, ast.Call)}
+            clear = user is module or name.partition(".")[0] in module.program.links[user.path]
+            called = {node.func for node in nodes if isinstance(node, ast.Call) and clear}
             for node in nodes:
                 if isinstance(node, ast.Name | ast.Attribute) and node not in called and _spelled(node) == name:
-                    what = f"'{name}' is used otherwise than by calling it, and its calls pass more than they did"
+                    use = "is used otherwise than by calling it" if clear else "may be another function"
+                    what = f"'{name}' {use}, and its calls pass more than they did"
                     user.report(Refuse(node, CODE, what, "call it by its own name"))
 
 

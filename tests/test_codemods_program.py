@@ -162,3 +162,47 @@ def test_a_tensor_with_blocks_that_code_out_of_sight_gets_is_a_finding() -> None
     messages = [finding.message for finding in rewrite(seen).findings]
     assert "'parts' has block dimensions, and is passed to a function that these files do not show" in messages
     assert not rewrite_together({"kernel.py": seen, "tiles.py": HELPERS})["kernel.py"].findings
+
+
+AMBIGUOUS = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+import lib
+
+if lib.NARROW:
+    from lib import narrow as loaded
+else:
+    from lib import wide as loaded
+
+
+@nki.jit
+def k(x):
+    b, p, f = x.shape
+    out = nl.ndarray((64, 64), dtype=x.dtype, buffer=nl.shared_hbm)
+    tile = nl.multiply(lib.wide(x[0]), lib.narrow(x[0]))
+    other = loaded(x[1])
+    nl.store(out, value=nl.add(tile, other))
+    return out
+"""
+
+LOADERS = """\
+import neuronxcc.nki.language as nl
+
+NARROW = True
+
+
+def narrow(part):
+    return nl.load(part[0:64, 0:1])
+
+
+def wide(part):
+    return nl.load(part[0:64, 0:64])
+"""
+
+
+def test_a_name_that_two_imports_bind_is_taken_for_neither():
+    outcome = rewrite_together({"main.py": AMBIGUOUS, "lib.py": LOADERS})["main.py"]
+    assert "    other = loaded(x[1])\n" in outcome.source
+    messages = {finding.line: finding.message for finding in outcome.findings}
+    assert messages[16].startswith("'loaded' may be another function")
+    assert "    wide_result = lib.wide(x[0]" in outcome.source  # a name, no attribute of the module
