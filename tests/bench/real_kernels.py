@@ -65,7 +65,10 @@ def main(argv: list[str]) -> int:
         str(checkout / "src"),
         os.environ.get("PYTHONPATH", ""),
     ]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, path)), OPTIONS: json.dumps(chosen)}
+    # A case runs in a fork: threads that a reference has started would leave it waiting for locks that nobody frees.
+    threads = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    chosen_path = os.pathsep.join(filter(None, path))
+    environment = {**os.environ, **threads, "PYTHONPATH": chosen_path, OPTIONS: json.dumps(chosen)}
     pytest = [sys.executable, "-m", "pytest", "-q", "--noconftest", "-p", "real_kernels", "-p", "no:cacheprovider"]
     pytest += [
         "--rootdir",
