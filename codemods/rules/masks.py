@@ -30,10 +30,13 @@ GOLDENS = ("mask_edge", "mask_scalar", "mask_load_store", "mask_reduction", "mas
 
 @contextmanager
 def masked(scope: Scope, node: ast.expr) -> Iterator[None]:
-    """Evaluate the ``mask=`` of ``node``: its conditions guard what is emitted, its bounds cut the operands."""
+    """Evaluate the ``mask=`` of ``node``: its conditions guard what is emitted, its bounds cut the operands.
+
+    An operand that is a computation itself has a mask of its own, or none.
+    """
     keyword = next((k for k in node.keywords if k.arg == "mask"), None) if isinstance(node, ast.Call) else None
-    saved = scope.clamps
-    scope.clamps = {}
+    saved = scope.clamps, scope.guards
+    scope.clamps, scope.guards = {}, ()
     try:
         if keyword is None or (isinstance(keyword.value, ast.Constant) and keyword.value.value is None):
             yield
@@ -52,7 +55,7 @@ def masked(scope: Scope, node: ast.expr) -> Iterator[None]:
         with scope.guarded(tuple(conditions)):
             yield
     finally:
-        scope.clamps = saved
+        scope.clamps, scope.guards = saved
 
 
 def _clamp(scope: Scope, bound: Bound) -> tuple[Clamp, list[str]]:
