@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 from dataclasses import replace
 
 from . import algebra, positivity
@@ -17,7 +18,7 @@ from .facts.objects import changing_part
 from .facts.values import Allocator, Api, DType, Grid, Hbm, Index, Python, Several, Slice, Tile, Value, texts
 from .operands import Operand
 from .parameters import described, is_python
-from .render import render
+from .render import is_pure, render
 from .rules import constants
 from .rules.data_types import dtype_text, is_dtype
 from .rules.masks import masked
@@ -147,8 +148,23 @@ def _python(scope: Scope, name: str, value: ast.expr) -> None:
         _set(scope, name, Slice(text, value) if direct and isinstance(value, ast.Call) else Value())
         return
     _itemsize_name(scope, name, value)
-    _set(scope, name, Python(positivity.positive(scope, text)) if is_python(scope, value) else Value())
+    unknown = _may_give_tensor(scope, value)
+    (scope.unknown_results.add if unknown else scope.unknown_results.discard)(name)
+    known = is_python(scope, value) and not unknown
+    _set(scope, name, Python(positivity.positive(scope, text)) if known else Value())
     define(scope, name, text)
+
+
+def _may_give_tensor(scope: Scope, value: ast.expr) -> bool:
+    """Is an expression a call, of a function that is not at hand, that gets a tensor?"""
+    if not isinstance(value, ast.Call) or is_pure(scope, value):
+        return False
+    if (scope.qualified(value.func) or "").partition(".")[0] in ("nl", "nisa", "ncc", "nccl", "nki", "math", "np"):
+        return False
+    if isinstance(value.func, ast.Name) and value.func.id not in scope.env and hasattr(builtins, value.func.id):
+        return False
+    given = [*value.args, *(keyword.value for keyword in value.keywords)]
+    return any(operand(scope, argument) is not None for argument in given)
 
 
 def _makes_slice(scope: Scope, value: ast.expr) -> bool:

@@ -271,6 +271,7 @@ class Scope:
     pinned: list[Pinned] = field(default_factory=list)
     traced_once: set[ast.For] = field(default_factory=set)
     captured: set[str] = field(default_factory=set)
+    unknown_results: set[str] = field(default_factory=set)
 
     @property
     def source(self) -> Source:
