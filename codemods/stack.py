@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from . import algebra
 from .running import Values, running_values
+from .syntax import counts_from_zero
 
 if TYPE_CHECKING:
     from .pinned import Pinned
@@ -221,7 +222,7 @@ class _Follower:
             for each in turning:
                 self._refuse(each, self._why_not(each, base))
             return False
-        if alone and not followed and _counts_from_zero(loop):
+        if alone and not followed and counts_from_zero(loop):
             self.plan.sections[loop] = tensor.turns
             self._check_alignment(tensor, base)
             self._accept(tensor, "section")
@@ -259,10 +260,6 @@ def _is_left_early(loop: ast.For | ast.While) -> bool:
         if not isinstance(node, ast.FunctionDef):
             pending += ast.iter_child_nodes(node)
     return False
-
-
-def _counts_from_zero(loop: ast.For) -> bool:
-    return isinstance(loop.iter, ast.Call) and len(loop.iter.args) == 1 and not loop.iter.keywords
 
 
 def _upper_text(scope: Scope, tensor: Pinned, values: Values) -> str:

@@ -64,3 +64,12 @@ def _guarded(node: ast.AST, name: str, tested: bool) -> bool:
         given = [*node.args, *(keyword.value for keyword in node.keywords)]
         return all(isinstance(n, ast.Name) or _guarded(n, name, tested) for n in given)
     return all(_guarded(child, name, tested) for child in ast.iter_child_nodes(node))
+
+
+def counts_from_zero(loop: ast.For) -> bool:
+    """Does a loop count 0, 1, 2 and so on: ``range(n)``, or a loop of the language over one number?"""
+    call = loop.iter
+    if not isinstance(call, ast.Call) or len(call.args) != 1 or call.keywords:
+        return False
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    return name == "range" or name.endswith("_range")

@@ -201,3 +201,29 @@ def test_another_shape_of_the_blocks_has_the_same_addresses(migrate, blocks, col
     )
     migration = migrate(source, ARGS, Options(blocks=style))
     assert migration.trouble == () and migration.outcome.findings == ()
+
+
+BLOCKS_OF_A_LOOP = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.compiler as ncc
+import neuronxcc.nki.language as nl
+from neuronxcc.nki.language import par_dim
+
+
+@nki.jit
+def k(x):
+    n, p, f = x.shape
+    out = nl.ndarray((n, p, f), dtype=x.dtype, buffer=nl.shared_hbm)
+    buffer = ncc.sbuf.mod_alloc(base_addr=32, num_free_tiles=(3,))
+    t = nl.ndarray((n + 3, par_dim(p), f), dtype=nl.float32, buffer=buffer)
+    for i in nl.static_range(2, n + 2):
+        t[i] = nl.load(x[i - 2])
+        nl.store(out[i - 2], value=t[i])
+    return out
+"""
+
+
+def test_blocks_of_a_loop_that_does_not_count_from_zero_stay_where_they_were(migrate):
+    migration = migrate(BLOCKS_OF_A_LOOP, {"x": TensorSpec((3, 32, 5), "float32", "normal")})
+    assert migration.outcome.findings == () and migration.trouble == ()
+    assert migration.outcome.decisions[0].choice == "list"

@@ -2,7 +2,7 @@
 
 Why: Beta 2 has no block dimensions. What they become is decided for each tensor, and ``rewrite --verbose`` says why:
 
-* in the **loop** where every block belongs to one iteration: all uses stand in one loop and are indexed by its
+* in the **loop** where every block belongs to one iteration: all uses stand in one loop from 0 and are indexed by its
   variable, so that no block outlives its iteration. A tensor that the loop declares is a fresh one in each iteration,
   so nothing is serialised.
 * **folded** behind the partitions, ``(8, par_dim(128), 512)`` to ``(128, 8, 512)`` and ``t[i, 0:128, 0:512]`` to
@@ -32,6 +32,7 @@ from ..emission import Refuse
 from ..facts.index import index_value
 from ..facts.values import Allocator
 from ..scope import Scope
+from ..syntax import counts_from_zero
 
 if TYPE_CHECKING:
     from ..declare import Plan
@@ -181,6 +182,8 @@ def loop_of(scope: Scope, plan: Plan, found: Uses) -> tuple[ast.For | None, str]
         return None, f"its blocks outlive the loop in line {statement.lineno}"
     if not isinstance(statement, ast.For) or not isinstance(statement.target, ast.Name):
         return None, "its blocks are not used in one loop"
+    if not counts_from_zero(statement):
+        return None, f"the loop in line {statement.lineno} does not count from 0"
     variable = statement.target.id
     if not all(_is_name(_indices(s)[0], variable) for s in found.subscripts):
         return None, f"its blocks are not used one by one over {variable}"
