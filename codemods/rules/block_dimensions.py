@@ -184,6 +184,9 @@ def loop_of(scope: Scope, plan: Plan, found: Uses) -> tuple[ast.For | None, str]
         return None, "its blocks are not used in one loop"
     if not counts_from_zero(statement):
         return None, f"the loop in line {statement.lineno} does not count from 0"
+    passes = scope.source.segment(statement.iter.args[0])  # type: ignore[attr-defined]
+    if isinstance(plan.buffer, Allocator) and not scope.equal(passes, plan.blocks[0]):
+        return None, f"the loop in line {statement.lineno} may not use all of its blocks, which have addresses"
     variable = statement.target.id
     if not all(_is_name(_indices(s)[0], variable) for s in found.subscripts):
         return None, f"its blocks are not used one by one over {variable}"
