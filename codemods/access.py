@@ -67,7 +67,7 @@ def _named_slice(scope: Scope, element: ast.expr) -> ast.expr:
     return value.call if isinstance(value, Slice) else element
 
 
-def _is_slice(scope: Scope, element: ast.expr) -> bool:
+def is_slice(scope: Scope, element: ast.expr) -> bool:
     return isinstance(element, ast.Slice) or (
         isinstance(element, ast.Call) and scope.qualified(element.func) == "nl.ds"
     )
@@ -307,7 +307,7 @@ def _unknown_rank(scope: Scope, node: ast.Subscript, base: Operand, elements: li
             return base
         raise Refuse(node, VECTORS, "'...' on a tensor whose rank is not known", "write every dimension")
     dynamic = any(is_dynamic(scope, element) for element in elements)
-    points = [] if dynamic else [e for e in elements if not _is_slice(scope, e) and index_value(scope, e) is None]
+    points = [] if dynamic else [e for e in elements if not is_slice(scope, e) and index_value(scope, e) is None]
     prefix: tuple[str, ...] = ()
     if points and len(points) == len(elements):
         for element in elements:
@@ -338,14 +338,15 @@ def _indexed(
     written = len(node.slice.elts) if isinstance(node.slice, ast.Tuple) else 1
     items, sources = [], []
     for d, element in enumerate(elements):
-        item = _basic(scope, node, element, base.dims[d])
+        item = basic_item(scope, node, element, base.dims[d])
         items.append(replace(item, implied=d >= written and item.full))
         if not item.point:
             sources.append(d)
     return _result(scope, node, base, items, list(sources), [None] * len(sources))
 
 
-def _basic(scope: Scope, node: ast.Subscript, element: ast.expr, size: str) -> Item:
+def basic_item(scope: Scope, node: ast.Subscript, element: ast.expr, size: str) -> Item:
+    """What a slice, ``nl.ds`` or a number takes of a dimension of ``size`` elements."""
     if isinstance(element, ast.Slice):
         return slice_item(scope, element, size)
     if isinstance(element, ast.Call) and scope.qualified(element.func) == "nl.ds" and len(element.args) == 2:
@@ -407,7 +408,7 @@ def _advanced(
             _refuse_dynamic(scope, node, element)
     for d, (element, vector) in enumerate(zip(elements, vectors, strict=True)):
         if not isinstance(vector, Index):
-            items.append(_basic(scope, node, element, base.dims[d]))
+            items.append(basic_item(scope, node, element, base.dims[d]))
             continue
         position = _only_position(vector, rank)
         if position is None or owner[position] is not None:

@@ -16,6 +16,7 @@ from .emission import Refuse
 from .facts.index import index_value
 from .facts.values import Axis, Index, Term, Tile, Value
 from .patterns import VECTORS, indexed
+from .render import render
 
 if TYPE_CHECKING:
     from .operands import Operand
@@ -55,21 +56,43 @@ def is_dynamic(scope: Scope, element: ast.expr) -> bool:
 
 def _split(scope: Scope, element: ast.expr) -> tuple[Operand, ast.expr] | None:
     """The index tile in a sum, and what is added to it."""
+    found = _summands(scope, element)
+    if found is None:
+        return None
+    tile, others = found
+    if not others:
+        zero = ast.copy_location(ast.Constant(0), element)
+        scope.module.edits.expressions[zero] = "0"
+        return tile, zero
+    total = others[0]
+    for other in others[1:]:
+        total = _added(scope, element, total, other)
+    return tile, total
+
+
+def _summands(scope: Scope, element: ast.expr) -> tuple[Operand, list[ast.expr]] | None:
+    """The index tile in a sum, and the other summands."""
     if isinstance(element, ast.BinOp) and isinstance(element.op, ast.Add):
         for tile, other in ((element.left, element.right), (element.right, element.left)):
-            inner = _split(scope, tile)
+            inner = _summands(scope, tile)
             if inner is not None:
-                zero = isinstance(inner[1], ast.Constant) and inner[1].value == 0
-                rest = other if zero else ast.copy_location(ast.BinOp(inner[1], ast.Add(), other), element)
-                return inner[0], rest
+                return inner[0], [*inner[1], other]
         return None
     if isinstance(element, ast.Name | ast.Subscript) and index_value(scope, element) is None:
         from .access import operand
 
         view = operand(scope, element)
         if view is not None and isinstance(view.value, Tile):
-            return view, ast.copy_location(ast.Constant(0), element)
+            return view, []
     return None
+
+
+def _added(scope: Scope, element: ast.expr, a: ast.expr, b: ast.expr) -> ast.expr:
+    """``a + b``, which stands nowhere in the source: numbers have their text from here."""
+    total = ast.copy_location(ast.BinOp(a, ast.Add(), b), element)
+    if index_value(scope, total) is None:
+        scope.module.edits.expressions[total] = f"{render(scope, a)} + {render(scope, b)}"
+    return total
 
 
 def _axis(size: str, start: str = "0") -> Axis:
@@ -80,11 +103,11 @@ def _static(
     scope: Scope, node: ast.Subscript, base: Operand, elements: list[ast.expr], rows: dict[int, Axis]
 ) -> Operand:
     """The access without its dynamic part, as a pattern; ``rows`` are dimensions that an index tile walks."""
-    from .access import slice_item
+    from .access import basic_item, is_slice
 
     assert base.dims is not None
-    vectors: list[Value | None] = [index_value(scope, e) if not isinstance(e, ast.Slice) else None for e in elements]
-    slices = [d for d, element in enumerate(elements) if isinstance(element, ast.Slice)]
+    slices = [d for d, element in enumerate(elements) if is_slice(scope, element)]
+    vectors: list[Value | None] = [index_value(scope, e) if d not in slices else None for d, e in enumerate(elements)]
     given = [v for v in vectors if isinstance(v, Index)]
     if slices and given:
         raise Refuse(node, VECTORS, "a subscript that mixes slices and index vectors", "write slices only")
@@ -94,8 +117,8 @@ def _static(
         raise Refuse(node, VECTORS, "an index tile and an index vector that walk the same rows", _HELP)
     for position, d in enumerate(walked):
         element = elements[d]
-        if isinstance(element, ast.Slice):
-            item = slice_item(scope, element, base.dims[d])
+        if d in slices:
+            item = basic_item(scope, node, element, base.dims[d])
             axis = _axis(item.count, item.start)
         else:
             axis = rows[d]

@@ -86,7 +86,7 @@ def indexed(
     axes: list[Axis | None] = [None] * rank
     for d, (element, vector) in enumerate(zip(elements, vectors, strict=True)):
         if not isinstance(vector, Index):
-            offset = algebra.add(offset, algebra.multiply(rows[d], algebra.paren(render(scope, element))))
+            offset = algebra.add(offset, algebra.multiply(rows[d], render(scope, element)))
             continue
         offset = algebra.add(offset, algebra.multiply(rows[d], vector.offset))
         for term in vector.terms:

@@ -231,11 +231,12 @@ class Analysis:
 
 @dataclass(frozen=True)
 class Loop:
-    """An enclosing loop: its variable, and whether Beta 1 traced its body only once."""
+    """An enclosing loop: its variable, whether Beta 1 traced its body only once, and whether it runs on the device."""
 
     variable: str
     statement: ast.For | ast.While
     traced_once: bool
+    dynamic: bool = False
 
 
 @dataclass

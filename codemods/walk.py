@@ -18,7 +18,7 @@ from .left import left_tile
 from .names import BETA2, Import, canonical
 from .parameters import described, kernel_parameters, merged
 from .render import CALLABLE, beta2_name, render
-from .rules import loop_state, sbuf_manager
+from .rules import dynamic_loops, loop_state, sbuf_manager
 from .rules.language import CODE as LANGUAGE
 from .rules.language import FORBIDDEN_EXPRESSIONS, FORBIDDEN_STATEMENTS
 from .rules.loop_state import check_last, drop_needless, forget_carried, report_objects, restore_state
@@ -273,6 +273,9 @@ def _learn(scope: Scope, test: ast.expr) -> None:
 def _return(scope: Scope, statement: ast.stmt) -> None:
     assert isinstance(statement, ast.Return)
     traced = any(loop.traced_once for loop in scope.loops)
+    if any(loop.dynamic for loop in scope.loops):
+        what = "return in a loop on the device, which ends where its trip count says"
+        raise Refuse(statement, dynamic_loops.CODE, what, "move the return after the loop")
     if traced:
         check_last(scope, statement)
     if statement.value is None:
@@ -290,7 +293,10 @@ def _return(scope: Scope, statement: ast.stmt) -> None:
 
 def _for(scope: Scope, statement: ast.stmt) -> None:
     assert isinstance(statement, ast.For)
-    traced = _check_iterable(scope, statement)
+    dynamic = dynamic_loops.is_dynamic(scope, statement)
+    if dynamic:
+        dynamic_loops.rewrite(scope, statement)
+    traced = dynamic or _check_iterable(scope, statement)
     if statement.orelse:
         raise Refuse(statement, LANGUAGE, "for ... else", "Beta 2 has no else on loops")
     targets = {n.id for n in ast.walk(statement.target) if isinstance(n, ast.Name)}
@@ -307,10 +313,11 @@ def _for(scope: Scope, statement: ast.stmt) -> None:
     else:
         forget_carried(scope, statement)
     indexed = statement.target in scope.module.edits.expressions
-    scope.env.update(element_kinds(scope, statement) if indexed else dict.fromkeys(targets, Python()))
+    variables = dict.fromkeys(targets, dynamic_loops.INDEX if dynamic else Python())
+    scope.env.update(element_kinds(scope, statement) if indexed else variables)
     variable = statement.target.id if isinstance(statement.target, ast.Name) else ""
     loops = scope.loops
-    scope.loops = (*loops, Loop(variable, statement, traced))
+    scope.loops = (*loops, Loop(variable, statement, traced, dynamic))
     walk_block(scope, statement.body)
     scope.loops = loops
     drop_needless(scope, statement)

@@ -197,6 +197,11 @@ NO_OPS: dict[str, dict[str, str]] = {
             "t = nl.ndarray((par_dim(128), 4), dtype=nl.float32, buffer=nl.sbuf)\nt[...] = 1.0\nu = nisa.tensor_copy(t)"
         ),
     },
+    "NKI029": {
+        "a loop over a number": kernel("for i in range(n):\n    size = i"),
+        "the user's own scalar": kernel("for i in range(scalar(n)):\n    size = i", "def scalar(a):\n    return a"),
+        "a number made of a number": kernel("for i in range(int(n)):\n    size = i"),
+    },
     "NKI090": {
         "a name in a comment": kernel("size = n  # nl.mean(x)"),
         "a name in a string": kernel("text = 'nl.mean(x)'"),

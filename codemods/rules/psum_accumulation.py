@@ -63,6 +63,9 @@ def check_group(scope: Scope, node: ast.AST, function: str, target: Operand, acc
         )
     earlier = [w for w in scope.psum_writes.get(declaration, []) if not _exclusive(w.branch, scope.branch)]
     if accumulate:
+        if any(loop.dynamic for loop in scope.loops[len(declaration.loops) :]):
+            what = f"'{declaration.name}' is accumulated in a loop on the device, which traces one matmul for all"
+            raise Refuse(node, CODE, what, "accumulate in SBUF: add each product with nisa.tensor_tensor")
         if any(not w.matmul for w in earlier):
             raise Refuse(
                 node,

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import KernelError, NotModelled
+from ..memory import Allocation, Array, View
 from .base import Shape, Tensor
 from .indexing import Index, Mask, broadcast
 from .tensor import Gather, Limit, Tile, restricted
@@ -289,7 +290,7 @@ def _gather(tile: Tile, items: list[Any]) -> Tile:
     if all(v.size == 1 for v in scalars) and not any(isinstance(k, Index) for k in items):
         plain = [int(runtime_values(k).reshape(())) if isinstance(k, (Tensor, RuntimeIndex)) else k for k in items]
         inside = all(0 <= k < n for k, n in zip(plain, tile.shape, strict=True) if isinstance(k, int))
-        return _basic(tile, plain) if inside or tile.space != "hbm" else _outside(tile, plain)
+        return _placed(tile, _basic(tile, plain)) if inside or tile.space != "hbm" else _outside(tile, plain)
     tile._settled()
     if any(isinstance(k, (slice, Slice)) for k in items):
         if any(isinstance(k, Index) for k in items):
@@ -300,6 +301,27 @@ def _gather(tile: Tile, items: list[Any]) -> Tile:
     found = tile.part(tile.offset, shape, tile.strides)
     found.gather = Gather(tile.shape, tuple(arrays), free=free)
     return found
+
+
+def _placed(tile: Tile, part: Tile) -> Tile:
+    """``part`` of ``tile`` at a place that only the chip knows: events record what was indexed."""
+    if not (part.limits or tile.limits) and tile.gather is None:
+        part._view = Indexed(part.alloc, part.array, tile.array)
+    return part
+
+
+class Indexed(View):
+    """A part of ``whole`` at a place that a register tells."""
+
+    __slots__ = ("whole",)
+
+    def __init__(self, alloc: Allocation, array: Array, whole: Array) -> None:
+        super().__init__(alloc, array)
+        self.whole = whole
+
+    @property
+    def place(self) -> Array:
+        return self.whole
 
 
 def _outside(tile: Tile, items: list[Any]) -> Tile:

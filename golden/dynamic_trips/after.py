@@ -1,0 +1,34 @@
+"""A loop whose trip count stands in a tile, and accesses whose place another tile counts."""
+
+import nki
+import nki.language as nl
+import nki.isa as nisa
+
+
+@nki.jit
+def first_tiles(x, bias, count):
+    """(T, P, F), (N, F) and a count (1, 1): the sum of the first ``count`` tiles, and the last row of bias that it came to."""
+    tiles, rows, columns = x.shape
+    out = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.shared_hbm)
+    picked = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.shared_hbm)
+    total = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.memset(dst=total, value=0)
+    place = nl.ndarray((1, 1), dtype=nl.int32, buffer=nl.sbuf)
+    nisa.memset(dst=place, value=0)
+    trips = nl.ndarray(count.shape, dtype=count.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=trips, src=count)
+    trips_register = nisa.register_alloc()
+    nisa.register_load(trips_register, trips)
+    for _ in nl.dynamic_range(0, trips_register, 1):
+        load_tile = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
+        nisa.dma_copy(
+            dst=load_tile, src=x.ap(pattern=[[columns, rows], [1, columns]], scalar_offset=place, indirect_dim=0)
+        )
+        nisa.tensor_tensor(dst=total, data1=total, data2=load_tile, op=nl.add)
+        assert len(bias.shape) == 2, "rewritten for 2 dimensions"
+        row = nl.ndarray((columns, 1), dtype=bias.dtype, buffer=nl.sbuf)
+        nisa.dma_copy(dst=row, src=bias.ap(pattern=[[1, columns]], scalar_offset=place, indirect_dim=0))
+        nisa.dma_copy(dst=picked[0], src=row)
+        nisa.tensor_scalar(dst=place, data=place, op0=nl.add, operand0=1)
+    nisa.dma_copy(dst=out, src=total)
+    return out, picked

@@ -1,0 +1,80 @@
+"""Loops on the device, and accesses whose place is only known when the kernel runs."""
+
+from __future__ import annotations
+
+import pytest
+from nki_migrate.codemods import rewrite
+from nki_migrate.runtime.cases import TensorSpec
+
+HEAD = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.isa as nisa
+import neuronxcc.nki.language as nl
+from neuronxcc.nki.typing import scalar
+
+
+"""
+LOOP = HEAD + """\
+@nki.jit
+def k(x, count):
+    out = nl.ndarray((128, 64), dtype=nl.float32, buffer=nl.shared_hbm)
+    tile = nl.load(x)
+    product = nl.zeros((nl.par_dim(64), 64), dtype=nl.float32, buffer=nl.psum)
+    place = nl.zeros((1, 1), dtype=nl.int32)
+    trips = nl.load(count)
+    for i in range(scalar(trips)):
+        {body}
+    nl.store(out[nl.ds(0, 64), :], value=product)
+    return out
+"""
+
+
+@pytest.mark.parametrize(
+    "body, what",
+    [
+        ("product[...] += nisa.nc_matmul(tile, tile)", "'product' is accumulated in a loop on the device"),
+        ("return out", "return in a loop on the device"),
+        ("place[...] = nl.add(place, i)", "'i' is the index of a loop on the device"),
+    ],
+)
+def test_what_a_loop_on_the_device_cannot_do_is_left_with_a_finding(body, what):
+    outcome = rewrite(LOOP.format(body=body))
+    assert any(what in finding.message for finding in outcome.findings)
+    assert "nl.dynamic_range(0, trips_register, 1)" in outcome.source
+
+
+def test_python_values_advance_once_in_a_loop_on_the_device(migrate):
+    body = "step = step + 1\n        place[...] = nl.add(place, step)"
+    source = LOOP.format(body=body).replace("    trips =", "    step = 1\n    trips =")
+    source = source.replace("value=product", "value=nl.load(x[nl.ds(0, 64), :])")
+    source = source.replace(
+        "    return out",
+        "    seen = nl.ndarray((1, 1), dtype=nl.int32, buffer=nl.shared_hbm)\n"
+        "    nl.store(seen, value=place)\n    return out, seen",
+    )
+    args = {"x": TensorSpec((128, 64), "float32"), "count": TensorSpec((1, 1), "int32", "integers", low=3, high=4)}
+    migration = migrate(source, args)
+    assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
+
+
+WINDOW = HEAD + """\
+@nki.jit
+def k(table, start):
+    n, columns = table.shape
+    off = 2
+    out = nl.ndarray((32, columns), dtype=table.dtype, buffer=nl.shared_hbm)
+    one = nl.ndarray((32, columns), dtype=table.dtype, buffer=nl.shared_hbm)
+    first = nl.load(start)
+    i_p, i_f = nl.mgrid[0:32, 0:columns]
+    nisa.dma_copy(dst=out[i_p, i_f], src=table[3 + first[0, 0] + i_p + off, i_f])
+    nisa.dma_copy(dst=one[nl.ds(0, 1), nl.ds(0, columns)], src=table[first[0, 0], nl.ds(0, columns)])
+    return out, one
+"""
+
+
+def test_what_is_added_to_an_index_tile_is_the_offset_without_the_tile():
+    """The offset was written with the tile in it: ``table.shape[1] * (3 + first[0, 0] + off)``."""
+    outcome = rewrite(WINDOW)
+    assert outcome.findings == ()
+    assert "offset=columns * (3 + off), scalar_offset=first[0:1, 0:1]" in " ".join(outcome.source.split())
+    assert outcome.source.count("first[0, 0]") == 0
