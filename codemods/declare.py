@@ -249,9 +249,9 @@ def _size(scope: Scope, node: ast.expr) -> str:
     if isinstance(node, ast.Call) and scope.qualified(node.func) == "nl.par_dim" and len(node.args) == 1:
         return _size(scope, node.args[0])
     text = render_stable(scope, node)
-    shape = node.value if isinstance(node, ast.Subscript) else None
+    shape, index = (node.value, node.slice) if isinstance(node, ast.Subscript) else (None, None)
     if isinstance(shape, ast.Attribute) and shape.attr == "shape" and isinstance(shape.value, ast.Name):
-        value, index = scope.env.get(shape.value.id), node.slice  # type: ignore[attr-defined]
+        value = scope.env.get(shape.value.id)
         known = isinstance(value, Tile | Hbm) and not (isinstance(value, Tile) and value.blocks) and value.dims
         if known and isinstance(index, ast.Constant) and type(index.value) is int and 0 <= index.value < len(known):
             return known[index.value] if known[index.value].isdigit() else text

@@ -51,7 +51,9 @@ def handed_on(parameter: str, value: Hbm | Tile, access: Operand, taken: set[str
         prefix=prefix,
         shape="",
     )
-    return replace(parameter_value(parameter, value), origin=inside), texts  # type: ignore[call-arg]
+    part = parameter_value(parameter, value)
+    assert isinstance(part, Hbm | Tile)
+    return replace(part, origin=inside), texts
 
 
 def _item(parameter: str, d: int, item: Item, size: str, texts: dict[str, str]) -> Item:

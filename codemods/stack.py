@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from . import algebra
 from .running import Values, running_values
-from .syntax import counts_from_zero
+from .syntax import passes_from_zero
 
 if TYPE_CHECKING:
     from .pinned import Pinned
@@ -222,7 +222,7 @@ class _Follower:
             for each in turning:
                 self._refuse(each, self._why_not(each, base))
             return False
-        if alone and not followed and counts_from_zero(loop):
+        if alone and not followed and passes_from_zero(loop) is not None:
             self.plan.sections[loop] = tensor.turns
             self._check_alignment(tensor, base)
             self._accept(tensor, "section")

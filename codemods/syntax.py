@@ -66,10 +66,10 @@ def _guarded(node: ast.AST, name: str, tested: bool) -> bool:
     return all(_guarded(child, name, tested) for child in ast.iter_child_nodes(node))
 
 
-def counts_from_zero(loop: ast.For) -> bool:
-    """Does a loop count 0, 1, 2 and so on: ``range(n)``, or a loop of the language over one number?"""
+def passes_from_zero(loop: ast.For) -> ast.expr | None:
+    """How often a loop runs that counts 0, 1, 2 and so on: ``range(n)``, or a loop of the language over one number."""
     call = loop.iter
     if not isinstance(call, ast.Call) or len(call.args) != 1 or call.keywords:
-        return False
+        return None
     name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
-    return name == "range" or name.endswith("_range")
+    return call.args[0] if name == "range" or name.endswith("_range") else None

@@ -32,7 +32,7 @@ from ..emission import Refuse
 from ..facts.index import index_value
 from ..facts.values import Allocator
 from ..scope import Scope
-from ..syntax import counts_from_zero
+from ..syntax import passes_from_zero
 
 if TYPE_CHECKING:
     from ..declare import Plan
@@ -182,10 +182,10 @@ def loop_of(scope: Scope, plan: Plan, found: Uses) -> tuple[ast.For | None, str]
         return None, f"its blocks outlive the loop in line {statement.lineno}"
     if not isinstance(statement, ast.For) or not isinstance(statement.target, ast.Name):
         return None, "its blocks are not used in one loop"
-    if not counts_from_zero(statement):
+    passes = passes_from_zero(statement)
+    if passes is None:
         return None, f"the loop in line {statement.lineno} does not count from 0"
-    passes = scope.source.segment(statement.iter.args[0])  # type: ignore[attr-defined]
-    if isinstance(plan.buffer, Allocator) and not scope.equal(passes, plan.blocks[0]):
+    if isinstance(plan.buffer, Allocator) and not scope.equal(scope.source.segment(passes), plan.blocks[0]):
         return None, f"the loop in line {statement.lineno} may not use all of its blocks, which have addresses"
     variable = statement.target.id
     if not all(_is_name(_indices(s)[0], variable) for s in found.subscripts):

@@ -14,7 +14,7 @@ import argparse
 import ast
 import json
 from collections import Counter
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from nki_migrate.codemods import Options, rewrite
@@ -117,7 +117,7 @@ def main() -> None:
     found = rows(asked.folders, Options(unsafe=asked.unsafe))
     print(table(found, files=asked.files))
     if asked.json:
-        asked.json.write_text(json.dumps([asdict(row) for row in found], indent=2))
+        asked.json.write_text(json.dumps([vars(row) for row in found], indent=2))
 
 
 if __name__ == "__main__":
