@@ -93,7 +93,7 @@ def _created(scope: Scope, node: ast.Call) -> Operand | None:
     if scope.current is None:
         return None
     if node not in scope.called:
-        name = scope.module.fresh(f"{(creation(scope, node) or '').rpartition('.')[2]}_tile")
+        name = scope.fresh(f"{(creation(scope, node) or '').rpartition('.')[2]}_tile")
         scope.called[node] = name, declare(scope, name, node, scope.current)
         scope.env[name] = scope.called[node][1]
     name, value = scope.called[node]
@@ -370,9 +370,7 @@ def slice_item(scope: Scope, element: ast.Slice, size: str) -> Item:
         if bound.startswith("-"):
             raise Refuse(element, VECTORS, "a slice that counts from the end", "count from the start")
     raw = f"{start}:{stop}" if element.lower or element.upper else ":"
-    difference = algebra.normal(f"({stop}) - ({start})", scope.definitions)
-    simple = algebra.show(difference)
-    count = stop if start == "0" else (simple if len(difference) <= 1 else algebra.subtract(stop, start))
+    count = stop if start == "0" else algebra.difference(stop, start, scope.definitions)
     return Item(start, count, start == "0" and scope.equal(stop, size), raw=raw)
 
 

@@ -173,6 +173,21 @@ def subtract(a: str, b: str) -> str:
     return f"{left} - {paren(b) if _is_sum(b) else _term(b)}"
 
 
+def difference(a: str, b: str, definitions: Definitions) -> str:
+    """``a - b`` in as few names as possible: what cancels goes, and for that the last names are expanded first."""
+    order = list(definitions)
+    polynomial = normal(f"({a}) - ({b})", {})
+    for _ in range(_MAX_DEPTH):
+        defined = [name for name in names(show(polynomial)) if name in definitions]
+        if len(polynomial) < 2 or not defined:
+            break
+        last = max(defined, key=order.index)
+        polynomial = normal(show(polynomial), {last: definitions[last]})
+    if len(polynomial) > 1:
+        return subtract(a, b)
+    return "1" if constant(show(polynomial), definitions) == 1 else show(polynomial)
+
+
 def multiply(*factors: str) -> str:
     """Product of expressions, ones dropped, literals folded."""
     if "0" in factors:

@@ -138,7 +138,7 @@ def _python(scope: Scope, name: str, value: ast.expr) -> None:
         text = dtype_text(scope, value)
         scope.emit(f"{name} = {text}")
         _set(scope, name, DType(name))
-        if scope.assigned[name] == 1:
+        if scope.assigned[name] == 1 and all(scope.assigned[n] <= 1 for n in algebra.names(text)):
             scope.dtypes[name] = text
         return
     text = render(scope, value)

@@ -174,7 +174,7 @@ def called_tensor(scope: Scope, node: ast.Call) -> Operand | None:
         text, value = call_value(scope, node)
         if isinstance(value, Hbm | Tile):
             function = module_function(scope, node)
-            name = scope.module.fresh(f"{function.node.name if function else 'call'}_result")
+            name = scope.fresh(f"{function.node.name if function else 'call'}_result")
             scope.emit(f"{name} = {text}")
             text, value = name, named(value, name)
             scope.env[name] = value

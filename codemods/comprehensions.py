@@ -42,7 +42,7 @@ def expand(scope: Scope, statement: ast.stmt) -> bool:
             return True
     roots = [n for n in ast.iter_child_nodes(statement) if isinstance(n, ast.expr)]
     for node in (found for root in roots for found in _evaluated(root)):
-        name = scope.module.fresh("values")
+        name = scope.fresh("values")
         _write(scope, node, name)
         scope.env[name] = Python()
         scope.given[node] = f"({name})" if isinstance(node, ast.GeneratorExp) else name  # its text has the brackets
@@ -98,7 +98,7 @@ def _loops(scope: Scope, node: ast.ListComp | ast.GeneratorExp, name: str, inden
                 lines.append(f"{indent}if {_value(scope, test)}:")
                 indent += _INDENT
         if isinstance(node.elt, ast.ListComp) and name:
-            inner = scope.module.fresh("row")
+            inner = scope.fresh("row")
             return [
                 *lines,
                 f"{indent}{inner} = []",

@@ -180,6 +180,9 @@ _RESULTS: dict[type[ast.operator], str] = {
     ast.Div: "quotient",
 }
 _HINTS = {
+    "load": "loaded",
+    "load_transpose2d": "loaded",
+    "dma_copy": "loaded",
     "nc_transpose": "transposed",
     "tensor_copy": "copied",
     "tensor_reduce": "reduced",
@@ -196,8 +199,11 @@ def _tile_name(scope: Scope, node: ast.expr) -> str:
 
 
 def temporary(scope: Scope, node: ast.expr) -> Operand:
-    name = scope.module.fresh(_tile_name(scope, node))
-    scope.env[name] = tile = bind(scope, node, name)
+    """The tile of a nested computation, under a name."""
+    with masked(scope, node):
+        instruction = lower(scope, node)
+        name = scope.fresh(_tile_name(scope, node))
+        scope.env[name] = tile = bind_instruction(scope, node, instruction, name)
     return of_name(scope, name, tile)
 
 
@@ -267,7 +273,7 @@ def _free_name(scope: Scope, instruction: Instruction, name: str) -> str:
     parts = [value.text(()) if isinstance(value, Operand) else value for _, value in instruction.arguments]
     parts += [*(instruction.dims or ()), instruction.like, instruction.dtype or ""]
     read = any(name in algebra.names(part) for part in parts if part)
-    return scope.module.fresh(name) if read else name
+    return scope.fresh(name) if read else name
 
 
 def shape_text(dims: tuple[str, ...] | None, like: str) -> str:
@@ -307,7 +313,7 @@ def materialized(scope: Scope, node: ast.expr, instruction: Instruction) -> Oper
     if scope.direct:
         what = "an intermediate tile in a kernel that allocates its tiles itself"
         raise Refuse(node, DESTINATION, what, "declare it, with an address")
-    name = scope.module.fresh(f"{_HINTS.get(instruction.function, instruction.function)}_tile")
+    name = scope.fresh(f"{_HINTS.get(instruction.function, instruction.function)}_tile")
     scope.env[name] = tile = bind_instruction(scope, node, instruction, name)
     return of_name(scope, name, tile)
 

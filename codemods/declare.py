@@ -335,7 +335,7 @@ def declaration_lines(
         return [*setup, bound(scope, plan, tile), *_filled(scope, plan, plan.name)]
     index, element, lines = loop_variables(scope, len(plan.blocks)), tile, list(setup)
     if plan.fill is not None:
-        element = scope.module.fresh(f"{plan.name}_tile")
+        element = scope.fresh(f"{plan.name}_tile")
         lines += [f"{element} = {tile}", *_filled(scope, plan, element)]
     scope.module.planned.append(Planned(plan.node, plan.name, element if element != tile else plan.name, tile))
     lines.append(f"{nth(plan.name, index[:-1])}.append({element})")

@@ -96,11 +96,7 @@ def type_name(scope: Scope, text: str | None) -> str | None:
 
 
 def _name(scope: Scope, text: str) -> str | None:
-    seen: set[str] = set()
-    while text in scope.dtypes and text not in seen:
-        seen.add(text)
-        text = scope.dtypes[text]
-    node = parse(text)
+    node = parse(scope.resolved_dtype(text))
     return node.attr if isinstance(node, ast.Attribute) and node.attr in ITEMSIZE else None
 
 

@@ -30,7 +30,7 @@ def index_loop(scope: Scope, statement: ast.For, call: ast.Call) -> None:
             raise Refuse(call, CODE, "a loop over enumerate(...)", _HELP)
         number = index.id
     else:
-        elements, number = target.elts, scope.module.fresh("index")
+        elements, number = target.elts, scope.fresh("index")
     if len(elements) != len(sources):
         raise Refuse(call, CODE, f"a loop over {name}(...)", _HELP)
     scope.apply(CODE, statement)

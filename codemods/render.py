@@ -66,7 +66,7 @@ def _give_name(scope: Scope, part: ast.Attribute | ast.Subscript) -> None:
         return
     text = render(scope, part)
     hint = part.attr if isinstance(part, ast.Attribute) else "size"
-    name = scope.module.fresh(hint)
+    name = scope.fresh(hint)
     scope.out.append(New(f"{name} = {text}"))  # whatever a mask says: Beta 1 read it, too
     scope.env[name] = Python()
     scope.assigned[name] += 1

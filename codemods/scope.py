@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+import builtins
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -21,6 +22,7 @@ from .names import BETA2, canonical, dotted, imports
 from .program import Program
 from .rules.psum_accumulation import Written
 from .source import Source
+from .syntax import bound_by
 
 if TYPE_CHECKING:
     from .pinned import Pinned
@@ -91,9 +93,9 @@ class Module:
             for target in node.targets
             if isinstance(target, ast.Name)
         }
-        self.taken = set(self.names)
-        self.taken |= {node.name for node in ast.walk(source.tree) if isinstance(node, ast.FunctionDef | ast.ClassDef)}
-        self.taken |= {node.arg for node in ast.walk(source.tree) if isinstance(node, ast.arg)} | set(self.imports)
+        self.taken = _written_names(source.tree) | set(self.imports) | set(dir(builtins))
+        self.module_level = {n for s in source.tree.body for n in bound_by(s)} | set(self.imports) | set(dir(builtins))
+        self.local: dict[ast.FunctionDef, set[str]] = {}
 
     def concrete(self) -> cst.Module:
         """The LibCST tree of the module's text (parsed once)."""
@@ -139,13 +141,11 @@ class Module:
         return canonical(".".join((bound.path, *chain[1]))) if bound and chain else None
 
     def fresh(self, name: str) -> str:
-        """``name``, with a number where the module has used it."""
-        candidate, number = name, 1
-        while candidate in self.taken:
-            number += 1
-            candidate = f"{name}_{number}"
-        self.taken.add(candidate)
-        return candidate
+        """A new name of the module: ``name``, with a number where anything in the module is called so."""
+        chosen = _numbered(name, self.taken)
+        self.taken.add(chosen)
+        self.module_level.add(chosen)
+        return chosen
 
     def alias(self, root: str) -> str:
         """How this module writes ``nki.language``, ``nki.isa``, ...: its own alias, or a new import."""
@@ -195,6 +195,21 @@ class Module:
         finding = Finding(line, column, refusal.code, refusal.applicability, refusal.message, refusal.help)
         if finding not in self.findings:
             self.findings.append(finding)
+
+
+def _numbered(name: str, taken: Container[str]) -> str:
+    candidate, number = name, 1
+    while candidate in taken:
+        number += 1
+        candidate = f"{name}_{number}"
+    return candidate
+
+
+def _written_names(tree: ast.AST) -> set[str]:
+    """Every name that some code binds or reads."""
+    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    names |= {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    return names | {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
 
 
 def _in_trace_mode(decorator: ast.expr) -> bool:
@@ -313,6 +328,18 @@ class Scope:
         bound = self.module.imports.get(name)
         return canonical(".".join((bound.path, *attributes))) if bound else None
 
+    def fresh(self, name: str) -> str:
+        """A new local name: ``name``, with a number where this function (or the module) has used it."""
+        chosen = self.unused(name)
+        self.module.local[self.outermost].add(chosen)
+        self.module.taken.add(chosen)
+        return chosen
+
+    def unused(self, name: str) -> str:
+        """``name``, or the next one with a number that this function (or the module) has not used."""
+        local = self.module.local.setdefault(self.outermost, _written_names(self.outermost))
+        return _numbered(name, local | self.module.module_level)
+
     def apply(self, code: str, node: ast.AST) -> None:
         """Record that a rule is applied; raise :class:`Refuse` when the user deselected it."""
         if not self.module.options.enabled(code):
@@ -331,14 +358,15 @@ class Scope:
 
     def same_dtype(self, a: str | None, b: str | None) -> bool:
         """Are two data types provably the same? Names that are assigned once are looked up."""
+        return a is not None and b is not None and (a == b or self.resolved_dtype(a) == self.resolved_dtype(b))
+
+    def resolved_dtype(self, text: str) -> str:
+        """What a data type under a name is, as far as the source tells."""
         seen: set[str] = set()
-        while a in self.dtypes and a not in seen:
-            seen.add(a)
-            a = self.dtypes[a]
-        while b in self.dtypes and b not in seen:
-            seen.add(b)
-            b = self.dtypes[b]
-        return a is not None and a == b
+        while text in self.dtypes and text not in seen:
+            seen.add(text)
+            text = self.dtypes[text]
+        return text
 
     def beta2(self, qualified: str) -> str:
         """``nl.load`` as this module would write it after the imports are rewritten."""

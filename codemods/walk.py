@@ -224,11 +224,22 @@ def _simple(rewrite: Callable[[Scope, ast.stmt], None]) -> Callable[[Scope, ast.
 
     def handler(scope: Scope, statement: ast.stmt) -> None:
         rewrite(scope, statement)
-        same = len(scope.out) == 1 and scope.out[0] == New(scope.source.segment(statement))
-        if not same:
+        if len(scope.out) != 1 or not _says(scope.out[0], statement, scope.source.segment(statement)):
             scope.module.edits.replaced[statement] = scope.out
 
     return handler
+
+
+def _says(new: New, statement: ast.stmt, text: str) -> bool:
+    """Does a new statement say what the old one does, perhaps on other lines?"""
+    if new.guard or _bare(new.text) != _bare(text):
+        return False
+    return new.text == text or ast.dump(ast.parse(new.text).body[0]) == ast.dump(statement)
+
+
+def _bare(text: str) -> str:
+    """A text without all that may stand differently around the same expressions."""
+    return "".join(character for character in text if character not in " \n\t\\(),")
 
 
 def _expression(scope: Scope, statement: ast.stmt) -> None:

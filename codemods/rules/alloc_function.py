@@ -42,12 +42,10 @@ def address(scope: Scope, allocator: Allocator, place: Layout) -> Address:
     index = f"({', '.join(place.index)},)" if len(place.index) == 1 else f"({', '.join(place.index)})"
     arguments = [*bound, f"idx={index}", f"pdim_size={place.rows}", f"fdim_size={place.row_bytes}"]
     invocation = f"{function}({', '.join(arguments)})"
-    partition, byte = scope.module.fresh("partition"), scope.module.fresh("byte")
-    scope.module.taken -= {partition, byte}
+    partition, byte = scope.unused("partition"), scope.unused("byte")
     if allocator.space == "sbuf":
         return Address(partition, byte, (f"{partition}, {byte} = {invocation}",))
-    bank = scope.module.fresh("bank")
-    scope.module.taken -= {bank}
+    bank = scope.unused("bank")
     return Address(partition, algebra.add(bank_byte(bank), byte), (f"{bank}, {partition}, {byte} = {invocation}",))
 
 

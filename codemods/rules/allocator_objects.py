@@ -53,7 +53,7 @@ def address(scope: Scope, allocator: Allocator, place: Layout) -> Address:
     handed_out = render(scope, call)
     if not place.blocks:
         return Address("0", handed_out)
-    base = scope.module.fresh(f"{call.func.value.id}_address")
+    base = scope.fresh(f"{call.func.value.id}_address")
     scope.emit(f"{base} = {handed_out}")
     tiles = _tiles(scope, method, call)
     return Address("0", algebra.add(base, algebra.multiply(tile_index(scope, tiles, place), place.row_bytes)))

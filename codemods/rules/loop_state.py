@@ -38,7 +38,7 @@ def restore_state(scope: Scope, statement: ast.For, targets: set[str]) -> None:
         value = scope.env[name]
         if type(value) is not Value and not isinstance(value, Python | DType | Tile | Hbm):
             continue
-        saved = scope.module.fresh(f"{name}_before_loop")
+        saved = scope.fresh(f"{name}_before_loop")
         scope.module.edits.before.setdefault(statement, []).append(New(f"{saved} = {name}"))
         scope.module.edits.prologue.setdefault(statement, []).append(New(f"{name} = {saved}"))
 

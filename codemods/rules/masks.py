@@ -65,7 +65,7 @@ def _clamp(scope: Scope, bound: Bound) -> tuple[Clamp, list[str]]:
     text = f"min({axis.size}, {rest})"
     name = scope.sizes.get(text)
     if name is None:
-        name = scope.module.fresh(f"{axis.label or 'axis'}_size")
+        name = scope.fresh(f"{axis.label or 'axis'}_size")
         scope.out.append(New(f"{name} = {text}"))
         scope.sizes[text] = name
         scope.env[name] = Python()

@@ -82,7 +82,7 @@ def _keep(scope: Scope, tensor: Pinned, reason: str) -> None:
 
 def _write(scope: Scope, plan: StackPlan) -> None:
     edits = scope.module.edits
-    manager = scope.module.fresh("sbm")
+    manager = scope.fresh("sbm")
     for tensor, way in plan.way.items():
         _replace(scope, tensor, _lines(scope, plan, tensor, f"{manager}.alloc_{'heap' if way == 'heap' else 'stack'}"))
     for loop in plan.loops:

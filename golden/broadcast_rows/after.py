@@ -114,11 +114,11 @@ def shifted(x, number):
         (rows, columns), dtype=promoted_dtype(x.dtype, number.dtype), buffer=nl.sbuf
     )
     nisa.tensor_tensor(dst=raised, data1=tile, data2=tile_2, op=nl.add)
-    spread_tile_2 = nl.ndarray((rows, 1), dtype=number.dtype, buffer=nl.sbuf)
-    broadcast_rows(dst=spread_tile_2, src=one)
+    spread_tile = nl.ndarray((rows, 1), dtype=number.dtype, buffer=nl.sbuf)
+    broadcast_rows(dst=spread_tile, src=one)
     multiply_tile = nl.ndarray(
         (rows, columns), dtype=promoted_dtype(raised.dtype, number.dtype), buffer=nl.sbuf
     )
-    nisa.tensor_scalar(dst=multiply_tile, data=raised, op0=nl.multiply, operand0=spread_tile_2)
+    nisa.tensor_scalar(dst=multiply_tile, data=raised, op0=nl.multiply, operand0=spread_tile)
     nisa.dma_copy(dst=out, src=multiply_tile)
     return out

@@ -31,8 +31,8 @@ def scaled_square(x, shift):
     sums = nl.ndarray((tile.shape[0], 1), dtype=x.dtype, buffer=nl.sbuf)
     nisa.tensor_reduce(dst=sums, op=nl.add, data=tile, axis=1)
     result = nl.ndarray((64, 64), dtype=x.dtype, buffer=nl.sbuf)
-    load_tile = nl.ndarray(shift.shape, dtype=shift.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=load_tile, src=shift)
-    scaled_2(result, product, sums, shift=load_tile)
+    loaded_tile = nl.ndarray(shift.shape, dtype=shift.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=loaded_tile, src=shift)
+    scaled_2(result, product, sums, shift=loaded_tile)
     nisa.dma_copy(dst=out, src=result)
     return out

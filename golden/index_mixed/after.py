@@ -143,20 +143,20 @@ def unzipped(x, in_pairs):
     columns = x.shape[1]
     out = nl.ndarray((2, rows, columns), dtype=x.dtype, buffer=nl.shared_hbm)
     assert len(x.shape) == 2, "rewritten for 2 dimensions"
-    load_tile = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
+    loaded_tile = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
     nisa.dma_copy(
-        dst=load_tile, src=x.ap(pattern=[[x.shape[1] * (2 if in_pairs else 1), rows], [1, columns]])
+        dst=loaded_tile, src=x.ap(pattern=[[x.shape[1] * (2 if in_pairs else 1), rows], [1, columns]])
     )
-    nisa.dma_copy(dst=out[0, 0:rows, 0:columns], src=load_tile)
-    load_tile_2 = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=out[0, 0:rows, 0:columns], src=loaded_tile)
+    loaded_tile_2 = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
     nisa.dma_copy(
-        dst=load_tile_2,
+        dst=loaded_tile_2,
         src=x.ap(
             pattern=[[x.shape[1] * ((2 if in_pairs else 1) if in_pairs else 1), rows], [1, columns]],
             offset=x.shape[1] * (1 if in_pairs else rows),
         ),
     )
-    nisa.dma_copy(dst=out[1, 0:rows, 0:columns], src=load_tile_2)
+    nisa.dma_copy(dst=out[1, 0:rows, 0:columns], src=loaded_tile_2)
     return out
 
 

@@ -117,9 +117,9 @@ def double_product(a, b):
     nisa.nc_matmul(
         dst=total, stationary=left, moving=right, perf_mode=nisa.matmul_perf_mode.double_row
     )
-    copy_tile_2 = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
-    nisa.tensor_copy(dst=copy_tile_2, src=total)
-    nisa.dma_copy(dst=out, src=copy_tile_2)
+    copy_tile = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.tensor_copy(dst=copy_tile, src=total)
+    nisa.dma_copy(dst=out, src=copy_tile)
     return out
 
 

@@ -40,31 +40,26 @@ def highest(x):
     rows, _, columns = x.shape
     sums = nl.ndarray((rows, 2), dtype=x.dtype, buffer=nl.shared_hbm)
     for i in nl.affine_range((rows + TILE - 1) // TILE):
-        i_p_size_2 = min(TILE, rows - i * TILE)
+        i_p_size = min(TILE, rows - i * TILE)
         tile = nl.ndarray((TILE, 2, columns), dtype=x.dtype, buffer=nl.sbuf)
-        nisa.dma_copy(
-            dst=tile[0:i_p_size_2, 0:2, 0:columns], src=x[nl.ds(i * TILE, i_p_size_2), 0:2, 0:columns]
-        )
+        nisa.dma_copy(dst=tile[0:i_p_size, 0:2, 0:columns], src=x[nl.ds(i * TILE, i_p_size), 0:2, 0:columns])
         windows = nl.ndarray((TILE, columns - 2), dtype=x.dtype, buffer=nl.sbuf)
         nisa.tensor_reduce(
-            dst=windows[0:i_p_size_2, 0 : columns - 2],
+            dst=windows[0:i_p_size, 0 : columns - 2],
             op=nl.maximum,
-            data=tile.ap(pattern=[[2 * columns, i_p_size_2], [1, columns - 2], [columns, 2], [1, 3]]),
+            data=tile.ap(pattern=[[2 * columns, i_p_size], [1, columns - 2], [columns, 2], [1, 3]]),
             axis=[3, 4],
         )
         total = nl.ndarray((TILE, 1), dtype=x.dtype, buffer=nl.sbuf)
         nisa.tensor_reduce(
-            dst=total[0:i_p_size_2, 0:1], op=nl.add, data=windows[0:i_p_size_2, 0 : columns - 2], axis=1
+            dst=total[0:i_p_size, 0:1], op=nl.add, data=windows[0:i_p_size, 0 : columns - 2], axis=1
         )
-        nisa.dma_copy(dst=sums[nl.ds(i * TILE, i_p_size_2), 0:1], src=total[0:i_p_size_2, 0:1])
+        nisa.dma_copy(dst=sums[nl.ds(i * TILE, i_p_size), 0:1], src=total[0:i_p_size, 0:1])
         all_columns = nl.ndarray((TILE, 1), dtype=x.dtype, buffer=nl.sbuf)
         nisa.tensor_reduce(
-            dst=all_columns[0:i_p_size_2, 0:1],
-            op=nl.maximum,
-            data=tile[0:i_p_size_2, 0:2, 0:columns],
-            axis=[3, 4],
+            dst=all_columns[0:i_p_size, 0:1], op=nl.maximum, data=tile[0:i_p_size, 0:2, 0:columns], axis=[3, 4]
         )
-        nisa.dma_copy(dst=sums[nl.ds(i * TILE, i_p_size_2), 1:2], src=all_columns[0:i_p_size_2, 0:1])
+        nisa.dma_copy(dst=sums[nl.ds(i * TILE, i_p_size), 1:2], src=all_columns[0:i_p_size, 0:1])
     return sums
 
 
@@ -74,14 +69,14 @@ def statistics(x):
     rows, columns = x.shape
     out = nl.ndarray((rows, 2), dtype=nl.float32, buffer=nl.shared_hbm)
     for i in nl.affine_range((rows + TILE - 1) // TILE):
-        i_p_size_3 = min(TILE, rows - i * TILE)
+        i_p_size = min(TILE, rows - i * TILE)
         tile = nl.ndarray((TILE, columns), dtype=x.dtype, buffer=nl.sbuf)
-        nisa.dma_copy(dst=tile[0:i_p_size_3, 0:columns], src=x[nl.ds(i * TILE, i_p_size_3), 0:columns])
+        nisa.dma_copy(dst=tile[0:i_p_size, 0:columns], src=x[nl.ds(i * TILE, i_p_size), 0:columns])
         stats = nl.ndarray((TILE, 6), dtype=x.dtype, buffer=nl.sbuf)
-        nisa.bn_stats(dst=stats[0:i_p_size_3, 0:6], data=tile[0:i_p_size_3, 0:columns])
+        nisa.bn_stats(dst=stats[0:i_p_size, 0:6], data=tile[0:i_p_size, 0:columns])
         moments = nl.ndarray((TILE, 2), dtype=x.dtype, buffer=nl.sbuf)
-        nisa.bn_aggr(dst=moments[0:i_p_size_3, 0:2], data=stats[0:i_p_size_3, 0:6])
-        nisa.dma_copy(dst=out[nl.ds(i * TILE, i_p_size_3), 0:2], src=moments[0:i_p_size_3, 0:2])
+        nisa.bn_aggr(dst=moments[0:i_p_size, 0:2], data=stats[0:i_p_size, 0:6])
+        nisa.dma_copy(dst=out[nl.ds(i * TILE, i_p_size), 0:2], src=moments[0:i_p_size, 0:2])
     return out
 
 

@@ -15,7 +15,7 @@ def shifted(x):
         nisa.dma_copy(dst=tile, src=x[t])
         for half in nl.affine_range(2):
             width = columns // 2
-            part = nl.ndarray((rows, (columns // 2)), dtype=x.dtype, buffer=nl.sbuf)
+            part = nl.ndarray((rows, width), dtype=x.dtype, buffer=nl.sbuf)
             nisa.tensor_scalar(
                 dst=part, data=tile[:, half * width : (half + 1) * width], op0=nl.add, operand0=1.0
             )

@@ -1,0 +1,75 @@
+"""What a reviewer reads: the output keeps the author's names, lines and comments, and says nothing twice."""
+
+from __future__ import annotations
+
+from nki_migrate.codemods import rewrite
+from nki_migrate.runtime.cases import TensorSpec
+
+from .conftest import Migrate
+
+HEAD = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.isa as nisa
+import neuronxcc.nki.language as nl
+
+
+"""
+X = {"x": TensorSpec((128, 512), "float32", "normal")}
+
+
+def equal(migrate: Migrate, source: str, **args: object) -> str:
+    """The new text of a kernel ``k`` that does the same as before."""
+    migration = migrate(source, {**X, **args})
+    assert (migration.objection, migration.trouble) == (None, ())
+    return migration.outcome.source
+
+
+def test_each_function_numbers_its_own_names() -> None:
+    helper = (
+        "def {0}(x):\n    a = nl.load(x[0:128, 0:512])\n    return nl.exp(nl.square(a)) + nl.exp(nl.square(a))\n\n\n"
+    )
+    text = rewrite(HEAD + "@nki.jit\n" + helper.format("f") + "@nki.jit\n" + helper.format("g")).source
+    first, second = text[text.index("def f(x)") : text.index("@nki.jit\ndef g(x)")], text[text.index("def g(x)") :]
+    assert first.strip().partition("\n")[2] == second.strip().partition("\n")[2]
+    assert first.index("square_tile =") < first.index("exp_tile =") < first.index("square_tile_2 =")
+
+
+def test_a_size_is_called_what_the_source_calls_it(migrate: Migrate) -> None:
+    source = HEAD + (
+        "@nki.jit\ndef k(x):\n    rows = nl.tile_size.pmax\n    width = 512 // 2\n"
+        "    out = nl.ndarray((rows, width), dtype=x.dtype, buffer=nl.shared_hbm)\n"
+        "    for i in nl.affine_range(1):\n        first = i * rows\n        last = first + rows\n"
+        "        a = nl.load(x[first:last, first : first + width])\n        nl.store(out[first:last, 0:width], a)\n"
+        "    return out\n"
+    )
+    assert "a = nl.ndarray((rows, width), dtype=x.dtype, buffer=nl.sbuf)" in equal(migrate, source)
+
+
+def test_results_of_the_type_that_their_destination_has_go_straight_into_it(migrate: Migrate) -> None:
+    source = HEAD + (
+        "@nki.jit\ndef k(x, mixed):\n    t = nl.bfloat16 if mixed else nl.float32\n"
+        "    out = nl.ndarray((128, 512), dtype=t, buffer=nl.shared_hbm)\n    a = nl.ndarray((128, 512), dtype=t)\n"
+        "    a[...] = nl.load(x, dtype=t)\n    b = nl.ndarray((128, 512), dtype=nl.float32)\n"
+        "    b[...] = nl.copy(a, dtype=nl.bfloat16)\n    nl.store(out, b)\n    return out\n"
+    )
+    text = equal(migrate, source, mixed=True)
+    assert "nisa.dma_copy(dst=a, src=x)" in text
+    assert "copied_tile = nl.ndarray((128, 512), dtype=nl.bfloat16, buffer=nl.sbuf)" in text
+
+
+def test_a_type_of_a_name_that_is_bound_again_is_another_one(migrate: Migrate) -> None:
+    source = HEAD + (
+        "@nki.jit\ndef k(x, y):\n    out = nl.ndarray((128, 512), dtype=nl.float32, buffer=nl.shared_hbm)\n"
+        "    a = nl.load(x)\n    t = a.dtype\n    a = nl.load(y)\n    b = nl.ndarray((128, 512), dtype=a.dtype)\n"
+        "    b[...] = nl.exp(a, dtype=t)\n    nl.store(out, b)\n    return out\n"
+    )
+    y = TensorSpec((128, 512), "float32", "normal")
+    equal(migrate, source, x=TensorSpec((128, 512), "bfloat16", "normal"), y=y)
+
+
+def test_a_statement_that_needs_nothing_keeps_its_lines() -> None:
+    declared = "    out = nl.ndarray((128, 512),\n                     dtype=x.dtype, buffer=nl.shared_hbm)\n"
+    checked = "    assert (x.shape[0] ==\n            128), 'rows'\n"
+    body = "    nl.store(out, nl.load(x))\n    return out\n"
+    text = rewrite(HEAD + f"@nki.jit\ndef k(x):\n{checked}{declared}{body}").source
+    assert checked + declared in text
