@@ -16,6 +16,7 @@ from .facts.index import index_value
 from .facts.masks import mask_value
 from .facts.objects import changing_part
 from .facts.values import Allocator, Api, DType, Grid, Hbm, Index, Python, Several, Slice, Tile, Value, texts
+from .number_tables import assign_table
 from .operands import Operand
 from .parameters import described, is_python
 from .render import is_pure, render
@@ -97,7 +98,8 @@ def _to_name(scope: Scope, statement: ast.stmt, name: str, value: ast.expr) -> N
         scope.emit(f"{name} = {text}")
         _set(scope, name, named(result, name))
         return
-    _python(scope, name, value)
+    if not assign_table(scope, name, value):
+        _python(scope, name, value)
 
 
 def _compile_time(scope: Scope, name: str, value: ast.expr) -> Value | None:

@@ -19,8 +19,8 @@ from .render import render
 from .rules.language import CODE, plainer
 from .scope import Scope
 
-_TAKES_LIST = {"tuple", "list", "min", "max"}
-_LACKING = {"all", "any", "sum", "sorted", "map", "filter", "zip", "enumerate", "reversed", "set", "dict"}
+_TAKES_LIST = {"tuple", "list", "min", "max", "sum"}
+_LACKING = {"sorted", "map", "filter", "zip", "enumerate", "reversed", "set", "dict"}
 """Functions of Python that Beta 2 does not have: the comprehension is the finding."""
 _INDENT = "    "
 

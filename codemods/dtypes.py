@@ -11,7 +11,8 @@ import ast
 from nki_migrate.runtime.spec.dtypes import ITEMSIZE, promote
 
 from .algebra import parse
-from .facts.values import Python
+from .facts.values import Numbers, Python
+from .rules.data_types import dtype_text, limited_type
 from .scope import Scope
 from .support import promoted_function
 
@@ -48,6 +49,11 @@ def scalar_type(scope: Scope, node: ast.expr) -> str | None:
             return _traced(scope, node.id)
     if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute) and node.value.attr == "shape":
         return None if isinstance(node.slice, ast.Slice) else WEAK_INT
+    if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
+        return WEAK_INT if isinstance(scope.env.get(node.value.id), Numbers) else None
+    limited = limited_type(scope, node)
+    if limited is not None:
+        return dtype_text(scope, limited)  # a number of that type, no weak one
     return WEAK_INT if (scope.qualified(node) or "").startswith("nl.tile_size.") else None
 
 

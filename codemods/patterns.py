@@ -9,6 +9,7 @@ Source: NKI migration guide, "Dynamic access patterns"; a stepped slice is never
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -60,6 +61,31 @@ def broadcast(scope: Scope, node: ast.expr, base: Operand, rows: str, columns: s
     scope.apply(VECTORS, node)
     strides, start = strides_of(node, base)
     return with_pattern(base, [Step(strides[0], rows), Step("0", columns)], start, [None, None])
+
+
+def spread(scope: Scope, node: ast.expr, view: Operand, dims: tuple[str, ...]) -> Operand:
+    """``view`` over ``dims`` of the same rank: free dimensions of size 1 are read again and again."""
+    sizes = view.dims or ()
+    wide = {d for d, (own, size) in enumerate(zip(sizes, dims, strict=True)) if d and _is_one(scope, own, size)}
+    if not wide:
+        return view
+    base, steps = as_pattern(scope, node, view)
+    scope.apply(VECTORS, node)
+    repeated = [Step("0", dims[d]) if d in wide else step for d, step in enumerate(steps)]
+    return with_pattern(base, repeated, base.offset, [None if d in wide else a for d, a in enumerate(base.axes)])
+
+
+def _is_one(scope: Scope, size: str, other: str) -> bool:
+    return scope.constant(size) == 1 and scope.constant(other) != 1
+
+
+def common_dims(scope: Scope, views: Sequence[Operand]) -> tuple[str, ...] | None:
+    """The sizes that operands of one rank broadcast to; ``None`` where a rank is not known, or they differ."""
+    ranks = {len(view.dims) if view.dims is not None else None for view in views}
+    if len(ranks) != 1 or None in ranks:
+        return None
+    columns = zip(*(view.dims or () for view in views), strict=True)
+    return tuple(next((n for n in sizes if scope.constant(n) != 1), sizes[0]) for sizes in columns)
 
 
 def whole_tensor(node: ast.expr, base: Operand) -> Operand:

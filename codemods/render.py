@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 from . import algebra
 from .emission import New, Refuse
 from .facts.objects import changing_part
-from .facts.values import Allocator, Api, DType, Gone, Grid, Hbm, Index, Mask, Python, Tile
+from .facts.values import Allocator, Api, DType, Gone, Grid, Hbm, Index, Mask, Numbers, Python, Tile
 from .names import BETA2, dotted
 from .rules.data_types import CODE as DTYPES
-from .rules.data_types import dtype_text, itemsize
+from .rules.data_types import dtype_text, itemsize, limit
 from .rules.language import CODE as LANGUAGE
 from .rules.language import FORBIDDEN_EXPRESSIONS, plainer
 from .rules.unsupported import CODE as UNSUPPORTED
+from .sequences import sequence_call
 from .tables import beta2_has, dtype_name, refusal_note
 
 if TYPE_CHECKING:
@@ -73,7 +74,8 @@ def _give_name(scope: Scope, part: ast.Attribute | ast.Subscript) -> None:
     scope.given[part] = name
 
 
-_PURE = {"min", "max", "len", "int", "float", "abs", "math.ceil", "math.floor", "math.gcd", "nl.par_dim", "np.dtype"}
+_PURE = {"min", "max", "len", "int", "float", "abs", "sum", "nl.par_dim", "np.dtype"}
+_PURE |= {"math.ceil", "math.floor", "math.gcd"}
 
 
 def is_pure(scope: Scope, call: ast.Call) -> bool:
@@ -200,6 +202,8 @@ def _check_name(scope: Scope, node: ast.Name) -> None:
         raise Refuse(
             node, "NKI024", f"the index vector '{node.id}' is used outside a subscript", "Beta 2 has no index vectors"
         )
+    if isinstance(value, Numbers):
+        raise Refuse(node, DTYPES, f"the numpy array '{node.id}' as a whole", "use its elements, one by one")
     if isinstance(value, Mask):
         raise Refuse(node, "NKI025", f"the mask '{node.id}' is used as a value", "Beta 2 has no masks")
     if isinstance(value, Allocator):
@@ -208,7 +212,7 @@ def _check_name(scope: Scope, node: ast.Name) -> None:
 
 def _attribute(scope: Scope, node: ast.Attribute) -> str | None:
     if node.attr != "itemsize":
-        return None
+        return limit(scope, node)
     base = node.value
     if isinstance(base, ast.Call) and scope.qualified(base.func) == "np.dtype" and len(base.args) == 1:
         scope.apply(DTYPES, node)
@@ -253,8 +257,13 @@ def _call(scope: Scope, node: ast.Call) -> str | None:
     if node in scope.called:
         return scope.called[node][0]
     _check_blocks(scope, node, qualified)
+    from .number_tables import reduced_table
+
+    reduced = reduced_table(scope, node)
+    if reduced is not None:
+        return reduced
     if qualified is None:
-        return None
+        return sequence_call(scope, node)
     if qualified in _GRID and any(not _is_axis_zero(a) for a in [*node.args, *(k.value for k in node.keywords)]):
         raise Refuse(
             node, UNSUPPORTED, f"{qualified} of an axis other than 0", "Beta 2 launches on a grid of one dimension"
@@ -333,7 +342,10 @@ def _is_axis_zero(node: ast.expr) -> bool:
 
 def _subscript(scope: Scope, node: ast.Subscript) -> str | None:
     from .access import operand
+    from .number_tables import is_element
 
+    if is_element(scope, node):
+        return f"{scope.source.segment(node.value)}[{render(scope, node.slice)}]"
     size = _size_of_blocks(scope, node)
     if size is not None:
         return size

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from nki_migrate.runtime.spec.dtypes import LIMITS
+
 if TYPE_CHECKING:
     from .scope import Module, Scope
 
@@ -68,6 +70,45 @@ BROADCAST_ROWS = '''def {name}(dst, src):
 '''
 
 
+LIMIT = '''def {name}(dtype):
+    """{what} of a floating point type."""
+    name = str(dtype)
+{lines}
+    assert False, "{name}: unknown data type"
+'''
+_LIMITS = {
+    "min": ("smallest_of", "The smallest finite number"),
+    "max": ("largest_of", "The largest finite number"),
+    "eps": ("epsilon_of", "The step from 1 to the next number"),
+}
+
+SEQUENCES = {
+    "sum": '''def {name}(values):
+    """The sum of a list or tuple."""
+    result = 0
+    for value in values:
+        result = result + value
+    return result
+''',
+    "any": '''def {name}(values):
+    """Is one of a list or tuple true?"""
+    found = False
+    for value in values:
+        if value:
+            found = True
+    return found
+''',
+    "all": '''def {name}(values):
+    """Are all of a list or tuple true?"""
+    missing = False
+    for value in values:
+        if not value:
+            missing = True
+    return not missing
+''',
+}
+_SEQUENCE_NAMES = {"sum": "total", "any": "any_of", "all": "all_of"}
+
 BENCHMARK = '''class {name}:
     """A kernel that is timed: the latencies of whole calls on the host, in microseconds."""
 
@@ -115,6 +156,18 @@ def promoted_function(scope: Scope) -> str:
 def broadcast_rows_function(scope: Scope) -> str:
     """Name of the module's function that copies a tile of one partition to all partitions of another one."""
     return _function(scope, "broadcast_rows", BROADCAST_ROWS, nisa=scope.nisa)
+
+
+def limit_function(scope: Scope, limit: str) -> str:
+    """Name of the module's function for ``finfo(dtype).<limit>`` of a type that only a trace tells."""
+    name, what = _LIMITS[limit]
+    lines = (f"    if name == str({scope.nl}.{dtype}):\n        return {LIMITS[dtype][limit]!r}" for dtype in LIMITS)
+    return _function(scope, name, LIMIT, what=what, lines="\n".join(lines))
+
+
+def sequence_function(scope: Scope, builtin: str) -> str:
+    """Name of the module's function that stands for ``sum``, ``any`` or ``all``."""
+    return _function(scope, _SEQUENCE_NAMES[builtin], SEQUENCES[builtin])
 
 
 def benchmark_class(module: Module) -> str:

@@ -9,13 +9,12 @@ from . import algebra
 from .scope import Scope
 
 
-def loop_variables(scope: Scope, rank: int) -> tuple[str, ...]:
-    """Names for the block indices that the function does not use."""
+def loop_variables(scope: Scope, rank: int, name: str = "block") -> tuple[str, ...]:
+    """Names for the block indices (or other ones) that the function does not use."""
     used = set(scope.env) | {node.id for node in ast.walk(scope.function) if isinstance(node, ast.Name)}
-    names = ("block",) if rank == 1 else tuple(f"block_{d}" for d in range(rank))
+    names = (name,) if rank == 1 else tuple(f"{name}_{d}" for d in range(rank))
     chosen = []
-    for name in names:
-        candidate = name
+    for candidate in names:
         while candidate in used:
             candidate += "_"
         chosen.append(candidate)

@@ -182,4 +182,5 @@ def _sum(a: Index, b: Index) -> Index:
     else:
         offset = algebra.add(a.offset, b.offset)
     mates = {replace(mate, position=mate.position + ndim - index.ndim) for index in (a, b) for mate in index.mates}
+    mates = {mate for mate in mates if mate.axis not in terms}
     return Index(ndim, tuple(terms.values()), offset, tuple(sorted(mates, key=lambda m: m.position)))

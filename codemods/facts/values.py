@@ -42,6 +42,13 @@ class Absent(Python):
 
 
 @dataclass(frozen=True)
+class Numbers(Python):
+    """A list of ``size`` numbers, in place of a numpy array of one dimension that a kernel computes when traced."""
+
+    size: str = ""
+
+
+@dataclass(frozen=True)
 class Slice(Value):
     """``nl.ds(start, size)`` under a name: the call that made it."""
 
@@ -235,6 +242,8 @@ def merge(a: Value | None, b: Value | None) -> Value:
         return same if a.space == b.space else replace(same, space=EITHER, declaration=None)
     if isinstance(a, Several) and isinstance(b, Several) and len(a.parts) == len(b.parts):
         return Several(tuple(merge(x, y) for x, y in zip(a.parts, b.parts, strict=True)))
+    if isinstance(a, Numbers) or isinstance(b, Numbers):
+        return Gone("is an array of numpy in one branch or iteration, and something else in another")
     if isinstance(a, Python) and isinstance(b, Python):
         return Python(a.positive and b.positive)
     if isinstance(a, Index) and isinstance(b, Index) and _same_vector(a, b):
@@ -278,6 +287,8 @@ def texts(value: Value) -> tuple[str, ...]:
         return condition + tuple(
             ast.unparse(argument) for argument in (*value.call.args, *(k.value for k in value.call.keywords))
         )
+    if isinstance(value, Numbers):
+        return (value.size,)
     return (value.text,) if isinstance(value, DType | Constant | Slice) else ()
 
 

@@ -1,8 +1,9 @@
 """NKI005 data-types: numpy's data types become those of ``nki.language``, and their sizes numbers.
 
 Why: Beta 2 refuses numpy data types, and kernels cannot use numpy at all. ``np.float32`` becomes ``nl.float32``,
-``np.dtype(t).itemsize`` the number of bytes where the source tells the type. Where it does not (``x.dtype``), the
-output calls a small function that looks the type up.
+``np.dtype(t).itemsize`` and ``nl.finfo(t).min`` numbers where the source tells the type. Where it does not
+(``x.dtype``), the output calls a small function that looks the type up. An array of ``np.arange`` and of arithmetic on
+such arrays becomes a list that a loop fills, its ``.max()`` the largest element of the list.
 
 Safe. Left alone: other uses of numpy in a kernel.
 
@@ -14,17 +15,17 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from nki_migrate.runtime.spec.dtypes import ITEMSIZE
+from nki_migrate.runtime.spec.dtypes import ITEMSIZE, LIMITS
 
 from ..facts.values import DType
-from ..support import itemsize_function
+from ..support import itemsize_function, limit_function
 from ..tables import dtype_name
 
 if TYPE_CHECKING:
     from ..scope import Scope
 
 CODE = "NKI005"
-GOLDENS = ("numpy_dtypes",)
+GOLDENS = ("numpy_dtypes", "number_tables")
 
 
 def dtype_text(scope: Scope, node: ast.expr) -> str:
@@ -61,6 +62,29 @@ def itemsize(scope: Scope, dtype: str) -> str:
         return known
     text = _itemsize(scope, ast.parse(dtype, mode="eval").body)
     return text if text is not None else f"{itemsize_function(scope)}({dtype})"
+
+
+def limited_type(scope: Scope, node: ast.expr) -> ast.expr | None:
+    """The type whose limit ``nl.finfo(t).min`` is; ``None`` for any other expression."""
+    known = isinstance(node, ast.Attribute) and node.attr in LIMITS["float32"]
+    call = node.value if isinstance(node, ast.Attribute) and known else None
+    if not isinstance(call, ast.Call) or scope.qualified(call.func) not in ("nl.finfo", "np.finfo"):
+        return None
+    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    return given[0] if len(given) == 1 else None
+
+
+def limit(scope: Scope, node: ast.Attribute) -> str | None:
+    """``nl.finfo(t).min`` as a number, or as a look-up where only a trace tells the type."""
+    from ..dtypes import type_name
+
+    dtype = limited_type(scope, node)
+    if dtype is None:
+        return None
+    scope.apply(CODE, node)
+    text = dtype_text(scope, dtype)
+    known = LIMITS.get(type_name(scope, text) or "")
+    return f"{limit_function(scope, node.attr)}({text})" if known is None else repr(known[node.attr])
 
 
 def _itemsize(scope: Scope, node: ast.expr) -> str | None:

@@ -31,11 +31,11 @@ from dataclasses import replace
 
 from .. import algebra
 from ..compute import METHODS, Call, Instruction, copy_of, in_sbuf, lowers, materialized, operand_or_text
-from ..dtypes import is_integer, promoted, scalar_type
+from ..dtypes import is_integer, promoted, scalar_type, type_name
 from ..emission import Refuse
 from ..facts.values import Tile
 from ..operands import Operand
-from ..patterns import broadcast, of_rank, permuted
+from ..patterns import broadcast, common_dims, of_rank, permuted, spread
 from ..render import render
 from ..scope import Scope
 from ..support import broadcast_rows_function
@@ -44,7 +44,7 @@ from .isa_destination import cut_and_move, literal_axes, product, reduction, sam
 
 CODE = "NKI022"
 BY_TILE_ULPS, BY_NUMBER_ULPS = 1, 2
-GOLDENS = ("nl_compute", "nl_sequences", "loop_reduce", "broadcast_rows")
+GOLDENS = ("nl_compute", "nl_sequences", "loop_reduce", "broadcast_rows", "window_argmax")
 
 _BINARY = (
     "add subtract multiply maximum minimum power bitwise_and bitwise_or bitwise_xor left_shift right_shift".split()
@@ -336,20 +336,41 @@ def where(call: Call) -> Instruction:
     sides = [side for side in (x, y) if isinstance(side, Operand)]
     if call.scope.clamps or not sides or condition.dims is None:
         raise call.refuse(CODE, "nl.where under a mask or on unknown shapes", "use nisa.tensor_copy_predicated")
-    for side in sides:
-        same_sizes(call.scope, call.node, condition, side)
+    dims = common_dims(call.scope, (condition, *sides))
+    if dims is not None:
+        condition = spread(call.scope, call.node, condition, dims)
+        x, y = (spread(call.scope, call.node, v, dims) if isinstance(v, Operand) else v for v in (x, y))
+    for side in (x, y):
+        if isinstance(side, Operand):
+            same_sizes(call.scope, call.node, condition, side)
     types = [
         s.dtype if isinstance(s, Operand) else scalar_type(call.scope, call.arguments[n])
         for n, s in zip("xy", (x, y), strict=True)
     ]
     dtype = call.dtype() or promoted(call.scope, *types)
-    if isinstance(y, Operand):
-        first = replace(copy_of(y), dtype=dtype)
-    else:
-        value: list[tuple[str, Operand | str]] = [("value", y)]
-        first = Instruction("memset", value, condition.dims, dtype)
-    given: list[tuple[str, Operand | str]] = [("src", x), ("predicate", condition)]
+    first = _filled(y, condition.dims, dtype)
+    if not (isinstance(x, Operand) and call.scope.same_dtype(x.dtype, dtype)):
+        x = materialized(call.scope, call.node, _filled(x, condition.dims, dtype))
+    given: list[tuple[str, Operand | str]] = [("src", x), ("predicate", _predicate(call, condition))]
     return Instruction("tensor_copy_predicated", given, condition.dims, dtype, explicit=call.has("dtype"), first=first)
+
+
+def _filled(value: Operand | str, dims: tuple[str, ...] | None, dtype: str | None) -> Instruction:
+    """A tile of ``dims`` with the values of another tile, or with a number, as ``dtype``."""
+    if isinstance(value, Operand):
+        return replace(copy_of(value), dtype=dtype)
+    return Instruction("memset", [("value", value)], dims, dtype)
+
+
+def _predicate(call: Call, condition: Operand) -> Operand:
+    """A condition in a type that Beta 2 takes for one: unsigned integers."""
+    if type_name(call.scope, condition.dtype) in ("uint8", "uint16", "uint32"):
+        return condition
+    nl = call.scope.nl
+    given: list[tuple[str, Operand | str]] = [("data", condition), ("op0", f"{nl}.not_equal"), ("operand0", "0.0")]
+    return materialized(
+        call.scope, call.node, Instruction("tensor_scalar", given, condition.dims, f"{nl}.uint8", like=condition.like)
+    )
 
 
 def lower_operator(scope: Scope, node: ast.BinOp | ast.UnaryOp) -> Instruction:
@@ -388,6 +409,9 @@ def combined(scope: Scope, node: ast.expr, token: str, a: Operand, b: Operand, d
         b = in_sbuf(scope, node, b)
     column_a, column_b = _is_column(scope, a), _is_column(scope, b)
     if column_a == column_b:
+        dims = common_dims(scope, (a, b))
+        if dims is not None:
+            a, b = spread(scope, node, a, dims), spread(scope, node, b, dims)
         tiles: list[tuple[str, Operand | str]] = [("data1", a), ("data2", b), ("op", f"{scope.nl}.{token}")]
         same_sizes(scope, node, a, b)
         return Instruction("tensor_tensor", tiles, a.dims, dtype, like=a.like)

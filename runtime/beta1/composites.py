@@ -73,9 +73,20 @@ def where(condition: Any, x: Any, y: Any, *, dtype: Any = None, mask: Any = None
     if _in_one_step(mask, condition, *sides) or not wide:
         return vector.where(condition, x, y, dtype=dtype, mask=mask)
     kind = promoted("add", x, y) if dtype is None else dtype_of(dtype)
-    result = movement.tensor_copy(y, dtype=kind) if isinstance(y, Tensor) else creation.memset(condition.shape, y, kind)
+    if not isinstance(x, Tensor) or x.dtype != kind:
+        x = _filled(x, condition.shape, kind)
+    if condition.dtype.kind not in "bu":
+        condition = vector.tensor_scalar(condition, np.not_equal, 0.0, dtype=np.uint8)
+    result = _filled(y, condition.shape, kind)
     movement.tensor_copy_predicated(src=x, dst=result, predicate=condition)
     return result
+
+
+def _filled(value: Any, shape: tuple[int, ...], dtype: Any) -> Tile:
+    """A tile of ``shape`` with the values of another tile, or with a number."""
+    if isinstance(value, Tensor):
+        return movement.tensor_copy(value, dtype=dtype)
+    return creation.memset(shape, value, dtype)
 
 
 def matmul(x: Any, y: Any, *, transpose_x: bool = False, mask: Any = None, dtype: Any = None, **_: Any) -> Tile:

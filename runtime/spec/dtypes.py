@@ -28,6 +28,15 @@ ITEMSIZE = {
 }
 """Bytes of one element, by the name that the type has in ``nki.language``."""
 
+LIMITS = {
+    "float32": {"min": -3.4028234663852886e38, "max": 3.4028234663852886e38, "eps": 2.0**-23},
+    "bfloat16": {"min": -3.3895313892515355e38, "max": 3.3895313892515355e38, "eps": 2.0**-7},
+    "float16": {"min": -65504.0, "max": 65504.0, "eps": 2.0**-10},
+    "float8_e4m3": {"min": -240.0, "max": 240.0, "eps": 2.0**-3},
+    "float8_e5m2": {"min": -57344.0, "max": 57344.0, "eps": 2.0**-2},
+}
+"""Smallest and largest finite number of the floating point types, and the step from 1 to the next number."""
+
 NUMPY_SPELLINGS = {
     "bool": "bool_",
     "bool_": "bool_",

@@ -1,0 +1,48 @@
+"""``sum``, ``any`` and ``all`` of a sequence: Beta 2 has none of them, and gets a loop.
+
+The sum of a tuple whose elements the source shows is written out.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from . import algebra
+from .rules.language import CODE
+from .support import sequence_function
+
+if TYPE_CHECKING:
+    from .scope import Scope
+
+FUNCTIONS = {"sum", "any", "all"}
+_WRITTEN_OUT = 4
+"""The longest tuple whose sum is written out."""
+
+
+def is_own(scope: Scope, call: ast.Call) -> bool:
+    """Does a call mean one of Python's own functions of a sequence?"""
+    name = call.func.id if isinstance(call.func, ast.Name) else ""
+    module = scope.module
+    others = set(module.functions) | module.globals | set(module.imports)
+    return name in FUNCTIONS and name not in scope.assigned and name not in others
+
+
+def sequence_call(scope: Scope, call: ast.Call) -> str | None:
+    """Beta 2 text of ``sum(values)``, ``any(values)`` or ``all(values)``; ``None`` for any other call."""
+    from .render import render
+
+    if not is_own(scope, call) or len(call.args) != 1 or call.keywords:
+        return None
+    assert isinstance(call.func, ast.Name)
+    argument = call.args[0]
+    scope.apply(CODE, call)
+    name = argument.id if isinstance(argument, ast.Name) else ""
+    shown = algebra.parse(scope.definitions[name]) if name in scope.definitions else argument
+    elements = shown.elts if isinstance(shown, ast.Tuple) and call.func.id == "sum" else []
+    if 1 < len(elements) <= _WRITTEN_OUT and not any(isinstance(e, ast.Starred) for e in elements):
+        parts = [f"{name}[{i}]" if name else algebra.paren(render(scope, e)) for i, e in enumerate(elements)]
+        return f"({' + '.join(parts)})"
+    text = render(scope, argument)
+    values = text[1:-1] if isinstance(argument, ast.GeneratorExp) else text  # a generator has the brackets of its call
+    return f"{sequence_function(scope, call.func.id)}({values})"
