@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from . import algebra
 from .addresses import Address, Layout, layout, tuple_sizes
+from .block_names import block_names
 from .emission import New, Refuse
 from .facts.values import Allocator, Declaration, Hbm, Tile, Value
 from .moves import Planned
@@ -19,7 +20,7 @@ from .rules.data_types import dtype_text
 from .rules.psum_accumulation import written_at_declaration
 from .scope import Scope
 from .tables import parameters
-from .tile_lists import list_of_tiles, loop_variables, nth, statements
+from .tile_lists import list_of_tiles, statements
 
 BLOCKS = "NKI010"
 CREATION = "NKI022"
@@ -135,7 +136,8 @@ def declare(scope: Scope, name: str, node: ast.Call, statement: ast.stmt) -> Val
     blocks, dims = _shape(scope, given["shape"])
     assert dims is not None
     scope.direct = scope.direct or isinstance(buffer, Allocator)
-    plan = Plan(name, node, statement, blocks, dims, dtype, space, buffer, fill, _label(scope, given, blocks))
+    label, index = _label(scope, given, blocks), block_names(scope, name, blocks)
+    plan = Plan(name, node, statement, blocks, dims, dtype, space, buffer, fill, label, index)
     return _declared(scope, plan, _style(scope, plan))
 
 
@@ -278,7 +280,10 @@ def _inherited(scope: Scope, node: ast.Attribute) -> tuple[tuple[str, ...], tupl
 
 @dataclass(frozen=True)
 class Plan:
-    """One on-chip tensor that is to be declared: sizes, type and initial value as source text, and its buffer."""
+    """One on-chip tensor that is to be declared: sizes, type and initial value as source text, and its buffer.
+
+    ``index`` names the block indices in the loops that fill a list of its blocks.
+    """
 
     name: str
     node: ast.Call
@@ -290,6 +295,7 @@ class Plan:
     buffer: str | Allocator
     fill: str | None
     label: str
+    index: tuple[str, ...]
 
 
 def _place(scope: Scope, plan: Plan, index: tuple[str, ...]) -> tuple[tuple[str, ...], str]:
@@ -320,7 +326,7 @@ def _filled(scope: Scope, plan: Plan, name: str) -> list[str]:
 
 def _list(scope: Scope, plan: Plan) -> str:
     """Declare the tile, or the list of tiles; return the call that makes one tile, where one call does."""
-    setup, address = _place(scope, plan, loop_variables(scope, len(plan.blocks)))
+    setup, address = _place(scope, plan, plan.index)
     tile = _ndarray(scope, plan, plan.dims, address)
     for statement in statements(declaration_lines(scope, plan, tile, setup=setup)):
         scope.out.append(New(statement))
@@ -333,13 +339,12 @@ def declaration_lines(
     """Lines that declare a tile, or a list of tiles, with the call ``tile`` for each (of ``tiles``, if not of all)."""
     if not plan.blocks:
         return [*setup, bound(scope, plan, tile), *_filled(scope, plan, plan.name)]
-    index, element, lines = loop_variables(scope, len(plan.blocks)), tile, list(setup)
+    element, lines = tile, list(setup)
     if plan.fill is not None:
-        element = scope.fresh(f"{plan.name}_tile")
+        element = scope.fresh(plan.name.removesuffix("s") if plan.name.endswith("tiles") else f"{plan.name}_tile")
         lines += [f"{element} = {tile}", *_filled(scope, plan, element)]
     scope.module.planned.append(Planned(plan.node, plan.name, element if element != tile else plan.name, tile))
-    lines.append(f"{nth(plan.name, index[:-1])}.append({element})")
-    return list_of_tiles(plan.name, plan.blocks, index, lines, tiles)
+    return list_of_tiles(plan.name, plan.blocks, plan.index, lines, element, tiles)
 
 
 def _fold(scope: Scope, plan: Plan) -> tuple[str, ...]:

@@ -57,11 +57,12 @@ def _pairs(olds: list[Planned], news: list[ast.Call]) -> Iterator[tuple[Planned,
 
 
 def _declarations(tree: ast.Module) -> Iterator[tuple[str, ast.Call]]:
-    """``name = call(...)`` and ``name[...].append(call(...))``, in the order of their lines."""
+    """``name = call(...)``, ``name = [call(...)]`` and ``name[...].append(call(...))``, in the order of their lines."""
     found: list[tuple[str, ast.Call]] = []
     for node in ast.walk(tree):
-        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.value, ast.Call):
-            target, call = node.targets[0], node.value
+        value = _only(node.value) if isinstance(node, ast.Assign) else None
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(value, ast.Call):
+            target, call = node.targets[0], value
         elif isinstance(node, ast.Call) and _is_append(node) and isinstance(node.args[0], ast.Call):
             assert isinstance(node.func, ast.Attribute)
             target, call = node.func.value, node.args[0]
@@ -72,6 +73,13 @@ def _declarations(tree: ast.Module) -> Iterator[tuple[str, ast.Call]]:
         if isinstance(target, ast.Name):
             found.append((target.id, call))
     return iter(sorted(found, key=lambda item: (item[1].lineno, item[1].col_offset)))
+
+
+def _only(value: ast.expr) -> ast.expr:
+    """The one element of a (nested) list of one."""
+    while isinstance(value, ast.List) and len(value.elts) == 1:
+        value = value.elts[0]
+    return value
 
 
 def _is_append(node: ast.Call) -> bool:

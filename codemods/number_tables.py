@@ -17,7 +17,6 @@ from .facts.values import Numbers
 from .render import render_stable
 from .rules.data_types import CODE
 from .support import sequence_function
-from .tile_lists import loop_variables
 
 if TYPE_CHECKING:
     from .scope import Scope
@@ -99,7 +98,7 @@ def assign_table(scope: Scope, name: str, node: ast.expr) -> bool:
     if table is None:
         return False
     scope.apply(CODE, node)
-    final = scope.module.fresh(name) if name in _read(node) else name
+    final = scope.fresh(name) if name in _read(node) else name
     _fill(scope, final, table)
     if final != name:
         scope.emit(f"{name} = {final}")
@@ -112,7 +111,7 @@ def _read(node: ast.expr) -> set[str]:
 
 
 def _fill(scope: Scope, name: str, table: Table) -> None:
-    (index,) = loop_variables(scope, 1, "index")
+    index = scope.unused("index")
     lines = [f"{name} = []", f"for {index} in range({table.size}):", f"    {name}.append({table.element(index)})"]
     scope.out.append(New("\n".join(lines)))  # whatever a mask says: the host computed it
 
@@ -132,7 +131,7 @@ def reduced_table(scope: Scope, node: ast.Call) -> str | None:
     if len(given) != of_numpy:
         raise Refuse(node, CODE, f"{function.attr} of a numpy array with arguments", _HELP)
     scope.apply(CODE, node)
-    name = array.id if isinstance(array, ast.Name) else scope.module.fresh("values")
+    name = array.id if isinstance(array, ast.Name) else scope.fresh("values")
     if not isinstance(array, ast.Name):
         _fill(scope, name, table)
     return f"{sequence_function(scope, 'sum') if function.attr == 'sum' else function.attr}({name})"

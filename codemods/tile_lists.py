@@ -2,23 +2,9 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Sequence
 
 from . import algebra
-from .scope import Scope
-
-
-def loop_variables(scope: Scope, rank: int, name: str = "block") -> tuple[str, ...]:
-    """Names for the block indices (or other ones) that the function does not use."""
-    used = set(scope.env) | {node.id for node in ast.walk(scope.function) if isinstance(node, ast.Name)}
-    names = (name,) if rank == 1 else tuple(f"{name}_{d}" for d in range(rank))
-    chosen = []
-    for candidate in names:
-        while candidate in used:
-            candidate += "_"
-        chosen.append(candidate)
-    return tuple(chosen)
 
 
 def nth(name: str, index: Sequence[str]) -> str:
@@ -27,17 +13,24 @@ def nth(name: str, index: Sequence[str]) -> str:
 
 
 def list_of_tiles(
-    name: str, blocks: Sequence[str], index: Sequence[str], body: Sequence[str], tiles: Sequence[str] = ()
+    name: str,
+    blocks: Sequence[str],
+    index: Sequence[str],
+    before: Sequence[str],
+    element: str,
+    tiles: Sequence[str] = (),
 ) -> list[str]:
-    """Lines that fill a (nested) list: ``body`` appends the tile of the block ``index``.
+    """Lines that fill a (nested) list with ``element``, the tile of the block ``index``; ``before`` each of them.
 
     ``tiles`` are how many tiles there are in each dimension, where they differ from the blocks: the blocks after them
     are those tiles again.
     """
-    if len(blocks) == 1 and len(body) == 1 and tiles and tiles[0] == "1":
-        first = body[0].removeprefix(f"{name}.append(").removesuffix(")")
+    if all(size == "1" for size in blocks):
+        return [*before, f"{name} = {'[' * len(blocks)}{element}{']' * len(blocks)}"]
+    if len(blocks) == 1 and not before and tiles and tiles[0] == "1":
         again = f"    {name}.append({name}[0])"
-        return [f"{name} = [{first}]", f"for {index[0]} in range(1, {blocks[0]}):", again]
+        return [f"{name} = [{element}]", f"for {index[0]} in range(1, {blocks[0]}):", again]
+    body = [*before, f"{nth(name, index[:-1])}.append({element})"]
     return [f"{name} = []", *_filled(name, blocks, index, body, tiles or blocks, 0)]
 
 

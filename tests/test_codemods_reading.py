@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from nki_migrate.codemods import rewrite
 from nki_migrate.runtime.cases import TensorSpec
 
@@ -73,3 +74,44 @@ def test_a_statement_that_needs_nothing_keeps_its_lines() -> None:
     body = "    nl.store(out, nl.load(x))\n    return out\n"
     text = rewrite(HEAD + f"@nki.jit\ndef k(x):\n{checked}{declared}{body}").source
     assert checked + declared in text
+
+
+BLOCKS = """@nki.jit
+def k(x):
+    out = nl.ndarray((128, 512), dtype=x.dtype, buffer=nl.shared_hbm)
+{before}    t = nl.zeros((2, nl.par_dim(128), 512), dtype=x.dtype)
+    for i in nl.affine_range(2):
+        t[i] = nl.load(x)
+{after}    nl.store(out, nl.add(t[0], t[1]))
+    return out
+"""
+
+
+def test_block_indices_are_called_what_the_source_calls_them(migrate: Migrate) -> None:
+    text = equal(migrate, HEAD + BLOCKS.format(before="", after=""))
+    assert "    for i in range(2):\n        t_tile = " in text
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "name"),
+    [
+        ("    i = 1\n", "    t[i] = nl.exp(t[0])\n", "block"),
+        ("", "    t[0] = nl.exp(t[i])\n", "block"),
+        ("", "    for j in nl.affine_range(2):\n        t[j] = nl.exp(t[i])\n", "j"),
+    ],
+)
+def test_the_loop_of_a_list_binds_no_name_that_is_read_later(
+    migrate: Migrate, before: str, after: str, name: str
+) -> None:
+    text = equal(migrate, HEAD + BLOCKS.format(before=before, after=after))
+    assert f"    for {name} in range(2):\n        t_tile = " in text
+
+
+def test_the_loop_of_a_list_binds_no_global_name() -> None:
+    assert "    for block in range(2):\n" in rewrite(HEAD + "i = 3\n\n\n" + BLOCKS.format(before="", after="")).source
+
+
+def test_one_block_is_a_list_of_one(migrate: Migrate) -> None:
+    source = HEAD + BLOCKS.format(before="", after="").replace("zeros((2", "zeros((1").replace("t[1]", "t[0]")
+    text = equal(migrate, source.replace("affine_range(2)", "affine_range(1)"))
+    assert "    nisa.memset(dst=t_tile, value=0)\n    t = [t_tile]\n" in text

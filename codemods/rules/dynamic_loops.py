@@ -60,7 +60,7 @@ def _bound(scope: Scope, node: ast.expr) -> str:
     view = operand_or_text(scope, tile)
     if not isinstance(view, Operand) or view.space == "hbm":
         raise Refuse(node, CODE, "the bound of a loop is not known to be a tile", "load it into SBUF first")
-    register = scope.module.fresh(f"{view.base if view.base.isidentifier() else 'tile'}_register")
+    register = scope.fresh(f"{view.base if view.base.isidentifier() else 'tile'}_register")
     scope.out += [
         New(f"{register} = {scope.nisa}.register_alloc()"),
         New(f"{scope.nisa}.register_load({register}, {view.text(())})"),

@@ -16,12 +16,12 @@ def row_of_products(a, b, by_hand=True):
     left = nl.ndarray((depth, m), dtype=a.dtype, buffer=nl.sbuf)
     nisa.dma_copy(dst=left, src=a)
     product = []
-    for block in range(tiles):
+    for t in range(tiles):
         product_tile = nl.ndarray(
             (m, n),
             dtype=nl.float32,
             buffer=nl.psum,
-            address=(0, (1 + block % BANKS) * 2048) if by_hand else None,
+            address=(0, (1 + t % BANKS) * 2048) if by_hand else None,
         )
         nisa.memset(dst=product_tile, value=0)
         product.append(product_tile)

@@ -20,13 +20,11 @@ def pair_products(a, b):
     right = nl.ndarray((depth, 2, n), dtype=nl.float32, buffer=nl.sbuf, address=(0, 2 * m * 4))
     copied = nl.ndarray((m, n), dtype=nl.float32, buffer=nl.sbuf, address=(0, 2 * (m + n) * 4))
     product = []
-    for block_0 in range(2):
+    for i in range(2):
         product.append([])
-        for block_1 in range(2):
-            bank, partition, byte = bank_of(
-                bank_map=((1, 6), (3, 4)), idx=(block_0, block_1), pdim_size=m, fdim_size=n * 4
-            )
-            product[block_0].append(
+        for j in range(2):
+            bank, partition, byte = bank_of(bank_map=((1, 6), (3, 4)), idx=(i, j), pdim_size=m, fdim_size=n * 4)
+            product[i].append(
                 nl.ndarray((m, n), dtype=nl.float32, buffer=nl.psum, address=(partition, bank * 2048 + byte))
             )
 

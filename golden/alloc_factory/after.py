@@ -18,9 +18,9 @@ def products(a, b):
 
     next_byte = 0
     left = []
-    for block in range(blocks):
+    for i in range(blocks):
         partition, byte = row_of_tiles(
-            first_byte=next_byte, idx=(block,), pdim_size=rows, fdim_size=columns * 4
+            first_byte=next_byte, idx=(i,), pdim_size=rows, fdim_size=columns * 4
         )
         left.append(
             nl.ndarray(
@@ -32,9 +32,9 @@ def products(a, b):
         )
     next_byte += blocks * columns * 4
     right = []
-    for block in range(blocks):
+    for i in range(blocks):
         partition, byte = row_of_tiles(
-            first_byte=next_byte, idx=(block,), pdim_size=rows, fdim_size=columns * 4
+            first_byte=next_byte, idx=(i,), pdim_size=rows, fdim_size=columns * 4
         )
         right.append(
             nl.ndarray(

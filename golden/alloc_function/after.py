@@ -18,10 +18,8 @@ def doubled(x):
     blocks, rows, columns = x.shape
     out = nl.ndarray((blocks, rows, columns), dtype=x.dtype, buffer=nl.shared_hbm)
     tile = []
-    for block in range(blocks):
-        partition, byte = from_the_top(
-            idx=(block,), pdim_size=rows, fdim_size=columns * 2
-        )
+    for b in range(blocks):
+        partition, byte = from_the_top(idx=(b,), pdim_size=rows, fdim_size=columns * 2)
         tile.append(
             nl.ndarray(
                 (rows, columns),

@@ -56,13 +56,13 @@ def scaled(x, gain):
     )
     shelf_address = shelf.put(columns, x.dtype, 2)
     tile = []
-    for block in range(tiles):
+    for t in range(tiles):
         tile.append(
             nl.ndarray(
                 (rows, columns),
                 dtype=x.dtype,
                 buffer=nl.sbuf,
-                address=(0, shelf_address + (block % 2) * (columns * itemsize(x.dtype))),
+                address=(0, shelf_address + (t % 2) * (columns * itemsize(x.dtype))),
             )
         )
     for t in nl.affine_range(tiles):

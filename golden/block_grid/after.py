@@ -11,17 +11,17 @@ def opposite_sums(board):
     m, n, p, f = board.shape
     out = nl.ndarray((m, n, p, f), dtype=board.dtype, buffer=nl.shared_hbm)
     square = []
-    for block_0 in range(m):
+    for i in range(m):
         square.append([])
-        for block_1 in range(n):
-            square[block_0].append(nl.ndarray((p, f), dtype=board.dtype, buffer=nl.sbuf))
+        for j in range(n):
+            square[i].append(nl.ndarray((p, f), dtype=board.dtype, buffer=nl.sbuf))
     scaled = []
-    for block_0 in range(m):
+    for i in range(m):
         scaled.append([])
-        for block_1 in range(n):
-            scaled[block_0].append([])
-            for block_2 in range(2):
-                scaled[block_0][block_1].append(nl.ndarray((p, f), dtype=board.dtype, buffer=nl.sbuf))
+        for j in range(n):
+            scaled[i].append([])
+            for block in range(2):
+                scaled[i][j].append(nl.ndarray((p, f), dtype=board.dtype, buffer=nl.sbuf))
     for i in nl.affine_range(m):
         for j in nl.affine_range(n):
             nisa.dma_copy(dst=square[i][j], src=board[i, j])

@@ -12,15 +12,15 @@ def folded_rows(sheets):
     out = nl.ndarray((m, n, p, f), dtype=sheets.dtype, buffer=nl.shared_hbm)
     # outer blocks take turns on two rows of four tiles, whatever n is
     sheet = []
-    for block_0 in range(m):
+    for i in range(m):
         sheet.append([])
-        for block_1 in range(n):
-            sheet[block_0].append(
+        for j in range(n):
+            sheet[i].append(
                 nl.ndarray(
                     (p, f),
                     dtype=nl.float32,
                     buffer=nl.sbuf,
-                    address=(0, ((block_0 % 2) * 4 + block_1 % 4) * (f * 4)),
+                    address=(0, ((i % 2) * 4 + j % 4) * (f * 4)),
                 )
             )
     # all the outer blocks share one row of n tiles

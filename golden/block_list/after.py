@@ -13,7 +13,7 @@ def band_differences(picture):
 
     # a band stays in SBUF until its neighbour has been read
     band = []
-    for block in range(bands):
+    for b in range(bands):
         band.append(nl.ndarray((rows, width), dtype=picture.dtype, buffer=nl.sbuf))
     for b in nl.affine_range(bands):
         nisa.dma_copy(dst=band[b], src=picture[b])

@@ -21,16 +21,16 @@ def turned(x):
         # float32 on gen2, the type of the input from gen3 on
         if nisa.get_nc_version() >= nisa.nc_version.gen3:
             flipped = []
-            for block in range(2):
+            for again in range(2):
                 flipped.append(
                     nl.ndarray((columns, rows), dtype=nl.bfloat16, buffer=nl.psum, address=(0, 3 * 2048))
                 )
         else:
             flipped = []
-            for block in range(2):
+            for again in range(2):
                 flipped.append(
                     nl.ndarray(
-                        (columns, rows), dtype=nl.float32, buffer=nl.psum, address=(0, (3 + block) * 2048)
+                        (columns, rows), dtype=nl.float32, buffer=nl.psum, address=(0, (3 + again) * 2048)
                     )
                 )
         for again in nl.sequential_range(2):

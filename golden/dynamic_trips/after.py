@@ -20,11 +20,11 @@ def first_tiles(x, bias, count):
     trips_register = nisa.register_alloc()
     nisa.register_load(trips_register, trips)
     for _ in nl.dynamic_range(0, trips_register, 1):
-        load_tile = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
+        loaded_tile = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
         nisa.dma_copy(
-            dst=load_tile, src=x.ap(pattern=[[columns, rows], [1, columns]], scalar_offset=place, indirect_dim=0)
+            dst=loaded_tile, src=x.ap(pattern=[[columns, rows], [1, columns]], scalar_offset=place, indirect_dim=0)
         )
-        nisa.tensor_tensor(dst=total, data1=total, data2=load_tile, op=nl.add)
+        nisa.tensor_tensor(dst=total, data1=total, data2=loaded_tile, op=nl.add)
         assert len(bias.shape) == 2, "rewritten for 2 dimensions"
         row = nl.ndarray((columns, 1), dtype=bias.dtype, buffer=nl.sbuf)
         nisa.dma_copy(dst=row, src=bias.ap(pattern=[[1, columns]], scalar_offset=place, indirect_dim=0))

@@ -27,11 +27,9 @@ def fused_rmsnorm(tokens, weights, eps=1e-6):
   gains = nl.ndarray((rows, chunks, width), dtype=nl.bfloat16, buffer=nl.sbuf, address=(0, addr))
   addr += chunks * width * 2
   in_bufs = []
-  for block in range(tiles):
+  for t in range(tiles):
     in_bufs.append(
-        nl.ndarray(
-            (rows, dim), dtype=nl.bfloat16, buffer=nl.sbuf, address=(0, addr + (block % 2) * (dim * 2))
-        )
+        nl.ndarray((rows, dim), dtype=nl.bfloat16, buffer=nl.sbuf, address=(0, addr + (t % 2) * (dim * 2)))
     )
   addr += 2 * dim * 2
 
@@ -64,14 +62,12 @@ def fused_rmsnorm(tokens, weights, eps=1e-6):
 
     # all the transposes go through bank 0, the sum of products stays in bank 7
     flipped = []
-    for block in range(chunks):
+    for c in range(chunks):
       flipped.append(nl.ndarray((rows, rows), dtype=nl.float32, buffer=nl.psum, address=(0, 0)))
     for c in nl.affine_range(chunks):
       nisa.nc_matmul(dst=flipped[c], stationary=normed[0:rows, nl.ds(c * rows, rows)], moving=identity)
       nisa.tensor_copy(dst=turned[0:rows, nl.ds(c * rows, rows)], src=flipped[c])
-    product = []
-    for block in range(1):
-      product.append(nl.ndarray((rows, width), dtype=nl.float32, buffer=nl.psum, address=(0, 7 * 2048)))
+    product = [nl.ndarray((rows, width), dtype=nl.float32, buffer=nl.psum, address=(0, 7 * 2048))]
     for c in nl.affine_range(chunks):
       nisa.nc_matmul(
           dst=product[0], stationary=turned[0:rows, nl.ds(c * rows, rows)], moving=gains[0:rows, c, 0:width]

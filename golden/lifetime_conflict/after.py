@@ -25,13 +25,13 @@ def overwritten(x):
     tiles, rows, columns = x.shape
     out = nl.ndarray((tiles, rows, columns), dtype=x.dtype, buffer=nl.shared_hbm)
     tile = []
-    for block in range(tiles):
+    for t in range(tiles):
         tile.append(
             nl.ndarray(
                 (rows, columns),
                 dtype=x.dtype,
                 buffer=nl.sbuf,
-                address=(0, (block % 2) * (columns * itemsize(x.dtype))),
+                address=(0, (t % 2) * (columns * itemsize(x.dtype))),
             )
         )
     for t in nl.affine_range(tiles):

@@ -12,24 +12,24 @@ def two_phases(a, b):
     out = nl.ndarray((2, tiles, rows, columns), dtype=a.dtype, buffer=nl.shared_hbm)
     # bytes [0, 2 * columns * 4)
     first = []
-    for block in range(tiles):
+    for t in range(tiles):
         first.append(
             nl.ndarray(
                 (rows, columns),
                 dtype=nl.float32,
                 buffer=nl.sbuf,
-                address=(0, (block % 2) * (columns * 4)),
+                address=(0, (t % 2) * (columns * 4)),
             )
         )
     # bytes [columns * 4, 3 * columns * 4)
     second = []
-    for block in range(tiles):
+    for t in range(tiles):
         second.append(
             nl.ndarray(
                 (rows, columns),
                 dtype=nl.float32,
                 buffer=nl.sbuf,
-                address=(0, columns * 4 + (block % 2) * (columns * 4)),
+                address=(0, columns * 4 + (t % 2) * (columns * 4)),
             )
         )
     for t in nl.affine_range(tiles):

@@ -11,13 +11,13 @@ def four_times(x):
     n, p, f = x.shape
     out = nl.ndarray((n, p, f), dtype=x.dtype, buffer=nl.shared_hbm)
     first = []
-    for block in range(n):
+    for i in range(n):
         first.append(nl.ndarray((p, f), dtype=x.dtype, buffer=nl.sbuf))
     second = []
-    for block in range(n):
+    for i in range(n):
         second.append(nl.ndarray((p, f), dtype=x.dtype, buffer=nl.sbuf))
     third = []
-    for block in range(n):
+    for i in range(n):
         third.append(nl.ndarray((p, f), dtype=x.dtype, buffer=nl.sbuf))
     for i in nl.affine_range(n):
         nisa.dma_copy(dst=first[i], src=x[i])

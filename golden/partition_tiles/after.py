@@ -12,15 +12,15 @@ def stacked_quarters(x):
     out = nl.ndarray((blocks, rows, columns), dtype=x.dtype, buffer=nl.shared_hbm)
     # a block has a quarter of the partitions, and two tiles side by side in it
     quarter = []
-    for block_0 in range(blocks):
+    for b in range(blocks):
         quarter.append([])
-        for block_1 in range(2):
-            quarter[block_0].append(
+        for block in range(2):
+            quarter[b].append(
                 nl.ndarray(
                     (rows, columns),
                     dtype=nl.float32,
                     buffer=nl.sbuf,
-                    address=((block_0 % 4) * rows, 64 + block_1 * (columns * 4)),
+                    address=((b % 4) * rows, 64 + block * (columns * 4)),
                 )
             )
     for b in nl.affine_range(blocks):

@@ -26,7 +26,7 @@ def weighted_sums(x, weights):
         # both passes of a tile share the products
         sbm.open_scope()
         product = [sbm.alloc_stack((rows, columns), dtype=nl.float32, align=1)]
-        for block in range(1, 2):
+        for i in range(1, 2):
             product.append(product[0])
         tile = sbm.alloc_stack((rows, 2, columns), dtype=x.dtype, align=1)
         total = sbm.alloc_stack((rows, 1), dtype=nl.float32, align=1)

@@ -47,7 +47,7 @@ def softmax_attention(q, k, v):
         addr += 2 * ROWS * itemsize
         # both halves of a pair share this one: its first reader is its last
         scores = []
-        for block in range(2):
+        for g in range(2):
             scores.append(nl.ndarray((ROWS, seq), dtype=nl.float32, buffer=nl.sbuf, address=(0, addr)))
         addr += seq * 4
         weights = nl.ndarray((ROWS, 2, seq), dtype=work, buffer=nl.sbuf, address=(0, addr))
@@ -64,22 +64,18 @@ def softmax_attention(q, k, v):
         addr += 2 * d * 4
 
         score_psum = []
-        for block_0 in range(2):
+        for g in range(2):
             score_psum.append([])
-            for block_1 in range(key_tiles):
-                score_psum[block_0].append(
-                    nl.ndarray(
-                        (ROWS, KEYS), dtype=nl.float32, buffer=nl.psum, address=(0, (block_0 * 4 + block_1 % 4) * 2048)
-                    )
+            for i in range(key_tiles):
+                score_psum[g].append(
+                    nl.ndarray((ROWS, KEYS), dtype=nl.float32, buffer=nl.psum, address=(0, (g * 4 + i % 4) * 2048))
                 )
         turn_psum = []
-        for block_0 in range(2):
+        for g in range(2):
             turn_psum.append([])
-            for block_1 in range(value_tiles):
-                turn_psum[block_0].append(
-                    nl.ndarray(
-                        (ROWS, ROWS), dtype=nl.float32, buffer=nl.psum, address=(0, (block_0 * 4 + block_1 % 4) * 2048)
-                    )
+            for i in range(value_tiles):
+                turn_psum[g].append(
+                    nl.ndarray((ROWS, ROWS), dtype=nl.float32, buffer=nl.psum, address=(0, (g * 4 + i % 4) * 2048))
                 )
 
         for g in nl.affine_range(2):
