@@ -7,7 +7,7 @@ aliases whatever else lives there; a tile without an address gets storage of its
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 from typing import Any
@@ -22,11 +22,10 @@ from .spec import hardware
 Array = npt.NDArray[Any]
 POISON = 0xFF
 """Every byte of memory that was never written: a NaN in each floating point type."""
-_BYTE = np.dtype(np.uint8)
 _NO_MEMORY: Array = np.zeros((0, 0), np.uint8)
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False, slots=True)
 class Allocation:
     """One logical tile (or HBM tensor): what was declared, and where it lies.
 
@@ -34,6 +33,7 @@ class Allocation:
     ``partitions`` and ``nbytes`` (per partition) are the extent. ``memory`` is the ``uint8`` array that backs it (for
     HBM: the tensor itself) and ``origin`` the (row, byte) of the tile in ``memory``. ``output`` is the position of an
     HBM tensor among those that the kernel returns, ``scope`` the loops that it was declared in, outermost first.
+    ``opened`` says that the whole tile belongs to an accumulation group, as long as ``accumulated`` is ``None``.
     """
 
     uid: int
@@ -53,22 +53,31 @@ class Allocation:
     role: str = ""
     output: int | None = None
     scope: tuple[object, ...] = ()
-    accumulated: Array | None = field(default=None, repr=False)
-    last_flags: tuple[Array, Array] | None = field(default=None, repr=False)
+    opened: bool = False
+    accumulated: Array | None = None
+    last_flags: tuple[Array, Array] | None = None
+    _bytes: Array | None = None
+    _start: int | None = None
 
     @property
     def pinned(self) -> bool:
         return self.byte is not None
 
-    @cached_property
+    @property
     def bytes(self) -> Array:
         """``memory`` as bytes."""
-        return self.memory if self.memory.dtype == _BYTE else self.memory.reshape(-1).view(np.uint8)
+        if self.space != "hbm":
+            return self.memory
+        if self._bytes is None:
+            self._bytes = self.memory.reshape(-1).view(np.uint8)
+        return self._bytes
 
-    @cached_property
+    @property
     def start(self) -> int:
         """Address of the first byte of ``memory`` in the emulator's own process."""
-        return address_of(self.memory)
+        if self._start is None:
+            self._start = address_of(self.memory)
+        return self._start
 
     def array(self) -> Array:
         """The whole tile as a strided array on the bytes of its memory, of ``shape`` and ``dtype``."""
@@ -87,7 +96,8 @@ class Allocation:
         if self.last_flags is not None and self.last_flags[0] is view:
             return self.last_flags[1]
         if self.accumulated is None:
-            self.accumulated = np.zeros((self.partitions, self.nbytes), np.bool_)
+            size = (self.partitions, self.nbytes)
+            self.accumulated = np.ones(size, np.bool_) if self.opened else np.zeros(size, np.bool_)
         pitch = self.memory.strides[0]
         offset = address_of(view) - self.start - self.origin[0] * pitch - self.origin[1]
         row, column = divmod(offset, pitch)
@@ -96,6 +106,10 @@ class Allocation:
         flags: Array = np.ndarray(view.shape, np.bool_, buffer=self.accumulated, offset=start, strides=strides)
         self.last_flags = (view, flags)
         return flags
+
+
+NOWHERE = Allocation(-1, "", "", (), (), np.dtype(np.uint8), None, None, 0, 0, _NO_MEMORY, (0, 0), "", 0)
+"""Where a tile is that has no memory yet."""
 
 
 class View:
@@ -125,15 +139,36 @@ def row_major_strides(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
     return tuple(strides)
 
 
+_Automatic = tuple[str, str, tuple[int, ...], tuple[int, ...], np.dtype[Any], int, int, tuple[str, int]]
+"""What there is to say of a tile without an address: most are not asked for, and never become an Allocation."""
+
+
 class Machine:
     """One NeuronCore running one kernel: its memories, what was declared on them, and the event stream."""
 
     def __init__(self, target: hardware.Target, *, record: bool = False) -> None:
         self.target = target
-        self.allocations: list[Allocation] = []
+        self._declared: list[Allocation | _Automatic] = []
         self.recorder = Recorder() if record else None
         self.flaws: list[tuple[str, int, int, str]] = []
         """What an allocator of the library did: kind, the ids of the two allocations, text."""
+
+    @property
+    def allocations(self) -> list[Allocation]:
+        """Every tile and HBM tensor, in the order of declaration.
+
+        Tiles without an address are without their memory, which goes when no tile uses it any more.
+        """
+        for uid, declared in enumerate(self._declared):
+            if isinstance(declared, tuple):
+                *what, partitions, nbytes, place = declared
+                self._declared[uid] = Allocation(uid, *what, None, None, partitions, nbytes, _NO_MEMORY, (0, 0), *place)
+        return self._declared  # type: ignore[return-value]
+
+    @property
+    def declared(self) -> int:
+        """How many tiles and tensors there are."""
+        return len(self._declared)
 
     @cached_property
     def sbuf(self) -> Array:
@@ -155,10 +190,12 @@ class Machine:
         block: tuple[int, ...] = (),
         address: tuple[int, int] | None = None,
         location: tuple[str, int] | None = None,
+        values: Array | None = None,
     ) -> Allocation:
         """Declare one on-chip tile of ``shape`` (partitions first) in ``space`` (``"sbuf"`` or ``"psum"``).
 
-        ``address`` is (start partition, byte in the partition); ``None`` leaves the place to the compiler. Raises
+        ``address`` is (start partition, byte in the partition); ``None`` leaves the place to the compiler, and the
+        tile may take the memory of ``values``, a contiguous array of its shape and type that nothing else uses. Raises
         :class:`KernelError` for a tile that no hardware has room for (direct allocation guide, ``ncc.sbuf.alloc()``
         and Known Limitations).
         """
@@ -171,19 +208,23 @@ class Machine:
                 file=place[0],
                 line=place[1],
             )
-        declared = (len(self.allocations), space, name, block, shape, dtype)
+        uid = len(self._declared)
         if address is None:
-            memory: Array = np.empty((partitions, nbytes or 1), np.uint8)
-            memory.fill(POISON)
-            # What is kept is without the memory, which goes when no tile uses it any more.
-            self.allocations.append(
-                Allocation(*declared, None, None, partitions, nbytes, _NO_MEMORY, (0, 0), *place),
+            if values is not None:
+                memory = values.view(np.uint8).reshape(partitions, nbytes)
+            else:
+                memory = np.empty((partitions, nbytes or 1), np.uint8)
+                memory.fill(POISON)
+            self._declared.append((space, name, block, shape, dtype, partitions, nbytes, place))
+            return Allocation(
+                uid, space, name, block, shape, dtype, None, None, partitions, nbytes, memory, (0, 0), *place
             )
-            return Allocation(*declared, None, None, partitions, nbytes, memory, (0, 0), *place)
         self._check_address(space, partitions, nbytes, address, name, *place)
         memory = self.sbuf if space == "sbuf" else self.psum
-        allocation = Allocation(*declared, *address, partitions, nbytes, memory, address, *place)
-        self.allocations.append(allocation)
+        allocation = Allocation(
+            uid, space, name, block, shape, dtype, *address, partitions, nbytes, memory, address, *place
+        )
+        self._declared.append(allocation)
         return allocation
 
     def allocate_hbm(
@@ -192,7 +233,7 @@ class Machine:
         """Declare an HBM tensor that is ``array``. ``role`` is ``input``, ``output``, ``constant`` or ``scratch``."""
         file, line = location or user_location()
         allocation = Allocation(
-            len(self.allocations),
+            len(self._declared),
             "hbm",
             name,
             (),
@@ -208,7 +249,7 @@ class Machine:
             line,
             role,
         )
-        self.allocations.append(allocation)
+        self._declared.append(allocation)
         return allocation
 
     def _check_address(

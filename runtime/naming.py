@@ -69,15 +69,30 @@ def bound_name(frame: FrameType) -> Name | None:
     It is not bound, and the result ``None``, where it goes straight into a subscripted destination (``t[i] = f()``,
     ``t += f()``), or when the source is not known. A call that is returned by a helper is judged by its caller.
     """
+    known = _BOUND.get((id(frame.f_code), frame.f_lasti))
+    if known is not None:
+        return known[1]
     at: FrameType | None = frame
     while at is not None:
         plan = _plan(at)
         if plan is None or plan.kind in ("item", "augmented"):
-            return None
+            return _always(frame, at, None)
         if plan.kind != "return":
-            return plan.name or (_resolved(plan, at) if plan.base is not None else None) or ("", ())
+            fixed = plan.name or (None if plan.base is not None else ("", ()))
+            return _always(frame, at, fixed) if fixed else _resolved(plan, at) or ("", ())
         at = _caller(at)
     return None
+
+
+_BOUND: dict[tuple[int, int], tuple[CodeType, Name | None]] = {}
+"""What :func:`bound_name` says of a call site whatever the frame holds, by ``id`` of the code, which is kept alive."""
+
+
+def _always(frame: FrameType, judged: FrameType, bound: Name | None) -> Name | None:
+    """``bound``, remembered where the call site alone decides it."""
+    if judged is frame and frame.f_code.co_name not in COMPREHENSION_CODES:
+        _BOUND[id(frame.f_code), frame.f_lasti] = frame.f_code, bound
+    return bound
 
 
 def _caller(frame: FrameType) -> FrameType | None:

@@ -120,7 +120,10 @@ def _declared(shape: Any, dtype: np.dtype[Any], buffer: Any, name: str) -> Tenso
         kind = dtype if pinned else current.stored(dtype)
         alloc = _allocated(current, place, tile, kind, named, (*position, *index), index, location)
         alloc.scope = scope
-        (current.direct if pinned else current.automatic).append(current.session.machine.allocations[alloc.uid])
+        if pinned:
+            current.direct.append(alloc)
+        else:
+            current.automatic.append(alloc.uid)
         made = whole(alloc, place)
         made.dtype = dtype
         return made
@@ -222,7 +225,7 @@ def _name(given: str, kind: str) -> tuple[str, Shape]:
     found = declared_name(frame) if frame is not None else None
     if found is not None:
         return found
-    return given or f"{kind}_{len(state().session.machine.allocations)}", ()
+    return given or f"{kind}_{state().session.machine.declared}", ()
 
 
 # --- direct allocation -----------------------------------------------------------------------------------------------

@@ -14,8 +14,8 @@ import numpy as np
 
 from .. import isa
 from ..errors import KernelError, location_of, user_frame
-from ..isa.core import Result, commit, fit
-from ..memory import Array, View
+from ..isa.core import Result, commit, fit, keep, owns_memory, recorded, rounded
+from ..memory import NOWHERE, Array, View
 from ..naming import bound_name
 from ..numerics import DTYPES, convert, is_integer
 from .base import Shape, Tensor
@@ -65,30 +65,10 @@ class Pending(Tile):
 
     def settle(self, name: str = "", block: Shape = ()) -> Tile:
         """Give the result an automatic tile of its own."""
-        if not self.waiting:
-            return self
-        current = self.state
-        current.pending.discard(self)
-        machine = current.session.machine
-        self.stored = current.stored(self.dtype)
-        alloc = machine.allocate(
-            self.buffer.space,
-            self.shape,
-            self.stored,
-            name=name or f"{self.op}_{len(machine.allocations)}",
-            block=block,
-            location=self.place,
-        )
-        alloc.scope = current.scope
-        current.implicit[alloc.uid] = machine.allocations[alloc.uid]
-        self._view = view = View(alloc, alloc.array())
-        self.alloc, self.offset, self.strides = alloc, 0, view.array.strides
-        self.waiting = False
-        if self.result is not None:
-            if self.where is EVERYWHERE and alloc.space == "sbuf":  # of a new tile there is nothing to check
-                commit(machine, self.result, view)
-            else:
-                store(current, self.result, self, self.where)
+        if self.waiting:
+            self.waiting = False
+            self.state.pending.discard(self)
+            _fill(self, self.state, self.op, self.place, self.result, self.where, name, block)
             self.result = None
         return self
 
@@ -96,6 +76,56 @@ class Pending(Tile):
         """The result, for a destination that the kernel assigns it to."""
         self.state.pending.discard(self)
         return self.result
+
+
+def _fill(
+    tile: Tile,
+    current: State,
+    op: str,
+    place: tuple[str, int],
+    result: Result | None,
+    where: Region,
+    name: str,
+    block: Shape,
+) -> None:
+    """Give ``tile``, so far without memory, an automatic allocation that holds ``result``.
+
+    Where the whole result is written, the array of its values becomes the memory if it can.
+    """
+    machine = current.session.machine
+    space, shape, stored = tile.buffer.space, tile.shape, current.stored(tile.dtype)
+    values = rounded(result, shape, stored) if result is not None and where is EVERYWHERE else None
+    memory = values if values is not None and owns_memory(values) else None
+    uid = machine.declared
+    tile.alloc = alloc = machine.allocate(
+        space, shape, stored, name=name or f"{op}_{uid}", block=block, location=place, values=memory
+    )
+    alloc.scope = current.scope
+    current.implicit[uid] = None
+    array = alloc.array()
+    tile._view = view = View(alloc, array)
+    tile.stored, tile.offset, tile.strides = stored, 0, array.strides
+    if result is None:
+        return
+    if values is None:
+        store(current, result, tile, where)
+        return
+    if memory is None:
+        array[...] = values
+    if space == "psum":
+        alloc.opened = _opens(result)
+        if result.accumulates:
+            result.restarts = True
+            result.attributes = (*result.attributes, ("accumulate", False))
+    recorded(machine, result, view)
+
+
+def _opens(result: Result) -> bool:
+    """Does what ``result`` writes to PSUM count as an accumulation group, to which a later ``+=`` adds?
+
+    Not the zeros that a kernel starts from.
+    """
+    return result.attributes != (("value", 0),)
 
 
 class Call:
@@ -170,13 +200,18 @@ class Call:
 
         ``shape`` is that of the whole result, ``where`` the part that is written (default: where the call executes).
         """
-        pending = Pending(self, result, shape, dtype, space, self.region if where is None else where)
-        pending.explicit = explicit
+        written = self.region if where is None else where
         if result is not None:
             result.sequence, result.location = self.sequence, self.place
         bound = None if self.frame is None else bound_name(self.frame)
         if bound is not None:
-            return pending.settle(*bound)
+            tile = Tile(NOWHERE, dtype, 0, shape, (), PSUM if space == "psum" else SBUF)
+            _fill(tile, self.state, self.op, self.place, result, written, *bound)
+            return tile
+        if result is not None:
+            keep(result)
+        pending = Pending(self, result, shape, dtype, space, written)
+        pending.explicit = explicit
         self.state.pending.add(pending)
         return pending
 
@@ -239,7 +274,7 @@ def store(current: State, result: Result, dst: Tile, where: Region, overwrite: b
             result.restarts = True
             flags[...] = False if chosen is None else flags & ~chosen
         elif not result.accumulates:
-            flags[...] = result.attributes != (("value", 0),)
+            flags[...] = _opens(result)
     commit(machine, result, view, where=chosen)
 
 

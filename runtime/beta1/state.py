@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import KernelError, NotModelled
 from ..memory import Allocation, Array
 from ..numerics import FLOAT32, is_integer
-from ..session import Session, current
+from ..session import RUNNING, Session, current
 
 if TYPE_CHECKING:
     from types import CodeType
@@ -33,8 +33,8 @@ class Options:
 class State:
     """One program of a Beta 1 kernel.
 
-    ``direct`` and ``automatic`` are the on-chip tiles declared with and without an address, ``implicit`` those that an
-    instruction made (by ``uid``); ``hbm`` the tensors of the kernel's own in HBM. ``shared`` holds the ``shared_hbm``
+    ``direct`` are the on-chip tiles declared with an address, ``automatic`` (by ``uid``) those without one, ``implicit``
+    (by ``uid``, in order) those that an instruction made; ``hbm`` the tensors of the kernel's own in HBM. ``shared`` holds the ``shared_hbm``
     tensors of the launch, in the order of their creation, for all programs, ``ensemble`` these programs.
     ``accumulators`` are the 128 registers of
     ScalarE, ``maxima`` those of VectorE. ``scope`` are the NKI loops that run now, outermost first, ``codes`` are those
@@ -46,8 +46,8 @@ class State:
     shared: list[Array]
     ensemble: Ensemble
     direct: list[Allocation] = field(default_factory=list)
-    automatic: list[Allocation] = field(default_factory=list)
-    implicit: dict[int, Allocation] = field(default_factory=dict)
+    automatic: list[int] = field(default_factory=list)
+    implicit: dict[int, None] = field(default_factory=dict)
     hbm: list[Allocation] = field(default_factory=list)
     pending: set[Pending] = field(default_factory=set)
     immutable: set[int] = field(default_factory=set)
@@ -77,7 +77,7 @@ class State:
         """Raise when automatic and direct allocation are mixed (direct allocation guide, common errors 1 and 2)."""
         if not self.allocated or not (self.automatic or self.implicit):
             return
-        tile = (self.automatic or list(self.implicit.values()))[0]
+        tile = self.session.machine.allocations[next(iter(self.automatic or self.implicit))]
         what = "declared without an address" if self.automatic else "an implicit tensor, the result of an instruction"
         raise KernelError(
             "",
@@ -111,7 +111,8 @@ class State:
 
 def state() -> State:
     """The state of the running kernel; raises outside of a kernel and in a Beta 2 kernel."""
-    found: State | None = current().registers.get("beta1")
+    sessions = RUNNING.sessions
+    found: State | None = (sessions[-1] if sessions else current()).registers.get("beta1")
     if found is None:
         raise NotModelled("a Beta 1 API called from a Beta 2 kernel")
     return found

@@ -17,7 +17,7 @@ class Result:
     """What one instruction computed.
 
     ``values`` has the instruction's natural result shape, in fp32 (or raw integers and bytes where the engine keeps
-    them). ``reads`` are the operands as (role, view), ``attributes`` the immediates that belong to the instruction's
+    them), and may lie in the memory of an operand (:func:`keep`). ``reads`` are the operands as (role, view), ``attributes`` the immediates that belong to the instruction's
     identity. ``accumulates`` is true for matmul: PSUM adds it to a group that is open; ``restarts`` where the kernel
     asks for a new group (Beta 1's ``psum[...] = matmul``). ``truncates`` is true for the quotient of integers, which an
     integer destination takes without its fraction. ``sequence`` is set when the event's place in the stream was
@@ -67,16 +67,49 @@ def commit(
             flags[np.broadcast_to(where, flags.shape)] = True
     if result.truncates and is_integer(target.dtype):
         values = np.trunc(values)
-    rounded = convert(values, target.dtype)
+    values = convert(values, target.dtype)
     if where is None:
-        target[...] = rounded
+        target[...] = values
     else:
-        np.copyto(target, rounded, where=np.broadcast_to(where, target.shape))
+        np.copyto(target, values, where=np.broadcast_to(where, target.shape))
     if machine.recorder is not None:
         reads = [(role, repeated(view, target.shape)) for role, view in result.reads] if repeats else result.reads
         operands = [("dst", dst), *result.also_writes, *reads]
         partly = () if where is None else ("dst",)
         machine.recorder.add(result.op, operands, attributes, result.sequence, result.location, partly, result.restarts)
+
+
+def rounded(result: Result, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    """The values of ``result`` as they are written to memory of ``shape`` and type ``dtype``."""
+    values = result.values
+    if values.shape != shape:
+        values = fit(values, shape)
+    if result.truncates and is_integer(dtype):
+        values = np.trunc(values)
+    return convert(values, dtype)
+
+
+def owns_memory(values: Array) -> bool:
+    """Can the array become the memory of a tile?
+
+    It is contiguous, and no other array's: an operand is always a view on the memory of a tensor, so that an array that
+    has no base is not one.
+    """
+    return values.base is None and values.flags.c_contiguous and values.size > 0
+
+
+def keep(result: Result) -> None:
+    """Let ``result`` wait: values that lie in the memory of an operand are copied."""
+    values = result.values
+    if values.base is not None and any(np.may_share_memory(values, view.array) for _, view in result.reads):
+        result.values = values.copy()
+
+
+def recorded(machine: Machine, result: Result, dst: View) -> None:
+    """Record ``result``, which ``dst`` holds already."""
+    if machine.recorder is not None:
+        operands = [("dst", dst), *result.also_writes, *result.reads]
+        machine.recorder.add(result.op, operands, result.attributes, result.sequence, result.location)
 
 
 def repeated(view: View, shape: tuple[int, ...]) -> View:

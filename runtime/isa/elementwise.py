@@ -21,7 +21,7 @@ Operand = View | Scalar
 
 def copy(op: str, src: View) -> Result:
     """``tensor_copy``, ``dma_copy``: the same bits where the types are equal, through fp32 where they differ."""
-    return Result(op, src.array.copy(), (("src", src),))
+    return Result(op, src.array, (("src", src),))
 
 
 def memset(shape: tuple[int, ...], value: Scalar, dtype: np.dtype[Any]) -> Result:

@@ -98,7 +98,7 @@ def transpose(data: View, *, engine: str = "") -> Result:
     """(P, F...) to (F, P): free dimensions are flattened, bits are kept."""
     array = data.array.reshape(data.array.shape[0], -1)
     _check("data", array.shape[1], GEMM_STATIONARY_FMAX)
-    return Result("nc_transpose", array.T.copy(), (("data", data),))
+    return Result("nc_transpose", array.T, (("data", data),))
 
 
 def _check(operand: str, size: int, limit: int) -> None:

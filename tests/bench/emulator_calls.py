@@ -10,13 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 from nki_migrate.runtime import numerics
-from nki_migrate.runtime.isa import core, elementwise, matmul, operators, reductions, statistics
+from nki_migrate.runtime.isa import operators, reductions
 
-MODULES = (numerics, core, elementwise, matmul, operators, reductions, statistics)
+_NAMES = ("core", "elementwise", "matmul", "operators", "reductions", "statistics")
+MODULES = (numerics, *(import_module(f"nki_migrate.runtime.isa.{name}") for name in _NAMES))
+"""By their names: ``nki_migrate.runtime.isa`` has functions that are called like their modules."""
 _Call = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
 
 
