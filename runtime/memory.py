@@ -91,6 +91,25 @@ class Allocation:
         array: Array = np.ndarray(self.shape, self.dtype, buffer=self.memory, offset=offset, strides=strides)
         return array
 
+    def in_one_group(self, view: Array) -> bool | None:
+        """Does an accumulation group have all of the tile (or none)? ``None`` where the elements may differ.
+
+        ``view`` is what an instruction writes: less than the whole tile is asked element by element.
+        """
+        whole = self.accumulated is None and view.nbytes == self.partitions * self.nbytes
+        return self.opened if whole else None
+
+    def set_group(self, view: Array, opened: bool, where: Array | None = None) -> None:
+        """Say of the elements of ``view`` (``where`` restricts them) whether an accumulation group has them."""
+        if where is None and view.nbytes == self.partitions * self.nbytes:
+            self.opened, self.accumulated, self.last_flags = opened, None, None
+            return
+        flags = self.group_flags(view)
+        if where is None:
+            flags[...] = opened
+        else:
+            flags[np.broadcast_to(where, flags.shape)] = opened
+
     def group_flags(self, view: Array) -> Array:
         """Booleans, one an element of ``view``: has a matmul of this tile's accumulation group written it?"""
         if self.last_flags is not None and self.last_flags[0] is view:

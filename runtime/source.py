@@ -9,6 +9,7 @@ import ast
 import dis
 import linecache
 import sys
+from collections.abc import Iterable
 from types import CodeType, FrameType
 from typing import Any
 
@@ -78,6 +79,49 @@ def has_plain_for(frame: FrameType) -> bool:
         plain = frame.f_code.co_code[frame.f_lasti] == _FOR_ITER and not comprehends
         _PLAIN[key] = (frame.f_code, plain and (loop is None or not _passes_on(loop.iter)))
     return _PLAIN[key][1]
+
+
+def bound_in_loop(frame: FrameType) -> frozenset[str] | None:
+    """The local names that the body of the ``for`` statement that runs in ``frame`` may bind or delete.
+
+    With those that functions inside bind for it (``nonlocal``). ``None`` where the bytecode does not tell: Python moves
+    the handlers of exceptions away from the body.
+    """
+    code = frame.f_code
+    key = (id(code), frame.f_lasti)
+    if key not in _BINDS:
+        inner = (name for part in code.co_consts if isinstance(part, CodeType) for name in _stores(part))
+        body = _body_of_loop(code, frame.f_lasti)
+        _BINDS[key] = (code, None if body is None else frozenset((*body, *inner)))
+    return _BINDS[key][1]
+
+
+_BINDS: dict[tuple[int, int], tuple[CodeType, frozenset[str] | None]] = {}
+
+
+def _body_of_loop(code: CodeType, at: int) -> list[str] | None:
+    """What the body of the ``for`` whose ``FOR_ITER`` is at ``at`` binds, without the target of the loop itself."""
+    instructions = list(dis.get_instructions(code))
+    ends = [i.argval for i in instructions if i.offset == at and i.opname == "FOR_ITER"]
+    if not ends or getattr(code, "co_exceptiontable", b"") or any("SETUP" in i.opname for i in instructions):
+        return None
+    body = [i for i in instructions if at < i.offset < ends[0]]
+    return _stored(body[1:] if body and body[0].opname == "STORE_FAST" else body)
+
+
+def _stores(code: CodeType) -> list[str]:
+    """The names of functions around it that ``code``, or code inside it, binds."""
+    found = [name for name in _stored(dis.get_instructions(code)) if name in code.co_freevars]
+    return found + [n for part in code.co_consts if isinstance(part, CodeType) for n in _stores(part)]
+
+
+def _stored(instructions: Iterable[dis.Instruction]) -> list[str]:
+    found: list[str] = []
+    for instruction in instructions:
+        if "STORE_" in instruction.opname or "DELETE_" in instruction.opname:
+            named = instruction.argval
+            found += named if isinstance(named, tuple) else [named] if isinstance(named, str) else []
+    return found
 
 
 _FOR_ITER = dis.opmap["FOR_ITER"]

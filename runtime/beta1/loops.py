@@ -1,8 +1,8 @@
 """NKI loops. A Beta 1 loop body is traced once: Python state that it changes advances once, whatever the trip count.
 
 The emulator runs every iteration, with a concrete index. So that each one sees the Python state of the first, the
-iterator takes the names of the frame that runs the loop at loop entry, and binds them again before every later
-iteration. So it does with the contents of Python's own objects (:mod:`.tracing`); tensors keep theirs. (Source: the
+iterator takes the names of the frame that runs the loop at loop entry, and binds those that the body binds again before
+every later iteration. So it does with the contents of Python's own objects (:mod:`.tracing`); tensors keep theirs. (Source: the
 Beta 2 migration guide's loop that counts to 1 in Beta 1 and to 8 in Beta 2; ``reference/beta1.md`` 3.6.)
 """
 
@@ -16,7 +16,7 @@ from typing import Any
 
 from ..errors import KernelError, NotModelled, is_emulator_file
 from ..session import in_kernel
-from ..source import has_plain_for, leaves_loop
+from ..source import bound_in_loop, has_plain_for, leaves_loop
 from .state import State, state
 from .tracing import Contents
 from .typing import RuntimeBound
@@ -63,10 +63,13 @@ class TracedRange(Iterator[int]):
                 if self._state is not None and not has_plain_for(frame):
                     raise NotModelled("an NKI range that something else than a 'for' statement iterates over")
             if self._repeats:
-                self._entry = dict(frame.f_locals)
-                self._contents = Contents(frame, self._entry) if self._state is not None else None
-        elif self._entry is not None:
-            _restore(frame, self._entry)
+                names = dict(frame.f_locals)
+                bound = bound_in_loop(frame)
+                self._entry = names if bound is None else {name: names[name] for name in bound & names.keys()}
+                self._contents = Contents(frame, names) if self._state is not None else None
+        else:
+            if self._entry:
+                _restore(frame, self._entry)
             if self._contents is not None:
                 self._contents.restore()
         return value

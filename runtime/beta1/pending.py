@@ -90,12 +90,14 @@ def _fill(
 ) -> None:
     """Give ``tile``, so far without memory, an automatic allocation that holds ``result``.
 
-    Where the whole result is written, the array of its values becomes the memory if it can.
+    Where the whole result is written, the array of its values (or a copy, when it is not free) becomes the memory.
     """
     machine = current.session.machine
     space, shape, stored = tile.buffer.space, tile.shape, current.stored(tile.dtype)
     values = rounded(result, shape, stored) if result is not None and where is EVERYWHERE else None
-    memory = values if values is not None and owns_memory(values) else None
+    memory = None
+    if values is not None and values.size:
+        memory = values if owns_memory(values) else values.copy()
     uid = machine.declared
     tile.alloc = alloc = machine.allocate(
         space, shape, stored, name=name or f"{op}_{uid}", block=block, location=place, values=memory
@@ -110,8 +112,6 @@ def _fill(
     if values is None:
         store(current, result, tile, where)
         return
-    if memory is None:
-        array[...] = values
     if space == "psum":
         alloc.opened = _opens(result)
         if result.accumulates:
@@ -269,12 +269,11 @@ def store(current: State, result: Result, dst: Tile, where: Region, overwrite: b
     view = _without_repeats(dst, result.values.shape, where).view_in(where)
     chosen = where.where(view.array.shape)
     if space == "psum":
-        flags = view.alloc.group_flags(view.array)
         if result.accumulates and overwrite:
             result.restarts = True
-            flags[...] = False if chosen is None else flags & ~chosen
+            view.alloc.set_group(view.array, False, chosen)
         elif not result.accumulates:
-            flags[...] = _opens(result)
+            view.alloc.set_group(view.array, _opens(result))
     commit(machine, result, view, where=chosen)
 
 

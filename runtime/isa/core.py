@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import KernelError
 from ..memory import Array, Machine, View
-from ..numerics import convert, is_integer, to_float32
+from ..numerics import FLOAT32, convert, is_integer, to_float32
 
 
 @dataclass(eq=False, slots=True)
@@ -54,24 +54,16 @@ def commit(
         values = fit(values, target.shape)
     attributes = result.attributes
     if result.accumulates and dst.alloc.space == "psum":
-        flags = dst.alloc.group_flags(target)
-        opened = 0 if accumulate is False else int(np.count_nonzero(flags))
-        complete = opened == flags.size
-        attributes = (*attributes, ("accumulate", opened > 0 and (complete or "partly")))
-        if opened:
-            added = to_float32(target) + values
-            values = added if complete else np.where(flags, added, values)
-        if where is None:
-            flags[...] = True
-        else:
-            flags[np.broadcast_to(where, flags.shape)] = True
+        values, added = _accumulated(dst, values, accumulate is not False, where is None)
+        attributes = (*attributes, ("accumulate", added))
+        dst.alloc.set_group(target, True, where)
     if result.truncates and is_integer(target.dtype):
         values = np.trunc(values)
     values = convert(values, target.dtype)
-    if where is None:
-        target[...] = values
-    else:
+    if where is not None:
         np.copyto(target, values, where=np.broadcast_to(where, target.shape))
+    elif values is not target:
+        target[...] = values
     if machine.recorder is not None:
         reads = [(role, repeated(view, target.shape)) for role, view in result.reads] if repeats else result.reads
         operands = [("dst", dst), *result.also_writes, *reads]
@@ -95,7 +87,7 @@ def owns_memory(values: Array) -> bool:
     It is contiguous, and no other array's: an operand is always a view on the memory of a tensor, so that an array that
     has no base is not one.
     """
-    return values.base is None and values.flags.c_contiguous and values.size > 0
+    return values.base is None and values.flags.c_contiguous
 
 
 def keep(result: Result) -> None:
@@ -110,6 +102,26 @@ def recorded(machine: Machine, result: Result, dst: View) -> None:
     if machine.recorder is not None:
         operands = [("dst", dst), *result.also_writes, *result.reads]
         machine.recorder.add(result.op, operands, result.attributes, result.sequence, result.location)
+
+
+def _accumulated(dst: View, values: Array, adds: bool, everywhere: bool) -> tuple[Array, bool | str]:
+    """``values``, added to what is in ``dst`` where its group is open (and ``adds``); and whether anything was added.
+
+    Where all of ``dst`` is added to and written, it is done in place, and ``dst`` itself is returned.
+    """
+    target = dst.array
+    complete = dst.alloc.in_one_group(target) if adds else False
+    if complete is None:
+        flags = dst.alloc.group_flags(target)
+        opened = int(np.count_nonzero(flags))
+        if 0 < opened < flags.size:
+            return np.where(flags, to_float32(target) + values, values), "partly"
+        complete = opened > 0
+    if not complete:
+        return values, False
+    if everywhere and target.dtype == FLOAT32:
+        return np.add(target, values, out=target), True
+    return to_float32(target) + values, True
 
 
 def repeated(view: View, shape: tuple[int, ...]) -> View:
