@@ -108,7 +108,7 @@ def binary(call: Call, op: str, x: Any, y: Any, *, broadcast_partitions: bool) -
         raise mismatch(call.op, ("x", a), ("y", b))
     if a.shape[0] != b.shape[0] and not call.skipped:
         a, b = _on_all_rows(call, a, b), _on_all_rows(call, b, a)
-    if a.space == b.space == "psum" and not call.skipped and not call.state.allocated:
+    if a.alloc.space == b.alloc.space == "psum" and not call.skipped and not call.state.allocated:
         b = copied_to_sbuf(call, b)  # one operand at most is read from PSUM
     return _of_tiles(call, op, a, b)
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import inspect
 import itertools
-import os
 import sys
 from collections.abc import Callable
 from math import prod
+from types import FrameType
 from typing import Any
 
 import numpy as np
 
 from .. import isa
-from ..errors import KernelError, user_frame, user_location
+from ..errors import KernelError, location_of, user_frame
 from ..memory import POISON, Allocation
 from ..naming import declared_name
 from ..numerics import convert
@@ -25,9 +25,6 @@ from .pending import Call
 from .state import State, state
 from .tensor import Tile, whole
 from .tokens import PRIVATE_HBM, PSUM, SBUF, SHARED_HBM, Address, Buffer, dtype_of
-
-STRICT = "NKI_MIGRATE_STRICT"
-"""Environment variable: raise the documented error that 2.26.1's own kernels with block dimensions deserve."""
 
 
 def ndarray(shape: Any, dtype: Any, *, buffer: Any = None, name: str = "", **_: Any) -> Tensor:
@@ -83,8 +80,9 @@ def shared_constant(constant: Any, dtype: Any = None, **_: Any) -> Tile:
     array = np.asarray(constant)
     kind = dtype_of(array.dtype if dtype is None else dtype)
     stored = np.ascontiguousarray(convert(array, kind))
-    name, _block = _name("", "constant")
-    alloc = current.session.machine.allocate_hbm(stored, name=name, role="constant")
+    frame = user_frame(sys._getframe(1))
+    name, _block = _name(current, frame, "", "constant")
+    alloc = current.session.machine.allocate_hbm(stored, name=name, role="constant", location=location_of(frame))
     current.immutable.add(alloc.uid)
     return whole(alloc, PRIVATE_HBM)
 
@@ -101,20 +99,21 @@ def _declared(shape: Any, dtype: np.dtype[Any], buffer: Any, name: str) -> Tenso
     place = SBUF if buffer is None else buffer
     if not isinstance(place, Buffer):
         raise KernelError("", f"buffer must be one of nl.sbuf, nl.psum, nl.hbm or an allocation, got {buffer!r}")
-    named, position = _name(name, "tile")
+    current, frame = state(), user_frame(sys._getframe(1))
+    location = location_of(frame)
+    named, position = _name(current, frame, name, "tile")
     if place.space == "hbm":
-        return _in_hbm(tuple(int(n) for n in shape), dtype, place, named)
+        return _in_hbm(current, tuple([int(n) for n in shape]), dtype, place, named, location)
     blocks, tile = split_shape(shape, on_chip=True)
-    if blocks and os.environ.get(STRICT):
+    if blocks and current.strict:
         raise KernelError(
             "err_leading_dimension_of_tensor_must_be_partition",
             f"The leading dimension of SBUF/PSUM tensors must be the partition dimension: '{named}' has blocks first",
         )
     if len(tile) < 2:
         raise KernelError("", f"Insufficient rank: '{named}' has shape {tile}, a tile has at least two dimensions")
-    current = state()
     pinned = place.address_of is not None and not current.options.force_auto_alloc
-    location, scope = user_location(), current.scope
+    scope = current.scope
 
     def make(index: Shape) -> Tile:
         kind = dtype if pinned else current.stored(dtype)
@@ -158,9 +157,10 @@ def _allocated(
     )
 
 
-def _in_hbm(shape: Shape, dtype: np.dtype[Any], buffer: Buffer, name: str) -> Tile:
+def _in_hbm(
+    current: State, shape: Shape, dtype: np.dtype[Any], buffer: Buffer, name: str, location: tuple[str, int]
+) -> Tile:
     """A tensor in HBM. The programs of a launch see one and the same ``shared_hbm`` tensor."""
-    current = state()
     machine = current.session.machine
     if buffer is SHARED_HBM:
         _check_kernel_level(current, name)
@@ -173,7 +173,7 @@ def _in_hbm(shape: Shape, dtype: np.dtype[Any], buffer: Buffer, name: str) -> Ti
             raise KernelError("", f"shared_hbm tensor '{name}' differs between the programs of the grid")
     else:
         array = poisoned(shape, dtype)
-    alloc = machine.allocate_hbm(array, name=name, role="scratch")
+    alloc = machine.allocate_hbm(array, name=name, role="scratch", location=location)
     current.hbm.append(alloc)
     return whole(alloc, buffer)
 
@@ -219,13 +219,10 @@ def _filled(shape: Any, value: Any, dtype: Any, buffer: Any, name: str) -> Tenso
     return tensor
 
 
-def _name(given: str, kind: str) -> tuple[str, Shape]:
+def _name(current: State, frame: FrameType | None, given: str, kind: str) -> tuple[str, Shape]:
     """The variable that the declaration is assigned to, else the name that the kernel gives, else a neutral one."""
-    frame = user_frame(sys._getframe(1))
     found = declared_name(frame) if frame is not None else None
-    if found is not None:
-        return found
-    return given or f"{kind}_{state().session.machine.declared}", ()
+    return found or (given or f"{kind}_{current.session.machine.declared}", ())
 
 
 # --- direct allocation -----------------------------------------------------------------------------------------------

@@ -2,8 +2,8 @@
 
 The emulator runs every iteration, with a concrete index. So that each one sees the Python state of the first, the
 iterator takes the names of the frame that runs the loop at loop entry, and binds those that the body binds again before
-every later iteration. So it does with the contents of Python's own objects (:mod:`.tracing`); tensors keep theirs. (Source: the
-Beta 2 migration guide's loop that counts to 1 in Beta 1 and to 8 in Beta 2; ``reference/beta1.md`` 3.6.)
+every later iteration. So it does with the contents of Python's own objects (:mod:`.tracing`); tensors keep theirs.
+(Source: the Beta 2 migration guide's loop that counts to 1 in Beta 1 and to 8 in Beta 2; ``reference/beta1.md`` 3.6.)
 """
 
 from __future__ import annotations

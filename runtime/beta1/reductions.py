@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -31,18 +32,20 @@ _IDENTITIES = {
 
 def free_axes(tile: Tile, axis: Any, op: str) -> tuple[int, ...]:
     """``axis`` (an int or several) as the free dimensions that it names."""
-    given = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
-    axes = tuple(sorted(int(a) + tile.ndim if a < 0 else int(a) for a in given))
-    if not axes or axes[0] < 1 or axes[-1] >= tile.ndim:
+    rank = len(tile.shape)
+    given = axis if isinstance(axis, (tuple, list)) else (axis,)
+    axes = tuple(sorted([int(a) + rank if a < 0 else int(a) for a in given]))
+    if not axes or axes[0] < 1 or axes[-1] >= rank:
         raise KernelError("", f"'{op}' reduces free dimensions only: axis {axis} of a tile of shape {list(tile.shape)}")
     return axes
 
 
+@lru_cache(4096)
 def reduced_shape(shape: Shape, axes: tuple[int, ...], keepdims: bool) -> Shape:
     """The shape without ``axes``, but never with fewer than two dimensions."""
     if keepdims:
-        return tuple(1 if d in axes else n for d, n in enumerate(shape))
-    kept = tuple(n for d, n in enumerate(shape) if d not in axes)
+        return tuple([1 if d in axes else n for d, n in enumerate(shape)])
+    kept = tuple([n for d, n in enumerate(shape) if d not in axes])
     return kept if len(kept) > 1 else (*kept, 1)
 
 

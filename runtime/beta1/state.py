@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
     from .programs import Ensemble
 
 
+STRICT = "NKI_MIGRATE_STRICT"
+"""Environment variable: raise the documented error that 2.26.1's own kernels with block dimensions deserve."""
+
+
 @dataclass(frozen=True)
 class Options:
     """Decorators of the kernel: ``force_auto_alloc`` ignores addresses, ``stack_allocator`` allows mixing."""
@@ -33,12 +38,11 @@ class Options:
 class State:
     """One program of a Beta 1 kernel.
 
-    ``direct`` are the on-chip tiles declared with an address, ``automatic`` (by ``uid``) those without one, ``implicit``
-    (by ``uid``, in order) those that an instruction made; ``hbm`` the tensors of the kernel's own in HBM. ``shared`` holds the ``shared_hbm``
-    tensors of the launch, in the order of their creation, for all programs, ``ensemble`` these programs.
-    ``accumulators`` are the 128 registers of
-    ScalarE, ``maxima`` those of VectorE. ``scope`` are the NKI loops that run now, outermost first, ``codes`` are those
-    of the kernel itself.
+    ``direct`` are the on-chip tiles declared with an address, ``automatic`` (by ``uid``) those without one, and
+    ``implicit`` (by ``uid``, in order) those that an instruction made; ``hbm`` the tensors of the kernel's own in HBM.
+    ``shared`` holds the ``shared_hbm`` tensors of the launch, in the order of their creation, for all programs,
+    ``ensemble`` these programs. ``accumulators`` are the 128 registers of ScalarE, ``maxima`` those of VectorE.
+    ``scope`` are the NKI loops that run now, outermost first, ``codes`` are those of the kernel itself.
     """
 
     session: Session
@@ -57,6 +61,11 @@ class State:
     codes: tuple[CodeType, ...] = ()
     accumulators: Array = field(default_factory=lambda: np.zeros(128, np.float32))
     maxima: Array = field(default_factory=lambda: np.full(128, -np.inf, np.float32))
+
+    @cached_property
+    def strict(self) -> bool:
+        """Does :data:`STRICT` ask for errors that 2.26.1's own kernels deserve?"""
+        return bool(os.environ.get(STRICT))
 
     @cached_property
     def random(self) -> np.random.Generator:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import array
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator
+from operator import is_
 from types import BuiltinMethodType, CellType, FrameType, FunctionType, MethodType
 from typing import Any
 
@@ -38,7 +39,7 @@ class _Part:
 
 
 def _put_items(value: Any, before: list[Any]) -> None:
-    if len(value) != len(before) or any(a is not b for a, b in zip(value, before, strict=True)):
+    if len(value) != len(before) or not all(map(is_, value, before)):
         if isinstance(value, list):
             list.__setitem__(value, slice(None), before)
         else:
@@ -48,8 +49,8 @@ def _put_items(value: Any, before: list[Any]) -> None:
 
 def _put_mapping(value: Any, before: dict[Any, Any]) -> None:
     base = _mapping(value)
-    pairs = zip(base.items(value), before.items(), strict=False)
-    if len(value) != len(before) or any(k is not old or held is not v for (k, held), (old, v) in pairs):
+    same = len(value) == len(before) and all(map(is_, base.keys(value), before))
+    if not same or not all(map(is_, base.values(value), before.values())):
         base.clear(value)
         base.update(value, before)
 

@@ -17,11 +17,12 @@ class Result:
     """What one instruction computed.
 
     ``values`` has the instruction's natural result shape, in fp32 (or raw integers and bytes where the engine keeps
-    them), and may lie in the memory of an operand (:func:`keep`). ``reads`` are the operands as (role, view), ``attributes`` the immediates that belong to the instruction's
-    identity. ``accumulates`` is true for matmul: PSUM adds it to a group that is open; ``restarts`` where the kernel
-    asks for a new group (Beta 1's ``psum[...] = matmul``). ``truncates`` is true for the quotient of integers, which an
-    integer destination takes without its fraction. ``sequence`` is set when the event's place in the stream was
-    reserved before the destination was known (Beta 1).
+    them), and may lie in the memory of an operand (:func:`keep`). ``reads`` are the operands as (role, view),
+    ``attributes`` the immediates that belong to the instruction's identity. ``accumulates`` is true for matmul: PSUM
+    adds it to a group that is open; ``restarts`` where the kernel asks for a new group (Beta 1's ``psum[...] =
+    matmul``). ``truncates`` is true for the quotient of integers, which an integer destination takes without its
+    fraction. ``sequence`` is set when the event's place in the stream was reserved before the destination was known
+    (Beta 1).
     """
 
     op: str

@@ -128,10 +128,14 @@ def _step(
     return apply_alu(op, x, other)
 
 
+_EXACT = ("add", "subtract", "multiply")
+_WORDS = (np.dtype(np.int32).char, np.dtype(np.uint32).char)
+
+
 def tensor_tensor(data1: View, data2: View, op: str) -> Result:
     """``data1 op data2``: fp32, except bitwise operators (raw bits) and 32-bit integer arithmetic (exact)."""
     a, b = data1.array, data2.array
-    exact = op in ("add", "subtract", "multiply") and all(is_integer(x.dtype) and x.dtype.itemsize == 4 for x in (a, b))
+    exact = op in _EXACT and a.dtype.char in _WORDS and b.dtype.char in _WORDS
     if exact:
         a, b = a.astype(np.int64), b.astype(np.int64)
     elif op not in BITWISE:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -88,18 +88,30 @@ def tensor_reduce(
     values = reduce_axes(op, array, axes)
     if negate:
         values = -values
+    kept, last, named = _reduction(array.shape, axes)
     if not keepdims:
-        shape = tuple(n for d, n in enumerate(array.shape) if d not in axes)
-        values = values.reshape(shape if len(shape) > 1 else (shape[0], 1))
-    last = tuple(range(array.ndim - len(axes), array.ndim))
+        values = values.reshape(kept)
     if axes != last:  # recorded with the reduced dimensions innermost: however they were named, it is one access
         data = View(data.alloc, np.moveaxis(data.array, axes, last))
-    kept = sum(n != 1 for d, n in enumerate(array.shape) if d and d not in axes)  # an extent of 1 is no dimension
-    named = tuple(range(1 + kept, 1 + kept + len(axes))) if kept else "free"
     attributes: list[tuple[str, Any]] = [("op", op), ("axes", named)]
     if negate:
         attributes.append(("negate", True))
     return Result("tensor_reduce", values, (("data", data),), tuple(attributes))
+
+
+@lru_cache(4096)
+def _reduction(
+    shape: tuple[int, ...], axes: tuple[int, ...]
+) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...] | str]:
+    """The shape that is left, the dimensions that ``axes`` are when they come last, and how the event names them.
+
+    An extent of 1 is no dimension there.
+    """
+    left = tuple(n for d, n in enumerate(shape) if d not in axes)
+    last = tuple(range(len(shape) - len(axes), len(shape)))
+    kept = sum(n != 1 for d, n in enumerate(shape) if d and d not in axes)
+    named = tuple(range(1 + kept, 1 + kept + len(axes))) if kept else "free"
+    return (left if len(left) > 1 else (left[0], 1)), last, named
 
 
 def tensor_partition_reduce(op: str, data: View) -> Result:
