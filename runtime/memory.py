@@ -180,9 +180,11 @@ class Machine:
         """
         for uid, declared in enumerate(self._declared):
             if isinstance(declared, tuple):
-                *what, partitions, nbytes, place = declared
-                self._declared[uid] = Allocation(uid, *what, None, None, partitions, nbytes, _NO_MEMORY, (0, 0), *place)
-        return self._declared  # type: ignore[return-value]
+                space, name, block, shape, dtype, partitions, nbytes, place = declared
+                self._declared[uid] = Allocation(
+                    uid, space, name, block, shape, dtype, None, None, partitions, nbytes, _NO_MEMORY, (0, 0), *place
+                )
+        return [declared for declared in self._declared if isinstance(declared, Allocation)]
 
     @property
     def declared(self) -> int:

@@ -103,7 +103,8 @@ def _body_of_loop(code: CodeType, at: int) -> list[str] | None:
     """What the body of the ``for`` whose ``FOR_ITER`` is at ``at`` binds, without the target of the loop itself."""
     instructions = list(dis.get_instructions(code))
     ends = [i.argval for i in instructions if i.offset == at and i.opname == "FOR_ITER"]
-    if not ends or getattr(code, "co_exceptiontable", b"") or any("SETUP" in i.opname for i in instructions):
+    handles = code.co_exceptiontable if hasattr(code, "co_exceptiontable") else b""  # Python 3.10 has SETUP_FINALLY
+    if not ends or handles or any("SETUP" in i.opname for i in instructions):
         return None
     body = [i for i in instructions if at < i.offset < ends[0]]
     return _stored(body[1:] if body and body[0].opname == "STORE_FAST" else body)

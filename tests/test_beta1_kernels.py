@@ -419,3 +419,63 @@ def test_a_static_range_changes_objects_in_every_iteration() -> None:
         return out
 
     kernel(np.zeros((2, 4), np.float32))
+
+
+def test_a_tile_has_memory_of_its_own() -> None:
+    """Whatever an instruction's result shares memory with, its tile does not change when that is written to."""
+
+    @nki.jit
+    def kernel(x: Any) -> Any:
+        out = nl.ndarray((5, 4, 4), dtype=nl.float32, buffer=nl.shared_hbm)
+        scratch = nl.ndarray((4, 4), dtype=nl.float32, buffer=nl.hbm)
+        nl.store(scratch, nl.load(x))
+        a = nl.load(scratch)
+        b = nl.copy(a)
+        c = nisa.activation(nl.copy, a)
+        d = nl.transpose(a)
+        tiles = (a[...], b, c, d, nl.add(a, 0.0))
+        nl.store(scratch, 0.0)
+        for position, tile in enumerate(tiles):
+            nl.store(out[position], tile)
+            tile[...] = -1.0
+        return out
+
+    x = np.arange(16, dtype=np.float32).reshape(4, 4)
+    np.testing.assert_array_equal(kernel(x), np.stack([x, x, x, x.T, x]))
+
+
+def test_a_result_that_waits_keeps_its_values() -> None:
+    """The operand is written before the result has a destination."""
+
+    @nki.jit
+    def kernel(x: Any) -> Any:
+        out = nl.ndarray((4, 4), dtype=nl.float32, buffer=nl.shared_hbm)
+        a, b = nl.load(x), nl.ndarray((4, 4), dtype=nl.float32)
+
+        def overwritten(waiting: Any) -> Any:
+            a[...] = 0.0
+            return waiting
+
+        b[...] = overwritten(nl.copy(a))
+        nl.store(out, b)
+        return out
+
+    x = np.ones((4, 4), np.float32)
+    np.testing.assert_array_equal(kernel(x), x)
+
+
+def test_the_memory_of_a_tile_is_not_that_of_an_argument() -> None:
+    """Neither the caller's array nor the emulator's copy of it is written to by a tile that was loaded from it."""
+
+    @nki.jit
+    def kernel(x: Any) -> Any:
+        out = nl.ndarray((2, 4, 4), dtype=nl.float32, buffer=nl.shared_hbm)
+        a = nl.load(x)
+        a[...] = 5.0
+        nl.store(out[0], a)
+        again = nl.load(x)
+        nl.store(out[1], again)
+        return out
+
+    x = np.ones((4, 4), np.float32)
+    np.testing.assert_array_equal(kernel(x), np.stack([np.full((4, 4), 5.0, np.float32), x]))

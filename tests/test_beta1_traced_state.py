@@ -315,3 +315,54 @@ def test_for_statements_of_all_kinds_iterate() -> None:
 
     kernel(X)
     assert seen == [(1, 2)]
+
+
+def _rebound(bind: str) -> list[Any]:
+    """What the local ``n`` (1 before the loop) is at the start of each iteration of a body that says ``bind``."""
+    lines = [
+        "def kernel(x):",
+        "    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)",
+        "    n = 1",
+        *(["    def add():", "        nonlocal n", "        n += 1"] if "add" in bind else []),
+        "    for i in nl.affine_range(3):",
+        "        seen.append(n)",
+        *(f"        {line}" for line in bind.split("\n")),
+        "    nl.store(out, nl.load(x))",
+        "    return out",
+    ]
+    seen: list[Any] = []
+    names: dict[str, Any] = {"nl": nl, "seen": _Noted(seen)}
+    exec("\n".join(lines), names)
+    nki.jit(names["kernel"])(X)
+    return seen
+
+
+class _Noted:
+    """A list that no loop puts back: it belongs to the test, and is reached through a slot of a foreign class."""
+
+    __module__ = "numpy"
+
+    def __init__(self, seen: list[Any]) -> None:
+        self._seen = seen
+
+    def append(self, value: Any) -> None:
+        self._seen.append(value)
+
+
+@pytest.mark.parametrize(
+    "bind",
+    [
+        "n += 1",
+        "n = i",
+        "(n := n + 1)",
+        "for n in (2, 3): pass",
+        "n, *rest = 7, 8",
+        "try:\n    raise ValueError\nexcept ValueError as error:\n    n = error",
+        "add()",
+        "del n",
+        "import math as n",
+        "with open('/dev/null') as n: pass",
+    ],
+)
+def test_whatever_binds_a_name_in_a_body_binds_it_once(bind: str) -> None:
+    assert _rebound(bind) == [1, 1, 1]
