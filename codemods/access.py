@@ -19,6 +19,7 @@ from .dtypes import type_name
 from .dynamic import dynamic_access, is_dynamic
 from .emission import Refuse
 from .facts.index import index_value
+from .facts.masks import is_mask
 from .facts.values import Axis, Grid, Hbm, Index, Slice, Tile, Value
 from .operands import Item, Operand
 from .patterns import broadcast, check_mates, indexed, of_name, recut, whole_tensor
@@ -57,6 +58,8 @@ def operand(scope: Scope, node: ast.expr) -> Operand | None:
     base = operand(scope, node.value)
     if base is None:
         return None
+    if is_mask(scope, node.slice):
+        raise Refuse(node, "NKI025", "a mask on an operand of anything but a matmul", "pass mask= to the instruction")
     elements = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     return subscript(scope, node, base, [_named_slice(scope, element) for element in elements])
 

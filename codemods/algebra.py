@@ -188,6 +188,14 @@ def difference(a: str, b: str, definitions: Definitions) -> str:
     return "1" if constant(show(polynomial), definitions) == 1 else show(polynomial)
 
 
+def increment(text: str) -> str:
+    """``text + 1``: ``n`` for ``n - 1``."""
+    node = parse(text)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub) and ast.unparse(node.right) == "1":
+        return ast.unparse(node.left)
+    return add(text, "1")
+
+
 def multiply(*factors: str) -> str:
     """Product of expressions, ones dropped, literals folded."""
     if "0" in factors:

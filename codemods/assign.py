@@ -107,7 +107,11 @@ def _compile_time(scope: Scope, name: str, value: ast.expr) -> Value | None:
     index = index_value(scope, value, name)
     if index is not None:
         return index
-    mask = mask_value(scope, value) if isinstance(value, ast.Compare | ast.BinOp | ast.BoolOp | ast.Name) else None
+    mask = (
+        mask_value(scope, value)
+        if isinstance(value, ast.Compare | ast.BinOp | ast.BoolOp | ast.Name | ast.IfExp)
+        else None
+    )
     if mask is not None and mask.of_vectors:
         return mask
     if isinstance(value, ast.IfExp) and any(isinstance(branch, ast.Call) for branch in (value.body, value.orelse)):

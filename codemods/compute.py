@@ -330,9 +330,9 @@ def in_sbuf(scope: Scope, node: ast.expr, view: Operand) -> Operand:
 
 def place(scope: Scope, node: ast.expr, instruction: Instruction, target: Operand, *, accumulate: bool = False) -> None:
     clamps = list(scope.clamps.values())
-    inside = [] if instruction.precut else clamps
     if instruction.space == "psum" and target.space == "sbuf" and not accumulate:
         instruction = copy_of(materialized(scope, node, instruction))
+    inside = [] if instruction.precut else clamps
     if clamps and not instruction.cut:
         raise Refuse(node, MASKS, f"a mask on index vectors of {instruction.function}", "clamp the operands by hand")
     if target.space == "hbm" and instruction.function != "dma_copy":

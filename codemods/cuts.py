@@ -33,7 +33,7 @@ def check_cut(scope: Scope, node: ast.expr, view: Operand, clamps: Sequence[Clam
             continue
         axis = view.axes[result]
         same = axis == clamp.axis or (
-            axis is not None and (axis.start, axis.size) == (clamp.axis.start, clamp.axis.size)
+            axis is not None and scope.equal(axis.start, clamp.axis.start) and scope.equal(axis.size, clamp.axis.size)
         )
         counted = axis is None and clamp.axis.start == "0" and scope.equal(view.dims[result], clamp.axis.size)
         if not (same or counted):

@@ -46,7 +46,8 @@ def _rest_of_tiling(scope: Scope, loop: Loop, polynomial: algebra.Polynomial) ->
         return False
     actual = algebra.normal(count, scope.definitions)
     n, t = algebra.paren(total), algebra.paren(tile)
-    spellings = (f"math.ceil({total} / {t})", f"({n} + {t} - 1) // {t}", f"-(-{n} // {t})", f"{n} // {t}")
+    ceiling = f"math.ceil({total} / {t})"
+    spellings = (ceiling, f"int({ceiling})", f"({n} + {t} - 1) // {t}", f"-(-{n} // {t})", f"{n} // {t}")
     return any(actual == algebra.normal(spelling, scope.definitions) for spelling in spellings)
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 from collections import Counter
-from collections.abc import Container, Iterator
-from contextlib import contextmanager
+from collections.abc import Container
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -356,6 +355,10 @@ class Scope:
     def equal(self, a: str, b: str) -> bool:
         return algebra.equal(a, b, self.definitions)
 
+    def canonical(self, text: str) -> str:
+        """A number as text that is the same for all its spellings."""
+        return algebra.show(algebra.normal(text, self.definitions))
+
     def same_dtype(self, a: str | None, b: str | None) -> bool:
         """Are two data types provably the same? Names that are assigned once are looked up."""
         return a is not None and b is not None and (a == b or self.resolved_dtype(a) == self.resolved_dtype(b))
@@ -374,13 +377,9 @@ class Scope:
         alias = self.module.alias(root) if root in BETA2 else root
         return f"{alias}.{rest}" if rest else alias
 
-    @contextmanager
-    def guarded(self, conditions: tuple[str, ...]) -> Iterator[None]:
-        saved, self.guards = self.guards, (*self.guards, *(c for c in conditions if c not in self.guards))
-        try:
-            yield
-        finally:
-            self.guards = saved
+    def guard(self, conditions: tuple[str, ...]) -> None:
+        """What is emitted from here on, up to the end of the mask that it belongs to, runs under ``conditions``."""
+        self.guards = (*self.guards, *(c for c in conditions if c not in self.guards))
 
 
 @dataclass(frozen=True)

@@ -207,6 +207,27 @@ def test_the_contraction_is_cut_where_the_mask_of_one_operand_cuts_it() -> None:
     np.testing.assert_allclose(kernel(x, y), x.T @ y, rtol=1e-5)
 
 
+def test_the_mask_of_an_operand_cuts_the_product() -> None:
+    """ "Generate the instruction with a smaller input tile shape": what the destination held elsewhere stays."""
+
+    @nki.jit
+    def kernel(x: Any, y: Any, count: int) -> Any:
+        out = nl.ndarray((4, 5), dtype=nl.float32, buffer=nl.shared_hbm)
+        left, right = nl.load(x), nl.load(y)
+        product = nl.full((4, 5), 7.0, dtype=nl.float32, buffer=nl.psum)
+        k, m, n = nl.arange(6)[:, None], nl.arange(4)[None, :], nl.arange(5)[None, :]
+        product[0:4, 0:5] = nisa.nc_matmul(left[k, m][m < count], right[k, n][n < 3][k < 4])
+        nl.store(out, nl.copy(product))
+        return out
+
+    rng = np.random.default_rng(0)
+    x, y = rng.standard_normal((6, 4), np.float32), rng.standard_normal((6, 5), np.float32)
+    for count in (4, 2, 0):
+        expected = np.full((4, 5), 7.0, np.float32)
+        expected[:count, :3] = x[:4, :count].T @ y[:4, :3]
+        np.testing.assert_allclose(kernel(x, y, count), expected, rtol=1e-5)
+
+
 def test_a_mask_of_a_matmul_keeps_its_operands_in_bounds() -> None:
     """``blockwise_mm_bwd.py:1243``: the mask is over the rows of the result, which index the stationary operand."""
 

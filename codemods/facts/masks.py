@@ -33,7 +33,50 @@ def mask_value(scope: Scope, node: ast.expr) -> Mask | None:
         return total
     if isinstance(node, ast.Compare) and len(node.ops) == 1:
         return _comparison(scope, node)
+    if isinstance(node, ast.IfExp):
+        return _chosen(scope, node)
     return None
+
+
+def is_mask(scope: Scope, node: ast.expr) -> bool:
+    """Is a subscript an operand mask: comparisons, where an index would stand?"""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitAnd):
+        return is_mask(scope, node.left) or is_mask(scope, node.right)
+    if isinstance(node, ast.Name):
+        return isinstance(scope.env.get(node.id), Mask)
+    return isinstance(node, ast.Compare)
+
+
+def _chosen(scope: Scope, node: ast.IfExp) -> Mask | None:
+    """``a if mask is None else a & mask``: one mask, of whose conditions a test chooses.
+
+    ``None`` where no side bounds an index vector: that is a Python value, or nothing.
+    """
+    from ..render import render
+
+    sides = [mask_value(scope, side) for side in (node.body, node.orelse)]
+    if not any(side is not None and side.of_vectors for side in sides):
+        return None
+    a, b = (mask_of(scope, side) for side in (node.body, node.orelse))
+    if [_written(bound) for bound in a.bounds] != [_written(bound) for bound in b.bounds] or a.ties or b.ties:
+        raise Refuse(node, CODE, "a choice between masks of different bounds", "write one statement in each branch")
+    if a.conditions == b.conditions:
+        return a
+    test = render(scope, node.test)
+    if isinstance(scope.env.get(node.test.id) if isinstance(node.test, ast.Name) else None, Mask):
+        raise Refuse(node, CODE, f"the mask '{test}' is used as a value", HELP)
+    first, second = (" and ".join(algebra.paren(c) for c in side.conditions) for side in (a, b))
+    if not first:
+        return Mask((f"{algebra.paren(test)} or {second}",), a.bounds)
+    if not second:
+        return Mask((f"not {algebra.paren(test)} or {first}",), a.bounds)
+    return Mask((f"({first}) if {test} else ({second})",), a.bounds)
+
+
+def _written(bound: Bound) -> object:
+    """A bound as it is written: each ``nl.arange`` has an axis of its own."""
+    term = bound.term
+    return term.axis.start, term.axis.size, term.position, bound.ndim, bound.limit
 
 
 def mask_of(scope: Scope, node: ast.expr) -> Mask:
@@ -110,7 +153,7 @@ def _bound(comparison: Comparison) -> Bound | None:
         return None
     bound = algebra.subtract(limit, vector.offset)
     if comparison.operator.endswith("equal"):
-        bound = algebra.add(bound, "1")
+        bound = algebra.increment(bound)
     return Bound(vector.terms[0], vector.ndim, bound)
 
 

@@ -21,10 +21,11 @@ from ..compute import Call, Instruction, in_sbuf, lowers
 from ..cuts import cut, kept
 from ..dtypes import promoted, type_name
 from ..emission import Refuse
+from ..facts.values import Mask
 from ..operands import Operand
 from ..patterns import broadcast, of_rank, permuted
+from ..products import cut_product, operand_masks
 from ..render import render
-from ..scope import Clamp
 from .masks import CODE as MASKS
 from .operator_tokens import token
 
@@ -172,6 +173,7 @@ def nc_matmul(call: Call) -> Instruction:
         "tile_size",
     )
     double = _double_row(call)
+    masks = operand_masks(call, "stationary", "moving")
     given = [
         (name, in_sbuf(call.scope, call.node, value) if isinstance(value, Operand) else value)
         for name, value in arguments(call, order)
@@ -179,8 +181,10 @@ def nc_matmul(call: Call) -> Instruction:
     stationary, moving = dict(given)["stationary"], dict(given)["moving"]
     same_precision(call, stationary, moving)
     if double:
+        if any(masks):
+            raise call.refuse(MASKS, "an operand mask of a double row matmul", "clamp the operands by hand")
         return _double_product(call, [*given, ("perf_mode", double)])
-    return product(call, given, f"{call.scope.nl}.float32")
+    return product(call, given, f"{call.scope.nl}.float32", masks=masks)
 
 
 def _double_row(call: Call) -> str:
@@ -203,14 +207,27 @@ def _double_product(call: Call, given: list[tuple[str, Operand | str]]) -> Instr
     return Instruction("nc_matmul", given, dims, f"{call.scope.nl}.float32", "psum", cut=False)
 
 
-def product(call: Call, given: list[tuple[str, Operand | str]], dtype: str, *, explicit: bool = False) -> Instruction:
-    """``nc_matmul`` of the operands ``given``, into ``dtype``."""
+def product(
+    call: Call,
+    given: list[tuple[str, Operand | str]],
+    dtype: str,
+    *,
+    explicit: bool = False,
+    masks: tuple[list[Mask], list[Mask]] = ([], []),
+) -> Instruction:
+    """``nc_matmul`` of the operands ``given``, of which ``masks`` leave a part each, into ``dtype``."""
+    if any(masks):
+        given = flat(call, given)
     stationary, moving = dict(given)["stationary"], dict(given)["moving"]
     dims = None
     if isinstance(stationary, Operand) and isinstance(moving, Operand) and stationary.dims and moving.dims:
         dims = (algebra.multiply(*stationary.dims[1:]), *moving.dims[1:])
-        left, right = cut_product(call, stationary, moving)
+        left, right = cut_product(call, stationary, moving, masks)
         given = [(n, {"stationary": left, "moving": right}.get(n, value)) for n, value in given]
+    elif any(masks):
+        raise call.refuse(
+            MASKS, "an operand mask of a tile whose dimensions are not known", "clamp the operands by hand"
+        )
 
     def ranked() -> Instruction:
         return product(call, flat(call, given), dtype, explicit=explicit)
@@ -224,32 +241,6 @@ def product(call: Call, given: list[tuple[str, Operand | str]], dtype: str, *, e
 def flat(call: Call, given: list[tuple[str, Operand | str]]) -> list[tuple[str, Operand | str]]:
     """Operands with two dimensions: the kernel asserts it of those whose rank the source does not tell."""
     return [(name, of_rank(call.scope, value, 2) if isinstance(value, Operand) else value) for name, value in given]
-
-
-def cut_product(call: Call, a: Operand, b: Operand) -> tuple[Operand, Operand]:
-    """The operands of a matmul under a mask, whose bounds are those of the product from here on.
-
-    A vector that indexes the free dimension of the stationary bounds the rows of the product, one of the moving its
-    columns; any other bounds the dimension where it stands.
-    """
-    scope, clamps = call.scope, list(call.scope.clamps.values())
-    if not clamps:
-        return a, b
-    if any(view.dims is None or len(view.dims) != 2 for view in (a, b)):
-        raise call.refuse(MASKS, "a mask on a matmul of more than two dimensions", "clamp the operands by hand")
-    moved: dict[int, Clamp] = {}
-    for clamp in clamps:
-        rows, columns = clamp.axis == a.axes[1], clamp.axis == b.axes[1]
-        position = clamp.position if rows == columns else 0 if rows else 1
-        if position > 1 or position in moved:
-            raise call.refuse(MASKS, "a mask on a matmul of more than two dimensions", "clamp the operands by hand")
-        moved[position] = replace(clamp, position=position, ndim=2)
-    scope.clamps = moved
-    sides = [
-        cut(scope, call.node, view, [replace(moved[d], position=1)] if d in moved else [])
-        for d, view in enumerate((a, b))
-    ]
-    return sides[0], sides[1]
 
 
 def same_precision(call: Call, a: Operand | str, b: Operand | str) -> None:
@@ -318,7 +309,8 @@ def reduction(call: Call, given: list[tuple[str, Operand | str]], axis: ast.expr
         raise call.refuse(CODE, "a reduction with keepdims= that is not a literal", "write the shape of the result")
     stays = [d for d in range(rank) if d not in axes or keepdims == "True"]
     sizes = tuple("1" if d in axes else data.dims[d] for d in stays)
-    data = cut_and_move(call, data, tuple(None if d in axes else stays.index(d) for d in range(rank)))
+    keeps = tuple(None if d in axes else stays.index(d) for d in range(rank))
+    data = cut_and_move(call, data, keeps, max(2, len(stays)))
     if axes[0] != rank - len(axes):
         data = permuted(call.scope, call.node, data, axes)
     given = [(name, data if name == "data" else value) for name, value in given if name not in ("axis", "keepdims")]
@@ -328,8 +320,8 @@ def reduction(call: Call, given: list[tuple[str, Operand | str]], axis: ast.expr
     return Instruction("tensor_reduce", given, dims, dtype or data.dtype, explicit=dtype is not None, precut=True)
 
 
-def cut_and_move(call: Call, data: Operand, keeps: tuple[int | None, ...]) -> Operand:
-    """``data`` cut by the call's mask, whose bounds are those of the result from here on.
+def cut_and_move(call: Call, data: Operand, keeps: tuple[int | None, ...], rank: int = 2) -> Operand:
+    """``data`` cut by the call's mask, whose bounds are those of the result (of ``rank`` dimensions) from here on.
 
     ``keeps`` says which dimension of the result each dimension of ``data`` becomes.
     """
@@ -337,7 +329,7 @@ def cut_and_move(call: Call, data: Operand, keeps: tuple[int | None, ...]) -> Op
     clamps = list(scope.clamps.values())
     if not clamps:
         return data
-    scope.clamps = kept(clamps, keeps, max(2, sum(k is not None for k in keeps)))
+    scope.clamps = kept(clamps, keeps, rank)
     return cut(scope, call.node, data, clamps)
 
 

@@ -3,11 +3,12 @@
 Why: Beta 2 has no masks. An upper bound on an index vector, ``i * 128 + i_p < n``, cuts the slices of that axis in
 every operand to ``min(128, n - i * 128)`` elements; a condition on Python values alone guards the whole instruction.
 A transpose swaps the bounds of its operand, a reduction drops those of the reduced axes, and a vector that indexes the
-stationary of a matmul bounds the rows of the product. Where the source does not show that a clamped slice has at least
-one element, the output tests it.
+stationary of a matmul bounds the rows of the product. The mask of one operand of a matmul, ``x[i_p, i_f][i_f < n]``,
+cuts that operand: over the partitions it cuts the contraction, and so the other operand too. Where the source does not
+show that a clamped slice has at least one element, the output tests it.
 
 Safe: the elements that the mask excluded were not executed either. Left alone: masks that are no upper bound of one
-vector, and vector masks of matmuls of more than two dimensions.
+vector, vector masks of matmuls whose stationary has several free dimensions, and operand masks outside of matmuls.
 
 Source: NKI migration guide, "Deprecation of masking"; NKI 2.26.1, "NKI API masking".
 """
@@ -17,15 +18,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 from .. import algebra, positivity
 from ..emission import New, Refuse
 from ..facts.masks import HELP, mask_of
-from ..facts.values import Bound, Python
+from ..facts.values import Bound, Mask, Python
 from ..scope import Clamp, Scope
 
 CODE = "NKI025"
-GOLDENS = ("mask_edge", "mask_scalar", "mask_load_store", "mask_reduction", "mask_results")
+GOLDENS = ("mask_edge", "mask_scalar", "mask_load_store", "mask_reduction", "mask_results", "mask_operands")
 
 
 @contextmanager
@@ -42,32 +44,50 @@ def masked(scope: Scope, node: ast.expr) -> Iterator[None]:
             yield
             return
         mask = mask_of(scope, keyword.value)
-        if mask.ties:
-            raise Refuse(keyword.value, CODE, "a mask that is not an upper bound of one index vector", HELP)
         scope.apply(CODE, node)
-        conditions = list(mask.conditions)
+        check_bounds(keyword.value, mask)
+        scope.guard(mask.conditions)
         for bound in mask.bounds:
-            clamp, condition = _clamp(scope, bound)
-            if clamp.position in scope.clamps:
-                raise Refuse(node, CODE, "two bounds on one axis", "combine them with min(...)")
-            scope.clamps[clamp.position] = clamp
-            conditions += condition
-        with scope.guarded(tuple(conditions)):
-            yield
+            clamp = clamp_of(scope, bound)
+            known = scope.clamps.get(clamp.position)
+            scope.clamps[clamp.position] = clamp if known is None else tighter(scope, known, clamp)
+        yield
     finally:
         scope.clamps, scope.guards = saved
 
 
-def _clamp(scope: Scope, bound: Bound) -> tuple[Clamp, list[str]]:
-    """The name of the clamped size of an axis (computed first), and the condition that it is not empty."""
+def check_bounds(node: ast.expr, mask: Mask) -> None:
+    """Raise :class:`Refuse` for a mask that is more than upper bounds of index vectors of one rank."""
+    if mask.ties:
+        raise Refuse(node, CODE, "a mask that is not an upper bound of one index vector", HELP)
+    if len({bound.ndim for bound in mask.bounds}) > 1:
+        raise Refuse(node, CODE, "a mask of index vectors of different ranks", "write all with the same dimensions")
+
+
+def tighter(scope: Scope, a: Clamp, b: Clamp) -> Clamp:
+    """One bound for two of one dimension."""
+    if a.size == b.size:
+        return a
+    if not scope.equal(a.axis.size, b.axis.size):
+        raise Refuse(scope.function, CODE, "two bounds on one dimension", "combine them with min(...)")
+    name = scope.module.fresh(f"{a.axis.label or 'axis'}_size")
+    scope.out.append(New(f"{name} = min({a.size}, {b.size})"))
+    scope.env[name] = Python()
+    return replace(a, size=name)
+
+
+def clamp_of(scope: Scope, bound: Bound) -> Clamp:
+    """The name of the clamped size of an axis, computed first. What follows does not run where it is not positive."""
     axis = bound.term.axis
     rest = algebra.subtract(bound.limit, axis.start)
     text = f"min({axis.size}, {rest})"
-    name = scope.sizes.get(text)
+    key = f"min({scope.canonical(axis.size)}, {scope.canonical(rest)})"
+    name = scope.sizes.get(key)
     if name is None:
         name = scope.fresh(f"{axis.label or 'axis'}_size")
         scope.out.append(New(f"{name} = {text}"))
-        scope.sizes[text] = name
+        scope.sizes[key] = name
         scope.env[name] = Python()
-    condition = [] if positivity.positive(scope, rest) else [f"{name} > 0"]
-    return Clamp(axis, bound.term.position, bound.ndim, name), condition
+    if not positivity.positive(scope, rest):
+        scope.guard((f"{name} > 0",))
+    return Clamp(axis, bound.term.position, bound.ndim, name)

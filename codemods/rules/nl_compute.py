@@ -36,6 +36,7 @@ from ..emission import Refuse
 from ..facts.values import Tile
 from ..operands import Operand
 from ..patterns import broadcast, common_dims, of_rank, permuted, spread
+from ..products import operand_masks
 from ..render import render
 from ..scope import Scope
 from ..support import broadcast_rows_function
@@ -261,17 +262,16 @@ def matmul(call: Call) -> Instruction:
     transposed = call.arguments.get("transpose_x")
     if transposed is not None and not isinstance(transposed, ast.Constant):
         raise call.refuse(CODE, "nl.matmul with transpose_x= that is not a literal", "write nisa.nc_matmul")
-    node = call.node
+    node, masks = call.node, operand_masks(call, "x", "y")
     x, y = (in_sbuf(call.scope, node, of_rank(call.scope, call.tensor(name), 2)) for name in ("x", "y"))
     if transposed is None or not transposed.value:
-        if call.scope.clamps:
+        if call.scope.clamps or any(masks):
             raise call.refuse("NKI025", "a mask on a matmul that transposes", "clamp the operands by hand")
         x = materialized(call.scope, node, _transposed(call, x, None))
     same_precision(call, x, y)
     dtype = call.dtype()
-    return product(
-        call, [("stationary", x), ("moving", y)], dtype or f"{call.scope.nl}.float32", explicit=dtype is not None
-    )
+    given: list[tuple[str, Operand | str]] = [("stationary", x), ("moving", y)]
+    return product(call, given, dtype or f"{call.scope.nl}.float32", explicit=dtype is not None, masks=masks)
 
 
 @lowers(CODE, "nl.transpose")

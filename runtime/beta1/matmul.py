@@ -3,7 +3,9 @@
 Masks (``reference/beta1.md`` 3.4). An index vector of the mask that is the free index of ``stationary`` restricts the
 rows of the result, one that is the free index of ``moving`` its columns. Any other one is taken by its position: the
 first dimension of the mask is the partition dimension of the result, the others are its free dimensions. An operand
-mask makes the elements outside contribute nothing.
+mask does the same for the index vectors of its operand: over the partitions it cuts the contraction, over the free
+dimensions the result (NKI 2.26.1, "NKI API Masking": a smaller input tile). Elements that an operand mask over several
+dimensions at once excludes contribute nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from ..memory import View
 from ..numerics import FLOAT32
 from ..spec.hardware import GEMM_MOVING_FMAX, GEMM_STATIONARY_FMAX
 from .arithmetic import mismatch
-from .indexing import EVERYWHERE, Region
+from .indexing import EVERYWHERE, NOWHERE, Region
 from .pending import Call, copied_to_sbuf
 from .tensor import Tile, both
 from .tokens import dtype_of
@@ -76,7 +78,34 @@ def _writes_input_type(call: Call) -> bool:
 
 
 def _result_region(region: Region, mask: Any, a: Tile, b: Tile, shape: tuple[int, ...]) -> Region:
-    """The part of the product that ``mask`` leaves (module docstring)."""
+    """The part of the product that ``mask`` and operand masks leave (module docstring)."""
+    region = both(_masked_region(region, mask, a, b, shape), _operand_region(a, shape, {1: 0}))
+    region = both(region, _operand_region(b, shape, {d: d for d in range(1, b.ndim)}))
+    return NOWHERE if _contraction(a, b).skip else region
+
+
+def _contraction(a: Tile, b: Tile) -> Region:
+    """The part of the contraction that operand masks leave, as the region of one dimension."""
+    left = Region(1, {})
+    for tile in (a, b):
+        inside = tile.restriction
+        found = inside.interval(0, tile.ndim, tile.shape[0]) if inside is not None and not inside.skip else None
+        left = left if found is None else both(left, Region(1, {0: found}))
+    return left
+
+
+def _operand_region(tile: Tile, shape: tuple[int, ...], places: dict[int, int]) -> Region:
+    """The part of the product that an operand's mask leaves; ``places`` are its free dimensions in the product."""
+    if tile.restriction is None or tile.restriction.skip:
+        return EVERYWHERE if tile.restriction is None else NOWHERE
+    found = _of_rank(tile.restriction, tile.ndim)
+    if len(places) != tile.ndim - 1 or found.residual:
+        return EVERYWHERE
+    return Region(len(shape), {at: found.box[d] for d, at in places.items() if d in found.box})
+
+
+def _masked_region(region: Region, mask: Any, a: Tile, b: Tile, shape: tuple[int, ...]) -> Region:
+    """The part of the product that ``mask`` leaves."""
     if region.skip or not region.rank:
         return region
     if region.residual:
@@ -119,11 +148,9 @@ def _operands(a: Tile, b: Tile, region: Region) -> tuple[View, View]:
         return a.view_in(EVERYWHERE), b.view_in(EVERYWHERE)
     rows, columns = region.box.get(0), {d: i for d, i in region.box.items() if d > 0}
     left, right = Region(a.ndim, {} if rows is None or a.ndim > 2 else {1: rows}), Region(b.ndim, columns)
-    for tile in (a, b):
-        inside = tile.restriction
-        contracted = inside.interval(0, tile.ndim, tile.shape[0]) if inside is not None and not inside.skip else None
-        if contracted is not None:
-            left, right = both(left, Region(a.ndim, {0: contracted})), both(right, Region(b.ndim, {0: contracted}))
+    contracted = _contraction(a, b)
+    left = both(left, Region(a.ndim, contracted.box))
+    right = both(right, Region(b.ndim, contracted.box))
     if rows is not None and a.ndim > 2:
         raise NotModelled("a mask of nc_matmul over the rows of a product whose stationary has several free dimensions")
     return _contributing(a, left), _contributing(b, right)
@@ -132,7 +159,7 @@ def _operands(a: Tile, b: Tile, region: Region) -> tuple[View, View]:
 def _contributing(tile: Tile, cut: Region = EVERYWHERE) -> View:
     """The part ``cut`` of an operand, with zeros outside of its operand mask."""
     restriction = tile.restriction
-    if restriction is None:
+    if restriction is None or _is_cut_by(restriction, tile, cut):
         return tile.view_in(cut)
     outer = [cut.interval(d, tile.ndim, n) for d, n in enumerate(tile.shape)]
     spans = [(0, n) if i is None else (i.low, i.high) for i, n in zip(outer, tile.shape, strict=True)]
@@ -150,6 +177,13 @@ def _contributing(tile: Tile, cut: Region = EVERYWHERE) -> View:
         chosen = inner.where(inside.shape)
         values[box] = inside if chosen is None else np.where(chosen, inside, values[box])
     return Computed(tile, values, used=not inner.skip)
+
+
+def _is_cut_by(restriction: Region, tile: Tile, cut: Region) -> bool:
+    """Is all that a cut leaves of an operand under its mask?"""
+    if restriction.skip or restriction.residual or cut.skip:
+        return False
+    return both(cut, _of_rank(restriction, tile.ndim)).box == cut.box
 
 
 def _of_rank(region: Region, ndim: int) -> Region:
