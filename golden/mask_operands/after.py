@@ -18,7 +18,7 @@ def two_projections(x, up, down):
     x_tile = nl.ndarray((features, tokens), dtype=x.dtype, buffer=nl.sbuf)
     nisa.dma_copy(dst=x_tile, src=x)
     hidden = []
-    for block in range(tiles):
+    for t in range(tiles):
         hidden.append(nl.ndarray((TILE, tokens), dtype=x.dtype, buffer=nl.sbuf))
     for t in nl.affine_range(tiles):
         i_f_size = min(TILE, inner - t * TILE)
@@ -51,10 +51,10 @@ def transposed(x, count):
     result = nl.ndarray((TILE, columns), dtype=x.dtype, buffer=nl.sbuf)
     nisa.memset(dst=result, value=0)
     for t in nl.affine_range(columns // TILE):
-        i_p_size_2 = min(TILE, count)
+        i_p_size = min(TILE, count)
         transposed_tile = nl.ndarray((128, TILE), dtype=x.dtype, buffer=nl.psum)
-        if i_p_size_2 > 0:
-            nisa.nc_transpose(dst=transposed_tile[0:128, 0:i_p_size_2], data=tile[0:i_p_size_2, nl.ds(t * TILE, 128)])
-            nisa.tensor_copy(dst=result[0:TILE, nl.ds(t * TILE, i_p_size_2)], src=transposed_tile[0:128, 0:i_p_size_2])
+        if i_p_size > 0:
+            nisa.nc_transpose(dst=transposed_tile[0:128, 0:i_p_size], data=tile[0:i_p_size, nl.ds(t * TILE, 128)])
+            nisa.tensor_copy(dst=result[0:TILE, nl.ds(t * TILE, i_p_size)], src=transposed_tile[0:128, 0:i_p_size])
     nisa.dma_copy(dst=out, src=result)
     return out
