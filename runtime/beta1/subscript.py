@@ -31,12 +31,13 @@ def subscripted(tile: Tile, key: Any) -> Tile:
         return tile._settled()
     if isinstance(key, (Mask, bool)) or key is None:
         return restricted(tile, key)
-    items = list(key) if isinstance(key, tuple) else [key]
-    kinds = set(map(type, items))
-    if kinds <= _BASIC and len(items) <= tile.ndim:
-        return _basic(tile, items)
-    if kinds <= _AFFINE and len(items) == tile.ndim:
-        return _affine(tile, items)
+    items = list(key) if type(key) is tuple else [key]
+    if len(items) <= len(tile.shape):
+        kinds = {type(k) for k in items}
+        if kinds <= _BASIC:
+            return _basic(tile, items)
+        if kinds <= _AFFINE and len(items) == len(tile.shape):
+            return _affine(tile, items)
     items = _expanded(tile, items)
     if any(isinstance(k, (Index, Tensor, RuntimeIndex)) for k in items):
         return _advanced(tile, items)
@@ -68,17 +69,20 @@ def _basic(tile: Tile, items: list[Any]) -> Tile:
     strides: list[int] = []
     outside: list[tuple[int, int, int, int, int]] = []
     offset = tile.offset
-    for d, (k, size, stride) in enumerate(zip(items, tile.shape, tile.strides, strict=False)):
-        start, count, step, stays = _span(k, size)
-        stays = stays or (on_chip and d == 0)
+    for d, k in enumerate(items):
+        size, stride = tile.shape[d], tile.strides[d]
+        start, count, step, stays = (k, 1, 1, False) if type(k) is int else _span(k, size)
+        if not stays:
+            stays = d == 0 and on_chip
         if start < 0 or start + step * (count - 1) >= size:
             outside.append((d, size, start, step, len(shape) if stays else -1))
         offset += start * stride
         if stays:
             shape.append(count)
             strides.append(stride * step)
-    shape += tile.shape[len(items) :]
-    strides += tile.strides[len(items) :]
+    if len(items) < len(tile.shape):
+        shape += tile.shape[len(items) :]
+        strides += tile.strides[len(items) :]
     if on_chip and len(shape) < 2:
         shape.append(1)
         strides.append(tile.stored.itemsize)
@@ -99,7 +103,7 @@ def _span(k: Any, size: int) -> tuple[int, int, int, bool]:
         start = 0 if k.start is None else int(k.start)
         stop = size if k.stop is None else int(k.stop)
         if k.step is None and start >= 0 and stop >= 0:
-            return start, max(stop - start, 0), 1, True
+            return start, (stop - start if stop > start else 0), 1, True
         step = 1 if k.step is None else int(k.step)
         if start < 0 or stop < 0 or step < 1:
             raise KernelError("", f"negative index in slice {start}:{stop}:{step}")
