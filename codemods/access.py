@@ -80,7 +80,9 @@ def _whole(scope: Scope, node: ast.Name) -> Operand | None:
     value = scope.env.get(node.id)
     if not isinstance(value, Hbm | Tile):
         return None
-    return of_name(scope, node.id, value)
+    whole = of_name(scope, node.id, value)
+    # a mask cuts the tensor itself: Beta 2 cannot take a part of a part
+    return whole.origin if scope.clamps and whole.is_view and whole.origin is not None else whole
 
 
 def _creates(scope: Scope, node: ast.Call) -> bool:

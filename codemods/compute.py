@@ -339,6 +339,7 @@ def place(scope: Scope, node: ast.expr, instruction: Instruction, target: Operan
         raise Refuse(
             node, DESTINATION, f"{instruction.function} into a tensor in HBM", "compute into a tile, then copy"
         )
+    _check_bounds(node, instruction, target)
     check_cut(scope, node, target, clamps)
     for _, value in instruction.arguments:
         if isinstance(value, Operand):
@@ -354,6 +355,13 @@ def place(scope: Scope, node: ast.expr, instruction: Instruction, target: Operan
     scope.apply(DESTINATION, node)
     function = instruction.function if instruction.support else f"{scope.nisa}.{instruction.function}"
     scope.emit(f"{function}({', '.join(parts)})")
+
+
+def _check_bounds(node: ast.expr, instruction: Instruction, target: Operand) -> None:
+    """Rows out of bounds can be skipped where the bounds are those of the tensor that Beta 2 sees."""
+    operands = [target, *(value for _, value in instruction.arguments if isinstance(value, Operand))]
+    if "oob_mode" in dict(instruction.arguments) and any(operand.joined for operand in operands):
+        raise Refuse(node, "NKI024", "rows of a part of a tensor, some of which may be skipped", "compare them by hand")
 
 
 def _spread(scope: Scope, node: ast.expr, instruction: Instruction, target: Operand) -> None:

@@ -55,7 +55,9 @@ def cut(scope: Scope, node: ast.expr, view: Operand, clamps: Sequence[Clamp]) ->
     dims = tuple(n if n == "1" else sizes.get(d, n) for d, n in enumerate(view.dims))
     if view.pattern is not None:
         steps = tuple(Step(step.stride, counts.get(d, step.count)) for d, step in enumerate(view.pattern))
-        return replace(view, dims=dims, pattern=steps)
+        rows = [clamp for clamp in clamps if clamp.position == 0]
+        rows_at = cut(scope, node, view.rows_at, rows) if view.rows_at is not None else None
+        return replace(view, dims=dims, pattern=steps, rows_at=rows_at)
     whole = tuple(Item("0", size, True) for size in view.dims)
     items = tuple(
         replace(item, count=counts[d], full=False, raw="") if d in counts else item

@@ -1,6 +1,7 @@
 """Dynamic accesses: a tile is an index. Beta 2 reads it through ``.ap(..., scalar_offset=)`` or ``vector_offset=``.
 
-A (1, 1) tile shifts the start along one dimension; a (P, 1) tile names the rows of a tensor in HBM.
+A (1, 1) tile shifts the start along one dimension; a (P, 1) tile names the rows of a tensor in HBM. Behind numbers, it
+names those of the tensor in which the dimensions up to its own are one.
 
 Source: NKI migration guide, "Scalar Dynamic Access" and "Vector Dynamic Access".
 """
@@ -12,11 +13,12 @@ import itertools
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from . import algebra
 from .emission import Refuse
 from .facts.index import index_value
-from .facts.values import Axis, Index, Term, Tile, Value
-from .patterns import VECTORS, indexed
-from .render import render
+from .facts.values import Axis, Hbm, Index, Term, Tile, Value
+from .patterns import VECTORS, indexed, of_name, row_strides
+from .render import render, render_named
 
 if TYPE_CHECKING:
     from .operands import Operand
@@ -28,6 +30,8 @@ _HELP = "write it as .ap(..., scalar_offset=) or .ap(..., vector_offset=)"
 
 def dynamic_access(scope: Scope, node: ast.Subscript, base: Operand, elements: list[ast.expr]) -> Operand | None:
     """``base[elements]`` where one element holds a tile; ``None`` where none does."""
+    from .access import is_slice
+
     found = [(d, part) for d, element in enumerate(elements) if (part := _split(scope, element)) is not None]
     if not found:
         return None
@@ -42,11 +46,28 @@ def dynamic_access(scope: Scope, node: ast.Subscript, base: Operand, elements: l
         dynamic = f", scalar_offset={index.text(())}, indirect_dim={d}"
         return replace(_static(scope, node, base, elements, {}), dynamic=dynamic)
     whole_row = isinstance(rest, ast.Constant) and rest.value == 0
-    if d != 0 or not one[1] or isinstance(base.value, Tile) or base.items is not None or not whole_row:
+    numbers = all(not is_slice(scope, e) and index_value(scope, e) is None for e in elements[:d])
+    if not numbers or not one[1] or isinstance(base.value, Tile) or base.items is not None or not whole_row:
         raise Refuse(node, VECTORS, "an index tile of several rows, but not of the first dimension alone", _HELP)
+    base, first = _joined_rows(scope, node, base, elements[:d])
     axis = index.axes[0] or _axis(index.dims[0])
-    dynamic = f", vector_offset={index.text(())}, indirect_dim=0"
-    return replace(_static(scope, node, base, elements, {0: replace(axis, start="0")}), dynamic=dynamic)
+    rows = _static(scope, node, base, elements[d:], {0: replace(axis, start="0")})
+    return replace(rows, offset=algebra.add(first, rows.offset), rows_at=index, joined=d > 0)
+
+
+def _joined_rows(scope: Scope, node: ast.Subscript, base: Operand, numbers: list[ast.expr]) -> tuple[Operand, str]:
+    """``x[b]`` for a tile of indices in the next dimension: ``x`` with both as one, and the element that it starts at."""
+    if not numbers:
+        return base, "0"
+    whole = base.value
+    if not isinstance(whole, Hbm) or whole.dims is None or base.is_view or len(whole.dims) < len(numbers) + 2:
+        raise Refuse(node, VECTORS, "an index tile of several rows in a part of a tensor", _HELP)
+    count = len(numbers) + 1
+    strides = row_strides(whole.dims)
+    first = algebra.add(*(algebra.multiply(s, render_named(scope, n)) for n, s in zip(numbers, strides, strict=False)))
+    dims = (algebra.multiply(*whole.dims[:count]), *whole.dims[count:])
+    text = f"{base.base}.reshape(({', '.join(dims)}))"
+    return of_name(scope, text, replace(whole, dims=dims, origin=None)), first
 
 
 def is_dynamic(scope: Scope, element: ast.expr) -> bool:

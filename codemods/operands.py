@@ -56,6 +56,8 @@ class Operand:
 
     ``dims`` are the extents of the access; ``items[sources[r]]`` is the dimension of the base that result dimension
     ``r`` walks (``None`` for an extent of 1 that no dimension stands for), ``axes[r]`` its index vector's axis.
+    ``rows_at`` is the (rows, 1) tile that names the rows of a dynamic access, ``joined`` says that they are those of
+    several tensors in one: a row that is out of bounds may be one of another.
     """
 
     base: str
@@ -70,6 +72,8 @@ class Operand:
     pattern: tuple[Step, ...] | None = None
     offset: str = "0"
     dynamic: str = ""
+    rows_at: Operand | None = None
+    joined: bool = False
     origin: Operand | None = None
     prefix: tuple[str, ...] = ()
 
@@ -107,7 +111,7 @@ class Operand:
         if self.pattern is not None:
             pairs = (f"[{s.stride}, {counts.get(r, s.count)}]" for r, s in enumerate(self.pattern))
             offset = "" if self.offset == "0" else f", offset={self.offset}"
-            return f"{self.base}.ap(pattern=[{', '.join(pairs)}]{offset}{self.dynamic})"
+            return f"{self.base}.ap(pattern=[{', '.join(pairs)}]{offset}{self._dynamic_text(clamps)})"
         if self.items is None:
             if not counts or self.dims is None:
                 return self.base
@@ -120,6 +124,13 @@ class Operand:
             written -= 1
         parts = [item.text(self.nl, counts.get(d)) for d, item in enumerate(self.items[:written])]
         return f"{self.base}[{', '.join(parts)}]"
+
+    def _dynamic_text(self, clamps: Sequence[Clamp]) -> str:
+        """What an access says of its tiles of indices; a mask that cuts the rows cuts the tile that names them."""
+        if self.rows_at is None:
+            return self.dynamic
+        rows = [clamp for clamp in clamps if clamp.position == 0]
+        return f", vector_offset={self.rows_at.text(rows)}, indirect_dim=0"
 
     def counts(self, clamps: Sequence[Clamp]) -> dict[int, str]:
         """How many elements ``clamps`` leave, by dimension of the base (or pair of the pattern)."""

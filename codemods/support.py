@@ -70,6 +70,24 @@ BROADCAST_ROWS = '''def {name}(dst, src):
 '''
 
 
+FLOOR_DIVIDED = '''def {name}(dst, src, divisor):
+    """``src // divisor`` of whole numbers below 2**24: a rounded quotient, corrected by what it leaves."""
+    assert isinstance(divisor, int) and divisor > 0, "{name}: a divisor that is no positive integer"
+    quotient = {nl}.ndarray(src.shape, dtype={nl}.int32, buffer={nl}.sbuf)
+    {nisa}.tensor_scalar(dst=quotient, data=src, op0={nl}.multiply, operand0=1.0 / divisor)
+    rest = {nl}.ndarray(src.shape, dtype={nl}.float32, buffer={nl}.sbuf)
+    {nisa}.scalar_tensor_tensor(
+        dst=rest, data=quotient, op0={nl}.multiply, operand0=-1 * divisor, op1={nl}.add, operand1=src
+    )
+    below = {nl}.ndarray(src.shape, dtype={nl}.float32, buffer={nl}.sbuf)
+    {nisa}.tensor_scalar(dst=below, data=rest, op0={nl}.less, operand0=0.0)
+    step = {nl}.ndarray(src.shape, dtype={nl}.float32, buffer={nl}.sbuf)
+    {nisa}.scalar_tensor_tensor(
+        dst=step, data=rest, op0={nl}.greater_equal, operand0=divisor, op1={nl}.subtract, operand1=below
+    )
+    {nisa}.tensor_tensor(dst=dst, data1=quotient, data2=step, op={nl}.add)
+'''
+
 LIMIT = '''def {name}(dtype):
     """{what} of a floating point type."""
     name = str(dtype)
@@ -156,6 +174,11 @@ def promoted_function(scope: Scope) -> str:
 def broadcast_rows_function(scope: Scope) -> str:
     """Name of the module's function that copies a tile of one partition to all partitions of another one."""
     return _function(scope, "broadcast_rows", BROADCAST_ROWS, nisa=scope.nisa)
+
+
+def floor_divided_function(scope: Scope) -> str:
+    """Name of the module's function that divides a tile of integers by a number."""
+    return _function(scope, "floor_divided", FLOOR_DIVIDED, nisa=scope.nisa)
 
 
 def limit_function(scope: Scope, limit: str) -> str:

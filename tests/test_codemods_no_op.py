@@ -202,6 +202,11 @@ NO_OPS: dict[str, dict[str, str]] = {
         "the user's own scalar": kernel("for i in range(scalar(n)):\n    size = i", "def scalar(a):\n    return a"),
         "a number made of a number": kernel("for i in range(int(n)):\n    size = i"),
     },
+    "NKI030": {
+        "the user's own floor": kernel("t = floor(n)", "def floor(a):\n    return a"),
+        "a division of numbers": kernel("size = n // 3 + n % 3"),
+        "a floor of a number": kernel("size = math.floor(n / 3)", "import math"),
+    },
     "NKI090": {
         "a name in a comment": kernel("size = n  # nl.mean(x)"),
         "a name in a string": kernel("text = 'nl.mean(x)'"),

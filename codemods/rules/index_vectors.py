@@ -22,6 +22,7 @@ GOLDENS = (
     "index_flattened",
     "scalar_dynamic_access",
     "vector_dynamic_access",
+    "masked_gather",
     "broadcast",
     "index_mixed",
 )

@@ -42,6 +42,7 @@ from ..scope import Scope
 from ..support import broadcast_rows_function
 from ..tables import activation_token, operator_token
 from .isa_destination import cut_and_move, literal_axes, product, reduction, same_precision
+from .whole_numbers import floor_divided, is_whole
 
 CODE = "NKI022"
 BY_TILE_ULPS, BY_NUMBER_ULPS = 1, 2
@@ -190,6 +191,8 @@ def division(scope: Scope, node: ast.expr, x: ast.expr, y: ast.expr, dtype: str 
     """``1 / y`` is ``nisa.reciprocal``, ``x / 2`` a multiplication; any other division is both (*review*)."""
     dividend, divisor = operand_or_text(scope, x), operand_or_text(scope, y)
     explicit = dtype is not None
+    if isinstance(dividend, Operand) and isinstance(divisor, str) and is_whole(scope, dividend, y, dtype):
+        return floor_divided(scope, node, dividend, divisor, dtype)
     if any(isinstance(side, Operand) and is_integer(scope, side.dtype) for side in (dividend, divisor)):
         raise Refuse(node, CODE, "a division of integers", "convert the tiles to float32 first")
     if isinstance(divisor, Operand) and isinstance(x, ast.Constant) and x.value in (1, 1.0):

@@ -51,9 +51,12 @@ def operator_result(op: str, x: Any, y: Any) -> Any:
     for vector, tile in ((x, y), (y, x)):
         if isinstance(vector, (Index, RuntimeIndex)):
             return _shifted(op, vector, tile, swapped=vector is x)
+    kind = promoted(op, x, y)
+    whole = _whole_quotient(op, x, y, kind)
+    if whole is not None:
+        return whole
     call = Call(op)
     result, shape = binary(call, op, x, y, broadcast_partitions=False)
-    kind = promoted(op, x, y)
     return call.give(_quotient(result, op, kind), shape, kind)
 
 
@@ -68,11 +71,23 @@ def _shifted(op: str, vector: Any, tile: Any, swapped: bool) -> Any:
 
 def elementwise(op: str, x: Any, y: Any, dtype: Any = None, mask: Any = None) -> Tile:
     """``nl.<op>(x, y)``."""
-    call = Call(op, mask)
-    result, shape = binary(call, op, x, y, broadcast_partitions=True)
     kind = promoted(op, x, y)
     wanted = kind if dtype is None else dtype_of(dtype)
+    whole = _whole_quotient(op, x, y, wanted) if mask is None and is_integer(kind) else None
+    if whole is not None:
+        return whole
+    call = Call(op, mask)
+    result, shape = binary(call, op, x, y, broadcast_partitions=True)
     return call.give(_quotient(result, op, kind), shape, wanted, explicit=dtype is not None)
+
+
+def _whole_quotient(op: str, x: Any, y: Any, dtype: np.dtype[Any]) -> Tile | None:
+    """A division of whole numbers as the instructions that it takes; ``None`` for anything else."""
+    if op != "divide":
+        return None
+    from .composites import quotient
+
+    return quotient(x, y, dtype)
 
 
 def _quotient(result: Result | None, op: str, kind: np.dtype[Any]) -> Result | None:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..numerics import FLOAT32, is_integer
-from . import creation, movement, reductions, special, vector
+from . import arithmetic, creation, movement, reductions, special, vector
 from . import matmul as matrix
 from .arithmetic import promoted
 from .base import Tensor
@@ -80,6 +80,58 @@ def where(condition: Any, x: Any, y: Any, *, dtype: Any = None, mask: Any = None
     result = _filled(y, condition.shape, kind)
     movement.tensor_copy_predicated(src=x, dst=result, predicate=condition)
     return result
+
+
+def floor(x: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
+    """``floor`` into an integer type: a conversion, which rounds up or down, less 1 where it went up."""
+    wanted = dtype_of(dtype) if dtype is not None else getattr(x, "dtype", FLOAT32)
+    if _in_one_step(mask, x) or not isinstance(x, Tile) or not is_integer(wanted) or wanted == np.uint32:
+        return arithmetic.unary("floor", x, dtype, mask)
+    if is_integer(x.dtype):
+        return movement.tensor_copy(x, dtype=wanted)
+    whole = movement.tensor_copy(x, dtype=np.int32)
+    up = vector.tensor_tensor(whole, x, np.greater, dtype=FLOAT32)
+    return vector.tensor_tensor(whole, up, np.subtract, dtype=wanted)
+
+
+def mod(x: Any, y: Any, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
+    """``x - y * floor(x / y)``, of whole numbers without a modulus."""
+    kind = promoted("mod", x, y)
+    wanted = kind if dtype is None else dtype_of(dtype)
+    if not _is_whole(x, y) or _in_one_step(mask, x) or not is_integer(kind):
+        return arithmetic.elementwise("mod", x, y, dtype, mask)
+    return _rest(floor_divided(x, y, kind), x, y, wanted)
+
+
+def quotient(x: Any, y: Any, dtype: Any) -> Tile | None:
+    """A division of whole numbers; ``None`` for any other, and where it is one step."""
+    if not _is_whole(x, y) or _in_one_step(None, x) or not is_integer(dtype):
+        return None
+    return floor_divided(x, y, dtype)
+
+
+def _is_whole(x: Any, y: Any) -> bool:
+    """Is ``x`` a tile of integers, and ``y`` a positive Python integer?"""
+    number = isinstance(y, int | np.integer) and not isinstance(y, bool) and y > 0
+    return bool(number) and isinstance(x, Tile) and is_integer(x.dtype)
+
+
+def floor_divided(x: Tile, y: int, dtype: Any) -> Tile:
+    """``x // y`` of whole numbers below 2**24: a rounded quotient, corrected by what it leaves."""
+    rounded = vector.tensor_scalar(x, np.multiply, 1.0 / y, dtype=np.int32)
+    rest = _rest(rounded, x, y, FLOAT32)
+    below = vector.tensor_scalar(rest, np.less, 0.0, dtype=FLOAT32)
+    step = vector.scalar_tensor_tensor(
+        data=rest, op0=np.greater_equal, operand0=y, op1=np.subtract, operand1=below, dtype=FLOAT32
+    )
+    return vector.tensor_tensor(rounded, step, np.add, dtype=dtype)
+
+
+def _rest(number: Tile, x: Tile, y: int, dtype: Any) -> Tile:
+    """``x - number * y``."""
+    return vector.scalar_tensor_tensor(
+        data=number, op0=np.multiply, operand0=-1 * y, op1=np.add, operand1=x, dtype=dtype
+    )
 
 
 def _filled(value: Any, shape: tuple[int, ...], dtype: Any) -> Tile:

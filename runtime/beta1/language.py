@@ -22,13 +22,12 @@ from .tensor import Tile
 from .tokens import BFP16, FP32, PRIVATE_HBM, PSUM, SBUF, SHARED_HBM, ParDim, Slice, dtype_of, operator_token
 
 _UNARY = (
-    "abs arctan ceil cos erf erf_dx exp floor gelu gelu_apprx_sigmoid gelu_apprx_tanh gelu_dx log mish "
+    "abs arctan ceil cos erf erf_dx exp gelu gelu_apprx_sigmoid gelu_apprx_tanh gelu_dx log mish "
     "relu rsqrt sigmoid sign silu silu_dx sin softplus sqrt square tan tanh trunc"
 ).split()
 _BINARY = (
     "add bitwise_and bitwise_or bitwise_xor divide left_shift maximum minimum multiply power right_shift subtract"
 ).split()
-_MODULI = ("fmod", "mod")
 _CONDITIONS = "equal greater greater_equal less less_equal logical_and logical_or logical_xor not_equal".split()
 
 
@@ -46,11 +45,9 @@ def _binary(name: str) -> Any:
     return _named(function, name, f"``{name}`` of two tiles, or a tile and a number, element by element.")
 
 
-def _modulus(name: str) -> Any:
-    def function(x: Any, y: Any, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
-        return arithmetic.elementwise(name, x, y, dtype, mask)
-
-    return _named(function, name, f"``{name}`` of two tiles, or a tile and a number, element by element.")
+def fmod(x: Any, y: Any, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
+    """The remainder with the sign of ``x``."""
+    return arithmetic.elementwise("fmod", x, y, dtype, mask)
 
 
 def _condition(name: str) -> Any:
@@ -202,7 +199,9 @@ MEMBERS: dict[str, Any] = {
     **{name: dtype for name, dtype in DTYPES.items() if name != "float8_e4m3fn"},
     **{name: _unary(name) for name in _UNARY},
     **{name: _binary(name) for name in _BINARY},
-    **{name: _modulus(name) for name in _MODULI},
+    "fmod": fmod,
+    "mod": composites.mod,
+    "floor": composites.floor,
     **{name: _condition(name) for name in _CONDITIONS},
     "logical_not": logical_not,
     "tfloat32": np.dtype("V4"),

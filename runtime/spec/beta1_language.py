@@ -23,7 +23,7 @@ ACTIVATIONS = (
 """Functions of one tile that are activations of ScalarE and tokens in both versions."""
 BINARY = "add bitwise_and bitwise_or bitwise_xor left_shift maximum minimum multiply power right_shift subtract".split()
 COMPARISONS = "equal greater greater_equal less less_equal logical_and logical_or logical_xor not_equal".split()
-NO_INSTRUCTION = ("ceil", "floor", "tan", "trunc")
+NO_INSTRUCTION = ("ceil", "tan", "trunc")
 REDUCTIONS = {"max": "maximum", "min": "minimum", "prod": "multiply", "sum": "add"}
 
 _UNARY = "x, *, dtype=None, mask=None, **kwargs"
@@ -146,6 +146,13 @@ SYMBOLS: dict[str, Symbol] = {
         note="Use the tensor's reshape.",
     ),
     "nl.finfo": mapped("dtype", keywords={"dtype": "It selects the literal."}, note="Write the limit as a literal."),
+    "nl.floor": mapped(
+        _UNARY,
+        ISA + "tensor_copy",
+        ISA + "tensor_tensor",
+        keywords={"x": "src"},
+        note="Into an integer type: convert, and subtract 1 where that went up.",
+    ),
     "nl.fmod": refused(
         "x, y, dtype=None, mask=None, **kwargs", "Beta 2 has no such operator; it comes back in NKI 0.3."
     ),
@@ -191,8 +198,13 @@ SYMBOLS: dict[str, Symbol] = {
         keywords={"x": "data"},
         note="The sum times the reciprocal of the count: the last bit may differ.",
     ),
-    "nl.mod": refused(
-        "x, y, dtype=None, mask=None, **kwargs", "Beta 2 has no such operator; it comes back in NKI 0.3."
+    "nl.mod": mapped(
+        "x, y, dtype=None, mask=None, **kwargs",
+        ISA + "tensor_scalar",
+        ISA + "scalar_tensor_tensor",
+        ISA + "tensor_tensor",
+        keywords={"x": "operand1", "y": "operand0"},
+        note="Of whole numbers: x - y * q, with a quotient that is rounded, then corrected by what it leaves.",
     ),
     "nl.ndarray": mapped(
         'shape, dtype, *, buffer=None, name="", **kwargs',

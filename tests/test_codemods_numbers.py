@@ -1,0 +1,149 @@
+"""Numbers: arrays that a kernel computes when it is traced, limits of types, whole numbers, and tiles that choose."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import pytest
+from nki_migrate.codemods import Options, rewrite
+from nki_migrate.codemods.support import LIMIT
+from nki_migrate.runtime.cases import TensorSpec
+from nki_migrate.runtime.spec.dtypes import LIMITS
+
+HEAD = """\
+import numpy as np
+import neuronxcc.nki as nki
+import neuronxcc.nki.isa as nisa
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def k({parameters}):
+    {body}
+"""
+
+
+def kernel(body: str, parameters: str = "x, n") -> str:
+    return HEAD.format(parameters=parameters, body=body.replace("\n", "\n    "))
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("a = np.arange(0, n, 2)", "np.arange with a step"),
+        ("a = np.arange(n, dtype=np.float32)", "np.arange with a step, or of numbers that are not integers"),
+        ("a = np.arange(n) / 2", "an operation on numpy arrays that is not of integers"),
+        ("a = np.arange(n)\nb = np.arange(2 * n) - a", "numpy arrays whose sizes are not known to be equal"),
+        ("a = np.arange(n)\nb = a[1:]", "the numpy array 'a' as a whole"),
+        ("a = np.arange(n)\nfor i in a:\n    b = i", "the numpy array 'a' as a whole"),
+        ("a = np.arange(n)\nb = a.max(axis=0)", "max of a numpy array with arguments"),
+        ("a = np.arange(n)\nb = abs(a)", "the numpy array 'a' as a whole"),
+    ],
+)
+def test_an_array_that_no_list_can_replace_is_left_and_said(body, message):
+    outcome = rewrite(kernel(body))
+    assert any(message in finding.message and finding.code == "NKI005" for finding in outcome.findings)
+
+
+def test_a_name_that_is_an_array_in_one_branch_only_is_no_list():
+    source = kernel("if n > 4:\n    a = np.arange(n)\nelse:\n    a = 3\nb = a[0]\nreturn b")
+    messages = [finding.message for finding in rewrite(source).findings]
+    assert any("'a' is an array of numpy in one branch" in message for message in messages)
+
+
+def test_an_array_made_of_itself_is_read_before_it_is_written():
+    source = kernel("a = np.arange(n)\na = 2 * a + 1\nb = a[n - 1]\nreturn b")
+    text = rewrite(source).source
+    body = text[text.index("    a = []") : text.index("    return")]
+    names = {"n": 5}
+    exec("\n".join(line[4:] for line in body.splitlines()), names)
+    assert names["b"] == 9
+
+
+@pytest.mark.parametrize("name", ["sum", "any", "all"])
+def test_a_function_of_the_user_with_the_name_of_a_builtin_stays(name):
+    source = kernel(f"size = {name}((n, 2))\nreturn size").replace(
+        "@nki.jit", f"def {name}(a):\n    return a[0]\n\n\n@nki.jit"
+    )
+    assert f"size = {name}((n, 2))" in rewrite(source).source
+
+
+@pytest.mark.parametrize("dtype", LIMITS)
+def test_the_limits_of_a_type_are_those_of_ml_dtypes(dtype):
+    known = ml_dtypes.finfo(getattr(ml_dtypes, dtype, dtype))
+    assert LIMITS[dtype] == {limit: float(getattr(known, limit)) for limit in ("min", "max", "eps")}
+    source = rewrite(kernel(f"size = nl.finfo(nl.{dtype}).min\nreturn size")).source
+    assert float(source.partition("size = ")[2].split()[0]) == LIMITS[dtype]["min"]
+
+
+def test_the_limit_of_an_unknown_type_is_looked_up():
+    source = rewrite(kernel("size = nl.finfo(x.dtype).max\nreturn size")).source
+    assert LIMIT.splitlines()[2].strip() in source and "size = largest_of(x.dtype)" in source
+
+
+WHOLE = """x_tile = nl.load(x)
+out = nl.ndarray(x.shape, dtype=nl.int32, buffer=nl.shared_hbm)
+rest = nl.ndarray(x.shape, dtype=nl.int32, buffer=nl.shared_hbm)
+y = nl.ndarray((64, 32), dtype=nl.int32, buffer=nl.sbuf)
+y[...] = nl.copy(x_tile, dtype=nl.int32)
+nl.store(out, value=nl.floor(y / n, dtype=nl.int32))
+nl.store(rest, value=nl.mod(y, n, dtype=nl.int32))
+return out, rest"""
+
+
+@pytest.mark.parametrize("divisor", [1, 2, 3, 7, 10, 641, 4095, 65537, 2**20 + 7, 2**24 - 1])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_quotients_and_moduli_are_exact(run_source, divisor, sign):
+    source = rewrite(kernel(WHOLE), Options(unsafe=True)).source.replace("def k(", "def kernel(")
+    rng = np.random.default_rng(divisor)
+    numbers = rng.integers(0, 2**24, (64, 32))
+    multiples = np.minimum(rng.integers(0, 2**24 // divisor, (64, 32)) * divisor, 2**24 - 2)
+    numbers[::2] = (multiples + rng.integers(-1, 2, (64, 32)))[::2].clip(0)  # where a rounded quotient goes wrong
+    x = (sign * numbers).astype(np.int32)
+    quotient, rest = run_source(source, {"x": x, "n": divisor})
+    assert np.array_equal(quotient, x // divisor) and np.array_equal(rest, x % divisor)
+
+
+def test_whole_numbers_are_left_for_review():
+    outcome = rewrite(kernel(WHOLE))
+    assert {(finding.code, finding.applicability) for finding in outcome.findings} == {("NKI030", "review")}
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("t = nl.floor(nl.load(x))", "nl.floor into a type that is not known to be of integers"),
+        ("t = nl.floor(nl.load(x), dtype=nl.uint32)", "nl.floor into a type that is not known to be of integers"),
+        ("t = nl.mod(nl.load(x), n)", "nl.mod of what is not known to be a tile of integers"),
+        ("t = nl.mod(nl.copy(nl.load(x), dtype=nl.int32), 2.5)", "nl.mod of what is not known to be a tile"),
+    ],
+)
+def test_what_is_not_certainly_whole_is_left_and_said(body, message):
+    assert any(message in finding.message for finding in rewrite(kernel(body), Options(unsafe=True)).findings)
+
+
+@pytest.mark.parametrize(
+    "choice", ["nl.where(c, a, 0.0)", "nl.where(c, 1.0, a)", "nl.where(c, a, b)", "nl.where(a, b, a)"]
+)
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "float32"])
+def test_a_choice_takes_conditions_and_tiles_of_any_type(migrate, choice, dtype):
+    body = f"""rows, columns = x.shape
+a = nl.copy(nl.load(x), dtype=nl.bfloat16)
+b = nl.load(x, dtype=nl.float32)
+c = nl.greater(b, 0.0, dtype=nl.{dtype})
+out = nl.ndarray(x.shape, dtype=nl.float32, buffer=nl.shared_hbm)
+nl.store(out, value={choice})
+return out"""
+    migration = migrate(kernel(body, "x"), {"x": TensorSpec((128, 8), "float32", "normal")})
+    assert migration.outcome.findings == () and migration.trouble == ()
+
+
+def test_rows_of_a_part_that_may_be_out_of_bounds_are_left_and_said():
+    body = """parts, rows, columns = x.shape
+i_p = nl.arange(64)[:, None]
+i_f = nl.arange(columns)[None, :]
+number = nisa.iota(i_p, dtype=nl.int32)
+t = nl.ndarray((64, columns), dtype=x.dtype, buffer=nl.sbuf)
+t[i_p, i_f] = nl.load(x[n, number, i_f], mode=nisa.oob_mode.skip)"""
+    messages = [finding.message for finding in rewrite(kernel(body)).findings]
+    assert "rows of a part of a tensor, some of which may be skipped" in messages
