@@ -31,7 +31,7 @@ def subscripted(tile: Tile, key: Any) -> Tile:
         return tile._settled()
     if isinstance(key, (Mask, bool)) or key is None:
         return restricted(tile, key)
-    items = list(key) if type(key) is tuple else [key]
+    items = list(key) if isinstance(key, tuple) else [key]
     if len(items) <= len(tile.shape):
         kinds = {type(k) for k in items}
         if kinds <= _BASIC:
