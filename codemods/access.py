@@ -12,10 +12,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from nki_migrate.runtime.spec.dtypes import ITEMSIZE
-
 from . import algebra
-from .dtypes import type_name
 from .dynamic import dynamic_access, is_dynamic
 from .emission import Refuse
 from .facts.index import index_value
@@ -23,9 +20,10 @@ from .facts.masks import is_mask
 from .facts.values import Axis, Grid, Hbm, Index, Slice, Tile, Value
 from .operands import Item, Operand
 from .patterns import broadcast, check_mates, indexed, of_name, recut, whole_tensor
+from .reinterpreted import reinterpreted
 from .render import render, render_named
 from .rules.block_dimensions import is_scalar_index
-from .rules.data_types import dtype_text
+from .syntax import viewed
 
 if TYPE_CHECKING:
     from .scope import Scope
@@ -55,13 +53,30 @@ def operand(scope: Scope, node: ast.expr) -> Operand | None:
         return _method(scope, node, node.func)
     if not isinstance(node, ast.Subscript):
         return None
+    elements = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    elements = [_named_slice(scope, element) for element in elements]
+    found = _reinterpreted_block(scope, node, elements)
+    if found is not None:
+        return found
     base = operand(scope, node.value)
     if base is None:
         return None
     if is_mask(scope, node.slice):
         raise Refuse(node, "NKI025", "a mask on an operand of anything but a matmul", "pass mask= to the instruction")
-    elements = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-    return subscript(scope, node, base, [_named_slice(scope, element) for element in elements])
+    return subscript(scope, node, base, elements)
+
+
+def _reinterpreted_block(scope: Scope, node: ast.Subscript, elements: list[ast.expr]) -> Operand | None:
+    """``t.view(dtype)[block, ...]`` of a tensor with block dimensions: the block, then its view, then the rest."""
+    call, tensor = node.value, viewed(node.value)
+    if tensor is None or not isinstance(call, ast.Call):
+        return None
+    base = operand(scope, tensor)
+    blocks = len(base.value.blocks) if base is not None and isinstance(base.value, Tile) else 0
+    if base is None or not blocks or len(elements) < blocks:
+        return None
+    block = reinterpreted(scope, call, subscript(scope, node, base, elements[:blocks]))
+    return subscript(scope, node, block, elements[blocks:]) if elements[blocks:] else block
 
 
 def _named_slice(scope: Scope, element: ast.expr) -> ast.expr:
@@ -125,8 +140,8 @@ def _method(scope: Scope, node: ast.Call, function: ast.Attribute) -> Operand | 
         return None
     if function.attr == "reshape" and (node.args or [k.arg for k in node.keywords] == ["shape"]):
         return _reshaped(scope, node, base)
-    if function.attr == "view" and len(node.args) == 1 and not node.keywords:
-        return _reinterpreted(scope, node, base)
+    if viewed(node) is not None:
+        return reinterpreted(scope, node, base)
     if function.attr == "broadcast_to" and len(node.args) == 1 and isinstance(base.value, Tile):
         return _broadcast(scope, node, base)
     raise Refuse(
@@ -158,24 +173,6 @@ def _reshaped(scope: Scope, node: ast.Call, base: Operand) -> Operand:
     whole = replace(value, dims=dims, origin=None)
     name = f"{base.base}.reshape({text})"
     return of_name(scope, name, whole)
-
-
-def _reinterpreted(scope: Scope, node: ast.Call, base: Operand) -> Operand:
-    """``x.view(dtype)`` of a whole tile: the same bytes; the last dimension counts elements of the new type."""
-    value, dtype = base.value, dtype_text(scope, node.args[0])
-    old, new = (ITEMSIZE.get(type_name(scope, text) or "") for text in (value.dtype, dtype))
-    whole = base.items is None and base.pattern is None and not base.is_view
-    if not whole or not isinstance(value, Tile) or value.blocks or not value.dims or old is None or new is None:
-        raise Refuse(node, VECTORS, ".view(...) of a part of a tensor, or between types that are not known", _VIEW)
-    last = value.dims[-1]
-    width = algebra.multiply(last, str(old // new)) if old >= new else f"{algebra.paren(last)} // {new // old}"
-    dims = (*value.dims[:-1], width)
-    scope.apply("NKI021", node)
-    name = f"{base.base}.view({dtype}, ({', '.join(dims)}))"
-    return of_name(scope, name, replace(value, dims=dims, dtype=dtype, origin=None))
-
-
-_VIEW = "declare the tile with the other type at the same address, or read it with .ap(..., dtype=)"
 
 
 def _broadcast(scope: Scope, node: ast.Call, base: Operand) -> Operand:

@@ -73,3 +73,10 @@ def passes_from_zero(loop: ast.For) -> ast.expr | None:
         return None
     name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
     return call.args[0] if name == "range" or name.endswith("_range") else None
+
+
+def viewed(node: ast.expr) -> ast.expr | None:
+    """``x`` of a call ``x.view(dtype)``; ``None`` for anything else."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "view":
+        return node.func.value if len(node.args) == 1 and not node.keywords else None
+    return None

@@ -32,7 +32,7 @@ from ..emission import Refuse
 from ..facts.index import index_value
 from ..facts.values import Allocator
 from ..scope import Scope
-from ..syntax import passes_from_zero
+from ..syntax import passes_from_zero, viewed
 
 if TYPE_CHECKING:
     from ..declare import Plan
@@ -112,7 +112,7 @@ def uses(scope: Scope, name: str, rank: int) -> Uses:
     for node in ast.walk(scope.function):
         if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load):
             seen += 1
-        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id == name:
+        if isinstance(node, ast.Subscript) and _is_name(viewed(node.value) or node.value, name):
             subscripts.append(node)
         if isinstance(node, ast.FunctionDef | ast.Lambda) and node is not scope.function:
             nested += any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(node))

@@ -4,8 +4,8 @@ Why: Beta 2 has no index vectors. ``x[i * 128 + i_p, i_f]`` becomes ``x[nl.ds(i 
 that covers the whole tile disappears; an integer in a free dimension becomes a slice of width 1 where the dimension
 has to stay. Strides (a stepped slice loses its stride in Beta 2), several vectors in one dimension, permuted
 dimensions and broadcasts along the free dimension become ``.ap(pattern=[[step, count], ...])``; an index tile becomes
-``scalar_offset=`` or ``vector_offset=``; a subscript of a subscript becomes one. The vectors themselves are removed
-with their last use.
+``scalar_offset=`` or ``vector_offset=``; a subscript of a subscript becomes one. ``.view(dtype)`` names its
+shape, of the whole tile: a part is cut from the view. The vectors themselves are removed with their last use.
 
 Safe: the same elements in the same order; where the source does not tell a tensor's rank, the kernel asserts the one
 that the subscript means. Left alone: strided or permuted partitions, and vectors whose size or start may have changed
@@ -25,4 +25,5 @@ GOLDENS = (
     "masked_gather",
     "broadcast",
     "index_mixed",
+    "reinterpreted",
 )

@@ -1,0 +1,62 @@
+"""``.view(dtype)`` of tiles, of their blocks and of parts of them reads the same bytes in both versions."""
+
+from __future__ import annotations
+
+import pytest
+from nki_migrate.codemods import Options, rewrite
+from nki_migrate.runtime.cases import TensorSpec
+
+SOURCE = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def k(x):
+    out = nl.ndarray((3, {rows}, {columns}), dtype=nl.{new}, buffer=nl.shared_hbm)
+    blocks = nl.ndarray((3, nl.par_dim(32), 12), dtype=nl.{old}, buffer=nl.sbuf)
+    tile = nl.ndarray((nl.par_dim(32), 12), dtype=nl.{old}, buffer=nl.sbuf)
+    tile[...] = nl.load(x[0:32, :])
+    for b in nl.affine_range(3):
+        blocks[b] = nl.load(x[nl.ds(b * 32, 32), :])
+        nl.store(out[b], value={value})
+    return out
+"""
+
+
+@pytest.mark.parametrize("blocks", ["auto", "list", "fold", "loop"])
+@pytest.mark.parametrize(
+    ("old", "new", "value", "rows", "columns"),
+    [
+        ("float32", "int16", "tile.view(nl.int16)[0:20, 3:9]", 20, 6),
+        ("float32", "int16", "tile[0:20, 2:5].view(nl.int16)", 20, 6),
+        ("float32", "int16", "tile[0:20].view(nl.int16)[:, 1:4]", 20, 3),
+        ("float32", "int32", "tile[4:20, 2:5].view(nl.int32)", 16, 3),
+        ("int16", "float32", "tile[:, 2:8].view(nl.float32)", 32, 3),
+        ("float32", "int16", "blocks.view(nl.int16)[b]", 32, 24),
+        ("float32", "int16", "blocks.view(nl.int16)[b, 0:9, 5:11]", 9, 6),
+        ("float32", "int16", "blocks[b].view(nl.int16)", 32, 24),
+        ("float32", "int16", "blocks[b, 0:9, 1:3].view(nl.int16)", 9, 4),
+        ("int16", "float32", "blocks.view(nl.float32)[b, 0:9, 1:4]", 9, 3),
+    ],
+)
+def test_the_same_bytes_are_read(migrate, blocks, old, new, value, rows, columns):
+    source = SOURCE.format(rows=rows, columns=columns, old=old, new=new, value=value)
+    spec = TensorSpec((96, 12), old, "integers", low=-9, high=9)
+    migration = migrate(source, {"x": spec}, Options(blocks=blocks))
+    assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
+
+
+@pytest.mark.parametrize(
+    ("old", "value"),
+    [
+        ("int16", "tile[:, nl.ds(b, 2)].view(nl.float32)"),
+        ("int16", "tile[:, 1:3].view(nl.float32)"),
+        ("float32", "tile.view(x.dtype)"),
+        ("float32", "blocks.view(nl.int16)"),
+    ],
+)
+def test_what_may_split_an_element_or_has_no_known_type_is_left_alone(old, value):
+    outcome = rewrite(SOURCE.format(rows=32, columns=12, old=old, new="float32", value=value))
+    assert [f.code for f in outcome.findings] == ["NKI024"]
+    assert value in outcome.source
