@@ -17,7 +17,8 @@ from .dynamic import dynamic_access, is_dynamic
 from .emission import Refuse
 from .facts.index import index_value
 from .facts.masks import is_mask
-from .facts.values import Axis, Grid, Hbm, Index, Slice, Tile, Value
+from .facts.values import Axis, Grid, Hbm, Index, Object, Slice, Tile, Value
+from .names import dotted
 from .operands import Item, Operand
 from .patterns import broadcast, check_mates, indexed, of_name, recut, whole_tensor
 from .reinterpreted import reinterpreted
@@ -51,6 +52,8 @@ def operand(scope: Scope, node: ast.expr) -> Operand | None:
         if called is not None or not isinstance(node.func, ast.Attribute):
             return called
         return _method(scope, node, node.func)
+    if isinstance(node, ast.Attribute):
+        return _field(scope, node)
     if not isinstance(node, ast.Subscript):
         return None
     elements = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
@@ -98,6 +101,15 @@ def _whole(scope: Scope, node: ast.Name) -> Operand | None:
     whole = of_name(scope, node.id, value)
     # a mask cuts the tensor itself: Beta 2 cannot take a part of a part
     return whole.origin if scope.clamps and whole.is_view and whole.origin is not None else whole
+
+
+def _field(scope: Scope, node: ast.Attribute) -> Operand | None:
+    """The tensor that is known to be in a field of an object."""
+    chain = dotted(node)
+    value = scope.env.get(chain[0]) if chain is not None else None
+    for name in chain[1] if chain is not None else ():
+        value = dict(value.tensors).get(name) if isinstance(value, Object) else None
+    return of_name(scope, scope.source.segment(node), value) if isinstance(value, Hbm | Tile) else None
 
 
 def _creates(scope: Scope, node: ast.Call) -> bool:

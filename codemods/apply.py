@@ -149,8 +149,7 @@ class _Rebuild:
         if isinstance(old, ast.FunctionDef) and isinstance(node, cst.FunctionDef):
             changes = self._function(old, node)
         elif isinstance(old, ast.ClassDef) and isinstance(node, cst.ClassDef):
-            if old in self.edits.bases:
-                changes["bases"] = [cst.Arg(cst.parse_expression(self.edits.bases[old]))]
+            changes = self._class(old, node)
         elif isinstance(old, ast.For) and isinstance(node, cst.For):
             changes = self._expression("iter", old.iter, node.iter)
             changes |= self._expression("target", old.target, node.target)
@@ -162,6 +161,15 @@ class _Rebuild:
         if isinstance(old, ast.FunctionDef) and old in self.edits.flattened:
             bodies = self._flattened(old, node)
         return node.with_changes(**changes, **bodies) if changes or bodies else node
+
+    def _class(self, old: ast.ClassDef, node: cst.ClassDef) -> dict[str, object]:
+        changes: dict[str, object] = {}
+        if old in self.edits.bases:
+            changes["bases"] = [cst.Arg(cst.parse_expression(self.edits.bases[old]))]
+        if old in self.edits.class_decorators:
+            decorator = cst.Decorator(cst.parse_expression(self.edits.class_decorators[old]))
+            changes["decorators"] = [*node.decorators, decorator]
+        return changes
 
     def _assignment(self, old: ast.Assign, node: cst.SimpleStatementLine) -> cst.SimpleStatementLine:
         text = self.edits.expressions.get(old.value)
@@ -253,6 +261,8 @@ class _Rebuild:
         """The parameters with the defaults and annotations that were rewritten."""
         result = []
         for argument, param in zip(arguments, params, strict=True):
+            if argument in self.edits.dropped_parameters:
+                continue
             changes: dict[str, object] = {}
             text = self.edits.expressions.get(defaults[argument]) if argument in defaults else None
             if text is not None:

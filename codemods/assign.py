@@ -8,14 +8,16 @@ from dataclasses import replace
 
 from . import algebra, positivity
 from .access import operand
-from .calls import call_value, module_function, named, parts_of
+from .bodies import written
+from .calls import call_value, constructed, module_function, named, parts_of
 from .compute import bind, bound_call, is_computation, place, write
 from .declare import allocator_value, buffer_value, creation, declare
 from .emission import Refuse
 from .facts.index import index_value
 from .facts.masks import mask_value
 from .facts.objects import changing_part
-from .facts.values import Allocator, Api, DType, Grid, Hbm, Index, Python, Several, Slice, Tile, Value, texts
+from .facts.values import Allocator, Api, DType, Grid, Hbm, Index, Mask, Python, Several, Slice, Tile, Value, texts
+from .interpreted import called
 from .number_tables import assign_table
 from .operands import Operand
 from .parameters import described, is_python
@@ -25,6 +27,7 @@ from .rules.data_types import dtype_text, is_dtype
 from .rules.masks import masked
 from .rules.unsupported import CODE as UNSUPPORTED
 from .scope import Scope
+from .syntax import bound_by
 from .tables import is_function
 
 DESTINATION = "NKI021"
@@ -107,11 +110,8 @@ def _compile_time(scope: Scope, name: str, value: ast.expr) -> Value | None:
     index = index_value(scope, value, name)
     if index is not None:
         return index
-    mask = (
-        mask_value(scope, value)
-        if isinstance(value, ast.Compare | ast.BinOp | ast.BoolOp | ast.Name | ast.IfExp)
-        else None
-    )
+    masks = ast.Compare | ast.BinOp | ast.BoolOp | ast.Name | ast.IfExp | ast.Call
+    mask = mask_value(scope, value) if isinstance(value, masks) else None
     if mask is not None and mask.of_vectors:
         return mask
     if isinstance(value, ast.IfExp) and any(isinstance(branch, ast.Call) for branch in (value.body, value.orelse)):
@@ -133,7 +133,8 @@ def _view(scope: Scope, name: str, view: Operand) -> None:
         _set(scope, name, value)
         return
     if view.is_view or view.items is not None or view.pattern is not None:
-        stays = all(scope.assigned[n] <= 1 for n in algebra.names(view.text(())))
+        around = bound_by(scope.loops[0].statement) if scope.loops else set()
+        stays = all(scope.assigned[n] <= 1 or n not in around for n in algebra.names(view.text(())))
         origin = (view.origin if view.is_view else view) if stays else None
         value = replace(value, dims=view.known_dims, view=True, origin=origin)
     _set(scope, name, value)
@@ -152,6 +153,10 @@ def _python(scope: Scope, name: str, value: ast.expr) -> None:
     if _makes_slice(scope, value):
         direct = isinstance(value, ast.Call) and scope.qualified(value.func) == "nl.ds"
         _set(scope, name, Slice(text, value) if direct and isinstance(value, ast.Call) else Value())
+        return
+    made = constructed(scope, value)
+    if made is not None:
+        _set(scope, name, named(made, name))
         return
     _itemsize_name(scope, name, value)
     unknown = _may_give_tensor(scope, value)
@@ -204,6 +209,8 @@ def _to_tuple(scope: Scope, statement: ast.stmt, target: ast.Tuple | ast.List, v
                 _set(scope, name, _labelled(component, name))
         scope.dropped[statement] = {n for n in names if n}
         return
+    if isinstance(value, ast.Call) and _to_vectors(scope, statement, names, value):
+        return
     if isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(names) and None not in names:
         _elementwise(scope, statement, [n for n in names if n], value.elts)
         return
@@ -220,6 +227,26 @@ def _to_tuple(scope: Scope, statement: ast.stmt, target: ast.Tuple | ast.List, v
     for name, part in zip(names, parts, strict=True):
         if name is not None:
             _set(scope, name, part)
+
+
+def _to_vectors(scope: Scope, statement: ast.stmt, names: list[str | None], value: ast.Call) -> bool:
+    """``rows, mask = info.rows(i)``: what a function of the user's computes from vectors, name by name."""
+    found = called(scope, value)
+    if not isinstance(found, Several) or len(found.parts) != len(names):
+        return False
+    for name, part in zip(names, found.parts, strict=True):
+        if name is None:
+            raise Refuse(statement, "NKI024", "an index vector that is bound to more than a name", "give it a name")
+        if isinstance(part, Index):
+            _set(scope, name, _labelled(part, name))
+        elif isinstance(part, Grid | Mask):
+            _set(scope, name, part)
+        elif name != "_":
+            scope.emit(f"{name} = {written(part)}")
+            _set(scope, name, Python())
+    vectors = zip(names, found.parts, strict=True)
+    scope.dropped[statement] = {n for n, part in vectors if n and isinstance(part, Index | Grid | Mask)}
+    return True
 
 
 def _labelled(index: Index, label: str) -> Index:

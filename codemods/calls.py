@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from .access import operand
 from .compute import COMMANDS, HANDLERS, Instruction, bound_call, is_computation, place, temporary
 from .emission import Refuse
+from .facts.classes import class_named, is_subclassed
 from .facts.index import index_value
 from .facts.masks import mask_value
-from .facts.values import Absent, DType, Function, Hbm, Python, Several, Slice, Tile, Value
+from .facts.values import Absent, DType, Function, Hbm, Object, Python, Several, Slice, Tile, Value
 from .handed import access_of, handed_on
 from .names import dotted
 from .operands import Operand
@@ -216,12 +217,31 @@ def _argument(scope: Scope, parameter: str, keyword: str | None, node: ast.expr)
 def _python_argument(scope: Scope, node: ast.expr) -> Value:
     if isinstance(node, ast.Constant) and node.value is None:
         return Absent()
-    value = scope.env.get(node.id) if isinstance(node, ast.Name) else None
-    if isinstance(value, DType | Absent):
+    value = scope.env.get(node.id) if isinstance(node, ast.Name) else constructed(scope, node)
+    if isinstance(value, DType | Absent | Object):
         return value
     if isinstance(value, Slice) or (isinstance(node, ast.Call) and scope.qualified(node.func) == "nl.ds"):
         return Value()
     return Python() if is_python(scope, node) else Value()
+
+
+def constructed(scope: Scope, node: ast.expr) -> Object | None:
+    """What a constructor of a dataclass or named tuple makes, when it gets whole tensors by their names."""
+    cls = class_named(scope.module, node.func) if isinstance(node, ast.Call) else None
+    if cls is None or not isinstance(node, ast.Call) or not (cls.is_dataclass or cls.is_named_tuple):
+        return None
+    if "__init__" in cls.methods or is_subclassed(cls) or any(isinstance(a, ast.Starred) for a in node.args):
+        return None
+    given = dict(zip(cls.fields, node.args, strict=False))
+    given |= {k.arg: k.value for k in node.keywords if k.arg is not None}
+    written = set() if cls.is_frozen else scope.module.program.assigned_attributes
+    tensors = []
+    for name, argument in given.items():
+        value = scope.env.get(argument.id) if isinstance(argument, ast.Name) else None
+        blocks = isinstance(value, Tile) and value.blocks
+        if isinstance(value, Hbm | Tile) and not blocks and name in cls.fields and name not in written:
+            tensors.append((name, replace(value, origin=None)))
+    return Object(tensors=tuple(tensors)) if tensors else None
 
 
 def returned_value(scope: Scope, node: ast.expr) -> tuple[str, Value]:

@@ -27,6 +27,8 @@ class Edits:
     expressions: dict[ast.AST, str] = field(default_factory=dict)
     dropped_decorators: set[ast.expr] = field(default_factory=set)
     bases: dict[ast.ClassDef, str] = field(default_factory=dict)
+    class_decorators: dict[ast.ClassDef, str] = field(default_factory=dict)
+    dropped_parameters: set[ast.arg] = field(default_factory=set)
     parameters: dict[ast.FunctionDef, list[str]] = field(default_factory=dict)
     renamed: dict[ast.FunctionDef, str] = field(default_factory=dict)
     flattened: dict[ast.FunctionDef, ast.FunctionDef] = field(default_factory=dict)

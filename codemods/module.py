@@ -112,8 +112,8 @@ def _walk(program: Program) -> None:
                 decorators.rewrite(module, variant)
             if variant not in module.analyzed:
                 _walk_one(module, variant, parameters)
-    for module, method in kernel_classes.rewrite(program):
-        _walk_one(module, method, {})
+    for module, method, parameters in kernel_classes.rewrite(program):
+        _walk_one(module, method, parameters)
     pending = [(m, f) for m in program.modules.values() for f in m.analyzed]
     while pending:
         for module, function in _named(program, *pending.pop()):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
-from .facts.values import Absent, DType, Hbm, Python, Several, Tile, Value, merge
+from .facts.values import Absent, DType, Hbm, Object, Python, Several, Tile, Value, merge
 from .rules.data_types import is_dtype
 from .scope import Scope
 from .syntax import default_values
@@ -133,6 +133,8 @@ def parameter_value(name: str, value: Value) -> Value:
         return Hbm(_own_dims(name, value.dims), f"{name}.dtype", value.view)
     if isinstance(value, DType):
         return DType(name)
+    if isinstance(value, Object):
+        return Object(tensors=tuple((f, parameter_value(f"{name}.{f}", t)) for f, t in value.tensors))
     return value
 
 

@@ -10,6 +10,7 @@ import ast
 import posixpath
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from .names import dotted
@@ -103,6 +104,54 @@ class Program:
         trees = {path: module.source.tree for path, module in modules.items()}
         self.links = {path: links(tree, path, modules.keys()) for path, tree in trees.items()}
         self._bound = {path: list(_each_link(tree, path, modules.keys())) for path, tree in trees.items()}
+
+    @cached_property
+    def bases(self) -> set[tuple[str, str]]:
+        """The classes that others derive from: their file, and their name there."""
+        return {
+            self.origin(module, base)
+            for module in self.modules.values()
+            for node in ast.walk(module.source.tree)
+            if isinstance(node, ast.ClassDef)
+            for base in node.bases
+        }
+
+    @cached_property
+    def decorated_methods(self) -> set[str]:
+        """The names of methods with decorators, of any class."""
+        found = (c for module in self.modules.values() for c in module.classes.values())
+        return {s.name for c in found for s in c.body if isinstance(s, ast.FunctionDef) and s.decorator_list}
+
+    @cached_property
+    def reached(self) -> set[ast.FunctionDef]:
+        """The kernels, and all functions and methods of classes that they name, directly or through others."""
+        found: set[ast.FunctionDef] = set()
+        pending = [(m, f) for m in self.modules.values() for f in m.functions.values() if m.is_kernel(f)]
+        while pending:
+            module, function = pending.pop()
+            if function in found:
+                continue
+            found.add(function)
+            for node in ast.walk(function):
+                if isinstance(node, ast.Name | ast.Attribute):
+                    pending += self._named(module, node)
+                elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.isidentifier():
+                    pending += self._named(module, ast.Name(node.value, ast.Load()))  # an annotation
+        return found
+
+    def _named(self, module: Module, node: ast.expr) -> list[tuple[Module, ast.FunctionDef]]:
+        """The function, or the methods of the class, that an expression names."""
+        path, name = self.origin(module, node)
+        home = self.modules[path]
+        function, cls = home.functions.get(name), home.classes.get(name)
+        methods = [s for s in cls.body if isinstance(s, ast.FunctionDef)] if cls is not None else []
+        return [(home, f) for f in ([function] if function is not None else methods)]
+
+    @cached_property
+    def assigned_attributes(self) -> set[str]:
+        """The attributes that any code assigns to, or deletes."""
+        nodes = (node for module in self.modules.values() for node in ast.walk(module.source.tree))
+        return {n.attr for n in nodes if isinstance(n, ast.Attribute) and not isinstance(n.ctx, ast.Load)}
 
     def function(self, module: Module, node: ast.expr) -> tuple[Module, ast.FunctionDef] | None:
         """The function of another module that a name or ``module.name`` means."""

@@ -1,8 +1,9 @@
 """``x.view(dtype)``: the bytes of a tile read as elements of another type.
 
 Both versions keep the bytes where they are; the last dimension counts elements of the new type. Beta 2 takes the
-shape too (0.3 does not), and only of a whole tensor: a part is cut from the view of its tensor. Sources: NKI 2.26.1, "tensor.view"; NKI 2.28,
-"NkiTensor.view".
+shape too (0.3 does not), and only of a whole tensor: a part is cut from the view of its tensor.
+
+Sources: NKI 2.26.1, "tensor.view"; NKI 2.28, "NkiTensor.view".
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from .emission import Refuse
 from .facts.values import Tile
 from .operands import Item, Operand
 from .patterns import of_name, whole_tensor
-from .rules.data_types import dtype_text
+from .rules.data_types import dtype_text, itemsize
 
 if TYPE_CHECKING:
     from .scope import Scope
@@ -37,16 +38,23 @@ def reinterpreted(scope: Scope, node: ast.Call, base: Operand) -> Operand:
     value = base.value
     dtype = dtype_text(scope, node.args[0])
     old, new = (ITEMSIZE.get(type_name(scope, text) or "") for text in (value.dtype, dtype))
-    if old is None or new is None:
-        raise Refuse(node, CODE, ".view(...) between types that are not known", _HELP)
     if not isinstance(value, Tile) or value.dims is None or len(value.dims) < 2:
         raise Refuse(node, CODE, ".view(...) of a tile without a free dimension", _HELP)
+    if old is None and new == 1 and value.dtype is not None and base.items is None:
+        width = algebra.multiply(value.dims[-1], itemsize(scope, value.dtype))
+        return _whole(scope, node, base, value, (*value.dims[:-1], width), dtype)
+    if old is None or new is None:
+        raise Refuse(node, CODE, ".view(...) between types that are not known", _HELP)
+    whole = _whole(scope, node, base, value, (*value.dims[:-1], _counted(value.dims[-1], old, new)), dtype)
+    return whole if base.items is None else _part(scope, node, base, base.items, whole, old, new)
+
+
+def _whole(scope: Scope, node: ast.Call, base: Operand, value: Tile, dims: tuple[str, ...], dtype: str) -> Operand:
+    """The whole tile as one of ``dims`` elements of the new type."""
     scope.apply(CODE, node)
-    dims = (*value.dims[:-1], _counted(value.dims[-1], old, new))
     shape = "" if scope.module.options.target == "0.3" else f", ({', '.join(dims)})"
     name = f"{base.base}.view({dtype}{shape})"
-    whole = of_name(scope, name, replace(value, dims=dims, dtype=dtype, origin=None))
-    return whole if base.items is None else _part(scope, node, base, base.items, whole, old, new)
+    return of_name(scope, name, replace(value, dims=dims, dtype=dtype, origin=None))
 
 
 def _counted(elements: str, old: int, new: int) -> str:

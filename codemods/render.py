@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from . import algebra
 from .emission import New, Refuse
 from .facts.objects import changing_part
-from .facts.values import Allocator, Api, DType, Gone, Grid, Hbm, Index, Mask, Numbers, Python, Tile
+from .facts.values import Allocator, Api, DType, Gone, Grid, Hbm, Index, Mask, Numbers, Python, Spelled, Tile
 from .names import BETA2, dotted
 from .rules.data_types import CODE as DTYPES
 from .rules.data_types import dtype_text, itemsize, limit
+from .rules.kernel_classes import member_text
 from .rules.language import CODE as LANGUAGE
 from .rules.language import FORBIDDEN_EXPRESSIONS, plainer
 from .rules.unsupported import CODE as UNSUPPORTED
@@ -164,6 +165,8 @@ def _name(scope: Scope, node: ast.Name | ast.Attribute) -> str | None:
         if isinstance(node, ast.Name):
             _check_name(scope, node)
             value = scope.env.get(node.id)
+            if isinstance(value, Spelled):
+                return value.text
             if isinstance(value, DType) and value.text != node.id:
                 scope.apply(DTYPES, node)
                 return value.text
@@ -211,6 +214,8 @@ def _check_name(scope: Scope, node: ast.Name) -> None:
 
 
 def _attribute(scope: Scope, node: ast.Attribute) -> str | None:
+    if node.attr in scope.module.program.decorated_methods:
+        return member_text(scope, node)
     if node.attr != "itemsize":
         return limit(scope, node)
     base = node.value

@@ -24,6 +24,7 @@ from .source import Source
 from .syntax import bound_by
 
 if TYPE_CHECKING:
+    from .facts.classes import Class
     from .pinned import Pinned
 
 KERNEL_DECORATORS = {"nki.jit", "nki.trace", "nki.baremetal", "nki.benchmark", "nki.profile", "nki.simulate_kernel"}
@@ -59,6 +60,8 @@ class Module:
         self.imports = {item.name: item for item in self.import_list}
         self.names = {node.id for node in ast.walk(source.tree) if isinstance(node, ast.Name)}
         self.functions = {node.name: node for node in source.tree.body if isinstance(node, ast.FunctionDef)}
+        self.classes = {node.name: node for node in source.tree.body if isinstance(node, ast.ClassDef)}
+        self.object_classes: dict[tuple[ast.FunctionDef, str], Class | None] = {}
         self.nested_imports = {item.statement for item in self.import_list} - set(source.tree.body)
         self.edits = Edits()
         self.findings: list[Finding] = []
@@ -78,6 +81,7 @@ class Module:
         self.lifted: dict[ast.FunctionDef, tuple[str, list[str]]] = {}
         self.flattened: dict[ast.FunctionDef, str] = {}
         self.handed: dict[ast.FunctionDef, list[str]] = {}
+        self.followed: dict[ast.FunctionDef, set[ast.Call]] = {}
         self.analyzed: dict[ast.FunctionDef, Analysis] = {}
         self._concrete: cst.Module | None = None
         self._functions: dict[ast.FunctionDef | ast.AsyncFunctionDef, cst.FunctionDef] = {}
@@ -271,6 +275,7 @@ class Scope:
     clamps: dict[int, Clamp] = field(default_factory=dict)
     assigned: Counter[str] = field(default_factory=Counter)
     sizes: dict[str, str] = field(default_factory=dict)
+    interpreted: dict[ast.Call, Value | None] = field(default_factory=dict)
     psum_writes: dict[Declaration, list[Written]] = field(default_factory=dict)
     branch: tuple[int, ...] = ()
     block: list[ast.stmt] = field(default_factory=list)

@@ -51,8 +51,12 @@ def names_used(edits: Edits, roots: Iterable[ast.AST]) -> tuple[set[str], set[st
             continue
         if node in edits.dropped_decorators:
             continue
-        if isinstance(node, ast.ClassDef) and node in edits.bases:
-            add(edits.bases[node])
+        if isinstance(node, ast.ClassDef):
+            add(edits.bases.get(node, ""))
+            add(edits.class_decorators.get(node, ""))
+            replaced = node.bases if node in edits.bases else []
+            pending.extend(child for child in ast.iter_child_nodes(node) if child not in replaced)
+            continue
         if isinstance(node, ast.Name):
             (read if isinstance(node.ctx, ast.Load) else bound).add(node.id)
         if isinstance(node, ast.arg):

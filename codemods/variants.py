@@ -12,7 +12,7 @@ import copy
 from typing import TYPE_CHECKING
 
 from .emission import Refuse
-from .facts.values import Absent, Hbm, Parameters, Tile, Value
+from .facts.values import Absent, Hbm, Object, Parameters, Python, Tile, Value
 from .handed import kinds
 from .names import dotted
 from .rules.nested_functions import CODE
@@ -60,10 +60,20 @@ def _alike(function: ast.FunctionDef, name: str, a: Value | None, b: Value | Non
     if isinstance(a, Hbm | Tile) and isinstance(b, Hbm | Tile):
         placed = not is_indexed(function, name) or kinds(a) == kinds(b)
         return type(a) is type(b) and placed and _structure(a, b) == _structure(b, a)
+    if isinstance(a, Object) or isinstance(b, Object):
+        return _same_tensors(function, a, b)
     if isinstance(a, Absent) or isinstance(b, Absent):
         given = b if isinstance(a, Absent) else a
         return not isinstance(given, Hbm | Tile) or reads_guarded(function, name)
     return type(a) is type(b)
+
+
+def _same_tensors(function: ast.FunctionDef, a: Value, b: Value) -> bool:
+    """Do two objects have tensors of the same kinds? (It is not known what any other value has.)"""
+    if not (isinstance(a, Object) and isinstance(b, Object)):
+        return isinstance(a, Python) and isinstance(b, Python)
+    one, other = dict(a.tensors), dict(b.tensors)
+    return one.keys() == other.keys() and all(_alike(function, n, one[n], other[n]) for n in one)
 
 
 def _structure(value: Hbm | Tile, other: Hbm | Tile) -> tuple[object, ...]:
@@ -89,7 +99,7 @@ def _knowledge(value: Value | None) -> int:
         return 0
     if isinstance(value, Hbm | Tile):
         return 3 if value.dims is not None else 2
-    return 1
+    return 2 if isinstance(value, Object) else 1
 
 
 def copy_of(module: Module, function: ast.FunctionDef, number: int) -> ast.FunctionDef:

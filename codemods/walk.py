@@ -5,17 +5,19 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 
 from . import algebra
 from .assign import assign, augment
 from .calls import call_statement, returned_value
 from .comprehensions import expand
 from .emission import New, Refuse
-from .facts.values import DType, Function, Gone, Hbm, Python, Tile, Value, merge, texts
+from .facts.values import DType, Function, Gone, Hbm, Object, Python, Tile, Value, merge, texts
 from .handed import further_parameters
 from .iteration import element_kinds, index_loop
 from .left import left_tile
 from .names import BETA2, Import, canonical
+from .operands import Operand
 from .parameters import described, kernel_parameters, merged
 from .render import CALLABLE, beta2_name, render
 from .rules import dynamic_loops, loop_state, sbuf_manager
@@ -211,12 +213,22 @@ def forget(scope: Scope, name: str) -> None:
     scope.sizes = {text: size for text, size in scope.sizes.items() if name not in algebra.names(text)}
     if scope.assigned[name] > 1:
         for other, value in scope.env.items():
+            origin = getattr(value, "origin", None)
+            if isinstance(origin, Operand) and name in {n for text in _place(origin) for n in algebra.names(text)}:
+                scope.env[other] = value = replace(value, origin=None)  # type: ignore[call-arg]
             if other == name or name not in {n for text in texts(value) if text for n in algebra.names(text)}:
                 continue
             if isinstance(value, Hbm | Tile):
                 scope.env[other] = described(other, value)
+            elif isinstance(value, Object):
+                scope.env[other] = Python()
             elif not (isinstance(value, DType) and value.text == name):
                 scope.env[other] = Gone(f"was made with '{name}', which is bound again since")
+
+
+def _place(origin: Operand) -> tuple[str, ...]:
+    """The source expressions that say which part of which tensor a name stands for."""
+    return (origin.text(()), *origin.prefix)
 
 
 def _simple(rewrite: Callable[[Scope, ast.stmt], None]) -> Callable[[Scope, ast.stmt], None]:

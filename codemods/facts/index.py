@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -34,14 +35,19 @@ def index_value(scope: Scope, node: ast.expr, label: str = "") -> Value | None:
         base = index_value(scope, node.value, label)
         if isinstance(base, Grid) and isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, int):
             return base.components[node.slice.value]
-        return _reshaped(base, node) if isinstance(base, Index) else None
+        return reshaped(base, node) if isinstance(base, Index) else None
     if isinstance(node, ast.BinOp):
         return _combined(scope, node)
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         inner = index_value(scope, node.operand)
-        return _scaled(inner, "-1") if isinstance(inner, Index) else None
+        return negated(inner) if isinstance(inner, Index) else None
     if isinstance(node, ast.IfExp):
         return _chosen(scope, node)
+    if isinstance(node, ast.Call):
+        from ..interpreted import called
+
+        found = called(scope, node)
+        return found if isinstance(found, Index | Grid) else None
     return None
 
 
@@ -50,11 +56,14 @@ def _chosen(scope: Scope, node: ast.IfExp) -> Index | None:
     from ..render import render_stable
 
     a, b = index_value(scope, node.body), index_value(scope, node.orelse)
-    if a is None and b is None:
-        return None
+    return None if a is None and b is None else chosen(node, a, b, lambda: render_stable(scope, node.test))
+
+
+def chosen(node: ast.expr, a: Value | None, b: Value | None, tested: Callable[[], str]) -> Index:
+    """One of two vectors on the same axes; ``tested`` gives the text of the condition that chooses the first."""
     if not (isinstance(a, Index) and isinstance(b, Index)) or _places(a) != _places(b):
         raise Refuse(node, CODE, "a choice between different index vectors", "write one access in each branch")
-    test = render_stable(scope, node.test)
+    test = tested()
 
     def either(one: str, other: str) -> str:
         return one if one == other else f"{algebra.paren(one)} if {test} else {algebra.paren(other)}"
@@ -76,7 +85,11 @@ def _axis(start: str, size: str, label: str) -> Axis:
 def _arange(scope: Scope, node: ast.Call, label: str) -> Index:
     from ..render import render_stable
 
-    bounds = [render_stable(scope, argument) for argument in node.args]
+    return arange(node, [render_stable(scope, argument) for argument in node.args], label)
+
+
+def arange(node: ast.Call, bounds: list[str], label: str) -> Index:
+    """The index vector of a call of ``nl.arange``, given the texts of its arguments."""
     if node.keywords or not 1 <= len(bounds) <= 2:
         raise Refuse(node, CODE, "arange with keywords or a step", "write the subscript as a slice or as .ap(...)")
     start, stop = ("0", bounds[0]) if len(bounds) == 1 else bounds
@@ -86,13 +99,18 @@ def _arange(scope: Scope, node: ast.Call, label: str) -> Index:
 def _mgrid(scope: Scope, node: ast.Subscript, label: str) -> Grid:
     from ..render import render_stable
 
+    return mgrid(node, lambda part: render_stable(scope, part), label)
+
+
+def mgrid(node: ast.Subscript, text: Callable[[ast.expr], str], label: str) -> Grid:
+    """The grid of ``nl.mgrid[...]``; ``text`` gives the text of a bound."""
     parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     components = []
     for position, part in enumerate(parts):
         if not isinstance(part, ast.Slice) or part.step is not None or part.upper is None:
             raise Refuse(node, CODE, "mgrid with a step or without a bound", "write the subscript as .ap(...)")
-        start = render_stable(scope, part.lower) if part.lower is not None else "0"
-        size = algebra.subtract(render_stable(scope, part.upper), start)
+        start = text(part.lower) if part.lower is not None else "0"
+        size = algebra.subtract(text(part.upper), start)
         letter = next((c for c, p in COMPONENTS.items() if p == position), str(position))
         components.append(Index(len(parts), (Term(_axis(start, size, f"{label}_{letter}"), "1", position),)))
     terms = tuple(term for component in components for term in component.terms)
@@ -106,7 +124,7 @@ def _component(scope: Scope, node: ast.Attribute) -> Index | None:
     return base.components[COMPONENTS[node.attr]]
 
 
-def _reshaped(base: Index, node: ast.Subscript) -> Index:
+def reshaped(base: Index, node: ast.Subscript) -> Index:
     """``i[:, None]``: new dimensions of extent 1 move the terms."""
     parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     moved: dict[int, int] = {}
@@ -131,18 +149,29 @@ def _combined(scope: Scope, node: ast.BinOp) -> Index | None:
         return None
     if isinstance(left, Grid) or isinstance(right, Grid):
         raise Refuse(node, CODE, "arithmetic on an mgrid object", "use its components")
+    if not isinstance(node.op, ast.Add | ast.Sub | ast.Mult):
+        raise _not_affine(node)
+    a = left if isinstance(left, Index) else _scalar(scope, node.left)
+    b = right if isinstance(right, Index) else _scalar(scope, node.right)
+    return combined(node, a, b)
+
+
+def combined(node: ast.BinOp, a: Index, b: Index) -> Index:
+    """The vector that an operation on two gives (a number is a vector of no dimension)."""
     if isinstance(node.op, ast.Add | ast.Sub):
-        sign = "-1" if isinstance(node.op, ast.Sub) else "1"
-        a = left if isinstance(left, Index) else _scalar(scope, node.left)
-        b = right if isinstance(right, Index) else _scalar(scope, node.right)
-        return _sum(a, _scaled(b, sign))
-    if isinstance(node.op, ast.Mult) and (left is None) != (right is None):
-        vector, factor = (left, node.right) if isinstance(left, Index) else (right, node.left)
-        assert isinstance(vector, Index)
-        return _scaled(vector, _scalar(scope, factor).offset)
-    raise Refuse(
-        node, CODE, "an index vector in an expression that is not affine", "write the access as .ap(...) or as a loop"
-    )
+        return _sum(a, _scaled(b, "-1") if isinstance(node.op, ast.Sub) else b)
+    if isinstance(node.op, ast.Mult) and not (a.ndim and b.ndim):
+        return _scaled(a, b.offset) if a.ndim else _scaled(b, a.offset)
+    raise _not_affine(node)
+
+
+def _not_affine(node: ast.BinOp) -> Refuse:
+    message = "an index vector in an expression that is not affine"
+    return Refuse(node, CODE, message, "write the access as .ap(...) or as a loop")
+
+
+def negated(index: Index) -> Index:
+    return _scaled(index, "-1")
 
 
 def _scalar(scope: Scope, node: ast.expr) -> Index:

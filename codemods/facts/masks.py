@@ -29,12 +29,17 @@ def mask_value(scope: Scope, node: ast.expr) -> Mask | None:
     if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And):
         total = Mask()
         for operand in node.values:
-            total = _joined(total, mask_of(scope, operand))
+            total = joined(total, mask_of(scope, operand))
         return total
     if isinstance(node, ast.Compare) and len(node.ops) == 1:
         return _comparison(scope, node)
     if isinstance(node, ast.IfExp):
         return _chosen(scope, node)
+    if isinstance(node, ast.Call):
+        from ..interpreted import called
+
+        found = called(scope, node)
+        return found if isinstance(found, Mask) else None
     return None
 
 
@@ -100,10 +105,11 @@ def _is_comparison(scope: Scope, name: str) -> bool:
 
 
 def _both(scope: Scope, left: ast.expr, right: ast.expr) -> Mask:
-    return _joined(mask_of(scope, left), mask_of(scope, right))
+    return joined(mask_of(scope, left), mask_of(scope, right))
 
 
-def _joined(a: Mask, b: Mask) -> Mask:
+def joined(a: Mask, b: Mask) -> Mask:
+    """The conjunction of two masks."""
     return Mask(a.conditions + b.conditions, a.bounds + b.bounds, a.ties + b.ties)
 
 
@@ -115,7 +121,11 @@ def _comparison(scope: Scope, node: ast.Compare) -> Mask:
         return Mask((render(scope, node),))
     if isinstance(left, Grid) or isinstance(right, Grid):
         raise Refuse(node, CODE, "a mask compares an mgrid object", HELP)
-    a, b = _side(scope, node.left), _side(scope, node.comparators[0])
+    return compared(node, _side(scope, node.left), _side(scope, node.comparators[0]))
+
+
+def compared(node: ast.Compare, a: Index, b: Index) -> Mask:
+    """The mask that a comparison of two vectors is (a number is a vector of no dimension)."""
     operator = _OPERATORS.get(type(node.ops[0]))
     if operator is None:
         raise Refuse(node, CODE, "a mask that is not a comparison of numbers", HELP)

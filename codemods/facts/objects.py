@@ -1,8 +1,9 @@
 """Parts of Python objects and containers, ``cfg.size`` and ``padding[0]``: may they change after they are read?
 
-Only what runs after the first reading matters: the rest of the function, and all of the loop that the reading stands
-in. There, nothing may assign to attributes (or elements), and no function or method that the module does not show may
-get hold of the object, or of anything that was made from it or that it was made from.
+The attributes of frozen dataclasses and named tuples may not. Else only what runs after the first reading matters: the
+rest of the function, and all of the loop that the reading stands in. There, nothing may assign to attributes (or
+elements), and no function or method that the module does not show may get hold of the object, or of anything that was
+made from it or that it was made from.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..syntax import bound_by, default_values
+from .classes import class_of
 from .values import Hbm, Python, Tile
 
 if TYPE_CHECKING:
@@ -22,12 +24,17 @@ _QUIET_BUILTINS = set(
     "abs all any bool divmod enumerate float int isinstance len list max min pow print range reversed round slice "
     "sorted str sum tuple type zip".split()
 )
+_OF_TENSORS = ("shape", "dtype", "itemsize", "ndim")
 _QUIET_METHODS = {"get", "keys", "values", "items", "index", "count", "reshape", "ap", "broadcast_to", "view", "format"}
 
 
 def changing_part(scope: Scope, node: ast.expr) -> str:
     """``"object"`` or ``"container"`` when an expression reads a part of one that may change; else nothing."""
+    settled: set[ast.AST] = set()
     for part in ast.walk(node):
+        if isinstance(part, ast.Attribute) and (part in settled or _is_fixed(scope, part)):
+            settled.add(part.value)
+            continue
         if isinstance(part, ast.Subscript) and not (_is_shape(part.value) or _is_tuple(scope, part.value)):
             root = _root(part.value)
             known = scope.env.get(root.id) if root is not None else None
@@ -39,6 +46,16 @@ def changing_part(scope: Scope, node: ast.expr) -> str:
             if isinstance(known, Tile | Hbm) or _changes(scope, part.value.id, elements=False):
                 return "object"
     return ""
+
+
+def _is_fixed(scope: Scope, node: ast.Attribute) -> bool:
+    """Is an attribute one of an object that keeps what it was made with, as do those that lead to it?"""
+    if node.attr in _OF_TENSORS and isinstance(node.value, ast.Attribute):
+        return _is_fixed(scope, node.value)
+    owner = class_of(scope, node.value)
+    if owner is None or not owner.is_frozen or node.attr not in owner.fields:
+        return False
+    return isinstance(node.value, ast.Name) or (isinstance(node.value, ast.Attribute) and _is_fixed(scope, node.value))
 
 
 def _is_shape(node: ast.expr) -> bool:
@@ -56,7 +73,7 @@ def _is_tuple(scope: Scope, node: ast.expr) -> bool:
 
 def _is_object(scope: Scope, node: ast.Attribute) -> bool:
     """Is an attribute that of an object which may change (no module, no tensor)?"""
-    if node.attr in ("shape", "dtype", "itemsize", "ndim") or scope.qualified(node) is not None:
+    if node.attr in _OF_TENSORS or scope.qualified(node) is not None:
         return False
     assert isinstance(node.value, ast.Name)
     return node.value.id not in scope.module.imports

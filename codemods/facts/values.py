@@ -49,6 +49,13 @@ class Numbers(Python):
 
 
 @dataclass(frozen=True)
+class Object(Python):
+    """An object of a class of the user's; ``tensors`` are the fields that its constructor put tensors into."""
+
+    tensors: tuple[tuple[str, Value], ...] = ()
+
+
+@dataclass(frozen=True)
 class Slice(Value):
     """``nl.ds(start, size)`` under a name: the call that made it."""
 
@@ -207,6 +214,13 @@ class Allocator(Value):
 
 
 @dataclass(frozen=True)
+class Spelled(Value):
+    """A name that Beta 2 code has to spell as ``text``: ``cls`` of a class method."""
+
+    text: str
+
+
+@dataclass(frozen=True)
 class Constant(Value):
     """A trace-time numpy array: ``np.identity(n)``."""
 
@@ -282,6 +296,8 @@ def texts(value: Value) -> tuple[str, ...]:
         compared = [*value.ties, *([value.comparison] if value.comparison is not None else [])]
         sides = [text for c in compared for side in (c.left, c.right) for text in texts(side)]
         return (*value.conditions, *bounds, *sides)
+    if isinstance(value, Object):
+        return tuple(text for _, tensor in value.tensors for text in texts(tensor))
     if isinstance(value, Allocator):
         condition = (value.condition,) if value.condition else ()
         return condition + tuple(

@@ -13,10 +13,17 @@ from either Enum or NKIObject").
 from __future__ import annotations
 
 import ast
+import posixpath
+from typing import TYPE_CHECKING
 
 from ..emission import Refuse
+from ..facts.classes import Class, class_in, class_named, class_of, is_subclassed
+from ..facts.escapes import tuple_use
+from ..facts.values import Parameters, Spelled
 from ..program import Program
-from ..scope import Module
+
+if TYPE_CHECKING:
+    from ..scope import Module, Scope
 
 CODE = "NKI009"
 GOLDENS = ("kernel_class",)
@@ -25,26 +32,87 @@ _BASES = {"enum.Enum", "nl.NKIObject"}
 _FIELDS = (ast.AnnAssign, ast.Assign, ast.Pass, ast.FunctionDef)
 
 
-def rewrite(program: Program) -> list[tuple[Module, ast.FunctionDef]]:
-    """Give the classes that walked functions use their base; returns the methods that are to be walked like helpers."""
-    methods = []
+def rewrite(program: Program) -> list[tuple[Module, ast.FunctionDef, Parameters]]:
+    """Give the classes that walked functions use their base; returns their methods, to be walked like helpers."""
+    methods: list[tuple[Module, ast.FunctionDef, Parameters]] = []
     for module, node in _used(program):
+        cls = Class(module, node)
         try:
-            _check(module, node)
+            _check(cls)
         except Refuse as refusal:
             module.report(refusal)
             continue
-        if not node.bases:
-            module.edits.bases[node] = f"{module.alias('nl')}.NKIObject"
-            module.applied[CODE] += 1
-            module.touched.add(node.name)
-        methods += [(module, s) for s in node.body if isinstance(s, ast.FunctionDef)]
+        _write_head(cls)
+        methods += [(module, method, _write_method(cls, method)) for method in cls.methods.values()]
     return methods
+
+
+def _write_head(cls: Class) -> None:
+    """The base of the class, and the decorator that a named tuple needs instead of its own."""
+    module, node = cls.home, cls.node
+    if not node.bases or cls.is_named_tuple:
+        module.edits.bases[node] = f"{module.alias('nl')}.NKIObject"
+        _applied(cls)
+    if cls.is_named_tuple:
+        name = next((i.name for i in module.import_list if i.path == "dataclasses.dataclass"), None)
+        if name is None:
+            name = module.from_imports["dataclasses"] = "dataclass"
+        module.edits.class_decorators[node] = f"{name}(frozen=True)"
+
+
+def _applied(cls: Class) -> None:
+    cls.home.applied[CODE] += 1
+    cls.home.touched.add(cls.node.name)
+
+
+def _write_method(cls: Class, method: ast.FunctionDef) -> Parameters:
+    """Write the decorator of a method for Beta 2; returns what is known of its parameters."""
+    edits = cls.home.edits
+    if cls.kind(method) == "classmethod":
+        first = (method.args.posonlyargs or method.args.args)[0]
+        edits.expressions[method.decorator_list[0]] = "staticmethod"
+        edits.dropped_parameters.add(first)
+        _applied(cls)
+        return {first.arg: Spelled(cls.node.name)}
+    if cls.kind(method) == "property":
+        edits.dropped_decorators.add(method.decorator_list[0])
+        _applied(cls)
+    return {}
+
+
+def member_text(scope: Scope, node: ast.Attribute) -> str | None:
+    """How Beta 2 reads a member of an object whose method has a decorator; ``None`` when it is read as it was.
+
+    The front end of Beta 2 would pass the object to a static method, and knows no properties.
+    """
+    if class_named(scope.module, node.value) is not None or not scope.module.options.enabled(CODE):
+        return None
+    owner = class_of(scope, node.value)
+    method = owner.methods.get(node.attr) if owner is not None else None
+    if owner is None or method is None or _why_not(owner, method):
+        return None
+    if owner.kind(method) == "property":
+        from ..render import render
+
+        return f"{render(scope, node.value)}.{node.attr}()"
+    if owner.kind(method) in ("classmethod", "staticmethod"):
+        return f"{_local_name(scope, node, owner)}.{node.attr}"
+    return None
+
+
+def _local_name(scope: Scope, node: ast.Attribute, cls: Class) -> str:
+    """What the module calls a class."""
+    if cls.home is scope.module:
+        return cls.node.name
+    for name, link in scope.module.program.links[scope.module.path].items():
+        if (link.path, link.name) == (cls.home.path, cls.node.name):
+            return name
+    message = f"'{node.attr}' of '{cls.node.name}' takes no object, and Beta 2 would pass it one"
+    raise Refuse(node, CODE, message, f"import the class, and write {cls.node.name}.{node.attr}(...)")
 
 
 def _used(program: Program) -> list[tuple[Module, ast.ClassDef]]:
     """Classes that kernels and helpers name, and those that these name in turn."""
-    classes = {path: _classes(module) for path, module in program.modules.items()}
     pending: list[tuple[Module, ast.AST]] = [(m, f) for m in program.modules.values() for f in m.analyzed]
     found: dict[ast.ClassDef, Module] = {}
     seen: set[tuple[str, str]] = set()
@@ -52,7 +120,7 @@ def _used(program: Program) -> list[tuple[Module, ast.ClassDef]]:
         module, user = pending.pop()
         for node in ast.walk(user):
             path, name = program.origin(module, node)
-            used = classes[path].get(name)
+            used = program.modules[path].classes.get(name)
             if used is not None and used not in found:
                 found[used] = program.modules[path]
                 pending.append((found[used], used))
@@ -62,25 +130,22 @@ def _used(program: Program) -> list[tuple[Module, ast.ClassDef]]:
                 pending += [
                     (home, s.value) for s in home.source.tree.body if isinstance(s, ast.Assign) and _binds(s, name)
                 ]
-    return [
-        (module, node) for module in program.modules.values() for node in _classes(module).values() if node in found
-    ]
+    return [(module, node) for module in program.modules.values() for node in module.classes.values() if node in found]
 
 
 def _binds(statement: ast.Assign, name: str) -> bool:
     return any(isinstance(target, ast.Name) and target.id == name for target in statement.targets)
 
 
-def _classes(module: Module) -> dict[str, ast.ClassDef]:
-    return {node.name: node for node in module.source.tree.body if isinstance(node, ast.ClassDef)}
-
-
-def _check(module: Module, node: ast.ClassDef) -> None:
+def _check(cls: Class) -> None:
+    module, node = cls.home, cls.node
     if not module.options.enabled(CODE):
         raise Refuse(node, CODE, f"the rule {CODE} is not selected", f"select it with --select {CODE}")
-    bases = [ast.unparse(base) for base in node.bases]
-    if node.keywords or any((module.decorator(base) or "") not in _BASES for base in node.bases) or len(bases) > 1:
-        what = f"'{node.name}' derives from {', '.join(bases)}" if bases else f"'{node.name}' has a metaclass"
+    if cls.is_named_tuple:
+        _check_named_tuple(cls)
+    elif node.keywords or len(node.bases) > 1 or any(base not in _BASES for base in cls.base_names):
+        bases = ", ".join(ast.unparse(base) for base in node.bases)
+        what = f"'{node.name}' derives from {bases}" if bases else f"'{node.name}' has a metaclass"
         raise Refuse(node, CODE, f"{what}, and a kernel uses it", "derive it from nl.NKIObject or Enum alone")
     for statement in node.body:
         if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
@@ -89,7 +154,50 @@ def _check(module: Module, node: ast.ClassDef) -> None:
             raise Refuse(
                 statement, CODE, f"'{node.name}' holds more than fields and methods", "move it out of the class"
             )
-        decorators = statement.decorator_list if isinstance(statement, ast.FunctionDef) else []
-        if any(not (isinstance(d, ast.Name) and d.id == "staticmethod") for d in decorators):
-            message = f"a method of '{node.name}', which a kernel uses, has a decorator"
-            raise Refuse(statement, CODE, message, "write a plain method, or a function of the module")
+        if isinstance(statement, ast.FunctionDef) and (why := _why_not(cls, statement)):
+            raise Refuse(statement, CODE, f"'{statement.name}' of '{node.name}', which a kernel uses, {why}", _PLAIN)
+
+
+_PLAIN = "write a plain method, or a function of the module"
+
+
+def _check_named_tuple(cls: Class) -> None:
+    """A named tuple of which only fields are used can be a dataclass."""
+    name = cls.node.name
+    plain = ast.Constant | ast.UnaryOp | ast.Attribute | ast.Tuple
+    if any(field.value is not None and not isinstance(field.value, plain) for field in cls.fields.values()):
+        raise Refuse(cls.node, CODE, f"'{name}' is a NamedTuple with a default that may change", "make it a dataclass")
+    used = tuple_use(cls.home.program, cls) if not is_subclassed(cls) else (cls.home, cls.node)
+    if used is not None:
+        module, node = used
+        place = f"line {getattr(node, 'lineno', 0)} of {posixpath.basename(module.path)}"
+        message = f"'{name}' is a NamedTuple, a kernel uses it, and {place} may use it as a tuple"
+        raise Refuse(cls.node, CODE, message, "use its fields only; then it can be a dataclass")
+
+
+def _why_not(cls: Class, method: ast.FunctionDef) -> str:
+    """Why a method cannot be written for Beta 2; empty when it can."""
+    kind = cls.kind(method)
+    if kind is None:
+        return "has a decorator"
+    if kind and (is_subclassed(cls) or cls.methods.get(method.name) is not method):
+        return "has a decorator, and there is another one of its name"
+    if kind == "classmethod" and not (method.args.posonlyargs or method.args.args):
+        return "has a decorator, and no parameter for the class"
+    return _property_use(cls, method) if kind == "property" else ""
+
+
+def _property_use(cls: Class, method: ast.FunctionDef) -> str:
+    """A property becomes a method where every reading of its name is one of kernel code, of an object of the class."""
+    program = cls.home.program
+    for module in program.modules.values():
+        functions = [n for n in ast.walk(module.source.tree) if isinstance(n, ast.FunctionDef)]
+        for node in ast.walk(module.source.tree):
+            if not isinstance(node, ast.Attribute) or node.attr != method.name:
+                continue
+            around = [f for f in functions if node in ast.walk(f)]
+            if not around or around[-1] not in program.reached or class_in(module, around[-1], node.value) != cls:
+                return (
+                    f"is a property, and line {node.lineno} of {posixpath.basename(module.path)} may read it elsewhere"
+                )
+    return ""

@@ -23,7 +23,7 @@ from ..usage import names_left
 CODE = "NKI001"
 GOLDENS = ("load_store",)
 _MODULES = {"nki": "nki", "nl": "nki.language", "nisa": "nki.isa", "nt": "nki.typing"}
-_SUPERFLUOUS = {"numpy", "functools", "math"}
+_SUPERFLUOUS = {"numpy", "functools", "math", "typing"}
 
 
 def rewrite(module: Module) -> None:

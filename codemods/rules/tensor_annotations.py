@@ -2,7 +2,8 @@
 
 Why: Beta 2 has no ``nki.typing.tensor``. Its front end ignores annotations, but Python evaluates them when the module
 is imported. The libraries written for Beta 2 annotate tensors with ``nl.ndarray``, in dataclasses as well. A parameter
-whose annotation is a union with ``|`` loses it, because a function has no ``|``.
+whose annotation is a union with ``|`` loses it, because a function has no ``|``; one whose annotation names another
+type that Beta 2 lacks (private ones: ``TileIndex``) loses it, too, and the attribute of a class becomes an ``object``.
 
 Safe: annotations change nothing. Left alone: ``mutable_tensor`` and ``tensor[mutable]``, parameters
 that the kernel writes to.
@@ -18,9 +19,12 @@ from collections.abc import Iterator
 from ..emission import New
 from ..names import canonical, dotted
 from ..scope import Module
+from ..tables import beta2_lacks
 
 CODE = "NKI008"
 GOLDENS = ("annotations",)
+
+_NKI = ("nl.", "nisa.", "ncc.", "nccl.", "nki.")
 
 
 def rewrite(module: Module) -> None:
@@ -29,6 +33,9 @@ def rewrite(module: Module) -> None:
         return
     copies = [node for nodes in module.copies.values() for node in nodes]
     for holder, annotation in (found for root in (module.source.tree, *copies) for found in _annotations(root)):
+        if _is_gone(module, annotation):
+            _drop(module, holder, annotation)
+            continue
         tensors = list(_tensors(module, annotation))
         in_class = isinstance(holder, ast.AnnAssign)
         union = any(isinstance(n, ast.BinOp) for n in ast.walk(annotation))
@@ -41,6 +48,21 @@ def rewrite(module: Module) -> None:
             module.edits.expressions[annotation] = "" if union else module.source.segment(annotation, replacements)
         module.applied[CODE] += 1
         module.touch(annotation)
+
+
+def _is_gone(module: Module, annotation: ast.expr) -> bool:
+    """Does an annotation name a type of Beta 1 that Beta 2 lacks (other than those for tensors)?"""
+    names = (_means(module, node) or "" for node in ast.walk(annotation))
+    return any(name.startswith(_NKI) and beta2_lacks(name) for name in names)
+
+
+def _drop(module: Module, holder: ast.AST, annotation: ast.expr) -> None:
+    if isinstance(holder, ast.AnnAssign):
+        module.edits.replaced[holder] = [New(module.source.segment(holder, [(annotation, "object")]))]
+    else:
+        module.edits.expressions[annotation] = ""
+    module.applied[CODE] += 1
+    module.touch(annotation)
 
 
 def _annotations(tree: ast.AST) -> Iterator[tuple[ast.AST, ast.expr]]:

@@ -1,0 +1,136 @@
+"""Functions and methods of the user's that compute index vectors and masks: what a call gives, told by their bodies.
+
+Beta 2 has no index vectors, so nothing can pass or return them. ``info.rows(i, i_p)``, whose body returns
+``i * self.size + i_p``, is taken for ``i * info.size + i_p``. Bodies are followed as far as their statements are
+assignments, assertions, and choices that the arguments decide; an assertion that they do not decide stands in front of
+the statement that makes the call.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from .bodies import ClassItself, Facts, Known, Text, Thing, Undecided, bound, method_call, result
+from .emission import New, Refuse
+from .facts.classes import class_named, class_of
+from .facts.index import CODE, index_value
+from .facts.masks import mask_value
+from .facts.values import Function, Grid, Hbm, Index, Mask, Python, Several, Tile, Value
+from .render import is_pure, render, render_stable
+
+if TYPE_CHECKING:
+    from .scope import Module, Scope
+
+_PACKAGES = {"nl", "nisa", "ncc", "nccl", "nki", "nt", "np", "math"}
+_VECTORS = {"nl.arange", "nl.mgrid"}
+Callee = tuple["Module", ast.FunctionDef, list[Value]]
+
+
+def called(scope: Scope, node: ast.Call) -> Value | None:
+    """What a call of the user's code gives when it computes vectors or masks; ``None`` for any other call.
+
+    Raises :class:`Refuse` where a vector goes in and the body does not tell what comes out.
+    """
+    if (scope.qualified(node.func) or "").partition(".")[0] in _PACKAGES:
+        return None
+    if node not in scope.interpreted:
+        callee = _callee(scope, node)
+        scope.interpreted[node] = None  # for what asks again on the way
+        scope.interpreted[node] = None if callee is None else _interpreted(scope, node, callee)
+    return scope.interpreted[node]
+
+
+def _callee(scope: Scope, node: ast.Call) -> Callee | None:
+    """The function or method of the program that a call means, with what it gets before the arguments."""
+    if isinstance(node.func, ast.Attribute):
+        owner = _owner(scope, node.func.value)
+        if owner is not None:
+            return method_call(owner, node.func.attr)
+    from .calls import module_function
+
+    function = module_function(scope, node)
+    if function is None or isinstance(scope.env.get(function.name), Function):
+        return None
+    return function.home or scope.module, function.node, []
+
+
+def _owner(scope: Scope, node: ast.expr) -> Value | None:
+    """The object, or the class, that a method is called on."""
+    cls = class_named(scope.module, node)
+    if cls is not None and not (isinstance(node, ast.Name) and node.id in scope.env):
+        return ClassItself(cls)
+    of = class_of(scope, node) if isinstance(node, ast.Name | ast.Attribute) else None
+    return Thing(scope.source.segment(node), of) if of is not None else None
+
+
+def _interpreted(scope: Scope, node: ast.Call, callee: Callee) -> Value | None:
+    home, function, first = callee
+    takes = any(_is_vector(scope, argument) for argument in [*node.args, *(k.value for k in node.keywords)])
+    if not takes and not _makes_vectors(home, function):
+        return None
+    facts = Facts(scope)
+    try:
+        positional = [*first, *(_given(scope, argument) for argument in node.args)]
+        keywords = {k.arg or "": _given(scope, k.value) for k in node.keywords}
+        found = result(facts, home, function, bound(function, positional, keywords))
+        if not _is_of_vectors(found):
+            raise Undecided("what it returns is no vector and no mask")
+    except Undecided as why:
+        if not takes:
+            return None
+        message = f"an index vector is passed to '{function.name}', which is not followed: {why}"
+        raise Refuse(node, CODE, message, "pass its start and size, or compute with it in the kernel") from None
+    except Refuse as refusal:
+        message = f"{refusal.message}, in '{function.name}'"
+        raise Refuse(node, refusal.code, message, refusal.help, refusal.applicability) from None
+    for text in facts.statements:
+        scope.out.append(New(text))  # whatever a mask says: Beta 1 ran it, too
+    for name in facts.given.values():
+        if name.isidentifier():
+            scope.env[name] = Python()
+            scope.assigned[name] += 1
+    scope.apply(CODE, node)
+    for followed_home, followed, call in [(home, function, node), *facts.followed]:
+        followed_home.followed.setdefault(followed, set()).add(call)
+    return found
+
+
+def _is_vector(scope: Scope, node: ast.expr) -> bool:
+    if isinstance(index_value(scope, node), Index | Grid):
+        return True
+    mask = mask_value(scope, node)
+    return mask is not None and mask.of_vectors
+
+
+def _is_of_vectors(value: Value) -> bool:
+    parts = value.parts if isinstance(value, Several) else (value,)
+    return any(isinstance(part, Index | Grid | Mask) for part in parts)
+
+
+def _makes_vectors(home: Module, function: ast.FunctionDef, seen: tuple[ast.FunctionDef, ...] = ()) -> bool:
+    """Does a function make index vectors and return something?"""
+    if not any(isinstance(n, ast.Return) and n.value is not None for n in ast.walk(function)):
+        return False
+    return any(isinstance(n, ast.Attribute | ast.Name) and home.decorator(n) in _VECTORS for n in ast.walk(function))
+
+
+def _given(scope: Scope, node: ast.expr) -> Value:
+    """What an argument is to the body of the function that gets it."""
+    if isinstance(node, ast.Starred):
+        raise Undecided("it is called with starred arguments")
+    found = index_value(scope, node) or mask_value(scope, node)
+    if found is not None and not (isinstance(found, Mask) and not found.of_vectors):
+        return found
+    if isinstance(node, ast.Constant):
+        return Known(node.value)
+    if isinstance(node, ast.Name | ast.Attribute):
+        cls = class_of(scope, node)
+        if cls is not None:
+            return Thing(scope.source.segment(node), cls)
+    value = scope.env.get(node.id) if isinstance(node, ast.Name) else None
+    if isinstance(value, Hbm) or (isinstance(value, Tile) and not value.blocks and not value.view):
+        return Text(render(scope, node))
+    if any(isinstance(n, ast.Call) and not is_pure(scope, n) for n in ast.walk(node)):
+        raise Undecided("it gets what another call gives")
+    return Text(render_stable(scope, node))
