@@ -1,4 +1,4 @@
-"""List comprehensions of Python values, as loops that append to a list.
+"""Comprehensions of Python values, as loops that append to a list, or fill a dict with strings for keys.
 
 Only what a statement certainly evaluates, once, and before anything else that could change what it reads: then the
 loop can stand in front of the statement. The loop's variable keeps its name where nothing else reads it.
@@ -33,7 +33,7 @@ def expand(scope: Scope, statement: ast.stmt) -> bool:
     if not isinstance(statement, ast.Assign | ast.Expr | ast.Return | ast.AnnAssign | ast.Assert):
         return False
     value = statement.value if isinstance(statement, ast.Assign | ast.Expr) else None
-    if isinstance(value, ast.ListComp):
+    if isinstance(value, ast.ListComp | ast.DictComp):
         targets = statement.targets if isinstance(statement, ast.Assign) else []
         names = [t.id for t in targets if isinstance(t, ast.Name)]
         if len(names) == len(targets) <= 1 and not set(names) & _names(value):
@@ -53,9 +53,12 @@ def _names(node: ast.AST) -> set[str]:
     return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
 
 
-def _evaluated(node: ast.expr) -> Iterator[ast.ListComp | ast.GeneratorExp]:
+Comprehension = ast.ListComp | ast.GeneratorExp | ast.DictComp
+
+
+def _evaluated(node: ast.expr) -> Iterator[Comprehension]:
     """Comprehensions that are evaluated whenever ``node`` is, generators where a list does the same."""
-    if isinstance(node, ast.ListComp):
+    if isinstance(node, ast.ListComp | ast.DictComp):
         yield node
     elif isinstance(node, ast.Call) and not (isinstance(node.func, ast.Name) and node.func.id in _LACKING):
         takes = isinstance(node.func, ast.Name) and node.func.id in _TAKES_LIST and len(node.args) == 1
@@ -73,10 +76,11 @@ def _evaluated(node: ast.expr) -> Iterator[ast.ListComp | ast.GeneratorExp]:
                 yield from _evaluated(child)
 
 
-def _write(scope: Scope, node: ast.ListComp | ast.GeneratorExp, name: str) -> None:
+def _write(scope: Scope, node: Comprehension, name: str) -> None:
     """Emit the loops of one comprehension. Without a name, the elements are only evaluated."""
     scope.apply(CODE, node)
-    lines = [f"{name} = []"] if name else []
+    empty = "{}" if isinstance(node, ast.DictComp) else "[]"
+    lines = [f"{name} = {empty}"] if name else []
     emitted = len(scope.out)
     lines += _loops(scope, node, name, "")
     if len(scope.out) != emitted:
@@ -84,7 +88,7 @@ def _write(scope: Scope, node: ast.ListComp | ast.GeneratorExp, name: str) -> No
     scope.emit("\n".join(lines))
 
 
-def _loops(scope: Scope, node: ast.ListComp | ast.GeneratorExp, name: str, indent: str) -> list[str]:
+def _loops(scope: Scope, node: Comprehension, name: str, indent: str) -> list[str]:
     saved, lines = dict(scope.env), []
     try:
         for generator in node.generators:
@@ -97,6 +101,9 @@ def _loops(scope: Scope, node: ast.ListComp | ast.GeneratorExp, name: str, inden
             for test in generator.ifs:
                 lines.append(f"{indent}if {_value(scope, test)}:")
                 indent += _INDENT
+        if isinstance(node, ast.DictComp):
+            key, element = _key(scope, node.key), _value(scope, node.value)
+            return [*lines, f"{indent}{name}[{key}] = {element}" if name else f"{indent}{element}"]
         if isinstance(node.elt, ast.ListComp) and name:
             inner = scope.fresh("row")
             return [
@@ -130,6 +137,17 @@ def _value(scope: Scope, node: ast.expr) -> str:
             raise Refuse(node, CODE, "a list comprehension of tensors", plainer(node))
         return text
     return render(scope, node)
+
+
+def _key(scope: Scope, node: ast.expr) -> str:
+    """The text of a key, which Beta 2 wants to be a string."""
+    text = isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str))
+    made = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "str"
+    if not (text or made):
+        raise Refuse(
+            node, CODE, "a dict comprehension whose keys are not known to be strings", "use a list, or str(key)"
+        )
+    return _value(scope, node)
 
 
 def _check_free(scope: Scope, comprehension: ast.AST, variable: str) -> None:

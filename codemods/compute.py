@@ -302,10 +302,18 @@ def write(scope: Scope, node: ast.expr, target: Operand, *, accumulate: bool = F
         )
         if rounded_twice and "oob_mode" in dict(instruction.arguments):
             raise Refuse(node, DESTINATION, "a load that skips rows, and converts them twice", "drop dtype=")
-        if rounded_twice:
+        if rounded_twice or _converts_in_psum(scope, instruction, target):
             # Beta 1 rounds to the call's dtype first; outside direct allocation that happens in a tile of its own
             instruction = copy_of(materialized(scope, node, instruction))
         place(scope, node, instruction, target, accumulate=accumulate)
+
+
+def _converts_in_psum(scope: Scope, instruction: Instruction, target: Operand) -> bool:
+    """Would a transpose write another type than it reads? Beta 2's does not."""
+    from .dtypes import type_name
+
+    types = {type_name(scope, instruction.dtype), type_name(scope, target.dtype)}
+    return instruction.function == "nc_transpose" and target.perhaps_psum and len(types) == 2 and None not in types
 
 
 def materialized(scope: Scope, node: ast.expr, instruction: Instruction) -> Operand:

@@ -56,7 +56,7 @@ def dynamic_access(scope: Scope, node: ast.Subscript, base: Operand, elements: l
 
 
 def _joined_rows(scope: Scope, node: ast.Subscript, base: Operand, numbers: list[ast.expr]) -> tuple[Operand, str]:
-    """``x[b]`` for a tile of indices in the next dimension: ``x`` with both as one, and the element that it starts at."""
+    """``x[b]`` for a tile of indices in the next dimension: ``x`` with both as one, and the element that starts it."""
     if not numbers:
         return base, "0"
     whole = base.value

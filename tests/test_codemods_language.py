@@ -52,6 +52,8 @@ def value_of(source: str, name: str) -> object:
         "r = max([n for n in sizes]) + min(n for n in sizes)",
         "r = [p[0] for p in [(1, 2), (3, 4)]]\nr = r + [7]",
         "r = [(n, m) for n, m in [(1, 2), (3, 4)]]",
+        "r = {str(n): 2 * n for n in sizes if n > 1}",
+        "r = ({f'{a}{b}': a for a in names for b in sizes}, [1])",
         "r = sum(sizes) + sum((1, 2)) + sum(n * n for n in sizes)",
         "both = (4, 5)\nr = 10 * sum(both)",
         "r = any([n > 2 for n in sizes]), any([]), all([n > 2 for n in sizes]), all(sizes)",
@@ -64,7 +66,7 @@ def value_of(source: str, name: str) -> object:
 def test_python_gives_the_same(body):
     outcome = rewrite(kernel(body))
     assert outcome.findings == ()
-    kinds = (ast.ListComp, ast.GeneratorExp)
+    kinds = (ast.ListComp, ast.GeneratorExp, ast.DictComp)
     assert not any(isinstance(n, kinds) for n in ast.walk(ast.parse(outcome.source)))
     assert "zip(" not in outcome.source and "enumerate(" not in outcome.source
     assert value_of(outcome.source, "r") == value_of(kernel(body), "r")
@@ -80,7 +82,7 @@ def test_python_gives_the_same(body):
         ("r = [n for n in nl.affine_range(4)]", "a comprehension over the result of a call"),
         ("r = [nl.load(x) for n in sizes]", "a list comprehension of tensors"),
         ("r = [x for n in sizes]", "a list comprehension of tensors"),
-        ("r = {n: 1 for n in sizes}", "a dict comprehension"),
+        ("r = {n: 1 for n in sizes}", "a dict comprehension whose keys are not known to be strings"),
         ("r = sizes or [n for n in sizes]", "a list comprehension"),
         ("r = all(n > 0 for n in sizes)", "a generator expression"),
         ("r = sizes and any([n > 0 for n in sizes])", "a list comprehension"),

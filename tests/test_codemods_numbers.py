@@ -1,4 +1,4 @@
-"""Numbers: arrays that a kernel computes when it is traced, limits of types, whole numbers, and tiles that choose."""
+"""Numbers and their types: arrays that a kernel computes when it is traced, limits, whole numbers, choices, casts."""
 
 from __future__ import annotations
 
@@ -136,6 +136,23 @@ nl.store(out, value={choice})
 return out"""
     migration = migrate(kernel(body, "x"), {"x": TensorSpec((128, 8), "float32", "normal")})
     assert migration.outcome.findings == () and migration.trouble == ()
+
+
+@pytest.mark.parametrize("target", ["t", "s[...]", "p[...]"])
+@pytest.mark.parametrize("dtype", ["bfloat16", "float32"])
+def test_a_transpose_into_another_type_is_a_transpose_and_a_copy(migrate, target, dtype):
+    body = f"""out = nl.ndarray((8, 128), dtype=nl.float32, buffer=nl.shared_hbm)
+s = nl.ndarray((8, 128), dtype=nl.float32, buffer=nl.sbuf)
+p = nl.ndarray((8, 128), dtype=nl.bfloat16, buffer=nl.psum)
+a = nl.load(x[0:128, 0:8], dtype=nl.float32)
+{target} = nisa.nc_transpose(a, dtype=nl.{dtype})
+nl.store(out, value={target.removesuffix("[...]")})
+return out"""
+    migration = migrate(kernel(body, "x"), {"x": TensorSpec((128, 8), "float32", "normal")})
+    assert migration.outcome.findings == ()
+    # what a transpose converts as it writes takes a tile more
+    assert migration.trouble == () or (target, dtype) == ("p[...]", "float32")
+    assert migration.before.outputs == migration.after.outputs
 
 
 def test_rows_of_a_part_that_may_be_out_of_bounds_are_left_and_said():

@@ -17,7 +17,7 @@ import ast
 from dataclasses import replace
 
 from .. import algebra
-from ..compute import Call, Instruction, in_sbuf, lowers
+from ..compute import Call, Instruction, copy_of, in_sbuf, lowers, materialized
 from ..cuts import cut, kept
 from ..dtypes import promoted, type_name
 from ..emission import Refuse
@@ -256,10 +256,11 @@ def nc_transpose(call: Call) -> Instruction:
     data = dict(given)["data"]
     if isinstance(data, str):
         raise call.refuse(CODE, "the operand 'data' of nc_transpose is not known to be a tensor", "pass a tile")
-    dtype = call.dtype()
-    if dtype is not None and dtype != data.dtype:
-        raise call.refuse(CODE, "nc_transpose with another dtype", "transpose into the type of the data, then copy")
-    return _turned(call, given, data)
+    dtype, turned = call.dtype(), _turned(call, given, data)
+    if dtype is None or call.scope.same_dtype(dtype, data.dtype):
+        return turned
+    copied = copy_of(materialized(call.scope, call.node, turned))  # a transpose keeps the type, a copy converts
+    return replace(copied, dtype=dtype, space=turned.space, explicit=True)
 
 
 def _turned(call: Call, given: list[tuple[str, Operand | str]], data: Operand) -> Instruction:

@@ -4,8 +4,9 @@ Why: the Beta 2 compiler reads the source, and supports a subset of Python: no c
 ``raise``, ``with``, ``global``, ``del``, starred expressions, imports or classes in functions, format specifiers, or
 loops over ``zip`` and ``enumerate``. ``raise ValueError("text")`` becomes ``assert False, "text"``, a lone ``...``
 goes, an import of NKI moves to the top of the module. A list comprehension of Python values becomes a loop that
-appends, in front of its statement; ``for i, x in enumerate(a)`` becomes ``for i in range(len(a))``, ``zip`` likewise;
-``sum``, ``any`` and ``all`` of a sequence become loops in functions that the module gets.
+appends, in front of its statement, one of a dict with strings for keys a loop that fills it; ``for i, x in
+enumerate(a)`` becomes ``for i in range(len(a))``, ``zip`` likewise; ``sum``, ``any`` and ``all`` of a sequence become
+loops in functions that the module gets.
 
 Safe: the kernel ends with the same text, the import binds the same name, the loops give the same elements in the same
 order. Left alone, and reported where it stands: every other use, comprehensions of tensors or over the result of a

@@ -19,7 +19,7 @@ from .arithmetic import promoted
 from .base import Tensor
 from .state import state
 from .tensor import Tile
-from .tokens import dtype_of
+from .tokens import Engine, dtype_of
 
 VECTOR_LIMIT = 32
 """The largest square that VectorE transposes inside SBUF."""
@@ -54,6 +54,14 @@ def transpose(x: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
     if _in_one_step(mask, x) or not isinstance(x, Tile) or x.ndim != 2 or max(x.shape) > 128:
         return movement.transpose(x, dtype=dtype, mask=mask)
     return movement.tensor_copy(movement.nc_transpose(x), dtype=dtype)
+
+
+def nc_transpose(data: Any, *, mask: Any = None, dtype: Any = None, engine: Any = Engine.unknown, **_: Any) -> Tile:
+    """A transpose, which keeps the type, and a copy where another type is wanted."""
+    if dtype is None or _in_one_step(mask, data) or not isinstance(data, Tile) or dtype_of(dtype) == data.dtype:
+        return movement.nc_transpose(data, mask=mask, dtype=dtype, engine=engine)
+    turned = movement.nc_transpose(data, engine=engine)
+    return movement.copied(turned, turned.space, dtype=dtype)
 
 
 def mean(x: Any, axis: Any, *, dtype: Any = None, mask: Any = None, keepdims: bool = False, **_: Any) -> Tile:

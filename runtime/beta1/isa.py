@@ -6,7 +6,7 @@ from typing import Any
 
 from ..host import host_target
 from ..session import current, in_kernel
-from . import arithmetic, creation, matmul, movement, reductions, special, vector
+from . import arithmetic, composites, creation, matmul, movement, reductions, special, vector
 from .tensor import Tile
 from .tokens import FP32, DgeMode, Engine, NcVersion, OobMode, ReduceCmd
 
@@ -57,7 +57,7 @@ MEMBERS: dict[str, Any] = {
     "nc_match_replace8": special.nc_match_replace8,
     "nc_matmul": matmul.nc_matmul,
     "nc_stream_shuffle": special.nc_stream_shuffle,
-    "nc_transpose": movement.nc_transpose,
+    "nc_transpose": composites.nc_transpose,
     "range_select": special.range_select,
     "reciprocal": reciprocal,
     "scalar_tensor_tensor": vector.scalar_tensor_tensor,

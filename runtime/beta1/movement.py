@@ -102,11 +102,17 @@ def check_stored(dst: Shape, src: Shape) -> None:
 
 def copy(src: Any, *, mask: Any = None, dtype: Any = None, **_: Any) -> Tile:
     """Copy a tile into a new SBUF tile (``nl.copy``, ``nisa.tensor_copy``)."""
+    return copied(src, "sbuf", mask, dtype)
+
+
+def copied(src: Any, space: str, mask: Any = None, dtype: Any = None) -> Tile:
+    """Copy a tile into a new one in SBUF or PSUM."""
     call = Call("tensor_copy", mask)
     tile = call.tile("src", src)
     call.limited(tile)
     result = None if call.skipped else isa.copy("tensor_copy", call.view(tile))
-    return call.give(result, tile.shape, tile.dtype if dtype is None else dtype_of(dtype), explicit=dtype is not None)
+    wanted = tile.dtype if dtype is None else dtype_of(dtype)
+    return call.give(result, tile.shape, wanted, explicit=dtype is not None, space=space)
 
 
 def tensor_copy(src: Any, *, mask: Any = None, dtype: Any = None, engine: Any = Engine.unknown, **_: Any) -> Tile:
