@@ -14,6 +14,7 @@ import libcst as cst
 from .emission import New
 from .format import formatted, line_width
 from .scope import Module
+from .source import written
 from .syntax import default_values
 
 Statement = cst.SimpleStatementLine | cst.BaseCompoundStatement
@@ -239,7 +240,8 @@ class _Rebuild:
         if old in self.edits.renamed:
             changes["name"] = cst.Name(self.edits.renamed[old])
         defaults = default_values(old)
-        params = self._parameters(old.args.args, node.params.params, defaults)
+        own = [argument for argument in old.args.args if written(argument) is None]
+        params = self._parameters(own, node.params.params, defaults)
         others = {
             "posonly_params": self._parameters(old.args.posonlyargs, node.params.posonly_params, defaults),
             "kwonly_params": self._parameters(old.args.kwonlyargs, node.params.kwonly_params, defaults),
@@ -249,11 +251,24 @@ class _Rebuild:
         same = all(list(getattr(node.params, name)) == new for name, new in others.items())
         # Further parameters come last: what a call passes by position keeps its place.
         optional = any(p.default is not None for p in [*others["posonly_params"], *params])
-        extra = [_further_parameter(n, optional) for n in self.edits.parameters.get(old, [])]
-        if extra or not same or params != list(node.params.params):
-            ordered = [_bare(p) for p in [*params, *extra]] if extra else params
-            changes["params"] = node.params.with_changes(params=ordered, **others)
+        extra = [_written_parameter(argument) for argument in old.args.args if written(argument) is not None]
+        optional = optional or any(p.default is not None for p in extra)
+        extra += [_further_parameter(n, optional) for n in self.edits.parameters.get(old, [])]
+        gone = {"star_kwarg": None} if old in self.edits.signatures else {}
+        if extra or gone or not same or params != list(node.params.params):
+            ordered = [_bare(p) for p in [*params, *extra]] if extra or gone else params
+            changes["params"] = node.params.with_changes(params=ordered, **others, **gone)
+            if extra and self._is_long(old, node.with_changes(params=changes["params"])):
+                own_line = cst.ParenthesizedWhitespace(indent=True, last_line=cst.SimpleWhitespace(self.indent))
+                changes["whitespace_before_params"] = own_line
+                lines = [p.with_changes(comma=cst.Comma(whitespace_after=own_line)) for p in ordered[:-1]]
+                changes["params"] = changes["params"].with_changes(params=[*lines, _last_of_lines(ordered[-1])])  # type: ignore
         return changes
+
+    def _is_long(self, old: ast.FunctionDef, node: cst.FunctionDef) -> bool:
+        """Is the line of a function's header too long?"""
+        header = node.with_changes(body=cst.SimpleStatementSuite([cst.Pass()]), decorators=[], leading_lines=[])
+        return max(map(len, cst.Module([header]).code.split("\n"))) > self.width + len(" pass")
 
     def _parameters(
         self, arguments: list[ast.arg], params: Sequence[cst.Param], defaults: dict[ast.arg, ast.expr]
@@ -347,12 +362,27 @@ def _comment_lines(node: cst.CSTNode) -> list[cst.EmptyLine]:
     return [line for line in _leading(node) if line.comment is not None]
 
 
+def _written_parameter(argument: ast.arg) -> cst.Param:
+    """A parameter for a key of the dictionary that the function had."""
+    name, equal, default = (written(argument) or "").partition("=")
+    if not equal:
+        return cst.Param(cst.Name(name))
+    no_space = cst.SimpleWhitespace("")
+    return cst.Param(cst.Name(name), default=cst.parse_expression(default), equal=cst.AssignEqual(no_space, no_space))
+
+
 def _further_parameter(name: str, optional: bool) -> cst.Param:
     """A parameter that every rewritten call gives; behind optional ones it needs a default."""
     if not optional:
         return cst.Param(cst.Name(name))
     no_space = cst.SimpleWhitespace("")
     return cst.Param(cst.Name(name), default=cst.Name("None"), equal=cst.AssignEqual(no_space, no_space))
+
+
+def _last_of_lines(parameter: cst.Param) -> cst.Param:
+    """The last of parameters with a line each: the bracket stands at the start of the next line."""
+    line = cst.ParenthesizedWhitespace(indent=True, last_line=cst.SimpleWhitespace(""))
+    return parameter.with_changes(comma=cst.Comma(whitespace_after=line))
 
 
 def _bare(parameter: cst.Param) -> cst.Param:

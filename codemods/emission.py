@@ -30,6 +30,7 @@ class Edits:
     class_decorators: dict[ast.ClassDef, str] = field(default_factory=dict)
     dropped_parameters: set[ast.arg] = field(default_factory=set)
     parameters: dict[ast.FunctionDef, list[str]] = field(default_factory=dict)
+    signatures: set[ast.FunctionDef] = field(default_factory=set)
     renamed: dict[ast.FunctionDef, str] = field(default_factory=dict)
     flattened: dict[ast.FunctionDef, ast.FunctionDef] = field(default_factory=dict)
     lifted: dict[ast.stmt, list[ast.FunctionDef]] = field(default_factory=dict)

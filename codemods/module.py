@@ -10,12 +10,14 @@ from nki_migrate.runtime.spec.dtypes import ITEMSIZE, NUMPY_SPELLINGS
 from .apply import applied
 from .emission import Refuse
 from .facts.values import Api, DType, Parameters, Python, Value
+from .keyword_arguments import expand
 from .model import Options, Outcome
 from .moves import moved
 from .program import Program
 from .rules import allocator_objects, decorators, host_code, kernel_classes, namespace, registry, tensor_annotations
+from .rules.language import CODE as LANGUAGE
 from .scope import Module, Position, Scope
-from .source import Source
+from .source import Source, is_expanded
 from .tables import dtype_name, is_function
 from .variants import copy_of, report_other_uses, variants_of
 from .walk import walk_function
@@ -47,6 +49,9 @@ def rewrite_together(sources: Mapping[str, str], options: Options | None = None)
             outcomes[path] = Outcome(text, tuple(sorted(module.findings)))
         else:
             read[path] = source
+    if options.enabled(LANGUAGE):
+        program = Program({path: Module(source, options, path, {}) for path, source in read.items()})
+        expand(program, _walked(program))
     to_list: dict[Position, str] = {}
     while True:
         modules = _planned(read, options, to_list)
@@ -220,10 +225,25 @@ def _is_dtype(qualified: str) -> bool:
     return root in ("nl", "np") and (rest in ITEMSIZE or (root == "np" and rest in NUMPY_SPELLINGS))
 
 
+def _walked(program: Program) -> set[ast.FunctionDef]:
+    """The functions that are rewritten: kernels, what uses the language, and the functions that those name."""
+    functions = [(m, f) for m in program.modules.values() for f in m.functions.values()]
+    pending = [(m, f) for m, f in functions if m.is_kernel(f) or _uses_nki(m, f)]
+    walked: set[ast.FunctionDef] = set()
+    while pending:
+        module, function = pending.pop()
+        if function not in walked:
+            walked.add(function)
+            pending += _named(program, module, function)
+    return walked
+
+
 def _uses_nki(module: Module, function: ast.FunctionDef) -> bool:
     """Does a plain function use the language (not just launch kernels)?"""
     if host_code.is_host(module, function):
         return False
+    if is_expanded(function):
+        return True
     scope = Scope(module, function, False)
     for node in ast.walk(function):
         if isinstance(node, ast.Attribute | ast.Name):

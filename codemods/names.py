@@ -36,13 +36,18 @@ def imports(tree: ast.Module) -> list[Import]:
         if isinstance(node, ast.Import):
             for alias in node.names:
                 name = alias.asname or alias.name.split(".")[0]
-                path = alias.name if alias.asname else name
+                path = _home(alias.name) if alias.asname else name
                 bound.append(Import(name, path, node, alias))
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             for alias in node.names:
                 name = alias.asname or alias.name
-                bound.append(Import(name, f"{node.module}.{alias.name}", node, alias))
+                bound.append(Import(name, f"{_home(node.module)}.{alias.name}", node, alias))
     return sorted(bound, key=lambda item: (item.statement.lineno, item.statement.col_offset))
+
+
+def _home(module: str) -> str:
+    """The path of an imported module; Beta 1's own where a kernel imports it from Beta 2's root."""
+    return beta1.STRAY_MODULES.get(module, module)
 
 
 def dotted(node: ast.AST) -> tuple[str, tuple[str, ...]] | None:

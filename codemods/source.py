@@ -3,15 +3,44 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
+
+Node = TypeVar("Node", bound=ast.AST)
+
+
+def written_as(node: Node, text: str) -> Node:
+    """``node``, which stands in the tree for other code, with the text that it is written as."""
+    node.written = text  # type: ignore[attr-defined]
+    return node
+
+
+def written(node: ast.AST) -> str | None:
+    """The text of a node that stands for other code; ``None`` for all that the source has as it is."""
+    return getattr(node, "written", None)
+
+
+def expanded(function: ast.FunctionDef) -> ast.FunctionDef:
+    """``function``, whose parameters are other ones now than the source has."""
+    function.expanded = True  # type: ignore[attr-defined]
+    return function
+
+
+def is_expanded(function: ast.FunctionDef) -> bool:
+    """Has a function other parameters than the source has?"""
+    return getattr(function, "expanded", False)
 
 
 class Source:
-    """The text of one module (newlines are ``\\n``) and its parsed tree."""
+    """The text of one module (newlines are ``\\n``) and its parsed tree.
+
+    ``is_expanded`` says that some nodes of the tree stand for other code than the text has there.
+    """
 
     def __init__(self, text: str, filename: str = "<string>") -> None:
         self.text = text
         self.tree = ast.parse(text, filename)
+        self.is_expanded = False
         self._lines = text.split("\n")
         self._starts = [0]
         for line in self._lines:
@@ -31,6 +60,12 @@ class Source:
 
     def segment(self, node: ast.AST, replacements: Iterable[tuple[ast.AST, str]] = ()) -> str:
         """The text of ``node``, with the text of some of its descendants replaced."""
+        if self.is_expanded:
+            texts = dict(replacements)
+            own = texts.get(node, written(node))
+            if own is not None:
+                return own
+            replacements = self._changes(node, texts)
         start, end = self.span(node)
         pieces, at = [], start
         for child, text in sorted(replacements, key=lambda item: self.span(item[0])[0]):
@@ -39,6 +74,21 @@ class Source:
             at = child_end
         text = "".join([*pieces, self.text[at:end]])
         return f"({text})" if "\n" in text and isinstance(node, ast.expr) and not _stands_alone(text) else text
+
+    def _changes(self, node: ast.AST, texts: dict[ast.AST, str]) -> Iterator[tuple[ast.AST, str]]:
+        """The descendants of ``node`` that are written otherwise than the source has them."""
+        for child in ast.iter_child_nodes(node):
+            own = texts.get(child, written(child))
+            if isinstance(child, ast.keyword) and own is not None:
+                own = f"{child.arg}={self.segment(child.value, texts.items())}{own}" if child.arg else own
+            if own is not None:
+                yield child, own
+            else:
+                yield from self._changes(child, texts)
+
+    def is_changed(self, node: ast.AST) -> bool:
+        """Is a node, or something below it, written otherwise than the source has it?"""
+        return self.is_expanded and (written(node) is not None or any(True for _ in self._changes(node, {})))
 
 
 def _stands_alone(text: str) -> bool:

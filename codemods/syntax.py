@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import ast
 
+SIMPLE = (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return, ast.Assert)
+"""Statements without a body that compute something."""
+
 
 def bound_by(statement: ast.stmt) -> set[str]:
     """Names that a statement (or a part of it) binds."""

@@ -26,7 +26,8 @@ from .rules.language import FORBIDDEN_EXPRESSIONS, FORBIDDEN_STATEMENTS
 from .rules.loop_state import check_last, drop_needless, forget_carried, report_objects, restore_state
 from .rules.nested_functions import lift
 from .scope import Analysis, Loop, Module, Scope
-from .syntax import bound_by
+from .source import is_expanded, written
+from .syntax import SIMPLE, bound_by
 
 TRACED = {"nl.affine_range", "nl.sequential_range"}
 RANGES = TRACED | {"nl.static_range"}
@@ -84,6 +85,9 @@ def _check_builtins(scope: Scope) -> None:
 
 
 def _check_signature(module: Module, node: ast.FunctionDef) -> None:
+    if is_expanded(node):
+        module.applied[LANGUAGE] += 1
+        module.edits.signatures.add(node)
     for argument in (node.args.vararg, node.args.kwarg):
         if argument is not None:
             module.report(Refuse(argument, LANGUAGE, "variable arguments of a function", "write the parameters out"))
@@ -150,6 +154,10 @@ def walk_statement(scope: Scope, statement: ast.stmt) -> None:
     scope.out = []
     scope.called, scope.given = {}, {}
     scope.current = statement
+    if written(statement) == "":
+        scope.apply(LANGUAGE, statement)
+        scope.module.edits.replaced[statement] = []
+        return
     try:
         if type(statement) in FORBIDDEN_STATEMENTS:
             what, help = FORBIDDEN_STATEMENTS[type(statement)]
@@ -163,6 +171,8 @@ def walk_statement(scope: Scope, statement: ast.stmt) -> None:
         scope.module.report(refusal)
         scope.kept.append(statement)
         scope.module.kept.add(statement)
+        if isinstance(statement, SIMPLE) and scope.source.is_changed(statement):
+            scope.module.edits.replaced[statement] = [New(scope.source.segment(statement))]
         _list_instead(scope, statement, refusal)
         known = Python() if _stays_python(scope, statement) else left_tile(scope, statement, refusal)
         for name in bound_by(statement):
@@ -236,7 +246,8 @@ def _simple(rewrite: Callable[[Scope, ast.stmt], None]) -> Callable[[Scope, ast.
 
     def handler(scope: Scope, statement: ast.stmt) -> None:
         rewrite(scope, statement)
-        if len(scope.out) != 1 or not _says(scope.out[0], statement, scope.source.segment(statement)):
+        changed = len(scope.out) != 1 or scope.source.is_changed(statement)
+        if changed or not _says(scope.out[0], statement, scope.source.segment(statement)):
             scope.module.edits.replaced[statement] = scope.out
 
     return handler
@@ -370,7 +381,7 @@ def _check_iterable(scope: Scope, statement: ast.For) -> bool:
 
 
 def _header_text(scope: Scope, node: ast.expr, text: str) -> None:
-    if text != scope.source.segment(node):
+    if text != scope.source.segment(node) or scope.source.is_changed(node):
         scope.module.edits.expressions[node] = text
 
 
@@ -380,6 +391,7 @@ def _test(scope: Scope, test: ast.expr) -> None:
         _header_text(scope, test, render(scope, test))
     except Refuse as refusal:
         scope.module.report(refusal)
+        _header_text(scope, test, scope.source.segment(test))
 
 
 def _if(scope: Scope, statement: ast.stmt) -> None:

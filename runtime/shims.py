@@ -18,6 +18,7 @@ from types import ModuleType
 from typing import Any
 
 from .errors import NotModelled
+from .spec.beta1 import STRAY_MODULES
 
 ROOTS = ("neuronxcc", "nki", "nkilib")
 _PROVIDERS = {
@@ -43,8 +44,6 @@ _PRIVATE = (
 )
 """Parts of the vendor's packages without public documentation (``reference/beta1.md`` 1.2)."""
 _PRIVATE_NAMES = ("neuronxcc.nki.language.sync_program",)
-_STANDS_FOR = {"nki.language.constants": "neuronxcc.nki.language.constants"}
-"""Modules of one root that Beta 1 kernels import from the other (``transpose.py:23`` of nki-samples)."""
 
 
 class PrivateName:
@@ -111,7 +110,7 @@ def _is_installed(root: str) -> bool:
 
 
 def _module(fullname: str) -> ModuleType | None:
-    asked = _STANDS_FOR.get(fullname, fullname)
+    asked = STRAY_MODULES.get(fullname, fullname)
     offered = provided(asked.partition(".")[0]).get(asked)
     if offered is None and fullname.startswith(tuple(f"{p}." for p in _PRIVATE) + _PRIVATE):
         return PrivateModule(fullname)

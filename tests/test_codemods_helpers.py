@@ -269,7 +269,7 @@ def k(x):
 def test_further_parameters_do_not_take_the_places_of_optional_ones(migrate):
     migration = migrate(OPTIONAL, {"x": TensorSpec((4, 32, 64), "float32")})
     assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
-    assert "start=3, part_tensor=None, part_index0=None" in migration.outcome.source
+    assert "start=3,\n    part_tensor=None,\n    part_index0=None,\n" in migration.outcome.source
 
 
 def test_a_function_that_needs_the_whole_tensor_is_not_called_under_another_name():

@@ -23,6 +23,7 @@ from ..emission import New, Refuse
 from ..names import canonical, dotted
 from ..scope import Module
 from ..support import benchmark_class
+from ..syntax import SIMPLE
 
 CODE = "NKI007"
 GOLDENS = ("host_code", "host_simulation")
@@ -31,7 +32,6 @@ _ARTIFACTS = {"save_neff_name", "save_trace_name", "artifacts_dir", "working_dir
 HARNESSES = {"nki.baremetal", "nki.benchmark", "nki.profile"}
 _ON_HOST = {"nl.static_cast", "nki.simulate_kernel", *HARNESSES}
 _MAKES_ARRAY = {"zeros", "ones", "full", "empty", "array", "asarray", "random_sample", "random", "rand", "randn"}
-_SIMPLE = (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return, ast.Assert)
 
 Owner = ast.Module | ast.FunctionDef
 
@@ -121,7 +121,7 @@ class _Host:
                 self._header(statement.test, owner)
             elif isinstance(statement, ast.For):
                 self._header(statement.iter, owner)
-            elif isinstance(statement, _SIMPLE):
+            elif isinstance(statement, SIMPLE):
                 text = self._text(statement, owner)
                 if text != self.module.source.segment(statement):
                     self.module.edits.replaced[statement] = [New(text)]

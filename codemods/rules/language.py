@@ -7,10 +7,12 @@ goes, an import of NKI moves to the top of the module. A list comprehension of P
 appends, in front of its statement, one of a dict with strings for keys a loop that fills it; ``for i, x in
 enumerate(a)`` becomes ``for i in range(len(a))``, ``zip`` likewise; ``sum``, ``any`` and ``all`` of a sequence become
 loops in functions that the module gets.
+``**kwargs`` whose keys the source shows become parameters (:mod:`~..keyword_arguments`); other keys than those that a
+function reads, passes on, or gets from a call in these files end with Python's own error.
 
 Safe: the kernel ends with the same text, the import binds the same name, the loops give the same elements in the same
 order. Left alone, and reported where it stands: every other use, comprehensions of tensors or over the result of a
-call, and those whose variable has the name of another one.
+call, those whose variable has the name of another one, ``*args``, and dictionaries of keywords that are used as such.
 
 Source: the texts of the front end of leanprover/KLR (interop/klr/gather.c).
 """
@@ -20,7 +22,7 @@ from __future__ import annotations
 import ast
 
 CODE = "NKI091"
-GOLDENS = ("forbidden_language",)
+GOLDENS = ("forbidden_language", "keyword_dictionary")
 
 FORBIDDEN_EXPRESSIONS: dict[type[ast.AST], str] = {
     ast.ListComp: "a list comprehension",

@@ -15,6 +15,7 @@ __all__ = [
     "FATES",
     "MODULES",
     "PRIVATE_PREFIXES",
+    "STRAY_MODULES",
     "SYMBOLS",
     "UNDOCUMENTED",
     "UNDOCUMENTED_KEYWORDS",
@@ -39,6 +40,9 @@ MODULES = {
     "neuronxcc.nki.typing": "nt",
 }
 """Import path of a module, and the short root of the names in it."""
+
+STRAY_MODULES = {"nki.language.constants": "neuronxcc.nki.language.constants"}
+"""Modules that Beta 1 kernels import from the root ``nki``, where Beta 2 has none of that name."""
 
 PRIVATE_PREFIXES = (
     "nki._pre_prod_kernels",
