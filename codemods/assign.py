@@ -214,6 +214,9 @@ def _to_tuple(scope: Scope, statement: ast.stmt, target: ast.Tuple | ast.List, v
     if isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(names) and None not in names:
         _elementwise(scope, statement, [n for n in names if n], value.elts)
         return
+    if isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(names) and _is_plain(scope, target, value):
+        _by_element(scope, target, value)
+        return
     known: Value | None = scope.env.get(value.id) if isinstance(value, ast.Name) else None
     if isinstance(value, ast.Call) and module_function(scope, value) is not None:
         text, known = call_value(scope, value)
@@ -247,6 +250,32 @@ def _to_vectors(scope: Scope, statement: ast.stmt, names: list[str | None], valu
     vectors = zip(names, found.parts, strict=True)
     scope.dropped[statement] = {n for n, part in vectors if n and isinstance(part, Index | Grid | Mask)}
     return True
+
+
+def _is_plain(scope: Scope, target: ast.Tuple | ast.List, value: ast.Tuple | ast.List) -> bool:
+    """Are names and elements of containers given Python values only? (Beta 2 unpacks into names alone.)"""
+    parts = [*target.elts, *value.elts]
+    tensors = any(is_computation(scope, n) or operand(scope, n) is not None for n in parts)
+    return not tensors and all(isinstance(n, ast.Name | ast.Subscript) for n in target.elts)
+
+
+def _by_element(scope: Scope, target: ast.Tuple | ast.List, value: ast.Tuple | ast.List) -> None:
+    """``a[i], a[j] = a[j], a[i]``: all values first, then one element after the other."""
+    given = [scope.module.fresh("element") for _ in target.elts]
+    scope.apply("NKI091", target)
+    for name, element in zip(given, value.elts, strict=True):
+        scope.emit(f"{name} = {render(scope, element)}")
+    for name, part in zip(given, target.elts, strict=True):
+        stored = _element_text(scope, part) if isinstance(part, ast.Subscript) else scope.source.segment(part)
+        scope.emit(f"{stored} = {name}")
+        if isinstance(part, ast.Name):
+            _set(scope, part.id, Python())
+
+
+def _element_text(scope: Scope, part: ast.Subscript) -> str:
+    """An element that is assigned to: Beta 2 does not count from the end there."""
+    holder, index = render(scope, part.value), render(scope, part.slice)
+    return f"{holder}[len({holder}) - {index[1:]}]" if index[1:].isdigit() and index[0] == "-" else f"{holder}[{index}]"
 
 
 def _labelled(index: Index, label: str) -> Index:

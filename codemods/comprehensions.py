@@ -1,4 +1,5 @@
-"""Comprehensions of Python values, as loops that append to a list, or fill a dict with strings for keys.
+"""Comprehensions of Python values, as loops that append to a list, or fill a dict with strings for keys; ``all`` and
+``any`` of generators, as loops.
 
 Only what a statement certainly evaluates, once, and before anything else that could change what it reads: then the
 loop can stand in front of the statement. The loop's variable keeps its name where nothing else reads it.
@@ -9,6 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from . import algebra
 from .access import operand
 from .calls import call_value, module_function
 from .compute import is_computation
@@ -20,6 +22,8 @@ from .rules.language import CODE, plainer
 from .scope import Scope
 
 _TAKES_LIST = {"tuple", "list", "min", "max", "sum"}
+_STARTS = {"all": "True", "any": "False"}
+"""Functions that stop a generator when they know their result, and what the loop in its place starts with."""
 _LACKING = {"sorted", "map", "filter", "zip", "enumerate", "reversed", "set", "dict"}
 """Functions of Python that Beta 2 does not have: the comprehension is the finding."""
 _INDENT = "    "
@@ -33,7 +37,9 @@ def expand(scope: Scope, statement: ast.stmt) -> bool:
     if not isinstance(statement, ast.Assign | ast.Expr | ast.Return | ast.AnnAssign | ast.Assert):
         return False
     value = statement.value if isinstance(statement, ast.Assign | ast.Expr) else None
-    if isinstance(value, ast.ListComp | ast.DictComp):
+    whole = value is not None and next(_evaluated(scope, value), None) is value
+    if value is not None and whole and (isinstance(statement, ast.Assign) or isinstance(value, ast.ListComp)):
+        assert isinstance(value, _Listed)
         targets = statement.targets if isinstance(statement, ast.Assign) else []
         names = [t.id for t in targets if isinstance(t, ast.Name)]
         if len(names) == len(targets) <= 1 and not set(names) & _names(value):
@@ -41,8 +47,8 @@ def expand(scope: Scope, statement: ast.stmt) -> bool:
             scope.env.update(dict.fromkeys(names, Python()))
             return True
     roots = [n for n in ast.iter_child_nodes(statement) if isinstance(n, ast.expr)]
-    for node in (found for root in roots for found in _evaluated(root)):
-        name = scope.fresh("values")
+    for node in (found for root in roots for found in _evaluated(scope, root)):
+        name = scope.fresh(_RESULTS.get(_builtin(scope, node), "values"))
         _write(scope, node, name)
         scope.env[name] = Python()
         scope.given[node] = f"({name})" if isinstance(node, ast.GeneratorExp) else name  # its text has the brackets
@@ -54,41 +60,76 @@ def _names(node: ast.AST) -> set[str]:
 
 
 Comprehension = ast.ListComp | ast.GeneratorExp | ast.DictComp
+_Listed = Comprehension | ast.Call
+"""A comprehension, a call of ``all`` or ``any`` with one, or a ``range`` that becomes a list."""
 
 
-def _evaluated(node: ast.expr) -> Iterator[Comprehension]:
+def _builtin(scope: Scope, node: ast.expr) -> str:
+    """The name of Python's own function that ``node`` calls; empty for anything else."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or node.keywords:
+        return ""
+    name = node.func.id
+    known = scope.module.globals | set(scope.module.functions) | set(scope.module.imports) | set(scope.assigned)
+    return name if name not in known else ""
+
+
+def _evaluated(scope: Scope, node: ast.expr) -> Iterator[_Listed]:
     """Comprehensions that are evaluated whenever ``node`` is, generators where a list does the same."""
-    if isinstance(node, ast.ListComp | ast.DictComp):
+    name = _builtin(scope, node)
+    stops = isinstance(node, ast.Call) and name in _STARTS and [*map(type, node.args)] == [ast.GeneratorExp]
+    if isinstance(node, ast.ListComp | ast.DictComp) or (isinstance(node, ast.Call) and stops):
         yield node
-    elif isinstance(node, ast.Call) and not (isinstance(node.func, ast.Name) and node.func.id in _LACKING):
-        takes = isinstance(node.func, ast.Name) and node.func.id in _TAKES_LIST and len(node.args) == 1
+    elif isinstance(node, ast.Call) and name not in _LACKING:
+        takes = name in _TAKES_LIST and len(node.args) == 1
+        counts = takes and _builtin(scope, node.args[0]) == "range"
+        if counts and name == "list":
+            yield node
+            return
         for argument in node.args:
-            if takes and isinstance(argument, ast.GeneratorExp):
+            if counts or (takes and isinstance(argument, ast.GeneratorExp)):
                 yield argument
             else:
-                yield from _evaluated(argument)
+                yield from _evaluated(scope, argument)
         for keyword in node.keywords:
-            yield from _evaluated(keyword.value)
+            yield from _evaluated(scope, keyword.value)
+    elif isinstance(node, ast.BoolOp):
+        yield from _evaluated(scope, node.values[0])
     elif isinstance(node, ast.Tuple | ast.List | ast.BinOp | ast.UnaryOp | ast.Starred | ast.Subscript | ast.Compare):
         single = not isinstance(node, ast.Compare) or len(node.comparators) == 1
         for child in ast.iter_child_nodes(node) if single else ():
             if isinstance(child, ast.expr):
-                yield from _evaluated(child)
+                yield from _evaluated(scope, child)
 
 
-def _write(scope: Scope, node: Comprehension, name: str) -> None:
+def _write(scope: Scope, node: _Listed, name: str) -> None:
     """Emit the loops of one comprehension. Without a name, the elements are only evaluated."""
     scope.apply(CODE, node)
+    taken = _builtin(scope, node)
+    if taken in ("list", "range"):
+        assert isinstance(node, ast.Call)
+        counted, item = node.args[0] if taken == "list" else node, scope.fresh("item")
+        scope.emit(f"{name} = []\nfor {item} in {render(scope, counted)}:\n{_INDENT}{name}.append({item})")
+        return
+    inner = node.args[0] if isinstance(node, ast.Call) else node
+    assert isinstance(inner, Comprehension)
     empty = "{}" if isinstance(node, ast.DictComp) else "[]"
-    lines = [f"{name} = {empty}"] if name else []
+    lines = [f"{name} = {_STARTS.get(taken, empty)}"] if name else []
     emitted = len(scope.out)
-    lines += _loops(scope, node, name, "")
+    lines += _loops(scope, inner, name, "", taken)
     if len(scope.out) != emitted:
         raise Refuse(node, CODE, "a comprehension whose elements take several instructions", plainer(node))
     scope.emit("\n".join(lines))
 
 
-def _loops(scope: Scope, node: Comprehension, name: str, indent: str) -> list[str]:
+def _step(name: str, taken: str, element: str) -> list[str]:
+    """What the loop does with one element."""
+    if taken in _STARTS:
+        test = f"not {algebra.paren(element)}" if taken == "all" else element
+        return [f"if {test}:", f"{_INDENT}{name} = {taken == 'any'}"]
+    return [f"{name}.append({element})" if name else element]
+
+
+def _loops(scope: Scope, node: Comprehension, name: str, indent: str, taken: str = "") -> list[str]:
     saved, lines = dict(scope.env), []
     try:
         for generator in node.generators:
@@ -98,13 +139,16 @@ def _loops(scope: Scope, node: Comprehension, name: str, indent: str) -> list[st
                 scope.env[variable] = Python()
             lines.append(f"{indent}for {scope.source.segment(generator.target)} in {iterable}:")
             indent += _INDENT
+            if taken in _STARTS:  # a generator stops when the result is known
+                lines.append(f"{indent}if {name if taken == 'all' else f'not {name}'}:")
+                indent += _INDENT
             for test in generator.ifs:
                 lines.append(f"{indent}if {_value(scope, test)}:")
                 indent += _INDENT
         if isinstance(node, ast.DictComp):
             key, element = _key(scope, node.key), _value(scope, node.value)
             return [*lines, f"{indent}{name}[{key}] = {element}" if name else f"{indent}{element}"]
-        if isinstance(node.elt, ast.ListComp) and name:
+        if isinstance(node.elt, ast.ListComp) and name and not taken:
             inner = scope.fresh("row")
             return [
                 *lines,
@@ -113,7 +157,7 @@ def _loops(scope: Scope, node: Comprehension, name: str, indent: str) -> list[st
                 f"{indent}{name}.append({inner})",
             ]
         element = _value(scope, node.elt)
-        return [*lines, f"{indent}{name}.append({element})" if name else f"{indent}{element}"]
+        return [*lines, *(indent + line for line in _step(name, taken, element))]
     finally:
         scope.env = saved
 
@@ -165,4 +209,5 @@ def _check_free(scope: Scope, comprehension: ast.AST, variable: str) -> None:
             raise Refuse(comprehension, CODE, message, "give it a name of its own")
 
 
+_RESULTS = {"all": "all_true", "any": "any_true"}
 _COMPREHENSIONS = (ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp)

@@ -107,6 +107,8 @@ def merged(name: str, a: Value | None, b: Value | None) -> Value:
             known = Tile(a.space, dims, None, view=a.view or b.view) if dims is not None else known
         if isinstance(known, Tile) and known.dtype is None:
             return replace(known, dtype=f"{name}.dtype")
+    if isinstance(a, Hbm) and isinstance(b, Hbm) and type(known) is Value:
+        return Hbm(_common_dims(name, a.dims, b.dims), f"{name}.dtype", a.view or b.view)
     return known
 
 

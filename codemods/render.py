@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from . import algebra
 from .emission import New, Refuse
-from .facts.objects import changing_part
+from .facts.objects import changing_part, only_value
 from .facts.values import Allocator, Api, DType, Gone, Grid, Hbm, Index, Mask, Numbers, Python, Spelled, Tile
 from .names import BETA2, dotted
 from .rules.data_types import CODE as DTYPES
@@ -17,6 +17,7 @@ from .rules.language import CODE as LANGUAGE
 from .rules.language import FORBIDDEN_EXPRESSIONS, plainer
 from .rules.unsupported import CODE as UNSUPPORTED
 from .sequences import sequence_call
+from .support import product_function
 from .tables import beta2_has, dtype_name, refusal_note
 
 if TYPE_CHECKING:
@@ -276,6 +277,9 @@ def _call(scope: Scope, node: ast.Call) -> str | None:
     if qualified in _MATH and len(node.args) == 1 and not node.keywords:
         scope.apply(DTYPES, node)
         return f"{_math(scope)}.{_MATH[qualified]}({render(scope, node.args[0])})"
+    if qualified == "np.prod" and len(node.args) == 1 and not node.keywords and _holds_sizes(scope, node.args[0]):
+        scope.apply(DTYPES, node)
+        return f"{product_function(scope)}({render(scope, node.args[0])})"
     if dtype_name(qualified) is not None and qualified.startswith("np."):
         raise Refuse(node, DTYPES, f"a number of type {qualified}", "write the number, rounded to that type")
     if qualified == "nl.par_dim" and len(node.args) == 1:
@@ -312,6 +316,25 @@ _READERS = {"len", "print", "isinstance", "type", "str", "repr", "id", "range", 
 
 _MATH = {"np.ceil": "ceil", "np.floor": "floor", "np.sqrt": "sqrt", "np.log2": "log2", "np.log10": "log10"}
 """numpy functions of one number, and what Beta 2's ``math`` calls them."""
+
+
+def _holds_sizes(scope: Scope, node: ast.expr) -> bool:
+    """Is a sequence a part of a shape, or a list made from one?"""
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
+        return _holds_sizes(scope, node.value)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        sides = (node.left, node.right)
+        shapes = [_holds_sizes(scope, side) for side in sides]
+        return any(shapes) and all(s or _is_list_of_integers(n) for s, n in zip(shapes, sides, strict=True))
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("list", "tuple"):
+        return len(node.args) == 1 and _holds_sizes(scope, node.args[0])
+    value = only_value(scope, node) or node
+    return isinstance(value, ast.Attribute) and value.attr == "shape"
+
+
+def _is_list_of_integers(node: ast.expr) -> bool:
+    elements = node.elts if isinstance(node, ast.List | ast.Tuple) else [node]
+    return all(isinstance(n, ast.Constant) and type(n.value) is int for n in elements)
 
 
 def _math(scope: Scope) -> str:

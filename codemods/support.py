@@ -61,6 +61,14 @@ PROMOTED = '''def {name}(a, b):
     return {nl}.int32 if needed == 4 else {nl}.float32
 '''
 
+PRODUCT = '''def {name}(sizes):
+    """The product of some sizes."""
+    result = 1
+    for size in sizes:
+        result = result * size
+    return result
+'''
+
 BROADCAST_ROWS = '''def {name}(dst, src):
     """Copy the one row of ``src`` to every partition of ``dst``, 32 at a time."""
     for first in range(0, dst.shape[0], 32):
@@ -169,6 +177,11 @@ def itemsize_function(scope: Scope) -> str:
 def promoted_function(scope: Scope) -> str:
     """Name of the module's function for Beta 1's promotion of two data types (``runtime/spec/dtypes.promote``)."""
     return _function(scope, "promoted_dtype", PROMOTED, itemsize=itemsize_function(scope))
+
+
+def product_function(scope: Scope) -> str:
+    """Name of the module's function for ``np.prod`` of sizes."""
+    return _function(scope, "product", PRODUCT)
 
 
 def broadcast_rows_function(scope: Scope) -> str:

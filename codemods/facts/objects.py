@@ -64,11 +64,17 @@ def _is_shape(node: ast.expr) -> bool:
 
 def _is_tuple(scope: Scope, node: ast.expr) -> bool:
     """Is a container a tuple, or a shape, that its function binds once?"""
+    value = only_value(scope, node)
+    return value is not None and (isinstance(value, ast.Tuple) or _is_shape(value))
+
+
+def only_value(scope: Scope, node: ast.expr) -> ast.expr | None:
+    """What a name stands for that its function binds once."""
     if not isinstance(node, ast.Name) or scope.assigned[node.id] != 1:
-        return False
+        return None
     bound = (s for s in ast.walk(scope.function) if isinstance(s, ast.Assign))
     values = [s.value for s in bound if any(isinstance(t, ast.Name) and t.id == node.id for t in s.targets)]
-    return len(values) == 1 and (isinstance(values[0], ast.Tuple) or _is_shape(values[0]))
+    return values[0] if len(values) == 1 else None
 
 
 def _is_object(scope: Scope, node: ast.Attribute) -> bool:
