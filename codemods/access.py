@@ -10,9 +10,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 from . import algebra
+from .cuts import LOOSE
 from .dynamic import dynamic_access, is_dynamic
 from .emission import Refuse
 from .facts.index import index_value
@@ -348,6 +349,8 @@ def _indexed(
     if any(isinstance(v, Grid) for v in vectors):
         raise Refuse(node, VECTORS, "an mgrid object as a subscript", "use its components")
     if any(isinstance(v, Index) for v in vectors):
+        if any(isinstance(v, Index) and v.loose for v in vectors) and len({v.ndim for v in vectors if _walks(v)}) > 1:
+            raise Refuse(node, VECTORS, LOOSE, "write the vectors with nl.arange")
         return _advanced(scope, node, base, elements, vectors, cut)
     written = len(node.slice.elts) if isinstance(node.slice, ast.Tuple) else 1
     items, sources = [], []
@@ -357,6 +360,10 @@ def _indexed(
         if not item.point:
             sources.append(d)
     return _result(scope, node, base, items, list(sources), [None] * len(sources))
+
+
+def _walks(vector: Value | None) -> TypeGuard[Index]:
+    return isinstance(vector, Index) and bool(vector.terms)
 
 
 def basic_item(scope: Scope, node: ast.Subscript, element: ast.expr, size: str) -> Item:

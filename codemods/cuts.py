@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .scope import Clamp, Scope
 
 CODE = "NKI025"
+LOOSE = "index vectors whose number of dimensions depends on sizes, beside others"
 
 
 def check_cut(scope: Scope, node: ast.expr, view: Operand, clamps: Sequence[Clamp]) -> None:
@@ -28,6 +29,8 @@ def check_cut(scope: Scope, node: ast.expr, view: Operand, clamps: Sequence[Clam
             raise Refuse(node, CODE, f"a mask on '{view.base}', whose rank is not known", "write every dimension")
         if view.dynamic:
             raise Refuse(node, CODE, "a mask on a dynamic access", "write the counts of .ap(...) by hand")
+        if clamp.loose and clamp.ndim != len(view.dims):
+            raise Refuse(node, CODE, LOOSE, "write the vectors of this mask with nl.arange")
         result = cut_dimension(clamp, len(view.dims))
         if result is None or view.dims[result] == "1":
             continue

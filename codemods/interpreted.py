@@ -15,6 +15,7 @@ from .bodies import ClassItself, Facts, Known, Text, Thing, Undecided, bound, me
 from .emission import New, Refuse
 from .facts.classes import class_named, class_of
 from .facts.index import CODE, index_value
+from .facts.made_vectors import made_vectors
 from .facts.masks import mask_value
 from .facts.values import Function, Grid, Hbm, Index, Mask, Python, Several, Tile, Value
 from .render import is_pure, render, render_stable
@@ -77,6 +78,11 @@ def _interpreted(scope: Scope, node: ast.Call, callee: Callee) -> Value | None:
         if not _is_of_vectors(found):
             raise Undecided("what it returns is no vector and no mask")
     except Undecided as why:
+        made = None if takes or first else made_vectors(scope, node, home, function)
+        if made is not None:
+            home.followed.setdefault(function, set()).add(node)
+            scope.apply(CODE, node)
+            return Several(tuple(vector or Known(0) for vector in made))
         if not takes:
             return None
         message = f"an index vector is passed to '{function.name}', which is not followed: {why}"

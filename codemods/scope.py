@@ -395,6 +395,7 @@ class Clamp:
     position: int
     ndim: int
     size: str
+    loose: bool = False
 
 
 def is_tile(value: Value | None) -> bool:

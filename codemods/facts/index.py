@@ -78,7 +78,8 @@ def _places(index: Index) -> object:
     return index.ndim, index.mates, [(t.axis, t.position) for t in index.terms]
 
 
-def _axis(start: str, size: str, label: str) -> Axis:
+def new_axis(start: str, size: str, label: str = "") -> Axis:
+    """An iteration axis that no other vector has."""
     return Axis(next(_uids), start, size, label)
 
 
@@ -93,7 +94,7 @@ def arange(node: ast.Call, bounds: list[str], label: str) -> Index:
     if node.keywords or not 1 <= len(bounds) <= 2:
         raise Refuse(node, CODE, "arange with keywords or a step", "write the subscript as a slice or as .ap(...)")
     start, stop = ("0", bounds[0]) if len(bounds) == 1 else bounds
-    return Index(1, (Term(_axis(start, algebra.subtract(stop, start), label), "1", 0),))
+    return Index(1, (Term(new_axis(start, algebra.subtract(stop, start), label), "1", 0),))
 
 
 def _mgrid(scope: Scope, node: ast.Subscript, label: str) -> Grid:
@@ -112,7 +113,7 @@ def mgrid(node: ast.Subscript, text: Callable[[ast.expr], str], label: str) -> G
         start = text(part.lower) if part.lower is not None else "0"
         size = algebra.subtract(text(part.upper), start)
         letter = next((c for c, p in COMPONENTS.items() if p == position), str(position))
-        components.append(Index(len(parts), (Term(_axis(start, size, f"{label}_{letter}"), "1", position),)))
+        components.append(Index(len(parts), (Term(new_axis(start, size, f"{label}_{letter}"), "1", position),)))
     terms = tuple(term for component in components for term in component.terms)
     return Grid(tuple(replace(c, mates=tuple(t for t in terms if t not in c.terms)) for c in components))
 
@@ -140,7 +141,7 @@ def reshaped(base: Index, node: ast.Subscript) -> Index:
         raise Refuse(node, CODE, "an index vector is itself indexed", "write the subscript as a slice")
     terms = tuple(replace(term, position=moved[term.position]) for term in base.terms)
     mates = tuple(replace(term, position=moved[term.position]) for term in base.mates)
-    return Index(len(parts), terms, base.offset, mates)
+    return replace(base, ndim=len(parts), terms=terms, mates=mates)
 
 
 def _combined(scope: Scope, node: ast.BinOp) -> Index | None:
@@ -212,4 +213,5 @@ def _sum(a: Index, b: Index) -> Index:
         offset = algebra.add(a.offset, b.offset)
     mates = {replace(mate, position=mate.position + ndim - index.ndim) for index in (a, b) for mate in index.mates}
     mates = {mate for mate in mates if mate.axis not in terms}
-    return Index(ndim, tuple(terms.values()), offset, tuple(sorted(mates, key=lambda m: m.position)))
+    ordered = tuple(sorted(mates, key=lambda m: m.position))
+    return Index(ndim, tuple(terms.values()), offset, ordered, a.loose or b.loose)

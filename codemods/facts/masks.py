@@ -164,7 +164,7 @@ def _bound(comparison: Comparison) -> Bound | None:
     bound = algebra.subtract(limit, vector.offset)
     if comparison.operator.endswith("equal"):
         bound = algebra.increment(bound)
-    return Bound(vector.terms[0], vector.ndim, bound)
+    return Bound(vector.terms[0], vector.ndim, bound, vector.loose)
 
 
 def _moved(smaller: Index, larger: Index) -> tuple[Index, str]:
@@ -175,6 +175,6 @@ def _moved(smaller: Index, larger: Index) -> tuple[Index, str]:
         return smaller, larger.offset
     if not smaller.terms and len(larger.terms) == 1 and larger.terms[0].coefficient == "-1":
         term = larger.terms[0]
-        vector = Index(larger.ndim, (type(term)(term.axis, "1", term.position),))
+        vector = Index(larger.ndim, (type(term)(term.axis, "1", term.position),), loose=larger.loose)
         return vector, algebra.subtract(larger.offset, smaller.offset)
     return Index(0, ()), "0"

@@ -149,13 +149,15 @@ class Term:
 class Index(Value):
     """An affine index vector of ``ndim`` dimensions: the sum of its terms and of ``offset`` (source expressions).
 
-    A component of an ``mgrid`` is dense: it repeats itself along the dimensions of the others, ``mates``.
+    A component of an ``mgrid`` is dense: it repeats itself along the dimensions of the others, ``mates``. The last
+    dimensions of a ``loose`` vector may be missing where their sizes are 1.
     """
 
     ndim: int
     terms: tuple[Term, ...]
     offset: str = "0"
     mates: tuple[Term, ...] = ()
+    loose: bool = False
 
 
 @dataclass(frozen=True)
@@ -172,6 +174,7 @@ class Bound:
     term: Term
     ndim: int
     limit: str
+    loose: bool = False
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,8 @@ that covers the whole tile disappears; an integer in a free dimension becomes a 
 has to stay. Strides (a stepped slice loses its stride in Beta 2), several vectors in one dimension, permuted
 dimensions and broadcasts along the free dimension become ``.ap(pattern=[[step, count], ...])``; an index tile becomes
 ``scalar_offset=`` or ``vector_offset=``; a subscript of a subscript becomes one. ``.view(dtype)`` names its
-shape, of the whole tile: a part is cut from the view. The vectors themselves are removed with their last use.
+shape, of the whole tile: a part is cut from the view. The vectors themselves are removed with their last use, and so is
+a function that only makes vectors from sizes.
 
 Safe: the same elements in the same order; where the source does not tell a tensor's rank, the kernel asserts the one
 that the subscript means. Left alone: strided or permuted partitions, and vectors whose size or start may have changed
@@ -26,4 +27,5 @@ GOLDENS = (
     "broadcast",
     "index_mixed",
     "reinterpreted",
+    "made_vectors",
 )

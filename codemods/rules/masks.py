@@ -90,4 +90,4 @@ def clamp_of(scope: Scope, bound: Bound) -> Clamp:
         scope.env[name] = Python()
     if not positivity.positive(scope, rest):
         scope.guard((f"{name} > 0",))
-    return Clamp(axis, bound.term.position, bound.ndim, name)
+    return Clamp(axis, bound.term.position, bound.ndim, name, bound.loose)

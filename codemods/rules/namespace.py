@@ -70,7 +70,7 @@ def _statement(
     texts: list[str] = []
     for item in items:
         if not item.is_nki:
-            unused = item.path.partition(".")[0] in _SUPERFLUOUS and item.name in module.names - used
+            unused = item.name in module.names - used and _superfluous(module, item)
             texts += [] if unused else [_same(statement, item)]
             continue
         try:
@@ -86,6 +86,15 @@ def _statement(
     written.update(texts)
     module.applied[CODE] += 1
     module.edits.replaced[statement] = [New(text) for text in merged]
+
+
+def _superfluous(module: Module, item: Import) -> bool:
+    """Is an import without use one that only the old code needed, or one of a function that is gone?"""
+    link = module.program.links[module.path].get(item.name)
+    home = module.program.modules[link.path] if link is not None and link.name else None
+    function = home.functions.get(link.name) if home is not None and link is not None else None
+    gone = home is not None and function is not None and home.edits.replaced.get(function) == []
+    return gone or item.path.partition(".")[0] in _SUPERFLUOUS
 
 
 def _same(statement: ast.Import | ast.ImportFrom, item: Import) -> str:

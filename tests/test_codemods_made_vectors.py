@@ -1,0 +1,133 @@
+"""Functions that make index vectors: what is known of their results, and what is not."""
+
+from __future__ import annotations
+
+import pytest
+from nki_migrate.codemods import rewrite
+from nki_migrate.codemods.module import rewrite_together
+from nki_migrate.runtime.cases import TensorSpec
+
+HEADER = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+
+"""
+MAKER = """\
+def made(*sizes):
+    found = []
+    for d in range(len(sizes)):
+        place = [None] * len(sizes)
+        place[d] = slice(None)
+        found.append({vector})
+    return found
+
+
+"""
+KERNEL = """\
+@nki.jit
+def k(x):
+    p, a, b = x.shape
+    out = nl.ndarray((p, a, b), dtype=x.dtype, buffer=nl.shared_hbm)
+    tile = nl.zeros((nl.par_dim(128), a, b), dtype=x.dtype, buffer=nl.sbuf)
+    {vectors} = made({sizes})
+    tile[i_p, i_a, i_b] = nl.load(x[i_p, i_a, i_b])
+    nl.store(out[i_p, i_a, i_b], value=tile[i_p, i_a, i_b])
+    return out
+"""
+ARANGE = "nl.arange(sizes[d])[tuple(place)]"
+
+
+def source(maker: str, vectors: str = "i_p, i_a, i_b", sizes: str = "p, a, b") -> str:
+    return HEADER + maker + KERNEL.format(vectors=vectors, sizes=sizes)
+
+
+@pytest.mark.parametrize(
+    ("maker", "sizes"),
+    [
+        (MAKER.format(vector=ARANGE), "p, a, b"),
+        (MAKER.format(vector=ARANGE + " if sizes[d] > 1 else 0"), "p, a, b"),
+        (MAKER.format(vector=ARANGE), "p, 4, b"),
+        (MAKER.format(vector="0 if sizes[d] == 1 else " + ARANGE), "p, a, b"),
+        (
+            "def made(p, a, b=10):\n    i = nl.arange(p)[:, None, None]\n"
+            "    return i, nl.arange(a)[None, :, None], nl.arange(b)[None, None, :]\n\n\n",
+            "p, a=a",
+        ),
+    ],
+)
+@pytest.mark.parametrize("shape", [(64, 4, 10), (1, 4, 10)])
+def test_vectors_are_known(migrate, maker, sizes, shape):
+    migration = migrate(source(maker, sizes=sizes), {"x": TensorSpec(shape, "float32", "normal")})
+    assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
+    assert "def made" not in migration.outcome.source
+
+
+def test_what_a_size_of_one_leaves_out_is_the_same_slice(migrate):
+    text = source(MAKER.format(vector=ARANGE + " if sizes[d] > 1 else 0"))
+    for shape in ((64, 1, 10), (64, 4, 1), (1, 1, 10)):
+        migration = migrate(text, {"x": TensorSpec(shape, "float32", "normal")})
+        assert migration.trouble == ()
+
+
+@pytest.mark.parametrize(
+    "vector",
+    [
+        "nl.arange(sizes[d])[tuple(place)] if sizes[d] > 2 else 0",
+        "nl.arange(sizes[d])[tuple(place)] if sizes[0] > 1 else nl.arange(sizes[d])[tuple(place)] + 1",
+        "nl.arange(sizes[d])[tuple(place)] if sizes[0] > 1 else 1",
+        "shifted(nl.arange(sizes[d])[tuple(place)])",
+        "nl.arange(2, sizes[d])[tuple(place)]",
+        "nl.arange(sizes[len(sizes) - d])[tuple(place)]",
+    ],
+)
+def test_what_depends_on_sizes_otherwise_is_a_finding(vector):
+    outcome = rewrite(source(MAKER.format(vector=vector)))
+    assert any("it is not known what the index" in finding.message for finding in outcome.findings)
+    assert "def made" in outcome.source
+
+
+SHORTER = """\
+def made(*sizes):
+    rank = len(sizes) - 1 if sizes[-1] == 1 else len(sizes)
+    found = []
+    for d, size in enumerate(sizes):
+        if size > 1:
+            place = [None] * rank
+            place[d] = slice(None)
+            found.append(nl.arange(size)[tuple(place)])
+        else:
+            found.append(0)
+    return found
+
+
+"""
+
+
+def test_vectors_that_may_be_shorter_do_not_mix_with_others():
+    kernel = source(SHORTER).replace("x[i_p, i_a, i_b]", "x[nl.arange(64)[:, None], i_a, i_b]")
+    messages = [finding.message for finding in rewrite(kernel).findings]
+    assert "index vectors whose number of dimensions depends on sizes, beside others" in messages
+    assert rewrite(source(SHORTER)).findings == ()
+
+
+def test_a_maker_that_a_statement_still_needs_stays():
+    kernel = source(MAKER.format(vector=ARANGE)).replace("return out", "nl.unknown(i_p)\n    return out")
+    outcome = rewrite(kernel)
+    assert "def made" in outcome.source and "i_p, i_a, i_b = made(p, a, b)" in outcome.source
+
+
+def test_a_maker_of_another_file_goes_with_its_last_call():
+    kernel = source("from makers import made\n\n\n")
+    outcomes = rewrite_together({"makers.py": HEADER + MAKER.format(vector=ARANGE), "kernel.py": kernel})
+    assert [outcome.findings for outcome in outcomes.values()] == [(), ()]
+    assert "def made" not in outcomes["makers.py"].source and "import made" not in outcomes["kernel.py"].source
+
+
+@pytest.mark.parametrize("imported", ["from .makers import made", "import makers"])
+def test_a_maker_that_an_import_still_needs_stays(imported):
+    text = source(imported + "\n\n\n").replace(
+        "= made(", "= makers.made(" if imported == "import makers" else "= made("
+    )
+    outcomes = rewrite_together({"makers.py": HEADER + MAKER.format(vector=ARANGE), "kernel.py": text})
+    assert "def made" in outcomes["makers.py"].source and imported in outcomes["kernel.py"].source
