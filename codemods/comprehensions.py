@@ -86,7 +86,7 @@ def _evaluated(scope: Scope, node: ast.expr) -> Iterator[_Listed]:
             yield node
             return
         for argument in node.args:
-            if counts or (takes and isinstance(argument, ast.GeneratorExp)):
+            if takes and (isinstance(argument, ast.GeneratorExp) or (isinstance(argument, ast.Call) and counts)):
                 yield argument
             else:
                 yield from _evaluated(scope, argument)
