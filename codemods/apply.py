@@ -11,13 +11,25 @@ from collections.abc import Sequence
 
 import libcst as cst
 
+from .comments import (
+    Lines,
+    Statement,
+    comment_lines,
+    comments_of,
+    is_about_indices,
+    is_heading,
+    joined_lines,
+    lines_above,
+    two_blank_lines,
+    without_blank_end,
+    without_blank_top,
+    without_index_comment,
+)
 from .emission import New
 from .format import formatted, line_width
 from .scope import Module
 from .source import written
-from .syntax import default_values
-
-Statement = cst.SimpleStatementLine | cst.BaseCompoundStatement
+from .syntax import bound_by, default_values
 
 
 def applied(module: Module) -> str:
@@ -42,7 +54,7 @@ class _Rebuild:
         self.width = line_width(module.source.text)
         self.depth = 0
         self.anchor = next(filter(self._may_use_support, module.source.tree.body), None)
-        self.orphans: list[cst.EmptyLine] = []
+        self.orphans: Lines = []
         self.guards: dict[int, str] = {}
         self.tests: list[cst.BaseExpression] = []
 
@@ -58,18 +70,30 @@ class _Rebuild:
 
     def block(self, old: list[ast.stmt], nodes: Sequence[cst.BaseStatement]) -> list[Statement]:
         result: list[Statement] = []
-        orphans: list[cst.EmptyLine] = []
-        groups = _by_line(old, nodes)
-        for statements, node in groups:
+        orphans: Lines = []
+        vanished = False
+        for statements, node in _by_line(old, nodes):
             assert isinstance(node, cst.SimpleStatementLine | cst.BaseCompoundStatement)
+            if vanished and node.leading_lines:
+                orphans = self._without_index_comment(orphans)
+                if is_heading(orphans, node.leading_lines):
+                    node = node.with_changes(leading_lines=[])
             new, left = self._line(statements, node, orphans)
             if not result and new and orphans:
-                new[0] = new[0].with_changes(leading_lines=_without_blank_top(_leading(new[0])))
+                new[0] = new[0].with_changes(leading_lines=without_blank_top(lines_above(new[0])))
+            vanished = not new and self.module.index_vectors.issuperset(statements)
             orphans = left
             for statement in new:
                 self._append(result, statement)
+        orphans = self._without_index_comment(orphans) if vanished else orphans
         self.orphans = [line for line in orphans if line.comment is not None]
         return result
+
+    def _without_index_comment(self, lines: Lines) -> Lines:
+        """Lines above index vectors that are gone: the comment on them goes, too."""
+        left, gone = without_index_comment(lines)
+        self.module.removed_comments += [line.comment.value for line in gone if line.comment is not None]
+        return left
 
     def _append(self, result: list[Statement], statement: Statement) -> None:
         """Statements with one guard in a row share one ``if``."""
@@ -81,22 +105,21 @@ class _Rebuild:
                 return
         result.append(statement)
 
-    def _line(
-        self, statements: list[ast.stmt], node: Statement, orphans: list[cst.EmptyLine]
-    ) -> tuple[list[Statement], list[cst.EmptyLine]]:
+    def _line(self, statements: list[ast.stmt], node: Statement, orphans: Lines) -> tuple[list[Statement], Lines]:
         """The new statements for one old line, and the lines and comments that found no statement to stand above."""
         lifted = [s for old in statements for s in self._lifted(old)]
         new = [s for old in statements for item in self.edits.before.get(old, []) for s in self.statements(item)]
         behind = [s for old in statements for item in self.edits.after.get(old, []) for s in self.statements(item)]
-        leading = _joined_lines(orphans, node.leading_lines)
+        above = [line for line in node.leading_lines if line.comment is None or not self._is_lifted(statements)]
+        leading = joined_lines(orphans, above)
         if any(old in self.edits.replaced for old in statements):
             body, comments = self._replaced(statements, node)
             new += [*body, *behind]
-            leading = [*(_two_blank_lines(leading) if lifted else leading), *comments]
+            leading = [*(two_blank_lines(leading) if lifted else leading), *comments]
         else:
             kept = self._kept(statements[0], node)
             if lifted and not new:
-                kept = kept.with_changes(leading_lines=_two_blank_lines(leading))
+                kept = kept.with_changes(leading_lines=two_blank_lines(leading))
             elif new:
                 kept = kept.with_changes(leading_lines=[])
             elif orphans:
@@ -109,7 +132,7 @@ class _Rebuild:
         new[0] = new[0].with_changes(leading_lines=leading) if leading else new[0]
         return [*lifted, *new], []
 
-    def _replaced(self, statements: list[ast.stmt], node: Statement) -> tuple[list[Statement], list[cst.EmptyLine]]:
+    def _replaced(self, statements: list[ast.stmt], node: Statement) -> tuple[list[Statement], Lines]:
         """New statements, and the comments of the old one that have to stand above them."""
         new: list[Statement] = []
         for old in statements:
@@ -117,14 +140,29 @@ class _Rebuild:
                 new += [s for item in self.edits.replaced[old] for s in self.statements(item)]
             else:
                 new += self.statements(New(self.module.source.segment(old)))
-        inner, end = _comments(node) if self._has_comment(statements) else ([], None)
+        if self._is_lifted(statements):
+            return new, []  # its comments went with it
+        inner, end = comments_of(node) if self._has_comment(statements) else ([], None)
         lines = [cst.EmptyLine(comment=comment) for comment in inner]
-        if end is not None:
-            if len(new) == 1 and isinstance(new[0], cst.SimpleStatementLine):
-                new[0] = new[0].with_changes(trailing_whitespace=node.trailing_whitespace)  # type: ignore[union-attr]
+        if end is not None and isinstance(node, cst.SimpleStatementLine):
+            simple = [at for at in (-1, 0) if new and isinstance(new[at], cst.SimpleStatementLine)]
+            if simple:
+                new[simple[0]] = new[simple[0]].with_changes(trailing_whitespace=node.trailing_whitespace)
+            elif not new and self.module.index_vectors.issuperset(statements):
+                lines += self._on_index_vectors(statements, end)
             else:
                 lines.append(cst.EmptyLine(comment=end))
         return new, lines
+
+    def _on_index_vectors(self, statements: list[ast.stmt], comment: cst.Comment) -> Lines:
+        """The comment behind index vectors that are gone: it goes with them, or stays apart from what follows."""
+        if not is_about_indices(comment.value, {name for old in statements for name in bound_by(old)}):
+            return [cst.EmptyLine(comment=comment), cst.EmptyLine(indent=False)]
+        self.module.removed_comments.append(comment.value)
+        return []
+
+    def _is_lifted(self, statements: list[ast.stmt]) -> bool:
+        return any(old in self.module.lifted for old in statements)
 
     def _has_comment(self, statements: list[ast.stmt]) -> bool:
         """Can the lines of some statements hold a comment? (A ``#`` in a string only costs time.)"""
@@ -224,10 +262,10 @@ class _Rebuild:
     def _function(self, old: ast.FunctionDef, node: cst.FunctionDef) -> dict[str, object]:
         changes: dict[str, object] = {}
         decorators = []
-        comments: list[cst.EmptyLine] = []
+        comments: Lines = []
         for expression, decorator in zip(old.decorator_list, node.decorators, strict=True):
             if expression in self.edits.dropped_decorators:
-                comments += _comment_lines(decorator)
+                comments += comment_lines(decorator)
                 if decorator.trailing_whitespace.comment is not None:
                     comments.append(cst.EmptyLine(comment=decorator.trailing_whitespace.comment))
                 continue
@@ -305,7 +343,9 @@ class _Rebuild:
             depth, self.depth = self.depth, 0
             kept = self._kept(nested, node)
             self.depth = depth
-            result += self._spaced([kept.with_changes(leading_lines=_comment_lines(node))])
+            assert isinstance(kept, cst.FunctionDef)
+            body = without_blank_end(kept.body)
+            result += self._spaced([kept.with_changes(body=body, leading_lines=comment_lines(node))])
         return result
 
     def _copies(self, old: ast.stmt) -> list[Statement]:
@@ -319,7 +359,7 @@ class _Rebuild:
     def _spaced(self, nodes: Sequence[cst.CSTNode]) -> list[Statement]:
         """Two empty lines above each definition after the first; the first takes over what stood above its anchor."""
         blank = cst.EmptyLine(indent=False)
-        return [n.with_changes(leading_lines=[blank, blank, *_leading(n)]) for n in nodes]  # type: ignore
+        return [n.with_changes(leading_lines=[blank, blank, *lines_above(n)]) for n in nodes]  # type: ignore
 
     def _flattened(self, old: ast.FunctionDef, node: Statement) -> dict[str, object]:
         """A factory whose closure's body takes the place of the definition and the ``return`` of the closure."""
@@ -335,7 +375,7 @@ class _Rebuild:
                 kept.append(part)
         assert closure is not None and isinstance(closure.body, cst.IndentedBlock)
         first, *rest = closure.body.body
-        body = [*kept, first.with_changes(leading_lines=[*closure.leading_lines, *_leading(first)]), *rest]
+        body = [*kept, first.with_changes(leading_lines=[*closure.leading_lines, *lines_above(first)]), *rest]
         params = [_bare(p) for p in [*node.params.params, *closure.params.params]]
         required = [p for p in params if p.default is None]
         optional = [p for p in params if p.default is not None]
@@ -352,14 +392,6 @@ def _by_line(old: list[ast.stmt], nodes: Sequence[cst.BaseStatement]) -> list[tu
         at += count
     assert at == len(old), "the two trees have different statements"
     return groups
-
-
-def _leading(node: cst.CSTNode) -> list[cst.EmptyLine]:
-    return list(getattr(node, "leading_lines", ()))
-
-
-def _comment_lines(node: cst.CSTNode) -> list[cst.EmptyLine]:
-    return [line for line in _leading(node) if line.comment is not None]
 
 
 def _written_parameter(argument: ast.arg) -> cst.Param:
@@ -390,51 +422,9 @@ def _bare(parameter: cst.Param) -> cst.Param:
     return parameter.with_changes(comma=cst.MaybeSentinel.DEFAULT, whitespace_after_param=cst.SimpleWhitespace(""))
 
 
-def _without_blank_top(lines: list[cst.EmptyLine]) -> list[cst.EmptyLine]:
-    """No empty line at the top of a block whose first statements vanished."""
-    while lines and lines[0].comment is None:
-        lines = lines[1:]
-    return lines
-
-
-def _two_blank_lines(lines: list[cst.EmptyLine]) -> list[cst.EmptyLine]:
-    """What stands above a definition that follows another one."""
-    blank = cst.EmptyLine(indent=False)
-    return [blank, blank, *_without_blank_top(lines)]
-
-
-def _comments(node: Statement) -> tuple[list[cst.Comment], cst.Comment | None]:
-    """Comments inside a statement, and the one at its end."""
-    trailing = node.trailing_whitespace if isinstance(node, cst.SimpleStatementLine) else None
-    end = trailing.comment if trailing is not None else None
-    above = [line.comment for line in node.leading_lines]
-    found = [c for c in _all_comments(node) if c is not end and not any(c is other for other in above)]
-    return found, end
-
-
 def _joined(first: cst.If, second: cst.If) -> cst.If:
     """One ``if`` with the bodies of two that have the same test."""
     assert isinstance(first.body, cst.IndentedBlock) and isinstance(second.body, cst.IndentedBlock)
     head, *rest = second.body.body
-    head = head.with_changes(leading_lines=[*second.leading_lines, *_leading(head)])
+    head = head.with_changes(leading_lines=[*second.leading_lines, *lines_above(head)])
     return first.with_changes(body=first.body.with_changes(body=[*first.body.body, head, *rest]))
-
-
-def _joined_lines(above: Sequence[cst.EmptyLine], below: Sequence[cst.EmptyLine]) -> list[cst.EmptyLine]:
-    """Lines of a statement that vanished, then those of the next one; runs of empty lines count once."""
-    if not above:
-        return list(below)
-    if not any(line.comment for line in (*above, *below)):
-        return list(above if len(above) > len(below) else below)
-    joined: list[cst.EmptyLine] = []
-    for line in [*above, *below]:
-        if line.comment is None and joined and joined[-1].comment is None:
-            continue
-        joined.append(line)
-    return joined
-
-
-def _all_comments(node: cst.CSTNode) -> list[cst.Comment]:
-    if isinstance(node, cst.Comment):
-        return [node]
-    return [comment for child in node.children for comment in _all_comments(child)]

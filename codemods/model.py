@@ -79,7 +79,7 @@ class Outcome:
     and classes that some rule changed; all others must come out with an equal ``ast.dump``. ``moves`` says what became
     of each tensor's declaration; one that it does not name may still be there. ``inexact`` is, for each rule that was
     applied and is not exact, how many units in the last place its results may be off. ``decisions`` tell what was
-    chosen for which tensor.
+    chosen for which tensor. ``removed_comments`` spoke of index vectors that are gone; every other comment is kept.
     """
 
     source: str
@@ -89,6 +89,7 @@ class Outcome:
     moves: tuple[Moved, ...] = ()
     inexact: Mapping[str, int] = field(default_factory=dict)
     decisions: tuple[Decision, ...] = ()
+    removed_comments: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -91,7 +91,8 @@ def _outcome(module: Module) -> Outcome:
     moves = moved(module.planned, text)
     findings, decisions = tuple(sorted(module.findings)), tuple(sorted(module.decisions))
     touched = frozenset(module.touched)
-    return Outcome(text, findings, module.applied, touched, moves, module.inexact, decisions)
+    removed = tuple(module.removed_comments)
+    return Outcome(text, findings, module.applied, touched, moves, module.inexact, decisions, removed)
 
 
 _ROUNDS = 6

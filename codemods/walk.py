@@ -61,6 +61,7 @@ def walk_function(
     _check_signature(module, node)
     walk_block(scope, node.body)
     _lift_unused(scope)
+    module.index_vectors.update(scope.dropped)
     _restore_dropped(scope)
     sbuf_manager.place(scope)
     if module.edits.size() != before:

@@ -51,7 +51,7 @@ def _objections(before: str, outcome: Outcome, options: Options, filename: str, 
         yield f"the rewritten file does not parse: {_place(error)}"
         return
     yield from _compile_objections(before, after, filename)
-    yield from _lost_comments(before, after)
+    yield from _lost_comments(before, outcome)
     yield from _changed_definitions(old, new, outcome)
     if not _partial(options):
         accounted = Accounted(old, before, outcome)
@@ -83,8 +83,8 @@ def _place(error: SyntaxError | ValueError) -> str:
     return f"line {error.lineno}: {error.msg}" if isinstance(error, SyntaxError) else str(error)
 
 
-def _lost_comments(before: str, after: str) -> Iterator[str]:
-    lost = _comments(before) - _comments(after)
+def _lost_comments(before: str, outcome: Outcome) -> Iterator[str]:
+    lost = _comments(before) - _comments(outcome.source) - Counter(outcome.removed_comments)
     if lost:
         yield f"the rewritten file has lost {lost.total()} comment(s), such as {min(lost)!r}"
 

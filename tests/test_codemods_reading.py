@@ -115,3 +115,56 @@ def test_one_block_is_a_list_of_one(migrate: Migrate) -> None:
     source = HEAD + BLOCKS.format(before="", after="").replace("zeros((2", "zeros((1").replace("t[1]", "t[0]")
     text = equal(migrate, source.replace("affine_range(2)", "affine_range(1)"))
     assert "    nisa.memset(dst=t_tile, value=0)\n    t = [t_tile]\n" in text
+
+
+COMMENTED = """@nki.jit
+def k(x):
+    out = nl.ndarray((128, 512), dtype=x.dtype, buffer=nl.shared_hbm)
+
+    # Indices of a tile:
+    # rows and columns
+    i_p = nl.arange(128)[:, None]  # i_p walks the rows
+    i_f = nl.arange(512)[None, :]
+
+    # Step 1: load
+    i_q = nl.arange(128)[:, None]  # slow
+
+    a = nl.load(x[i_q, i_f])  # DMA
+    # indices that stand above a statement, too
+    i_r = nl.arange(128)[:, None]
+    nl.store(out[i_p, i_f], nl.exp(a[i_r, i_f]))  # DMA too
+    return out
+"""
+
+
+def test_comments_travel_with_their_statements(migrate: Migrate) -> None:
+    expected = """
+    # Step 1: load
+    # slow
+
+    a = nl.ndarray((128, 512), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=a, src=x[0:128, 0:512])  # DMA
+    # indices that stand above a statement, too
+    exp_tile = nl.ndarray((128, 512), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.activation(dst=exp_tile, op=nl.exp, data=a)
+    nisa.dma_copy(dst=out, src=exp_tile)  # DMA too
+    return out
+"""
+    text = equal(migrate, HEAD + COMMENTED)
+    assert text.endswith("buffer=nl.shared_hbm)\n" + expected)
+
+
+def test_a_comment_heads_what_follows_index_vectors_that_are_gone() -> None:
+    text = rewrite(HEAD + COMMENTED.replace("  # slow", "")).source
+    assert "\n    # Step 1: load\n    a = nl.ndarray" in text
+
+
+def test_comments_of_a_nested_function_move_with_it() -> None:
+    source = HEAD + (
+        "@nki.jit\ndef k(x):\n    out = nl.ndarray((128, 512), dtype=x.dtype, buffer=nl.shared_hbm)\n\n"
+        "    # copies\n    def copied():\n        # all of it\n        nl.store(out, nl.load(x))  # DMA\n\n"
+        "    copied()\n    return out\n"
+    )
+    text = rewrite(source).source
+    assert all(text.count(comment) == 1 for comment in ("# copies", "# all of it", "# DMA"))
+    assert "buffer=nl.shared_hbm)\n\n    copied(" in text

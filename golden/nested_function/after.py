@@ -19,8 +19,6 @@ def scaled_rows(x, factor):
     out = nl.ndarray((tiles, rows, columns), dtype=x.dtype, buffer=nl.shared_hbm)
     shift = nl.ndarray((rows, 1), dtype=nl.float32, buffer=nl.sbuf)
 
-    # reads x's extents, out and shift of the kernel
-
     for t in nl.static_range(tiles):
         nisa.memset(dst=shift, value=float(t))
         tile = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
