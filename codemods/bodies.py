@@ -82,7 +82,7 @@ class Facts:
         """A part of an object as text that may be read later: one that may change by then gets a name."""
         if part not in self.given:
             changes = changing_part(self.scope, algebra.parse(part))
-            self.given[part] = self.scope.module.fresh(part.rpartition(".")[2]) if changes else part
+            self.given[part] = self.scope.fresh(part.rpartition(".")[2]) if changes else part
             if changes:
                 self.statements.append(f"{self.given[part]} = {part}")
         return self.given[part]

@@ -70,7 +70,7 @@ def tighter(scope: Scope, a: Clamp, b: Clamp) -> Clamp:
         return a
     if not scope.equal(a.axis.size, b.axis.size):
         raise Refuse(scope.function, CODE, "two bounds on one dimension", "combine them with min(...)")
-    name = scope.module.fresh(f"{a.axis.label or 'axis'}_size")
+    name = scope.fresh(f"{a.axis.label or 'axis'}_size")
     scope.out.append(New(f"{name} = min({a.size}, {b.size})"))
     scope.env[name] = Python()
     return replace(a, size=name)
