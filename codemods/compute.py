@@ -37,8 +37,9 @@ class Instruction:
     whether a mask's upper bounds cut all operands and the destination position by position. ``through`` names an
     operand that the engine cannot read where it is, and that is copied into the destination first. ``first`` is an
     instruction with the same destination that comes before, ``shaped`` how the destination must be written.
-    ``support`` marks a function that the module gets: it fills a whole tile. ``precut`` arguments are what a mask
-    leaves of them already. ``ranked`` gives the instruction with the ranks asserted that its shape depends on.
+    ``support`` marks a function that the module gets: without ``cut`` it fills a whole tile. ``precut`` arguments are
+    what a mask leaves of them already. ``ranked`` gives the instruction with the ranks asserted on which its shape
+    depends.
     """
 
     function: str
@@ -290,7 +291,7 @@ def write(scope: Scope, node: ast.expr, target: Operand, *, accumulate: bool = F
     """``target = <computation>``: the instruction writes straight into ``target``."""
     with masked(scope, node):
         instruction = lower(scope, node)
-        if instruction.first is not None or instruction.support:
+        if instruction.first is not None or (instruction.support and not instruction.cut):
             instruction = copy_of(materialized(scope, node, instruction))
         if accumulate and instruction.function != "nc_matmul":
             raise Refuse(node, "NKI023", "+= of something that is not a matmul into PSUM", "use nisa.tensor_tensor")

@@ -24,11 +24,11 @@ LOOSE = "index vectors whose number of dimensions depends on sizes, beside other
 
 def check_cut(scope: Scope, node: ast.expr, view: Operand, clamps: Sequence[Clamp]) -> None:
     """Every bound of a mask must be a bound of the dimension that it cuts."""
+    if view.rows_at is not None:
+        check_cut(scope, node, view.rows_at, clamps)
     for clamp in clamps:
         if view.dims is None:
             raise Refuse(node, CODE, f"a mask on '{view.base}', whose rank is not known", "write every dimension")
-        if view.dynamic:
-            raise Refuse(node, CODE, "a mask on a dynamic access", "write the counts of .ap(...) by hand")
         if clamp.loose and clamp.ndim != len(view.dims):
             raise Refuse(node, CODE, LOOSE, "write the vectors of this mask with nl.arange")
         result = cut_dimension(clamp, len(view.dims))

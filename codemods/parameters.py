@@ -45,7 +45,7 @@ def _is_tensor(scope: Scope, name: str, seen: frozenset[tuple[ast.FunctionDef, s
                 return True
             continue
         if isinstance(node, ast.Call) and scope.qualified(node.func) in _MOVES:
-            operands = [*node.args, *(k.value for k in node.keywords)]
+            operands = [*node.args, *(k.value for k in node.keywords if k.arg in _OPERANDS)]
             for operand in operands:
                 operand = _owner(operand)
                 if isinstance(operand, ast.Name) and operand.id == name:
@@ -88,6 +88,8 @@ def _owner(node: ast.expr) -> ast.expr:
 
 _VIEWS = {"reshape", "broadcast_to", "view"}
 _MOVES = {"nl.load", "nl.store", "nisa.dma_copy", "nl.load_transpose2d"}
+_OPERANDS = {"src", "dst", "value"}
+"""Their parameters that are tensors."""
 
 
 def described(name: str, value: Hbm | Tile) -> Value:

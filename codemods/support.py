@@ -77,6 +77,17 @@ BROADCAST_ROWS = '''def {name}(dst, src):
         {nisa}.nc_stream_shuffle(dst=part, src=src, shuffle_mask=[0] * 32)
 '''
 
+ALL_REDUCED = '''def {name}(dst, src, op):
+    """Reduce ``src`` over the programs of the launch, one or two, into the ``dst`` of each."""
+    if {nl}.num_programs(axes=0) == 1:
+        {nisa}.tensor_copy(dst=dst, src=src)
+    else:
+        other = 1 - {nl}.program_id(axis=0)
+        received = {nl}.ndarray(src.shape, dtype=src.dtype, buffer={nl}.sbuf)
+        {nisa}.sendrecv(src=src, dst=received, send_to_rank=other, recv_from_rank=other, pipe_id=0)
+        {nisa}.tensor_tensor(dst=dst, data1=src, data2=received, op=op)
+'''
+
 
 FLOOR_DIVIDED = '''def {name}(dst, src, divisor):
     """``src // divisor`` of whole numbers below 2**24: a rounded quotient, corrected by what it leaves."""
@@ -192,6 +203,11 @@ def broadcast_rows_function(scope: Scope) -> str:
 def floor_divided_function(scope: Scope) -> str:
     """Name of the module's function that divides a tile of integers by a number."""
     return _function(scope, "floor_divided", FLOOR_DIVIDED, nisa=scope.nisa)
+
+
+def all_reduced_function(scope: Scope) -> str:
+    """Name of the module's function that reduces a tile over the programs of a launch."""
+    return _function(scope, "all_reduced", ALL_REDUCED, nisa=scope.nisa)
 
 
 def limit_function(scope: Scope, limit: str) -> str:

@@ -14,9 +14,9 @@ from ..isa.reductions import reduce_axes
 from ..memory import View
 from ..numerics import DTYPES, FLOAT32, is_integer, to_float32
 from .base import Shape
-from .indexing import Region
+from .indexing import EVERYWHERE, Region
 from .nki import ProgramId
-from .pending import Call
+from .pending import Call, Pending, copied_to_sbuf
 from .tensor import Tile
 from .tokens import dtype_of, operator_token
 
@@ -243,7 +243,7 @@ def all_reduce(
 ) -> Tile:
     """Reduce ``x`` over the programs of the grid along ``program_axes``: ints, or what ``program_id`` returned.
 
-    Each of these programs receives the result.
+    Each of these programs receives the result. Two programs exchange their tiles, then compute with both.
     """
     call = Call("all_reduce", mask)
     tile = call.tile("x", x)
@@ -256,6 +256,11 @@ def all_reduce(
         return call.give(result, tile.shape, kind, explicit=dtype is not None)
     if call.skipped:
         return call.give(None, tile.shape, kind)
+    if len(group) == 2:
+        tile = copied_to_sbuf(call, tile) if tile.space == "psum" else tile
+        received = _received(call, tile, group)
+        result = isa.tensor_tensor(call.view(tile), received.view_in(EVERYWHERE), token)
+        return call.give(result, tile.shape, kind, explicit=dtype is not None)
     view = call.view(tile)
     session = call.state.session
     values = call.state.ensemble.exchanged(session.program, group, to_float32(view.array).copy())
@@ -264,6 +269,21 @@ def all_reduce(
     reduced = reduce_axes(token, np.stack(values), (0,))[0]
     result = Result("all_reduce", reduced, (("data", view),), (("op", token), ("programs", len(group))))
     return call.give(result, tile.shape, kind, explicit=dtype is not None)
+
+
+def _received(call: Call, tile: Tile, group: tuple[tuple[int, ...], ...]) -> Tile:
+    """What the other one of two programs sends in exchange for the part of ``tile`` that ``call`` works on."""
+    exchange, view = Call("sendrecv"), call.view(tile)
+    here = group.index(call.state.session.program)
+    sent = call.state.ensemble.exchanged(call.state.session.program, group, view.array.copy())
+    if sent[0].shape != sent[1].shape:
+        raise KernelError("", "the programs of an nl.all_reduce bring tiles of different shapes")
+    result = isa.copy("sendrecv", view)
+    result.values = sent[1 - here]
+    result.attributes = (("send_to_rank", 1 - here), ("recv_from_rank", 1 - here), ("pipe_id", 0))
+    result.sequence, result.location = exchange.sequence, exchange.place
+    call.reserve()
+    return Pending(exchange, result, view.array.shape, tile.dtype, "sbuf", EVERYWHERE).settle()
 
 
 def _group(call: Call, program_axes: Any) -> tuple[tuple[int, ...], ...]:

@@ -93,9 +93,17 @@ SYMBOLS: dict[str, Symbol] = {
         NL + "logical_and",
         keywords={"x": "data"},
     ),
-    "nl.all_reduce": refused(
+    "nl.all_reduce": mapped(
         "x, op, program_axes, *, dtype=None, mask=None, parallel_reduce=True, asynchronous=False, **kwargs",
-        "Reduce through a shared_hbm tensor, with nisa.core_barrier between the programs.",
+        ISA + "sendrecv",
+        ISA + "tensor_tensor",
+        keywords={
+            "x": "src",
+            "program_axes": "The launch grid of Beta 2 has one axis.",
+            "parallel_reduce": "How to reduce, not what.",
+            "asynchronous": "How to reduce, not what.",
+        },
+        note="Each of the two programs sends its tile to the other one, and computes with both.",
     ),
     "nl.arange": mapped("*args", note="Becomes the slice that it spans; a strided one becomes `.ap`."),
     "nl.atomic_rmw": mapped(
