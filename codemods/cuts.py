@@ -25,7 +25,7 @@ LOOSE = "index vectors whose number of dimensions depends on sizes, beside other
 def check_cut(scope: Scope, node: ast.expr, view: Operand, clamps: Sequence[Clamp]) -> None:
     """Every bound of a mask must be a bound of the dimension that it cuts."""
     if view.rows_at is not None:
-        check_cut(scope, node, view.rows_at, clamps)
+        check_cut(scope, node, view.rows_at, [clamp for clamp in clamps if clamp.position == 0])
     for clamp in clamps:
         if view.dims is None:
             raise Refuse(node, CODE, f"a mask on '{view.base}', whose rank is not known", "write every dimension")
