@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import json
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -52,10 +53,11 @@ class Known(Value):
 
 @dataclass(frozen=True)
 class Thing(Value):
-    """An object of a class of the program, and how the caller writes it."""
+    """An object of a class of the program, and how the caller writes it. ``there``: it is certainly not ``None``."""
 
     text: str
     cls: Class
+    there: bool = False
 
 
 @dataclass(frozen=True)
@@ -127,7 +129,9 @@ def method_call(owner: Value, name: str) -> tuple[Module, ast.FunctionDef, list[
         return owner.cls.home, method, [ClassItself(owner.cls)]
     if kind == "staticmethod":
         return owner.cls.home, method, []
-    return (owner.cls.home, method, [owner]) if isinstance(owner, Thing) and not kind else None
+    if isinstance(owner, Thing) and not kind:
+        return owner.cls.home, method, [replace(owner, there=True)]
+    return None
 
 
 @dataclass
@@ -271,7 +275,7 @@ class Body:
             if owner.cls.kind(method) != "property":
                 raise Undecided(f"it takes the method '{name}' as a value")
             first = method.args.args[0].arg if method.args.args else "self"
-            return result(self.facts, owner.cls.home, method, {first: owner}, self.depth + 1)
+            return result(self.facts, owner.cls.home, method, {first: replace(owner, there=True)}, self.depth + 1)
         text = f"{owner.text}.{name}"
         cls = field_class(owner.cls, name)
         return Thing(text, cls) if cls is not None else Text(self.facts.stable(text))
@@ -333,7 +337,7 @@ class Body:
         """Is a value not ``None``? ``None`` where that is not known."""
         if isinstance(value, Known):
             return value.value is not None
-        if not isinstance(value, Text):
+        if not isinstance(value, Text | Thing) or (isinstance(value, Thing) and value.there):
             return True
         return True if never_none(self.facts.scope, algebra.parse(value.text)) else None
 
@@ -353,8 +357,8 @@ class Body:
         if len(parts) == 1:
             return parts[0]
         if any(isinstance(part, Mask) for part in parts):
-            if isinstance(how, ast.Or):
-                raise Undecided("it combines masks with or")
+            if isinstance(how, ast.Or) or any(isinstance(part, Mask) for part in parts[:-1]):
+                raise Undecided("it combines masks otherwise than with &")
             total = Mask()
             for part in parts:
                 total = joined(total, _mask(part))
@@ -465,6 +469,8 @@ def written(value: Value) -> str:
     """A value as the caller would write it."""
     if isinstance(value, Text | Thing):
         return value.text
+    if isinstance(value, Known) and isinstance(value.value, str):
+        return json.dumps(value.value, ensure_ascii=False)
     if isinstance(value, Known) and not isinstance(value.value, type(Ellipsis)):
         return repr(value.value)
     raise Undecided("it computes a number from a vector")

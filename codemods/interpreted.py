@@ -21,6 +21,7 @@ from .facts.values import Function, Grid, Hbm, Index, Mask, Python, Several, Til
 from .render import is_pure, render, render_stable
 
 if TYPE_CHECKING:
+    from .program import Program
     from .scope import Module, Scope
 
 _PACKAGES = {"nl", "nisa", "ncc", "nccl", "nki", "nt", "np", "math"}
@@ -114,7 +115,7 @@ def _is_of_vectors(value: Value) -> bool:
     return any(isinstance(part, Index | Grid | Mask) for part in parts)
 
 
-def _makes_vectors(home: Module, function: ast.FunctionDef, seen: tuple[ast.FunctionDef, ...] = ()) -> bool:
+def _makes_vectors(home: Module, function: ast.FunctionDef) -> bool:
     """Does a function make index vectors and return something?"""
     if not any(isinstance(n, ast.Return) and n.value is not None for n in ast.walk(function)):
         return False
@@ -140,3 +141,37 @@ def _given(scope: Scope, node: ast.expr) -> Value:
     if any(isinstance(n, ast.Call) and not is_pure(scope, n) for n in ast.walk(node)):
         raise Undecided("it gets what another call gives")
     return Text(render_stable(scope, node))
+
+
+def drop_followed(program: Program) -> None:
+    """Functions and methods that make vectors go once every call of them was followed: nothing else needs them."""
+    for module in program.modules.values():
+        for function in module.followed.keys() - module.edits.replaced.keys():
+            if _makes_vectors(module, function) and not _is_needed(program, module, function):
+                module.edits.replaced[function] = []
+                module.touch(function)
+                lines = range(function.lineno, (function.end_lineno or function.lineno) + 1)
+                module.findings = [f for f in module.findings if f.line not in lines]
+
+
+def _is_needed(program: Program, home: Module, function: ast.FunctionDef) -> bool:
+    """Does anything but the calls that were followed use a function, or may it?"""
+    method = function not in home.functions.values()
+    own = set(ast.walk(function))
+    if function.decorator_list and not method:
+        return True
+    for module in program.modules.values():
+        kept = {n for s in module.kept if not hasattr(s, "body") for n in ast.walk(s)}
+        followed = {c.func for c in home.followed[function] if c not in kept}
+        for node in ast.walk(module.source.tree):
+            if node in own or node in followed or not isinstance(node, ast.Name | ast.Attribute | ast.alias):
+                continue
+            if isinstance(node, ast.alias):
+                named = not method and module is not home and node.name == function.name
+            elif method:
+                named = isinstance(node, ast.Attribute) and node.attr == function.name
+            else:
+                named = program.origin(module, node) == (home.path, function.name)
+            if named:
+                return True
+    return any(isinstance(n, ast.Constant) and n.value == function.name for n in ast.walk(home.source.tree))

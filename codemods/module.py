@@ -11,6 +11,7 @@ from .apply import applied
 from .emission import Refuse
 from .facts.made_vectors import makes_vectors
 from .facts.values import Api, DType, Parameters, Python, Value
+from .interpreted import drop_followed
 from .keyword_arguments import expand
 from .model import Options, Outcome
 from .moves import moved
@@ -132,6 +133,7 @@ def _walk(program: Program) -> None:
                 pending.append((module, function))
     for module, function in [(m, f) for m, f in others if f not in m.analyzed and makes_vectors(m, f)]:
         _finish_maker(program, module, function)
+    drop_followed(program)
 
 
 def _finish_maker(program: Program, module: Module, function: ast.FunctionDef) -> None:

@@ -193,13 +193,14 @@ def _of_global(module: Module, name: str, depth: int) -> Class | None:
 
 def _of_call(module: Module, function: ast.FunctionDef | None, node: ast.Call, depth: int) -> Class | None:
     """What a constructor makes, or what a function or method returns."""
-    made = class_named(module, node.func)
+    made = class_named(module, node.func) or (_own_class(module, function, node.func) if function else None)
     if made is not None:
         return made
     if isinstance(node.func, ast.Attribute):
         owner = class_named(module, node.func.value)
         if owner is None and function is not None:
-            owner = _class_of(module, function, node.func.value, depth)
+            owner = _own_class(module, function, node.func.value)
+            owner = owner or _class_of(module, function, node.func.value, depth)
         method = owner.methods.get(node.func.attr) if owner is not None else None
         if owner is not None and method is not None and owner.kind(method) in ("", "classmethod", "staticmethod"):
             return _returned(owner.home, method, depth)
@@ -207,6 +208,14 @@ def _of_call(module: Module, function: ast.FunctionDef | None, node: ast.Call, d
     own = module.functions.get(chain[0]) if chain is not None and not chain[1] else None
     found = (module, own) if own is not None else module.program.function(module, node.func)
     return _returned(*found, depth) if found is not None else None
+
+
+def _own_class(module: Module, function: ast.FunctionDef, node: ast.expr) -> Class | None:
+    """The class that ``cls`` of a class method is."""
+    owner = owner_class(module, function)
+    first = [*function.args.posonlyargs, *function.args.args][:1]
+    named = isinstance(node, ast.Name) and [node.id] == [a.arg for a in first] and not _assigned(function, node.id)
+    return owner if owner is not None and named and owner.kind(function) == "classmethod" else None
 
 
 def _returned(module: Module, function: ast.FunctionDef, depth: int) -> Class | None:
@@ -227,6 +236,8 @@ def _assigned(function: ast.FunctionDef, name: str) -> list[ast.expr | None]:
         stores += isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
         if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
             values += [node.value] if node.targets[0].id == name else []
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.target.id == name:
+            values.append(node.value)
     return values + [None] * (stores - len(values))
 
 
@@ -243,16 +254,20 @@ def never_none(scope: Scope, node: ast.expr) -> bool:
             return True
         arguments = [a for a in ast.walk(scope.function.args) if isinstance(a, ast.arg) and a.arg == node.id]
         defaults = default_values(scope.function)
-        return scope.assigned[node.id] == 1 and any(_is_plain(a.annotation, defaults.get(a)) for a in arguments)
+        told = any(_is_told(scope.module, a.annotation, defaults.get(a)) for a in arguments)
+        return told and scope.assigned[node.id] == 1
     if isinstance(node, ast.Attribute):
         owner = class_of(scope, node.value)
-        field = owner.fields.get(node.attr) if owner is not None else None
-        plain = field is not None and owner is not None and owner.is_frozen and _is_plain(field.annotation, field.value)
-        return plain or (scope.qualified(node) or "").startswith("nl.tile_size.")
+        field = owner.fields.get(node.attr) if owner is not None and owner.is_frozen else None
+        told = field is not None and owner is not None and _is_told(owner.home, field.annotation, field.value)
+        return told or (scope.qualified(node) or "").startswith("nl.tile_size.")
     return isinstance(node, ast.BinOp | ast.UnaryOp | ast.Compare | ast.JoinedStr | ast.Tuple | ast.List)
 
 
-def _is_plain(annotation: ast.expr | None, default: ast.expr | None) -> bool:
-    """Does an annotation say that a value is a number, a flag or a string, and its default not otherwise?"""
-    absent = isinstance(default, ast.Constant) and default.value is None
-    return isinstance(annotation, ast.Name) and annotation.id in _PLAIN and not absent
+def _is_told(module: Module, annotation: ast.expr | None, default: ast.expr | None) -> bool:
+    """Does an annotation name a plain type, or a class of the program, and the default not say otherwise?"""
+    if isinstance(default, ast.Constant) and default.value is None:
+        return False
+    if isinstance(annotation, ast.Name) and annotation.id in _PLAIN:
+        return True
+    return isinstance(annotation, ast.Name) and class_named(module, annotation) is not None

@@ -5,13 +5,14 @@ that covers the whole tile disappears; an integer in a free dimension becomes a 
 has to stay. Strides (a stepped slice loses its stride in Beta 2), several vectors in one dimension, permuted
 dimensions and broadcasts along the free dimension become ``.ap(pattern=[[step, count], ...])``; an index tile becomes
 ``scalar_offset=`` or ``vector_offset=``; a subscript of a subscript becomes one. ``.view(dtype)`` names its
-shape, of the whole tile: a part is cut from the view. The vectors themselves are removed with their last use, with
-them a comment right above or behind them that speaks of indices, and so is a function that only makes vectors from
-sizes.
+shape, of the whole tile: a part is cut from the view. What a function or method of the user's computes from vectors is
+written where it is called, as its body says. The vectors, and functions that make them, go with their last use, with
+them a comment right above or behind them that speaks of indices.
 
 Safe: the same elements in the same order; where the source does not tell a tensor's rank, the kernel asserts the one
-that the subscript means. Left alone: strided or permuted partitions, and vectors whose size or start may have changed
-since they were made.
+that the subscript means. An assertion of a function that is followed stands where it was called. Left alone: functions
+with loops or with choices that their arguments do not decide, strided or permuted partitions, and vectors whose size
+or start may have changed since they were made.
 
 Source: NKI migration guide, "Update indexing syntax for mgrid and arange".
 """
@@ -29,4 +30,5 @@ GOLDENS = (
     "index_mixed",
     "reinterpreted",
     "made_vectors",
+    "index_methods",
 )

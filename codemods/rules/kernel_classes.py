@@ -1,13 +1,18 @@
-"""NKI009 kernel-classes: a class that kernels use derives from ``nl.NKIObject``.
+"""NKI009 kernel-classes: a class that kernels use derives from ``nl.NKIObject``, and its methods are plain or static.
 
 Why: the Beta 2 compiler reads the classes that a kernel reaches, and accepts only ``nl.NKIObject`` and ``Enum`` as
-their base. A class without a base gets it; its methods are rewritten like helpers.
+their base, and no decorators of methods but ``staticmethod``. A class without a base gets it; its methods are rewritten
+like helpers. A class method becomes a static one, which names the class; a property becomes a method, and is called
+where it was read; a static method that is called on an object is called on the class, because Beta 2 would pass it the
+object. A ``NamedTuple`` of which only fields and methods are used becomes a frozen dataclass.
 
-Safe: ``NKIObject`` is an empty class where Python runs the code, and a dataclass stays one. Left alone: classes with
-other bases, methods with decorators, and bodies with more than fields, methods and a docstring.
+Safe: ``NKIObject`` is an empty class where Python runs the code, and a dataclass stays one. Annotations say of what
+class an object is, and files that are not given may read properties and take tuples apart: give them in the same run.
+Left alone: classes with other bases, with subclasses or with other decorators, properties that host code reads, named
+tuples that something may unpack, index or compare, and bodies with more than fields, methods and a docstring.
 
 Source: NKI language guide of 2.28, "User-defined classes"; the front end of leanprover/KLR ("NKI classes must inherit
-from either Enum or NKIObject").
+from either Enum or NKIObject", "unsupported decorator").
 """
 
 from __future__ import annotations
@@ -26,7 +31,7 @@ if TYPE_CHECKING:
     from ..scope import Module, Scope
 
 CODE = "NKI009"
-GOLDENS = ("kernel_class",)
+GOLDENS = ("kernel_class", "index_methods")
 
 _BASES = {"enum.Enum", "nl.NKIObject"}
 _FIELDS = (ast.AnnAssign, ast.Assign, ast.Pass, ast.FunctionDef)
@@ -105,8 +110,8 @@ def _local_name(scope: Scope, node: ast.Attribute, cls: Class) -> str:
     if cls.home is scope.module:
         return cls.node.name
     for name, link in scope.module.program.links[scope.module.path].items():
-        if (link.path, link.name) == (cls.home.path, cls.node.name):
-            return name
+        if link.path == cls.home.path and link.name in ("", cls.node.name):
+            return name if link.name else f"{name}.{cls.node.name}"
     message = f"'{node.attr}' of '{cls.node.name}' takes no object, and Beta 2 would pass it one"
     raise Refuse(node, CODE, message, f"import the class, and write {cls.node.name}.{node.attr}(...)")
 

@@ -5,7 +5,8 @@ every operand to ``min(128, n - i * 128)`` elements; a condition on Python value
 A transpose swaps the bounds of its operand, a reduction drops those of the reduced axes, and a vector that indexes the
 stationary of a matmul bounds the rows of the product. The mask of one operand of a matmul, ``x[i_p, i_f][i_f < n]``,
 cuts that operand: over the partitions it cuts the contraction, and so the other operand too. Where the source does not
-show that a clamped slice has at least one element, the output tests it.
+show that a clamped slice has at least one element, the output tests it. What a function or method of the user's
+returns is the mask that its body computes (NKI024).
 
 Safe: the elements that the mask excluded were not executed either. Left alone: masks that are no upper bound of one
 vector, vector masks of matmuls whose stationary has several free dimensions, and operand masks outside of matmuls.
@@ -27,7 +28,15 @@ from ..facts.values import Bound, Mask, Python
 from ..scope import Clamp, Scope
 
 CODE = "NKI025"
-GOLDENS = ("mask_edge", "mask_scalar", "mask_load_store", "mask_reduction", "mask_results", "mask_operands")
+GOLDENS = (
+    "mask_edge",
+    "mask_scalar",
+    "mask_load_store",
+    "mask_reduction",
+    "mask_results",
+    "mask_operands",
+    "index_methods",
+)
 
 
 @contextmanager

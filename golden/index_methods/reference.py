@@ -1,0 +1,2 @@
+def shifted(x, scale=2.0):
+    return x * scale + 0.5
