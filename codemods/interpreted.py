@@ -146,7 +146,7 @@ def _given(scope: Scope, node: ast.expr) -> Value:
 def drop_followed(program: Program) -> None:
     """Functions and methods that make vectors go once every call of them was followed: nothing else needs them."""
     for module in program.modules.values():
-        for function in module.followed.keys() - module.edits.replaced.keys():
+        for function in [f for f in module.followed if f not in module.edits.replaced]:
             if _makes_vectors(module, function) and not _is_needed(program, module, function):
                 module.edits.replaced[function] = []
                 module.touch(function)
