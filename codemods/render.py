@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from nki_migrate.runtime.spec.beta2_language import MATH_FUNCTIONS
+
 from . import algebra
 from .emission import New, Refuse
 from .facts.objects import changing_part, only_value
@@ -277,9 +279,12 @@ def _call(scope: Scope, node: ast.Call) -> str | None:
     if qualified in _MATH and len(node.args) == 1 and not node.keywords:
         scope.apply(DTYPES, node)
         return f"{_math(scope)}.{_MATH[qualified]}({render(scope, node.args[0])})"
-    if qualified == "np.prod" and len(node.args) == 1 and not node.keywords and _holds_sizes(scope, node.args[0]):
+    if len(node.args) == 1 and not node.keywords and _is_product(scope, qualified, node.args[0]):
         scope.apply(DTYPES, node)
         return f"{product_function(scope)}({render(scope, node.args[0])})"
+    if qualified.startswith("math.") and qualified[len("math.") :] not in MATH_FUNCTIONS:
+        what = f"{qualified}(...) inside a kernel"
+        raise Refuse(node, UNSUPPORTED, what, f"Beta 2's math has {', '.join(sorted(MATH_FUNCTIONS))}")
     if dtype_name(qualified) is not None and qualified.startswith("np."):
         raise Refuse(node, DTYPES, f"a number of type {qualified}", "write the number, rounded to that type")
     if qualified == "nl.par_dim" and len(node.args) == 1:
@@ -316,6 +321,11 @@ _READERS = {"len", "print", "isinstance", "type", "str", "repr", "id", "range", 
 
 _MATH = {"np.ceil": "ceil", "np.floor": "floor", "np.sqrt": "sqrt", "np.log2": "log2", "np.log10": "log10"}
 """numpy functions of one number, and what Beta 2's ``math`` calls them."""
+
+
+def _is_product(scope: Scope, qualified: str, node: ast.expr) -> bool:
+    """Is a call one of Python's product, or of numpy's for sizes?"""
+    return qualified == "math.prod" or (qualified == "np.prod" and _holds_sizes(scope, node))
 
 
 def _holds_sizes(scope: Scope, node: ast.expr) -> bool:

@@ -191,7 +191,7 @@ def promoted_function(scope: Scope) -> str:
 
 
 def product_function(scope: Scope) -> str:
-    """Name of the module's function for ``np.prod`` of sizes."""
+    """Name of the module's function for ``np.prod`` and ``math.prod``."""
     return _function(scope, "product", PRODUCT)
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ast
+import math
 
 import pytest
 from nki_migrate.codemods import rewrite
 
 KERNEL = """\
+import math
+
 import neuronxcc.nki as nki
 import neuronxcc.nki.language as nl
 
@@ -35,7 +38,7 @@ def value_of(source: str, name: str) -> object:
     assert isinstance(function, ast.FunctionDef)
     function.decorator_list = []
     function.body[-1] = ast.parse(f"def f():\n    return {name}").body[0].body[0]  # type: ignore[attr-defined]
-    names: dict[str, object] = {}
+    names: dict[str, object] = {"math": math}
     exec(compile(ast.fix_missing_locations(tree), "kernel", "exec"), names)
     return names["k"](None)  # type: ignore[operator]
 
@@ -67,6 +70,7 @@ def value_of(source: str, name: str) -> object:
         "r = tuple(range(3)) + (min(range(2, 5)),)",
         "r = [n for n in sizes]\nr[0], r[-1] = r[-1], r[0]",
         "r = [n for n in sizes]\nm, r[m - 1] = r[1], 7\nr = r + [m]",
+        "r = math.prod(sizes) + math.prod([]) + math.ceil(2.5)",
         "r = []\nfor i, n in enumerate(sizes):\n    r.append(i * n)",
         "r = []\nfor n, name in zip(sizes, names):\n    r.append((n, name))",
         "r = []\nfor n, m, name in zip(sizes, sizes, names):\n    r.append((n, m, name))",
@@ -99,6 +103,8 @@ def test_python_gives_the_same(body):
         ("assert sorted([n for n in sizes])", "a list comprehension"),
         ("r = any(nl.load(x) for n in sizes)", "a list comprehension of tensors"),
         ("r = list(sizes)\nfor i, n in enumerate(r):\n    r.append(n)", "'r' changes while a loop runs over it"),
+        ("r = math.exp(1.0)", "math.exp(...) inside a kernel"),
+        ("r = math.prod(sizes, start=2)", "math.prod(...) inside a kernel"),
         ("for i, n in enumerate(sizes, 1):\n    pass", "a loop over"),
         ("for n in zip(sizes, sizes):\n    pass", "a loop over zip"),
         ("for n, i in zip(sizes, doubled(sizes)):\n    pass", "a loop over a sequence that is no list with a name"),
