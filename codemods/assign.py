@@ -16,7 +16,22 @@ from .emission import Refuse
 from .facts.index import index_value
 from .facts.masks import mask_value
 from .facts.objects import changing_part
-from .facts.values import Allocator, Api, DType, Grid, Hbm, Index, Mask, Python, Several, Slice, Tile, Value, texts
+from .facts.values import (
+    Absent,
+    Allocator,
+    Api,
+    DType,
+    Grid,
+    Hbm,
+    Index,
+    Mask,
+    Python,
+    Several,
+    Slice,
+    Tile,
+    Value,
+    texts,
+)
 from .interpreted import called
 from .number_tables import assign_table
 from .operands import Operand
@@ -153,6 +168,9 @@ def _python(scope: Scope, name: str, value: ast.expr) -> None:
     if _makes_slice(scope, value):
         direct = isinstance(value, ast.Call) and scope.qualified(value.func) == "nl.ds"
         _set(scope, name, Slice(text, value) if direct and isinstance(value, ast.Call) else Value())
+        return
+    if isinstance(value, ast.Constant) and value.value is None:
+        _set(scope, name, Absent())
         return
     made = constructed(scope, value)
     if made is not None:

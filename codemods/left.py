@@ -10,6 +10,7 @@ from .compute import is_computation
 from .emission import Refuse
 from .facts.values import Tile, Value
 from .scope import Scope
+from .tables import parameters
 
 _IN_PSUM = {"nisa.nc_matmul", "nisa.nc_transpose", "nl.matmul"}
 
@@ -20,7 +21,7 @@ def left_tile(scope: Scope, statement: ast.stmt, refusal: Refuse) -> Value:
     if target is None or value is None:
         return Value()
     try:
-        if not is_computation(scope, value):
+        if not is_computation(scope, value) and not _gives_tile(scope, value):
             return Value()
     except Refuse:
         return Value()
@@ -30,6 +31,12 @@ def left_tile(scope: Scope, statement: ast.stmt, refusal: Refuse) -> Value:
         return replace(known, dims=dims, dtype=f"{target}.dtype")
     psum = isinstance(value, ast.Call) and scope.qualified(value.func) in _IN_PSUM
     return Tile("psum" if psum else "sbuf", None, f"{target}.dtype")
+
+
+def _gives_tile(scope: Scope, value: ast.expr) -> bool:
+    """Is an expression a call of a Beta 1 function without a rewrite that computes a tile: ``nl.dropout(...)``?"""
+    name = (scope.qualified(value.func) if isinstance(value, ast.Call) else None) or ""
+    return {"dtype", "mask"} <= set(parameters(name))
 
 
 def _assignment(statement: ast.stmt) -> tuple[str | None, ast.expr | None]:

@@ -103,6 +103,9 @@ def described(name: str, value: Hbm | Tile) -> Value:
 def merged(name: str, a: Value | None, b: Value | None) -> Value:
     """What ``name`` is after two branches; what they do not agree on is described through the name itself."""
     known = merge(a, b)
+    if isinstance(a, Hbm) and isinstance(b, Hbm) and type(known) is Value:
+        dtype = a.dtype if a.dtype == b.dtype else f"{name}.dtype"
+        return Hbm(_common_dims(name, a.dims, b.dims), dtype, a.view or b.view)
     if isinstance(a, Tile) and isinstance(b, Tile) and not (a.blocks or b.blocks):
         if type(known) is Value and a.space == b.space:
             dims = _common_dims(name, a.dims, b.dims)

@@ -13,7 +13,7 @@ from .facts.objects import changing_part, only_value
 from .facts.values import Allocator, Api, DType, Gone, Grid, Hbm, Index, Mask, Numbers, Python, Spelled, Tile
 from .names import BETA2, dotted
 from .rules.data_types import CODE as DTYPES
-from .rules.data_types import dtype_text, itemsize, limit
+from .rules.data_types import dtype_text, itemsize, limit, named_dtype
 from .rules.kernel_classes import member_text
 from .rules.language import CODE as LANGUAGE
 from .rules.language import FORBIDDEN_EXPRESSIONS, plainer
@@ -270,6 +270,9 @@ def _call(scope: Scope, node: ast.Call) -> str | None:
     reduced = reduced_table(scope, node)
     if reduced is not None:
         return reduced
+    named = named_dtype(scope, node)
+    if named is not None:
+        return named
     if qualified is None:
         return sequence_call(scope, node)
     if qualified in _GRID and any(not _is_axis_zero(a) for a in [*node.args, *(k.value for k in node.keywords)]):

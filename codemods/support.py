@@ -89,6 +89,12 @@ ALL_REDUCED = '''def {name}(dst, src, op):
 '''
 
 
+DTYPE_NAMED = '''def {name}(name):
+    """The data type that has a name."""
+{lines}
+    assert False, "{name}: no data type has this name"
+'''
+
 FLOOR_DIVIDED = '''def {name}(dst, src, divisor):
     """``src // divisor`` of whole numbers below 2**24: a rounded quotient, corrected by what it leaves."""
     assert isinstance(divisor, int) and divisor > 0, "{name}: a divisor that is no positive integer"
@@ -113,6 +119,7 @@ LIMIT = '''def {name}(dtype):
 {lines}
     assert False, "{name}: unknown data type"
 '''
+_NAMED = "float32 bfloat16 float16 float8_e4m3 float8_e5m2 int32 int16 int8 uint32 uint16 uint8".split()
 _LIMITS = {
     "min": ("smallest_of", "The smallest finite number"),
     "max": ("largest_of", "The largest finite number"),
@@ -198,6 +205,12 @@ def product_function(scope: Scope) -> str:
 def broadcast_rows_function(scope: Scope) -> str:
     """Name of the module's function that copies a tile of one partition to all partitions of another one."""
     return _function(scope, "broadcast_rows", BROADCAST_ROWS, nisa=scope.nisa)
+
+
+def dtype_named_function(scope: Scope) -> str:
+    """Name of the module's function that gives the data type of a name."""
+    lines = (f'    if name == "{dtype}":\n        return {scope.nl}.{dtype}' for dtype in _NAMED)
+    return _function(scope, "dtype_named", DTYPE_NAMED, lines="\n".join(lines))
 
 
 def floor_divided_function(scope: Scope) -> str:

@@ -259,6 +259,9 @@ def merge(a: Value | None, b: Value | None) -> Value:
         return same if a.space == b.space else replace(same, space=EITHER, declaration=None)
     if isinstance(a, Several) and isinstance(b, Several) and len(a.parts) == len(b.parts):
         return Several(tuple(merge(x, y) for x, y in zip(a.parts, b.parts, strict=True)))
+    for tensor, other in ((a, b), (b, a)):  # what uses the tensor runs where there is one
+        if isinstance(tensor, Hbm | Tile) and isinstance(other, Absent) and tensor.dims is not None:
+            return tensor
     if isinstance(a, Numbers) or isinstance(b, Numbers):
         return Gone("is an array of numpy in one branch or iteration, and something else in another")
     if isinstance(a, Python) and isinstance(b, Python):

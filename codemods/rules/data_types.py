@@ -2,9 +2,9 @@
 
 Why: Beta 2 refuses numpy data types, and kernels cannot use numpy at all. ``np.float32`` becomes ``nl.float32``,
 ``np.dtype(t).itemsize`` and ``nl.finfo(t).min`` numbers where the source tells the type. Where it does not
-(``x.dtype``), the output calls a small function that looks the type up. An array of ``np.arange`` and of arithmetic on
-such arrays becomes a list that a loop fills, its ``.max()`` the largest element of the list;
-``np.prod`` of a part of a shape and ``math.prod`` are a small function.
+(``x.dtype``), the output calls a small function that looks the type up, as for ``getattr(nl, config.dtype)``. An array
+of ``np.arange`` and of arithmetic on such arrays becomes a list that a loop fills, its ``.max()`` the largest element
+of the list; ``np.prod`` of a part of a shape and ``math.prod`` are a small function.
 
 Safe. Left alone: other uses of numpy in a kernel.
 
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from nki_migrate.runtime.spec.dtypes import ITEMSIZE, LIMITS
 
 from ..facts.values import DType
-from ..support import itemsize_function, limit_function
+from ..support import dtype_named_function, itemsize_function, limit_function
 from ..tables import dtype_name
 
 if TYPE_CHECKING:
@@ -46,6 +46,8 @@ def is_dtype(scope: Scope, node: ast.expr) -> bool:
 
     if isinstance(node, ast.IfExp):
         return is_dtype(scope, node.body) and is_dtype(scope, node.orelse)
+    if isinstance(node, ast.Call):
+        return _is_named(scope, node)
     if isinstance(node, ast.Name) and isinstance(scope.env.get(node.id), DType):
         return True
     if isinstance(node, ast.Attribute) and node.attr == "dtype" and operand(scope, node.value) is not None:
@@ -54,6 +56,26 @@ def is_dtype(scope: Scope, node: ast.expr) -> bool:
     if qualified is None:
         return False
     return dtype_name(qualified) is not None or (qualified.startswith("nl.") and qualified[3:] in ITEMSIZE)
+
+
+def _is_named(scope: Scope, node: ast.Call) -> bool:
+    """Is a call ``getattr(nl, config.lse_dtype)``: the data type that a string names?"""
+    builtin = isinstance(node.func, ast.Name) and node.func.id == "getattr" and "getattr" not in scope.assigned
+    if not builtin or len(node.args) != 2 or node.keywords or scope.qualified(node.args[0]) != "nl":
+        return False
+    name = node.args[1]
+    spelled = name.attr if isinstance(name, ast.Attribute) else name.id if isinstance(name, ast.Name) else ""
+    return "dtype" in spelled
+
+
+def named_dtype(scope: Scope, node: ast.Call) -> str | None:
+    """The data type that a string names, looked up; ``None`` for any other call."""
+    from ..render import render
+
+    if not _is_named(scope, node):
+        return None
+    scope.apply(CODE, node)
+    return f"{dtype_named_function(scope)}({render(scope, node.args[1])})"
 
 
 def itemsize(scope: Scope, dtype: str) -> str:

@@ -16,7 +16,7 @@ from ..operands import Operand
 from ..render import render
 
 CODE = "NKI020"
-GOLDENS = ("load_store",)
+GOLDENS = ("load_store", "optional_tensors")
 
 
 @lowers(CODE, "nl.load")

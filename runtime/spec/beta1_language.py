@@ -140,7 +140,11 @@ SYMBOLS: dict[str, Symbol] = {
         note="Reciprocal and multiply: the last bit may differ.",
     ),
     "nl.dropout": mapped(
-        "x, rate, *, dtype=None, mask=None, **kwargs", ISA + "dropout", keywords={"x": "data", "rate": "prob"}
+        "x, rate, *, dtype=None, mask=None, **kwargs",
+        ISA + "dropout",
+        keywords={"x": "data", "rate": "prob"},
+        note="Write nisa.dropout(dst=, data=, prob=), and try which it keeps: the documentation says that prob "
+        "is that of dropping, the front end that of keeping. The random numbers are others.",
     ),
     "nl.ds": unchanged("start, size", NL + "ds"),
     "nl.empty_like": mapped(
@@ -232,7 +236,12 @@ SYMBOLS: dict[str, Symbol] = {
         keywords={"dtype": "dtype"},
         note="rng gives integers: scale them to [0, 1) by hand.",
     ),
-    "nl.random_seed": mapped("seed, *, mask=None, **kwargs", ISA + "set_rng_seed", keywords={"seed": "src_seeds"}),
+    "nl.random_seed": mapped(
+        "seed, *, mask=None, **kwargs",
+        ISA + "set_rng_seed",
+        keywords={"seed": "src_seeds"},
+        note="Write nisa.set_rng_seed(src_seeds=). The random numbers that follow are not those of Beta 1.",
+    ),
     "nl.reciprocal": mapped(_UNARY, ISA + "reciprocal", NL + "reciprocal", keywords={"x": "data"}),
     "nl.rms_norm": mapped(
         "x, w, axis, n, epsilon=1e-06, *, dtype=None, compute_dtype=None, mask=None, **kwargs",
