@@ -23,6 +23,7 @@ from .rules.masks import CODE as MASKS
 from .rules.masks import masked
 from .rules.psum_accumulation import check_group
 from .scope import Scope
+from .staircase import ELEMENTWISE, Staircase, parts
 from .tables import parameters
 
 DESTINATION = "NKI021"
@@ -263,7 +264,7 @@ def bind_instruction(scope: Scope, node: ast.expr, instruction: Instruction, nam
     target = of_name(scope, name, tile)
     if instruction.first is not None:
         place(scope, node, instruction.first, target)
-    place(scope, node, instruction, target)
+    place(scope, node, instruction, target, fresh=True)
     if name != final:
         scope.out.append(New(f"{final} = {name}"))
     return replace(tile, dtype=f"{final}.dtype") if "(" in instruction.dtype else tile
@@ -331,13 +332,32 @@ def in_sbuf(scope: Scope, node: ast.expr, view: Operand) -> Operand:
     """An operand that the engine cannot read from PSUM, copied to SBUF first (all of it, whatever a mask says)."""
     if not view.perhaps_psum:
         return view
-    clamps, scope.clamps = scope.clamps, {}
+    clamps, stairs = scope.clamps, scope.stairs
+    scope.clamps, scope.stairs = {}, None
     copied = materialized(scope, node, copy_of(view))
-    scope.clamps = clamps
+    scope.clamps, scope.stairs = clamps, stairs
     return copied
 
 
-def place(scope: Scope, node: ast.expr, instruction: Instruction, target: Operand, *, accumulate: bool = False) -> None:
+def place(
+    scope: Scope,
+    node: ast.expr,
+    instruction: Instruction,
+    target: Operand,
+    *,
+    accumulate: bool = False,
+    fresh: bool = False,
+) -> None:
+    """Emit an instruction into ``target``; ``fresh`` where nothing has been written to it."""
+    if scope.stairs is not None and instruction.function == "dma_copy":
+        _place_in_parts(scope, node, instruction, target, scope.stairs)
+        return
+    if scope.stairs is not None:
+        reduces = any(name == "reduce_res" for name, _ in instruction.arguments)
+        if not fresh or instruction.function not in ELEMENTWISE or reduces:
+            message = f"{instruction.function} under a mask of the first elements, row by row"
+            raise Refuse(node, MASKS, message, "split the rows by hand")
+        scope.guard((f"{scope.stairs.some} > 0",))
     clamps = list(scope.clamps.values())
     if instruction.space == "psum" and target.space == "sbuf" and not accumulate:
         instruction = copy_of(materialized(scope, node, instruction))
@@ -364,6 +384,20 @@ def place(scope: Scope, node: ast.expr, instruction: Instruction, target: Operan
     scope.apply(DESTINATION, node)
     function = instruction.function if instruction.support else f"{scope.nisa}.{instruction.function}"
     scope.emit(f"{function}({', '.join(parts)})")
+
+
+def _place_in_parts(scope: Scope, node: ast.expr, instruction: Instruction, target: Operand, stairs: Staircase) -> None:
+    """A DMA of whole rows, and one of a part of the next row."""
+    given = dict(instruction.arguments)
+    source = given.pop("src")
+    assert isinstance(source, Operand)
+    scope.apply(DESTINATION, node)
+    others = "".join(f", {name}={value}" for name, value in given.items())
+    for size, (dst, src) in parts(scope, node, [target, source], stairs):
+        guards = scope.guards
+        scope.guard((f"{size} > 0",))
+        scope.emit(f"{scope.nisa}.dma_copy(dst={dst}, src={src}{others})")
+        scope.guards = guards
 
 
 def _check_bounds(node: ast.expr, instruction: Instruction, target: Operand) -> None:

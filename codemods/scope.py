@@ -26,6 +26,7 @@ from .syntax import bound_by
 if TYPE_CHECKING:
     from .facts.classes import Class
     from .pinned import Pinned
+    from .staircase import Staircase
 
 KERNEL_DECORATORS = {"nki.jit", "nki.trace", "nki.baremetal", "nki.benchmark", "nki.profile", "nki.simulate_kernel"}
 
@@ -275,6 +276,7 @@ class Scope:
     out: list[New] = field(default_factory=list)
     guards: tuple[str, ...] = ()
     clamps: dict[int, Clamp] = field(default_factory=dict)
+    stairs: Staircase | None = None
     assigned: Counter[str] = field(default_factory=Counter)
     sizes: dict[str, str] = field(default_factory=dict)
     interpreted: dict[ast.Call, Value | None] = field(default_factory=dict)

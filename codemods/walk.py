@@ -74,7 +74,7 @@ def walk_function(
     return analysis
 
 
-_WRITTEN_BUILTINS = ("min", "range", "len", "str", "isinstance", "float")
+_WRITTEN_BUILTINS = ("min", "max", "range", "len", "str", "isinstance", "float")
 
 
 def _check_builtins(scope: Scope) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from nki_migrate.codemods import rewrite
 from nki_migrate.runtime.cases import TensorSpec
 
 KERNEL = """\
@@ -77,3 +78,74 @@ def test_a_masked_transpose_into_sbuf_copies_what_the_mask_leaves(migrate):
     assert "src=transposed_tile[0:columns, 0:i_size]" in migration.outcome.source
     assert "int(product(shape[:-1]))" in migration.outcome.source
     assert "nki.language.constants" not in migration.outcome.source
+
+
+FIRST = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.isa as nisa
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def k(x, n):
+    out = nl.ndarray(x.shape, dtype=nl.float32, buffer=nl.shared_hbm)
+    i_p = nl.arange(32)[:, None]
+    i_f = nl.arange(20)[None, :]
+    for t in nl.affine_range(3):
+        first = {first} < n
+        a = nl.load({place}, dtype=nl.float32, mask=first)
+        b = nl.multiply(a, 2.0, mask=first)
+        c = nl.add(a, b, mask=first)
+        nl.store({out}, value=c, mask=first)
+    return out
+"""
+WHOLE_ROWS = FIRST.format(first="t * 640 + 20 * i_p + i_f", place="x[t, i_p, i_f]", out="out[t, i_p, i_f]")
+FLAT = FIRST.format(
+    first="t * 640 + 20 * i_p + i_f", place="x[t * 640 + 20 * i_p + i_f]", out="out[t * 640 + 20 * i_p + i_f]"
+)
+LONG_ROWS = FIRST.format(first="t * 800 + 25 * i_p + i_f", place="x[t, i_p, i_f]", out="out[t, i_p, i_f]")
+
+
+@pytest.mark.parametrize("n", [-3, 0, 1, 19, 20, 21, 25, 39, 640, 641, 800, 1301, 1919, 1920, 2395, 2396, 3000])
+@pytest.mark.parametrize(("source", "shape"), [(WHOLE_ROWS, (3, 32, 20)), (FLAT, (1920,)), (LONG_ROWS, (3, 32, 20))])
+def test_the_first_elements_row_by_row_are_whole_rows_and_a_part_of_the_next(migrate, source, shape, n):
+    migration = migrate(source, {"x": TensorSpec(shape, "float32", "normal"), "n": n})
+    assert migration.outcome.findings == ()
+    assert migration.before.outputs == migration.after.outputs
+    # an instruction under such a mask is two, which the comparison of operands tells apart
+    assert [line for line in migration.trouble if not line.startswith(("operands", "    "))] == []
+
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        ("t = nl.load(x[i_p, i_f], mask=15 * i_p + i_f < n)", "no upper bound"),
+        ("t = nl.load(x[i_p, i_f], mask=i_p + 32 * i_f < n)", "no upper bound"),
+        ("t = nl.load(x[i_p, i_f], mask=20 * i_p + i_f >= n)", "no upper bound"),
+        ("t = nl.load(x[i_p, i_f], mask=20 * i_p + 2 * i_f < n)", "no upper bound"),
+        ("s[i_p, i_f] = nl.exp(s[i_p, i_f], mask=20 * i_p + i_f < n)", "activation under a mask of the first elements"),
+        ("t = nl.sum(s[i_p, i_f], axis=1, mask=20 * i_p + i_f < n)", "tensor_reduce under a mask of the first"),
+        ("t = nisa.nc_transpose(s[i_p, i_f], mask=20 * i_p + i_f < n)", "nc_transpose under a mask of the first"),
+        ("t = nl.exp(s[i_q, i_f], mask=20 * i_p + i_f < n)", "the mask bounds 'i_p'"),
+        ("t = nl.load(x[i_p, i_g], mask=20 * i_p + i_f < n)", "the mask bounds 'i_f'"),
+    ],
+)
+def test_what_the_first_elements_row_by_row_are_no_rows_of_is_left_and_said(statement, message):
+    source = f"""\
+import neuronxcc.nki as nki
+import neuronxcc.nki.isa as nisa
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def k(x, n):
+    i_p = nl.arange(32)[:, None]
+    i_f = nl.arange(20)[None, :]
+    i_q = nl.arange(16)[:, None]
+    i_g = nl.arange(10)[None, :]
+    s = nl.zeros((32, 20), dtype=nl.float32, buffer=nl.sbuf)
+    {statement}
+"""
+    findings = [f for f in rewrite(source).findings if f.line == 13]
+    message = "a mask that is not an upper bound of one index vector" if message == "no upper bound" else message
+    assert any(message in finding.message for finding in findings)

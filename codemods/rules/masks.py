@@ -4,12 +4,15 @@ Why: Beta 2 has no masks. An upper bound on an index vector, ``i * 128 + i_p < n
 every operand to ``min(128, n - i * 128)`` elements; a condition on Python values alone guards the whole instruction.
 A transpose swaps the bounds of its operand, a reduction drops those of the reduced axes, and a vector that indexes the
 stationary of a matmul bounds the rows of the product. The mask of one operand of a matmul, ``x[i_p, i_f][i_f < n]``,
-cuts that operand: over the partitions it cuts the contraction, and so the other operand too. Where the source does not
-show that a clamped slice has at least one element, the output tests it. What a function or method of the user's
-returns is the mask that its body computes (NKI024).
+cuts that operand: over the partitions it cuts the contraction, and so the other operand too. The first ``n`` elements
+row by row, ``512 * i_p + i_f < n``, are whole rows and a part of the next one: a copy becomes two, and a computation
+into a tile of its own runs for all rows that have an element. Where the source does not show that a clamped slice has
+at least one element, the output tests it. What a function or method of the user's returns is the mask that its body
+computes (NKI024).
 
-Safe: the elements that the mask excluded were not executed either. Left alone: masks that are no upper bound of one
-vector, vector masks of matmuls whose stationary has several free dimensions, and operand masks outside of matmuls.
+Safe: the elements that the mask excluded were not executed either, or nothing defines what they are. Left alone: masks
+that are no upper bound of one vector, vector masks of matmuls whose stationary has several free dimensions, and
+operand masks outside of matmuls.
 
 Source: NKI migration guide, "Deprecation of masking"; NKI 2.26.1, "NKI API masking".
 """
@@ -26,6 +29,7 @@ from ..emission import New, Refuse
 from ..facts.masks import HELP, mask_of
 from ..facts.values import Bound, Mask, Python
 from ..scope import Clamp, Scope
+from ..staircase import staircase
 
 CODE = "NKI025"
 GOLDENS = (
@@ -46,23 +50,28 @@ def masked(scope: Scope, node: ast.expr) -> Iterator[None]:
     An operand that is a computation itself has a mask of its own, or none.
     """
     keyword = next((k for k in node.keywords if k.arg == "mask"), None) if isinstance(node, ast.Call) else None
-    saved = scope.clamps, scope.guards
-    scope.clamps, scope.guards = {}, ()
+    saved = scope.clamps, scope.guards, scope.stairs
+    scope.clamps, scope.guards, scope.stairs = {}, (), None
     try:
         if keyword is None or (isinstance(keyword.value, ast.Constant) and keyword.value.value is None):
             yield
             return
         mask = mask_of(scope, keyword.value)
         scope.apply(CODE, node)
-        check_bounds(keyword.value, mask)
         scope.guard(mask.conditions)
+        if len(mask.ties) == 1 and not mask.bounds:
+            scope.stairs = staircase(scope, keyword.value, mask.ties[0])
+            scope.clamps[0] = scope.stairs.clamp
+            yield
+            return
+        check_bounds(keyword.value, mask)
         for bound in mask.bounds:
             clamp = clamp_of(scope, bound)
             known = scope.clamps.get(clamp.position)
             scope.clamps[clamp.position] = clamp if known is None else tighter(scope, known, clamp)
         yield
     finally:
-        scope.clamps, scope.guards = saved
+        scope.clamps, scope.guards, scope.stairs = saved
 
 
 def check_bounds(node: ast.expr, mask: Mask) -> None:
