@@ -255,6 +255,12 @@ def _to_vectors(scope: Scope, statement: ast.stmt, names: list[str | None], valu
     found = called(scope, value)
     if not isinstance(found, Several) or len(found.parts) != len(names):
         return False
+    vectors = [isinstance(part, Index | Grid | Mask) for part in found.parts]
+    bound = {name for name, vector in zip(names, vectors, strict=True) if name and not vector}
+    read = {n for part in found.parts for text in _texts(part) for n in algebra.names(text)}
+    if bound & read:
+        what = f"'{min(bound & read)}' is bound again by what is computed from it"
+        raise Refuse(statement, "NKI024", what, "give the results names of their own")
     for name, part in zip(names, found.parts, strict=True):
         if name is None:
             raise Refuse(statement, "NKI024", "an index vector that is bound to more than a name", "give it a name")
@@ -265,9 +271,13 @@ def _to_vectors(scope: Scope, statement: ast.stmt, names: list[str | None], valu
         elif name != "_":
             scope.emit(f"{name} = {written(part)}")
             _set(scope, name, Python())
-    vectors = zip(names, found.parts, strict=True)
-    scope.dropped[statement] = {n for n, part in vectors if n and isinstance(part, Index | Grid | Mask)}
+    scope.dropped[statement] = {name for name, vector in zip(names, vectors, strict=True) if name and vector}
     return True
+
+
+def _texts(part: Value) -> tuple[str, ...]:
+    """The source expressions of one of several results."""
+    return tuple(filter(None, texts(part))) if isinstance(part, Index | Grid | Mask) else (written(part),)
 
 
 def _is_plain(scope: Scope, target: ast.Tuple | ast.List, value: ast.Tuple | ast.List) -> bool:

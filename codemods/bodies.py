@@ -80,6 +80,13 @@ class Facts:
     followed: list[tuple[Module, ast.FunctionDef, ast.Call]] = field(default_factory=list)
     given: dict[str, str] = field(default_factory=dict)
 
+    def binds(self, name: str) -> bool:
+        """Does the caller, or a function around it, give a name another meaning?"""
+        scope: Scope | None = self.scope
+        while scope is not None and name not in scope.assigned:
+            scope = scope.outer
+        return scope is not None
+
     def stable(self, part: str) -> str:
         """A part of an object as text that may be read later: one that may change by then gets a name."""
         if part not in self.given:
@@ -249,7 +256,7 @@ class Body:
         if cls is not None:
             return ClassItself(cls)
         if node.id in self.home.definitions:
-            if self.home is self.facts.scope.module and node.id not in self.facts.scope.assigned:
+            if self.home is self.facts.scope.module and not self.facts.binds(node.id):
                 return Text(node.id)
             return Known(ast.literal_eval(self.home.definitions[node.id]))
         raise Undecided(f"it reads '{node.id}'")
@@ -346,12 +353,11 @@ class Body:
         left: list[Value] = []
         for part in node.values:
             value = self.value(part)
-            if isinstance(value, Known):
-                if bool(value.value) == ends:
-                    return self._together(node.op, [*left, value])
-                continue
-            left.append(value)
-        return self._together(node.op, left) if left else Known(not ends)
+            decides = isinstance(value, Known) and bool(value.value) == ends
+            if decides or part is node.values[-1]:
+                return self._together(node.op, [*left, value])
+            left += [] if isinstance(value, Known) else [value]
+        raise AssertionError("an operation without operands")
 
     def _together(self, how: ast.boolop, parts: list[Value]) -> Value:
         if len(parts) == 1:

@@ -19,6 +19,7 @@ from .facts.made_vectors import made_vectors
 from .facts.masks import mask_value
 from .facts.values import Function, Grid, Hbm, Index, Mask, Python, Several, Tile, Value
 from .render import is_pure, render, render_stable
+from .scope import KERNEL_DECORATORS
 
 if TYPE_CHECKING:
     from .program import Program
@@ -34,13 +35,19 @@ def called(scope: Scope, node: ast.Call) -> Value | None:
 
     Raises :class:`Refuse` where a vector goes in and the body does not tell what comes out.
     """
-    if (scope.qualified(node.func) or "").partition(".")[0] in _PACKAGES:
+    if (scope.qualified(node.func) or "").partition(".")[0] in _PACKAGES or not _is_current(scope, node):
         return None
     if node not in scope.interpreted:
         callee = _callee(scope, node)
         scope.interpreted[node] = None  # for what asks again on the way
         scope.interpreted[node] = None if callee is None else _interpreted(scope, node, callee)
     return scope.interpreted[node]
+
+
+def _is_current(scope: Scope, node: ast.Call) -> bool:
+    """Does a call stand in the statement that is being rewritten? What names stand for elsewhere is not known yet."""
+    line, current = getattr(node, "lineno", None), scope.current
+    return current is None or line is None or current.lineno <= line <= (current.end_lineno or current.lineno)
 
 
 def _callee(scope: Scope, node: ast.Call) -> Callee | None:
@@ -54,7 +61,9 @@ def _callee(scope: Scope, node: ast.Call) -> Callee | None:
     function = module_function(scope, node)
     if function is None or isinstance(scope.env.get(function.name), Function):
         return None
-    return function.home or scope.module, function.node, []
+    home = function.home or scope.module
+    plain = all(home.decorator(d) in KERNEL_DECORATORS for d in function.node.decorator_list)
+    return (home, function.node, []) if plain else None
 
 
 def _owner(scope: Scope, node: ast.expr) -> Value | None:
@@ -92,7 +101,8 @@ def _interpreted(scope: Scope, node: ast.Call, callee: Callee) -> Value | None:
         message = f"{refusal.message}, in '{function.name}'"
         raise Refuse(node, refusal.code, message, refusal.help, refusal.applicability) from None
     for text in facts.statements:
-        scope.out.append(New(text))  # whatever a mask says: Beta 1 ran it, too
+        if New(text) not in scope.out:
+            scope.out.append(New(text))  # whatever a mask says: Beta 1 ran it, too
     for name in facts.given.values():
         if name.isidentifier():
             scope.env[name] = Python()

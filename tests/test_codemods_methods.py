@@ -110,6 +110,8 @@ def test_masks_of_methods(migrate, code, call):
         ("def at(i):\n    return i * 32 + nl.arange(32)[:, None]\n", "at(i)"),
         ("def at(i, step=STEP):\n    return 2 * i * step + nl.arange(2 * STEP)[:, None]\n", "at(i)"),
         ("def half(i):\n    return i * STEP\n\n\ndef at(i, p):\n    return half(i) + p + half(i)\n", "at(i, i_p)"),
+        ("def at(i, p, step=None):\n    step = step or STEP\n    return i * 2 * step + p\n", "at(i, i_p)"),
+        ("def at(i, p, b=0):\n    return i * 32 + p + (b or 0) + (b and 1)\n", "at(i, i_p)"),
         ("def at(i, p, back):\n    return i * 32 - -p if back else i * 32 + p\n", "at(i, i_p, n > 2)"),
     ],
 )
@@ -141,6 +143,35 @@ def test_what_is_not_followed_is_a_finding(code, why):
     reasons = [f.message for f in outcome.findings if f.code in ("NKI024", "NKI025")]
     assert any(why in reason for reason in reasons), reasons
     assert "mask=dim.inside(i, i_p)" in outcome.source
+
+
+def test_what_a_decorator_makes_of_a_function_is_not_followed():
+    made = "def twice(f):\n    return lambda i, p: 2 * f(i, p)\n\n\n@twice\ndef at(i, p):\n    return i * 16 + p\n"
+    assert rewrite(source(functions=made, index="at(i, i_p)")).findings
+
+
+def test_a_name_of_the_callers_is_not_taken_for_a_constant_of_the_module():
+    made = "def at(i, p):\n    return i * STEP * 2 + p\n"
+    text = source(functions=made, index="at(i, i_p)")
+    assert "i * STEP * 2" in rewrite(text).source
+    assert "i * 16 * 2" in rewrite(text.replace("n=3):", "n=3, STEP=3):")).source
+
+
+@pytest.mark.parametrize(("names", "left"), [("a, b", False), ("n, b", True)])
+def test_results_that_are_computed_from_a_name_that_they_bind(names, left):
+    made = "def pair(n, p):\n    return n + 1, p + n\n"
+    text = source(functions=made, index="i * 32 + b").replace(
+        "    for i in", f"    {names} = pair(n, i_p)\n    for i in"
+    )
+    outcome = rewrite(text)
+    assert any("bound again" in f.message for f in outcome.findings) == left
+    assert left or ("a = n + 1" in outcome.source and "nl.ds(i * 32 + n, " in outcome.source)
+
+
+def test_the_length_of_a_list_in_a_frozen_object_may_change():
+    text = source(index="len(dim.parts) * 32 * i + i_p").replace("    flag: bool = True\n", "    parts: list = None\n")
+    text = text.replace("        tile = nl.load", "        dim.parts.append(i)\n        tile = nl.load")
+    assert "len(dim.parts)" not in rewrite(text).source.split("nl.store")[0].split("src=x")[-1]
 
 
 @pytest.mark.parametrize(
@@ -327,6 +358,25 @@ def k(x):
     nl.store(out, value=tile)
     return out
 {host}"""
+
+
+def test_named_tuples_of_other_files():
+    size = TUPLE[: TUPLE.index("def area")] + "SIZE = Size(64)\n\n\n" + TUPLE[TUPLE.index("def area") :]
+    files = {"a/k.py": size.format(use="pass").replace("def area(size: Size)", "def area(size=Size(3))")}
+    outcomes = rewrite_together({**files, "a/host.py": HOST.format(use="return SIZE.rows")})
+    assert not any(outcome.findings for outcome in outcomes.values())
+    outcomes = rewrite_together({**files, "a/host.py": HOST.format(use="rows, columns = SIZE")})
+    assert ["host.py may use it as a tuple" in f.message for f in outcomes["a/k.py"].findings] == [True]
+
+
+HOST = """\
+import neuronxcc.nki.language as nl
+from .k import SIZE
+
+
+def host():
+    {use}
+"""
 
 
 def test_decorated_methods(migrate):

@@ -7,6 +7,7 @@ another one.
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from ..scope import Module, Scope
 
 _DEPTH = 8
+_CONTAINERS = set("list dict set sequence mutablesequence iterable mapping mutablemapping any object deque".split())
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,17 @@ class Class:
                 if isinstance(frozen, ast.Constant) and frozen.value is True:
                     return not any(_bypasses(n) for n in ast.walk(self.node))
         return self.is_named_tuple
+
+    def is_plain_field(self, name: str) -> bool:
+        """Does a field hold a number, an object or a tensor, as its annotation says, and no container?"""
+        field = self.fields.get(name)
+        if field is None:
+            return False
+        names = {n.id for n in ast.walk(field.annotation) if isinstance(n, ast.Name)}
+        names |= {n.attr for n in ast.walk(field.annotation) if isinstance(n, ast.Attribute)}
+        texts = [n.value for n in ast.walk(field.annotation) if isinstance(n, ast.Constant)]
+        words = {word for text in texts if isinstance(text, str) for word in re.findall(r"\w+", text)}
+        return not {name.lower() for name in names | words} & _CONTAINERS
 
     def kind(self, method: ast.FunctionDef) -> str | None:
         """``"classmethod"``, ``"staticmethod"``, ``"property"``, empty for a plain method, ``None`` for any other."""
@@ -179,6 +192,9 @@ def _of_parameter(module: Module, function: ast.FunctionDef, argument: ast.arg, 
 
 def _of_global(module: Module, name: str, depth: int) -> Class | None:
     """The class of an object that a module makes once, at its top level."""
+    path, origin = module.program.origin(module, ast.Name(name, ast.Load()))
+    if path != module.path:
+        return _of_global(module.program.modules[path], origin, depth - 1) if origin and depth else None
     stores = [n for n in ast.walk(module.source.tree) if isinstance(n, ast.Name) and n.id == name]
     values = [
         s.value

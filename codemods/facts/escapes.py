@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..names import dotted
+from ..syntax import default_values
 from .classes import Class, class_in, class_named, field_class, returned_class
 
 if TYPE_CHECKING:
@@ -76,6 +77,9 @@ def _is_object_use(
     if isinstance(parent, ast.Assign | ast.AnnAssign):
         targets = parent.targets if isinstance(parent, ast.Assign) else [parent.target]
         return all(class_in(module, function, target) == cls for target in targets)
+    if isinstance(parent, ast.arguments):
+        given = [a.arg for a, default in default_values(function).items() if default is node]
+        return [class_in(module, function, ast.Name(name, ast.Load())) for name in given] == [cls]
     if isinstance(parent, ast.Compare):
         return all(isinstance(operator, ast.Is | ast.IsNot) for operator in parent.ops)
     if isinstance(parent, ast.IfExp):

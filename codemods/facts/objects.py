@@ -53,7 +53,7 @@ def _is_fixed(scope: Scope, node: ast.Attribute) -> bool:
     if node.attr in _OF_TENSORS and isinstance(node.value, ast.Attribute):
         return _is_fixed(scope, node.value)
     owner = class_of(scope, node.value)
-    if owner is None or not owner.is_frozen or node.attr not in owner.fields:
+    if owner is None or not owner.is_frozen or not owner.is_plain_field(node.attr):
         return False
     return isinstance(node.value, ast.Name) or (isinstance(node.value, ast.Attribute) and _is_fixed(scope, node.value))
 

@@ -187,9 +187,16 @@ def _why_not(cls: Class, method: ast.FunctionDef) -> str:
         return "has a decorator"
     if kind and (is_subclassed(cls) or cls.methods.get(method.name) is not method):
         return "has a decorator, and there is another one of its name"
-    if kind == "classmethod" and not (method.args.posonlyargs or method.args.args):
-        return "has a decorator, and no parameter for the class"
+    if kind == "classmethod" and not _keeps_class(method):
+        return "has a decorator, and no parameter that is always the class"
     return _property_use(cls, method) if kind == "property" else ""
+
+
+def _keeps_class(method: ast.FunctionDef) -> bool:
+    """Has a class method a first parameter, and does that stay the class?"""
+    first = [a.arg for a in [*method.args.posonlyargs, *method.args.args]][:1]
+    stores = (n for n in ast.walk(method) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load))
+    return bool(first) and all(n.id != first[0] for n in stores)
 
 
 def _property_use(cls: Class, method: ast.FunctionDef) -> str:
@@ -198,6 +205,8 @@ def _property_use(cls: Class, method: ast.FunctionDef) -> str:
     for module in program.modules.values():
         functions = [n for n in ast.walk(module.source.tree) if isinstance(n, ast.FunctionDef)]
         for node in ast.walk(module.source.tree):
+            if isinstance(node, ast.Constant) and node.value == method.name:  # getattr(x, "name")
+                return f"is a property, and line {node.lineno} of {posixpath.basename(module.path)} may name it"
             if not isinstance(node, ast.Attribute) or node.attr != method.name:
                 continue
             around = [f for f in functions if node in ast.walk(f)]
