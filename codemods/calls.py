@@ -272,6 +272,8 @@ def call_statement(scope: Scope, node: ast.Call) -> None:
         _store(scope, node)
     elif name == "nisa.dma_copy":
         _dma_copy(scope, node)
+    elif name == "nl.random_seed":
+        _random_seed(scope, node)
     elif name in COMMANDS:
         code, order, handler = COMMANDS[name]
         scope.apply(code, node)
@@ -287,6 +289,12 @@ def call_statement(scope: Scope, node: ast.Call) -> None:
         scope.emit(text)
     else:
         scope.emit(render(scope, node))
+
+
+def _random_seed(scope: Scope, node: ast.Call) -> None:
+    from .rules.random_numbers import random_seed
+
+    random_seed(scope, node)
 
 
 def _store(scope: Scope, node: ast.Call) -> None:

@@ -15,6 +15,7 @@ from ..numerics import DTYPES, is_integer, to_float32
 from .arithmetic import is_vector, mismatch
 from .base import Tensor
 from .chip import NeedsHardware
+from .creation import memset
 from .indexing import Region, region
 from .pending import Call
 from .reductions import kept_region
@@ -282,10 +283,12 @@ def rand(shape: Any, dtype: Any = np.float32, **_: Any) -> Tile:
 
 
 def random_seed(seed: Any, *, mask: Any = None, **_: Any) -> None:
-    """Start the random numbers again from ``seed`` (a number or a tile of one element)."""
+    """Start the random numbers again from ``seed``: a tile of one element, or a number, which goes into one."""
     call = Call("random_seed", mask)
     if call.skipped:
         return
+    if not isinstance(seed, Tensor) and not call.state.allocated:
+        memset((1, 1), seed, np.int32).as_tile()
     value = seed.as_tile().array.reshape(-1)[0] if isinstance(seed, Tensor) else seed
     call.state.random = np.random.default_rng(int(value) & 0xFFFFFFFF)
 

@@ -1,0 +1,67 @@
+"""NKI032 random-numbers: ``nl.dropout`` and ``nl.random_seed`` become ``nisa.dropout`` and ``nisa.set_rng_seed``.
+
+Why: Beta 2 has no function of ``nl`` for either. ``nisa.dropout`` takes the probability by which an element becomes 0,
+a number or a (P, 1) tile; ``nisa.set_rng_seed`` reads the seed from a tile of one 32-bit element, into which a number
+is written first.
+
+Review (``--unsafe`` writes them): which random bits follow from a seed is the hardware's business, and the public front
+end of Beta 2 calls the probability that of keeping an element, where the documentation has that of dropping it. On the
+emulator both versions draw the same bits. Left alone: masks on index vectors, rates that are tiles of another shape.
+
+Source: ``nki.isa.dropout`` and ``nki.isa.set_rng_seed`` of the 2.28 API reference.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from ..compute import Call, Instruction, bound_call, lowers, materialized, operand_or_text
+from ..emission import Refuse
+from ..facts.values import Tile
+from ..operands import Operand
+from ..scope import Scope
+from .masks import masked
+
+CODE = "NKI032"
+APPLICABILITY = "review"
+GOLDENS = ("random_numbers",)
+
+
+@lowers(CODE, "nl.dropout", "nisa.dropout")
+def dropout(call: Call) -> Instruction:
+    data, rate = ("x", "rate") if call.name == "nl.dropout" else ("data", "prob")
+    x, probability, dtype = call.tensor(data), call.value(rate), call.dtype()
+    if isinstance(probability, Operand):
+        rows = probability.dims is not None and len(probability.dims) == 2 and x.dims is not None
+        column = rows and call.scope.constant(probability.dims[1]) == 1  # type: ignore[index]
+        if not column or not call.scope.equal(probability.rows, x.rows):
+            raise call.refuse(
+                CODE, "a dropout rate that is no number and no (partitions, 1) tile", "broadcast the rate"
+            )
+    natural = Tile("sbuf", x.dims, dtype or x.dtype)
+    _accept(
+        call.scope, call.node, "a dropout: other random bits, and perhaps another reading of the probability", natural
+    )
+    given: list[tuple[str, Operand | str]] = [("data", x), ("prob", probability)]
+    return Instruction("dropout", given, x.dims, dtype or x.dtype, like=x.like, explicit=dtype is not None, cut=False)
+
+
+def _accept(scope: Scope, node: ast.expr, what: str, result: Tile | None = None) -> None:
+    """Raise :class:`Refuse` unless the user accepts what needs a review."""
+    if not scope.module.options.unsafe:
+        raise Refuse(node, CODE, what, "--unsafe writes the instruction of nisa", "review", result)
+
+
+def random_seed(scope: Scope, node: ast.Call) -> None:
+    """``nl.random_seed(seed)``, a statement."""
+    scope.apply(CODE, node)
+    call = bound_call(scope, node, "nl.random_seed")
+    with masked(scope, node):
+        seed = operand_or_text(scope, call.arguments["seed"])
+        if scope.clamps:
+            raise call.refuse(CODE, "a seed under a mask on index vectors", "guard it with an if")
+        _accept(scope, node, "a seed: the random bits that follow from it are others")
+        if isinstance(seed, str):
+            number = Instruction("memset", [("value", seed)], ("1", "1"), f"{scope.nl}.int32")
+            seed = materialized(scope, node, number)
+        scope.emit(f"{scope.nisa}.set_rng_seed(src_seeds={seed.text(())})")
