@@ -18,6 +18,7 @@ from .support import promoted_function
 
 WEAK_INT = "weak int"
 WEAK_FLOAT = "weak float"
+_COUNTS = {"nl.program_id", "nl.num_programs", "nl.program_ndim"}
 _CONVERSIONS = {"float": WEAK_FLOAT, "int": WEAK_INT, "len": WEAK_INT}
 
 
@@ -34,6 +35,11 @@ def scalar_type(scope: Scope, node: ast.expr) -> str | None:
         if WEAK_FLOAT in sides or sides == {WEAK_INT}:
             return WEAK_FLOAT if WEAK_FLOAT in sides else WEAK_INT
         return None if None in sides else _traced(scope, scope.source.segment(node))
+    counted = node.value if isinstance(node, ast.Subscript) else node
+    if isinstance(counted, ast.Name) and counted.id in scope.module.counts.get(scope.outermost.name, ()):
+        return WEAK_INT
+    if isinstance(node, ast.Call) and scope.qualified(node.func) in _COUNTS:
+        return WEAK_INT
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _CONVERSIONS:
         return _CONVERSIONS[node.func.id]
     if isinstance(node, ast.Name):

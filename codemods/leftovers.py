@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from .emission import Refuse
 from .names import BETA2, canonical, dotted
+from .rules.launch_grid import CODE as GRID
 from .rules.unsupported import CODE
 from .tables import beta2_has, beta2_lacks, refusal_note
 
@@ -18,10 +19,11 @@ _ROOTS = {*BETA2, "ncc", "nccl"}
 
 def report(module: Module) -> None:
     """Report every name of Beta 1 that is left and that no finding covers yet, and launches on grids that are gone."""
-    covered = {finding.line for finding in module.findings}
+    covered = {finding.line for finding in module.findings} | module.covered
     for node, walked in _left(module):
         if isinstance(node, ast.Call):
-            _launch(module, node)
+            if node.lineno not in covered:
+                _launch(module, node)
             continue
         name = _beta1_name(module, node)
         gone = name is not None and (beta2_lacks(name) or not (walked or beta2_has(name)))
@@ -73,4 +75,4 @@ def _launch(module: Module, node: ast.Call) -> None:
     grid = target.slice
     if kernel is not None and module.is_kernel(kernel) and isinstance(grid, ast.Tuple) and len(grid.elts) > 1:
         message = f"'{kernel.name}' is launched on a grid of {len(grid.elts)} dimensions"
-        module.report(Refuse(node, CODE, message, "Beta 2 launches on one integer, the number of NeuronCores (1 or 2)"))
+        module.report(Refuse(node, GRID, message, "Beta 2 launches on one integer, the number of NeuronCores (1 or 2)"))

@@ -11,6 +11,7 @@ from .apply import applied
 from .emission import Refuse
 from .facts.made_vectors import makes_vectors
 from .facts.values import Api, DType, Parameters, Python, Value
+from .grids.rewriting import Relaunched, relaunched
 from .interpreted import drop_followed
 from .keyword_arguments import expand
 from .model import Options, Outcome
@@ -52,28 +53,40 @@ def rewrite_together(sources: Mapping[str, str], options: Options | None = None)
             outcomes[path] = Outcome(text, tuple(sorted(module.findings)))
         else:
             read[path] = source
+    grids = relaunched(read, options)
+    read = {
+        path: source if grids[path].text == source.text else Source(grids[path].text, path)
+        for path, source in read.items()
+    }
     if options.enabled(LANGUAGE):
         program = Program({path: Module(source, options, path, {}) for path, source in read.items()})
         expand(program, _walked(program))
     to_list: dict[Position, str] = {}
     while True:
-        modules = _planned(read, options, to_list)
+        modules = _planned(read, options, to_list, grids)
         blocked = {place: reason for module in modules for place, reason in module.blocked.items()}
         if not blocked:
-            outcomes.update((module.path, _outcome(module)) for module in modules)
+            outcomes.update((module.path, grids[module.path].joined(_outcome(module))) for module in modules)
             return outcomes
         to_list = {**to_list, **blocked}
 
 
-def _planned(sources: dict[str, Source], options: Options, to_list: dict[Position, str]) -> list[Module]:
-    """The modules with all edits of their functions planned; the tensors ``to_list`` become lists."""
+def _planned(
+    sources: dict[str, Source], options: Options, to_list: dict[Position, str], grids: Mapping[str, Relaunched]
+) -> list[Module]:
+    """The modules with all edits of their functions planned; the tensors ``to_list`` become lists.
+
+    ``grids`` is what became of their launch grids.
+    """
     variants: dict[ast.FunctionDef, list[Parameters]] = {}
     modules: dict[str, Module] = {}
     for _ in range(_ROUNDS):
         modules = {path: Module(source, options, path, variants, to_list) for path, source in sources.items()}
         program = Program(modules)
-        for module in modules.values():
+        for path, module in modules.items():
             module.program = program
+            grid = grids[path]
+            module.reviewed, module.covered, module.counts = grid.reviewed, grid.covered, grid.counts
         _walk(program)
         variants = {f: told for module in modules.values() for f, told in variants_of(module.calls).items()}
         if all(_rewritten_for(m, f) == variants[f] for m in modules.values() for f in m.calls):

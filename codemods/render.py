@@ -17,6 +17,7 @@ from .rules.data_types import dtype_text, itemsize, limit, named_dtype
 from .rules.kernel_classes import member_text
 from .rules.language import CODE as LANGUAGE
 from .rules.language import FORBIDDEN_EXPRESSIONS, plainer
+from .rules.launch_grid import CODE as GRID
 from .rules.unsupported import CODE as UNSUPPORTED
 from .sequences import sequence_call
 from .support import product_function
@@ -276,9 +277,10 @@ def _call(scope: Scope, node: ast.Call) -> str | None:
     if qualified is None:
         return sequence_call(scope, node)
     if qualified in _GRID and any(not _is_axis_zero(a) for a in [*node.args, *(k.value for k in node.keywords)]):
-        raise Refuse(
-            node, UNSUPPORTED, f"{qualified} of an axis other than 0", "Beta 2 launches on a grid of one dimension"
-        )
+        message = f"{qualified} of an axis other than 0, and a launch grid of Beta 2 has one axis"
+        if scope.outermost.name in scope.module.reviewed:
+            raise Refuse(node, GRID, message, "--unsafe makes it the index of a loop, or a parameter", "review")
+        raise Refuse(node, GRID, message, "loop over the grid, and pass its sizes as an argument")
     if qualified in _MATH and len(node.args) == 1 and not node.keywords:
         scope.apply(DTYPES, node)
         return f"{_math(scope)}.{_MATH[qualified]}({render(scope, node.args[0])})"

@@ -39,7 +39,9 @@ class Module:
     """One module: its source, its imports, its functions, the edits planned so far and what they need.
 
     ``to_list`` are the declarations that an earlier attempt could not rewrite with the style it had chosen for their
-    blocks, ``blocked`` those that this attempt could not, each with the reason.
+    blocks, ``blocked`` those that this attempt could not, each with the reason. ``reviewed`` are the functions whose
+    questions about the launch grid have an answer with ``--unsafe``, ``covered`` the lines under a finding about it,
+    ``counts`` the names, by function, that ``--unsafe`` has given to places in a grid and to its sizes.
     """
 
     def __init__(
@@ -52,6 +54,9 @@ class Module:
     ) -> None:
         self.source, self.options, self.path, self.variants = source, options, path, variants
         self.program = Program({path: self})
+        self.reviewed: frozenset[str] = frozenset()
+        self.covered: frozenset[int] = frozenset()
+        self.counts: dict[str, frozenset[str]] = {}
         self.calls: dict[ast.FunctionDef, list[Parameters]] = {}
         self.copies: dict[ast.FunctionDef, list[ast.FunctionDef]] = {}
         self.to_list = to_list or {}
@@ -145,6 +150,14 @@ class Module:
         chain = dotted(target)
         bound = self.imports.get(chain[0]) if chain else None
         return canonical(".".join((bound.path, *chain[1]))) if bound and chain else None
+
+    def host_name(self, node: ast.AST) -> str:
+        """The canonical name of what a chain means; nothing for a name that is bound again anywhere."""
+        chain = dotted(node)
+        bound = self.imports.get(chain[0]) if chain is not None else None
+        if chain is None or bound is None or chain[0] in self.rebound or bound.statement in self.nested_imports:
+            return ""
+        return canonical(".".join((bound.path, *chain[1])))
 
     def fresh(self, name: str) -> str:
         """A new name of the module: ``name``, with a number where anything in the module is called so."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
@@ -52,6 +53,11 @@ class Source:
         if not text.isascii():
             column = len(text.encode()[:column].decode())
         return self._starts[line - 1] + column
+
+    def place(self, offset: int) -> tuple[int, int]:
+        """0-based line and column of a character."""
+        line = bisect_right(self._starts, offset) - 1
+        return line, offset - self._starts[line]
 
     def span(self, node: ast.AST) -> tuple[int, int]:
         """Character offsets of a node that has a position."""

@@ -85,6 +85,11 @@ class Recorder:
         self._next = 0
         self.untracked: set[int] = set()
 
+    @property
+    def begun(self) -> int:
+        """The sequence number of the last instruction that has begun, 0 before the first."""
+        return self._next
+
     def loop(self) -> list[int]:
         """The marks of a loop that begins here; :meth:`mark` adds one before each iteration and one at the end."""
         marks: list[int] = []

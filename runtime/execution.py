@@ -23,7 +23,7 @@ import numpy as np
 from . import shims, versions
 from .arguments import argument, arguments, needs_module
 from .cases import Case, CaseError
-from .compare.trace import Failure, Packed, Run, trace_of
+from .compare.trace import Failure, Packed, Run, traces_of
 from .hazards import find
 from .spec.hardware import TARGETS
 from .worker import Kernel, Kernels, Reference, Reply, Request, failure_of
@@ -185,13 +185,16 @@ def _kernel(module: ModuleType, name: str) -> tuple[Any, str]:
 def _run(request: Request, case: Case) -> Run:
     module = load(request.file)
     kernel, dialect = _kernel(module, case.kernel)
+    if dialect == "beta2":
+        grids = importlib.import_module(".beta2.grids", _PACKAGE)
+        case = grids.with_grid_argument(case, kernel.func)
     values = arguments(case, kernel.func, dialect, module)
     launch = importlib.import_module(f".{dialect}.launch", _PACKAGE).launch
     with np.errstate(all="ignore"):
         options = {"version": case.target} if dialect == "beta2" else {}
         launched = launch(kernel, values, grid=case.grid, target=TARGETS[request.hardware], record=True, **options)
     outputs = [np.asarray(output) for output in launched.outputs]
-    programs = tuple(trace_of(machine) for machine in launched.machines)
+    programs = tuple(program for machine in launched.machines for program in traces_of(machine))
     run = Run(tuple(Packed.of(output) for output in outputs), programs)
     return replace(run, hazards=find(run, TARGETS[request.hardware])) if request.hazards else run
 

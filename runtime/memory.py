@@ -171,6 +171,13 @@ class Machine:
         self.recorder = Recorder() if record else None
         self.flaws: list[tuple[str, int, int, str]] = []
         """What an allocator of the library did: kind, the ids of the two allocations, text."""
+        self.programs: list[tuple[int, int]] = []
+        """Where the programs of a kernel that loops over a launch grid begin: allocations and instructions before."""
+        self.in_program = False
+
+    def begin_program(self) -> None:
+        """What follows belongs to another program of the launch grid than what was before."""
+        self.programs.append((len(self.allocations), self.recorder.begun if self.recorder is not None else 0))
 
     @property
     def allocations(self) -> list[Allocation]:

@@ -64,7 +64,12 @@ def migrate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Migrate]:
     with pool(1) as workers:
 
         def migrated(
-            source: str, args: dict[str, Any], options: Options | None = None, *, kernel: str = "k"
+            source: str,
+            args: dict[str, Any],
+            options: Options | None = None,
+            *,
+            kernel: str = "k",
+            grid: tuple[int, ...] = (),
         ) -> Migration:
             options = options or Options()
             outcome = complete(source, rewrite(source, options, "old.py"), options, "old.py")
@@ -74,7 +79,7 @@ def migrate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Migrate]:
             for name, text in (("old", source), ("new", outcome.source)):
                 path = folder / f"{name}_{number}.py"
                 path.write_text(text, encoding="utf-8")
-                case = Case(kernel, "case", "", args=args)
+                case = Case(kernel, "case", "", grid=grid, args=args)
                 replies.append(workers.submit(Request("run", str(path), case, HARDWARE)))
             before, after = (reply.result() for reply in replies)
             result = judged(case, LEVELS, before, after, None)

@@ -134,6 +134,12 @@ NO_OPS: dict[str, dict[str, str]] = {
             "t = nl.ndarray((par_dim(128), 4), dtype=nl.float32, buffer=ncc.sbuf.mod_alloc(base_addr=0))"
         ),
     },
+    "NKI016": {
+        "a part for each core": kernel("part = x[nl.program_id(0) * n // nl.num_programs(0)]"),
+        "the user's own program_id": kernel("row = program_id(1)", "def program_id(axis):\n    return axis"),
+        "a subscript of host code": host("PICKED = [print, len][0]('nl.program_id(1)')"),
+        "a number of cores": kernel("size = n") + "\n\nkernel[2](1, 2)\n",
+    },
     "NKI020": {
         "the user's own load": kernel("t = load(n)", "def load(a):\n    return a"),
         "numpy in host code": host("def read(path):\n    return np.load(path)"),

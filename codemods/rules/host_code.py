@@ -20,7 +20,6 @@ import ast
 from collections.abc import Iterator
 
 from ..emission import New, Refuse
-from ..names import canonical, dotted
 from ..scope import Module
 from ..support import benchmark_class
 from ..syntax import SIMPLE
@@ -45,10 +44,11 @@ def rewrite(module: Module) -> None:
 
 def is_host(module: Module, function: ast.FunctionDef) -> bool:
     """Is a function certainly no part of a kernel: does it launch one, cast NumPy arrays, or draw random numbers?"""
-    host = _Host(module)
-    names = {host.qualified(node) for node in ast.walk(function) if isinstance(node, ast.Attribute | ast.Name)}
+    names = {module.host_name(node) for node in ast.walk(function) if isinstance(node, ast.Attribute | ast.Name)}
     in_kernels = any(name.startswith("nisa.") or name in ("nl.load", "nl.store", "nl.ndarray") for name in names)
-    return not in_kernels and (bool(names & _ON_HOST) or any(name.startswith("np.random.") for name in names))
+    return not in_kernels and (
+        bool(names & (_ON_HOST | {"nl.spmd_dim", "nl.nc"})) or any(name.startswith("np.random.") for name in names)
+    )
 
 
 def launcher(module: Module, node: ast.expr, name: str) -> str:
@@ -99,19 +99,6 @@ class _Host:
             yield statement, owner
             yield from self.statements(statement, statement if isinstance(statement, ast.FunctionDef) else owner)
 
-    def qualified(self, node: ast.AST) -> str:
-        """The canonical name of what a chain means; nothing for a name that is bound again anywhere."""
-        chain = dotted(node)
-        bound = self.module.imports.get(chain[0]) if chain is not None else None
-        if (
-            chain is None
-            or bound is None
-            or chain[0] in self.module.rebound
-            or bound.statement in self.module.nested_imports
-        ):
-            return ""
-        return canonical(".".join((bound.path, *chain[1])))
-
     # Statements -------------------------------------------------------------------------------------------------
 
     def rewrite(self, statement: ast.stmt, owner: Owner) -> None:
@@ -154,12 +141,12 @@ class _Host:
 
     def _translated(self, node: ast.AST, owner: Owner) -> str | None:
         """The new text of a call or of an abstract tensor; ``None`` to go on with its parts."""
-        if isinstance(node, ast.Subscript) and self.qualified(node.value) == "nt.tensor":
+        if isinstance(node, ast.Subscript) and self.module.host_name(node.value) == "nt.tensor":
             return self._abstract(node, owner)
         if not isinstance(node, ast.Call):
             return None
         options = node.func if isinstance(node.func, ast.Call) and not node.func.args else node
-        name = self.qualified(options.func)
+        name = self.module.host_name(options.func)
         if name not in _ON_HOST or (options is not node and name not in HARNESSES):
             return None
         if not self.module.options.enabled(CODE):
@@ -191,11 +178,11 @@ class _Host:
         if isinstance(node, ast.BinOp):
             return self._is_array(node.left, owner, seen) or self._is_array(node.right, owner, seen)
         if isinstance(node, ast.Call):
-            name = self.qualified(node.func)
+            name = self.module.host_name(node.func)
             made = name.startswith("np.") and name.rpartition(".")[2] in _MAKES_ARRAY and bool(node.args)
             return made or name == "nl.static_cast" or getattr(node.func, "attr", "") == "astype"
         if isinstance(node, ast.Name) and node.id not in seen and not self._rebinds_globals():
-            values = _assigned(owner, node.id)
+            values = assigned(owner, node.id)
             return bool(values) and all(self._is_array(v, owner, (*seen, node.id)) for v in values)
         return False
 
@@ -268,7 +255,7 @@ class _Host:
         return f"{benchmark_class(self.module)}({', '.join([kernel, *counts])})"
 
 
-def _assigned(owner: Owner, name: str) -> list[ast.expr]:
+def assigned(owner: Owner, name: str) -> list[ast.expr]:
     """All that a function or module assigns to ``name``; nothing when it is bound in any other way, too."""
     bindings = sum(isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store) for n in ast.walk(owner))
     bindings += sum(isinstance(n, ast.arg) and n.arg == name for n in ast.walk(owner))

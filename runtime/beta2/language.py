@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from . import isa_compute, state, values
 from .buffers import BUFFERS, buffer, machine_bytes
 from .declare import constant as constant_tensor
 from .declare import declare
+from .grids import GridSize, programs_of
 from .isa_registers import untracked
 from .objects import NKIObject
 from .registers import dynamic_range
@@ -103,9 +104,10 @@ def shared_identity_matrix(n: Any, dtype: Any = "uint8", dst: Any = None) -> Nki
     return found
 
 
-def affine_range(start: Any, stop: Any = None, step: Any = 1) -> range:
+def affine_range(start: Any, stop: Any = None, step: Any = 1) -> Iterable[int]:
     """Python's ``range``: the loop is unrolled, whatever the hint says."""
-    return _range(start, stop, step)
+    indices = _range(start, stop, step)
+    return programs_of(indices) if isinstance(start if stop is None else stop, GridSize) else indices
 
 
 def sequential_range(start: Any, stop: Any = None, step: Any = 1) -> range:

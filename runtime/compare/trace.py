@@ -150,8 +150,38 @@ class Failure:
     lasting: bool = True
 
 
+def traces_of(machine: Machine) -> tuple[Program, ...]:
+    """The records of the programs that one machine ran: one, or those of the grid that its kernel looped over."""
+    whole = trace_of(machine)
+    if len(machine.programs) < 2:
+        return (whole,)
+    ends = [*machine.programs[1:], (len(machine.allocations), len(whole.events) and whole.events[-1].sequence)]
+    shared = machine.programs[0][0]
+    return tuple(
+        _part(whole, shared, tiles, end_of_tiles, events, end)
+        for (tiles, events), (end_of_tiles, end) in zip(machine.programs, ends, strict=True)
+    )
+
+
+def _part(whole: Program, shared: int, tiles: int, end_of_tiles: int, events: int, end: int) -> Program:
+    """What was declared before all programs or in this one, or touched by it, and its own instructions."""
+    own = tuple(event for event in whole.events if events < event.sequence <= end)
+    touched = {operand.tile for event in own for operand in event.operands}
+
+    def belongs(uid: int) -> bool:
+        return uid < shared or tiles <= uid < end_of_tiles or uid in touched
+
+    return Program(
+        tuple(row for row in whole.tiles if belongs(row.uid)),
+        tuple(row for row in whole.tensors if belongs(row.uid)),
+        own,
+        untracked=tuple(uid for uid in whole.untracked if belongs(uid)),
+        flaws=tuple(flaw for flaw in whole.flaws if belongs(flaw[1]) and belongs(flaw[2])),
+    )
+
+
 def trace_of(machine: Machine) -> Program:
-    """The record of one machine after its program ran."""
+    """The record of all that one machine ran."""
     on_chip = [a for a in machine.allocations if a.space != "hbm"]
     hbm = [a for a in machine.allocations if a.space == "hbm"]
     return Program(

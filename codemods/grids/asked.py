@@ -1,0 +1,129 @@
+"""What the functions of a program ask of the launch grid, and where they call each other."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ..emission import Refuse
+from ..program import Program
+from ..rules.host_code import is_host
+from ..rules.launch_grid import CODE
+from ..scope import Module
+
+Function = tuple[Module, ast.FunctionDef]
+
+_QUESTIONS = {"nl.program_id", "nl.num_programs", "nl.program_ndim"}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A call that asks for the grid: of which axes; ``None``: of all of them."""
+
+    call: ast.Call
+    name: str
+    axes: tuple[int, ...] | None
+
+
+def questions(module: Module, function: ast.FunctionDef) -> list[Asked]:
+    """All that a function (with those in it) asks itself.
+
+    Raises :class:`Refuse` for a question whose axis is no number in the source, and for what needs the programs of a
+    grid to run side by side.
+    """
+    calls = [node for node in ast.walk(function) if isinstance(node, ast.Call)]
+    found = [_asked(module, call) for call in calls if module.host_name(call.func) in _QUESTIONS]
+    called = {call.func for call in calls}
+    for node in ast.walk(function):
+        name = module.host_name(node) if isinstance(node, ast.Attribute | ast.Name) else ""
+        if name == "nl.all_reduce":
+            message = "nl.all_reduce exchanges values between programs, which a loop runs one after the other"
+            raise Refuse(node, CODE, message, "write the reduction over a tensor in HBM, in a loop of its own")
+        if name in _QUESTIONS and node not in called:
+            raise Refuse(node, CODE, f"{name} under another name", "call it by its own name")
+    return found
+
+
+def _asked(module: Module, call: ast.Call) -> Asked:
+    name = module.host_name(call.func)
+    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    if not given:
+        return Asked(call, name, None)
+    node = given[0]
+    parts = node.elts if isinstance(node, ast.List | ast.Tuple) else [node]
+    axes = [part.value for part in parts if isinstance(part, ast.Constant) and type(part.value) is int]
+    if isinstance(node, ast.Constant) and node.value is None:
+        return Asked(call, name, None)
+    if len(given) > 1 or len(axes) != len(parts) or min(axes, default=0) < 0:
+        raise Refuse(call, CODE, f"{name} of an axis that is no number here", "write the axis as a number")
+    return Asked(call, name, tuple(axes))
+
+
+@dataclass(frozen=True)
+class Call:
+    """A function calls another one of the program."""
+
+    caller: Function
+    callee: Function
+    node: ast.Call
+
+
+def functions_of(program: Program) -> list[Function]:
+    """The module-level functions of a program."""
+    return [(module, function) for module in program.modules.values() for function in module.functions.values()]
+
+
+def meant(program: Program, module: Module, node: ast.expr) -> Function | None:
+    """The function of the program that a name, or ``module.name``, means."""
+    if isinstance(node, ast.Name) and node.id in module.functions:
+        return module, module.functions[node.id]
+    return program.function(module, node) if isinstance(node, ast.Name | ast.Attribute) else None
+
+
+def calls_of(program: Program, caller: Function) -> Iterator[Call]:
+    """The calls that a function makes of others of the program. (A launch, ``kernel[grid](...)``, is none.)"""
+    module, function = caller
+    local = bound_in(function)
+    for node in ast.walk(function):
+        if isinstance(node, ast.Call) and not (isinstance(node.func, ast.Name) and node.func.id in local):
+            callee = meant(program, module, node.func)
+            if callee is not None and callee != caller:
+                yield Call(caller, callee, node)
+
+
+def named_otherwise(program: Program) -> set[ast.FunctionDef]:
+    """Functions that are named without being called, or launched, there."""
+    found = set()
+    for module in program.modules.values():
+        nodes = list(ast.walk(module.source.tree))
+        plain = {node.func for node in nodes if isinstance(node, ast.Call)}
+        plain |= {node.value for node in nodes if isinstance(node, ast.Subscript | ast.Attribute)}
+        for node in nodes:
+            if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load) and node not in plain:
+                callee = meant(program, module, node)
+                found |= {callee[1]} if callee is not None else set()
+    return found
+
+
+def bound_in(function: ast.FunctionDef) -> set[str]:
+    """Names that a function, or one in it, binds."""
+    nodes = list(ast.walk(function))
+    bound = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    bound |= {n.arg for n in nodes if isinstance(n, ast.arg)}
+    return bound | {n.name for n in nodes if isinstance(n, ast.FunctionDef) and n is not function}
+
+
+def on_device(program: Program, found: list[Call]) -> set[ast.FunctionDef]:
+    """Kernels, and all that they call."""
+    reached = {function for module, function in functions_of(program) if module.is_kernel(function)}
+    while True:
+        more = {call.callee[1] for call in found if call.caller[1] in reached} - reached
+        if not more:
+            return reached
+        reached |= more
+
+
+def is_library(module: Module, function: ast.FunctionDef) -> bool:
+    """May kernels that these files do not show call a function: does it compute with the language?"""
+    return not module.is_launchable(function) and not is_host(module, function)
