@@ -138,7 +138,8 @@ class _Reading:
         beyond = [launch for launch in launched if not launch.is_cores_only]
         if any(launch.sizes is not None and isinstance(launch.sizes[0], ast.Constant) for launch in beyond):
             return 1
-        works = bool(asked) and all(question.name == "nl.program_id" for question in asked)
+        side_by_side = any(f in self.problems for f in reached)
+        works = bool(asked) and not side_by_side and all(question.name == "nl.program_id" for question in asked)
         return 1 if works and (beyond or not (launched or function in self.plain)) else 0
 
     def _asks_for_axes(self, function: ast.FunctionDef) -> bool:

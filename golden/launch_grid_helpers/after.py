@@ -11,9 +11,9 @@ def tile_of(x, width, group, program_1, program_2):
     """The tile of this program."""
     row = program_1 * ROWS
     column = program_2 * width
-    load_tile = nl.ndarray((64, width), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=load_tile, src=x[group, row : row + ROWS, column : column + width])
-    return load_tile
+    loaded_tile = nl.ndarray((ROWS, width), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=loaded_tile, src=x[group, row : row + ROWS, column : column + width])
+    return loaded_tile
 
 
 def weighted(tile, weight=2.0, grid=None):
@@ -32,7 +32,11 @@ def summed(tile, x, out, program_0, start, ROWS, program_2):
 @nki.jit
 def row_sums(x, width, grid):
     assert len(grid) == 3, f"a grid of {len(grid)} axes"
-    out = nl.ndarray((x.shape[0], x.shape[1], grid[2]), dtype=x.dtype, buffer=nl.shared_hbm)
+    out = nl.ndarray(
+        (x.shape[0], x.shape[1], grid[2]),
+        dtype=x.dtype,
+        buffer=nl.shared_hbm,
+    )
 
     for program_0 in nl.affine_range(grid[0]):
         for program_1 in nl.affine_range(grid[1]):
@@ -53,10 +57,10 @@ def negated(x, grid):
     out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
     for program_0 in nl.affine_range(grid[0]):
         rows = nl.ds(program_0 * 128, 128)
-        load_tile_2 = nl.ndarray((128, x.shape[1]), dtype=x.dtype, buffer=nl.sbuf)
-        nisa.dma_copy(dst=load_tile_2, src=x[nl.ds(program_0 * 128, 128), :])
+        loaded_tile = nl.ndarray((128, x.shape[1]), dtype=x.dtype, buffer=nl.sbuf)
+        nisa.dma_copy(dst=loaded_tile, src=x[nl.ds(program_0 * 128, 128), :])
         negative_tile = nl.ndarray((128, x.shape[1]), dtype=x.dtype, buffer=nl.sbuf)
-        nisa.tensor_scalar(dst=negative_tile, data=load_tile_2, op0=nl.multiply, operand0=-1.0)
+        nisa.tensor_scalar(dst=negative_tile, data=loaded_tile, op0=nl.multiply, operand0=-1.0)
         nisa.dma_copy(dst=out[nl.ds(program_0 * 128, 128), :], src=negative_tile)
     return out
 
@@ -67,9 +71,9 @@ def halves(x):
     out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
     part = x.shape[1] // nl.num_programs(0)
     begin = nl.program_id(0) * part
-    load_tile_3 = nl.ndarray((x.shape[0], (x.shape[1] // nl.num_programs(0))), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=load_tile_3, src=x[:, begin : begin + part])
-    nisa.dma_copy(dst=out[:, begin : begin + part], src=load_tile_3)
+    loaded_tile = nl.ndarray((x.shape[0], part), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=loaded_tile, src=x[:, begin : begin + part])
+    nisa.dma_copy(dst=out[:, begin : begin + part], src=loaded_tile)
     return out
 
 
