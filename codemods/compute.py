@@ -22,7 +22,7 @@ from .rules.data_types import dtype_text
 from .rules.masks import CODE as MASKS
 from .rules.masks import masked
 from .rules.psum_accumulation import check_group
-from .scope import Scope
+from .scope import Clamp, Scope
 from .staircase import ELEMENTWISE, Staircase, parts
 from .tables import parameters
 
@@ -369,6 +369,7 @@ def place(
             node, DESTINATION, f"{instruction.function} into a tensor in HBM", "compute into a tile, then copy"
         )
     _check_bounds(node, instruction, target)
+    _check_starts(node, instruction, target, clamps)
     check_cut(scope, node, target, clamps)
     for _, value in instruction.arguments:
         if isinstance(value, Operand):
@@ -405,6 +406,23 @@ def _check_bounds(node: ast.expr, instruction: Instruction, target: Operand) -> 
     operands = [target, *(value for _, value in instruction.arguments if isinstance(value, Operand))]
     if "oob_mode" in dict(instruction.arguments) and any(operand.joined for operand in operands):
         raise Refuse(node, "NKI024", "rows of a part of a tensor, some of which may be skipped", "compare them by hand")
+
+
+def _check_starts(node: ast.expr, instruction: Instruction, target: Operand, clamps: list[Clamp]) -> None:
+    """What a lower bound leaves starts later: so it can, where each element is computed on its own.
+
+    Engines read and write from certain partitions on only; DMAs from any.
+    """
+    later = [clamp for clamp in clamps if clamp.start != "0"]
+    if not later:
+        return
+    if instruction.function not in ELEMENTWISE | {"dma_copy", "memset"} or instruction.precut:
+        raise Refuse(node, MASKS, f"a mask with a lower bound of {instruction.function}", "clamp the operands by hand")
+    operands = [target, *(value for _, value in instruction.arguments if isinstance(value, Operand))]
+    if any(view.dynamic or view.rows_at is not None for view in operands):
+        raise Refuse(node, MASKS, "a mask with a lower bound of a dynamic access", "clamp the operands by hand")
+    if instruction.function != "dma_copy" and any(0 in view.cuts(later) for view in operands):
+        raise Refuse(node, MASKS, "a mask with a lower bound of partitions", "clamp the operands by hand")
 
 
 def _spread(scope: Scope, node: ast.expr, instruction: Instruction, target: Operand) -> None:

@@ -12,8 +12,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from . import algebra
 from .emission import Refuse
-from .operands import Item, Operand, Step, cut_dimension
+from .operands import Item, Operand, Step, cut_dimension, cut_item
 
 if TYPE_CHECKING:
     from .scope import Clamp, Scope
@@ -51,21 +52,20 @@ def check_cut(scope: Scope, node: ast.expr, view: Operand, clamps: Sequence[Clam
 def cut(scope: Scope, node: ast.expr, view: Operand, clamps: Sequence[Clamp]) -> Operand:
     """What a mask leaves of an operand."""
     check_cut(scope, node, view, clamps)
-    counts = view.counts(clamps)
-    if not counts or view.dims is None:
+    cuts = view.cuts(clamps)
+    if not cuts or view.dims is None:
         return view
     sizes = {cut_dimension(clamp, len(view.dims)): clamp.size for clamp in clamps}
     dims = tuple(n if n == "1" else sizes.get(d, n) for d, n in enumerate(view.dims))
     if view.pattern is not None:
+        counts = {d: clamp.size for d, clamp in cuts.items()}
         steps = tuple(Step(step.stride, counts.get(d, step.count)) for d, step in enumerate(view.pattern))
+        skipped = (algebra.multiply(view.pattern[d].stride, clamp.start) for d, clamp in cuts.items())
         rows = [clamp for clamp in clamps if clamp.position == 0]
         rows_at = cut(scope, node, view.rows_at, rows) if view.rows_at is not None else None
-        return replace(view, dims=dims, pattern=steps, rows_at=rows_at)
+        return replace(view, dims=dims, pattern=steps, offset=algebra.add(view.offset, *skipped), rows_at=rows_at)
     whole = tuple(Item("0", size, True) for size in view.dims)
-    items = tuple(
-        replace(item, count=counts[d], full=False, raw="") if d in counts else item
-        for d, item in enumerate(view.items or whole)
-    )
+    items = tuple(cut_item(item, cuts.get(d)) for d, item in enumerate(view.items or whole))
     sources = view.sources if view.items is not None else tuple(range(len(view.dims)))
     return replace(view, dims=dims, items=items, sources=sources)
 

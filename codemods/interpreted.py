@@ -178,6 +178,7 @@ def _is_needed(program: Program, home: Module, function: ast.FunctionDef) -> boo
                 continue
             if isinstance(node, ast.alias):
                 named = not method and module is not home and node.name == function.name
+                named = named and not _goes_alone(module, node)
             elif method:
                 named = isinstance(node, ast.Attribute) and node.attr == function.name
             else:
@@ -185,3 +186,8 @@ def _is_needed(program: Program, home: Module, function: ast.FunctionDef) -> boo
             if named:
                 return True
     return any(isinstance(n, ast.Constant) and n.value == function.name for n in ast.walk(home.source.tree))
+
+
+def _goes_alone(module: Module, alias: ast.alias) -> bool:
+    """Does an import that nothing uses any more go without its function?"""
+    return any(i.alias is alias and i.statement in module.source.tree.body for i in module.import_list)

@@ -9,7 +9,6 @@ from nki_migrate.runtime.spec.dtypes import ITEMSIZE, NUMPY_SPELLINGS
 
 from .apply import applied
 from .emission import Refuse
-from .facts.made_vectors import makes_vectors
 from .facts.values import Api, DType, Parameters, Python, Value
 from .grids.rewriting import Relaunched, relaunched
 from .interpreted import drop_followed
@@ -22,7 +21,6 @@ from .rules.language import CODE as LANGUAGE
 from .scope import Module, Position, Scope
 from .source import Source, is_expanded
 from .tables import dtype_name, is_function
-from .usage import names_left
 from .variants import copy_of, report_other_uses, variants_of
 from .walk import walk_function
 
@@ -126,8 +124,7 @@ def _walk(program: Program) -> None:
     kernels = [(m, f) for m in program.modules.values() for f in m.functions.values() if m.is_kernel(f)]
     kernels.sort(key=lambda pair: decorators.called_by_kernel(*pair))
     others = [(m, f) for m in program.modules.values() for f in m.functions.values() if not m.is_kernel(f)]
-    walked = [(m, f) for m, f in others if _uses_nki(m, f) and not makes_vectors(m, f)]
-    for module, node in [*kernels, *walked]:
+    for module, node in [*kernels, *((m, f) for m, f in others if _uses_nki(m, f))]:
         decorators.rewrite(module, node)
         for number, parameters in enumerate(module.variants.get(node, [{}])):
             variant = copy_of(module, node, number)
@@ -140,26 +137,10 @@ def _walk(program: Program) -> None:
     pending = [(m, f) for m in program.modules.values() for f in m.analyzed]
     while pending:
         for module, function in _named(program, *pending.pop()):
-            known = function in module.analyzed or function in module.flattened
-            if not known and not makes_vectors(module, function):
+            if function not in module.analyzed and function not in module.flattened:
                 _walk_one(module, function, {})
                 pending.append((module, function))
-    for module, function in [(m, f) for m, f in others if f not in m.analyzed and makes_vectors(m, f)]:
-        _finish_maker(program, module, function)
     drop_followed(program)
-
-
-def _finish_maker(program: Program, module: Module, function: ast.FunctionDef) -> None:
-    """A function that only makes index vectors goes with its last call."""
-    users = [(module, function.name), *program.users(module, function.name)]
-    left = any("." in name or name in names_left(user) for user, name in users)
-    bound = (program.links[user.path].get(name) for user, name in users)
-    left = left or any(isinstance(n.statement, ast.ImportFrom) and n.statement.level for n in bound if n is not None)
-    if left or function not in module.followed:
-        _walk_one(module, function, {})
-    else:
-        module.edits.replaced[function] = []
-        module.touch(function)
 
 
 def _named(program: Program, module: Module, function: ast.FunctionDef) -> list[tuple[Module, ast.FunctionDef]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from . import algebra
@@ -35,12 +35,12 @@ class Item:
     raw: str = ""
     implied: bool = False
 
-    def text(self, nl: str, count: str | None = None) -> str:
+    def text(self, nl: str) -> str:
         if self.point:
             return self.start
-        if self.raw and count is None:
+        if self.raw:
             return self.raw
-        count = count or self.count
+        count = self.count
         if self.start == "0":
             return f"0:{count}"
         if self.start.isdigit() and count.isdigit():
@@ -107,22 +107,24 @@ class Operand:
 
     def text(self, clamps: Sequence[Clamp]) -> str:
         """The operand as Beta 2 source, cut by the clamps of a mask."""
-        counts = self.counts(clamps)
+        cuts = self.cuts(clamps)
         if self.pattern is not None:
-            pairs = (f"[{s.stride}, {counts.get(r, s.count)}]" for r, s in enumerate(self.pattern))
-            offset = "" if self.offset == "0" else f", offset={self.offset}"
+            pairs = (f"[{s.stride}, {cuts[r].size if r in cuts else s.count}]" for r, s in enumerate(self.pattern))
+            skipped = (algebra.multiply(self.pattern[r].stride, clamp.start) for r, clamp in cuts.items())
+            start = algebra.add(self.offset, *skipped)
+            offset = "" if start == "0" else f", offset={start}"
             return f"{self.base}.ap(pattern=[{', '.join(pairs)}]{offset}{self._dynamic_text(clamps)})"
         if self.items is None:
-            if not counts or self.dims is None:
+            if not cuts or self.dims is None:
                 return self.base
-            parts = [f"0:{counts.get(d, size)}" for d, size in enumerate(self.dims)]
-            return f"{self.base}[{', '.join(parts)}]"
-        if not counts and all(item.full for item in self.items):
+            whole = [cut_item(Item("0", size), cuts.get(d)) for d, size in enumerate(self.dims)]
+            return f"{self.base}[{', '.join(item.text(self.nl) for item in whole)}]"
+        if not cuts and all(item.full for item in self.items):
             return self.base
         written = len(self.items)
-        while self.items[written - 1].implied and written - 1 not in counts:
+        while self.items[written - 1].implied and written - 1 not in cuts:
             written -= 1
-        parts = [item.text(self.nl, counts.get(d)) for d, item in enumerate(self.items[:written])]
+        parts = [cut_item(item, cuts.get(d)).text(self.nl) for d, item in enumerate(self.items[:written])]
         return f"{self.base}[{', '.join(parts)}]"
 
     def _dynamic_text(self, clamps: Sequence[Clamp]) -> str:
@@ -132,17 +134,29 @@ class Operand:
         rows = [clamp for clamp in clamps if clamp.position == 0]
         return f", vector_offset={self.rows_at.text(rows)}, indirect_dim=0"
 
-    def counts(self, clamps: Sequence[Clamp]) -> dict[int, str]:
-        """How many elements ``clamps`` leave, by dimension of the base (or pair of the pattern)."""
-        counts: dict[int, str] = {}
+    def cuts(self, clamps: Sequence[Clamp]) -> dict[int, Clamp]:
+        """The clamps that cut something, by dimension of the base (or pair of the pattern)."""
+        cuts: dict[int, Clamp] = {}
         for clamp in clamps:
             result = cut_dimension(clamp, len(self.dims or ()))
             if not self.dims or result is None or self.dims[result] == "1":
                 continue
             source = self.sources[result] if self.items is not None else result
             if source is not None:
-                counts[source] = clamp.size
-        return counts
+                cuts[source] = clamp
+        return cuts
+
+
+def cut_item(item: Item, clamp: Clamp | None) -> Item:
+    """What a mask's bounds leave of one dimension of a subscript."""
+    if clamp is None or item.point:
+        return item
+    start = algebra.add(item.start, clamp.start)
+    if item.start.startswith("-") and clamp.start != "0":
+        start = algebra.subtract(clamp.start, algebra.subtract("0", item.start))
+    number = algebra.constant(start, {})
+    start = start if number is None or number < 0 else str(number)
+    return replace(item, start=start, count=clamp.size, full=False, raw="")
 
 
 def cut_dimension(clamp: Clamp, rank: int) -> int | None:

@@ -38,6 +38,8 @@ def _taken(call: Call, parameter: str) -> list[Mask]:
         call.scope.apply(CODE, node)
         mask = mask_of(call.scope, node.slice)
         check_bounds(node.slice, mask)
+        if any(bound.lower for bound in mask.bounds):
+            raise call.refuse(CODE, "a lower bound of an operand of a matmul", _HELP)
         found.append(mask)
         node = call.arguments[parameter] = node.value
     call.scope.guard(tuple(condition for mask in found for condition in mask.conditions))

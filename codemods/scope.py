@@ -406,13 +406,14 @@ class Scope:
 
 @dataclass(frozen=True)
 class Clamp:
-    """A mask cuts one position of the iteration space: ``size`` (a name) replaces the axis's own extent."""
+    """A mask cuts one position of the iteration space: ``size`` (a name) elements from ``start`` on are left."""
 
     axis: Axis
     position: int
     ndim: int
     size: str
     loose: bool = False
+    start: str = "0"
 
 
 def is_tile(value: Value | None) -> bool:

@@ -131,6 +131,7 @@ def _restore_dropped(scope: Scope) -> None:
             replaced[statement] = [*replaced[statement], New(scope.source.segment(statement))]
             if len(replaced[statement]) == 1:
                 del replaced[statement]
+            scope.module.kept.add(statement)
             scope.module.report(
                 Refuse(
                     statement,

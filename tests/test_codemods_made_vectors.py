@@ -124,10 +124,7 @@ def test_a_maker_of_another_file_goes_with_its_last_call():
     assert "def made" not in outcomes["makers.py"].source and "import made" not in outcomes["kernel.py"].source
 
 
-@pytest.mark.parametrize("imported", ["from .makers import made", "import makers"])
-def test_a_maker_that_an_import_still_needs_stays(imported):
-    text = source(imported + "\n\n\n").replace(
-        "= made(", "= makers.made(" if imported == "import makers" else "= made("
-    )
+def test_a_maker_that_a_relative_import_still_names_stays():
+    text = source("from .makers import made\n\n\n")
     outcomes = rewrite_together({"makers.py": HEADER + MAKER.format(vector=ARANGE), "kernel.py": text})
-    assert "def made" in outcomes["makers.py"].source and imported in outcomes["kernel.py"].source
+    assert "def made" in outcomes["makers.py"].source and "from .makers import made" in outcomes["kernel.py"].source

@@ -54,7 +54,7 @@ def made_vectors(scope: Scope, call: ast.Call, home: Module, function: ast.Funct
     """The index vectors that a call gives (``None`` for a 0), or ``None`` for a call that gives anything else."""
     from ..render import render_stable
 
-    if not makes_vectors(home, function) or any(isinstance(a, ast.Starred) for a in call.args):
+    if not _makes_vectors(home, function) or any(isinstance(a, ast.Starred) for a in call.args):
         return None
     texts = {id(n): render_stable(scope, n) for n in [*call.args, *(k.value for k in call.keywords)]}
 
@@ -71,7 +71,7 @@ def made_vectors(scope: Scope, call: ast.Call, home: Module, function: ast.Funct
     return _agreed(home, function, given, sizes) if len(sizes) <= _MOST_SIZES else None
 
 
-def makes_vectors(module: Module, function: ast.FunctionDef) -> bool:
+def _makes_vectors(module: Module, function: ast.FunctionDef) -> bool:
     """May a function only compute index vectors: does it use ``nl.arange`` and nothing else of NKI?"""
     used = {_qualified(module, n) for n in ast.walk(function) if isinstance(n, ast.Attribute | ast.Name)}
     names = {name for name in used if name.partition(".")[0] in ("nl", "nisa", "ncc", "nki", "np") and "." in name}

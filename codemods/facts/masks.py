@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from .. import algebra
@@ -81,7 +82,7 @@ def _chosen(scope: Scope, node: ast.IfExp) -> Mask | None:
 def _written(bound: Bound) -> object:
     """A bound as it is written: each ``nl.arange`` has an axis of its own."""
     term = bound.term
-    return term.axis.start, term.axis.size, term.position, bound.ndim, bound.limit
+    return term.axis.start, term.axis.size, term.position, bound.ndim, bound.limit, bound.lower
 
 
 def mask_of(scope: Scope, node: ast.expr) -> Mask:
@@ -152,29 +153,19 @@ def _side(scope: Scope, part: ast.expr) -> Index:
 
 
 def _bound(comparison: Comparison) -> Bound | None:
-    """The upper bound of one vector that a comparison is; ``None`` for lower bounds and for several vectors."""
+    """The bound of one vector that a comparison is; ``None`` for several vectors, and for strides."""
+    if "less" not in comparison.operator and "greater" not in comparison.operator:
+        return None
     smaller, larger = comparison.left, comparison.right
     if comparison.operator.startswith("greater"):
         smaller, larger = larger, smaller
-    vector, limit = _moved(smaller, larger)
-    if "less" not in comparison.operator and "greater" not in comparison.operator:
+    vector, other = (smaller, larger) if smaller.terms else (larger, smaller)
+    if len(vector.terms) != 1 or other.terms or vector.terms[0].coefficient not in ("1", "-1"):
         return None
-    if len(vector.terms) != 1 or vector.terms[0].coefficient != "1":
-        return None
-    bound = algebra.subtract(limit, vector.offset)
-    if comparison.operator.endswith("equal"):
-        bound = algebra.increment(bound)
-    return Bound(vector.terms[0], vector.ndim, bound, vector.loose)
-
-
-def _moved(smaller: Index, larger: Index) -> tuple[Index, str]:
-    """``vector < limit`` with every term that has a positive coefficient on the left."""
-    if not larger.terms:
-        if len(smaller.terms) == 1 and smaller.terms[0].coefficient.startswith("-"):
-            return Index(0, ()), "0"
-        return smaller, larger.offset
-    if not smaller.terms and len(larger.terms) == 1 and larger.terms[0].coefficient == "-1":
-        term = larger.terms[0]
-        vector = Index(larger.ndim, (type(term)(term.axis, "1", term.position),), loose=larger.loose)
-        return vector, algebra.subtract(larger.offset, smaller.offset)
-    return Index(0, ()), "0"
+    or_equal = comparison.operator.endswith("equal")
+    term = replace(vector.terms[0], coefficient="1")
+    if (vector is smaller) == (vector.terms[0].coefficient == "1"):
+        limit = algebra.subtract(larger.offset, smaller.offset)
+        return Bound(term, vector.ndim, algebra.increment(limit) if or_equal else limit, vector.loose)
+    limit = algebra.subtract(smaller.offset, larger.offset)
+    return Bound(term, vector.ndim, limit if or_equal else algebra.increment(limit), vector.loose, lower=True)

@@ -169,12 +169,13 @@ class Grid(Value):
 
 @dataclass(frozen=True)
 class Bound:
-    """``axis < limit``: one comparison of a mask that restricts one axis from above."""
+    """``axis < limit``, or ``axis >= limit`` of a ``lower`` one: one comparison of a mask that restricts one axis."""
 
     term: Term
     ndim: int
     limit: str
     loose: bool = False
+    lower: bool = False
 
 
 @dataclass(frozen=True)
@@ -188,7 +189,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Mask(Value):
-    """A conjunction: conditions on Python values, upper bounds of axes, and ties of positions that no slice can show.
+    """A conjunction: conditions on Python values, bounds of axes, and ties of positions that no slice can show.
 
     ``comparison`` is the one comparison that a mask of one comparison is.
     """

@@ -23,7 +23,7 @@ from ..dtypes import promoted, type_name
 from ..emission import Refuse
 from ..facts.values import Mask
 from ..operands import Operand
-from ..patterns import broadcast, of_rank, permuted
+from ..patterns import common_dims, of_rank, permuted, spread
 from ..products import cut_product, operand_masks
 from ..render import render
 from .masks import CODE as MASKS
@@ -126,24 +126,23 @@ def tensor_tensor(call: Call) -> Instruction:
     given = dict(instruction.arguments)
     a, b = given["data1"], given["data2"]
     if isinstance(a, Operand) and isinstance(b, Operand):
-        wide, name = (a, "data2") if not _is_column(call, a) else (b, "data1")
-        column = given[name]
-        if isinstance(column, Operand) and _is_column(call, column) and not _is_column(call, wide):
-            instruction = _repeated(call, instruction, name, column, wide)
+        instruction = _repeated(call, instruction, a, b)
         if not instruction.explicit:
             instruction.dtype = promoted(call.scope, a.dtype, b.dtype)
     return instruction
 
 
-def _repeated(call: Call, instruction: Instruction, name: str, column: Operand, wide: Operand) -> Instruction:
-    """``tensor_tensor`` with a (P, 1) operand, which Beta 1 repeated: it is read with a step of 0."""
-    if wide.dims is None or len(wide.dims) != 2 or call.scope.clamps:
-        raise call.refuse(
-            CODE, "tensor_tensor with a (partitions, 1) operand", "use nisa.tensor_scalar with operand0=: it broadcasts"
-        )
-    spread = broadcast(call.scope, call.node, column, column.rows, wide.dims[1])
-    given = [(n, spread if n == name else value) for n, value in instruction.arguments]
-    return replace(instruction, arguments=given, dims=wide.dims, like=wide.like)
+def _repeated(call: Call, instruction: Instruction, a: Operand, b: Operand) -> Instruction:
+    """``tensor_tensor`` of operands with free dimensions of size 1, which Beta 1 repeated: they have a step of 0."""
+    dims = common_dims(call.scope, [a, b])
+    if dims is None:
+        if any(_is_column(call, x) for x in (a, b) if x.dims is not None) and a.dims is not None and b.dims is not None:
+            what = "tensor_tensor with a (partitions, 1) operand"
+            raise call.refuse(CODE, what, "use nisa.tensor_scalar with operand0=: it broadcasts")
+        return instruction
+    wide = {"data1": spread(call.scope, call.node, a, dims), "data2": spread(call.scope, call.node, b, dims)}
+    given = [(n, wide.get(n, value)) for n, value in instruction.arguments]
+    return replace(instruction, arguments=given, dims=dims, like=a.like if a is wide["data1"] else b.like)
 
 
 def _is_column(call: Call, operand: Operand) -> bool:

@@ -1,18 +1,20 @@
 """NKI025 masks: a mask becomes clamped slices, or an ``if``.
 
 Why: Beta 2 has no masks. An upper bound on an index vector, ``i * 128 + i_p < n``, cuts the slices of that axis in
-every operand to ``min(128, n - i * 128)`` elements; a condition on Python values alone guards the whole instruction.
-A transpose swaps the bounds of its operand, a reduction drops those of the reduced axes, and a vector that indexes the
-stationary of a matmul bounds the rows of the product. The mask of one operand of a matmul, ``x[i_p, i_f][i_f < n]``,
-cuts that operand: over the partitions it cuts the contraction, and so the other operand too. The first ``n`` elements
-row by row, ``512 * i_p + i_f < n``, are whole rows and a part of the next one: a copy becomes two, and a computation
-into a tile of its own runs for all rows that have an element. Where the source does not show that a clamped slice has
-at least one element, the output tests it. What a function or method of the user's returns is the mask that its body
-computes (NKI024).
+every operand to ``min(128, n - i * 128)`` elements; a lower bound, ``i * 128 + i_p - pad >= 0``, lets them start at
+``max(0, pad - i * 128)``; a condition on Python values alone guards the whole instruction. A transpose swaps the bounds
+of its operand, a reduction drops those of the reduced axes, and a vector that indexes the stationary of a matmul bounds
+the rows of the product. The mask of one operand of a matmul, ``x[i_p, i_f][i_f < n]``, cuts that operand: over the
+partitions it cuts the contraction, and so the other operand too. The first ``n`` elements row by row,
+``512 * i_p + i_f < n``, are whole rows and a part of the next one: a copy becomes two, and a computation into a tile of
+its own runs for all rows that have an element. Where the source does not show that a clamped slice has at least one
+element, the output tests it. What a function or method of the user's returns is the mask that its body computes
+(NKI024).
 
 Safe: the elements that the mask excluded were not executed either, or nothing defines what they are. Left alone: masks
-that are no upper bound of one vector, vector masks of matmuls whose stationary has several free dimensions, and
-operand masks outside of matmuls.
+that are no bound of one vector, lower bounds of anything but copies and elementwise instructions, and of partitions of
+anything but DMAs, vector masks of matmuls whose stationary has several free dimensions, and operand masks outside of
+matmuls.
 
 Source: NKI migration guide, "Deprecation of masking"; NKI 2.26.1, "NKI API masking".
 """
@@ -40,6 +42,7 @@ GOLDENS = (
     "mask_results",
     "mask_operands",
     "index_methods",
+    "mask_lower",
 )
 
 
@@ -65,19 +68,23 @@ def masked(scope: Scope, node: ast.expr) -> Iterator[None]:
             yield
             return
         check_bounds(keyword.value, mask)
-        for bound in mask.bounds:
-            clamp = clamp_of(scope, bound)
-            known = scope.clamps.get(clamp.position)
-            scope.clamps[clamp.position] = clamp if known is None else tighter(scope, known, clamp)
+        for bound in sorted(mask.bounds, key=lambda bound: bound.lower):
+            known = scope.clamps.get(bound.term.position)
+            if bound.lower:
+                raised = _raised(scope, keyword.value, bound, known)
+                scope.clamps |= {raised.position: raised} if raised is not None else {}
+            else:
+                clamp = clamp_of(scope, bound)
+                scope.clamps[clamp.position] = clamp if known is None else tighter(scope, known, clamp)
         yield
     finally:
         scope.clamps, scope.guards, scope.stairs = saved
 
 
 def check_bounds(node: ast.expr, mask: Mask) -> None:
-    """Raise :class:`Refuse` for a mask that is more than upper bounds of index vectors of one rank."""
+    """Raise :class:`Refuse` for a mask that is more than bounds of index vectors of one rank."""
     if mask.ties:
-        raise Refuse(node, CODE, "a mask that is not an upper bound of one index vector", HELP)
+        raise Refuse(node, CODE, "a mask that is not a bound of one index vector", HELP)
     if len({bound.ndim for bound in mask.bounds}) > 1:
         raise Refuse(node, CODE, "a mask of index vectors of different ranks", "write all with the same dimensions")
 
@@ -86,12 +93,39 @@ def tighter(scope: Scope, a: Clamp, b: Clamp) -> Clamp:
     """One bound for two of one dimension."""
     if a.size == b.size:
         return a
-    if not scope.equal(a.axis.size, b.axis.size):
+    if not scope.equal(a.axis.size, b.axis.size) or a.start != b.start:
         raise Refuse(scope.function, CODE, "two bounds on one dimension", "combine them with min(...)")
     name = scope.fresh(f"{a.axis.label or 'axis'}_size")
     scope.out.append(New(f"{name} = min({a.size}, {b.size})"))
     scope.env[name] = Python()
     return replace(a, size=name)
+
+
+def _raised(scope: Scope, node: ast.expr, bound: Bound, known: Clamp | None) -> Clamp | None:
+    """What a lower bound leaves of an axis that is bounded from above already (or not): it starts later."""
+    axis = bound.term.axis
+    first = algebra.subtract(bound.limit, axis.start)
+    least = scope.constant(first)
+    if least is not None and least <= 0:
+        return known
+    clamp = known or Clamp(axis, bound.term.position, bound.ndim, axis.size, bound.loose)
+    if clamp.start != "0" or not scope.equal(clamp.axis.size, axis.size):
+        raise Refuse(node, CODE, "two lower bounds on one dimension", "combine them with max(...)")
+    start = str(least) if least is not None else _named(scope, f"{axis.label or 'axis'}_start", f"max(0, {first})")
+    size = _named(scope, f"{axis.label or 'axis'}_size", algebra.subtract(clamp.size, start))
+    scope.guard((f"{size} > 0",))
+    return replace(clamp, size=size, start=start)
+
+
+def _named(scope: Scope, hint: str, text: str) -> str:
+    """A name for a size, in front of the statement: the same one for the same size."""
+    key = scope.canonical(text)
+    if key not in scope.sizes:
+        name = scope.fresh(hint)
+        scope.out.append(New(f"{name} = {text}"))
+        scope.sizes[key] = name
+        scope.env[name] = Python()
+    return scope.sizes[key]
 
 
 def clamp_of(scope: Scope, bound: Bound) -> Clamp:

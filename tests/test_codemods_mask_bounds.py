@@ -1,0 +1,93 @@
+"""Masks that bound from below, and operands that index vectors repeat."""
+
+from __future__ import annotations
+
+import pytest
+from nki_migrate.codemods import rewrite
+from nki_migrate.runtime.cases import TensorSpec
+
+REPEATED = """\
+import numpy as np
+import neuronxcc.nki as nki
+import neuronxcc.nki.isa as nisa
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def k(x, y):
+    p, a, b = x.shape
+    out = nl.ndarray((p, a, b), dtype=x.dtype, buffer=nl.shared_hbm)
+    wide = nl.load(x)
+    narrow = nl.load(y)
+    product = nl.zeros((p, a, b), dtype=x.dtype, buffer=nl.sbuf)
+    i_p = nl.arange(p)[:, None, None]
+    i_a = nl.arange(a)[None, :, None]
+    i_b = nl.arange(b)[None, None, :]
+    product[i_p, i_a, i_b] = nisa.tensor_tensor({operands}, np.multiply, mask={mask})
+    nl.store(out, value=product)
+    return out
+"""
+
+
+@pytest.mark.parametrize("operands", ["wide[i_p, i_a, i_b], narrow[i_p, i_a]", "narrow[i_p, i_a], wide[i_p, i_a, i_b]"])
+@pytest.mark.parametrize("mask", ["None", "i_b < b - 3", "(i_a < a - 1) & (i_b < 4)"])
+def test_an_operand_that_vectors_repeat_is_read_with_a_step_of_0(migrate, operands, mask):
+    shapes = {"x": TensorSpec((64, 5, 9), "float32", "normal"), "y": TensorSpec((64, 5), "float32", "normal")}
+    migration = migrate(REPEATED.format(operands=operands, mask=mask), shapes)
+    assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
+    assert "[0, " in migration.outcome.source
+
+
+LOWER = """\
+import numpy as np
+import neuronxcc.nki as nki
+import neuronxcc.nki.isa as nisa
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def k(x):
+    p, n = x.shape
+    out = nl.ndarray((p, n), dtype=nl.float32, buffer=nl.shared_hbm)
+    i = nl.arange(p)[:, None]
+    j = nl.arange(n)[None, :]
+    tile = nl.load(x)
+    result = nl.zeros((128, n), dtype=nl.float32, buffer=nl.sbuf)
+    for t in nl.affine_range(3):
+        result[i, j] = {computation}
+    nl.store(out[i, j], value=result[i, j], mask=i >= 2)
+    return out
+"""
+
+
+@pytest.mark.parametrize(
+    "computation",
+    [
+        "nl.add(tile[i, j], 1.0, mask=j >= 3)",
+        "nl.add(tile[i, j], 1.0, mask=(j > 3) & (j < n - 1))",
+        "nl.add(tile[i, j], 1.0, mask=(-1 * j + t <= -2) & (i < p - 5))",
+        "nl.add(tile[i, n - 1 - j], 1.0, mask=2 <= j)",
+        "nl.add(tile[i, j], tile[i, j], mask=(j + t - 1 >= 0) & (j + t - 1 < 8))",
+        "nl.copy(tile[i, j], mask=t <= j)",
+        "nl.exp(tile[i, j], mask=j - 4 * t >= 0)",
+        "nl.load(x[i - 3, j], mask=(i >= 3) & (j >= t))",
+        "nisa.activation(np.square, tile[i, j], bias=tile[i, 0], mask=j >= 5)",
+    ],
+)
+def test_lower_bounds_start_later(migrate, computation):
+    migration = migrate(LOWER.format(computation=computation), {"x": TensorSpec((64, 10), "float32", "normal")})
+    assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
+    assert "_size" in migration.outcome.source
+
+
+@pytest.mark.parametrize(
+    ("computation", "message"),
+    [
+        ("nl.add(tile[i, j], 1.0, mask=i >= 3)", "a mask with a lower bound of partitions"),
+        ("nl.add(tile[i, j], 1.0, mask=(j >= 3) & (j >= t))", "two lower bounds on one dimension"),
+        ("nisa.nc_transpose(tile[i, j], mask=j >= 3)", "a mask with a lower bound of nc_transpose"),
+    ],
+)
+def test_lower_bounds_that_cannot_start_later_are_findings(computation, message):
+    findings = rewrite(LOWER.format(computation=computation)).findings
+    assert any(message in finding.message for finding in findings), findings
