@@ -3,9 +3,10 @@
     python tests/bench/scoreboard.py DIR... [--unsafe] [--files] [--json FILE]
 
 For each rule: sites that were rewritten, and sites that were left under a finding (*review*: ``--unsafe`` rewrites
-them, *manual*). For each file that the tool looked into: does the result parse, is it legal Beta 2, does a second
-rewrite change nothing, is no finding left. A finding about an index vector that is kept only because another statement
-was left alone is counted apart: it goes when that statement is rewritten.
+them, *manual*). For each file that the tool looked into: does the result parse, is it legal Beta 2 (with ``--files``
+also *left*: not legal, but only where a rule's finding stands), does a second rewrite change nothing, is no finding
+left. A finding about an index vector that is kept only because another statement was left alone is counted apart: it
+goes when that statement is rewritten.
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ class Row:
     private: bool
     parses: bool = True
     legal: bool = False
+    only_left: bool = True
+    """Does a rule's finding stand wherever the result is not legal? (Where none does, the checker's own stands.)"""
     stable: bool = True
     rewritten: dict[str, int] = field(default_factory=dict)
     review: Counter[str] = field(default_factory=Counter)
@@ -63,6 +66,7 @@ def rows(folders: list[str], options: Options) -> list[Row]:
         try:
             ast.parse(after)
             row.legal = not list(check_source(after))
+            row.only_left = not any(finding.code.startswith("NKL") for finding in report.findings)
             row.stable = rewrite(after, options, report.path).source == after or report.status != "changed"
         except SyntaxError:
             row.parses = False
@@ -78,7 +82,8 @@ def table(found: list[Row], *, files: bool) -> str:
         for row in sorted(found, key=lambda row: row.path):
             left = row.review.total() + row.manual.total()
             done = sum(row.rewritten.values())
-            lines.append(f"{left:5} {done:5}  {'yes' if row.legal else 'no':5}  {row.path}")
+            legal = "yes" if row.legal else "left" if row.only_left else "no"
+            lines.append(f"{left:5} {done:5}  {legal:5}  {row.path}")
         lines.append("")
     lines.append(f"{'rule':8} {'rewritten':>9} {'review':>7} {'manual':>7} {'consequence':>11}")
     totals = [Counter[str]() for _ in range(4)]
