@@ -170,7 +170,7 @@ def operand_or_text(scope: Scope, node: ast.expr) -> Operand | str:
         return temporary(scope, node)
     view = operand(scope, node)
     if view is None and isinstance(node, ast.Name) and node.id in scope.unknown_results:
-        message = f"it is not known whether '{node.id}', which a function that is not at hand returned, is a tensor"
+        message = f"it is not known whether '{node.id}' is a tensor"
         raise Refuse(node, "NKI022", message, "write the instruction that fits")
     return view if view is not None else render(scope, node)
 

@@ -23,7 +23,15 @@ from .render import CALLABLE, beta2_name, render
 from .rules import dynamic_loops, loop_state, sbuf_manager
 from .rules.language import CODE as LANGUAGE
 from .rules.language import FORBIDDEN_EXPRESSIONS, FORBIDDEN_STATEMENTS
-from .rules.loop_state import check_last, drop_needless, forget_carried, report_objects, restore_state
+from .rules.loop_state import (
+    check_last,
+    check_same_tensor,
+    drop_needless,
+    forget_carried,
+    none_at_first,
+    report_objects,
+    restore_state,
+)
 from .rules.nested_functions import lift
 from .scope import Analysis, Loop, Module, Scope
 from .source import is_expanded, written
@@ -401,13 +409,22 @@ def _if(scope: Scope, statement: ast.stmt) -> None:
     _test(scope, statement.test)
     before, branch = dict(scope.env), scope.branch
     number = statement.lineno * 1000 + statement.col_offset + 1
-    scope.branch = (*branch, number)
-    walk_block(scope, statement.body)
-    then, scope.env = scope.env, dict(before)
-    scope.branch = (*branch, -number)
-    walk_block(scope, statement.orelse)
+    branches = [(number, statement.body), (-number, statement.orelse)]
+    name, holds = none_at_first(scope, statement.test) or ("", True)
+    if not holds:
+        branches.reverse()
+    scope.branch = (*branch, branches[0][0])
+    walk_block(scope, branches[0][1])
+    first, scope.env = scope.env, dict(before)
+    left = first.get(name)
+    if isinstance(left, Hbm | Tile):
+        scope.env[name] = described(name, left)  # what the first iteration leaves for those after it
+    scope.branch = (*branch, branches[1][0])
+    walk_block(scope, branches[1][1])
     scope.branch = branch
-    scope.env = {name: merged(name, then.get(name), scope.env.get(name)) for name in sorted({*then, *scope.env})}
+    if name:
+        check_same_tensor(scope, statement, name, left, scope.env.get(name))
+    scope.env = {n: merged(n, first.get(n), scope.env.get(n)) for n in sorted({*first, *scope.env})}
 
 
 def _import(scope: Scope, statement: ast.stmt) -> None:

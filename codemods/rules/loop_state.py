@@ -18,7 +18,7 @@ from __future__ import annotations
 import ast
 
 from ..emission import New, Refuse
-from ..facts.values import ERASED, DType, Gone, Hbm, Python, Tile, Value
+from ..facts.values import ERASED, Absent, DType, Gone, Hbm, Python, Tile, Value
 from ..parameters import described
 from ..scope import Scope
 from ..syntax import bound_by
@@ -85,6 +85,40 @@ def forget_carried(scope: Scope, statement: ast.For | ast.While) -> None:
             scope.env[name] = described(name, value)
         elif isinstance(value, ERASED):
             scope.env[name] = Gone("changes from one iteration to the next")
+        elif isinstance(value, Absent) and _computed(scope, statement, name):
+            scope.env[name] = Value()  # None in the first iteration, a tensor in those after it
+            scope.unknown_results.add(name)
+
+
+def _computed(scope: Scope, loop: ast.For | ast.While, name: str) -> bool:
+    """Does the body of a loop bind ``name`` to what the language or an instruction computes?"""
+    bound = (n for s in loop.body for n in ast.walk(s) if isinstance(n, ast.Assign) and name in bound_by(n))
+    calls = (n for statement in bound for n in ast.walk(statement.value) if isinstance(n, ast.Call))
+    return any((scope.qualified(call.func) or "").startswith(("nl.", "nisa.")) for call in calls)
+
+
+def none_at_first(scope: Scope, test: ast.expr) -> tuple[str, bool] | None:
+    """The name that is None in the first iteration only, and whether the test holds there: ``total is None``."""
+    if not (isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and len(test.ops) == 1):
+        return None
+    name, other, operator = test.left.id, test.comparators[0], test.ops[0]
+    if name not in scope.unknown_results or type(scope.env.get(name)) is not Value:
+        return None
+    if not (isinstance(other, ast.Constant) and other.value is None):
+        return None
+    return (name, isinstance(operator, ast.Is | ast.Eq)) if isinstance(operator, _IDENTITY) else None
+
+
+_IDENTITY = (ast.Is, ast.Eq, ast.IsNot, ast.NotEq)
+
+
+def check_same_tensor(scope: Scope, statement: ast.If, name: str, first: Value | None, later: Value | None) -> None:
+    """Report a name to which the first iteration and those after it give tensors that are not alike."""
+    alike = isinstance(first, Tile) and isinstance(later, Tile) and first.space == later.space
+    alike = alike and (first.dims is None) == (later.dims is None)  # type: ignore[union-attr]
+    if not alike or len(first.dims or ()) != len(later.dims or ()):  # type: ignore[union-attr]
+        message = f"'{name}' is None at first, and not known to be one kind of tile in the later iterations"
+        scope.module.report(Refuse(statement, CODE, message, "declare the tile before the loop"))
 
 
 CHANGING = set("append extend insert pop remove clear update setdefault add discard sort reverse popitem".split())
