@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeGuard
 from . import algebra
 from .cuts import LOOSE
 from .dynamic import dynamic_access, is_dynamic
-from .emission import Refuse
+from .emission import New, Refuse
 from .facts.index import index_value
 from .facts.masks import is_mask
 from .facts.values import Axis, Grid, Hbm, Index, Object, Slice, Tile, Value
@@ -25,6 +25,7 @@ from .patterns import broadcast, check_mates, indexed, of_name, recut, whole_ten
 from .reinterpreted import reinterpreted
 from .render import render, render_named
 from .rules.block_dimensions import is_scalar_index
+from .shapes import written_sizes
 from .syntax import viewed
 
 if TYPE_CHECKING:
@@ -175,17 +176,28 @@ def _reshaped(scope: Scope, node: ast.Call, base: Operand) -> Operand:
         dims: tuple[str, ...] | None = tuple(render(scope, size) for size in shape.elts)
         text = f"({', '.join(dims or ())}{',' if len(shape.elts) == 1 else ''})"
     else:
-        text, dims = render(scope, shape), None
-        same = operand(scope, shape.value) if isinstance(shape, ast.Attribute) and shape.attr == "shape" else None
-        dims = same.dims if same is not None else None
+        sizes = written_sizes(scope, shape)
+        text, dims = render(scope, shape), sizes.all if sizes is not None else None
     if any(size.startswith("-") for size in dims or ()):
         raise Refuse(node, VECTORS, ".reshape(...) with a size of -1", "write every size")
-    if isinstance(value, Tile) and (dims is None or not value.dims or not scope.equal(dims[0], value.dims[0])):
-        raise Refuse(node, VECTORS, ".reshape(...) of a tile that may move its partitions", "keep the partition size")
+    if isinstance(value, Tile):
+        _keep_partitions(scope, node, base, dims)
     scope.apply("NKI021", node)
     whole = replace(value, dims=dims, origin=None)
     name = f"{base.base}.reshape({text})"
     return of_name(scope, name, whole)
+
+
+def _keep_partitions(scope: Scope, node: ast.Call, base: Operand, dims: tuple[str, ...] | None) -> None:
+    """Refuse a reshape of a tile that moves its partitions; where the source does not tell, the kernel asserts it."""
+    if not dims or not base.dims:
+        raise Refuse(node, VECTORS, ".reshape(...) of a tile whose shape is not known", "write the shape as a tuple")
+    if scope.equal(dims[0], base.dims[0]):
+        return
+    if scope.constant(dims[0]) is not None and scope.constant(base.dims[0]) is not None:
+        raise Refuse(node, VECTORS, ".reshape(...) of a tile that moves its partitions", "keep the partition size")
+    check = New(f'assert {base.dims[0]} == {dims[0]}, "rewritten for a reshape that keeps the partitions"')
+    scope.out += [check] if check not in scope.out else []
 
 
 def _broadcast(scope: Scope, node: ast.Call, base: Operand) -> Operand:

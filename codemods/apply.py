@@ -197,6 +197,8 @@ class _Rebuild:
         elif isinstance(old, ast.Assign) and isinstance(node, cst.SimpleStatementLine):
             return self._assignment(old, node)
         bodies = self._bodies(old, node)
+        if isinstance(old, ast.If) and old in self.edits.dead:
+            bodies |= self._without(old)
         if isinstance(old, ast.FunctionDef) and old in self.edits.flattened:
             bodies = self._flattened(old, node)
         return node.with_changes(**changes, **bodies) if changes or bodies else node
@@ -209,6 +211,14 @@ class _Rebuild:
             decorator = cst.Decorator(cst.parse_expression(self.edits.class_decorators[old]))
             changes["decorators"] = [*node.decorators, decorator]
         return changes
+
+    def _without(self, old: ast.If) -> dict[str, object]:
+        """The side of a condition that never runs, with what stands there instead."""
+        side, new = self.edits.dead[old]
+        self.depth += 1
+        body = cst.IndentedBlock(self.statements(new))
+        self.depth -= 1
+        return {side: body if side == "body" else cst.Else(body=body)}
 
     def _assignment(self, old: ast.Assign, node: cst.SimpleStatementLine) -> cst.SimpleStatementLine:
         text = self.edits.expressions.get(old.value)

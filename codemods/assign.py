@@ -176,6 +176,9 @@ def _python(scope: Scope, name: str, value: ast.expr) -> None:
     if made is not None:
         _set(scope, name, named(made, name))
         return
+    if isinstance(value, ast.Constant) and value.value is None:
+        _set(scope, name, Absent())
+        return
     _itemsize_name(scope, name, value)
     unknown = _may_give_tensor(scope, value)
     (scope.unknown_results.add if unknown else scope.unknown_results.discard)(name)

@@ -11,22 +11,23 @@ from .emission import Refuse
 from .facts.classes import class_named, is_subclassed
 from .facts.index import index_value
 from .facts.masks import mask_value
-from .facts.values import Absent, DType, Function, Hbm, Object, Python, Several, Slice, Tile, Value
+from .facts.values import Absent, DType, Flag, Function, Hbm, Object, Python, Several, Slice, Tile, Value
 from .handed import access_of, handed_on
 from .names import dotted
 from .operands import Operand
-from .parameters import by_parameter, described, is_python, parameter_value
+from .parameters import described, is_python, parameter_value
 from .patterns import of_name, of_rank
 from .render import render
 from .rules.data_types import is_dtype
 from .rules.masks import masked
 from .rules.nested_functions import CODE as HELPERS
 from .rules.nested_functions import lift
+from .rules.psum_accumulation import check_call
 from .rules.unsupported import CODE as UNSUPPORTED
 from .scope import Scope
-from .syntax import default_values
+from .syntax import by_parameter, default_values
 from .tables import operator_token, refusal_note
-from .variants import copy_of, different_kinds, variant_for
+from .variants import MOST, copy_of, different_kinds, variant_for
 
 LOAD_STORE = "NKI020"
 DESTINATION = "NKI021"
@@ -82,6 +83,7 @@ def call_value(scope: Scope, node: ast.Call) -> tuple[str, Value]:
         if extra not in parts:
             raise Refuse(node, HELPERS, f"'{function.name}' is called with another part of a tensor", "pass the tensor")
         texts.append(f"{extra}={parts[extra]}")
+    check_call(scope, node, analysis.groups, {a.parameter: a.view for a in given})
     return f"{name}({', '.join(texts)})", analysis.returned or Value()
 
 
@@ -115,8 +117,8 @@ def _left_out(scope: Scope, function: Function, given: set[str]) -> dict[str, Va
     told: dict[str, Value] = {}
     for argument, default in default_values(function.node).items():
         if argument.arg not in given:
-            absent = isinstance(default, ast.Constant) and default.value is None
-            told[argument.arg] = Absent() if absent else DType(argument.arg) if is_dtype(scope, default) else Python()
+            constant = _constant_argument(default)
+            told[argument.arg] = constant or (DType(argument.arg) if is_dtype(scope, default) else Python())
     return told
 
 
@@ -127,9 +129,12 @@ def _variant(scope: Scope, node: ast.Call, function: Function, told: dict[str, V
     nodes = [function.node, *module.copies.get(function.node, [])]
     walked = [module.analyzed[n].parameters for n in nodes if n in module.analyzed]
     variants = module.variants.get(function.node) or walked or [told]
-    number = variant_for(function.node, variants, told)
+    kind = variant_for(function.node, variants, told)
+    shared = module.shared.get(function.node)
+    number = shared[kind] if shared is not None and kind is not None else kind
     nested = isinstance(scope.env.get(function.name), Function)
-    if number is None or (number and (nested or not module.options.enabled(HELPERS))):
+    too_many = number is None or (shared is not None and number >= MOST)
+    if number is None or too_many or (number and (nested or not module.options.enabled(HELPERS))):
         names = different_kinds(function.node, variants[0], told)
         raise Refuse(
             node,
@@ -137,7 +142,7 @@ def _variant(scope: Scope, node: ast.Call, function: Function, told: dict[str, V
             f"'{function.name}' is called with different kinds of '{names[0]}'",
             "split the function: the rewrite depends on what a parameter is",
         )
-    return number, variants[number]
+    return number, variants[number if shared is None else shared.index(number)]
 
 
 def _variant_name(scope: Scope, node: ast.Call, function: Function, number: int) -> str:
@@ -214,11 +219,19 @@ def _argument(scope: Scope, parameter: str, keyword: str | None, node: ast.expr)
     return _Argument(parameter, keyword, None, render(scope, node), _python_argument(scope, node))
 
 
+def _constant_argument(node: ast.expr) -> Value | None:
+    """``None``, ``True`` and ``False``, which decide what a function does."""
+    if isinstance(node, ast.Constant) and (node.value is None or isinstance(node.value, bool)):
+        return Absent() if node.value is None else Flag(value=node.value)
+    return None
+
+
 def _python_argument(scope: Scope, node: ast.expr) -> Value:
-    if isinstance(node, ast.Constant) and node.value is None:
-        return Absent()
+    constant = _constant_argument(node)
+    if constant is not None:
+        return constant
     value = scope.env.get(node.id) if isinstance(node, ast.Name) else constructed(scope, node)
-    if isinstance(value, DType | Absent | Object):
+    if isinstance(value, DType | Absent | Flag | Object):
         return value
     if isinstance(value, Slice) or (isinstance(node, ast.Call) and scope.qualified(node.func) == "nl.ds"):
         return Value()

@@ -23,6 +23,7 @@ from .rules.masks import CODE as MASKS
 from .rules.masks import masked
 from .rules.psum_accumulation import check_group
 from .scope import Clamp, Scope
+from .shapes import shape_text
 from .staircase import ELEMENTWISE, Staircase, parts
 from .tables import parameters
 
@@ -276,16 +277,6 @@ def _free_name(scope: Scope, instruction: Instruction, name: str) -> str:
     parts += [*(instruction.dims or ()), instruction.like, instruction.dtype or ""]
     read = any(name in algebra.names(part) for part in parts if part)
     return scope.fresh(name) if read else name
-
-
-def shape_text(dims: tuple[str, ...] | None, like: str) -> str:
-    """A shape as source text: ``x.shape`` where the dimensions are all those of one tensor."""
-    if dims is None:
-        return like
-    owner = dims[0].removesuffix(".shape[0]")
-    if owner != dims[0] and dims == tuple(f"{owner}.shape[{d}]" for d in range(len(dims))):
-        return f"{owner}.shape"
-    return f"({', '.join(dims)})"
 
 
 def write(scope: Scope, node: ast.expr, target: Operand, *, accumulate: bool = False) -> None:

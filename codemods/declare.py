@@ -12,13 +12,13 @@ from .block_names import block_names
 from .emission import New, Refuse
 from .facts.values import Allocator, Declaration, Hbm, Tile, Value
 from .moves import Planned
-from .patterns import of_name, of_rank
 from .pinned import pinned as pinned_tensor
 from .render import beta2_name, render, render_stable
 from .rules.block_dimensions import Style, style_of
 from .rules.data_types import dtype_text
 from .rules.psum_accumulation import written_at_declaration
 from .scope import Scope
+from .shapes import shape_of, shape_owner, shape_text, written_sizes
 from .tables import parameters
 from .tile_lists import list_of_tiles, statements
 
@@ -133,11 +133,11 @@ def declare(scope: Scope, name: str, node: ast.Call, statement: ast.stmt) -> Val
     fill = CREATIONS[function] if function != "nl.full" else render(scope, given["fill_value"])
     if function in _LIKE and isinstance(buffer, str) and _has_unknown_rank(scope, given["shape"]):
         return _like(scope, name, node, given["shape"], dtype, space, fill)
-    blocks, dims = _shape(scope, given["shape"])
-    assert dims is not None
+    blocks, dims = shape_of(scope, given["shape"])
     scope.direct = scope.direct or isinstance(buffer, Allocator)
     label, index = _label(scope, given, blocks), block_names(scope, name, blocks)
-    plan = Plan(name, node, statement, blocks, dims, dtype, space, buffer, fill, label, index)
+    like = shape_owner(scope, given["shape"]) if not blocks else ""
+    plan = Plan(name, node, statement, blocks, dims, dtype, space, buffer, fill, label, index, like)
     return _declared(scope, plan, _style(scope, plan))
 
 
@@ -225,57 +225,12 @@ def _label(scope: Scope, given: dict[str, ast.expr], blocks: tuple[str, ...]) ->
 def _hbm(scope: Scope, name: str, node: ast.Call, given: dict[str, ast.expr], dtype: str) -> Hbm:
     shape = given["shape"]
     dims = tuple(render(scope, s) for s in shape.elts) if isinstance(shape, ast.Tuple | ast.List) else None
+    sizes = written_sizes(scope, shape) if dims is None else None
+    dims = sizes.all if sizes is not None else dims
     arguments = [render(scope, argument) for argument in node.args]
     arguments += [f"{k.arg}={render(scope, k.value)}" for k in node.keywords]
     scope.emit(f"{name} = {beta2_name(scope, node.func)}({', '.join(arguments)})")
     return Hbm(dims, dtype)
-
-
-def _shape(scope: Scope, node: ast.expr) -> tuple[tuple[str, ...], tuple[str, ...] | None]:
-    """Block dimensions, and partition and free dimensions, of a shape: everything before ``par_dim`` is a block."""
-    written = _written_sizes(node)
-    if written is None:
-        if isinstance(node, ast.Attribute) and node.attr == "shape":
-            return _inherited(scope, node)
-        raise Refuse(node, BLOCKS, "a shape that is not written as a tuple", "write the tuple in the call")
-    partition = 0
-    for position, size in enumerate(written):
-        if isinstance(size, ast.Call) and scope.qualified(size.func) == "nl.par_dim":
-            partition = position
-    sizes = tuple(_size(scope, size) for size in written)
-    return sizes[:partition], sizes[partition:]
-
-
-def _size(scope: Scope, node: ast.expr) -> str:
-    """One size; ``x.shape[1]`` is what it stands for, where that is a number: two tensors can be seen to be alike."""
-    if isinstance(node, ast.Call) and scope.qualified(node.func) == "nl.par_dim" and len(node.args) == 1:
-        return _size(scope, node.args[0])
-    text = render_stable(scope, node)
-    shape, index = (node.value, node.slice) if isinstance(node, ast.Subscript) else (None, None)
-    if isinstance(shape, ast.Attribute) and shape.attr == "shape" and isinstance(shape.value, ast.Name):
-        value = scope.env.get(shape.value.id)
-        known = isinstance(value, Tile | Hbm) and not (isinstance(value, Tile) and value.blocks) and value.dims
-        if known and isinstance(index, ast.Constant) and type(index.value) is int and 0 <= index.value < len(known):
-            return known[index.value] if known[index.value].isdigit() else text
-    return text
-
-
-def _written_sizes(node: ast.expr) -> list[ast.expr] | None:
-    """The sizes of a shape that is written as a tuple, or as a sum of tuples (or lists)."""
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-        left, right = _written_sizes(node.left), _written_sizes(node.right)
-        return [*left, *right] if left is not None and right is not None else None
-    return list(node.elts) if isinstance(node, ast.Tuple | ast.List) else None
-
-
-def _inherited(scope: Scope, node: ast.Attribute) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The shape of another tensor, which brings its block dimensions along."""
-    value = scope.env.get(node.value.id) if isinstance(node.value, ast.Name) else None
-    if isinstance(value, Tile | Hbm) and value.dims is None and isinstance(node.value, ast.Name) and not value.view:
-        value = of_rank(scope, of_name(scope, node.value.id, value), 2).value
-    if isinstance(value, Tile | Hbm) and value.dims is not None:
-        return (value.blocks if isinstance(value, Tile) else ()), value.dims
-    raise Refuse(node, BLOCKS, "the shape of a tensor whose rank is not known", "write the sizes")
 
 
 @dataclass(frozen=True)
@@ -296,6 +251,7 @@ class Plan:
     fill: str | None
     label: str
     index: tuple[str, ...]
+    like: str
 
 
 def _place(scope: Scope, plan: Plan, index: tuple[str, ...]) -> tuple[tuple[str, ...], str]:
@@ -311,7 +267,8 @@ def _place(scope: Scope, plan: Plan, index: tuple[str, ...]) -> tuple[tuple[str,
 def _ndarray(scope: Scope, plan: Plan, dims: tuple[str, ...], address: str) -> str:
     """The call that declares the tensor, or one tile of it."""
     buffer = f"{scope.nl}.{plan.space}"
-    return f"{scope.nl}.ndarray(({', '.join(dims)}), dtype={plan.dtype}, buffer={buffer}{plan.label}{address})"
+    shape = shape_text(dims, plan.like) if plan.like else f"({', '.join(dims)})"
+    return f"{scope.nl}.ndarray({shape}, dtype={plan.dtype}, buffer={buffer}{plan.label}{address})"
 
 
 def bound(scope: Scope, plan: Plan, call: str) -> str:

@@ -25,6 +25,8 @@ class Edits:
     after: dict[ast.stmt, list[New]] = field(default_factory=dict)
     prologue: dict[ast.stmt, list[New]] = field(default_factory=dict)
     expressions: dict[ast.AST, str] = field(default_factory=dict)
+    dead: dict[ast.If, tuple[str, New]] = field(default_factory=dict)
+    """Sides of conditions (``body`` or ``orelse``) that never run, and what stands there instead."""
     dropped_decorators: set[ast.expr] = field(default_factory=set)
     bases: dict[ast.ClassDef, str] = field(default_factory=dict)
     class_decorators: dict[ast.ClassDef, str] = field(default_factory=dict)

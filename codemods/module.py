@@ -18,10 +18,11 @@ from .moves import moved
 from .program import Program
 from .rules import allocator_objects, decorators, host_code, kernel_classes, namespace, registry, tensor_annotations
 from .rules.language import CODE as LANGUAGE
+from .same_text import copies_needed
 from .scope import Module, Position, Scope
 from .source import Source, is_expanded
 from .tables import dtype_name, is_function
-from .variants import copy_of, report_other_uses, variants_of
+from .variants import copy_of, report_other_uses, served, variants_of
 from .walk import walk_function
 
 
@@ -80,18 +81,26 @@ def _planned(
     modules: dict[str, Module] = {}
     for _ in range(_ROUNDS):
         modules = {path: Module(source, options, path, variants, to_list) for path, source in sources.items()}
-        program = Program(modules)
-        for path, module in modules.items():
-            module.program = program
-            grid = grids[path]
-            module.reviewed, module.covered, module.counts = grid.reviewed, grid.covered, grid.counts
-        _walk(program)
+        _walk_together(modules, grids)
         variants = {f: told for module in modules.values() for f, told in variants_of(module.calls).items()}
         if all(_rewritten_for(m, f) == variants[f] for m in modules.values() for f in m.calls):
             break
+    if any(len(kinds) > 1 for kinds in variants.values()):
+        shared = copies_needed(modules.values())
+        modules = {p: Module(source, options, p, variants, to_list, shared) for p, source in sources.items()}
+        _walk_together(modules, grids)
     for module in modules.values():
         report_other_uses(module)
     return list(modules.values())
+
+
+def _walk_together(modules: dict[str, Module], grids: Mapping[str, Relaunched]) -> None:
+    """Plan the edits of all modules once, with what is known of their calls."""
+    program = Program(modules)
+    for path, module in modules.items():
+        module.program, grid = program, grids[path]
+        module.reviewed, module.covered, module.counts = grid.reviewed, grid.covered, grid.counts
+    _walk(program)
 
 
 def _outcome(module: Module) -> Outcome:
@@ -126,7 +135,7 @@ def _walk(program: Program) -> None:
     others = [(m, f) for m in program.modules.values() for f in m.functions.values() if not m.is_kernel(f)]
     for module, node in [*kernels, *((m, f) for m, f in others if _uses_nki(m, f))]:
         decorators.rewrite(module, node)
-        for number, parameters in enumerate(module.variants.get(node, [{}])):
+        for number, parameters in enumerate(served(module, node)):
             variant = copy_of(module, node, number)
             if number:
                 decorators.rewrite(module, variant)

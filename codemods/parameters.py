@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
-from .facts.values import Absent, DType, Hbm, Object, Python, Several, Tile, Value, merge
+from .facts.values import Absent, DType, Flag, Hbm, Object, Python, Several, Tile, Value, merge
 from .rules.data_types import is_dtype
+from .rules.psum_accumulation import of_another
 from .scope import Scope
-from .syntax import default_values
+from .syntax import by_parameter, default_values
 
 _TENSOR_ATTRIBUTES = {"shape", "dtype", "ndim"}
 
@@ -24,7 +25,8 @@ def kernel_parameters(scope: Scope, told: dict[str, Value]) -> None:
         default = by_name.get(name)
         optional = isinstance(default, ast.Constant) and default.value is None
         if name in told and not isinstance(told[name], Absent):
-            scope.env[name] = told[name]
+            changes = isinstance(told[name], Flag) and scope.assigned[name] > 1
+            scope.env[name] = Python() if changes else of_another(name, told[name])
         elif default is not None and not (optional and _is_tensor(scope, name)):
             scope.env[name] = DType(name) if is_dtype(scope, default) else Python()
         elif _is_tensor(scope, name):
@@ -68,13 +70,6 @@ def _is_tensor_there(scope: Scope, node: ast.Call, name: str, seen: frozenset[tu
     return any(_is_tensor(Scope(home, function, False), parameter, seen) for parameter in given)
 
 
-def by_parameter(function: ast.FunctionDef, node: ast.Call) -> list[tuple[str, str | None, ast.expr]]:
-    """Parameter, keyword and expression of each argument (too many of them is the user's error: Python says so)."""
-    names = [a.arg for a in [*function.args.posonlyargs, *function.args.args]]
-    positional = [(names[n] if n < len(names) else "", None, a) for n, a in enumerate(node.args)]
-    return [*positional, *((k.arg, k.arg, k.value) for k in node.keywords if k.arg is not None)]
-
-
 def _owner(node: ast.expr) -> ast.expr:
     """What a part or another view of a tensor is taken of: ``x`` for ``x.reshape(shape)[0]``."""
     while True:
@@ -103,6 +98,8 @@ def described(name: str, value: Hbm | Tile) -> Value:
 def merged(name: str, a: Value | None, b: Value | None) -> Value:
     """What ``name`` is after two branches; what they do not agree on is described through the name itself."""
     known = merge(a, b)
+    if known == DType(""):
+        return DType(name)
     if isinstance(a, Hbm) and isinstance(b, Hbm) and type(known) is Value:
         dtype = a.dtype if a.dtype == b.dtype else f"{name}.dtype"
         return Hbm(_common_dims(name, a.dims, b.dims), dtype, a.view or b.view)

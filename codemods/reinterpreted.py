@@ -16,11 +16,12 @@ from nki_migrate.runtime.spec.dtypes import ITEMSIZE
 
 from . import algebra
 from .dtypes import type_name
-from .emission import Refuse
+from .emission import New, Refuse
 from .facts.values import Tile
 from .operands import Item, Operand
 from .patterns import of_name, whole_tensor
 from .rules.data_types import dtype_text, itemsize
+from .shapes import shape_text
 
 if TYPE_CHECKING:
     from .scope import Scope
@@ -37,45 +38,77 @@ def reinterpreted(scope: Scope, node: ast.Call, base: Operand) -> Operand:
     base = whole_tensor(node, base)
     value = base.value
     dtype = dtype_text(scope, node.args[0])
-    old, new = (ITEMSIZE.get(type_name(scope, text) or "") for text in (value.dtype, dtype))
-    if not isinstance(value, Tile) or value.dims is None or len(value.dims) < 2:
+    if not isinstance(value, Tile) or value.dims is None or len(value.dims) < 2 or value.dtype is None:
         raise Refuse(node, CODE, ".view(...) of a tile without a free dimension", _HELP)
-    if old is None and new == 1 and value.dtype is not None and base.items is None:
-        width = algebra.multiply(value.dims[-1], itemsize(scope, value.dtype))
-        return _whole(scope, node, base, value, (*value.dims[:-1], width), dtype)
-    if old is None or new is None:
-        raise Refuse(node, CODE, ".view(...) between types that are not known", _HELP)
-    whole = _whole(scope, node, base, value, (*value.dims[:-1], _counted(value.dims[-1], old, new)), dtype)
+    old, new = _sizes(scope, value.dtype, dtype)
+    written = _own_sizes(base.base, value.dims)
+    dims = (*value.dims[:-1], value.dims[-1] if old == new else _counted(written[-1], old, new))
+    whole = _whole(scope, node, base, value, dims, (*written[:-1], dims[-1] if old != new else written[-1]), dtype)
     return whole if base.items is None else _part(scope, node, base, base.items, whole, old, new)
 
 
-def _whole(scope: Scope, node: ast.Call, base: Operand, value: Tile, dims: tuple[str, ...], dtype: str) -> Operand:
-    """The whole tile as one of ``dims`` elements of the new type."""
+def _sizes(scope: Scope, old: str, new: str) -> tuple[str, str]:
+    """The bytes of an element of two types, of which one divides the other.
+
+    Two types of which the source does not tell the sizes are asserted to have the same.
+    """
+    known = [ITEMSIZE.get(type_name(scope, text) or "") for text in (old, new)]
+    sizes = (str(known[0] or itemsize(scope, old)), str(known[1] or itemsize(scope, new)))
+    if None not in known or "1" in sizes:
+        return sizes
+    if old != new:
+        check = New(f'assert {sizes[0]} == {sizes[1]}, "rewritten for types of one size"')
+        scope.out += [check] if check not in scope.out else []
+    return "1", "1"
+
+
+def _own_sizes(name: str, dims: tuple[str, ...]) -> tuple[str, ...]:
+    """The sizes of a tensor through its name, where those of one that a function gets tell them: 1 may be a call's."""
+    described = name.isidentifier() and any(".shape[" in n for n in dims)
+    return tuple(f"{name}.shape[{d}]" for d in range(len(dims))) if described else dims
+
+
+def _whole(
+    scope: Scope,
+    node: ast.Call,
+    base: Operand,
+    value: Tile,
+    dims: tuple[str, ...],
+    written: tuple[str, ...],
+    dtype: str,
+) -> Operand:
+    """The whole tile as one of ``dims`` elements of the new type, ``written`` as its shape."""
     scope.apply(CODE, node)
-    shape = "" if scope.module.options.target == "0.3" else f", ({', '.join(dims)})"
+    shape = "" if scope.module.options.target == "0.3" else f", {shape_text(written, '')}"
     name = f"{base.base}.view({dtype}{shape})"
-    return of_name(scope, name, replace(value, dims=dims, dtype=dtype, origin=None))
+    return of_name(scope, name, replace(value, dims=dims, dtype=dtype, view=False, origin=None))
 
 
-def _counted(elements: str, old: int, new: int) -> str:
+def _counted(elements: str, old: str, new: str) -> str:
     """A number of elements of ``old`` bytes in elements of ``new`` bytes."""
-    if old >= new:
-        return algebra.multiply(elements, str(old // new))
-    return f"{algebra.paren(elements)} // {new // old}"
+    if new == "1":
+        return algebra.multiply(elements, old)
+    if not (old.isdigit() and new.isdigit()):
+        return f"{algebra.paren(elements)} // {new}"
+    if int(old) >= int(new):
+        return algebra.multiply(elements, str(int(old) // int(new)))
+    return f"{algebra.paren(elements)} // {int(new) // int(old)}"
 
 
 def _part(
-    scope: Scope, node: ast.Call, base: Operand, items: tuple[Item, ...], whole: Operand, old: int, new: int
+    scope: Scope, node: ast.Call, base: Operand, items: tuple[Item, ...], whole: Operand, old: str, new: str
 ) -> Operand:
     """The same part of the view of the whole tile."""
     last = items[-1]
     walked = bool(base.sources) and base.sources[-1] == len(items) - 1
+    if old == new:
+        return replace(whole, items=items, sources=base.sources, axes=base.axes, dims=base.dims)
     if not walked or last.point or (base.axes and base.axes[-1] is not None):
         raise Refuse(node, CODE, ".view(...) of a part whose last dimension is indexed", "view the tile, then index it")
     assert whole.dims is not None and base.dims is not None
     if last.full:
         last = Item("0", whole.dims[-1], True, raw=":")
-    elif old >= new or _whole_elements(scope, last, new // old):
+    elif new == "1" or _whole_elements(scope, last, old, new):
         last = Item(_counted(last.start, old, new), _counted(last.count, old, new))
     else:
         raise Refuse(node, CODE, ".view(...) of a part that may hold half an element", "view the tile, then index it")
@@ -83,7 +116,10 @@ def _part(
     return replace(whole, items=(*items[:-1], last), sources=base.sources, axes=base.axes, dims=dims)
 
 
-def _whole_elements(scope: Scope, item: Item, factor: int) -> bool:
-    """Do ``factor`` old elements each make up the new ones of a slice?"""
+def _whole_elements(scope: Scope, item: Item, old: str, new: str) -> bool:
+    """Do whole old elements make up the new ones of a slice?"""
+    if not (old.isdigit() and new.isdigit()):
+        return False
+    factor = max(int(new) // int(old), 1)
     ends = [scope.constant(text) for text in (item.start, item.count)]
     return all(end is not None and end % factor == 0 for end in ends)

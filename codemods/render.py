@@ -229,6 +229,10 @@ def _attribute(scope: Scope, node: ast.Attribute) -> str | None:
     if isinstance(base, ast.Attribute) and base.attr == "dtype":
         scope.apply(DTYPES, node)
         return itemsize(scope, render(scope, base))
+    value = scope.env.get(base.id) if isinstance(base, ast.Name) else None
+    if isinstance(value, Tile | Hbm) and value.dtype is not None:
+        scope.apply(DTYPES, node)
+        return itemsize(scope, value.dtype)
     return None
 
 

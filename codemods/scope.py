@@ -19,7 +19,7 @@ from .model import Decision, Finding, Options
 from .moves import Planned
 from .names import BETA2, canonical, dotted, imports
 from .program import Program
-from .rules.psum_accumulation import Written
+from .rules.psum_accumulation import Groups, Written
 from .source import Source
 from .syntax import bound_by
 
@@ -38,6 +38,7 @@ Position = tuple[str, int, int]
 class Module:
     """One module: its source, its imports, its functions, the edits planned so far and what they need.
 
+    ``variants`` are the kinds of arguments that the calls of each function pass, ``shared`` the copy that serves each.
     ``to_list`` are the declarations that an earlier attempt could not rewrite with the style it had chosen for their
     blocks, ``blocked`` those that this attempt could not, each with the reason. ``reviewed`` are the functions whose
     questions about the launch grid have an answer with ``--unsafe``, ``covered`` the lines under a finding about it,
@@ -51,6 +52,7 @@ class Module:
         path: str,
         variants: dict[ast.FunctionDef, list[Parameters]],
         to_list: dict[Position, str] | None = None,
+        shared: dict[ast.FunctionDef, list[int]] | None = None,
     ) -> None:
         self.source, self.options, self.path, self.variants = source, options, path, variants
         self.program = Program({path: self})
@@ -60,6 +62,7 @@ class Module:
         self.calls: dict[ast.FunctionDef, list[Parameters]] = {}
         self.copies: dict[ast.FunctionDef, list[ast.FunctionDef]] = {}
         self.to_list = to_list or {}
+        self.shared = shared or {}
         self.decisions: set[Decision] = set()
         self.blocked: dict[Position, str] = {}
         self.import_list = imports(source.tree)
@@ -72,6 +75,7 @@ class Module:
         self.edits = Edits()
         self.findings: list[Finding] = []
         self.kept: set[ast.stmt] = set()
+        self.refused: dict[ast.AST, list[str]] = {}
         self.applied: Counter[str] = Counter()
         self.touched: set[str] = set()
         self.planned: list[Planned] = []
@@ -105,6 +109,7 @@ class Module:
             if isinstance(target, ast.Name)
         }
         self.taken = _written_names(source.tree) | set(self.imports) | set(dir(builtins))
+        self.own_names = frozenset(self.taken)
         self.module_level = {n for s in source.tree.body for n in bound_by(s)} | set(self.imports) | set(dir(builtins))
         self.local: dict[ast.FunctionDef, set[str]] = {}
 
@@ -212,6 +217,7 @@ class Module:
         line = getattr(refusal.node, "lineno", 1)
         column = getattr(refusal.node, "col_offset", 0) + 1
         finding = Finding(line, column, refusal.code, refusal.applicability, refusal.message, refusal.help)
+        self.refused.setdefault(refusal.node, []).append(f"{refusal.code} {refusal.message}")
         if finding not in self.findings:
             self.findings.append(finding)
 
@@ -257,10 +263,11 @@ def _concrete_functions(node: cst.CSTNode) -> list[cst.FunctionDef]:
 
 @dataclass(frozen=True)
 class Analysis:
-    """A function that was walked: the kinds of its parameters then, and of its result."""
+    """A function that was walked: the kinds of its parameters then, and of its result, and what it writes to PSUM."""
 
     parameters: dict[str, Value]
     returned: Value | None
+    groups: Groups = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -308,6 +315,7 @@ class Scope:
     pinned: list[Pinned] = field(default_factory=list)
     traced_once: set[ast.For] = field(default_factory=set)
     captured: set[str] = field(default_factory=set)
+    flags: dict[str, bool] = field(default_factory=dict)
     unknown_results: set[str] = field(default_factory=set)
 
     @property

@@ -83,3 +83,10 @@ def viewed(node: ast.expr) -> ast.expr | None:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "view":
         return node.func.value if len(node.args) == 1 and not node.keywords else None
     return None
+
+
+def by_parameter(function: ast.FunctionDef, node: ast.Call) -> list[tuple[str, str | None, ast.expr]]:
+    """Parameter, keyword and expression of each argument (too many of them is the user's error: Python says so)."""
+    names = [a.arg for a in [*function.args.posonlyargs, *function.args.args]]
+    positional = [(names[n] if n < len(names) else "", None, a) for n, a in enumerate(node.args)]
+    return [*positional, *((k.arg, k.arg, k.value) for k in node.keywords if k.arg is not None)]

@@ -61,6 +61,11 @@ def names_used(edits: Edits, roots: Iterable[ast.AST]) -> tuple[set[str], set[st
             (read if isinstance(node.ctx, ast.Load) else bound).add(node.id)
         if isinstance(node, ast.arg):
             bound.add(node.arg)
+        if isinstance(node, ast.If) and node in edits.dead:
+            side, new = edits.dead[node]
+            write([new])
+            pending += [node.test, *(node.orelse if side == "body" else node.body)]
+            continue
         pending.extend(ast.iter_child_nodes(node))
     return read, bound
 

@@ -2,7 +2,8 @@
 
 A module is read in rounds. The first round takes a function as its first call describes it, and notes what every call
 passes. When the calls disagree, or a later one tells more than the first, the module is read again with what is
-known then: the kinds of arguments that fit together make one variant, and each variant is written once.
+known then: the kinds of arguments that fit together make one variant. Variants whose texts come out alike share a copy
+(:mod:`.same_text`).
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import copy
 from typing import TYPE_CHECKING
 
 from .emission import Refuse
-from .facts.values import Absent, Hbm, Object, Parameters, Python, Tile, Value
+from .facts.values import Absent, Flag, Hbm, Object, Parameters, Python, Tile, Value
 from .handed import kinds
 from .names import dotted
 from .rules.nested_functions import CODE
@@ -21,8 +22,11 @@ from .syntax import is_indexed, reads_guarded
 if TYPE_CHECKING:
     from .scope import Module
 
-MOST = 4
+MOST = 8
 """More copies of one function than this are nobody's wish: the calls beyond get a finding."""
+
+_MOST_KINDS = 32
+"""Kinds of arguments that are told apart, before it is known which of them can share a copy."""
 
 
 def variants_of(calls: dict[ast.FunctionDef, list[Parameters]]) -> dict[ast.FunctionDef, list[Parameters]]:
@@ -36,9 +40,17 @@ def _variants(function: ast.FunctionDef, calls: list[Parameters]) -> list[Parame
         place = variant_for(function, found, told)
         if place is not None:
             found[place] = _merged(found[place], told)
-        elif len(found) < MOST:
+        elif len(found) < _MOST_KINDS:
             found.append(dict(told))
     return found
+
+
+def served(module: Module, function: ast.FunctionDef) -> list[Parameters]:
+    """What each copy of a function is written for."""
+    kinds, shared = module.variants.get(function, [{}]), module.shared.get(function)
+    if shared is None:
+        return kinds
+    return [kinds[shared.index(number)] for number in range(min(MOST, max(shared) + 1))]
 
 
 def variant_for(function: ast.FunctionDef, variants: list[Parameters], told: Parameters) -> int | None:
@@ -65,7 +77,7 @@ def _alike(function: ast.FunctionDef, name: str, a: Value | None, b: Value | Non
     if isinstance(a, Absent) or isinstance(b, Absent):
         given = b if isinstance(a, Absent) else a
         return not isinstance(given, Hbm | Tile) or reads_guarded(function, name)
-    return type(a) is type(b)
+    return type(a) is type(b) or {type(a), type(b)} <= {Python, Flag}
 
 
 def _same_tensors(function: ast.FunctionDef, a: Value, b: Value) -> bool:
@@ -91,7 +103,20 @@ def _merged(a: Parameters, b: Parameters) -> Parameters:
     for name, value in b.items():
         if _knowledge(value) > _knowledge(a.get(name)):
             merged[name] = value
+        elif isinstance(value, Python) and isinstance(a.get(name), Flag) and value != a[name]:
+            merged[name] = Python()
     return merged
+
+
+def telling_flags(module: Module, node: ast.FunctionDef, parameters: Parameters) -> dict[str, bool]:
+    """The flags of one variant of a function that other variants have otherwise: what they exclude is not written."""
+    function = next((f for f, copies in module.copies.items() if node in copies), node)
+    kinds = module.variants.get(function, [])
+    return {
+        name: value.value
+        for name, value in parameters.items()
+        if isinstance(value, Flag) and any(told.get(name) == Flag(value=not value.value) for told in kinds)
+    }
 
 
 def _knowledge(value: Value | None) -> int:

@@ -12,7 +12,7 @@ from .assign import assign, augment
 from .calls import call_statement, returned_value
 from .comprehensions import expand
 from .emission import New, Refuse
-from .facts.values import DType, Function, Gone, Hbm, Object, Python, Tile, Value, merge, texts
+from .facts.values import DType, Flag, Function, Gone, Hbm, Object, Python, Tile, Value, merge, texts
 from .handed import further_parameters
 from .iteration import element_kinds, index_loop
 from .left import left_tile
@@ -33,9 +33,11 @@ from .rules.loop_state import (
     restore_state,
 )
 from .rules.nested_functions import lift
+from .rules.psum_accumulation import groups_of_others, of_enclosing
 from .scope import Analysis, Loop, Module, Scope
 from .source import is_expanded, written
 from .syntax import SIMPLE, bound_by
+from .variants import telling_flags
 
 TRACED = {"nl.affine_range", "nl.sequential_range"}
 RANGES = TRACED | {"nl.static_range"}
@@ -53,7 +55,8 @@ def walk_function(
     on_device = decorated or (caller is not None and caller.on_device)
     scope = Scope(module, node, decorated, on_device, outer=outer)
     scope.assigned = assignment_counts(node)
-    scope.env = dict(outer.env) if outer is not None else dict(module.environment)
+    captured = {n: of_enclosing(n, v) for n, v in outer.env.items()} if outer is not None else {}
+    scope.env = captured if outer is not None else dict(module.environment)
     scope.definitions = dict(outer.definitions) if outer is not None else dict(module.definitions)
     scope.dtypes = dict(outer.dtypes) if outer is not None else dict(module.dtypes)
     scope.itemsizes = dict(outer.itemsizes) if outer is not None else {}
@@ -65,6 +68,7 @@ def walk_function(
             del scope.env[name]
     _check_builtins(scope)
     kernel_parameters(scope, parameters)
+    scope.flags = telling_flags(module, node, parameters)
     before = module.edits.size()
     _check_signature(module, node)
     walk_block(scope, node.body)
@@ -77,7 +81,7 @@ def walk_function(
     further = further_parameters(module, node, parameters) if outer is None else []
     if further:
         module.handed[node] = module.edits.parameters[node] = further
-    analysis = Analysis(parameters, scope.returned)
+    analysis = Analysis(parameters, scope.returned, groups_of_others(scope))
     module.analyzed[node] = analysis
     return analysis
 
@@ -407,6 +411,10 @@ def _test(scope: Scope, test: ast.expr) -> None:
 def _if(scope: Scope, statement: ast.stmt) -> None:
     assert isinstance(statement, ast.If)
     _test(scope, statement.test)
+    known = _known(scope, statement.test)
+    if known is not None:
+        _one_side(scope, statement, known)
+        return
     before, branch = dict(scope.env), scope.branch
     number = statement.lineno * 1000 + statement.col_offset + 1
     branches = [(number, statement.body), (-number, statement.orelse)]
@@ -425,6 +433,24 @@ def _if(scope: Scope, statement: ast.stmt) -> None:
     if name:
         check_same_tensor(scope, statement, name, left, scope.env.get(name))
     scope.env = {n: merged(n, first.get(n), scope.env.get(n)) for n in sorted({*first, *scope.env})}
+
+
+def _known(scope: Scope, test: ast.expr) -> bool | None:
+    """What a condition on a flag is in this variant of the function."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        inner = _known(scope, test.operand)
+        return None if inner is None else not inner
+    flag = isinstance(test, ast.Name) and isinstance(scope.env.get(test.id), Flag)
+    return scope.flags.get(test.id) if flag and isinstance(test, ast.Name) else None
+
+
+def _one_side(scope: Scope, statement: ast.If, known: bool) -> None:
+    """Rewrite the side of a condition that this variant runs; the other one cannot be reached."""
+    walk_block(scope, statement.body if known else statement.orelse)
+    name = ast.unparse(statement.test)
+    if not known or statement.orelse:
+        new = New(f'assert False, "written for {name} = {known}"')
+        scope.module.edits.dead[statement] = ("orelse" if known else "body", new)
 
 
 def _import(scope: Scope, statement: ast.stmt) -> None:

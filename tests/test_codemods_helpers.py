@@ -368,3 +368,141 @@ def test_what_only_a_copy_uses_is_written(migrate):
     migration = migrate(ONLY_A_COPY, {"x": TensorSpec((64, 64), "float32")})
     assert migration.objection is None
     assert "def promoted_dtype" in migration.outcome.source
+
+
+TURNED = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.isa as nisa
+import neuronxcc.nki.language as nl
+
+
+def narrow(src):
+    return nl.bfloat16 if src.dtype == nl.bfloat16 else nl.float32
+
+
+def turned(src, out, scale=None, in_psum=False):
+    kind = narrow(src)
+    assert src.itemsize <= 4
+    if in_psum:
+        out[...] = nisa.nc_transpose(src)
+    else:
+        out_shape = out.shape
+        product = nl.ndarray(out_shape, dtype=kind, buffer=nl.psum)
+        product[...] = nisa.nc_transpose(src.view(kind))
+        seen = out.view(kind)
+        if scale is not None:
+            seen[...] = nl.multiply(product, scale)
+        else:
+            seen[...] = nl.copy(product)
+
+
+@nki.jit
+def k(x):
+    out = nl.ndarray((3, 64, 32), dtype=x.dtype, buffer=nl.shared_hbm)
+    both = nl.ndarray((nl.par_dim(64), 2, 32), dtype=x.dtype, buffer=nl.sbuf)
+    tile = nl.load(x[nl.ds(0, 32), nl.ds(0, 128)])
+    half = 0.5 if tile.dtype == nl.bfloat16 else None
+    for i in nl.static_range(2):
+        turned(tile[:, nl.ds(i * 64, 64)], both[:, i, :], half)
+    last = nl.ndarray((64, 32), dtype=x.dtype, buffer=nl.psum)
+    turned(tile[:, nl.ds(0, 64)], last, in_psum=True)
+    nl.store(out[0], value=both[:, 0, :])
+    nl.store(out[1], value=both[:, 1, :])
+    nl.store(out[2], value=last)
+    return out
+"""
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int32"])
+def test_a_flag_and_views_of_parts_in_a_helper(migrate, dtype):
+    """The type of a view is only known when the kernel is traced; a flag tells the copies for SBUF and PSUM apart."""
+    migration = migrate(TURNED, {"x": TensorSpec((32, 128), dtype, "arange")})
+    assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
+    assert "def turned_2(" in migration.outcome.source
+    assert "def turned_3(" not in migration.outcome.source
+    assert 'assert False, "written for in_psum = True"' in migration.outcome.source
+
+
+def test_a_view_of_another_size_is_asserted_not_to_be():
+    source = TURNED.replace("nl.float32\n\n\ndef turned", "nl.int8\n\n\ndef turned")
+    text = " ".join(rewrite(source).source.split())
+    assert 'assert itemsize(src_tensor.dtype) == itemsize( kind ), "rewritten for types of one size"' in text
+
+
+RESHAPED = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def k(x, rows):
+    sizes = (rows, 2, 16)
+    out = nl.ndarray(sizes, dtype=x.dtype, buffer=nl.shared_hbm)
+    tile = nl.load(x[nl.ds(0, 64), nl.ds(0, 32)])
+    folded = tile.reshape(sizes)
+    kept = nl.ndarray((2,) + out.shape[:1] + sizes[2:], dtype=x.dtype, buffer=nl.shared_hbm)
+    for i in nl.affine_range(2):
+        nl.store(kept[i], value=folded[:, i, :])
+    nl.store(out, value=folded)
+    return out, kept
+"""
+
+
+def test_a_reshape_whose_partitions_are_not_known_is_asserted_to_keep_them(migrate):
+    source = RESHAPED.replace("(2,) + out.shape[:1] + sizes[2:]", "(2,) + out.shape[:1] + out.shape[2:]")
+    migration = migrate(source, {"x": TensorSpec((64, 32), "float32"), "rows": 64})
+    assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
+    assert "assert 64 == rows" in migration.outcome.source
+
+
+PRODUCTS = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.isa as nisa
+import neuronxcc.nki.language as nl
+
+
+def product(a, out):
+    out[...] = nisa.nc_matmul(a, a)
+
+
+@nki.jit
+def k(x):
+    out = nl.ndarray((4, 64, 64), dtype=nl.float32, buffer=nl.shared_hbm)
+    tile = nl.load(x[nl.ds(0, 128), nl.ds(0, 64)])
+    {declared}
+    for t in nl.affine_range(4):
+        {body}
+        nl.store(out[t], value=psum)
+    return out
+"""
+_DECLARED = "psum = nl.zeros((nl.par_dim(64), 64), dtype=nl.float32, buffer=nl.psum)"
+
+
+@pytest.mark.parametrize(
+    "declared, body, what",
+    [
+        (f"{_DECLARED}\n    tiles = [psum]", "product(tile, psum)", "may be overwritten by a matmul again"),
+        (_DECLARED, "product(tile, psum[:, nl.ds(0, 32)])", "may be overwritten by a matmul again"),
+        (
+            f"{_DECLARED}\n\n    def step():\n        product(tile, psum)\n",
+            "step()",
+            "may be overwritten by a matmul again",
+        ),
+        (
+            f"{_DECLARED}\n    psum[...] = 1.0",
+            "add(tile, psum)",
+            "is accumulated onto values that no matmul wrote",
+        ),
+    ],
+)
+def test_a_helper_that_would_accumulate_where_beta_1_did_not_is_a_finding(declared, body, what):
+    source = PRODUCTS.format(declared=declared, body=body)
+    source = source.replace("@nki.jit", "def add(a, out):\n    out[...] += nisa.nc_matmul(a, a)\n\n\n@nki.jit")
+    assert any(what in finding.message for finding in rewrite(source).findings)
+
+
+def test_a_tile_that_a_helper_overwrites_in_a_loop_is_declared_there(migrate):
+    migration = migrate(
+        PRODUCTS.format(declared=_DECLARED, body="product(tile, psum)"), {"x": TensorSpec((128, 64), "float32")}
+    )
+    assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())

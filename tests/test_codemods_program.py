@@ -47,7 +47,7 @@ def k(x):
     low, high = {prefix}halves(x)
     parts = nl.ndarray((2, nl.par_dim(128), 64), dtype=nl.float32, buffer=nl.sbuf)
     {prefix}scaled(parts[0], low, 0.5)
-    {prefix}scaled(parts[1], high, nl.sum(high, axis=1))
+    {prefix}scaled(parts[1], high, low)
     nl.store(out, value={prefix}total(parts, 2))
     return out
 """
@@ -109,6 +109,15 @@ def test_the_rewritten_files_compute_the_same(tmp_path: Path, capsys: pytest.Cap
 def test_a_copy_of_an_imported_function_is_imported_beside_it() -> None:
     after = rewrite_together(sources("absolute"))["kernel.py"].source
     assert "from tiles import halves, scaled, total\nfrom tiles import scaled_2\n" in after
+
+
+def test_variants_with_one_text_share_a_copy() -> None:
+    """A number and a column of numbers are operands of the same instruction."""
+    texts = sources("absolute")
+    texts["kernel.py"] = texts["kernel.py"].replace("high, low)", "high, nl.sum(high, axis=1))")
+    after = rewrite_together(texts)
+    assert [outcome.findings for outcome in after.values()] == [(), ()]
+    assert "scaled_2" not in after["kernel.py"].source + after["tiles.py"].source
 
 
 def test_a_helper_alone_is_rewritten_without_its_callers() -> None:

@@ -56,6 +56,13 @@ class Object(Python):
 
 
 @dataclass(frozen=True)
+class Flag(Python):
+    """``True`` or ``False``, which a call passes or leaves as the default."""
+
+    value: bool = False
+
+
+@dataclass(frozen=True)
 class Slice(Value):
     """``nl.ds(start, size)`` under a name: the call that made it."""
 
@@ -65,7 +72,7 @@ class Slice(Value):
 
 @dataclass(frozen=True)
 class DType(Value):
-    """A data type. ``text`` is how Beta 2 writes it; ``names`` are the types it can be where source tells."""
+    """A data type. ``text`` is how Beta 2 writes it, empty where branches disagree."""
 
     text: str
 
@@ -257,7 +264,13 @@ def merge(a: Value | None, b: Value | None) -> Value:
         return a
     if isinstance(a, Tile) and isinstance(b, Tile) and (a.dims, a.blocks, a.style) == (b.dims, b.blocks, b.style):
         same = replace(a, dtype=a.dtype if a.dtype == b.dtype else None)
+        if a.declaration != b.declaration:
+            same = replace(same, declaration=None)
         return same if a.space == b.space else replace(same, space=EITHER, declaration=None)
+    if isinstance(a, Absent) and isinstance(b, Hbm | Tile):  # where it is None, nothing may use it
+        return b
+    if isinstance(b, Absent) and isinstance(a, Hbm | Tile):
+        return a
     if isinstance(a, Several) and isinstance(b, Several) and len(a.parts) == len(b.parts):
         return Several(tuple(merge(x, y) for x, y in zip(a.parts, b.parts, strict=True)))
     for tensor, other in ((a, b), (b, a)):  # what uses the tensor runs where there is one
@@ -265,6 +278,8 @@ def merge(a: Value | None, b: Value | None) -> Value:
             return tensor
     if isinstance(a, Numbers) or isinstance(b, Numbers):
         return Gone("is an array of numpy in one branch or iteration, and something else in another")
+    if isinstance(a, DType) and isinstance(b, DType):
+        return DType("")
     if isinstance(a, Python) and isinstance(b, Python):
         return Python(a.positive and b.positive)
     if isinstance(a, Index) and isinstance(b, Index) and _same_vector(a, b):

@@ -4,6 +4,9 @@ Why: Beta 1 says whether a matmul overwrites or accumulates. Beta 2 decides by i
 declared tile overwrites, later ones accumulate. Where Beta 1 overwrote a tile again, the output declares it again
 right before the matmul, which starts a new accumulation group at the same address.
 
+A function that writes a matmul into a tile that it got is like a matmul where it is called: what each call passes must
+be fresh if the function overwrites it, and the caller declares it again if it is not.
+
 Safe where the source shows that every group starts with a fresh tile. Left alone: blocks of a list that are
 overwritten again, and matmuls that accumulate onto what another instruction wrote.
 
@@ -13,28 +16,87 @@ Source: NKI 0.3 update guide on ``accumulate=None`` ("matches NKI 0.2.0 behavior
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from .. import algebra
 from ..emission import Refuse
-from ..facts.values import EITHER, Declaration, Tile
+from ..facts.values import EITHER, Declaration, Tile, Value
+from ..names import dotted
+from ..syntax import by_parameter
 
 if TYPE_CHECKING:
     from ..operands import Operand
-    from ..scope import Scope
+    from ..scope import Module, Scope
 
 CODE = "NKI023"
-GOLDENS = ("psum_accumulate", "psum_overwrite")
+GOLDENS = ("psum_accumulate", "psum_overwrite", "psum_helper")
 
 
 @dataclass(frozen=True)
 class Written:
-    """One write into a PSUM tensor: by a matmul or not, and to which part (text)."""
+    """One write into a PSUM tensor: by a matmul or not, to which part (text), and whether it adds to what is there."""
 
     matmul: bool
     part: str
     branch: tuple[int, ...]
+    adds: bool = False
+
+
+Groups = dict[str, tuple[Written, ...]]
+"""What a function writes into PSUM tiles that are not its own, by the name of its parameter, or of what it captured."""
+
+
+def of_another(name: str, value: Value) -> Value:
+    """A tensor that a function does not declare: what it writes to PSUM is told to its callers under ``name``."""
+    from ..operands import Operand
+
+    if not isinstance(value, Tile) or value.space not in ("psum", EITHER):
+        return value
+    origin = value.origin
+    if isinstance(origin, Operand):
+        origin = replace(origin, value=of_another(name, origin.value))  # type: ignore[arg-type]
+    return replace(value, declaration=Declaration(name, _ELSEWHERE, (), False), origin=origin)
+
+
+def of_enclosing(name: str, value: Value) -> Value:
+    """What a nested function sees of its enclosing function's tensors."""
+    declared = value.declaration if isinstance(value, Tile) else None
+    return of_another(declared.name if declared is not None else name, value)
+
+
+_ELSEWHERE = ast.Pass()
+
+
+def groups_of_others(scope: Scope) -> Groups:
+    """What a function that was walked writes into PSUM tiles of others."""
+    return {d.name: tuple(writes) for d, writes in scope.psum_writes.items() if d.node is _ELSEWHERE}
+
+
+def check_call(scope: Scope, node: ast.Call, groups: Groups, given: Mapping[str, Operand | None]) -> None:
+    """Take a call for the writes into PSUM that the function makes. ``given`` are its tensors, by parameter.
+
+    Raises :class:`Refuse` where a group of the function would not start with a fresh tile.
+    """
+    for name, writes in groups.items():
+        target = given[name] if name in given else _captured(scope, name)
+        if target is None:
+            what = f"it is not known what a matmul of the function writes to as '{name}'"
+            raise Refuse(node, CODE, what, "pass a PSUM tile that this function declares")
+        matmuls = [w for w in writes if w.matmul]
+        if matmuls:
+            check_group(scope, node, "nc_matmul", target, all(w.adds for w in matmuls))
+        if len(matmuls) < len(writes):
+            check_group(scope, node, "", target, False)
+
+
+def _captured(scope: Scope, name: str) -> Operand | None:
+    from ..patterns import of_name
+
+    value = scope.env.get(name)
+    own = isinstance(value, Tile) and value.declaration is not None and value.declaration.name == name
+    return of_name(scope, name, value) if isinstance(value, Tile) and own else None
 
 
 def check_group(scope: Scope, node: ast.AST, function: str, target: Operand, accumulate: bool) -> None:
@@ -80,7 +142,7 @@ def check_group(scope: Scope, node: ast.AST, function: str, target: Operand, acc
             if not _declare_again(scope, declaration, target):
                 raise
             scope.psum_writes[declaration] = []
-    _remember(scope, declaration, Written(True, target.text(()), scope.branch))
+    _remember(scope, declaration, Written(True, target.text(()), scope.branch, accumulate))
 
 
 def written_at_declaration(scope: Scope, declaration: Declaration, fill: str | None) -> None:
@@ -107,17 +169,53 @@ def _has_other_names(scope: Scope, declaration: Declaration) -> bool:
     for name, value in scope.env.items():
         if name != declaration.name and isinstance(value, Tile) and value.declaration == declaration:
             return True
-    for node in ast.walk(scope.function):
+    return _is_kept(scope, scope.function, declaration.name, scope.module, frozenset())
+
+
+def _is_kept(
+    scope: Scope, function: ast.FunctionDef, name: str, home: Module, seen: frozenset[ast.FunctionDef]
+) -> bool:
+    """May a function give what it calls ``name`` to a container, a closure, or code that keeps it?"""
+    for node in ast.walk(function):
         parts: list[ast.AST] = []
-        if isinstance(node, ast.FunctionDef | ast.Lambda) and node is not scope.function:
+        if isinstance(node, ast.FunctionDef | ast.Lambda) and node is not function:
             parts = list(ast.walk(node))
         elif isinstance(node, ast.List | ast.Tuple | ast.Dict):
             parts = list(ast.iter_child_nodes(node))
-        elif isinstance(node, ast.Call) and scope.qualified(node.func) is None:
-            parts = [*node.args, *(keyword.value for keyword in node.keywords)]
-        if any(isinstance(part, ast.Name) and part.id == declaration.name for part in parts):
+        elif seen and isinstance(node, ast.Return):
+            parts = list(ast.walk(node))
+        elif seen and isinstance(node, ast.Assign | ast.AnnAssign | ast.NamedExpr) and node.value is not None:
+            parts = [] if isinstance(node.value, ast.Call) else list(ast.walk(node.value))
+        elif isinstance(node, ast.Call) and not _is_api(home, node.func):
+            parts = _kept_arguments(scope, node, name, home, seen | {function})
+        if any(isinstance(part, ast.Name) and part.id == name and isinstance(part.ctx, ast.Load) for part in parts):
             return True
     return False
+
+
+def _is_api(module: Module, node: ast.expr) -> bool:
+    """Does a call mean a function of NKI or of another package?"""
+    chain = dotted(node)
+    bound = module.imports.get(chain[0]) if chain is not None else None
+    return bound is not None and bound.is_nki
+
+
+def _kept_arguments(
+    scope: Scope, node: ast.Call, name: str, home: Module, seen: frozenset[ast.FunctionDef]
+) -> list[ast.AST]:
+    """The arguments of a call that its function may keep; one that is at hand is looked into."""
+    given: list[ast.AST] = [*node.args, *(keyword.value for keyword in node.keywords)]
+    own = home.functions.get(node.func.id) if isinstance(node.func, ast.Name) else None
+    module, function = (home, own) if own is not None else home.program.function(home, node.func) or (home, None)
+    if function is None or function in seen or any(isinstance(a, ast.Starred) for a in node.args):
+        return given
+    return [
+        argument
+        for parameter, _, argument in by_parameter(function, node)
+        if isinstance(argument, ast.Name)
+        and argument.id == name
+        and (not parameter or _is_kept(scope, function, parameter, module, seen))
+    ]
 
 
 def _drop_unused(scope: Scope, declaration: Declaration) -> None:

@@ -165,7 +165,7 @@ def doubled(x):
     """(R, C) gives (R, C): twice the numbers, in a tile of the tensor's shape."""
     out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
     assert len(x.shape) == 2, "rewritten for 2 dimensions"
-    tile = nl.ndarray((x.shape[0], x.shape[1]), dtype=x.dtype, buffer=nl.sbuf)
+    tile = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
     nisa.dma_copy(dst=tile, src=x)
     add_tile = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
     nisa.tensor_tensor(dst=add_tile, data1=tile, data2=tile, op=nl.add)
