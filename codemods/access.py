@@ -25,7 +25,7 @@ from .patterns import broadcast, check_mates, indexed, of_name, recut, whole_ten
 from .reinterpreted import reinterpreted
 from .render import render, render_named
 from .rules.block_dimensions import is_scalar_index
-from .shapes import written_sizes
+from .shapes import broadcast_sizes, written_sizes
 from .syntax import viewed
 
 if TYPE_CHECKING:
@@ -202,11 +202,7 @@ def _keep_partitions(scope: Scope, node: ast.Call, base: Operand, dims: tuple[st
 
 def _broadcast(scope: Scope, node: ast.Call, base: Operand) -> Operand:
     """``x.broadcast_to((P, F))`` of a (P, 1) tile: an access pattern that steps 0 elements along the free dimension."""
-    shape = node.args[0]
-    if not isinstance(shape, ast.Tuple | ast.List) or len(shape.elts) != 2 or base.dims is None:
-        raise Refuse(node, VECTORS, "broadcast_to of a shape that is not (partitions, free)", "write it as .ap(...)")
-    rows, columns = (render(scope, size) for size in shape.elts)
-    return broadcast(scope, node, base, rows, columns)
+    return broadcast(scope, node, base, broadcast_sizes(scope, node, node.args[0], base))
 
 
 def subscript(scope: Scope, node: ast.Subscript, base: Operand, elements: list[ast.expr]) -> Operand:

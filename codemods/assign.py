@@ -149,6 +149,7 @@ def _view(scope: Scope, name: str, view: Operand) -> None:
         return
     if view.is_view or view.items is not None or view.pattern is not None:
         around = bound_by(scope.loops[0].statement) if scope.loops else set()
+        around -= {loop.variable for loop in scope.loops}  # they stay while an iteration runs
         stays = all(scope.assigned[n] <= 1 or n not in around for n in algebra.names(view.text(())))
         origin = (view.origin if view.is_view else view) if stays else None
         value = replace(value, dims=view.known_dims, view=True, origin=origin)
@@ -176,7 +177,7 @@ def _python(scope: Scope, name: str, value: ast.expr) -> None:
     if made is not None:
         _set(scope, name, named(made, name))
         return
-    if isinstance(value, ast.Constant) and value.value is None:
+    if _is_absent(scope, value):
         _set(scope, name, Absent())
         return
     _itemsize_name(scope, name, value)
@@ -185,6 +186,13 @@ def _python(scope: Scope, name: str, value: ast.expr) -> None:
     known = is_python(scope, value) and not unknown
     _set(scope, name, Python(positivity.positive(scope, text)) if known else Value())
     define(scope, name, text)
+
+
+def _is_absent(scope: Scope, value: ast.expr) -> bool:
+    """Is an expression ``None``, or a name for it?"""
+    if isinstance(value, ast.Name):
+        return isinstance(scope.env.get(value.id), Absent)
+    return isinstance(value, ast.Constant) and value.value is None
 
 
 def _may_give_tensor(scope: Scope, value: ast.expr) -> bool:

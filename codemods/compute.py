@@ -359,7 +359,7 @@ def place(
         raise Refuse(
             node, DESTINATION, f"{instruction.function} into a tensor in HBM", "compute into a tile, then copy"
         )
-    _check_bounds(node, instruction, target)
+    _check_bounds(scope, node, instruction, target)
     _check_starts(node, instruction, target, clamps)
     check_cut(scope, node, target, clamps)
     for _, value in instruction.arguments:
@@ -392,11 +392,18 @@ def _place_in_parts(scope: Scope, node: ast.expr, instruction: Instruction, targ
         scope.guards = guards
 
 
-def _check_bounds(node: ast.expr, instruction: Instruction, target: Operand) -> None:
+def _check_bounds(scope: Scope, node: ast.expr, instruction: Instruction, target: Operand) -> None:
     """Rows out of bounds can be skipped where the bounds are those of the tensor that Beta 2 sees."""
     operands = [target, *(value for _, value in instruction.arguments if isinstance(value, Operand))]
-    if "oob_mode" in dict(instruction.arguments) and any(operand.joined for operand in operands):
-        raise Refuse(node, "NKI024", "rows of a part of a tensor, some of which may be skipped", "compare them by hand")
+    skips = "oob_mode" in dict(instruction.arguments) and any(operand.joined for operand in operands)
+    if skips and not scope.module.options.unsafe:
+        raise Refuse(
+            node,
+            "NKI024",
+            "rows of a part of a tensor, some of which may be skipped: Beta 2 knows only the tensor's own end",
+            "--unsafe takes an index that is out of bounds to be out of the tensor, too",
+            "review",
+        )
 
 
 def _check_starts(node: ast.expr, instruction: Instruction, target: Operand, clamps: list[Clamp]) -> None:
@@ -430,7 +437,7 @@ def _spread(scope: Scope, node: ast.expr, instruction: Instruction, target: Oper
             raise Refuse(node, DESTINATION, "a DMA that broadcasts along the free dimension", "repeat it with .ap(...)")
         if scope.clamps:
             raise Refuse(node, MASKS, "a mask on a copy that broadcasts", "write the copy with .ap(...)")
-        instruction.arguments[0] = (name, broadcast(scope, node, source, target.dims[0], target.dims[1]))
+        instruction.arguments[0] = (name, broadcast(scope, node, source, target.dims))
 
 
 def _copied_first(scope: Scope, node: ast.expr, instruction: Instruction, target: Operand) -> Instruction:

@@ -17,7 +17,7 @@ from . import algebra
 from .emission import Refuse
 from .facts.index import index_value
 from .facts.values import Axis, Hbm, Index, Term, Tile, Value
-from .patterns import VECTORS, indexed, of_name, row_strides
+from .patterns import VECTORS, indexed, of_name, ranked, row_strides
 from .render import render, render_named
 
 if TYPE_CHECKING:
@@ -38,8 +38,8 @@ def dynamic_access(scope: Scope, node: ast.Subscript, base: Operand, elements: l
     if len(found) > 1 or base.dims is None:
         raise Refuse(node, VECTORS, "an access with several index tiles, or to a tensor of unknown rank", _HELP)
     ((d, (index, rest)),) = found
-    if index.value.view or index.pattern is not None or index.dims is None or len(index.dims) != 2:
-        raise Refuse(node, VECTORS, f"the index tile '{index.base}' is a view, or its shape is not known", _HELP)
+    if index.pattern is not None or not index.dims:
+        raise Refuse(node, VECTORS, f"the shape of the index tile '{index.base}' is not known", _HELP)
     elements = [*elements[:d], rest, *elements[d + 1 :]]
     one = [scope.constant(size) == 1 for size in index.dims]
     if all(one):
@@ -47,7 +47,7 @@ def dynamic_access(scope: Scope, node: ast.Subscript, base: Operand, elements: l
         return replace(_static(scope, node, base, elements, {}), dynamic=dynamic)
     whole_row = isinstance(rest, ast.Constant) and rest.value == 0
     numbers = all(not is_slice(scope, e) and index_value(scope, e) is None for e in elements[:d])
-    if not numbers or not one[1] or isinstance(base.value, Tile) or base.items is not None or not whole_row:
+    if not numbers or not all(one[1:]) or isinstance(base.value, Tile) or base.items is not None or not whole_row:
         raise Refuse(node, VECTORS, "an index tile of several rows, but not of the first dimension alone", _HELP)
     base, first = _joined_rows(scope, node, base, elements[:d])
     axis = index.axes[0] or _axis(index.dims[0])
@@ -60,6 +60,8 @@ def _joined_rows(scope: Scope, node: ast.Subscript, base: Operand, numbers: list
     if not numbers:
         return base, "0"
     whole = base.value
+    if isinstance(whole, Hbm) and whole.dims is None and not base.is_view:
+        whole = ranked(scope, node, base).value
     if not isinstance(whole, Hbm) or whole.dims is None or base.is_view or len(whole.dims) < len(numbers) + 2:
         raise Refuse(node, VECTORS, "an index tile of several rows in a part of a tensor", _HELP)
     count = len(numbers) + 1
@@ -145,5 +147,6 @@ def _static(
             axis = rows[d]
         vectors[d] = Index(rank, (Term(axis, "1", position),))
     if not any(isinstance(v, Index) for v in vectors):
-        raise Refuse(node, VECTORS, "a single element at a dynamic place", _HELP)
+        what = f"a single element of '{base.base}' at a dynamic place, as far as its rank is known"
+        raise Refuse(node, VECTORS, what, "write every dimension: x[i[0, 0], :]")
     return indexed(scope, node, base, elements, vectors)

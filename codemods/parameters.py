@@ -27,8 +27,11 @@ def kernel_parameters(scope: Scope, told: dict[str, Value]) -> None:
         if name in told and not isinstance(told[name], Absent):
             changes = isinstance(told[name], Flag) and scope.assigned[name] > 1
             scope.env[name] = Python() if changes else of_another(name, told[name])
+        elif isinstance(told.get(name), Absent) and scope.assigned[name] > 1:
+            scope.env[name] = Absent()  # until the function binds it to something else
         elif default is not None and not (optional and _is_tensor(scope, name)):
-            scope.env[name] = DType(name) if is_dtype(scope, default) else Python()
+            absent = isinstance(told.get(name), Absent)
+            scope.env[name] = DType(name) if is_dtype(scope, default) else Absent() if absent else Python()
         elif _is_tensor(scope, name):
             scope.env[name] = Hbm(None, f"{name}.dtype")
         else:
@@ -109,14 +112,15 @@ def merged(name: str, a: Value | None, b: Value | None) -> Value:
             known = Tile(a.space, dims, None, view=a.view or b.view) if dims is not None else known
         if isinstance(known, Tile) and known.dtype is None:
             return replace(known, dtype=f"{name}.dtype")
-    if isinstance(a, Hbm) and isinstance(b, Hbm) and type(known) is Value:
-        return Hbm(_common_dims(name, a.dims, b.dims), f"{name}.dtype", a.view or b.view)
     return known
 
 
 def _common_dims(name: str, a: tuple[str, ...] | None, b: tuple[str, ...] | None) -> tuple[str, ...] | None:
-    """Sizes that hold for either of two tensors; ``None`` where the ranks differ, or only one would broadcast."""
-    if a is None or b is None or len(a) != len(b) or [n == "1" for n in a] != [n == "1" for n in b]:
+    """Sizes that hold for either of two tensors; ``None`` where the ranks differ.
+
+    One of size 1 is then not seen to broadcast: Beta 2 refuses operands of different sizes.
+    """
+    if a is None or b is None or len(a) != len(b):
         return None
     return tuple(m if m == n else f"{name}.shape[{d}]" for d, (m, n) in enumerate(zip(a, b, strict=True)))
 

@@ -51,16 +51,16 @@ def with_pattern(base: Operand, steps: list[Step], offset: str, axes: list[Axis 
     )
 
 
-def broadcast(scope: Scope, node: ast.expr, base: Operand, rows: str, columns: str) -> Operand:
-    """A (P, 1) operand read ``columns`` times along the free dimension."""
-    if base.dims is None or len(base.dims) != 2 or base.dims[1] != "1" or not scope.equal(base.dims[0], rows):
+def broadcast(scope: Scope, node: ast.expr, base: Operand, sizes: tuple[str, ...]) -> Operand:
+    """An operand on the same partitions, of which free dimensions of size 1 are read again and again."""
+    pairs = list(zip(base.dims or (), sizes, strict=False))
+    numbers = [(scope.constant(own), scope.constant(size)) for own, size in pairs[1:]]
+    wrong = any(own != size and own != 1 and None not in (own, size) for own, size in numbers)
+    if base.dims is None or len(base.dims) != len(sizes) or not scope.equal(*pairs[0]) or wrong:
         raise Refuse(
             node, VECTORS, "broadcast_to of a tile that is not (partitions, 1)", "broadcast with .ap(...) or a copy"
         )
-    base = whole_tensor(node, base)
-    scope.apply(VECTORS, node)
-    strides, start = strides_of(node, base)
-    return with_pattern(base, [Step(strides[0], rows), Step("0", columns)], start, [None, None])
+    return spread(scope, node, base, sizes)
 
 
 def spread(scope: Scope, node: ast.expr, view: Operand, dims: tuple[str, ...]) -> Operand:
@@ -105,7 +105,7 @@ def indexed(
     """``base[elements]`` with index vectors that are strided, permuted, or sums of several axes."""
     base = whole_tensor(node, base)
     if base.value.dims is None:
-        base = _ranked(scope, node, base)
+        base = ranked(scope, node, base)
     rows, offset = strides_of(node, base)
     rank = max(v.ndim for v in vectors if isinstance(v, Index))
     strides: list[list[str]] = [[] for _ in range(rank)]
@@ -187,7 +187,7 @@ def _assert_rank(scope: Scope, name: str, rank: int) -> None:
     scope.out.append(New(check))  # whatever a mask says: later statements rely on it
 
 
-def _ranked(scope: Scope, node: ast.expr, base: Operand) -> Operand:
+def ranked(scope: Scope, node: ast.expr, base: Operand) -> Operand:
     """An HBM parameter of unknown rank: the subscript tells it, and the kernel asserts it."""
     assert base.dims is not None
     rank = len(base.dims if base.items is None else base.items)
@@ -259,7 +259,7 @@ def as_pattern(scope: Scope, node: ast.expr, base: Operand) -> tuple[Operand, tu
         return base, base.pattern
     tensor = whole_tensor(node, base)
     if tensor.value.dims is None:
-        tensor = _ranked(scope, node, tensor)
+        tensor = ranked(scope, node, tensor)
     strides, offset = strides_of(node, tensor)
     assert tensor.dims is not None
     steps = tuple(Step(stride, count) for stride, count in zip(strides, tensor.dims, strict=True))

@@ -397,7 +397,14 @@ def _subscript(scope: Scope, node: ast.Subscript) -> str | None:
     if size is not None:
         return size
     view = operand(scope, node)
+    if view is None and any(isinstance(scope.env.get(n.id), Index | Grid) for n in _names(node.slice)):
+        what = f"it is not known what '{ast.unparse(node.value)}' is, of which an index vector takes elements"
+        raise Refuse(node, "NKI024", what, "declare it in this function, or call the function with a tensor")
     return None if view is None else view.text(())
+
+
+def _names(node: ast.AST) -> list[ast.Name]:
+    return [n for n in ast.walk(node) if isinstance(n, ast.Name)]
 
 
 def _size_of_blocks(scope: Scope, node: ast.Subscript) -> str | None:

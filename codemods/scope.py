@@ -316,6 +316,7 @@ class Scope:
     traced_once: set[ast.For] = field(default_factory=set)
     captured: set[str] = field(default_factory=set)
     flags: dict[str, bool] = field(default_factory=dict)
+    under: dict[str, dict[str, tuple[Value, Value]]] = field(default_factory=dict)
     unknown_results: set[str] = field(default_factory=set)
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from . import algebra
 from .emission import Refuse
@@ -11,6 +12,9 @@ from .facts.values import Hbm, Tile
 from .patterns import of_name, of_rank
 from .render import render_stable
 from .scope import Scope
+
+if TYPE_CHECKING:
+    from .operands import Operand
 
 BLOCKS = "NKI010"
 
@@ -100,6 +104,15 @@ def _inherited(scope: Scope, node: ast.Attribute) -> tuple[tuple[str, ...], tupl
     if isinstance(value, Tile | Hbm) and value.dims is not None:
         return (value.blocks if isinstance(value, Tile) else ()), value.dims
     raise Refuse(node, BLOCKS, "the shape of a tensor whose rank is not known", "write the sizes")
+
+
+def broadcast_sizes(scope: Scope, node: ast.expr, shape: ast.expr, base: Operand) -> tuple[str, ...]:
+    """The sizes that a tile of as many dimensions is broadcast to."""
+    sizes = written_sizes(scope, shape)
+    if sizes is None or base.dims is None or len(base.dims) != len(sizes.all):
+        what = "broadcast_to of a shape that does not have the dimensions of the tile"
+        raise Refuse(node, "NKI022", what, "write it as .ap(...)")
+    return sizes.all
 
 
 def shape_owner(scope: Scope, node: ast.expr) -> str:

@@ -73,8 +73,7 @@ BROADCAST_ROWS = '''def {name}(dst, src):
     """Copy the one row of ``src`` to every partition of ``dst``, 32 at a time."""
     for first in range(0, dst.shape[0], 32):
         rows = min(32, dst.shape[0] - first)
-        part = dst[first : first + rows, 0 : dst.shape[1]]
-        {nisa}.nc_stream_shuffle(dst=part, src=src, shuffle_mask=[0] * 32)
+        {nisa}.nc_stream_shuffle(dst=dst[first : first + rows], src=src, shuffle_mask=[0] * 32)
 '''
 
 ALL_REDUCED = '''def {name}(dst, src, op):

@@ -422,17 +422,41 @@ def _if(scope: Scope, statement: ast.stmt) -> None:
     if not holds:
         branches.reverse()
     scope.branch = (*branch, branches[0][0])
+    _recall(scope, statement.test if holds else None)
     walk_block(scope, branches[0][1])
     first, scope.env = scope.env, dict(before)
     left = first.get(name)
     if isinstance(left, Hbm | Tile):
         scope.env[name] = described(name, left)  # what the first iteration leaves for those after it
     scope.branch = (*branch, branches[1][0])
+    _recall(scope, None if holds else statement.test)
     walk_block(scope, branches[1][1])
     scope.branch = branch
     if name:
         check_same_tensor(scope, statement, name, left, scope.env.get(name))
+    then = first if holds else scope.env
     scope.env = {n: merged(n, first.get(n), scope.env.get(n)) for n in sorted({*first, *scope.env})}
+    _remember(scope, statement.test, then)
+
+
+def _remember(scope: Scope, test: ast.expr, then: dict[str, Value]) -> None:
+    """Keep what names are where a condition holds that cannot change, if they are something else where it does not."""
+    names = {n.id for n in ast.walk(test) if isinstance(n, ast.Name)}
+    plain = ast.Name | ast.Compare | ast.Constant | ast.expr_context | ast.cmpop
+    if all(isinstance(n, plain) for n in ast.walk(test)) and all(scope.assigned[n] <= 1 for n in names):
+        known = scope.under.setdefault(ast.unparse(test), {})
+        for name, value in then.items():
+            now = scope.env[name]
+            others = {n for text in texts(value) if text for n in algebra.names(text)} - {name}
+            if type(now) is Value and isinstance(value, Hbm | Tile) and all(scope.assigned[n] <= 1 for n in others):
+                known[name] = (now, value)
+
+
+def _recall(scope: Scope, test: ast.expr | None) -> None:
+    """In a branch whose condition held before, names that nothing bound since are what they were there."""
+    for name, (then, value) in scope.under.get(ast.unparse(test) if test is not None else "", {}).items():
+        if scope.env.get(name) is then:
+            scope.env[name] = value
 
 
 def _known(scope: Scope, test: ast.expr) -> bool | None:

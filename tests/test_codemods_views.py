@@ -52,11 +52,16 @@ def test_the_same_bytes_are_read(migrate, blocks, old, new, value, rows, columns
     [
         ("int16", "tile[:, nl.ds(b, 2)].view(nl.float32)"),
         ("int16", "tile[:, 1:3].view(nl.float32)"),
-        ("float32", "tile.view(x.dtype)"),
         ("float32", "blocks.view(nl.int16)"),
     ],
 )
-def test_what_may_split_an_element_or_has_no_known_type_is_left_alone(old, value):
+def test_what_may_split_an_element_is_left_alone(old, value):
     outcome = rewrite(SOURCE.format(rows=32, columns=12, old=old, new="float32", value=value))
     assert [f.code for f in outcome.findings] == ["NKI024"]
     assert value in outcome.source
+
+
+def test_types_that_are_not_known_are_asserted_to_have_one_size():
+    outcome = rewrite(SOURCE.format(rows=32, columns=12, old="float32", new="float32", value="tile.view(x.dtype)"))
+    assert outcome.findings == ()
+    assert 'assert 4 == itemsize(x.dtype), "rewritten for types of one size"' in outcome.source

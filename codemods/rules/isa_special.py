@@ -22,6 +22,7 @@ from ..cuts import cut
 from ..facts.index import index_value
 from ..facts.values import Index
 from ..operands import Operand, Step
+from ..parameters import is_python
 from ..patterns import as_pattern, of_rank, with_pattern
 from ..render import render
 from ..scope import Scope
@@ -120,7 +121,10 @@ def command(call: Call, order: tuple[str, ...]) -> tuple[Operand, Instruction]:
 @lowers(CODE, "nisa.iota")
 def iota(call: Call) -> Instruction:
     """An affine index expression as steps: of the partitions, of the free dimensions, and where they start."""
-    value = index_value(call.scope, call.arguments["expr"])
+    expression = call.arguments["expr"]
+    value = index_value(call.scope, expression)
+    if value is None and is_python(call.scope, expression):
+        value = Index(0, (), render(call.scope, expression))
     dtype = call.dtype()
     if not isinstance(value, Index) or dtype is None or call.scope.clamps:
         raise call.refuse(CODE, "an iota that is not one affine index expression", "write pattern= and offset= by hand")

@@ -2,7 +2,7 @@
 
 Why: Beta 2 removed both. A load that returned a tile needs a tile to load into, so one is declared with the shape of
 the access and the type of the source. A store of a PSUM tile goes through an SBUF tile, because DMA cannot read PSUM.
-``mode=`` becomes ``oob_mode=``.
+``mode=`` becomes ``oob_mode=``. A number that is stored fills a tile first.
 
 Safe: the same bytes move between the same places; where the types differ, both convert in the same way.
 
@@ -11,8 +11,12 @@ Source: NKI migration guide, "What features in neuronxcc.nki.* are not available
 
 from __future__ import annotations
 
-from ..compute import Call, Instruction, in_sbuf, lowers
+import ast
+from dataclasses import replace
+
+from ..compute import Call, Instruction, in_sbuf, lowers, materialized
 from ..operands import Operand
+from ..parameters import is_python
 from ..render import render
 
 CODE = "NKI020"
@@ -36,9 +40,26 @@ def out_of_bounds(call: Call) -> list[tuple[str, Operand | str]]:
     return [("oob_mode", render(call.scope, call.arguments["mode"]))] if call.has("mode") else []
 
 
+def _filled(call: Call, dst: Operand) -> Operand:
+    """A tile of the shape of ``dst`` that holds the number which is stored: a DMA can only copy."""
+    node = call.arguments["value"]
+    number = node.operand if isinstance(node, ast.UnaryOp) else node
+    if not isinstance(number, ast.Constant) and not is_python(call.scope, node):
+        raise call.refuse(CODE, "the value of nl.store is not known to be a tensor or a number", "store a tile")
+    if dst.dims is None or len(dst.dims) < 2 or dst.dtype is None:
+        raise call.refuse(CODE, "a number stored to a place whose shape is not known", "fill a tile, then copy it")
+    clamps, call.scope.clamps = call.scope.clamps, {}
+    fill = Instruction("memset", [("value", render(call.scope, node))], dst.dims, dst.dtype)
+    tile = materialized(call.scope, call.node, fill)
+    call.scope.clamps = clamps
+    return replace(tile, axes=dst.axes)
+
+
 def store(call: Call) -> tuple[Operand, Operand]:
     """Destination and value of ``nl.store``; a value in PSUM, or one that is computed, is in a tile of its own."""
-    dst, value = call.tensor("dst"), call.tensor("value")
+    dst = call.tensor("dst")
+    value = call.value("value") if "value" in call.arguments else call.tensor("value")
+    value = _filled(call, dst) if isinstance(value, str) else value
     if dst.space != "hbm":
         raise call.refuse(CODE, "nl.store into a tensor that is not in HBM", "use nisa.tensor_copy")
     if value.space == "hbm":

@@ -39,6 +39,7 @@ from ..patterns import broadcast, common_dims, of_rank, permuted, spread
 from ..products import operand_masks
 from ..render import render
 from ..scope import Scope
+from ..shapes import broadcast_sizes
 from ..support import broadcast_rows_function
 from ..tables import activation_token, operator_token
 from .isa_destination import cut_and_move, literal_axes, product, reduction, same_precision
@@ -122,27 +123,19 @@ def copy(call: Call) -> Instruction:
 @lowers(CODE, "nl.broadcast_to")
 def broadcast_to(call: Call) -> Instruction:
     src, node = call.tensor("src"), call.node
-    rows, columns = _broadcast_shape(call.scope, node, call.arguments["shape"])
-    spread = _row_broadcast(call.scope, node, src, rows, columns)
-    if spread is not None:
-        return spread
-    given: list[tuple[str, Operand | str]] = [("src", broadcast(call.scope, node, src, rows, columns))]
-    return Instruction("tensor_copy", given, (rows, columns), src.dtype)
-
-
-def _broadcast_shape(scope: Scope, node: ast.expr, shape: ast.expr) -> tuple[str, str]:
-    if not isinstance(shape, ast.Tuple | ast.List) or len(shape.elts) != 2:
-        raise Refuse(node, CODE, "broadcast_to of a shape that is not (partitions, free)", "write it as .ap(...)")
-    rows, columns = (render(scope, size) for size in shape.elts)
-    return rows, columns
+    sizes = broadcast_sizes(call.scope, node, call.arguments["shape"], src)
+    rows = _row_broadcast(call.scope, node, src, sizes)
+    if rows is not None:
+        return rows
+    given: list[tuple[str, Operand | str]] = [("src", broadcast(call.scope, node, src, sizes))]
+    return Instruction("tensor_copy", given, sizes, src.dtype)
 
 
 def broadcast_method(scope: Scope, node: ast.Call, src: Operand) -> Instruction | None:
-    """``x.broadcast_to(shape)`` over partitions; along the free dimension it is a view."""
+    """``x.broadcast_to(shape)`` over partitions; along the free dimensions it is a view."""
     if len(node.args) != 1 or node.keywords or not isinstance(src.value, Tile):
         return None
-    rows, columns = _broadcast_shape(scope, node, node.args[0])
-    copy = _row_broadcast(scope, node, src, rows, columns)
+    copy = _row_broadcast(scope, node, src, broadcast_sizes(scope, node, node.args[0], src))
     if copy is not None and _written_later(scope, src):
         raise Refuse(node, CODE, f"'{src.base}' is broadcast, and written again later", "broadcast it again after that")
     return copy
@@ -170,16 +163,16 @@ def _written_later(scope: Scope, view: Operand) -> bool:
     return False
 
 
-def _row_broadcast(scope: Scope, node: ast.expr, src: Operand, rows: str, columns: str) -> Instruction | None:
-    """A tile of one partition on ``rows`` partitions; ``None`` for a tile that has them already."""
-    if src.dims is None or len(src.dims) != 2 or scope.constant(src.dims[0]) != 1 or scope.constant(rows) == 1:
+def _row_broadcast(scope: Scope, node: ast.expr, src: Operand, sizes: tuple[str, ...]) -> Instruction | None:
+    """A tile of one partition on all partitions of ``sizes``; ``None`` for a tile that has them already."""
+    if src.dims is None or len(src.dims) != len(sizes) or len(sizes) < 2:
         return None
-    if scope.constant(src.dims[1]) == 1 and scope.constant(columns) != 1:
-        src = broadcast(scope, node, src, "1", columns)
+    if scope.constant(src.dims[0]) != 1 or scope.constant(sizes[0]) == 1:
+        return None
+    src = spread(scope, node, src, ("1", *sizes[1:]))
     scope.apply(CODE, node)
     given: list[tuple[str, Operand | str]] = [("src", in_sbuf(scope, node, src))]
-    name = broadcast_rows_function(scope)
-    return Instruction(name, given, (rows, columns), src.dtype, cut=False, support=True)
+    return Instruction(broadcast_rows_function(scope), given, sizes, src.dtype, cut=False, support=True)
 
 
 @lowers(CODE, "nl.divide")
@@ -441,7 +434,7 @@ def _on_all_rows(scope: Scope, node: ast.expr, view: Operand, other: Operand) ->
     """``view`` on the partitions of ``other``, where it has only one."""
     if view.dims is None or other.dims is None or view.space == "hbm":
         return view
-    copy = _row_broadcast(scope, node, view, other.dims[0], view.dims[-1])
+    copy = _row_broadcast(scope, node, view, (other.dims[0], *view.dims[1:]))
     return view if copy is None else materialized(scope, node, copy)
 
 

@@ -59,7 +59,7 @@ def doubled(a, b):
     product = nl.ndarray((n, n), dtype=nl.float32, buffer=nl.psum)
     nisa.memset(dst=product, value=0)
     add_twice(left, right, product)
-    copied_tile_3 = nl.ndarray((n, n), dtype=nl.float32, buffer=nl.sbuf)
-    nisa.tensor_copy(dst=copied_tile_3, src=product)
-    nisa.dma_copy(dst=out, src=copied_tile_3)
+    copied_tile = nl.ndarray((n, n), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.tensor_copy(dst=copied_tile, src=product)
+    nisa.dma_copy(dst=out, src=copied_tile)
     return out
