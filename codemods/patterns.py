@@ -56,10 +56,14 @@ def broadcast(scope: Scope, node: ast.expr, base: Operand, sizes: tuple[str, ...
     pairs = list(zip(base.dims or (), sizes, strict=False))
     numbers = [(scope.constant(own), scope.constant(size)) for own, size in pairs[1:]]
     wrong = any(own != size and own != 1 and None not in (own, size) for own, size in numbers)
-    if base.dims is None or len(base.dims) != len(sizes) or not scope.equal(*pairs[0]) or wrong:
+    moved = bool(pairs) and not scope.equal(*pairs[0])
+    known = moved and None not in (scope.constant(pairs[0][0]), scope.constant(pairs[0][1]))
+    if base.dims is None or len(base.dims) != len(sizes) or known or wrong:
         raise Refuse(
             node, VECTORS, "broadcast_to of a tile that is not (partitions, 1)", "broadcast with .ap(...) or a copy"
         )
+    check = New(f'assert {pairs[0][0]} == {pairs[0][1]}, "rewritten for a broadcast along free dimensions"')
+    scope.out += [check] if moved and check not in scope.out else []
     return spread(scope, node, base, sizes)
 
 

@@ -13,8 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from ..parameters import by_parameter
-from ..syntax import default_values
+from ..syntax import by_parameter, default_values
 from .index import new_axis
 from .values import Index, Term
 

@@ -267,10 +267,6 @@ def merge(a: Value | None, b: Value | None) -> Value:
         if a.declaration != b.declaration:
             same = replace(same, declaration=None)
         return same if a.space == b.space else replace(same, space=EITHER, declaration=None)
-    if isinstance(a, Absent) and isinstance(b, Hbm | Tile):  # where it is None, nothing may use it
-        return b
-    if isinstance(b, Absent) and isinstance(a, Hbm | Tile):
-        return a
     if isinstance(a, Several) and isinstance(b, Several) and len(a.parts) == len(b.parts):
         return Several(tuple(merge(x, y) for x, y in zip(a.parts, b.parts, strict=True)))
     for tensor, other in ((a, b), (b, a)):  # what uses the tensor runs where there is one
