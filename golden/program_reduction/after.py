@@ -18,7 +18,7 @@ def all_reduced(dst, src, op):
 
 def reduced(partial, rows, shard):
     """The sum of what the programs of the grid have in the first ``rows`` rows."""
-    total = nl.ndarray((partial.shape[0], partial.shape[1]), dtype=nl.float32, buffer=nl.sbuf)
+    total = nl.ndarray(partial.shape, dtype=nl.float32, buffer=nl.sbuf)
     nisa.memset(dst=total, value=0)
     i_p_size = min(partial.shape[0], rows)
     if i_p_size > 0:
