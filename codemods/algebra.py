@@ -127,6 +127,24 @@ def paren(text: str) -> str:
     return text if isinstance(node, simple) else f"({text})"
 
 
+def is_negative(text: str) -> bool:
+    """Does the sign in front of an expression stand for all of it (``-n``, not ``-n + 1``)?"""
+    node = parse(text)
+    return isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)
+
+
+def negative(text: str) -> str:
+    """``-text``, without its sign where it has one."""
+    node = parse(text)
+    return ast.unparse(node.operand) if isinstance(node, ast.UnaryOp) and is_negative(text) else f"-{paren(text)}"
+
+
+def choice(test: str, one: str, other: str) -> str:
+    """``one if test else other``."""
+    condition = f"({test})" if isinstance(parse(test), ast.IfExp) else test
+    return f"{paren(one)} if {condition} else {paren(other)}"
+
+
 def _factor(text: str) -> str:
     """``text`` so that it can stand in a product."""
     node = parse(text)

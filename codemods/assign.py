@@ -32,7 +32,7 @@ from .facts.values import (
     Value,
     texts,
 )
-from .interpreted import called
+from .interpreted import unpacked
 from .number_tables import assign_table
 from .operands import Operand
 from .parameters import described, is_python
@@ -263,8 +263,8 @@ def _to_tuple(scope: Scope, statement: ast.stmt, target: ast.Tuple | ast.List, v
 
 def _to_vectors(scope: Scope, statement: ast.stmt, names: list[str | None], value: ast.Call) -> bool:
     """``rows, mask = info.rows(i)``: what a function of the user's computes from vectors, name by name."""
-    found = called(scope, value)
-    if not isinstance(found, Several) or len(found.parts) != len(names):
+    found = unpacked(scope, value)
+    if found is None or len(found.parts) != len(names):
         return False
     vectors = [isinstance(part, Index | Grid | Mask) for part in found.parts]
     bound = {name for name, vector in zip(names, vectors, strict=True) if name and not vector}

@@ -88,10 +88,13 @@ class Facts:
         return scope is not None
 
     def stable(self, part: str) -> str:
-        """A part of an object as text that may be read later: one that may change by then gets a name."""
+        """A part of an object or container as text that may be read later: one that may change by then gets a name."""
         if part not in self.given:
-            changes = changing_part(self.scope, algebra.parse(part))
-            self.given[part] = self.scope.fresh(part.rpartition(".")[2]) if changes else part
+            node = algebra.parse(part)
+            named = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)} & set(self.given.values())
+            changes = bool(named) or changing_part(self.scope, node)
+            hint = node.attr if isinstance(node, ast.Attribute) else "size"
+            self.given[part] = self.scope.fresh(hint) if changes else part
             if changes:
                 self.statements.append(f"{self.given[part]} = {part}")
         return self.given[part]
@@ -218,7 +221,7 @@ class Body:
         if isinstance(a, Index) and isinstance(b, Index):
             return chosen(node, a, b, lambda: test)
         if isinstance(a, Text | Known) and isinstance(b, Text | Known):
-            return Text(f"{algebra.paren(written(a))} if {test} else {algebra.paren(written(b))}")
+            return Text(algebra.choice(test, written(a), written(b)))
         raise Undecided(f"what it returns depends on {test}")
 
     # Expressions ------------------------------------------------------------------------------------------------
@@ -297,7 +300,7 @@ class Body:
             parts, number = _parts(base), node.slice.value
             if isinstance(number, int) and -len(parts) <= number < len(parts):
                 return parts[number]
-        return Text(self._text(node))
+        return Text(self.facts.stable(self._text(node)))
 
     def _operation(self, node: ast.BinOp, a: Value, b: Value) -> Value:
         if isinstance(a, Index) or isinstance(b, Index):
@@ -351,8 +354,12 @@ class Body:
     def _connected(self, node: ast.BoolOp) -> Value:
         ends = isinstance(node.op, ast.Or)
         left: list[Value] = []
+        before = 0
         for part in node.values:
             value = self.value(part)
+            if left:
+                self._always(before)
+            before = len(self.facts.statements)
             decides = isinstance(value, Known) and bool(value.value) == ends
             if decides or part is node.values[-1]:
                 return self._together(node.op, [*left, value])
@@ -377,7 +384,15 @@ class Body:
             return self.value(node.body if test.value else node.orelse)
         if not isinstance(test, Text):
             raise Undecided("a vector decides what it does")
-        return self._either(node, test.text, self.value(node.body), self.value(node.orelse))
+        before = len(self.facts.statements)
+        branches = self.value(node.body), self.value(node.orelse)
+        self._always(before)
+        return self._either(node, test.text, *branches)
+
+    def _always(self, before: int) -> None:
+        """Raise :class:`Undecided` where a case that may not occur has statements for the caller, who runs them all."""
+        if len(self.facts.statements) != before:
+            raise Undecided("it reads a part of an object, or asserts, in one case only")
 
     # Calls ------------------------------------------------------------------------------------------------------
 
@@ -433,11 +448,11 @@ class Body:
 
     def _text(self, node: ast.expr) -> str:
         """An expression as the caller would write it."""
-        body = self
+        body, whole = self, copy.deepcopy(node)
 
         class Written(ast.NodeTransformer):
             def visit(self, inner: ast.AST) -> ast.AST:
-                if isinstance(inner, ast.Name | ast.Attribute | ast.Call | ast.Subscript) and inner is not node:
+                if isinstance(inner, ast.Name | ast.Attribute | ast.Call | ast.Subscript) and inner is not whole:
                     return algebra.parse(written(body.value(inner)))
                 return self.generic_visit(inner)
 
@@ -447,7 +462,7 @@ class Body:
             node, ast.Lambda | ast.comprehension | ast.GeneratorExp | ast.ListComp | ast.NamedExpr | ast.Await
         ):
             raise Undecided("it computes in a way that is not followed")
-        return ast.unparse(Written().visit(copy.deepcopy(node)))
+        return ast.unparse(Written().visit(whole))
 
     def _qualified(self, node: ast.expr) -> str | None:
         """The name of NKI or of another package that an expression means."""

@@ -90,9 +90,10 @@ def _interpreted(scope: Scope, node: ast.Call, callee: Callee) -> Value | None:
     except Undecided as why:
         made = None if takes or first else made_vectors(scope, node, home, function)
         if made is not None:
-            home.followed.setdefault(function, set()).add(node)
             scope.apply(CODE, node)
-            return Several(tuple(vector or Known(0) for vector in made))
+            vectors = Several(tuple(vector or Known(0) for vector in made))
+            _follow(scope, node, [(home, function, node)], vectors)
+            return vectors
         if not takes:
             return None
         message = f"an index vector is passed to '{function.name}', which is not followed: {why}"
@@ -108,9 +109,27 @@ def _interpreted(scope: Scope, node: ast.Call, callee: Callee) -> Value | None:
             scope.env[name] = Python()
             scope.assigned[name] += 1
     scope.apply(CODE, node)
-    for followed_home, followed, call in [(home, function, node), *facts.followed]:
-        followed_home.followed.setdefault(followed, set()).add(call)
+    _follow(scope, node, [(home, function, node), *facts.followed], found)
     return found
+
+
+def unpacked(scope: Scope, node: ast.Call) -> Several | None:
+    """What a call gives to a tuple of names, if that is vectors, masks and numbers one by one."""
+    found = called(scope, node)
+    if not isinstance(found, Several):
+        return None
+    for home, function, call in scope.unpacking.pop(node, ()):
+        home.followed.setdefault(function, set()).add(call)
+    return found
+
+
+def _follow(scope: Scope, node: ast.Call, calls: list[tuple[Module, ast.FunctionDef, ast.Call]], found: Value) -> None:
+    """Record which calls need their functions no more. A tuple of vectors must be taken apart before it does not."""
+    if isinstance(found, Several):
+        scope.unpacking[node] = calls
+        return
+    for home, function, call in calls:
+        home.followed.setdefault(function, set()).add(call)
 
 
 def _is_vector(scope: Scope, node: ast.expr) -> bool:

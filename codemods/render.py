@@ -57,16 +57,16 @@ def render_named(scope: Scope, node: ast.expr) -> str:
     return render(scope, node)
 
 
-def _changing_parts(scope: Scope, node: ast.expr) -> list[ast.Attribute | ast.Subscript]:
+def _changing_parts(scope: Scope, node: ast.expr) -> list[ast.expr]:
     """The largest parts of an expression that read objects or containers which may change."""
     shape = isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute) and node.value.attr == "shape"
-    if isinstance(node, ast.Attribute | ast.Subscript) and not shape and changing_part(scope, node):
+    if isinstance(node, ast.Attribute | ast.Subscript | ast.Call) and not shape and changing_part(scope, node):
         return [node]
     inner = (child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr))
     return [part for child in inner for part in _changing_parts(scope, child)]
 
 
-def _give_name(scope: Scope, part: ast.Attribute | ast.Subscript) -> None:
+def _give_name(scope: Scope, part: ast.expr) -> None:
     """``size = config.size`` in front of the statement that reads it."""
     if part in scope.given:
         return

@@ -300,6 +300,7 @@ class Scope:
     assigned: Counter[str] = field(default_factory=Counter)
     sizes: dict[str, str] = field(default_factory=dict)
     interpreted: dict[ast.Call, Value | None] = field(default_factory=dict)
+    unpacking: dict[ast.Call, list[tuple[Module, ast.FunctionDef, ast.Call]]] = field(default_factory=dict)
     psum_writes: dict[Declaration, list[Written]] = field(default_factory=dict)
     branch: tuple[int, ...] = ()
     block: list[ast.stmt] = field(default_factory=list)

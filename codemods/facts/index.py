@@ -66,7 +66,7 @@ def chosen(node: ast.expr, a: Value | None, b: Value | None, tested: Callable[[]
     test = tested()
 
     def either(one: str, other: str) -> str:
-        return one if one == other else f"{algebra.paren(one)} if {test} else {algebra.paren(other)}"
+        return one if one == other else algebra.choice(test, one, other)
 
     terms = tuple(
         replace(t, coefficient=either(t.coefficient, u.coefficient)) for t, u in zip(a.terms, b.terms, strict=True)
@@ -207,8 +207,8 @@ def _sum(a: Index, b: Index) -> Index:
                 total = algebra.add(terms[term.axis].coefficient, term.coefficient)
                 placed = replace(placed, coefficient=total)
             terms[term.axis] = placed
-    if b.offset.startswith("-") and a.offset != "0":
-        offset = algebra.subtract(a.offset, b.offset[1:])
+    if algebra.is_negative(b.offset) and a.offset != "0":
+        offset = algebra.subtract(a.offset, algebra.negative(b.offset))
     else:
         offset = algebra.add(a.offset, b.offset)
     mates = {replace(mate, position=mate.position + ndim - index.ndim) for index in (a, b) for mate in index.mates}

@@ -108,10 +108,15 @@ def _agreed(
 ) -> list[Index | None] | None:
     """What the function returns, when it reaches the same elements whichever of the sizes are 1."""
     found: dict[frozenset[str], list[Any]] = {}
+    extents: set[str] = set()
     for answers in itertools.product((False, True), repeat=len(sizes)):
         ones = frozenset(size for size, is_one in zip(sizes, answers, strict=True) if is_one)
+        reading = _Reading(home, dict(given), ones)
         try:
-            found[ones] = _result(home, function, given, ones)
+            found[ones] = reading.returned(function)
+            extents = extents or reading.extents
+            if not reading.decisive <= extents:  # what is no extent of a vector may be 0, or less
+                return None
         except _Refused:
             continue
         except (_Unread, IndexError, TypeError, ValueError, KeyError):
@@ -148,16 +153,6 @@ def _form(vector: Index) -> object:
     return vector.offset, [(t.axis.start, t.axis.size, t.coefficient, t.position) for t in vector.terms]
 
 
-def _result(home: Module, function: ast.FunctionDef, given: dict[str, Any], ones: frozenset[str]) -> list[Any]:
-    reading = _Reading(home, dict(given), ones)
-    try:
-        reading.block(function.body)
-    except _Returned as returned:
-        if isinstance(returned.value, list | tuple):
-            return list(returned.value)
-    raise _Unread
-
-
 _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -178,10 +173,24 @@ _COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
 
 
 class _Reading:
-    """One reading of a function, with the answer which of its sizes are 1."""
+    """One reading of a function, with the answer which of its sizes are 1.
+
+    ``decisive`` are the sizes that it asked about, ``extents`` those of the vectors that it made.
+    """
 
     def __init__(self, home: Module, names: dict[str, Any], ones: frozenset[str]) -> None:
         self.home, self.names, self.ones, self.steps = home, names, ones, 0
+        self.decisive: set[str] = set()
+        self.extents: set[str] = set()
+
+    def returned(self, function: ast.FunctionDef) -> list[Any]:
+        """The elements of the list or tuple that the function returns."""
+        try:
+            self.block(function.body)
+        except _Returned as returned:
+            if isinstance(returned.value, list | tuple):
+                return list(returned.value)
+        raise _Unread
 
     def block(self, body: list[ast.stmt]) -> None:
         for statement in body:
@@ -196,13 +205,13 @@ class _Reading:
         elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
             self.names[node.target.id] = self.binary(node.op, self.names[node.target.id], self.value(node.value))
         elif isinstance(node, ast.If):
-            self.block(node.body if self.value(node.test) else node.orelse)
+            self.block(node.body if self.holds(node.test) else node.orelse)
         elif isinstance(node, ast.For) and not node.orelse:
             for item in list(self.value(node.iter)):
                 self.bind(node.target, item)
                 self.block(node.body)
         elif isinstance(node, ast.Assert):
-            if not self.value(node.test):
+            if not self.holds(node.test):
                 raise _Refused
         elif isinstance(node, ast.Return) and node.value is not None:
             raise _Returned(self.value(node.value))
@@ -246,18 +255,25 @@ class _Reading:
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
             return -self.value(node.operand)
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-            return not self.value(node.operand)
+            return not self.holds(node.operand)
         if isinstance(node, ast.BinOp):
             return self.binary(node.op, self.value(node.left), self.value(node.right))
         if isinstance(node, ast.Compare) and len(node.ops) == 1:
             return self.compared(node.ops[0], self.value(node.left), self.value(node.comparators[0]))
         if isinstance(node, ast.IfExp):
-            return self.value(node.body if self.value(node.test) else node.orelse)
+            return self.value(node.body if self.holds(node.test) else node.orelse)
         if isinstance(node, ast.Subscript):
             return self.element(self.value(node.value), node.slice)
         if isinstance(node, ast.Call) and not node.keywords:
             return self.call(node)
         raise _Unread
+
+    def holds(self, node: ast.expr) -> bool:
+        """Is a condition true? A size or a vector in place of one does not tell."""
+        found = self.value(node)
+        if isinstance(found, _Size | Index):
+            raise _Unread
+        return bool(found)
 
     def binary(self, op: ast.operator, a: Any, b: Any) -> Any:
         numbers = all(type(x) is int for x in (a, b))
@@ -268,7 +284,8 @@ class _Reading:
 
     def compared(self, op: ast.cmpop, a: Any, b: Any) -> bool:
         """A comparison. Sizes that are not known are compared with 1: they are 1, or more."""
-        if isinstance(a, _Size) and b == 1 and type(op) in _COMPARE:
+        if isinstance(a, _Size) and type(b) is int and b == 1 and type(op) in _COMPARE:
+            self.decisive.add(a.text)
             a = 1 if a.text in self.ones else 2
         if any(isinstance(x, _Size | Index) for x in (a, b)) or type(op) not in _COMPARE:
             raise _Unread
@@ -287,11 +304,15 @@ class _Reading:
 
     def call(self, node: ast.Call) -> Any:
         if isinstance(node.func, ast.Attribute) and node.func.attr == "append" and len(node.args) == 1:
-            self.value(node.func.value).append(self.value(node.args[0]))
+            holder, item = self.value(node.func.value), self.value(node.args[0])
+            if not isinstance(holder, list):
+                raise _Unread
+            holder.append(item)
             return None
         arguments = [self.value(n) for n in node.args]
         if _qualified(self.home, node.func) == "nl.arange" and len(arguments) == 1:
             size = arguments[0].text if isinstance(arguments[0], _Size) else str(arguments[0])
+            self.extents.add(size)
             return Index(1, (Term(new_axis("0", size), "1", 0),))
         builtin = node.func.id if isinstance(node.func, ast.Name) and node.func.id not in self.names else ""
         if builtin in _BUILTINS and builtin not in self.home.functions:

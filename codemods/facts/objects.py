@@ -41,11 +41,22 @@ def changing_part(scope: Scope, node: ast.expr) -> str:
             fixed = known is None if root is not None and root.id not in scope.assigned else isinstance(known, Python)
             if root is None or not fixed or _changes(scope, root.id, elements=True):
                 return "container"
+        if isinstance(part, ast.Call) and _measures(scope, part):
+            return "container"
         if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name) and _is_object(scope, part):
             known = scope.env.get(part.value.id)
             if isinstance(known, Tile | Hbm) or _changes(scope, part.value.id, elements=False):
                 return "object"
     return ""
+
+
+def _measures(scope: Scope, call: ast.Call) -> bool:
+    """Does a call ask a container that may change for its length, or for all that is in it?"""
+    name = call.func.id if isinstance(call.func, ast.Name) else ""
+    if name not in ("len", "sum", "min", "max") or len(call.args) != 1 or _is_tuple(scope, call.args[0]):
+        return False
+    root = _root(call.args[0])
+    return root is not None and not _is_shape(call.args[0]) and _changes(scope, root.id, elements=True)
 
 
 def _is_fixed(scope: Scope, node: ast.Attribute) -> bool:

@@ -75,4 +75,4 @@ def _difference(call: Call, comparison: Comparison, rank: int) -> tuple[str, lis
 def _signed(sign: str, coefficient: str) -> str:
     if not sign:
         return coefficient
-    return coefficient[1:] if coefficient.startswith("-") else f"-{algebra.paren(coefficient)}"
+    return algebra.negative(coefficient)
