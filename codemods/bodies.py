@@ -403,7 +403,8 @@ class Body:
         if qualified is not None:
             raise Undecided(f"it calls {qualified}")
         if isinstance(node.func, ast.Name) and node.func.id in _BUILTINS and self._is_builtin(node.func.id):
-            return Text(f"{node.func.id}({', '.join(self._text(argument) for argument in node.args)})")
+            text = f"{node.func.id}({', '.join(self._text(argument) for argument in node.args)})"
+            return Text(self.facts.stable(text))
         found = self._callee(node.func)
         if found is None:
             raise Undecided(f"it calls {ast.unparse(node.func)}(...)")

@@ -128,3 +128,51 @@ def test_a_maker_that_a_relative_import_still_names_stays():
     text = source("from .makers import made\n\n\n")
     outcomes = rewrite_together({"makers.py": HEADER + MAKER.format(vector=ARANGE), "kernel.py": text})
     assert "def made" in outcomes["makers.py"].source and "from .makers import made" in outcomes["kernel.py"].source
+
+
+def test_the_import_of_a_module_stays_when_the_maker_in_it_goes():
+    text = source("import makers\n\n\n").replace("= made(", "= makers.made(")
+    outcomes = rewrite_together({"makers.py": HEADER + MAKER.format(vector=ARANGE), "kernel.py": text})
+    assert [outcome.findings for outcome in outcomes.values()] == [(), ()]
+    assert "def made" not in outcomes["makers.py"].source and "import makers" in outcomes["kernel.py"].source
+
+
+FLAGGED = """\
+def made(rows, columns, flag):
+    found = []
+    for size in (rows, columns):
+        found.append(nl.arange(size))
+    {body}
+
+
+"""
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if flag:\n        return [found[0][:, None], 0]\n    return [found[0][:, None], found[1][None, :]]",
+        "if not flag:\n        return [found[0][:, None], 0]\n    return [found[0][:, None], found[1][None, :]]",
+        "if flag < 1:\n        return [found[0][:, None], 0]\n    return [found[0][:, None], found[1][None, :]]",
+        "return [found[0][:, None], (0 if flag else found[1][None, :])]",
+        "flag.append(rows)\n    return [found[0][:, None], found[1][None, :]]",
+    ],
+)
+def test_an_argument_that_is_no_extent_decides_nothing(body):
+    """Flags and lists were taken for sizes, which are at least 1: every one of them was true."""
+    kernel = (
+        HEADER
+        + FLAGGED.format(body=body)
+        + (
+            "@nki.jit\ndef k(x, flag):\n    out = nl.ndarray((128, 64), dtype=x.dtype, buffer=nl.shared_hbm)\n"
+            "    i_p, i_f = made(128, 64, flag)\n    nl.store(out[i_p, i_f], nl.load(x[i_p, i_f]))\n    return out\n"
+        )
+    )
+    assert any("it is not known what the index" in finding.message for finding in rewrite(kernel).findings)
+
+
+def test_vectors_that_are_not_taken_apart_keep_their_maker():
+    kernel = source(MAKER.format(vector=ARANGE)).replace("i_p, i_a, i_b = made(p, a, b)", "v = made(p, a, b)")
+    kernel = kernel.replace("[i_p, i_a, i_b]", "[v[0], v[1], v[2]]")
+    outcome = rewrite(kernel)
+    assert "def made" in outcome.source and "v = made(p, a, b)" in outcome.source and outcome.findings

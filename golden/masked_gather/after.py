@@ -15,10 +15,7 @@ def reversed_rows(x):
         for t in nl.affine_range((rows + tile_size - 1) // tile_size):
             number = nl.ndarray((tile_size, 1), dtype=nl.int32, buffer=nl.sbuf)
             nisa.iota(
-                dst=number,
-                pattern=[[0, 1]],
-                offset=rows - 1 - (t * tile_size),
-                channel_multiplier=-1,
+                dst=number, pattern=[[0, 1]], offset=rows - 1 - t * tile_size, channel_multiplier=-1
             )
             named = x.reshape((parts * rows, columns)).ap(
                 pattern=[[columns, tile_size], [1, columns]],
