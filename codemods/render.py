@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from nki_migrate.runtime.spec.beta2_language import MATH_FUNCTIONS
+from nki_migrate.runtime.spec.dtypes import LIMITS
 
 from . import algebra
 from .emission import New, Refuse
@@ -22,6 +23,7 @@ from .rules.unsupported import CODE as UNSUPPORTED
 from .sequences import sequence_call
 from .support import product_function
 from .tables import beta2_has, dtype_name, refusal_note
+from .truths import truth_text
 
 if TYPE_CHECKING:
     from .scope import Scope
@@ -116,6 +118,9 @@ def _translated(scope: Scope, node: ast.expr) -> str | None:
         what = FORBIDDEN_EXPRESSIONS[type(node)]
         raise Refuse(node, LANGUAGE, f"Beta 2 kernels cannot contain {what}", plainer(node))
     if isinstance(node, ast.BinOp | ast.UnaryOp | ast.Compare):
+        truth = truth_text(scope, node)
+        if truth is not None:
+            return f"({truth})"
         _check_operands(scope, node)
         return None
     if isinstance(node, ast.JoinedStr):
@@ -246,7 +251,7 @@ def _qualified(scope: Scope, node: ast.Name | ast.Attribute, qualified: str) -> 
         return f"{scope.nl}.{name}"
     if qualified == "nl.fp32.min":
         scope.apply(DTYPES, node)
-        return "-3.4028235e38"
+        return repr(LIMITS["float32"]["min"])
     if root not in BETA2:
         return scope.source.segment(node)
     if not beta2_has(qualified):

@@ -37,6 +37,7 @@ from .rules.psum_accumulation import groups_of_others, of_enclosing
 from .scope import Analysis, Loop, Module, Scope
 from .source import is_expanded, written
 from .syntax import SIMPLE, bound_by
+from .truths import truth_text
 from .variants import telling_flags
 
 TRACED = {"nl.affine_range", "nl.sequential_range"}
@@ -402,7 +403,7 @@ def _header_text(scope: Scope, node: ast.expr, text: str) -> None:
 def _test(scope: Scope, test: ast.expr) -> None:
     """Write a condition for Beta 2; one that cannot be is reported, and what stands under it is still rewritten."""
     try:
-        _header_text(scope, test, render(scope, test))
+        _header_text(scope, test, truth_text(scope, test) or render(scope, test))
     except Refuse as refusal:
         scope.module.report(refusal)
         _header_text(scope, test, scope.source.segment(test))

@@ -130,3 +130,34 @@ def test_a_psum_tile_that_matmuls_accumulate_into_is_no_state_of_the_loop():
     outcome = rewrite(source).source
     assert "acc_before_loop" not in outcome
     assert outcome.count("n_before_loop") == 2
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("(n > 2) & (n < 9)", "n > 2 and n < 9"),
+        ("(n > 2) | one & two", "n > 2 or (one and two)"),
+        ("one & (n > 2 or two)", "one and (n > 2 or two)"),
+        ("one & flag", None),
+        ("n & 3", None),
+        ("(n & 3) & one", None),
+    ],
+)
+def test_an_operator_of_truth_values_becomes_a_word(before, after):
+    source = f"""\
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def k(x, n, flag):
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    one = n >= 4
+    if n == 7:
+        one = True
+    two = not one
+    if {before}:
+        nl.store(out, nl.load(x))
+    return out
+"""
+    assert f"    if {after or before}:\n" in rewrite(source).source

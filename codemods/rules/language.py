@@ -7,6 +7,7 @@ goes, an import of NKI moves to the top of the module. A list comprehension of P
 appends, in front of its statement, one of a dict with strings for keys a loop that fills it; ``for i, x in
 enumerate(a)`` becomes ``for i in range(len(a))``, ``zip`` likewise; ``sum``, ``any`` and ``all`` of a sequence become
 loops in functions that the module gets.
+``a & b`` of two truth values becomes ``a and b``.
 ``**kwargs`` whose keys the source shows become parameters (:mod:`~..keyword_arguments`); other keys than those that a
 function reads, passes on, or gets from a call in these files end with Python's own error.
 

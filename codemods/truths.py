@@ -1,0 +1,65 @@
+"""``a & b`` of two truth values: Beta 2 has no such operator for them, and writes ``a and b``."""
+
+from __future__ import annotations
+
+import ast
+
+from .facts.values import Python
+from .rules.host_code import assigned
+from .rules.language import CODE as LANGUAGE
+from .scope import Scope
+
+_WORDS = {ast.BitAnd: "and", ast.BitOr: "or"}
+_ASKS = {"isinstance", "bool", "any", "all", "hasattr"}
+
+
+def truth_text(scope: Scope, node: ast.expr) -> str | None:
+    """``a and b`` for ``a & b`` of what is certainly ``True`` or ``False``; ``None`` for anything else."""
+    from .render import render
+
+    if not isinstance(node, ast.BinOp) or type(node.op) not in _WORDS:
+        return None
+    operands = _operands(node, type(node.op))
+    if not all(_is_truth(scope, operand) for operand in operands):
+        return None
+    scope.apply(LANGUAGE, node)
+    texts = [f"({render(scope, o)})" if isinstance(o, ast.BoolOp) else render(scope, o) for o in operands]
+    return f" {_WORDS[type(node.op)]} ".join(texts)
+
+
+def _operands(node: ast.expr, operator: type[ast.operator]) -> list[ast.expr]:
+    if isinstance(node, ast.BinOp) and type(node.op) is operator:
+        return [*_operands(node.left, operator), *_operands(node.right, operator)]
+    return [node]
+
+
+def _is_truth(scope: Scope, node: ast.expr, seen: tuple[str, ...] = ()) -> bool:
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, bool)
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        return _is_number(scope, node.operand)
+    if isinstance(node, ast.Compare):
+        return _is_number(scope, node)
+    if isinstance(node, ast.BoolOp):
+        return all(_is_truth(scope, value, seen) for value in node.values)
+    if isinstance(node, ast.BinOp):
+        return type(node.op) in _WORDS and all(_is_truth(scope, side, seen) for side in (node.left, node.right))
+    if isinstance(node, ast.Call):
+        return isinstance(node.func, ast.Name) and node.func.id in _ASKS and node.func.id not in scope.module.rebound
+    if isinstance(node, ast.Name) and node.id not in seen and type(scope.env.get(node.id)) is Python:
+        values = assigned(scope.function, node.id)
+        return bool(values) and all(_is_truth(scope, value, (*seen, node.id)) for value in values)
+    return False
+
+
+def _is_number(scope: Scope, node: ast.expr) -> bool:
+    """Is everything in an expression a value of Python, or a size?"""
+    pending: list[ast.AST] = [node]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, ast.Attribute) and part.attr in ("shape", "ndim"):
+            continue
+        if isinstance(part, ast.Name) and not isinstance(scope.env.get(part.id), Python):
+            return False
+        pending += ast.iter_child_nodes(part)
+    return True
