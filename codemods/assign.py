@@ -300,7 +300,7 @@ def _is_plain(scope: Scope, target: ast.Tuple | ast.List, value: ast.Tuple | ast
 
 def _by_element(scope: Scope, target: ast.Tuple | ast.List, value: ast.Tuple | ast.List) -> None:
     """``a[i], a[j] = a[j], a[i]``: all values first, then one element after the other."""
-    given = [scope.module.fresh("element") for _ in target.elts]
+    given = [scope.fresh("element") for _ in target.elts]
     scope.apply("NKI091", target)
     for name, element in zip(given, value.elts, strict=True):
         scope.emit(f"{name} = {render(scope, element)}")

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from nki_migrate.runtime.spec.dtypes import ITEMSIZE, NUMPY_SPELLINGS
 
+from . import dead_names
 from .apply import applied
 from .emission import Refuse
 from .facts.values import Api, DType, Parameters, Python, Value
@@ -107,6 +108,7 @@ def _outcome(module: Module) -> Outcome:
     tensor_annotations.rewrite(module)
     host_code.rewrite(module)
     allocator_objects.drop_globals(module)
+    dead_names.drop(module)
     namespace.rewrite(module)
     text = applied(module)
     moves = moved(module.planned, text)

@@ -168,3 +168,26 @@ def test_comments_of_a_nested_function_move_with_it() -> None:
     text = rewrite(source).source
     assert all(text.count(comment) == 1 for comment in ("# copies", "# all of it", "# DMA"))
     assert "buffer=nl.shared_hbm)\n\n    copied(" in text
+
+
+def test_names_that_only_served_what_is_gone_go(migrate: Migrate) -> None:
+    source = HEAD + (
+        "@nki.jit\ndef k(x):\n    unread = 3\n    width = 512 // 2\n    half = width\n"
+        "    out = nl.ndarray((128, 512), dtype=x.dtype, buffer=nl.shared_hbm)\n    rows = nl.load(x)\n"
+        "    part = rows[:, 0:256]\n    i_f = nl.arange(512)[None, :] + (half - half)\n"
+        "    nl.store(out[nl.arange(128)[:, None], i_f], nl.exp(rows))\n"
+        "    nl.store(out[:, 0:128], part[:, 128:256])\n    return out\n"
+    )
+    text = equal(migrate, source)
+    assert "part" not in text
+    assert "    unread = 3\n" in text
+
+
+def test_a_name_stays_whose_value_does_something() -> None:
+    source = HEAD + (
+        "@nki.jit\ndef k(x, c):\n    rows = c.next\n    more = c.take(2)\n"
+        "    out = nl.ndarray((128, 512), dtype=x.dtype, buffer=nl.shared_hbm)\n"
+        "    i_p = nl.arange(rows)[:, None] + more\n    nl.store(out, nl.load(x))\n    return out\n"
+    )
+    text = rewrite(source).source
+    assert "    rows = c.next\n    more = c.take(2)\n" in text

@@ -89,7 +89,6 @@ def weighted(x, weights):
     columns = 24
     out = nl.ndarray((batches, rows, columns), dtype=x.dtype, buffer=nl.shared_hbm)
     for b in nl.affine_range(batches):
-        plane = x[b]
         for i in nl.affine_range((rows + TILE - 1) // TILE):
             i_p_size = min(TILE, rows - i * TILE)
             tile = nl.ndarray((TILE, columns), dtype=x.dtype, buffer=nl.sbuf)

@@ -32,6 +32,5 @@ def words(x):
     out = nl.ndarray((rows, 4), dtype=nl.int16, buffer=nl.shared_hbm)
     tile = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
     nisa.dma_copy(dst=tile, src=x)
-    pair = tile[:, 2:4]
     nisa.dma_copy(dst=out, src=tile.view(nl.int16, (rows, columns * 2))[:, 4:8])
     return out
