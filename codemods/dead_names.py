@@ -74,7 +74,8 @@ def _quiet(module: Module, statement: ast.Assign) -> bool:
     bodies = [ast.parse(item.text).body for item in new if not item.guard]
     if len(bodies) != 1 or len(new) != 1 or len(bodies[0]) != 1 or not isinstance(bodies[0][0], ast.Assign):
         return False
-    return all(_is_quiet(module, node) for node in ast.walk(bodies[0][0].value))
+    same = ast.dump(bodies[0][0].targets[0]) == ast.dump(statement.targets[0])  # not a size that was given a name
+    return same and all(_is_quiet(module, node) for node in ast.walk(bodies[0][0].value))
 
 
 def _is_quiet(module: Module, node: ast.AST) -> bool:

@@ -191,3 +191,36 @@ def test_a_name_stays_whose_value_does_something() -> None:
     )
     text = rewrite(source).source
     assert "    rows = c.next\n    more = c.take(2)\n" in text
+
+
+SCALED = """def scaled(t, factor):
+    t[...] = nl.multiply(t, factor)
+
+
+@nki.jit
+def k(x):
+    out = nl.ndarray((128, 512), dtype=x.dtype, buffer=nl.shared_hbm)
+    a = nl.load(x)
+    scaled(a, 0.5)
+    scaled(a, {other})
+    scaled(a, nl.load(x[0:128, 0:1]))
+    nl.store(out, a)
+    return out
+"""
+
+
+def test_variants_of_a_function_with_one_text_are_written_once(migrate: Migrate) -> None:
+    text = equal(migrate, HEAD + SCALED.format(other="2.0"))
+    assert text.count("def scaled") == 1
+    assert "    scaled(a, 0.5)\n    scaled(a, 2.0)\n" in text
+    assert text.count("    scaled(a, ") == 3
+
+
+def test_variants_of_a_function_with_two_texts_are_written_twice(migrate: Migrate) -> None:
+    text = equal(migrate, HEAD + SCALED.format(other="nl.load(x)"))
+    assert text.count("def scaled") == 2
+    assert [line.strip().partition("(")[0] for line in text.splitlines() if line.startswith("    scaled")] == [
+        "scaled",
+        "scaled_2",
+        "scaled",
+    ]
