@@ -33,7 +33,7 @@ class Tiling(nl.NKIObject):
     def below(index, *, least: int = None, limit: int = None):
         assert least is not None or limit is not None, "a bound is needed"
         if least is not None and limit is not None:
-            return (index >= least) & (index < limit)
+            return index >= least and index < limit
         elif limit is not None:
             return index < limit
         return index >= least
