@@ -15,7 +15,7 @@ from .facts.values import Absent, DType, Flag, Function, Hbm, Object, Python, Se
 from .handed import access_of, handed_on
 from .names import dotted
 from .operands import Operand
-from .parameters import described, is_python, parameter_value
+from .parameters import described, is_python, merged, parameter_value
 from .patterns import of_name, of_rank
 from .render import render
 from .rules.data_types import is_dtype
@@ -269,6 +269,10 @@ def returned_value(scope: Scope, node: ast.expr) -> tuple[str, Value]:
         return (f"({inner})" if parenthesized else inner), Several(tuple(value for _, value in parts))
     if isinstance(node, ast.Call) and module_function(scope, node) is not None:
         return call_value(scope, node)
+    if isinstance(node, ast.IfExp):
+        either = _either_tensor(scope, node)
+        if either is not None:
+            return either
     tensor = operand(scope, node)
     if tensor is not None:
         if tensor.items is not None or tensor.pattern is not None:
@@ -276,6 +280,32 @@ def returned_value(scope: Scope, node: ast.expr) -> tuple[str, Value]:
         return tensor.text(()), tensor.value
     value = _python_argument(scope, node)
     return render(scope, node), value
+
+
+def _either_tensor(scope: Scope, node: ast.IfExp) -> tuple[str, Value] | None:
+    """``a if flag else b`` of two whole tensors that one name can mean; ``None`` for anything else."""
+    sides = [operand(scope, side) if isinstance(side, ast.Name) else None for side in (node.body, node.orelse)]
+    if any(side is None or side.items is not None or side.is_view for side in sides):
+        return None
+    a, b = (side.value for side in sides if side is not None)
+    list_both(scope, a, b)
+    result = merged("result", a, b)
+    if type(result) is Value:
+        return None
+    return f"{sides[0].text(())} if {render(scope, node.test)} else {sides[1].text(())}", result  # type: ignore[union-attr]
+
+
+def list_both(scope: Scope, a: Value | None, b: Value | None) -> None:
+    """Ask for lists of blocks where one name means either of two tensors."""
+    if not (isinstance(a, Tile) and isinstance(b, Tile) and len(a.blocks) == len(b.blocks) > 0):
+        return
+    for value in (a, b):
+        if value.style != "list" and value.declaration is not None and scope.module.options.blocks == "auto":
+            declared = value.declaration.node
+            assert isinstance(declared, ast.expr)
+            scope.module.blocked[scope.module.position(declared)] = (
+                "its name, or a result, is another tensor in a branch"
+            )
 
 
 def call_statement(scope: Scope, node: ast.Call) -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from . import algebra
 from .access import operand, owner
 from .cuts import check_cut
+from .dtypes import type_name
 from .emission import New, Refuse
 from .facts.values import Declaration, Tile
 from .moves import Planned
@@ -294,7 +295,8 @@ def write(scope: Scope, node: ast.expr, target: Operand, *, accumulate: bool = F
             and target.space != "hbm"
         )
         if rounded_twice and "oob_mode" in dict(instruction.arguments):
-            raise Refuse(node, DESTINATION, "a load that skips rows, and converts them twice", "drop dtype=")
+            _assert_one_conversion(scope, node, instruction, target)
+            rounded_twice = False
         if rounded_twice or _converts_in_psum(scope, instruction, target):
             # Beta 1 rounds to the call's dtype first; outside direct allocation that happens in a tile of its own
             instruction = copy_of(materialized(scope, node, instruction))
@@ -307,6 +309,16 @@ def _converts_in_psum(scope: Scope, instruction: Instruction, target: Operand) -
 
     types = {type_name(scope, instruction.dtype), type_name(scope, target.dtype)}
     return instruction.function == "nc_transpose" and target.perhaps_psum and len(types) == 2 and None not in types
+
+
+def _assert_one_conversion(scope: Scope, node: ast.expr, instruction: Instruction, target: Operand) -> None:
+    """A load that skips rows has no tile in between: the kernel asserts that it would have the destination's type."""
+    types = [instruction.dtype, target.dtype]
+    names = {type_name(scope, dtype) for dtype in types}
+    if None in types or (None not in names and len(names) > 1):
+        raise Refuse(node, DESTINATION, "a load that skips rows, and converts them twice", "drop dtype=")
+    check = f'assert str({types[1]}) == str({types[0]}), "rewritten for a load that converts once"'
+    scope.out.append(New(check))
 
 
 def materialized(scope: Scope, node: ast.expr, instruction: Instruction) -> Operand:

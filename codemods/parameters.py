@@ -112,7 +112,19 @@ def merged(name: str, a: Value | None, b: Value | None) -> Value:
             known = Tile(a.space, dims, None, view=a.view or b.view) if dims is not None else known
         if isinstance(known, Tile) and known.dtype is None:
             return replace(known, dtype=f"{name}.dtype")
+    if isinstance(a, Tile) and isinstance(b, Tile) and type(known) is Value and len(a.blocks) == len(b.blocks):
+        return _merged_blocks(name, a, b)
     return known
+
+
+def _merged_blocks(name: str, a: Tile, b: Tile) -> Value:
+    """Two tensors with as many block dimensions, each a list of tiles."""
+    alike = a.style == b.style == "list" and a.space == b.space and a.dims is not None and b.dims is not None
+    if not alike or [n == "1" for n in a.dims or ()] != [n == "1" for n in b.dims or ()]:
+        return Value()
+    seen = parameter_value(name, a)
+    assert isinstance(seen, Tile)
+    return replace(seen, view=a.view or b.view, optional=a.optional or b.optional)
 
 
 def _common_dims(name: str, a: tuple[str, ...] | None, b: tuple[str, ...] | None) -> tuple[str, ...] | None:

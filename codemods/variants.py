@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import copy
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from .emission import Refuse
@@ -105,11 +106,19 @@ def _merged(a: Parameters, b: Parameters) -> Parameters:
     """What two calls of one variant tell together."""
     merged = dict(a)
     for name, value in b.items():
-        if _knowledge(value) > _knowledge(a.get(name)):
+        known = a.get(name)
+        if _knowledge(value) > _knowledge(known) or isinstance(known, Absent):
             merged[name] = value
         elif isinstance(value, Python) and isinstance(a.get(name), Flag) and value != a[name]:
             merged[name] = Python()
+        tile = merged[name]
+        if isinstance(tile, Tile) and any(_may_be_absent(v) for v in (value, known)):
+            merged[name] = replace(tile, optional=True)
     return merged
+
+
+def _may_be_absent(value: Value | None) -> bool:
+    return isinstance(value, Absent) or (isinstance(value, Tile) and value.optional)
 
 
 def telling_flags(module: Module, node: ast.FunctionDef, parameters: Parameters) -> dict[str, bool]:

@@ -8,8 +8,9 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from . import algebra
+from .absences import known_absences
 from .assign import assign, augment
-from .calls import call_statement, returned_value
+from .calls import call_statement, list_both, returned_value
 from .comprehensions import expand
 from .emission import New, Refuse
 from .facts.values import DType, Flag, Function, Gone, Hbm, Object, Python, Tile, Value, merge, texts
@@ -422,7 +423,9 @@ def _if(scope: Scope, statement: ast.stmt) -> None:
     name, holds = none_at_first(scope, statement.test) or ("", True)
     if not holds:
         branches.reverse()
+    told = dict(zip((number, -number), known_absences(scope, statement), strict=True))
     scope.branch = (*branch, branches[0][0])
+    scope.env.update(told[branches[0][0]] or {})
     _recall(scope, statement.test if holds else None)
     walk_block(scope, branches[0][1])
     first, scope.env = scope.env, dict(before)
@@ -430,12 +433,19 @@ def _if(scope: Scope, statement: ast.stmt) -> None:
     if isinstance(left, Hbm | Tile):
         scope.env[name] = described(name, left)  # what the first iteration leaves for those after it
     scope.branch = (*branch, branches[1][0])
+    scope.env.update(told[branches[1][0]] or {})
     _recall(scope, None if holds else statement.test)
     walk_block(scope, branches[1][1])
     scope.branch = branch
     if name:
         check_same_tensor(scope, statement, name, left, scope.env.get(name))
     then = first if holds else scope.env
+    if None in told.values():  # one of the two never runs
+        second_runs = told[branches[1][0]] is not None
+        scope.env = {**first, **scope.env} if second_runs else {**scope.env, **first}
+        return
+    for n in sorted({*first, *scope.env}):
+        list_both(scope, first.get(n), scope.env.get(n))
     scope.env = {n: merged(n, first.get(n), scope.env.get(n)) for n in sorted({*first, *scope.env})}
     _remember(scope, statement.test, then)
 

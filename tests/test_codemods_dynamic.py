@@ -78,3 +78,36 @@ def test_what_is_added_to_an_index_tile_is_the_offset_without_the_tile():
     assert outcome.findings == ()
     assert "offset=columns * (3 + off), scalar_offset=first[0:1, 0:1]" in " ".join(outcome.source.split())
     assert outcome.source.count("first[0, 0]") == 0
+
+
+SKIPPED = HEAD + """\
+def rows(table, indices, dst, dtype, count):
+    for n in nl.affine_range(count):
+        named = indices[nl.arange(32)[:, None], n]
+        dst[n, nl.arange(32)[:, None], nl.arange(24)[None, :]] = nl.load(
+            table[named, nl.arange(24)[None, :]], dtype=dtype, mode=nisa.oob_mode.skip
+        )
+
+
+@nki.jit
+def k(table, rows_of):
+    out = nl.ndarray((2, 32, 24), dtype=table.dtype, buffer=nl.shared_hbm)
+    indices = nl.load(rows_of)
+    dst = nl.zeros((2, nl.par_dim(32), 24), dtype=nl.TILE, buffer=nl.sbuf)
+    rows(table, indices, dst, nl.bfloat16, 2)
+    for n in nl.affine_range(2):
+        nl.store(out[n], dst[n])
+    return out
+"""
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float32"])
+def test_a_load_that_skips_rows_converts_once(migrate, dtype):
+    args = {
+        "table": TensorSpec((50, 24), "float32", "normal"),
+        "rows_of": TensorSpec((32, 2), "int32", "integers", low=0, high=70),
+    }
+    migration = migrate(SKIPPED.replace("TILE", dtype), args)
+    assert migration.outcome.findings == ()
+    assert (migration.trouble == ()) == (dtype == "bfloat16")
+    assert dtype == "bfloat16" or any("converts once" in text for text in migration.trouble)

@@ -116,7 +116,7 @@ class Tile(Value):
     ``style`` says what the blocks became: a ``list``, one tensor ``fold``ed over ``folded`` blocks behind the
     partitions, or a tensor declared in the ``loop``. ``blocks`` are the block dimensions that have not been indexed
     yet, ``dims`` partition and free dimensions, all as source expressions. ``dims`` is ``None`` where the rank is
-    unknown, ``dtype`` where branches disagree.
+    unknown, ``dtype`` where branches disagree. An ``optional`` tile may be ``None``: what uses it runs where it is not.
     """
 
     space: str
@@ -127,6 +127,7 @@ class Tile(Value):
     view: bool = False
     style: str = "list"
     folded: tuple[str, ...] = ()
+    optional: bool = False
     origin: object = field(default=None, compare=False)
 
     def block(self) -> Tile:
@@ -262,6 +263,13 @@ def merge(a: Value | None, b: Value | None) -> Value:
         a, b = replace(a, origin=None), replace(b, origin=None)
     if a == b:
         return a
+    if isinstance(a, Tile) and isinstance(b, Tile) and a.optional != b.optional:
+        a, b = replace(a, optional=True), replace(b, optional=True)
+    for tensor, other in ((a, b), (b, a)):  # what uses the tensor runs where there is one
+        if isinstance(tensor, Tile) and isinstance(other, Absent) and tensor.dims is not None:
+            return replace(tensor, optional=True, origin=None)
+        if isinstance(tensor, Hbm) and isinstance(other, Absent) and tensor.dims is not None:
+            return tensor
     if isinstance(a, Tile) and isinstance(b, Tile) and (a.dims, a.blocks, a.style) == (b.dims, b.blocks, b.style):
         same = replace(a, dtype=a.dtype if a.dtype == b.dtype else None)
         if a.declaration != b.declaration:
@@ -269,9 +277,6 @@ def merge(a: Value | None, b: Value | None) -> Value:
         return same if a.space == b.space else replace(same, space=EITHER, declaration=None)
     if isinstance(a, Several) and isinstance(b, Several) and len(a.parts) == len(b.parts):
         return Several(tuple(merge(x, y) for x, y in zip(a.parts, b.parts, strict=True)))
-    for tensor, other in ((a, b), (b, a)):  # what uses the tensor runs where there is one
-        if isinstance(tensor, Hbm | Tile) and isinstance(other, Absent) and tensor.dims is not None:
-            return tensor
     if isinstance(a, Numbers) or isinstance(b, Numbers):
         return Gone("is an array of numpy in one branch or iteration, and something else in another")
     if isinstance(a, DType) and isinstance(b, DType):

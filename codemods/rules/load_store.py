@@ -32,7 +32,14 @@ def load(call: Call) -> Instruction:
     dims = src.dims if src.dims is None or len(src.dims) >= 2 else (*src.dims, "1", "1")[:2]
     like = src.like
     given: list[tuple[str, Operand | str]] = [("src", src), *out_of_bounds(call)]
-    return Instruction("dma_copy", given, dims, dtype or src.dtype, like=like, explicit=dtype is not None)
+    return Instruction(
+        "dma_copy",
+        given,
+        dims,
+        dtype or src.dtype,
+        like=like,
+        explicit=not call.scope.same_dtype(dtype or src.dtype, src.dtype),
+    )
 
 
 def out_of_bounds(call: Call) -> list[tuple[str, Operand | str]]:
