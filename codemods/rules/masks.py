@@ -41,6 +41,7 @@ GOLDENS = (
     "mask_reduction",
     "mask_results",
     "mask_operands",
+    "mask_staircase",
     "index_methods",
     "mask_lower",
 )

@@ -439,7 +439,23 @@ def region(mask: Any) -> Region:
             return NOWHERE
         box[varying[0]] = solved
     cut = {d: i for d, i in box.items() if (i.low, i.high) != (0, i.extent)}
-    return Region(rank, cut, tuple(residual))
+    return _tightened(Region(rank, cut, tuple(residual)))
+
+
+def _tightened(found: Region) -> Region:
+    """The region without rows behind the last one in which anything runs, where only conditions say so."""
+    if not found.residual or found.rank != 2 or found.box:
+        return found
+    chosen = Mask(found.residual).values()
+    if chosen.ndim != 2 or 1 in chosen.shape:
+        return found
+    if chosen.all():
+        return replace(found, residual=())
+    rows, count = np.flatnonzero(chosen.any(axis=1)), chosen.shape[0]
+    if not rows.size:
+        return NOWHERE
+    last = int(rows[-1]) + 1
+    return replace(found, box={0: Interval(0, last, count)}) if last < count else found
 
 
 def _solved(difference: Index, d: int, op: str) -> Interval | None:

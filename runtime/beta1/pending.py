@@ -20,6 +20,7 @@ from ..naming import bound_name
 from ..numerics import DTYPES, convert, is_integer
 from .base import Shape, Tensor
 from .indexing import EVERYWHERE, Region, region
+from .rows import in_rows
 from .state import State, state
 from .tensor import Tile, both
 from .tokens import PSUM, SBUF
@@ -274,7 +275,8 @@ def store(current: State, result: Result, dst: Tile, where: Region, overwrite: b
             view.alloc.set_group(view.array, False, chosen)
         elif not result.accumulates:
             view.alloc.set_group(view.array, _opens(result))
-    commit(machine, result, view, where=chosen)
+    for part, target, left in in_rows(result, view, chosen):
+        commit(machine, part, target, where=left)
 
 
 def _without_repeats(dst: Tile, values: Shape, where: Region) -> Tile:
