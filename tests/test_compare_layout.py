@@ -167,3 +167,14 @@ def test_psum_places_name_the_bank() -> None:
     verdict = compare_layout(run(tile("t", 2048, space="psum")), run(tile("t", 4096, space="psum")))
     assert verdict.differences[0].after is not None
     assert "byte 4096 (bank 2)" in verdict.differences[0].after.what
+
+
+@pytest.mark.parametrize(
+    ("renamed", "programs"),
+    [((0, 1, 2), "programs 0 to 2"), ((0, 2), "programs 0, 2"), ((1, 2), "programs 1, 2"), ((1,), "program 1")],
+)
+def test_what_holds_for_several_programs_is_said_once(renamed: tuple[int, ...], programs: str) -> None:
+    same, other = run(tile("t", 0)).programs[0], run(tile("u", 0)).programs[0]
+    before = Run((), (same, same, same))
+    after = Run((), tuple(other if number in renamed else same for number in range(3)))
+    assert compare_layout(before, after).notes == (f"{programs}: 't' is 'u' after",)

@@ -7,8 +7,9 @@ configurations. Everything else is of one program: it starts afresh in each iter
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from ..emission import Refuse
 from ..program import Program
@@ -26,6 +27,48 @@ class Unit:
     statements: tuple[ast.stmt, ...]
     first: int
     last: int
+
+    @cached_property
+    def nodes(self) -> list[ast.AST]:
+        return [node for statement in self.statements for node in ast.walk(statement)]
+
+    @cached_property
+    def bound(self) -> set[str]:
+        """Names that it binds."""
+        return {name for statement in self.statements for name in bound_by(statement)}
+
+    @cached_property
+    def read(self) -> set[str]:
+        """Names that it reads."""
+        read = {n.id for n in self.nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+        changed = (n.target for n in self.nodes if isinstance(n, ast.AugAssign))
+        return read | {target.id for target in changed if isinstance(target, ast.Name)}
+
+    @cached_property
+    def changed(self) -> set[str]:
+        """Names of what it changes in place: objects, and tensors, which look the same."""
+        found: set[str] = set()
+        for node in self.nodes:
+            changed: ast.expr | None = None
+            if isinstance(node, ast.Subscript | ast.Attribute) and not isinstance(node.ctx, ast.Load):
+                changed = node.value
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in CHANGING:
+                changed = node.func.value
+            while isinstance(changed, ast.Subscript | ast.Attribute):
+                changed = changed.value
+            found |= {changed.id} if isinstance(changed, ast.Name) else set()
+        return found
+
+    @cached_property
+    def passed(self) -> set[str]:
+        """Names that calls get as arguments: a function may change what it gets."""
+        calls = [node for node in self.nodes if isinstance(node, ast.Call) and _name_of(node) not in _QUIET]
+        given = [argument for call in calls for argument in [*call.args, *(k.value for k in call.keywords)]]
+        return {argument.id for argument in given if isinstance(argument, ast.Name)}
+
+
+def _union(sets: Iterable[set[str]]) -> set[str]:
+    return {name for names in sets for name in names}
 
 
 @dataclass(frozen=True)
@@ -59,12 +102,12 @@ def split(program: Program, module: Module, function: ast.FunctionDef, asking: C
         outside -= {unit for n, unit in enumerate(units) if _moves(module, units, n, outside)}
     inside = [unit for unit in units if unit not in outside]
     for unit in inside:
-        if any(module.host_name(n) == "nl.shared_hbm" for s in unit.statements for n in ast.walk(s)):
+        if any(module.host_name(node) == "nl.shared_hbm" for node in unit.nodes):
             message = "an output is declared where each program of the grid would declare its own"
             raise Refuse(unit.statements[0], CODE, message, "declare it first, from sizes that no program changes")
-    bound = _bound(inside)
+    bound = _union(unit.bound for unit in inside)
     for unit in tail:
-        if _read([unit]) & bound or not all(reading.is_quiet(s) for s in unit.statements):
+        if unit.read & bound or not all(reading.is_quiet(s) for s in unit.statements):
             message = "the kernel returns what one program made"
             raise Refuse(unit.statements[0], CODE, message, "return tensors in nl.shared_hbm, declared first")
     if not inside:
@@ -117,50 +160,19 @@ def _moves(module: Module, units: Sequence[Unit], at: int, outside: Collection[U
         return False
     before = [u for u in units[:at] if u not in outside]
     after = [u for u in units[at + 1 :] if u not in outside]
-    binds, reads = _bound([unit]), _read([unit])
-    if (_bound(before) | _changed(before)) & (reads | binds) or _read(before) & binds or _bound(after) & binds:
+    if _union(u.bound | u.changed for u in before) & (unit.read | unit.bound):
         return True
-    kept = _changed([*before, *after]) | (_passed([*before, *after]) if _makes_object(unit) else set())
-    return bool(kept & (binds - _tensors(module, unit)))
-
-
-def _bound(units: Sequence[Unit]) -> set[str]:
-    return {name for unit in units for s in unit.statements for name in bound_by(s)}
-
-
-def _read(units: Sequence[Unit]) -> set[str]:
-    nodes = [node for unit in units for s in unit.statements for node in ast.walk(s)]
-    read = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
-    return read | {n.target.id for n in nodes if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name)}
-
-
-def _changed(units: Sequence[Unit]) -> set[str]:
-    """Names of what statements change in place: objects, and tensors, which look the same."""
-    found: set[str] = set()
-    for node in (node for unit in units for s in unit.statements for node in ast.walk(s)):
-        changed: ast.expr | None = None
-        if isinstance(node, ast.Subscript | ast.Attribute) and not isinstance(node.ctx, ast.Load):
-            changed = node.value
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in CHANGING:
-            changed = node.func.value
-        while isinstance(changed, ast.Subscript | ast.Attribute):
-            changed = changed.value
-        found |= {changed.id} if isinstance(changed, ast.Name) else set()
-    return found
+    if _union([*(u.read for u in before), *(u.bound for u in after)]) & unit.bound:
+        return True
+    kept = _union(u.changed | (u.passed if _makes_object(unit) else set()) for u in [*before, *after])
+    return bool(kept & (unit.bound - _tensors(module, unit)))
 
 
 def _tensors(module: Module, unit: Unit) -> set[str]:
     """Names that a unit gives to tensors: what is stored to them changes no Python value."""
-    nodes = [n for s in unit.statements for n in ast.walk(s) if isinstance(n, ast.Assign | ast.AnnAssign)]
+    nodes = [node for node in unit.nodes if isinstance(node, ast.Assign | ast.AnnAssign)]
     made = [n for n in nodes if isinstance(n.value, ast.Call) and module.host_name(n.value.func) == "nl.ndarray"]
     return {name for node in made for name in bound_by(node)}
-
-
-def _passed(units: Sequence[Unit]) -> set[str]:
-    """Names that calls get as arguments: a function may change what it gets."""
-    calls = [n for u in units for s in u.statements for n in ast.walk(s) if isinstance(n, ast.Call)]
-    given = [a for c in calls for a in [*c.args, *(k.value for k in c.keywords)] if _name_of(c) not in _QUIET]
-    return {argument.id for argument in given if isinstance(argument, ast.Name)}
 
 
 def _makes_object(unit: Unit) -> bool:

@@ -55,7 +55,9 @@ def launches(program: Program) -> Iterator[Launch]:
         direct |= {c.args[0]: c for c in calls if c.args and module.host_name(c.func) == "nki.simulate_kernel"}
         for node, owner in _owned(module.source.tree, module.source.tree):
             if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
-                kernel = _kernel(program, module, owner, node.value)
+                # What is no call may be any subscript: only a kernel's own name tells.
+                named = isinstance(node.value, ast.Name) and meant(program, module, node.value) is not None
+                kernel = _kernel(program, module, owner, node.value) if node in direct or named else None
                 if kernel is not None:
                     yield _launch(module, kernel, node, direct.get(node), owner)
 

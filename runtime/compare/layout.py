@@ -46,6 +46,7 @@ def compare_layout(before: Run, after: Run) -> LevelVerdict:
     """The layout verdict of two runs: their pinned tiles, program by program. Tiles without an address are counted."""
     differences: list[Difference] = []
     notes: list[str] = []
+    said_of: dict[tuple[str, ...], list[int]] = {}
     if len(before.programs) != len(after.programs):
         differences.append(
             Difference(f"{len(before.programs)} programs ran before, {len(after.programs)} after: the grids differ")
@@ -54,8 +55,19 @@ def compare_layout(before: Run, after: Run) -> LevelVerdict:
         prefix = f"program {index}: " if len(before.programs) > 1 else ""
         found, said = _compare_programs(old, new)
         differences += [replace(difference, message=prefix + difference.message) for difference in found]
-        notes += [prefix + note for note in said]
+        said_of.setdefault(tuple(said), []).append(index)
+    for same, programs in said_of.items():
+        where = f"program{'s' if len(programs) > 1 else ''} {_numbers(programs)}: " if len(before.programs) > 1 else ""
+        notes += [where + note for note in same]
     return level_verdict("layout", differences, _summary(before, after), notes)
+
+
+def _numbers(programs: list[int]) -> str:
+    """``0 to 5``, or ``0, 2, 5``."""
+    first, last = programs[0], programs[-1]
+    if last - first > 1 and last - first == len(programs) - 1:
+        return f"{first} to {last}"
+    return ", ".join(map(str, programs))
 
 
 def _summary(before: Run, after: Run) -> str:
