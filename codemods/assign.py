@@ -9,7 +9,7 @@ from dataclasses import replace
 from . import algebra, positivity
 from .access import operand
 from .bodies import written
-from .calls import call_value, constructed, module_function, named, parts_of
+from .calls import call_statement, call_value, constructed, module_function, named, parts_of
 from .compute import bind, bound_call, is_computation, place, write
 from .declare import allocator_value, buffer_value, creation, declare
 from .emission import Refuse
@@ -106,6 +106,9 @@ def _to_name(scope: Scope, statement: ast.stmt, name: str, value: ast.expr) -> N
     if is_computation(scope, value):
         _set(scope, name, bind(scope, value, name))
         return
+    if isinstance(value, ast.Call) and scope.qualified(value.func) == "nl.store" and not _is_read(scope, name):
+        call_statement(scope, value)
+        return
     called = isinstance(value, ast.Call) and module_function(scope, value) is not None
     view = operand(scope, value) if not called else None
     if view is not None:
@@ -118,6 +121,11 @@ def _to_name(scope: Scope, statement: ast.stmt, name: str, value: ast.expr) -> N
         return
     if not assign_table(scope, name, value):
         _python(scope, name, value)
+
+
+def _is_read(scope: Scope, name: str) -> bool:
+    loads = (n for n in ast.walk(scope.function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load))
+    return any(node.id == name for node in loads)
 
 
 def _compile_time(scope: Scope, name: str, value: ast.expr) -> Value | None:

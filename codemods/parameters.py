@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
-from .facts.values import Absent, DType, Flag, Hbm, Object, Python, Several, Tile, Value, merge
+from .facts.values import EITHER, Absent, DType, Flag, Hbm, Object, Python, Several, Tile, Value, merge
 from .rules.data_types import is_dtype
 from .rules.psum_accumulation import of_another
 from .scope import Scope
@@ -32,6 +32,8 @@ def kernel_parameters(scope: Scope, told: dict[str, Value]) -> None:
         elif default is not None and not (optional and _is_tensor(scope, name)):
             absent = isinstance(told.get(name), Absent)
             scope.env[name] = DType(name) if is_dtype(scope, default) else Absent() if absent else Python()
+        elif _is_tile(scope, name):
+            scope.env[name] = Tile(EITHER, None, f"{name}.dtype")
         elif _is_tensor(scope, name):
             scope.env[name] = Hbm(None, f"{name}.dtype")
         else:
@@ -40,6 +42,36 @@ def kernel_parameters(scope: Scope, told: dict[str, Value]) -> None:
         text = render(scope, default)
         if text != scope.source.segment(default):
             scope.module.edits.expressions[default] = text
+
+
+def _is_tile(scope: Scope, name: str) -> bool:
+    """Does a helper compute with its parameter, which Beta 1 does with tiles only, and neither load nor store it?"""
+    from .compute import HANDLERS
+
+    if scope.decorated:
+        return False
+    nodes = list(ast.walk(scope.function))
+    attributes = {n.attr for n in nodes if isinstance(n, ast.Attribute) and _names(n.value, name)}
+    computes = False
+    for call in (n for n in nodes if isinstance(n, ast.Call)):
+        function = scope.qualified(call.func)
+        given = [*call.args, *(k.value for k in call.keywords if k.arg in _OPERANDS)]
+        if function in _MOVES and any(_names(_owner(operand), name) for operand in given):
+            return False
+        if function in HANDLERS:
+            sure = [k.value for k in call.keywords if k.arg in _TILE_OPERANDS]
+            perhaps = call.args if attributes & (_TENSOR_ATTRIBUTES | _TILE_ATTRIBUTES) else []
+            computes = computes or any(_names(_owner(operand), name) for operand in [*sure, *perhaps])
+    return computes
+
+
+_TILE_ATTRIBUTES = {"buffer", "expand_dims", "as_tile"}
+_TILE_OPERANDS = {"data", "data0", "data1", "data2", "stationary", "moving", "on_true_tile"}
+"""Parameters of instructions that are tiles, whatever else they get."""
+
+
+def _names(node: ast.expr, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
 
 
 def _is_tensor(scope: Scope, name: str, seen: frozenset[tuple[ast.FunctionDef, str]] = frozenset()) -> bool:

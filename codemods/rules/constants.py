@@ -2,7 +2,7 @@
 
 Why: Beta 2 kernels cannot use numpy arrays; a constant is built with ``nki.tensor``. Zeros and ones are exact in
 every type, so the constant keeps the type of the numpy array, and converts to the type of the tile that it is loaded
-into.
+into. ``nl.shared_identity_matrix(n)`` names the type that it has by default.
 
 Safe for identities. Left alone: other arrays (write them with ``nki.tensor.zeros`` or ``arange``, or pass them as an
 input).
@@ -24,7 +24,7 @@ from .data_types import dtype_text
 
 CODE = "NKI026"
 GOLDENS = ("shared_constant",)
-NAMES = ("nl.shared_constant",)
+NAMES = ("nl.shared_constant", "nl.shared_identity_matrix")
 _IDENTITIES = ("np.identity", "np.eye")
 
 
@@ -38,6 +38,8 @@ def constant_operand(scope: Scope, node: ast.Call) -> Operand:
 
 def shared_constant(scope: Scope, name: str, node: ast.Call) -> Hbm:
     """``name = nl.shared_constant(np.identity(n, dtype), dtype)``: emit Beta 2's constant, return what ``name`` is."""
+    if scope.qualified(node.func) == "nl.shared_identity_matrix":
+        return _identity_matrix(scope, name, node)
     given = {k.arg: k.value for k in node.keywords if k.arg}
     given.update(zip(("constant", "dtype"), node.args, strict=False))
     array = given.get("constant")
@@ -56,6 +58,19 @@ def shared_constant(scope: Scope, name: str, node: ast.Call) -> Hbm:
     dtype = dtype_text(scope, given["dtype"]) if "dtype" in given else stored
     ntensor = scope.module.alias("ntensor")
     scope.emit(f"{name} = {scope.nl}.shared_constant({ntensor}.identity({size}, dtype={stored}))")
+    return Hbm((size, size), dtype)
+
+
+def _identity_matrix(scope: Scope, name: str, node: ast.Call) -> Hbm:
+    """``name = nl.shared_identity_matrix(n, dtype)``, of which Beta 2 has the same."""
+    given = {k.arg or "": k.value for k in node.keywords}
+    given.update(zip(("n", "dtype"), node.args, strict=False))
+    if "n" not in given or set(given) - {"n", "dtype"}:
+        raise Refuse(node, CODE, "an identity matrix with more than a size and a type", "pass n and dtype only")
+    scope.apply(CODE, node)
+    size = render(scope, given["n"])
+    dtype = dtype_text(scope, given["dtype"]) if "dtype" in given else f"{scope.nl}.uint8"
+    scope.emit(f"{name} = {scope.nl}.shared_identity_matrix({size}, dtype={dtype})")
     return Hbm((size, size), dtype)
 
 

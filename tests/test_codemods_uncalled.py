@@ -1,0 +1,54 @@
+"""Helpers that nothing calls: what they do with their parameters tells what these are."""
+
+from __future__ import annotations
+
+from nki_migrate.codemods import rewrite
+from nki_migrate.runtime.cases import TensorSpec
+
+UNCALLED = """\
+import numpy as np
+import neuronxcc.nki as nki
+import neuronxcc.nki.isa as nisa
+import neuronxcc.nki.language as nl
+
+
+def scaled(src, scale):
+    if src.buffer is nl.psum:
+        src = nl.copy(src, dtype=nl.float32)
+    return nl.multiply(src, scale, dtype=nl.float32)
+
+
+def squared(src):
+    return nisa.activation(op=np.square, data=src, dtype=nl.float32)
+"""
+CALLING = """\
+
+
+@nki.jit
+def k(x):
+    out = nl.ndarray((3, 64, 64), dtype=nl.float32, buffer=nl.shared_hbm)
+    ones = nl.load(nl.shared_identity_matrix(64, dtype=nl.float32))
+    tile = nl.load(x)
+    product = nl.ndarray((nl.par_dim(64), 64), dtype=nl.float32, buffer=nl.psum)
+    product[...] = nisa.nc_matmul(tile, ones)
+    _ = nl.store(out[0], value=scaled(tile, 2.0))
+    nl.store(out[1], value=scaled(product, 3.0))
+    nl.store(out[2], value=squared(tile))
+    return out
+"""
+
+
+def test_a_helper_that_nothing_calls_computes_with_tiles():
+    outcome = rewrite(UNCALLED)
+    assert outcome.findings == ()
+    assert "nisa.tensor_copy(dst=src_2, src=src)" in outcome.source
+    assert "nisa.activation(dst=activation_tile, op=nl.square, data=src)" in outcome.source
+    loads = rewrite(UNCALLED + "\n\ndef loaded(src):\n    return nl.exp(nl.load(src))\n").source
+    assert "nisa.dma_copy(dst=loaded_tile, src=src)" in loads
+
+
+def test_a_helper_is_the_same_whether_its_tiles_are_told_or_not(migrate):
+    migration = migrate(UNCALLED + CALLING, {"x": TensorSpec((64, 64), "float32", "normal")})
+    assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
+    told = migration.outcome.source.partition("def scaled")[2].partition("def ")[0]
+    assert told == rewrite(UNCALLED).source.partition("def scaled")[2].partition("def ")[0]
