@@ -113,6 +113,12 @@ def constant(text: str, definitions: Definitions) -> int | None:
     return polynomial.get((), 0) if set(polynomial) <= {()} else None
 
 
+def has_quotient(text: str, definitions: Definitions) -> bool:
+    """Is a quotient (``/``), which may be no integer, one of the terms or factors of an expression?"""
+    atoms = (parse(atom) for monomial in normal(text, definitions) for atom in monomial)
+    return any(isinstance(atom, ast.BinOp) and isinstance(atom.op, ast.Div) for atom in atoms)
+
+
 def names(text: str) -> set[str]:
     """Every name that an expression reads."""
     return {node.id for node in ast.walk(parse(text)) if isinstance(node, ast.Name)}

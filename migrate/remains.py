@@ -197,7 +197,7 @@ def further_findings(before: str, outcome: Outcome, filename: str, target: str) 
     """Lines that the rewrite left as they were, that no finding covers, and that are not legal Beta 2."""
     accounted = Accounted(ast.parse(before), before, outcome)
     found = []
-    for violation in _unaccounted(before, ast.parse(outcome.source), filename, target, accounted):
+    for violation in _violations(accounted, filename, target):
         line = accounted.input_line(violation.line)
         if line is not None:
             column = max(violation.column, 1)
@@ -221,14 +221,21 @@ def _unaccounted(before: str, new: ast.Module, filename: str, target: str, accou
     after = accounted.outcome.source
     known = Counter(_signature(violation, before) for violation in check_source(before, filename, target=target))
     rewritten = [node for name, nodes in definitions(new).items() if name in accounted.touched for node in nodes]
-    for violation in check_source(after, filename, target=target):
+    for violation in _violations(accounted, filename, target):
         signature = _signature(violation, after)
         inherited = known[signature] > 0
         known[signature] -= 1
         if inherited and not any(_first_line(node) <= violation.line <= (node.end_lineno or 0) for node in rewritten):
             continue
-        if violation.line not in accounted:
-            yield violation
+        yield violation
+
+
+def _violations(accounted: Accounted, filename: str, target: str) -> Iterator[Violation]:
+    """What is not legal Beta 2 in the output, but for the lines that have a diagnostic."""
+    from nki_migrate.runtime.legality import check_source
+
+    found = check_source(accounted.outcome.source, filename, target=target)
+    return (violation for violation in found if violation.line not in accounted)
 
 
 def _signature(violation: Violation, source: str) -> tuple[str, str]:

@@ -6,7 +6,8 @@ import ast
 import math
 
 import pytest
-from nki_migrate.codemods import rewrite
+from nki_migrate.codemods import Options, rewrite
+from nki_migrate.guard import complete
 
 KERNEL = """\
 import math
@@ -161,3 +162,15 @@ def k(x, n, flag):
     return out
 """
     assert f"    if {after or before}:\n" in rewrite(source).source
+
+
+def test_what_beta2_refuses_in_a_helper_that_no_rule_touched_is_a_finding():
+    before = (
+        "import neuronxcc.nki as nki\nimport neuronxcc.nki.language as nl\n\n\n"
+        "def counted(tile, seen=[]):\n    seen.append(tile)\n    return len(seen)\n\n\n"
+        "@nki.jit\ndef k(x):\n    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)\n"
+        "    tile = nl.load(x)\n"
+        "    nl.store(out, nl.multiply(tile, float(counted(tile))))\n    return out\n"
+    )
+    outcome = complete(before, rewrite(before), Options(), "kernel.py")
+    assert [(finding.line, finding.code) for finding in outcome.findings] == [(5, "NKL028")]

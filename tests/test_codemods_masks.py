@@ -146,3 +146,16 @@ def k(x, n):
     findings = [f for f in rewrite(source).findings if f.line == 13]
     message = "a mask that is not an upper bound of one index vector" if message == "no upper bound" else message
     assert any(message in finding.message for finding in findings)
+
+
+@pytest.mark.parametrize(
+    ("limit", "left"), [("n / 3", True), ("half + 1", True), ("n // 3", False), ("int(n / 3)", False)]
+)
+def test_a_mask_up_to_a_quotient_is_left(limit, left):
+    source = (
+        "import neuronxcc.nki as nki\nimport neuronxcc.nki.language as nl\n\n\n@nki.jit\ndef k(x, n):\n    half = n / 2\n"
+        "    out = nl.ndarray((128, 64), dtype=x.dtype, buffer=nl.shared_hbm)\n"
+        "    i_p, i_f = nl.mgrid[0:128, 0:64]\n"
+        f"    nl.store(out[i_p, i_f], value=nl.load(x[i_p, i_f]), mask=i_f < {limit})\n    return out\n"
+    )
+    assert any("a quotient, which may be no integer" in f.message for f in rewrite(source).findings) == left

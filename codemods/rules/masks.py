@@ -133,6 +133,8 @@ def clamp_of(scope: Scope, bound: Bound) -> Clamp:
     """The name of the clamped size of an axis, computed first. What follows does not run where it is not positive."""
     axis = bound.term.axis
     rest = algebra.subtract(bound.limit, axis.start)
+    if algebra.has_quotient(rest, scope.definitions):
+        raise Refuse(scope.current or scope.function, CODE, "a mask up to a quotient, which may be no integer", HELP)
     text = f"min({axis.size}, {rest})"
     key = f"min({scope.canonical(axis.size)}, {scope.canonical(rest)})"
     name = scope.sizes.get(key)
