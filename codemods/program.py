@@ -106,6 +106,10 @@ class Program:
         self._bound = {path: list(_each_link(tree, path, modules.keys())) for path, tree in trees.items()}
 
     @cached_property
+    def has_classes(self) -> bool:
+        return any(module.classes for module in self.modules.values())
+
+    @cached_property
     def bases(self) -> set[tuple[str, str]]:
         """The classes that others derive from: their file, and their name there."""
         return {

@@ -70,6 +70,7 @@ class Module:
         self.names = {node.id for node in ast.walk(source.tree) if isinstance(node, ast.Name)}
         self.functions = {node.name: node for node in source.tree.body if isinstance(node, ast.FunctionDef)}
         self.classes = {node.name: node for node in source.tree.body if isinstance(node, ast.ClassDef)}
+        self.bindings: dict[ast.AST, dict[str, list[ast.expr | None]]] = {}
         self.object_classes: dict[tuple[ast.FunctionDef, str], Class | None] = {}
         self.nested_imports = {item.statement for item in self.import_list} - set(source.tree.body)
         self.edits = Edits()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -125,6 +126,8 @@ def class_of(scope: Scope, node: ast.expr) -> Class | None:
 
 def class_in(module: Module, function: ast.FunctionDef, node: ast.expr) -> Class | None:
     """The class of the object that an expression of a function of the module is."""
+    if not module.program.has_classes:
+        return None
     found = _class_of(module, function, node, _DEPTH)
     return None if found is None or is_subclassed(found) else found
 
@@ -171,7 +174,7 @@ def _class_of(module: Module, function: ast.FunctionDef, node: ast.expr, depth: 
 
 def _of_name(module: Module, function: ast.FunctionDef, name: str, depth: int) -> Class | None:
     arguments = [n for n in ast.walk(function.args) if isinstance(n, ast.arg) and n.arg == name]
-    values = _assigned(function, name)
+    values = _assigned(module, function, name)
     if arguments:
         return None if values else _of_parameter(module, function, arguments[0], depth)
     if not values:
@@ -195,16 +198,9 @@ def _of_global(module: Module, name: str, depth: int) -> Class | None:
     path, origin = module.program.origin(module, ast.Name(name, ast.Load()))
     if path != module.path:
         return _of_global(module.program.modules[path], origin, depth - 1) if origin and depth else None
-    stores = [n for n in ast.walk(module.source.tree) if isinstance(n, ast.Name) and n.id == name]
-    values = [
-        s.value
-        for s in module.source.tree.body
-        if isinstance(s, ast.Assign) and any(isinstance(t, ast.Name) and t.id == name for t in s.targets)
-    ]
-    once = sum(isinstance(n.ctx, ast.Store) for n in stores) == len(values) == 1
-    if not once or not isinstance(values[0], ast.Call):
-        return None
-    return _of_call(module, None, values[0], depth)
+    values = _assigned(module, module.source.tree, name)
+    made = values[0] if len(values) == 1 else None
+    return _of_call(module, None, made, depth) if isinstance(made, ast.Call) else None
 
 
 def _of_call(module: Module, function: ast.FunctionDef | None, node: ast.Call, depth: int) -> Class | None:
@@ -230,7 +226,9 @@ def _own_class(module: Module, function: ast.FunctionDef, node: ast.expr) -> Cla
     """The class that ``cls`` of a class method is."""
     owner = owner_class(module, function)
     first = [*function.args.posonlyargs, *function.args.args][:1]
-    named = isinstance(node, ast.Name) and [node.id] == [a.arg for a in first] and not _assigned(function, node.id)
+    named = (
+        isinstance(node, ast.Name) and [node.id] == [a.arg for a in first] and not _assigned(module, function, node.id)
+    )
     return owner if owner is not None and named and owner.kind(function) == "classmethod" else None
 
 
@@ -244,17 +242,24 @@ def _returned(module: Module, function: ast.FunctionDef, depth: int) -> Class | 
     return found[0] if found and all(f is not None and f == found[0] for f in found) else None
 
 
-def _assigned(function: ast.FunctionDef, name: str) -> list[ast.expr | None]:
-    """What a function binds a name to, ``None`` for anything but a plain assignment."""
-    values: list[ast.expr | None] = []
-    stores = 0
-    for node in ast.walk(function):
-        stores += isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
-        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
-            values += [node.value] if node.targets[0].id == name else []
-        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.target.id == name:
-            values.append(node.value)
-    return values + [None] * (stores - len(values))
+def _assigned(module: Module, root: ast.FunctionDef | ast.Module, name: str) -> list[ast.expr | None]:
+    """What a function or module binds a name to, ``None`` for anything but a plain assignment."""
+    if root not in module.bindings:
+        module.bindings[root] = _bindings(root)
+    return module.bindings[root].get(name, [])
+
+
+def _bindings(root: ast.FunctionDef | ast.Module) -> dict[str, list[ast.expr | None]]:
+    values: dict[str, list[ast.expr | None]] = {}
+    stores: Counter[str] = Counter()
+    for node in ast.walk(root):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            stores[node.id] += 1
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            if len(targets) == 1 and isinstance(targets[0], ast.Name):
+                values.setdefault(targets[0].id, []).append(node.value)
+    return {name: [*values.get(name, []), *[None] * (n - len(values.get(name, [])))] for name, n in stores.items()}
 
 
 _PLAIN = {"int", "float", "bool", "str"}
