@@ -99,6 +99,8 @@ def _interpreted(scope: Scope, node: ast.Call, callee: Callee) -> Value | None:
         message = f"an index vector is passed to '{function.name}', which is not followed: {why}"
         raise Refuse(node, CODE, message, "pass its start and size, or compute with it in the kernel") from None
     except Refuse as refusal:
+        if not takes:
+            return None
         message = f"{refusal.message}, in '{function.name}'"
         raise Refuse(node, refusal.code, message, refusal.help, refusal.applicability) from None
     for text in facts.statements:

@@ -16,7 +16,7 @@ from .interpreted import drop_followed
 from .keyword_arguments import expand
 from .model import Options, Outcome
 from .moves import moved
-from .program import Program
+from .program import Program, imported
 from .rules import allocator_objects, decorators, host_code, kernel_classes, namespace, registry, tensor_annotations
 from .rules.language import CODE as LANGUAGE
 from .same_text import copies_needed
@@ -44,15 +44,19 @@ def rewrite_together(sources: Mapping[str, str], options: Options | None = None)
     options = options or Options()
     outcomes: dict[str, Outcome] = {}
     read: dict[str, Source] = {}
+    plain: dict[str, Source] = {}
     for path, text in sources.items():
         source = Source(text, path)
         module = Module(source, options, path, {})
         if not any(item.is_nki for item in module.imports.values()):
             outcomes[path] = Outcome(text)
+            plain[path] = source
         elif _mixed(module):
             outcomes[path] = Outcome(text, tuple(sorted(module.findings)))
         else:
             read[path] = source
+    trees = {path: source.tree for path, source in read.items()}
+    read |= {path: plain[path] for path in imported(trees, lambda path: plain[path].tree, plain)}
     grids = relaunched(read, options)
     read = {
         path: source if grids[path].text == source.text else Source(grids[path].text, path)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import posixpath
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -94,6 +94,25 @@ def components(trees: Mapping[str, ast.AST]) -> list[list[str]]:
     order = {path: number for number, path in enumerate(trees)}
     unique = {id(group): sorted(group, key=order.__getitem__) for group in groups.values()}
     return list(unique.values())
+
+
+def imported(
+    trees: Mapping[str, ast.AST], tree_of: Callable[[str], ast.AST | None], known: Collection[str]
+) -> list[str]:
+    """The files among ``known`` that the files ``trees`` import, directly or through each other."""
+    found: dict[str, None] = {}
+    paths = {*trees, *known}
+    pending = list(trees.items())
+    while pending:
+        path, tree = pending.pop()
+        for _, link in _each_link(tree, path, paths):
+            if link.path in found or link.path in trees:
+                continue
+            other = tree_of(link.path)
+            if other is not None:
+                found[link.path] = None
+                pending.append((link.path, other))
+    return list(found)
 
 
 class Program:

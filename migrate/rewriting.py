@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from .discover import Found
 from .errors import FileError
-from .reports import Report, Status, contents, parsed
+from .reports import Report, Status, contents, parsed, without
 from .text import Text, encoded
 
 if TYPE_CHECKING:
@@ -46,12 +46,18 @@ def rewrite_reports(files: Iterable[Found], options: Options, jobs: int) -> list
             results[index] = data
         else:
             work.append((index, file.path, data))
-    groups = _groups(work)
+    skipped = {index: report for index, report in results.items() if report.reason == without(WORD)}
+    trees = {_name(item): _tree(item[2]) for item in work} if len(work) + len(skipped) > 1 else {}
+    work += _imported(trees, skipped)
+    groups = _groups(work, trees)
     groups.sort(key=lambda group: -sum(len(data) for _, _, data in group))  # none of the big ones is left to run alone
     if jobs > 1 and len(work) > _HANDFUL:
         results.update(_pooled(groups, options, min(jobs, len(groups))))
     else:
         results.update(report for group in groups for report in _reported(group, options))
+    for index, report in skipped.items():  # what no kernel needs in another way is none of ours
+        if results[index].status == "unchanged" and not results[index].findings:
+            results[index] = report
     return [results[index] for index in sorted(results)]
 
 
@@ -60,12 +66,30 @@ def rewrite_report(path: str, data: bytes, options: Options) -> Report:
     return _reported([(0, path, data)], options)[0][1]
 
 
-def _groups(work: list[_Work]) -> list[list[_Work]]:
+def _imported(trees: dict[str, ast.Module], skipped: dict[int, Report]) -> list[_Work]:
+    """The files that do not name NKI, but that files which do import: kernels may use their classes and functions.
+
+    Their trees are added to ``trees``.
+    """
+    from nki_migrate.codemods.program import imported
+
+    plain = {_name((0, report.path, b"")): index for index, report in skipped.items() if report.path.endswith(".py")}
+    read: dict[str, ast.Module] = {}
+
+    def tree_of(name: str) -> ast.Module | None:
+        read[name] = _tree(skipped[plain[name]].before or b"")
+        return read[name] if read[name].body else None
+
+    names = imported(trees, tree_of, plain) if trees and plain else []
+    trees |= {name: read[name] for name in names}
+    return [(plain[name], skipped[plain[name]].path, skipped[plain[name]].before or b"") for name in names]
+
+
+def _groups(work: list[_Work], trees: dict[str, ast.Module]) -> list[list[_Work]]:
     """The files, those together that import from each other."""
     from nki_migrate.codemods import components
 
     by_name = {_name(item): item for item in work}
-    trees = {name: _tree(item[2]) for name, item in by_name.items()} if len(work) > 1 else {}
     grouped = [[by_name[name] for name in names] for names in components(trees)]
     return grouped if trees else [[item] for item in work]
 

@@ -207,6 +207,14 @@ def test_fields_that_may_change_are_read_where_the_method_was_called():
     assert "dim.tile * i" not in rewrite(text).source and "i * dim.tile" not in rewrite(text).source
 
 
+def test_a_function_that_loads_with_vectors_of_its_own_is_rewritten_like_any_other():
+    made = "def loaded(x, i):\n    i_p = nl.arange(16)[:, None]\n    i_f = nl.arange(20)[None, :]\n"
+    made += "    return nl.load(x[i + 2 * i_p, i_f])\n"
+    text = source(functions=made).replace("    dim = Dim(", "    first = loaded(x, ceil(n, 3))\n    dim = Dim(")
+    outcome = rewrite(text)
+    assert outcome.findings == () and "first = loaded(x, ceil(n, 3))" in outcome.source
+
+
 def test_a_function_that_makes_vectors_goes_with_its_last_call():
     made = "def at(i):\n    return i * 32 + nl.arange(32)[:, None]\n"
     assert "def at" not in rewrite(source(functions=made, index="at(i)")).source

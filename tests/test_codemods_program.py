@@ -216,3 +216,74 @@ def test_a_name_that_two_imports_bind_is_taken_for_neither():
     assert messages[16].startswith("'loaded' may be another function")
     assert 17 in messages  # what it returns is not known: it is no number
     assert "    wide_result = lib.wide(x[0]" in outcome.source  # a name, no attribute of the module
+
+
+SIZES = """\
+{head}@dataclass(frozen=True)
+class Sizes:
+    rows: int = 64
+
+    def checked(self, n):
+        if n < self.rows:
+            raise ValueError("too few")
+        return n
+
+
+def host(kernel, x):
+    try:
+        return kernel(x)
+    finally:
+        print("done")
+"""
+
+USER = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+from sizes import Sizes
+
+
+@nki.jit
+def k(x):
+    sizes = Sizes()
+    out = nl.ndarray((sizes.rows, 8), dtype=x.dtype, buffer=nl.shared_hbm)
+    assert sizes.checked(x.shape[0]) > 0
+    tile = nl.load(x[0 : sizes.rows, 0:8])
+    nl.store(out, value=tile)
+    return out
+"""
+
+
+@pytest.mark.parametrize(
+    "head",
+    ["from dataclasses import dataclass\n\n\n", '"""Sizes."""\nimport dataclasses as d\ndataclass = d.dataclass\n'],
+)
+def test_classes_of_files_without_a_word_of_nki_are_rewritten_when_kernels_use_them(head):
+    files = {"sizes.py": SIZES.format(head=head), "k.py": USER, "other.py": "from sizes import Sizes\nSizes(3)\n"}
+    outcomes = rewrite_together(files)
+    assert not any(outcome.findings for outcome in outcomes.values())
+    sizes = outcomes["sizes.py"].source
+    assert "import nki.language as nl\n" in sizes and "class Sizes(nl.NKIObject):" in sizes
+    assert 'assert False, "too few"' in sizes and "    finally:\n" in sizes
+    assert outcomes["other.py"].source == files["other.py"]
+    assert rewrite(sizes).source == sizes
+    assert rewrite(files["sizes.py"]).source == files["sizes.py"]
+
+
+def test_the_command_reads_such_files_only_for_kernels(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    files = {
+        "sizes.py": SIZES.format(head="from dataclasses import dataclass\n\n\n"),
+        "k.py": USER.replace("from sizes import Sizes", "import tools\nfrom sizes import Sizes"),
+        "tools.py": "import more\n\n\ndef f(*args):\n    return args\n",
+        "more.py": "this is no Python\n",
+        "apart.py": "x = 1\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    with pytest.raises(SystemExit) as left:
+        main(["rewrite", "--write", "."])
+    assert left.value.code == 0
+    assert "2 changed, 0 unchanged, 3 skipped, 0 failed; 0 findings" in capsys.readouterr().err
+    assert "class Sizes(nl.NKIObject)" in (tmp_path / "sizes.py").read_text()
+    assert all((tmp_path / name).read_text() == files[name] for name in ("tools.py", "more.py", "apart.py"))

@@ -137,10 +137,9 @@ def _merged(texts: list[str]) -> list[str]:
 
 def _added(module: Module, used: set[str]) -> None:
     """Imports that rewritten code needs and that the module did not have: after its last NKI import."""
-    anchors = [i.statement for i in module.imports.values() if i.is_nki and i.statement in module.source.tree.body]
-    if not (module.needed_imports or module.from_imports) or not anchors:
+    if not (module.needed_imports or module.from_imports):
         return
-    last = max(anchors, key=lambda s: s.lineno)
+    last = _anchor(module)
     new = []
     present = {
         (canonical(item.path), item.name) for item in module.import_list if item.statement in module.source.tree.body
@@ -155,5 +154,16 @@ def _added(module: Module, used: set[str]) -> None:
             new.append(New(f"from {path} import {name}"))
     if last in module.edits.replaced:
         module.edits.replaced[last] += new
-    elif new:
+    elif new and isinstance(last, ast.Import | ast.ImportFrom | ast.Expr):
         module.edits.replaced[last] = [New(module.source.segment(last)), *new]
+    elif new:
+        module.edits.before.setdefault(last, []).extend(new)
+
+
+def _anchor(module: Module) -> ast.stmt:
+    """Where imports are added: behind the last import of NKI, else of anything, else at the top."""
+    body = module.source.tree.body
+    imports = [s for s in body if isinstance(s, ast.Import | ast.ImportFrom)]
+    ours = {i.statement for i in module.imports.values() if i.is_nki}
+    found = [s for s in imports if s in ours] or imports
+    return found[-1] if found else body[0]
