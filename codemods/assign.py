@@ -191,6 +191,7 @@ def _python(scope: Scope, name: str, value: ast.expr) -> None:
     _itemsize_name(scope, name, value)
     unknown = _may_give_tensor(scope, value)
     (scope.unknown_results.add if unknown else scope.unknown_results.discard)(name)
+    scope.none_at_first.discard(name)
     known = is_python(scope, value) and not unknown
     _set(scope, name, Python(positivity.positive(scope, text)) if known else Value())
     define(scope, name, text)

@@ -407,7 +407,7 @@ def _place_in_parts(scope: Scope, node: ast.expr, instruction: Instruction, targ
 def _check_bounds(scope: Scope, node: ast.expr, instruction: Instruction, target: Operand) -> None:
     """Rows out of bounds can be skipped where the bounds are those of the tensor that Beta 2 sees."""
     operands = [target, *(value for _, value in instruction.arguments if isinstance(value, Operand))]
-    skips = "oob_mode" in dict(instruction.arguments) and any(operand.joined for operand in operands)
+    skips = "oob_mode" in dict(instruction.arguments) and any((o.origin or o).joined for o in operands)
     if skips and not scope.module.options.unsafe:
         raise Refuse(
             node,

@@ -320,6 +320,7 @@ class Scope:
     flags: dict[str, bool] = field(default_factory=dict)
     under: dict[str, dict[str, tuple[Value, Value]]] = field(default_factory=dict)
     unknown_results: set[str] = field(default_factory=set)
+    none_at_first: set[str] = field(default_factory=set)
 
     @property
     def source(self) -> Source:

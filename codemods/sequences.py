@@ -9,6 +9,8 @@ import ast
 from typing import TYPE_CHECKING
 
 from . import algebra
+from .emission import Refuse
+from .facts.values import Hbm, Tile
 from .rules.language import CODE
 from .support import sequence_function
 
@@ -28,13 +30,27 @@ def is_own(scope: Scope, call: ast.Call) -> bool:
     return name in FUNCTIONS and name not in scope.assigned and name not in others
 
 
+def _holds_tensors(scope: Scope, node: ast.expr) -> bool:
+    """Is there a tensor in a sequence: named in it, in what it stands for, or in what the function appends to it?"""
+    shapes = {n.value for n in ast.walk(node) if isinstance(n, ast.Attribute) and n.attr == "shape"}
+    held = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and n not in shapes}
+    held |= {n for name in held if name in scope.definitions for n in algebra.names(scope.definitions[name])}
+    for part in ast.walk(scope.function):
+        method = part.func if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute) else None
+        if method is not None and isinstance(method.value, ast.Name) and method.value.id in held:
+            names = (n for n in ast.walk(part) if isinstance(n, ast.Name))
+            held |= {n.id for n in names} if method.attr in ("append", "extend", "insert") else set()
+    return any(isinstance(scope.env.get(name), Hbm | Tile) for name in held)
+
+
 def sequence_call(scope: Scope, call: ast.Call) -> str | None:
     """Beta 2 text of ``sum(values)``, ``any(values)`` or ``all(values)``; ``None`` for any other call."""
     from .render import render
 
-    if not is_own(scope, call) or len(call.args) != 1 or call.keywords:
+    if not isinstance(call.func, ast.Name) or not is_own(scope, call) or len(call.args) != 1 or call.keywords:
         return None
-    assert isinstance(call.func, ast.Name)
+    if _holds_tensors(scope, call.args[0]):
+        raise Refuse(call, CODE, f"the {call.func.id} of tensors", "write one instruction for each of them")
     argument = call.args[0]
     scope.apply(CODE, call)
     name = argument.id if isinstance(argument, ast.Name) else ""

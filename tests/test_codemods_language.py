@@ -99,6 +99,8 @@ def test_python_gives_the_same(body):
         ("r = [x for n in sizes]", "a list comprehension of tensors"),
         ("r = {n: 1 for n in sizes}", "a dict comprehension whose keys are not known to be strings"),
         ("r = sizes or [n for n in sizes]", "a list comprehension"),
+        ("r = []\nt = nl.load(x)\nr.append(t)\ns = sum(r)", "the sum of tensors"),
+        ("t = nl.load(x)\nr = sum([t, t])", "the sum of tensors"),
         ("r = sizes and any([n > 0 for n in sizes])", "a list comprehension"),
         ("r = sizes and all(n > 0 for n in sizes)", "a generator expression"),
         ("assert sorted([n for n in sizes])", "a list comprehension"),

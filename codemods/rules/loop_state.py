@@ -88,6 +88,7 @@ def forget_carried(scope: Scope, statement: ast.For | ast.While) -> None:
         elif isinstance(value, Absent) and _computed(scope, statement, name):
             scope.env[name] = Value()  # None in the first iteration, a tensor in those after it
             scope.unknown_results.add(name)
+            scope.none_at_first.add(name)
 
 
 def _computed(scope: Scope, loop: ast.For | ast.While, name: str) -> bool:
@@ -102,7 +103,7 @@ def none_at_first(scope: Scope, test: ast.expr) -> tuple[str, bool] | None:
     if not (isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and len(test.ops) == 1):
         return None
     name, other, operator = test.left.id, test.comparators[0], test.ops[0]
-    if name not in scope.unknown_results or type(scope.env.get(name)) is not Value:
+    if name not in scope.none_at_first or type(scope.env.get(name)) is not Value:
         return None
     if not (isinstance(other, ast.Constant) and other.value is None):
         return None

@@ -90,6 +90,8 @@ def is_whole(scope: Scope, dividend: Operand, divisor: ast.expr, dtype: str | No
 
 def floor_divided(scope: Scope, node: ast.expr, dividend: Operand, divisor: str, dtype: str | None) -> Instruction:
     """``dividend // divisor`` of integers."""
+    if dividend.space == "hbm":
+        raise Refuse(node, CODE, "a computation on a tensor in HBM", "load it first")
     natural = promoted(scope, dividend.dtype, WEAK_INT)
     if not scope.module.options.unsafe:
         raise Refuse(
