@@ -49,7 +49,10 @@ def render_stable(scope: Scope, node: ast.expr) -> str:
 
 
 def render_named(scope: Scope, node: ast.expr) -> str:
-    """Text of a number that outlives its statement: parts of objects and containers that can change get a name."""
+    """Text of a number that outlives its statement: parts of objects and containers that can change get a name.
+
+    So do calls of functions that may give another number, or do something, when they are called again.
+    """
     parts = _changing_parts(scope, node)
     cases = any(isinstance(part, ast.IfExp | ast.BoolOp) for part in ast.walk(node))
     for part in parts:
@@ -64,8 +67,30 @@ def _changing_parts(scope: Scope, node: ast.expr) -> list[ast.expr]:
     shape = isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute) and node.value.attr == "shape"
     if isinstance(node, ast.Attribute | ast.Subscript | ast.Call) and not shape and changing_part(scope, node):
         return [node]
+    if isinstance(node, ast.Call) and scope.qualified(node.func) is None and not only_computes(scope, node):
+        return [node]
     inner = (child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr))
     return [part for child in inner for part in _changing_parts(scope, child)]
+
+
+_ARITHMETIC = ast.Name | ast.Constant | ast.BinOp | ast.UnaryOp | ast.operator | ast.unaryop | ast.expr_context
+
+
+def only_computes(scope: Scope, call: ast.Call) -> bool:
+    """Does a call give a number that depends on its arguments alone: Python's own functions, or a formula?"""
+    if is_pure(scope, call) or not isinstance(call.func, ast.Name):
+        return is_pure(scope, call)
+    function = scope.module.functions.get(call.func.id)
+    if function is None or call.func.id in scope.env:
+        return False
+    *before, last = function.body
+    only_return = all(isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant) for s in before)  # a docstring
+    if not only_return or not isinstance(last, ast.Return) or last.value is None:
+        return False
+    parameters = {argument.arg for argument in ast.walk(function.args) if isinstance(argument, ast.arg)}
+    nodes = list(ast.walk(last.value))
+    names = {node.id for node in nodes if isinstance(node, ast.Name)}
+    return names <= parameters and all(isinstance(node, _ARITHMETIC) for node in nodes)
 
 
 def _give_name(scope: Scope, part: ast.expr) -> None:
@@ -73,7 +98,10 @@ def _give_name(scope: Scope, part: ast.expr) -> None:
     if part in scope.given:
         return
     text = render(scope, part)
+    called = part.func if isinstance(part, ast.Call) else None
     hint = part.attr if isinstance(part, ast.Attribute) else "size"
+    if isinstance(part, ast.Call) and isinstance(called, ast.Name | ast.Attribute) and not is_pure(scope, part):
+        hint = f"{called.id if isinstance(called, ast.Name) else called.attr}_result"
     name = scope.fresh(hint)
     scope.out.append(New(f"{name} = {text}"))  # whatever a mask says: Beta 1 read it, too
     scope.env[name] = Python()

@@ -224,3 +224,27 @@ def test_variants_of_a_function_with_two_texts_are_written_twice(migrate: Migrat
         "scaled_2",
         "scaled",
     ]
+
+
+BOUNDED = """def half(n):
+{body}    return n // 2
+
+
+@nki.jit
+def k(x):
+    out = nl.ndarray((128, 256), dtype=x.dtype, buffer=nl.shared_hbm)
+    a = nl.load(x[0:128, 0 : half(512)])
+    nl.store(out, nl.exp(a))
+    nl.store(out[:, half(4)], nl.exp(a[:, half(8)]))
+    return out
+"""
+
+
+def test_functions_that_bound_slices_are_called_as_often_as_before(migrate: Migrate) -> None:
+    text = equal(migrate, HEAD + BOUNDED.format(body="    print(n)\n"))
+    assert [text.count(f"half({n})") for n in (512, 4, 8)] == [1, 1, 1]
+    assert "    half_result = half(512)\n    a = nl.ndarray((128, half_result)," in text
+
+
+def test_formulas_in_bounds_of_slices_stay_in_place() -> None:
+    assert "_result" not in rewrite(HEAD + BOUNDED.format(body='    """Half."""\n')).source
