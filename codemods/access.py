@@ -25,6 +25,7 @@ from .patterns import broadcast, check_mates, indexed, of_name, recut, whole_ten
 from .reinterpreted import reinterpreted
 from .render import render, render_named
 from .rules.block_dimensions import is_scalar_index
+from .scope import is_tile
 from .shapes import broadcast_sizes, written_sizes
 from .syntax import viewed
 
@@ -158,6 +159,8 @@ def _method(scope: Scope, node: ast.Call, function: ast.Attribute) -> Operand | 
         return reinterpreted(scope, node, base)
     if function.attr == "broadcast_to" and len(node.args) == 1 and isinstance(base.value, Tile):
         return _broadcast(scope, node, base)
+    if function.attr == "as_tile" and not (node.args or node.keywords) and is_tile(base.value):
+        return base
     raise Refuse(
         node, "NKI090", f".{function.attr}(...) of a tensor", "write it by hand with .ap(...) or .reshape(...)"
     )

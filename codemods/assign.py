@@ -150,7 +150,8 @@ def _compile_time(scope: Scope, name: str, value: ast.expr) -> Value | None:
 
 
 def _view(scope: Scope, name: str, view: Operand) -> None:
-    scope.emit(f"{name} = {view.text(())}")
+    if view.text(()) != name:
+        scope.emit(f"{name} = {view.text(())}")
     value = view.value
     if isinstance(value, Tile) and value.blocks:
         _set(scope, name, value)

@@ -109,7 +109,7 @@ def _give_name(scope: Scope, part: ast.expr) -> None:
     scope.given[part] = name
 
 
-_PURE = {"min", "max", "len", "int", "float", "abs", "sum", "nl.par_dim", "np.dtype"}
+_PURE = {"min", "max", "len", "int", "float", "abs", "sum", "isinstance", "nl.par_dim", "np.dtype"}
 _PURE |= {"math.ceil", "math.floor", "math.gcd"}
 
 

@@ -52,3 +52,34 @@ def test_a_helper_is_the_same_whether_its_tiles_are_told_or_not(migrate):
     assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
     told = migration.outcome.source.partition("def scaled")[2].partition("def ")[0]
     assert told == rewrite(UNCALLED).source.partition("def scaled")[2].partition("def ")[0]
+
+
+REDUCED = """\
+import numpy as np
+import neuronxcc.nki as nki
+import neuronxcc.nki.isa as nisa
+import neuronxcc.nki.language as nl
+from neuronxcc.nki.language import par_dim
+
+
+def norms(src):
+    sums = nl.ndarray((par_dim(src.shape[0]), 1), dtype=nl.float32)
+    sums = sums.as_tile()
+    nisa.activation_reduce(op=np.square, data=src, reduce_op=np.add, reduce_res=sums)
+    least = nisa.memset(sums.shape, 1e-6, dtype=sums.dtype)
+    return nisa.activation(op=nl.sqrt, data=sums, bias=least, dtype=nl.float32)
+
+
+@nki.jit
+def k(x):
+    out = nl.ndarray((64, 1), dtype=nl.float32, buffer=nl.shared_hbm)
+    nl.store(out, value=norms(nl.load(x)))
+    return out
+"""
+
+
+def test_a_result_that_nothing_reads_has_a_tile_where_what_it_reduces_counts(migrate):
+    migration = migrate(REDUCED, {"x": TensorSpec((64, 20), "float32", "normal")})
+    assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
+    assert "as_tile" not in migration.outcome.source
+    assert "reduce_res=sums" in migration.outcome.source

@@ -17,6 +17,7 @@ import ast
 from dataclasses import replace
 
 from .. import algebra
+from ..access import operand as operand_of
 from ..compute import Call, Instruction, copy_of, in_sbuf, lowers, materialized
 from ..cuts import cut, kept
 from ..dtypes import promoted, type_name
@@ -26,6 +27,7 @@ from ..operands import Operand
 from ..patterns import common_dims, of_rank, permuted, spread
 from ..products import cut_product, operand_masks
 from ..render import render
+from ..scope import is_tile
 from .masks import CODE as MASKS
 from .operator_tokens import token
 
@@ -346,10 +348,13 @@ def literal_axes(call: Call, axis: ast.expr) -> tuple[int, ...]:
 @lowers(CODE, "nisa.memset")
 def memset(call: Call) -> Instruction:
     shape = call.arguments["shape"]
-    if not isinstance(shape, ast.Tuple | ast.List):
+    given: list[tuple[str, Operand | str]] = [("value", call.value("value"))]
+    if isinstance(shape, ast.Tuple | ast.List):
+        dims = tuple(render(call.scope, size) for size in shape.elts)
+        return Instruction("memset", given, dims, call.dtype(), explicit=True)
+    same = operand_of(call.scope, shape.value) if isinstance(shape, ast.Attribute) and shape.attr == "shape" else None
+    if same is None or not is_tile(same.value):
         raise call.refuse(
             CODE, "nisa.memset of a shape that is not a tuple", "declare the tile, then nisa.memset(dst=)"
         )
-    dims = tuple(render(call.scope, size) for size in shape.elts)
-    given: list[tuple[str, Operand | str]] = [("value", call.value("value"))]
-    return Instruction("memset", given, dims, call.dtype(), explicit=True)
+    return Instruction("memset", given, same.dims, call.dtype(), like=same.like, explicit=True)
