@@ -249,6 +249,41 @@ KEPT = {
 }
 
 
+def test_what_asks_behind_the_kernel_stops_it():
+    """A question that stays would get the answer 0 in every iteration."""
+    helper = "def placed(tile):\n    return nl.multiply(tile, nl.program_id(0) + 1)\n\n\n"
+    applied = "def applied(f, tile):\n    return f(tile)\n\n\n"
+    holder = "class Holder:\n    def placed(self, tile):\n        return nl.multiply(tile, nl.program_id(0) + 1)\n\n\n"
+    kernel = TWO_AXES.replace("value=nl.load(x[row, column, :, :])", "value={0}nl.load(x[row, column, :, :]))")
+    for code, call, reason in (
+        (helper + applied, "applied(placed, ", "'placed' asks for the launch grid, and is named otherwise"),
+        (holder, "Holder().placed(", "a method asks for the launch grid (line 8 of <string>)"),
+    ):
+        outcome = rewritten(code + kernel.format(call) + "y = k[4, 2](x)\n")
+        assert any(applicability == "manual" and reason in message for _, applicability, message in found(outcome))
+        assert "y = k[4, 2](x)\n" in outcome.source
+
+
+@pytest.mark.parametrize(
+    ("imported", "call", "reported"),
+    [
+        ("from elsewhere import load", "load(x[row, column, :, :])", True),
+        ("from .elsewhere import load", "load(x[row, column, :, :])", True),
+        ("import elsewhere.loads as loads", "loads.load(x[row, column, :, :])", True),
+        ("import math", "nl.load(x[row, column, 0 : math.ceil(4), :])", False),
+    ],
+)
+def test_functions_out_of_sight_may_ask(imported, call, reported):
+    source = imported + "\n\n\n" + TWO_AXES.replace("nl.load(x[row, column, :, :])", call)
+    for unsafe in (False, True):
+        messages = [
+            message
+            for _, applicability, message in found(rewritten(source, unsafe=unsafe))
+            if applicability == "manual"
+        ]
+        assert any("these files do not show" in message for message in messages) == reported
+
+
 @pytest.mark.parametrize("name", KEPT)
 def test_what_cannot_loop_stays_with_the_reason(name):
     lines, reason = KEPT[name]

@@ -175,7 +175,7 @@ class GridKernel:
         return HEAD + asks + "\n".join(self.lines) + launch
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(st.randoms(use_true_random=False), st.lists(st.integers(1, 3), min_size=1, max_size=3))
 def test_a_random_kernel_loops_over_its_grid_and_is_equal(migrate, chosen, grid):
     source = GridKernel(chosen, len(grid)).source()
@@ -195,7 +195,7 @@ def test_a_random_kernel_loops_over_its_grid_and_is_equal(migrate, chosen, grid)
     assert f"return k(x, grid=({', '.join(['3'] * len(grid))}{',' if len(grid) == 1 else ''}))" in outcome.source
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(st.randoms(use_true_random=False), st.integers(1, 3))
 def test_without_unsafe_a_random_kernel_is_only_under_review(chosen, axes):
     source = GridKernel(chosen, axes).source()

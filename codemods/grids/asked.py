@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..emission import Refuse
+from ..names import dotted
 from ..program import Program
 from ..rules.host_code import is_host
 from ..rules.launch_grid import CODE
@@ -90,6 +92,44 @@ def calls_of(program: Program, caller: Function) -> Iterator[Call]:
             callee = meant(program, module, node.func)
             if callee is not None and callee != caller:
                 yield Call(caller, callee, node)
+
+
+def named_by(program: Program, caller: Function) -> set[ast.FunctionDef]:
+    """Functions of the program that a function names, in whatever expression."""
+    nodes = (n for n in ast.walk(caller[1]) if isinstance(n, ast.Name | ast.Attribute) and isinstance(n.ctx, ast.Load))
+    return {found[1] for node in nodes if (found := meant(program, caller[0], node)) is not None}
+
+
+def asked_by_methods(program: Program) -> list[tuple[Module, ast.Call]]:
+    """Questions of methods, which get no parameters."""
+    found = []
+    for module in program.modules.values():
+        classes = [node for node in ast.walk(module.source.tree) if isinstance(node, ast.ClassDef)]
+        calls = {node: None for c in classes for node in ast.walk(c) if isinstance(node, ast.Call)}
+        found += [(module, call) for call in calls if module.host_name(call.func) in _QUESTIONS]
+    return found
+
+
+def out_of_sight(module: Module, function: ast.FunctionDef) -> Iterator[ast.Call]:
+    """Calls of imported functions that are neither NKI's, nor Python's or numpy's, nor of these files."""
+    links = module.program.links[module.path]
+    for node in ast.walk(function):
+        chain = dotted(node.func) if isinstance(node, ast.Call) else None
+        bound = module.imports.get(chain[0]) if chain is not None else None
+        relative = chain is not None and chain[0] in _relative_names(module)
+        if chain is None or chain[0] in links or (bound is None and not relative):
+            continue
+        root = bound.path.partition(".")[0] if bound is not None else ""
+        if isinstance(node, ast.Call) and root not in _KNOWN and root not in sys.stdlib_module_names:
+            yield node
+
+
+_KNOWN = {"neuronxcc", "numpy", "ml_dtypes"}
+
+
+def _relative_names(module: Module) -> set[str]:
+    statements = (n for n in ast.walk(module.source.tree) if isinstance(n, ast.ImportFrom) and n.level)
+    return {alias.asname or alias.name for statement in statements for alias in statement.names}
 
 
 def named_otherwise(program: Program) -> set[ast.FunctionDef]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
+import posixpath
 from collections import defaultdict
 from dataclasses import dataclass, field
 
@@ -13,7 +14,20 @@ from ..emission import Refuse
 from ..program import Program
 from ..rules.launch_grid import CODE
 from ..scope import Module
-from .asked import Asked, Call, Function, calls_of, functions_of, is_library, named_otherwise, on_device, questions
+from .asked import (
+    Asked,
+    Call,
+    Function,
+    asked_by_methods,
+    calls_of,
+    functions_of,
+    is_library,
+    named_by,
+    named_otherwise,
+    on_device,
+    out_of_sight,
+    questions,
+)
 from .body import Body, split
 from .launches import Cores, Launch, launches
 
@@ -40,7 +54,10 @@ class Handed:
 
 @dataclass
 class Plan:
-    """What a program's grids become. ``refused`` says why a function stays as it is."""
+    """What a program's grids become. ``refused`` says why a function stays as it is.
+
+    ``core_launches`` are on numbers of cores, ``unseen`` calls of functions that may ask what no file here shows.
+    """
 
     kernels: list[Looped] = field(default_factory=list)
     helpers: list[Handed] = field(default_factory=list)
@@ -49,6 +66,7 @@ class Plan:
     asked: dict[ast.FunctionDef, list[Asked]] = field(default_factory=dict)
     refused: list[tuple[Module, ast.FunctionDef, Refuse]] = field(default_factory=list)
     core_launches: list[Launch] = field(default_factory=list)
+    unseen: list[tuple[Module, ast.Call]] = field(default_factory=list)
 
 
 def plan(program: Program) -> Plan:
@@ -66,9 +84,6 @@ class _Need:
 
     def __bool__(self) -> bool:
         return bool(self.axes) or self.sizes
-
-
-_NOTHING = _Need(frozenset(), False)
 
 
 class _Reading:
@@ -159,6 +174,7 @@ class _Reading:
         try:
             for reached in self._reached(function):
                 self._check(function, reached)
+            self._check_hidden(function)
             asking = {c.node for f in self._reached(function) for c in self.calls[f] if self.needs[c.callee[1]]}
             own = {question.call for question in self.found.asked[function]}
             body = split(self.program, module, function, own | asking)
@@ -166,6 +182,9 @@ class _Reading:
         except Refuse as refusal:
             self._refuse(module, function, refusal)
             return
+        homes = {f: home for home, f in self.functions}
+        for reached in self._reached(function):
+            self.found.unseen += [(homes[reached], call) for call in out_of_sight(homes[reached], reached)]
         checked = bool(_asserted_rank(self.found.asked, [function]))
         self.found.kernels.append(Looped(kernel, axes, body, cores, checked))
         self.found.launches += launched
@@ -186,6 +205,21 @@ class _Reading:
         if problem is not None:
             where = problem.node if reached is function else function
             raise Refuse(where, CODE, problem.message, problem.help)
+
+    def _check_hidden(self, function: ast.FunctionDef) -> None:
+        """Raise :class:`Refuse` if something may ask on behalf of a kernel that gets no place: all would be 0."""
+        for module, call in asked_by_methods(self.program):
+            message = f"a method asks for the launch grid (line {call.lineno} of {posixpath.basename(module.path)})"
+            raise Refuse(function, CODE, message, "give the method its place as an argument")
+        homes = {f: module for module, f in self.functions}
+        called = self._reached(function)
+        named = list(called)
+        for other in named:
+            named += sorted(named_by(self.program, (homes[other], other)) - {*named}, key=lambda f: f.name)
+        for other in named:
+            if other not in called and (self.found.asked.get(other) or other in self.problems):
+                message = f"'{other.name}' asks for the launch grid, and is named otherwise than to call it"
+                raise Refuse(function, CODE, message, "call it by its name")
 
     def _asks_for_all(self, function: ast.FunctionDef) -> bool:
         return any(q.name == "nl.num_programs" and q.axes is None for q in self.found.asked[function])

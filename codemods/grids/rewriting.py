@@ -100,6 +100,12 @@ class _Rewriting:
         for module, function, refusal in self.plan.refused:
             message = f"'{function.name}' keeps its launch grid, which Beta 2 does not have: {refusal.message}"
             module.report(Refuse(refusal.node, CODE, message, refusal.help))
+        for module, call in self.plan.unseen:
+            message = "a kernel that loops over its launch grid calls a function that these files do not show"
+            help = (
+                "rewrite the folder that has it in the same run, or see that it does not ask: it would see one program"
+            )
+            module.report(Refuse(call, CODE, message, help))
         for launch in self.plan.core_launches:
             self._launch_on_cores(launch)
         if self.unsafe and self.grid is not None:
