@@ -14,6 +14,7 @@ from .access import operand, owner
 from .cuts import check_cut
 from .dtypes import type_name
 from .emission import New, Refuse
+from .facts.masks import is_mask, mask_of
 from .facts.values import Declaration, Tile
 from .moves import Planned
 from .operands import Operand
@@ -81,6 +82,7 @@ class Call:
         """The operand ``parameter``, computed into a temporary tile where it is itself a computation."""
         if parameter not in self.arguments:
             raise self.refuse(DESTINATION, f"{self.name} without '{parameter}'", "pass it by keyword")
+        self._guard_operand(parameter)
         value = operand_or_text(self.scope, self.arguments[parameter])
         if isinstance(value, str):
             raise self.refuse(
@@ -89,6 +91,17 @@ class Call:
                 "pass a tensor that this function declares or receives",
             )
         return value
+
+    def _guard_operand(self, parameter: str) -> None:
+        """Take a mask of conditions on numbers off an operand: it guards the instruction."""
+        node = self.arguments[parameter]
+        while isinstance(node, ast.Subscript) and is_mask(self.scope, node.slice):
+            mask = mask_of(self.scope, node.slice)
+            if mask.of_vectors:
+                return
+            self.scope.apply(MASKS, node)
+            self.scope.guard(mask.conditions)
+            node = self.arguments[parameter] = node.value
 
     def value(self, parameter: str) -> Operand | str:
         return operand_or_text(self.scope, self.arguments[parameter])

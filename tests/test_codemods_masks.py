@@ -153,9 +153,40 @@ def k(x, n):
 )
 def test_a_mask_up_to_a_quotient_is_left(limit, left):
     source = (
-        "import neuronxcc.nki as nki\nimport neuronxcc.nki.language as nl\n\n\n@nki.jit\ndef k(x, n):\n    half = n / 2\n"
+        "import neuronxcc.nki as nki\nimport neuronxcc.nki.language as nl\n\n\n@nki.jit\n"
+        "def k(x, n):\n    half = n / 2\n"
         "    out = nl.ndarray((128, 64), dtype=x.dtype, buffer=nl.shared_hbm)\n"
         "    i_p, i_f = nl.mgrid[0:128, 0:64]\n"
         f"    nl.store(out[i_p, i_f], value=nl.load(x[i_p, i_f]), mask=i_f < {limit})\n    return out\n"
     )
     assert any("a quotient, which may be no integer" in f.message for f in rewrite(source).findings) == left
+
+
+GUARDED = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def k(x, y):
+    rows, columns = x.shape
+    out = nl.ndarray((3, columns, rows), dtype=x.dtype, buffer=nl.shared_hbm)
+    i_p, i_f = nl.arange(rows)[:, None], nl.arange(columns)[None, :]
+    for r in nl.static_range(3):
+        tile = nl.zeros((columns, rows), dtype=x.dtype, buffer=nl.sbuf)
+        tile[...] = nl.load_transpose2d(x[i_p, i_f][r < 2], dtype=x.dtype)
+        nl.store(out[r], value=nl.copy(tile))
+    return out
+"""
+
+
+def test_a_condition_behind_an_operand_guards_the_instruction(migrate):
+    tensor = TensorSpec((20, 9), "float32", "normal")
+    migration = migrate(GUARDED, {"x": tensor, "y": tensor})
+    assert migration.outcome.findings == ()
+    assert migration.trouble == ()
+
+
+def test_a_bound_behind_an_operand_of_anything_but_a_matmul_is_a_finding():
+    outcome = rewrite(GUARDED.replace("[r < 2]", "[i_p < 2]"))
+    assert "a mask on an operand of anything but a matmul" in {f.message for f in outcome.findings}
