@@ -79,7 +79,7 @@ class _Rebuild:
                 if is_heading(orphans, node.leading_lines):
                     node = node.with_changes(leading_lines=[])
             new, left = self._line(statements, node, orphans)
-            if not result and new and orphans:
+            if not result and new and statements[0] is not old[0]:
                 new[0] = new[0].with_changes(leading_lines=without_blank_top(lines_above(new[0])))
             vanished = not new and self.module.index_vectors.issuperset(statements)
             orphans = left

@@ -248,3 +248,13 @@ def test_functions_that_bound_slices_are_called_as_often_as_before(migrate: Migr
 
 def test_formulas_in_bounds_of_slices_stay_in_place() -> None:
     assert "_result" not in rewrite(HEAD + BOUNDED.format(body='    """Half."""\n')).source
+
+
+def test_a_block_whose_first_statements_vanish_does_not_begin_with_an_empty_line() -> None:
+    source = HEAD + (
+        "@nki.jit\ndef k(x):\n    out = nl.ndarray((128, 512), dtype=x.dtype, buffer=nl.shared_hbm)\n"
+        "    for i in nl.affine_range(4):\n        i_f = nl.arange(128)[None, :]\n\n"
+        "        a = nl.load(x[nl.arange(128)[:, None], i * 128 + i_f])\n"
+        "        nl.store(out[nl.arange(128)[:, None], i * 128 + i_f], a)\n    return out\n"
+    )
+    assert "affine_range(4):\n        a = nl.ndarray" in rewrite(source).source
