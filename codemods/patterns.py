@@ -98,7 +98,8 @@ def whole_tensor(node: ast.expr, base: Operand) -> Operand:
         raise Refuse(node, VECTORS, "an access pattern of an access pattern", "write one .ap(...) on the tensor")
     if base.is_view:
         if base.origin is None:
-            raise Refuse(node, VECTORS, "an access pattern of a view", "apply .ap(...) to the tensor itself")
+            what = f"a part of '{base.base}', which may be a part of a tensor itself: the source does not tell which"
+            raise Refuse(node, VECTORS, what, "copy it to a tile of its own first, or take the part of the tensor")
         return base.origin
     return base
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from nki_migrate.codemods import rewrite
 from nki_migrate.runtime.cases import TensorSpec
+from nki_migrate.runtime.compare import Run
 
 HEAD = """\
 import neuronxcc.nki as nki
@@ -97,6 +98,45 @@ def k(table, rows_of):
     rows(table, indices, dst, nl.bfloat16, 2)
     for n in nl.affine_range(2):
         nl.store(out[n], dst[n])
+PREDICATED = HEAD + """\
+@nki.jit
+def k(x, chosen, rows):
+    out = nl.ndarray((64, 3, 8), dtype=x.dtype, buffer=nl.shared_hbm)
+    columns = nl.ndarray((64, 3, 8), dtype=x.dtype, buffer=nl.shared_hbm)
+    source = nl.load(x[nl.ds(0, 64), nl.ds(0, 3), nl.ds(0, 8)])
+    predicate = nl.load(chosen[nl.ds(0, 64), nl.ds(0, 3)])
+    tile = nl.zeros((nl.par_dim(64), 3, 8), dtype=x.dtype)
+    nisa.tensor_copy_predicated(src=source, dst=tile, predicate=predicate)
+    nl.store(out, value=tile)
+    one = nl.load(rows[nl.ds(0, 64), nl.ds(0, 1)])
+    nisa.tensor_copy_predicated(src=tile, dst=source, predicate=one)
+    nl.store(columns, value=source)
+    return out, columns
+"""
+
+
+def test_a_predicate_of_the_first_dimensions_counts_for_all_elements_of_the_others(migrate):
+    bits = {"low": 0, "high": 2}
+    args = {
+        "x": TensorSpec((64, 3, 8), "float32"),
+        "chosen": TensorSpec((64, 3), "uint8", "integers", **bits),
+        "rows": TensorSpec((64, 1), "uint8", "integers", **bits),
+    }
+    migration = migrate(PREDICATED, args)
+    assert (migration.outcome.findings, migration.objection) == ((), None)
+    old, new = migration.before, migration.after
+    assert isinstance(old, Run) and isinstance(new, Run), (old, new)
+    assert [x.array().tobytes() for x in old.outputs] == [x.array().tobytes() for x in new.outputs]
+
+
+STORED = HEAD + """\
+@nki.jit
+def k(x, n):
+    out = nl.ndarray((128, 8), dtype=x.dtype, buffer=nl.shared_hbm)
+    for i in nl.affine_range(2):
+        i_p = nl.arange(64)[:, None] + i * 64
+        i_f = nl.arange(8)[None, :]
+        nl.store(out[i_p, i_f], 7.0, mask=(i_p < n))
     return out
 """
 
@@ -111,3 +151,32 @@ def test_a_load_that_skips_rows_converts_once(migrate, dtype):
     assert migration.outcome.findings == ()
     assert (migration.trouble == ()) == (dtype == "bfloat16")
     assert dtype == "bfloat16" or any("converts once" in text for text in migration.trouble)
+def test_a_number_that_is_stored_fills_a_tile_first(migrate):
+    args = {
+        "x": TensorSpec((4, 4), "float32"),
+        "n": 128,
+    }
+    migration = migrate(STORED, args)
+    assert (migration.outcome.findings, migration.objection) == ((), None)
+    old, new = migration.before, migration.after
+    assert isinstance(old, Run) and isinstance(new, Run), (old, new)
+    assert [x.array().tobytes() for x in old.outputs] == [x.array().tobytes() for x in new.outputs]
+
+
+PART_OR_COPY = HEAD + """\
+@nki.jit
+def k(x, flag):
+    out = nl.ndarray((64, 8), dtype=x.dtype, buffer=nl.shared_hbm)
+    tile = nl.load(x[nl.ds(0, 64), nl.ds(0, 3), nl.ds(0, 8)])
+    if flag > 1:
+        part = nl.copy(tile[:, 1, :])
+    else:
+        part = tile[:, 1, :]
+    nl.store(out[:, nl.ds(0, 4)], value=part[:, nl.ds(0, 4)])
+    return out
+"""
+
+
+def test_a_name_for_a_part_in_one_branch_is_not_taken_for_a_tile():
+    [finding] = rewrite(PART_OR_COPY).findings
+    assert "a part of 'part', which may be a part of a tensor itself" in finding.message

@@ -271,7 +271,7 @@ def merge(a: Value | None, b: Value | None) -> Value:
         if isinstance(tensor, Hbm) and isinstance(other, Absent) and tensor.dims is not None:
             return tensor
     if isinstance(a, Tile) and isinstance(b, Tile) and (a.dims, a.blocks, a.style) == (b.dims, b.blocks, b.style):
-        same = replace(a, dtype=a.dtype if a.dtype == b.dtype else None)
+        same = replace(a, dtype=a.dtype if a.dtype == b.dtype else None, view=a.view or b.view)
         if a.declaration != b.declaration:
             same = replace(same, declaration=None)
         return same if a.space == b.space else replace(same, space=EITHER, declaration=None)

@@ -19,6 +19,7 @@ from dataclasses import replace
 from .. import algebra
 from ..compute import Call, Instruction, commands, lowers
 from ..cuts import cut
+from ..emission import New
 from ..facts.index import index_value
 from ..facts.values import Index
 from ..operands import Operand, Step
@@ -114,8 +115,26 @@ def command(call: Call, order: tuple[str, ...]) -> tuple[Operand, Instruction]:
     """An instruction that named its destination in Beta 1 too."""
     dst = call.tensor("dst")
     call.arguments = {name: value for name, value in call.arguments.items() if name != "dst"}
-    given = arguments(call, order)
+    given = [(n, _as_wide(call, v, dst) if n == "predicate" else v) for n, v in arguments(call, order)]
     return dst, Instruction(call.name.partition(".")[2], given, dst.dims, dst.dtype)
+
+
+def _as_wide(call: Call, predicate: Operand | str, dst: Operand) -> Operand | str:
+    """A predicate of (partitions, 1), or of the first dimensions of ``dst``: each element counts for several."""
+    if not isinstance(predicate, Operand) or predicate.dims is None or dst.dims is None or len(predicate.dims) < 2:
+        return predicate
+    scope, own, wide = call.scope, predicate.dims, dst.dims
+    column = all(scope.constant(n) == 1 for n in own[1:]) and not all(scope.constant(n) == 1 for n in wide[1:])
+    same = scope.equal(algebra.multiply("1", *own[1:]), algebra.multiply("1", *wide[1:]))
+    if scope.clamps or not (column or (len(own) < len(wide) and not same)):
+        return predicate
+    kept = own[:1] if column else own
+    for n, size in zip(kept, wide, strict=False):
+        check = New(f'assert {n} == {size}, "rewritten for a predicate of the first dimensions"')
+        scope.out += [check] if not scope.equal(n, size) and check not in scope.out else []
+    view, steps = as_pattern(scope, call.node, predicate)
+    repeated = [Step("0", size) for size in wide[len(kept) :]]
+    return with_pattern(view, [*steps[: len(kept)], *repeated], view.offset, [None] * len(wide))
 
 
 @lowers(CODE, "nisa.iota")

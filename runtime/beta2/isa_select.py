@@ -100,8 +100,9 @@ def select_reduce(
     command = values.reduce_command(reduce_cmd)
     result = isa.select("select_reduce", chooser, chosen, other)
     if reverse_pred:
-        filler = isa.elementwise.per_partition(other, chosen.array.ndim)
-        result.values = np.where(chooser.array != 0, filler, to_float32(chosen.array))
+        taken = chosen.array.reshape(chooser.array.shape)
+        filler = isa.elementwise.per_partition(other, chooser.array.ndim)
+        result.values = np.where(chooser.array != 0, filler, to_float32(taken))
         result.attributes = (*result.attributes, ("reverse_pred", True))
     _maximum(result, target, command, reduce_op, reduce_res, command is not ReduceCmd.idle)
 

@@ -210,6 +210,8 @@ def affine_select(predicate: Array, on_true: View, on_false: float, attributes: 
 def select(op: str, predicate: View, on_true: Operand, on_false: Operand) -> Result:
     """``on_true`` where ``predicate`` is not 0, else ``on_false``; each a tile, a (P, 1) tile or a number."""
     chosen = predicate.array != 0
+    tile = next((v.array for v in (on_true, on_false) if isinstance(v, View) and v.array.size == chosen.size), chosen)
+    chosen = chosen.reshape(tile.shape)  # free dimensions of an access pattern count elements only
     reads = [("predicate", predicate)]
     attributes: list[tuple[str, Any]] = []
     sides = []
