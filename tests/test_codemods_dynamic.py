@@ -98,6 +98,22 @@ def k(table, rows_of):
     rows(table, indices, dst, nl.bfloat16, 2)
     for n in nl.affine_range(2):
         nl.store(out[n], dst[n])
+    return out
+"""
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float32"])
+def test_a_load_that_skips_rows_converts_once(migrate, dtype):
+    args = {
+        "table": TensorSpec((50, 24), "float32", "normal"),
+        "rows_of": TensorSpec((32, 2), "int32", "integers", low=0, high=70),
+    }
+    migration = migrate(SKIPPED.replace("TILE", dtype), args)
+    assert migration.outcome.findings == ()
+    assert (migration.trouble == ()) == (dtype == "bfloat16")
+    assert dtype == "bfloat16" or any("converts once" in text for text in migration.trouble)
+
+
 PREDICATED = HEAD + """\
 @nki.jit
 def k(x, chosen, rows):
@@ -141,16 +157,6 @@ def k(x, n):
 """
 
 
-@pytest.mark.parametrize("dtype", ["bfloat16", "float32"])
-def test_a_load_that_skips_rows_converts_once(migrate, dtype):
-    args = {
-        "table": TensorSpec((50, 24), "float32", "normal"),
-        "rows_of": TensorSpec((32, 2), "int32", "integers", low=0, high=70),
-    }
-    migration = migrate(SKIPPED.replace("TILE", dtype), args)
-    assert migration.outcome.findings == ()
-    assert (migration.trouble == ()) == (dtype == "bfloat16")
-    assert dtype == "bfloat16" or any("converts once" in text for text in migration.trouble)
 def test_a_number_that_is_stored_fills_a_tile_first(migrate):
     args = {
         "x": TensorSpec((4, 4), "float32"),
