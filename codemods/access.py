@@ -16,7 +16,7 @@ from . import algebra
 from .cuts import LOOSE
 from .dynamic import dynamic_access, is_dynamic
 from .emission import New, Refuse
-from .facts.index import index_value
+from .facts.index import components_of, index_value
 from .facts.masks import is_mask
 from .facts.values import Axis, Grid, Hbm, Index, Object, Slice, Tile, Value
 from .names import dotted
@@ -60,7 +60,7 @@ def operand(scope: Scope, node: ast.expr) -> Operand | None:
     if not isinstance(node, ast.Subscript):
         return None
     elements = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-    elements = [_named_slice(scope, element) for element in elements]
+    elements = components_of(scope, [_named_slice(scope, element) for element in elements])
     found = _reinterpreted_block(scope, node, elements)
     if found is not None:
         return found

@@ -193,3 +193,18 @@ def test_a_strided_subscript_is_right_or_reported(migrate, step, start, on_rows,
     ]
     migration = migrate(HEAD + "".join(f"    {line}\n" for line in body), ARGS)
     assert migration.outcome.findings or migration.trouble == ()
+
+
+def test_a_grid_as_a_subscript_is_a_subscript_of_its_components(migrate):
+    source = HEAD + """\
+    out = nl.ndarray((2, 32, 8), dtype=x.dtype, buffer=nl.shared_hbm)
+    grid = nl.mgrid[0:32, 0:8]
+    tile = nl.ndarray((32, 16), dtype=x.dtype, buffer=nl.sbuf)
+    tile[grid] = nl.load(x[plane, grid.p, n + grid.x])
+    nl.store(out[0][grid], value=nl.exp(tile[grid]))
+    tile[nl.mgrid[0:32, 0:16]] = nl.load(x[plane, 0:32, 0:16])
+    nl.store(out[1], value=tile[grid])
+    return out
+"""
+    migration = migrate(source, ARGS)
+    assert migration.outcome.findings == () and migration.trouble == ()

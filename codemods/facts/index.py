@@ -118,6 +118,15 @@ def mgrid(node: ast.Subscript, text: Callable[[ast.expr], str], label: str) -> G
     return Grid(tuple(replace(c, mates=tuple(t for t in terms if t not in c.terms)) for c in components))
 
 
+def components_of(scope: Scope, elements: list[ast.expr]) -> list[ast.expr]:
+    """``x[grid]`` is ``x[grid.p, grid.x]``: a subscript of the components, in their order."""
+    grid = index_value(scope, elements[0]) if len(elements) == 1 and not isinstance(elements[0], ast.Slice) else None
+    if not isinstance(grid, Grid) or len(grid.components) > len(COMPONENTS):
+        return elements
+    names = list(COMPONENTS)[: len(grid.components)]
+    return [ast.copy_location(ast.Attribute(elements[0], name, ast.Load()), elements[0]) for name in names]
+
+
 def _component(scope: Scope, node: ast.Attribute) -> Index | None:
     base = index_value(scope, node.value)
     if not isinstance(base, Grid):
