@@ -4,7 +4,8 @@ Why: the Beta 2 compiler reads the classes that a kernel reaches, and accepts on
 their base, and no decorators of methods but ``staticmethod``. A class without a base gets it; its methods are rewritten
 like helpers. A class method becomes a static one, which names the class; a property becomes a method, and is called
 where it was read; a static method that is called on an object is called on the class, because Beta 2 would pass it the
-object. A ``NamedTuple`` of which only fields and methods are used becomes a frozen dataclass.
+object. A ``NamedTuple`` of which only fields and methods are used becomes a frozen dataclass. A file without a word of
+NKI gets its import with the base.
 
 Safe: ``NKIObject`` is an empty class where Python runs the code, and a dataclass stays one. Annotations say of what
 class an object is, and files that are not given may read properties and take tuples apart: give them in the same run.
