@@ -110,9 +110,10 @@ def asked_by_methods(program: Program) -> list[tuple[Module, ast.Call]]:
     return found
 
 
-def out_of_sight(module: Module, function: ast.FunctionDef) -> Iterator[ast.Call]:
-    """Calls of imported functions that are neither NKI's, nor Python's or numpy's, nor of these files."""
+def out_of_sight(module: Module, function: ast.FunctionDef) -> list[ast.Call]:
+    """The first call of each imported function that is neither NKI's, nor Python's or numpy's, nor of these files."""
     links = module.program.links[module.path]
+    found: dict[object, ast.Call] = {}
     for node in ast.walk(function):
         chain = dotted(node.func) if isinstance(node, ast.Call) else None
         bound = module.imports.get(chain[0]) if chain is not None else None
@@ -121,7 +122,8 @@ def out_of_sight(module: Module, function: ast.FunctionDef) -> Iterator[ast.Call
             continue
         root = bound.path.partition(".")[0] if bound is not None else ""
         if isinstance(node, ast.Call) and root not in _KNOWN and root not in sys.stdlib_module_names:
-            yield node
+            found.setdefault(chain, node)
+    return list(found.values())
 
 
 _KNOWN = {"neuronxcc", "numpy", "ml_dtypes"}
