@@ -24,6 +24,7 @@ from .facts.keywords import (
     parents_of,
 )
 from .source import expanded, written_as
+from .syntax import SIMPLE
 
 if TYPE_CHECKING:
     from .program import Program
@@ -138,16 +139,25 @@ def _display(caller: ast.FunctionDef, node: ast.expr) -> ast.Assign | None:
     )
 
 
+def _is_fixed(caller: ast.FunctionDef, name: str) -> bool:
+    """Does a name mean one thing: a parameter, a global name, or one that a statement outside of blocks binds?"""
+    stored = [
+        n for n in ast.walk(caller) if isinstance(n, ast.Name) and n.id == name and not isinstance(n.ctx, ast.Load)
+    ]
+    if not stored or name in parameter_names(caller):
+        return not stored
+    plain = [s for s in caller.body if isinstance(s, SIMPLE)]
+    return len(stored) == 1 and any(stored[0] is n for s in plain for n in ast.walk(s))
+
+
 def _values(caller: ast.FunctionDef, statement: ast.Assign) -> dict[str, ast.expr]:
-    """What the keys of a display hold: names that are bound once are read where they are passed."""
+    """What the keys of a display hold: names that are bound once, in no loop, are read where they are passed."""
     assert isinstance(statement.value, ast.Dict) and isinstance(statement.targets[0], ast.Name)
-    parameters = parameter_names(caller)
-    stored = [n.id for n in ast.walk(caller) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)]
     values: dict[str, ast.expr] = {}
     stays = False
     for key, value in zip(statement.value.keys, statement.value.values, strict=True):
         name = key_of(key) if key is not None else ""
-        fixed = isinstance(value, ast.Name) and stored.count(value.id) + (value.id in parameters) <= 1
+        fixed = isinstance(value, ast.Name) and _is_fixed(caller, value.id)
         if fixed or isinstance(value, ast.Constant):
             values[name] = ast.parse(ast.unparse(value), mode="eval").body
         else:

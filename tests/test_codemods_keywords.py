@@ -134,3 +134,26 @@ def test_a_long_list_of_parameters_takes_a_line_each():
     outcome = rewrite(source)
     assert "def f(\n    src,\n    dst,\n    a_parameter_with_a_long_name_0,\n" in outcome.source
     assert objection(source, outcome, Options(), "old.py", rewrite) is None
+
+
+STEPS = """\
+@nki.jit
+def k(x):
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    for i in nl.static_range(3):
+        if i == 0:
+            opts = {"a": 1.0 + i, "row": i}
+        f(x, out, i, **opts)
+    return out
+"""
+
+
+def test_a_dictionary_keeps_what_a_loop_variable_was(migrate):
+    helper = (
+        "def f(src, dst, i, **opts):\n"
+        "    value = nl.multiply(nl.load(src[opts['row'], :, :]), opts['a'])\n"
+        "    nl.store(dst[i, :, :], value=value)\n\n\n"
+    )
+    migration = migrate(HEADER + helper + STEPS, {"x": TensorSpec((3, 64, 8), "float32", "normal")})
+    assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
+    assert "row=opts['row']" in migration.outcome.source
