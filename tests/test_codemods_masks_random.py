@@ -65,6 +65,7 @@ class Kernel:
             f"2 + {vector} < {limit} + 2",
             f"-1 * {vector} + {limit} - 1 >= 0",
             f"-1 - {vector} + {limit} >= 0",
+            *([f"{vector} >= {limit} - 2", f"{limit} < {vector}"] if self.chosen.random() < 0.2 else []),
         )
 
     def mask(self, *bounds: str) -> str:

@@ -95,7 +95,8 @@ def tighter(scope: Scope, a: Clamp, b: Clamp) -> Clamp:
     if a.size == b.size:
         return a
     if not scope.equal(a.axis.size, b.axis.size) or a.start != b.start:
-        raise Refuse(scope.function, CODE, "two bounds on one dimension", "combine them with min(...)")
+        place = scope.current or scope.function
+        raise Refuse(place, CODE, "two bounds on one dimension", "combine them with min(...)")
     name = scope.fresh(f"{a.axis.label or 'axis'}_size")
     scope.out.append(New(f"{name} = min({a.size}, {b.size})"))
     scope.env[name] = Python()
