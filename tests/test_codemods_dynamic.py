@@ -148,7 +148,7 @@ def test_a_predicate_of_the_first_dimensions_counts_for_all_elements_of_the_othe
 STORED = HEAD + """\
 @nki.jit
 def k(x, n):
-    out = nl.ndarray((128, 8), dtype=x.dtype, buffer=nl.shared_hbm)
+    out = nl.ndarray((100, 8), dtype=x.dtype, buffer=nl.shared_hbm)
     for i in nl.affine_range(2):
         i_p = nl.arange(64)[:, None] + i * 64
         i_f = nl.arange(8)[None, :]
@@ -160,7 +160,7 @@ def k(x, n):
 def test_a_number_that_is_stored_fills_a_tile_first(migrate):
     args = {
         "x": TensorSpec((4, 4), "float32"),
-        "n": 128,
+        "n": 100,
     }
     migration = migrate(STORED, args)
     assert (migration.outcome.findings, migration.objection) == ((), None)

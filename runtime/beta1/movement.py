@@ -84,7 +84,8 @@ def store(dst: Any, value: Any, *, mask: Any = None, mode: Any = OobMode.error, 
         if not call.skipped:
             call.write(isa.copy("dma_copy", call.view(source)), target)
     elif not call.skipped:
-        call.write(isa.memset(target.shape, number(value, "value", "store"), target.dtype), target)
+        left = call.view(target).array.shape  # of what a mask leaves
+        call.write(isa.memset(left, number(value, "value", "store"), target.dtype), target)
 
 
 def check_stored(dst: Shape, src: Shape) -> None:
