@@ -225,6 +225,12 @@ y = k[n](x, 2.0)
     assert lines[end - 1 : end + 3] == ["    if width > 4:", "        return out", "    return out", ""]
 
 
+def test_host_code_that_calls_a_kernel_is_no_helper_of_it():
+    outcome = rewritten(TWO_AXES + "def run(x):\n    return k(x) if x is None else k[4, 2](x)\n")
+    assert "for row in nl.affine_range(grid[0]):" in outcome.source
+    assert "def run(x):\n    return k(x) if x is None else k(x, grid=(4, 2))\n" in outcome.source
+
+
 def test_a_kernel_that_is_named_by_a_harness_loops():
     outcome = rewritten(TWO_AXES + "def timed(x):\n    return nki.benchmark(k)\n")
     assert "for row in nl.affine_range(grid[0]):" in outcome.source

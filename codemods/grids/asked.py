@@ -168,4 +168,6 @@ def on_device(program: Program, found: list[Call]) -> set[ast.FunctionDef]:
 
 def is_library(module: Module, function: ast.FunctionDef) -> bool:
     """May kernels that these files do not show call a function: does it compute with the language?"""
-    return not module.is_launchable(function) and not is_host(module, function)
+    names = (module.host_name(node) for node in ast.walk(function) if isinstance(node, ast.Attribute | ast.Name))
+    computes = any(name.startswith(("nl.", "nisa.")) for name in names)
+    return computes and not module.is_launchable(function) and not is_host(module, function)
