@@ -26,8 +26,9 @@ class Cores:
 class Launch:
     """``kernel[grid]``, and the call that gives the arguments (``None`` where that stands elsewhere).
 
-    ``sizes`` are the expressions of the grid's sizes, ``None`` where only a name says them. ``cores`` counts physical
-    cores: 0 where the launch leaves them to the compiler, -1 where it is not known what it asks for.
+    ``sizes`` are the expressions of the grid's sizes, ``None`` where only a name says them. ``cores`` are the physical
+    cores that it asks for, ``None`` where it leaves them to the compiler; they are not ``clear`` where it asks for others
+    than Beta 2 has.
     """
 
     module: Module

@@ -92,6 +92,7 @@ class _Reading:
     def __init__(self, program: Program) -> None:
         self.program = program
         self.functions = functions_of(program)
+        self.homes = {function: module for module, function in self.functions}
         self.found = Plan()
         self.problems: dict[ast.FunctionDef, Refuse] = {}
         for module, function in self.functions:
@@ -182,9 +183,9 @@ class _Reading:
         except Refuse as refusal:
             self._refuse(module, function, refusal)
             return
-        homes = {f: home for home, f in self.functions}
         for reached in self._reached(function):
-            self.found.unseen += [(homes[reached], call) for call in out_of_sight(homes[reached], reached)]
+            home = self.homes[reached]
+            self.found.unseen += [(home, call) for call in out_of_sight(home, reached)]
         checked = bool(_asserted_rank(self.found.asked, [function]))
         self.found.kernels.append(Looped(kernel, axes, body, cores, checked))
         self.found.launches += launched
@@ -211,11 +212,10 @@ class _Reading:
         for module, call in asked_by_methods(self.program):
             message = f"a method asks for the launch grid (line {call.lineno} of {posixpath.basename(module.path)})"
             raise Refuse(function, CODE, message, "give the method its place as an argument")
-        homes = {f: module for module, f in self.functions}
         called = self._reached(function)
         named = list(called)
         for other in named:
-            named += sorted(named_by(self.program, (homes[other], other)) - {*named}, key=lambda f: f.name)
+            named += sorted(named_by(self.program, (self.homes[other], other)) - {*named}, key=lambda f: f.name)
         for other in named:
             if other not in called and (self.found.asked.get(other) or other in self.problems):
                 message = f"'{other.name}' asks for the launch grid, and is named otherwise than to call it"
