@@ -27,8 +27,8 @@ class Launch:
     """``kernel[grid]``, and the call that gives the arguments (``None`` where that stands elsewhere).
 
     ``sizes`` are the expressions of the grid's sizes, ``None`` where only a name says them. ``cores`` are the physical
-    cores that it asks for, ``None`` where it leaves them to the compiler; they are not ``clear`` where it asks for others
-    than Beta 2 has.
+    cores that it asks for, ``None`` where it leaves them to the compiler; they are not ``clear`` where
+    it asks for others than Beta 2 has.
     """
 
     module: Module
