@@ -115,7 +115,7 @@ def _outcome(module: Module) -> Outcome:
     dead_names.drop(module)
     namespace.rewrite(module)
     text = applied(module)
-    moves = moved(module.planned, text)
+    moves = moved(module.planned, text, module.copies)
     findings, decisions = tuple(sorted(module.findings)), tuple(sorted(module.decisions))
     touched = frozenset(module.touched)
     removed = tuple(module.removed_comments)

@@ -8,7 +8,7 @@ the two do not correspond one to one (a rule has dropped what another one planne
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from .model import Moved
@@ -30,12 +30,25 @@ class Planned:
 _Key = tuple[str, str]
 
 
-def moved(planned: list[Planned], output: str) -> tuple[Moved, ...]:
-    """The map of one module, in the order of the input."""
+def moved(
+    planned: list[Planned], output: str, copies: Mapping[ast.FunctionDef, list[ast.FunctionDef]] | None = None
+) -> tuple[Moved, ...]:
+    """The map of one module, in the order of the input. ``copies`` of functions stand behind them in the output."""
     if not planned:
         return ()
     wanted: dict[_Key, list[Planned]] = {}
-    for each in sorted(dict.fromkeys(planned), key=lambda p: (p.node.lineno, p.node.col_offset)):
+    behind = {
+        id(n): (function.end_lineno or 0, number)
+        for function, several in (copies or {}).items()
+        for number, copied in enumerate(several, start=1)
+        for n in ast.walk(copied)
+    }
+
+    def place(each: Planned) -> tuple[int, int, int, int]:
+        line = each.node.lineno
+        return (*behind.get(id(each.node), (line, 0)), line, each.node.col_offset)
+
+    for each in sorted(dict.fromkeys(planned), key=place):
         wanted.setdefault((each.name, ast.dump(ast.parse(each.call, mode="eval").body)), []).append(each)
     found: dict[_Key, list[ast.Call]] = {}
     for name, call in _declarations(ast.parse(output)):

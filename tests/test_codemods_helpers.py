@@ -506,3 +506,37 @@ def test_a_tile_that_a_helper_overwrites_in_a_loop_is_declared_there(migrate):
         PRODUCTS.format(declared=_DECLARED, body="product(tile, psum)"), {"x": TensorSpec((128, 64), "float32")}
     )
     assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
+
+
+COPIED = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.isa as nisa
+import neuronxcc.nki.language as nl
+
+
+def turned(src, out, factor):
+    if factor is not None:
+        tile = nl.ndarray((64, 64), dtype=nl.float32, buffer=nl.sbuf)
+        tile[...] = nl.multiply(src, factor)
+    else:
+        tile = nl.ndarray((64, 64), dtype=nl.float32, buffer=nl.sbuf)
+        tile[...] = nl.copy(src)
+    out[...] = nl.add(tile, 1.0)
+
+
+@nki.jit
+def k(x):
+    out = nl.ndarray((64, 64), dtype=nl.float32, buffer=nl.shared_hbm)
+    tile = nl.load(x[nl.ds(0, 64), nl.ds(0, 64)])
+    one = nl.ndarray((nl.par_dim(64), 64), dtype=nl.float32, buffer=nl.sbuf)
+    turned(tile, one, 2.0)
+    turned(tile, one, one)
+    nl.store(out, value=one)
+    return out
+"""
+
+
+def test_the_map_of_copies_leads_from_each_declaration_to_the_same_one_in_every_copy():
+    moves = [m for m in rewrite(COPIED).moves if m.name == "tile" and m.lines[0] < 14]
+    first, second = ([m.new_lines[0] for m in moves if m.lines[0] == line] for line in (8, 11))
+    assert [b - a for a, b in zip(first, second, strict=True)] == [second[0] - first[0]] * 2
