@@ -83,7 +83,9 @@ def call_value(scope: Scope, node: ast.Call) -> tuple[str, Value]:
         if extra not in parts:
             raise Refuse(node, HELPERS, f"'{function.name}' is called with another part of a tensor", "pass the tensor")
         texts.append(f"{extra}={parts[extra]}")
-    check_call(scope, node, analysis.groups, {a.parameter: a.view for a in given})
+    tensors = {a.parameter: a.view for a in given}
+    numbers = {a.parameter: a.text for a in given if a.view is None}
+    check_call(scope, node, function.node, analysis.groups, tensors, numbers)
     return f"{name}({', '.join(texts)})", analysis.returned or Value()
 
 

@@ -213,6 +213,16 @@ NO_OPS: dict[str, dict[str, str]] = {
         "a division of numbers": kernel("size = n // 3 + n % 3"),
         "a floor of a number": kernel("size = math.floor(n / 3)", "import math"),
     },
+    "NKI031": {
+        "the user's own all_reduce": kernel("size = all_reduce(n)", "def all_reduce(a):\n    return a"),
+        "a method of that name": kernel("size = n.all_reduce(2)"),
+        "the name of it in a string": kernel("text = 'nl.all_reduce(x)'"),
+    },
+    "NKI032": {
+        "the user's own dropout": kernel("size = dropout(n)", "def dropout(a):\n    return a"),
+        "a seed of numpy in host code": host("np.random.seed(0)"),
+        "a rate that is called dropout": kernel("dropout = n"),
+    },
     "NKI090": {
         "a name in a comment": kernel("size = n  # nl.mean(x)"),
         "a name in a string": kernel("text = 'nl.mean(x)'"),

@@ -5,7 +5,8 @@ declared tile overwrites, later ones accumulate. Where Beta 1 overwrote a tile a
 right before the matmul, which starts a new accumulation group at the same address.
 
 A function that writes a matmul into a tile that it got is like a matmul where it is called: what each call passes must
-be fresh if the function overwrites it, and the caller declares it again if it is not.
+be fresh if the function overwrites it, and the caller declares it again if it is not. Which blocks of a tensor the calls
+of a nested function overwrite, their arguments say; where only a trace can tell two apart, the output asserts it.
 
 Safe where the source shows that every group starts with a fresh tile. Left alone: blocks of a list that are
 overwritten again, and matmuls that accumulate onto what another instruction wrote.
@@ -17,7 +18,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from .. import algebra
@@ -36,12 +37,18 @@ GOLDENS = ("psum_accumulate", "psum_overwrite", "psum_helper")
 
 @dataclass(frozen=True)
 class Written:
-    """One write into a PSUM tensor: by a matmul or not, to which part (text), and whether it adds to what is there."""
+    """One write into a PSUM tensor: by a matmul or not, to which part (text), and whether it adds to what is there.
+
+    ``blocks`` are the block indices of that part, outermost first (``None``: not known); ``ranges`` the first value and
+    the end of each loop variable in them.
+    """
 
     matmul: bool
     part: str
     branch: tuple[int, ...]
     adds: bool = False
+    blocks: tuple[str | None, ...] = ()
+    ranges: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
 
 Groups = dict[str, tuple[Written, ...]]
@@ -74,10 +81,18 @@ def groups_of_others(scope: Scope) -> Groups:
     return {d.name: tuple(writes) for d, writes in scope.psum_writes.items() if d.node is _ELSEWHERE}
 
 
-def check_call(scope: Scope, node: ast.Call, groups: Groups, given: Mapping[str, Operand | None]) -> None:
-    """Take a call for the writes into PSUM that the function makes. ``given`` are its tensors, by parameter.
+def check_call(
+    scope: Scope,
+    node: ast.Call,
+    function: ast.FunctionDef,
+    groups: Groups,
+    given: Mapping[str, Operand | None],
+    numbers: Mapping[str, str],
+) -> None:
+    """Take a call of ``function`` for the writes into PSUM that it makes.
 
-    Raises :class:`Refuse` where a group of the function would not start with a fresh tile.
+    ``given`` are its tensors, ``numbers`` the texts of its other arguments, by parameter. Raises :class:`Refuse` where
+    a group of the function would not start with a fresh tile.
     """
     for name, writes in groups.items():
         target = given[name] if name in given else _captured(scope, name)
@@ -85,10 +100,39 @@ def check_call(scope: Scope, node: ast.Call, groups: Groups, given: Mapping[str,
             what = f"it is not known what a matmul of the function writes to as '{name}'"
             raise Refuse(node, CODE, what, "pass a PSUM tile that this function declares")
         matmuls = [w for w in writes if w.matmul]
-        if matmuls:
-            check_group(scope, node, "nc_matmul", target, all(w.adds for w in matmuls))
+        adds = all(w.adds for w in matmuls)
+        taken: list[tuple[str | None, ...]] = []
+        for written in matmuls:
+            blocks = tuple(_as_called(scope, function, block, numbers) for block in written.blocks)
+            if blocks not in taken:  # within one call the function itself is in order
+                check_group(scope, node, "nc_matmul", target, adds, blocks)
+                taken.append(blocks)
         if len(matmuls) < len(writes):
             check_group(scope, node, "", target, False)
+
+
+def _as_called(scope: Scope, function: ast.FunctionDef, block: str | None, numbers: Mapping[str, str]) -> str | None:
+    """A block index of ``function`` in terms of its caller; ``None`` where it is made of names of its own."""
+    if block is None:
+        return None
+    stored = {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
+    parameters = {argument.arg for argument in ast.walk(function.args) if isinstance(argument, ast.arg)}
+    nested = any(inner is function for inner in ast.walk(scope.function))
+    for name in algebra.names(block):
+        known = name in numbers if name in parameters else nested
+        if name in stored or not known:
+            return None
+    return ast.unparse(_Argument(numbers).visit(algebra.parse(block)))
+
+
+class _Argument(ast.NodeTransformer):
+    """Puts the arguments of a call in place of the parameters."""
+
+    def __init__(self, numbers: Mapping[str, str]) -> None:
+        self.numbers = numbers
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return algebra.parse(self.numbers[node.id]) if node.id in self.numbers else node
 
 
 def _captured(scope: Scope, name: str) -> Operand | None:
@@ -99,11 +143,19 @@ def _captured(scope: Scope, name: str) -> Operand | None:
     return of_name(scope, name, value) if isinstance(value, Tile) and own else None
 
 
-def check_group(scope: Scope, node: ast.AST, function: str, target: Operand, accumulate: bool) -> None:
+def check_group(
+    scope: Scope,
+    node: ast.AST,
+    function: str,
+    target: Operand,
+    accumulate: bool,
+    blocks: tuple[str | None, ...] | None = None,
+) -> None:
     """Make Beta 2's automatic accumulation do what the source says.
 
-    A whole tile that a matmul overwrites again is declared again first (a fresh tile starts a new group). Raises
-    :class:`Refuse` where that is not possible.
+    ``blocks`` are the block indices that a call writes; without a call they are those of ``target``. A whole tile that
+    a matmul overwrites again is declared again first (a fresh tile starts a new group). Raises :class:`Refuse` where
+    that is not possible.
     """
     value = target.value
     if not isinstance(value, Tile) or not target.perhaps_psum:
@@ -123,6 +175,7 @@ def check_group(scope: Scope, node: ast.AST, function: str, target: Operand, acc
             "a matmul into a PSUM tile that this function did not declare",
             "declare the PSUM tile where it is written: a fresh tile starts a new accumulation group",
         )
+    now = Written(True, target.text(()), scope.branch, accumulate, blocks or _blocks(target), _ranges(scope))
     earlier = [w for w in scope.psum_writes.get(declaration, []) if not _exclusive(w.branch, scope.branch)]
     if accumulate:
         if any(loop.dynamic for loop in scope.loops[len(declaration.loops) :]):
@@ -137,12 +190,13 @@ def check_group(scope: Scope, node: ast.AST, function: str, target: Operand, acc
             )
     else:
         try:
-            _check_fresh(scope, node, declaration, target, earlier)
+            starts = _starts(target) if blocks is None else [block for block in blocks if block is not None]
+            _check_fresh(scope, node, declaration, now, starts, earlier)
         except Refuse:
             if not _declare_again(scope, declaration, target):
                 raise
             scope.psum_writes[declaration] = []
-    _remember(scope, declaration, Written(True, target.text(()), scope.branch, accumulate))
+    _remember(scope, declaration, now)
 
 
 def written_at_declaration(scope: Scope, declaration: Declaration, fill: str | None) -> None:
@@ -249,13 +303,12 @@ def _exclusive(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
 
 
 def _check_fresh(
-    scope: Scope, node: ast.AST, declaration: Declaration, target: Operand, earlier: list[Written]
+    scope: Scope, node: ast.AST, declaration: Declaration, now: Written, starts: list[str], earlier: list[Written]
 ) -> None:
     help = "declare the PSUM tile again right before this matmul: a fresh tile starts a new accumulation group"
-    if any(w.matmul and not _disjoint(w.part, target.text(())) for w in earlier):
+    if not all(_disjoint(scope, w, now) or _asserted_apart(scope, w, now) for w in earlier if w.matmul):
         raise Refuse(node, CODE, f"'{declaration.name}' is overwritten by a second matmul", help)
     repeated = [loop.variable for loop in scope.loops[len(declaration.loops) :]]
-    starts = _starts(target)
     used: list[tuple[int, str]] = []
     for variable in repeated:
         place = next(((i, c) for i, s in enumerate(starts) if (c := _coefficient(scope, s, variable))), None)
@@ -271,12 +324,30 @@ def _check_fresh(
 
 def _starts(target: Operand) -> list[str]:
     """Every index expression of an access: block indices and the starts of its slices."""
-    found = []
+    return [*_blocks(target), *(item.start for item in target.items or ())]
+
+
+def _blocks(target: Operand) -> tuple[str, ...]:
+    """The block indices of an access, outermost first."""
+    found: list[str] = []
     base: ast.AST = algebra.parse(target.base)
     while isinstance(base, ast.Subscript):
-        found.append(ast.unparse(base.slice))
+        found.insert(0, ast.unparse(base.slice))
         base = base.value
-    return found + [item.start for item in target.items or ()]
+    return tuple(found)
+
+
+def _ranges(scope: Scope) -> dict[str, tuple[str, str]]:
+    """The first value and the end of the variable of each loop that runs, where its steps are 1."""
+    found = {}
+    for loop in scope.loops:
+        call = loop.statement.iter if isinstance(loop.statement, ast.For) else None
+        if not isinstance(call, ast.Call) or any(isinstance(a, ast.Starred) for a in call.args):
+            continue
+        if len(call.args) in (1, 2):  # keywords of Beta 1's loops are hints
+            *first, end = (ast.unparse(a) for a in call.args)
+            found[loop.variable] = (first[0] if first else "0", end)
+    return found
 
 
 def _coefficient(scope: Scope, text: str, variable: str) -> str | None:
@@ -293,12 +364,52 @@ def _coefficient(scope: Scope, text: str, variable: str) -> str | None:
     return found
 
 
-def _disjoint(a: str, b: str) -> bool:
-    """Two parts of one tensor with different literal block indices."""
-    left, right = algebra.parse(a), algebra.parse(b)
-    while isinstance(left, ast.Subscript) and isinstance(right, ast.Subscript):
-        pair = (left.slice, right.slice)
-        if all(isinstance(s, ast.Constant) for s in pair) and ast.dump(pair[0]) != ast.dump(pair[1]):
+def _disjoint(scope: Scope, a: Written, b: Written) -> bool:
+    """Are two writes always into different blocks of one tensor, in whichever iterations of their loops?"""
+    return any(
+        x is not None and y is not None and _differ(scope, x, a.ranges, y, b.ranges)
+        for x, y in zip(a.blocks, b.blocks, strict=False)
+    )
+
+
+def _asserted_apart(scope: Scope, a: Written, b: Written) -> bool:
+    """Assert in the output that two writes are into different blocks, where only a trace can tell."""
+    for x, y in zip(a.blocks, b.blocks, strict=False):
+        if x is None or y is None or algebra.equal(x, y, scope.definitions):
+            continue
+        places = _extremes(scope, x, a.ranges), _extremes(scope, y, b.ranges)
+        if all(place is not None and algebra.equal(*place, scope.definitions) for place in places):
+            scope.emit(f"assert {x} != {y}")
             return True
-        left, right = left.value, right.value
     return False
+
+
+def _differ(
+    scope: Scope, x: str, x_ranges: Mapping[str, tuple[str, str]], y: str, y_ranges: Mapping[str, tuple[str, str]]
+) -> bool:
+    """Is one of two indices larger than the other, whatever the variables of the loops around each are?"""
+    low, high = _extremes(scope, x, x_ranges), _extremes(scope, y, y_ranges)
+    if low is None or high is None:
+        return False
+    pairs = ((low[0], high[1]), (high[0], low[1]))
+    return any((algebra.constant(f"{least} - ({most})", scope.definitions) or 0) > 0 for least, most in pairs)
+
+
+def _extremes(scope: Scope, index: str, ranges: Mapping[str, tuple[str, str]]) -> tuple[str, str] | None:
+    """The least and the greatest value of an index, in names that are bound once; ``None`` where it is not linear."""
+    least = greatest = "0"
+    for monomial, coefficient in algebra.normal(index, scope.definitions).items():
+        term = algebra.paren(algebra.show({monomial: coefficient}))
+        varying = [v for v in ranges if any(v in algebra.names(atom) for atom in monomial)]
+        if varying and monomial != (varying[0],):
+            return None
+        for variable in varying:
+            first, end = ranges[variable]
+            ends = [f"{coefficient} * ({first})", f"{coefficient} * ({end} - 1)"]
+            below, above = ends if coefficient > 0 else reversed(ends)
+            least, greatest = f"{least} + {below}", f"{greatest} + {above}"
+        if not varying:
+            least, greatest = f"{least} + {term}", f"{greatest} + {term}"
+    bound = [n.id for n in ast.walk(scope.outermost) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+    stable = all(bound.count(name) <= 1 for text in (least, greatest) for name in algebra.names(text))
+    return (least, greatest) if stable else None
