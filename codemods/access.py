@@ -417,6 +417,16 @@ def _refuse_dynamic(scope: Scope, node: ast.Subscript, element: ast.expr) -> Non
             )
 
 
+def _refuse_unread(scope: Scope, node: ast.Subscript, element: ast.expr) -> None:
+    """Beside index vectors, what a function of another package gives may be one, too."""
+    from .interpreted import is_unread
+
+    for part in ast.walk(element):
+        if isinstance(part, ast.Call) and is_unread(scope, part):
+            what = f"it is not known what the index '{ast.unparse(part)}' is"
+            raise Refuse(node, VECTORS, what, "write slices, or give its start and size in the kernel")
+
+
 def _advanced(
     scope: Scope,
     node: ast.Subscript,
@@ -436,6 +446,7 @@ def _advanced(
             raise Refuse(node, VECTORS, "a subscript that mixes slices and index vectors", "write slices only")
         if index_value(scope, element) is None:
             _refuse_dynamic(scope, node, element)
+            _refuse_unread(scope, node, element)
     for d, (element, vector) in enumerate(zip(elements, vectors, strict=True)):
         if not isinstance(vector, Index):
             items.append(basic_item(scope, node, element, base.dims[d]))

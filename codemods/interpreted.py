@@ -9,6 +9,7 @@ the statement that makes the call.
 from __future__ import annotations
 
 import ast
+import builtins
 from typing import TYPE_CHECKING
 
 from .bodies import ClassItself, Facts, Known, Text, Thing, Undecided, bound, method_call, result
@@ -42,6 +43,14 @@ def called(scope: Scope, node: ast.Call) -> Value | None:
         scope.interpreted[node] = None  # for what asks again on the way
         scope.interpreted[node] = None if callee is None else _interpreted(scope, node, callee)
     return scope.interpreted[node]
+
+
+def is_unread(scope: Scope, node: ast.Call) -> bool:
+    """Is a call one of code that is not at hand, which may give a number as well as an index vector?"""
+    if (scope.qualified(node.func) or "").partition(".")[0] in _PACKAGES:
+        return False
+    builtin = isinstance(node.func, ast.Name) and hasattr(builtins, node.func.id)
+    return not builtin and _callee(scope, node) is None
 
 
 def _is_current(scope: Scope, node: ast.Call) -> bool:

@@ -67,7 +67,8 @@ def _changing_parts(scope: Scope, node: ast.expr) -> list[ast.expr]:
     shape = isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute) and node.value.attr == "shape"
     if isinstance(node, ast.Attribute | ast.Subscript | ast.Call) and not shape and changing_part(scope, node):
         return [node]
-    if isinstance(node, ast.Call) and scope.qualified(node.func) is None and not only_computes(scope, node):
+    package = (scope.qualified(node.func) or "").partition(".")[0] if isinstance(node, ast.Call) else ""
+    if isinstance(node, ast.Call) and package not in _PACKAGES and not only_computes(scope, node):
         return [node]
     inner = (child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr))
     return [part for child in inner for part in _changing_parts(scope, child)]
@@ -80,7 +81,8 @@ def only_computes(scope: Scope, call: ast.Call) -> bool:
     """Does a call give a number that depends on its arguments alone: Python's own functions, or a formula?"""
     if is_pure(scope, call) or not isinstance(call.func, ast.Name):
         return is_pure(scope, call)
-    function = scope.module.functions.get(call.func.id)
+    elsewhere = scope.module.program.function(scope.module, call.func)
+    function = scope.module.functions.get(call.func.id) or (elsewhere[1] if elsewhere is not None else None)
     if function is None or call.func.id in scope.env:
         return False
     *before, last = function.body
@@ -109,6 +111,7 @@ def _give_name(scope: Scope, part: ast.expr) -> None:
     scope.given[part] = name
 
 
+_PACKAGES = ("nl", "nisa", "ncc", "nki", "np", "math")
 _PURE = {"min", "max", "len", "int", "float", "abs", "sum", "isinstance", "nl.par_dim", "np.dtype"}
 _PURE |= {"math.ceil", "math.floor", "math.gcd"}
 

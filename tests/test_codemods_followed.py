@@ -58,3 +58,17 @@ def test_a_part_of_an_object_that_one_case_reads_is_not_read_before(migrate):
     helper = "def vec(n, c):\n    return nl.arange(n)[None, :] + (c[2] if len(c) > 2 else 1)"
     source = KERNEL.format(helper=helper, body="c = [n, 3]\n    v = vec(n, c)\n    c.append(9)")
     assert any("it is not known what the index 'v' is" in finding.message for finding in rewrite(source).findings)
+
+
+@pytest.mark.parametrize("index", ["vec(6)", "made.vec()", "made.vec(n) + 1"])
+def test_what_code_that_is_not_at_hand_gives_beside_vectors_is_not_taken_for_a_number(index):
+    source = KERNEL.format(helper="from other import made, vec", body="v = nl.arange(4)[None, :]")
+    outcome = rewrite(source.replace("[i_p, v]", f"[i_p, {index}]"))
+    assert any(f.message == f"it is not known what the index '{index.split(' +')[0]}' is" for f in outcome.findings)
+    assert f"t[i_p, {index}] = nl.exp(t[i_p, {index}])" in outcome.source
+
+
+def test_a_bound_that_another_package_computes_is_computed_once_an_access():
+    source = KERNEL.format(helper="from other import size", body="v = nl.arange(4)[None, :]")
+    text = rewrite(source.replace("value=t)", "value=t)\n    nl.store(out[:, size(3)], value=t[:, 0:1])")).source
+    assert text.count("size(3)") == 1
