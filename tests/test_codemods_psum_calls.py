@@ -1,4 +1,4 @@
-"""Nested functions that overwrite blocks of a PSUM tensor, once a call: which block a call writes, its arguments say."""
+"""Nested functions that overwrite blocks of a PSUM tensor: which block a call writes, its arguments say."""
 
 from __future__ import annotations
 

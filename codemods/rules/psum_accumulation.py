@@ -5,8 +5,8 @@ declared tile overwrites, later ones accumulate. Where Beta 1 overwrote a tile a
 right before the matmul, which starts a new accumulation group at the same address.
 
 A function that writes a matmul into a tile that it got is like a matmul where it is called: what each call passes must
-be fresh if the function overwrites it, and the caller declares it again if it is not. Which blocks of a tensor the calls
-of a nested function overwrite, their arguments say; where only a trace can tell two apart, the output asserts it.
+be fresh if the function overwrites it, and the caller declares it again if it is not. Which blocks of a tensor a nested
+function overwrites, the arguments of its calls say; where only a trace can tell two apart, the output asserts it.
 
 Safe where the source shows that every group starts with a fresh tile. Left alone: blocks of a list that are
 overwritten again, and matmuls that accumulate onto what another instruction wrote.
