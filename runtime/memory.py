@@ -96,12 +96,24 @@ class Allocation:
 
         ``view`` is what an instruction writes: less than the whole tile is asked element by element.
         """
-        whole = self.accumulated is None and view.nbytes == self.partitions * self.nbytes
-        return self.opened if whole else None
+        return self.opened if self.accumulated is None and self._covered_by(view) else None
+
+    def _covered_by(self, view: Array) -> bool:
+        """Is ``view`` all of the tile, each element once, in whatever order?"""
+        if view.nbytes != self.partitions * self.nbytes:
+            return False
+        pitch, step = self.memory.strides[0], view.itemsize
+        for stride, extent in sorted(zip(view.strides, view.shape, strict=True)):
+            if extent != 1:
+                step = pitch if step == self.nbytes else step
+                if stride != step:
+                    return False
+                step *= extent
+        return True
 
     def set_group(self, view: Array, opened: bool, where: Array | None = None) -> None:
         """Say of the elements of ``view`` (``where`` restricts them) whether an accumulation group has them."""
-        if where is None and view.nbytes == self.partitions * self.nbytes:
+        if where is None and self._covered_by(view):
             self.opened, self.accumulated, self.last_flags = opened, None, None
             return
         flags = self.group_flags(view)

@@ -140,3 +140,22 @@ def test_a_function_that_draws_random_numbers_is_no_part_of_a_kernel():
     outcome = rewritten(host)
     assert "return np.random.random_sample((n, n)).astype(nl.bfloat16)" in outcome.source
     assert outcome.findings == ()
+
+
+@pytest.mark.parametrize(
+    "flags, left",
+    [
+        ("'experimental-native-scalar-support, experimental-local-tensor-parent'", 0),
+        ("'skip-mutable-return-check'", 0),
+        ("'enable-mutable-parameter, skip-mutable-return-check'", 1),
+        ("FLAGS", 1),
+    ],
+)
+def test_flags_that_only_allow_more_go(flags, left):
+    source = (
+        "import neuronxcc.nki as nki\nimport neuronxcc.nki.language as nl\n\nFLAGS = ''\n\n\n"
+        f"@nki.jit(experimental_flags={flags})\ndef k(x):\n    return x\n"
+    )
+    outcome = rewrite(source)
+    assert [finding.code for finding in outcome.findings if finding.code == "NKI002"] == ["NKI002"] * left
+    assert ("experimental_flags" in outcome.source) == bool(left)

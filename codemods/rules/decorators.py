@@ -27,6 +27,13 @@ _REMOVED = {"ncc.skip_middle_end_transformations", "ncc.enable_stack_allocator"}
 _KEPT_OPTIONS = {"platform_target"}
 _DROPPED_OPTIONS = {"mode", "debug_kernel", "show_compiler_tb", "additional_compile_opt", "enable_out_of_bound_check"}
 """Options that steer the old compiler, and do not change what a kernel computes or where its tiles lie."""
+_DROPPED_FLAGS = {
+    "experimental-native-scalar-support",
+    "experimental-local-tensor-parent",
+    "skip-non-top-level-shared-hbm-check",
+    "skip-mutable-return-check",
+}
+"""So do these ``experimental_flags=``, which allow more or check less (``reference/beta1.md`` 1, options of jit)."""
 
 
 def rewrite(module: Module, function: ast.FunctionDef) -> None:
@@ -83,6 +90,14 @@ def _drop(module: Module, function: ast.FunctionDef, node: ast.expr) -> None:
     module.touched.add(function.name)
 
 
+def _is_dropped(option: str | None, value: ast.expr) -> bool:
+    """Does nothing of a kernel depend on an option of the old ``nki.jit``?"""
+    if option != "experimental_flags":
+        return option in _DROPPED_OPTIONS
+    flags = value.value if isinstance(value, ast.Constant) else None
+    return isinstance(flags, str) and {flag.strip() for flag in flags.split(",")} <= _DROPPED_FLAGS
+
+
 def _jit(module: Module, function: ast.FunctionDef, node: ast.expr) -> None:
     options = {k.arg: k.value for k in node.keywords} if isinstance(node, ast.Call) else {}
     mode = options.get("mode")
@@ -99,7 +114,7 @@ def _jit(module: Module, function: ast.FunctionDef, node: ast.expr) -> None:
         return
     if not isinstance(node, ast.Call):
         return
-    unknown = sorted(str(k) for k in options if k not in _KEPT_OPTIONS | _DROPPED_OPTIONS)
+    unknown = sorted(str(k) for k, v in options.items() if k not in _KEPT_OPTIONS and not _is_dropped(k, v))
     if unknown or node.args:
         raise Refuse(
             node, CODE, f"nki.jit with {unknown[0] if unknown else 'arguments'}", "Beta 2 does not have this option"
