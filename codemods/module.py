@@ -11,6 +11,7 @@ from . import dead_names
 from .apply import applied
 from .emission import Refuse
 from .facts.values import Api, DType, Parameters, Python, Value
+from .functions import walk_function
 from .grids.rewriting import Relaunched, relaunched
 from .interpreted import drop_followed
 from .keyword_arguments import expand
@@ -24,7 +25,6 @@ from .scope import Module, Position, Scope
 from .source import Source, is_expanded
 from .tables import dtype_name, is_function
 from .variants import copy_of, report_other_uses, served, variants_of
-from .walk import walk_function
 
 
 def rewrite(source: str, options: Options | None = None, filename: str = "<string>") -> Outcome:

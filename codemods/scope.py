@@ -343,7 +343,7 @@ class Scope:
         self, node: ast.FunctionDef, parameters: dict[str, Value] | None = None, home: Module | None = None
     ) -> Analysis:
         """Rewrite another function (once) of this module or of its ``home``, given what its parameters are."""
-        from .walk import walk_function
+        from .functions import walk_function
 
         return walk_function(home or self.module, node, parameters or {}, caller=self)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -14,14 +13,13 @@ from .calls import call_statement, list_both, returned_value
 from .comprehensions import expand
 from .emission import New, Refuse
 from .facts.values import DType, Flag, Function, Gone, Hbm, Object, Python, Tile, Value, merge, texts
-from .handed import further_parameters
 from .iteration import element_kinds, index_loop
 from .left import left_tile
 from .names import BETA2, Import, canonical
 from .operands import Operand
-from .parameters import described, kernel_parameters, merged
+from .parameters import described, merged
 from .render import CALLABLE, beta2_name, render
-from .rules import dynamic_loops, loop_state, sbuf_manager
+from .rules import dynamic_loops, loop_state
 from .rules.language import CODE as LANGUAGE
 from .rules.language import FORBIDDEN_EXPRESSIONS, FORBIDDEN_STATEMENTS
 from .rules.loop_state import (
@@ -33,127 +31,13 @@ from .rules.loop_state import (
     report_objects,
     restore_state,
 )
-from .rules.nested_functions import lift
-from .rules.psum_accumulation import groups_of_others, of_enclosing
-from .scope import Analysis, Loop, Module, Scope
-from .source import is_expanded, written
+from .scope import Loop, Module, Scope
+from .source import written
 from .syntax import SIMPLE, bound_by
 from .truths import truth_text
-from .variants import telling_flags
 
 TRACED = {"nl.affine_range", "nl.sequential_range"}
 RANGES = TRACED | {"nl.static_range"}
-
-
-def walk_function(
-    module: Module, node: ast.FunctionDef, parameters: dict[str, Value], *, caller: Scope | None = None
-) -> Analysis:
-    """Rewrite one function. ``parameters`` are the kinds of its parameters where a caller tells them."""
-    if node in module.analyzed:
-        return module.analyzed[node]
-    module.analyzed[node] = Analysis(parameters, Value())
-    outer = caller if node in module.lifted else None
-    decorated = outer.decorated if outer is not None else module.is_kernel(node)
-    on_device = decorated or (caller is not None and caller.on_device)
-    scope = Scope(module, node, decorated, on_device, outer=outer)
-    scope.assigned = assignment_counts(node)
-    captured = {n: of_enclosing(n, v) for n, v in outer.env.items()} if outer is not None else {}
-    scope.env = captured if outer is not None else dict(module.environment)
-    scope.definitions = dict(outer.definitions) if outer is not None else dict(module.definitions)
-    scope.dtypes = dict(outer.dtypes) if outer is not None else dict(module.dtypes)
-    scope.itemsizes = dict(outer.itemsizes) if outer is not None else {}
-    scope.direct = direct_allocation(scope, node) or (outer is not None and outer.direct)
-    for name in scope.assigned:
-        scope.definitions.pop(name, None)
-        scope.dtypes.pop(name, None)
-        if name in scope.env:
-            del scope.env[name]
-    _check_builtins(scope)
-    kernel_parameters(scope, parameters)
-    scope.flags = telling_flags(module, node, parameters)
-    before = module.edits.size()
-    _check_signature(module, node)
-    walk_block(scope, node.body)
-    _lift_unused(scope)
-    module.index_vectors.update(scope.dropped)
-    _restore_dropped(scope)
-    sbuf_manager.place(scope)
-    if module.edits.size() != before:
-        module.touch(scope.outermost)
-    further = further_parameters(module, node, parameters) if outer is None else []
-    if further:
-        module.handed[node] = module.edits.parameters[node] = further
-    analysis = Analysis(parameters, scope.returned, groups_of_others(scope))
-    module.analyzed[node] = analysis
-    return analysis
-
-
-_WRITTEN_BUILTINS = ("min", "max", "range", "len", "str", "isinstance", "float")
-
-
-def _check_builtins(scope: Scope) -> None:
-    """The rewrite writes calls of these: a function where they mean something else is left alone."""
-    module = scope.module
-    for name in _WRITTEN_BUILTINS:
-        if name in scope.assigned or name in module.globals | set(module.functions) | set(module.imports):
-            raise Refuse(scope.function, LANGUAGE, f"'{name}' is not Python's own here", "give it another name")
-
-
-def _check_signature(module: Module, node: ast.FunctionDef) -> None:
-    if is_expanded(node):
-        module.applied[LANGUAGE] += 1
-        module.edits.signatures.add(node)
-    for argument in (node.args.vararg, node.args.kwarg):
-        if argument is not None:
-            module.report(Refuse(argument, LANGUAGE, "variable arguments of a function", "write the parameters out"))
-
-
-def assignment_counts(node: ast.FunctionDef) -> Counter[str]:
-    """How often a function binds each name (parameters count once, ``+=`` counts twice)."""
-    counts: Counter[str] = Counter()
-    arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs, node.args.vararg, node.args.kwarg]
-    counts.update(a.arg for a in arguments if a is not None)
-    for child in ast.walk(node):
-        if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store | ast.Del):
-            counts[child.id] += 1
-        elif isinstance(child, ast.AugAssign) and isinstance(child.target, ast.Name):
-            counts[child.target.id] += 1
-        elif isinstance(child, ast.FunctionDef) and child is not node:
-            counts[child.name] += 1
-    return counts
-
-
-def direct_allocation(scope: Scope, node: ast.FunctionDef) -> bool:
-    """Does a function pin tiles with ``mod_alloc`` or ``alloc``?"""
-    for child in ast.walk(node):
-        if isinstance(child, ast.Attribute | ast.Name):
-            name = scope.qualified(child) or ""
-            if name.startswith("ncc.") and name.endswith(("alloc.", ".mod_alloc", ".alloc")):
-                return True
-    return False
-
-
-def _restore_dropped(scope: Scope) -> None:
-    """Index vectors that a statement we left alone still reads are kept, under a finding."""
-    read = {
-        n.id for kept in scope.kept for n in ast.walk(kept) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)
-    }
-    for statement, names in scope.dropped.items():
-        used = sorted(names & (read | scope.captured))
-        if used:
-            replaced = scope.module.edits.replaced
-            replaced[statement] = [*replaced[statement], New(scope.source.segment(statement))]
-            if len(replaced[statement]) == 1:
-                del replaced[statement]
-            scope.module.kept.add(statement)
-            scope.module.report(
-                Refuse(
-                    statement,
-                    "NKI024",
-                    f"'{used[0]}' is not Beta 2, and is kept for a statement that was left alone",
-                    "remove it when that statement is rewritten",
-                )
-            )
 
 
 def walk_block(scope: Scope, body: list[ast.stmt]) -> None:
@@ -549,16 +433,6 @@ def _nested_function(scope: Scope, statement: ast.stmt) -> None:
     function = Function(statement, statement.name)
     scope.env[statement.name] = function
     scope.nested.append(function)
-
-
-def _lift_unused(scope: Scope) -> None:
-    for function in scope.nested:
-        if function.node not in scope.module.lifted:
-            try:
-                lift(scope, function)
-            except Refuse as refusal:
-                scope.module.report(refusal)
-                scope.kept.append(function.node)
 
 
 _HANDLERS: dict[type[ast.stmt], Callable[[Scope, ast.stmt], None]] = {
