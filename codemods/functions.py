@@ -1,0 +1,140 @@
+"""A function as a whole: what is known when it is entered, its statements, and what is said when they are walked."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+
+from .emission import New, Refuse
+from .facts.values import Value
+from .handed import further_parameters
+from .parameters import kernel_parameters
+from .rules import sbuf_manager
+from .rules.language import CODE as LANGUAGE
+from .rules.nested_functions import lift
+from .rules.psum_accumulation import groups_of_others, of_enclosing
+from .scope import Analysis, Module, Scope
+from .source import is_expanded
+from .variants import telling_flags
+from .walk import walk_block
+
+
+def walk_function(
+    module: Module, node: ast.FunctionDef, parameters: dict[str, Value], *, caller: Scope | None = None
+) -> Analysis:
+    """Rewrite one function. ``parameters`` are the kinds of its parameters where a caller tells them."""
+    if node in module.analyzed:
+        return module.analyzed[node]
+    module.analyzed[node] = Analysis(parameters, Value())
+    outer = caller if node in module.lifted else None
+    decorated = outer.decorated if outer is not None else module.is_kernel(node)
+    on_device = decorated or (caller is not None and caller.on_device)
+    scope = Scope(module, node, decorated, on_device, outer=outer)
+    scope.assigned = assignment_counts(node)
+    captured = {n: of_enclosing(n, v) for n, v in outer.env.items()} if outer is not None else {}
+    scope.env = captured if outer is not None else dict(module.environment)
+    scope.definitions = dict(outer.definitions) if outer is not None else dict(module.definitions)
+    scope.dtypes = dict(outer.dtypes) if outer is not None else dict(module.dtypes)
+    scope.itemsizes = dict(outer.itemsizes) if outer is not None else {}
+    scope.direct = direct_allocation(scope, node) or (outer is not None and outer.direct)
+    for name in scope.assigned:
+        scope.definitions.pop(name, None)
+        scope.dtypes.pop(name, None)
+        if name in scope.env:
+            del scope.env[name]
+    _check_builtins(scope)
+    kernel_parameters(scope, parameters)
+    scope.flags = telling_flags(module, node, parameters)
+    before = module.edits.size()
+    _check_signature(module, node)
+    walk_block(scope, node.body)
+    _lift_unused(scope)
+    module.index_vectors.update(scope.dropped)
+    _restore_dropped(scope)
+    sbuf_manager.place(scope)
+    if module.edits.size() != before:
+        module.touch(scope.outermost)
+    further = further_parameters(module, node, parameters) if outer is None else []
+    if further:
+        module.handed[node] = module.edits.parameters[node] = further
+    analysis = Analysis(parameters, scope.returned, groups_of_others(scope))
+    module.analyzed[node] = analysis
+    return analysis
+
+
+_WRITTEN_BUILTINS = ("min", "max", "range", "len", "str", "isinstance", "float")
+
+
+def _check_builtins(scope: Scope) -> None:
+    """The rewrite writes calls of these: a function where they mean something else is left alone."""
+    module = scope.module
+    for name in _WRITTEN_BUILTINS:
+        if name in scope.assigned or name in module.globals | set(module.functions) | set(module.imports):
+            raise Refuse(scope.function, LANGUAGE, f"'{name}' is not Python's own here", "give it another name")
+
+
+def _check_signature(module: Module, node: ast.FunctionDef) -> None:
+    if is_expanded(node):
+        module.applied[LANGUAGE] += 1
+        module.edits.signatures.add(node)
+    for argument in (node.args.vararg, node.args.kwarg):
+        if argument is not None:
+            module.report(Refuse(argument, LANGUAGE, "variable arguments of a function", "write the parameters out"))
+
+
+def assignment_counts(node: ast.FunctionDef) -> Counter[str]:
+    """How often a function binds each name (parameters count once, ``+=`` counts twice)."""
+    counts: Counter[str] = Counter()
+    arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs, node.args.vararg, node.args.kwarg]
+    counts.update(a.arg for a in arguments if a is not None)
+    for child in ast.walk(node):
+        if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store | ast.Del):
+            counts[child.id] += 1
+        elif isinstance(child, ast.AugAssign) and isinstance(child.target, ast.Name):
+            counts[child.target.id] += 1
+        elif isinstance(child, ast.FunctionDef) and child is not node:
+            counts[child.name] += 1
+    return counts
+
+
+def direct_allocation(scope: Scope, node: ast.FunctionDef) -> bool:
+    """Does a function pin tiles with ``mod_alloc`` or ``alloc``?"""
+    for child in ast.walk(node):
+        if isinstance(child, ast.Attribute | ast.Name):
+            name = scope.qualified(child) or ""
+            if name.startswith("ncc.") and name.endswith(("alloc.", ".mod_alloc", ".alloc")):
+                return True
+    return False
+
+
+def _restore_dropped(scope: Scope) -> None:
+    """Index vectors that a statement we left alone still reads are kept, under a finding."""
+    read = {
+        n.id for kept in scope.kept for n in ast.walk(kept) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)
+    }
+    for statement, names in scope.dropped.items():
+        used = sorted(names & (read | scope.captured))
+        if used:
+            replaced = scope.module.edits.replaced
+            replaced[statement] = [*replaced[statement], New(scope.source.segment(statement))]
+            if len(replaced[statement]) == 1:
+                del replaced[statement]
+            scope.module.kept.add(statement)
+            scope.module.report(
+                Refuse(
+                    statement,
+                    "NKI024",
+                    f"'{used[0]}' is not Beta 2, and is kept for a statement that was left alone",
+                    "remove it when that statement is rewritten",
+                )
+            )
+
+
+def _lift_unused(scope: Scope) -> None:
+    for function in scope.nested:
+        if function.node not in scope.module.lifted:
+            try:
+                lift(scope, function)
+            except Refuse as refusal:
+                scope.module.report(refusal)
+                scope.kept.append(function.node)
