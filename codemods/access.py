@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeGuard
 from . import algebra
 from .cuts import LOOSE
 from .dynamic import dynamic_access, is_dynamic
-from .emission import New, Refuse
+from .emission import Refuse
 from .facts.index import components_of, index_value
 from .facts.masks import is_mask
 from .facts.values import Axis, Grid, Hbm, Index, Object, Slice, Tile, Value
@@ -24,9 +24,10 @@ from .operands import Item, Operand
 from .patterns import broadcast, check_mates, indexed, of_name, recut, whole_tensor
 from .reinterpreted import reinterpreted
 from .render import render, render_named
+from .reshaped import reshaped
 from .rules.block_dimensions import is_scalar_index
 from .scope import is_tile
-from .shapes import broadcast_sizes, written_sizes
+from .shapes import broadcast_sizes
 from .syntax import viewed
 
 if TYPE_CHECKING:
@@ -154,7 +155,7 @@ def _method(scope: Scope, node: ast.Call, function: ast.Attribute) -> Operand | 
     if base is None:
         return None
     if function.attr == "reshape" and (node.args or [k.arg for k in node.keywords] == ["shape"]):
-        return _reshaped(scope, node, base)
+        return reshaped(scope, node, base)
     if viewed(node) is not None:
         return reinterpreted(scope, node, base)
     if function.attr == "broadcast_to" and len(node.args) == 1 and isinstance(base.value, Tile):
@@ -164,43 +165,6 @@ def _method(scope: Scope, node: ast.Call, function: ast.Attribute) -> Operand | 
     raise Refuse(
         node, "NKI090", f".{function.attr}(...) of a tensor", "write it by hand with .ap(...) or .reshape(...)"
     )
-
-
-def _reshaped(scope: Scope, node: ast.Call, base: Operand) -> Operand:
-    """``x.reshape(shape)`` of a whole tensor: the same bytes in both versions."""
-    given = [*node.args, *(keyword.value for keyword in node.keywords)]
-    shape: ast.expr = given[0] if len(given) == 1 else ast.Tuple(given, ast.Load())
-    if base.items is not None or base.pattern is not None or base.is_view:
-        raise Refuse(node, VECTORS, ".reshape(...) of a part of a tensor", "reshape the tensor, then index it")
-    value = base.value
-    if isinstance(value, Tile) and value.blocks:
-        raise Refuse(node, BLOCKS, ".reshape(...) of a tensor with block dimensions", "reshape each block")
-    if isinstance(shape, ast.Tuple | ast.List):
-        dims: tuple[str, ...] | None = tuple(render(scope, size) for size in shape.elts)
-        text = f"({', '.join(dims or ())}{',' if len(shape.elts) == 1 else ''})"
-    else:
-        sizes = written_sizes(scope, shape)
-        text, dims = render(scope, shape), sizes.all if sizes is not None else None
-    if any(size.startswith("-") for size in dims or ()):
-        raise Refuse(node, VECTORS, ".reshape(...) with a size of -1", "write every size")
-    if isinstance(value, Tile):
-        _keep_partitions(scope, node, base, dims)
-    scope.apply("NKI021", node)
-    whole = replace(value, dims=dims, origin=None)
-    name = f"{base.base}.reshape({text})"
-    return of_name(scope, name, whole)
-
-
-def _keep_partitions(scope: Scope, node: ast.Call, base: Operand, dims: tuple[str, ...] | None) -> None:
-    """Refuse a reshape of a tile that moves its partitions; where the source does not tell, the kernel asserts it."""
-    if not dims or not base.dims:
-        raise Refuse(node, VECTORS, ".reshape(...) of a tile whose shape is not known", "write the shape as a tuple")
-    if scope.equal(dims[0], base.dims[0]):
-        return
-    if scope.constant(dims[0]) is not None and scope.constant(base.dims[0]) is not None:
-        raise Refuse(node, VECTORS, ".reshape(...) of a tile that moves its partitions", "keep the partition size")
-    check = New(f'assert {base.dims[0]} == {dims[0]}, "rewritten for a reshape that keeps the partitions"')
-    scope.out += [check] if check not in scope.out else []
 
 
 def _broadcast(scope: Scope, node: ast.Call, base: Operand) -> Operand:

@@ -15,7 +15,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from . import algebra
-from .facts.classes import Class, class_named, field_class, never_none
+from .facts.classes import class_named, field_class, never_none
+from .facts.followed import ClassItself, Known, Text, Thing, Undecided
 from .facts.index import COMPONENTS, arange, chosen, combined, mgrid, negated, reshaped
 from .facts.masks import compared, joined
 from .facts.objects import changing_part
@@ -35,40 +36,6 @@ _COMPARISONS: dict[type[ast.cmpop], Callable[[object, object], bool]] = {
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
 }
-
-
-@dataclass(frozen=True)
-class Text(Value):
-    """An expression of the caller's."""
-
-    text: str
-
-
-@dataclass(frozen=True)
-class Known(Value):
-    """``None``, a flag, a number or a string that the source shows."""
-
-    value: object
-
-
-@dataclass(frozen=True)
-class Thing(Value):
-    """An object of a class of the program, and how the caller writes it. ``there``: it is certainly not ``None``."""
-
-    text: str
-    cls: Class
-    there: bool = False
-
-
-@dataclass(frozen=True)
-class ClassItself(Value):
-    """A class under its own name or as ``cls``."""
-
-    cls: Class
-
-
-class Undecided(Exception):
-    """The body does not tell what it returns; the text says why."""
 
 
 @dataclass

@@ -12,9 +12,10 @@ import ast
 import builtins
 from typing import TYPE_CHECKING
 
-from .bodies import ClassItself, Facts, Known, Text, Thing, Undecided, bound, method_call, result
+from .bodies import Facts, bound, method_call, result
 from .emission import New, Refuse
 from .facts.classes import class_named, class_of
+from .facts.followed import ClassItself, Known, Text, Thing, Undecided
 from .facts.index import CODE, index_value
 from .facts.made_vectors import made_vectors
 from .facts.masks import mask_value
