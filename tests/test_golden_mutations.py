@@ -416,6 +416,11 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "squares = nl.ndarray((rows, dim), dtype=nl.float32, buffer=nl.sbuf, address=(0, addr))",
     ): _SAME_PLACE,
     (
+        "launch_grid",
+        "a counter that advances too far",
+        "address += width * 4",
+    ): "no tile lies behind it, and each program starts anew",
+    (
         "alloc_dict",
         "an allocation sunk",
         "copied = nl.ndarray((m, n), dtype=nl.float32, buffer=nl.sbuf, address=(0, 2 * (m + n) * 4))",

@@ -15,7 +15,7 @@ import neuronxcc.nki.language as nl
 @nki.jit
 def k(x):
     out = nl.ndarray((128, 512), dtype=x.dtype, buffer=nl.shared_hbm)
-    i = nl.program_id(1)
+    i = nl.gemm_grid(x)
     nl.store(out, nl.load(x))
     return out
 """

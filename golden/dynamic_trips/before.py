@@ -10,7 +10,7 @@ def first_tiles(x, bias, count):
     """(T, P, F), (N, F) and a count (1, 1): the sum of the first ``count`` tiles, and the last row of bias that it came to."""
     tiles, rows, columns = x.shape
     out = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.shared_hbm)
-    picked = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.shared_hbm)
+    picked = nl.ndarray((1, columns), dtype=nl.float32, buffer=nl.shared_hbm)
     total = nl.zeros((nl.par_dim(rows), columns), dtype=nl.float32)
     place = nl.zeros((1, 1), dtype=nl.int32)
     trips = nl.load(count)
