@@ -69,3 +69,11 @@ def test_the_goldens_import_nothing_of_ours():
 )
 def test_what_is_forbidden_is_seen(folder, package, source, found):
     assert any(forbidden(folder, module) for module in imported_modules(source, package)) == found
+
+
+def test_every_package_is_in_the_wheel():
+    listed = (ROOT / "pyproject.toml").read_text().partition("packages = [")[2].partition("]")[0]
+    folders = {path.parent for path in FILES if (path.parent / "__init__.py").exists()}
+    names = {".".join((PACKAGES[f.relative_to(ROOT).parts[0]], *f.relative_to(ROOT).parts[1:])) for f in folders}
+    assert {name for name in names if f'"{name}"' not in listed} == set()
+    assert "nki_migrate.codemods.grids" in names
