@@ -65,11 +65,17 @@ def test_calls_that_write_blocks_of_their_own_are_rewritten(migrate, body):
         "for i in nl.affine_range(n):\n    for j in nl.affine_range(2):\n        multiply(i)",
         "at = 0\nmultiply(at)\nat = 1\nmultiply(at - 1)",
         "multiply(n - 1)\nlast()",
+        "for i in nl.affine_range(0, n - 2, 2):\n    multiply(i)\n    multiply(i + 2)",
         "for i in nl.affine_range(2):\n    multiply(i)\nfor i in nl.affine_range(2):\n    multiply(i + 1)",
     ],
 )
 def test_a_block_that_two_calls_may_write_is_a_finding(body):
     assert [finding.code for finding in rewrite(kernel(body)).findings] == ["NKI023"]
+
+
+def test_a_name_that_each_iteration_binds_tells_no_blocks_apart():
+    body = "for i in nl.affine_range(n - 1):\n    j = i % 2\n    multiply(j)\n    multiply(j + 1)"
+    assert [finding.code for finding in rewrite(kernel(body)).findings] == ["NKI023", "NKI023"]
 
 
 def test_blocks_that_only_a_trace_tells_apart_are_asserted_to_differ(migrate):

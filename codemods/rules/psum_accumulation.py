@@ -410,6 +410,16 @@ def _extremes(scope: Scope, index: str, ranges: Mapping[str, tuple[str, str]]) -
             least, greatest = f"{least} + {below}", f"{greatest} + {above}"
         if not varying:
             least, greatest = f"{least} + {term}", f"{greatest} + {term}"
-    bound = [n.id for n in ast.walk(scope.outermost) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
-    stable = all(bound.count(name) <= 1 for text in (least, greatest) for name in algebra.names(text))
+    changing = _changing(scope.outermost)
+    stable = not any(name in changing for text in (least, greatest) for name in algebra.names(text))
     return (least, greatest) if stable else None
+
+
+def _changing(function: ast.FunctionDef) -> set[str]:
+    """Names that a function binds more than once, or in a loop: the same text may be another number the next time."""
+    bound = [n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+    loops = [n for n in ast.walk(function) if isinstance(n, ast.For | ast.While)]
+    inside = {
+        n.id for loop in loops for n in ast.walk(loop) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+    }
+    return inside | {name for name in bound if bound.count(name) > 1}
