@@ -37,14 +37,13 @@ GOLDENS = ("psum_accumulate", "psum_overwrite", "psum_helper")
 
 @dataclass(frozen=True)
 class Written:
-    """One write into a PSUM tensor: by a matmul or not, to which part (text), and whether it adds to what is there.
+    """One write into a PSUM tensor: by a matmul or not, and whether it adds to what is there.
 
-    ``blocks`` are the block indices of that part, outermost first (``None``: not known); ``ranges`` the first value and
-    the end of each loop variable in them.
+    ``blocks`` are the block indices of what is written, outermost first (``None``: not known); ``ranges`` the first
+    value and the end of each loop variable in them.
     """
 
     matmul: bool
-    part: str
     branch: tuple[int, ...]
     adds: bool = False
     blocks: tuple[str | None, ...] = ()
@@ -166,7 +165,7 @@ def check_group(
     declaration = value.declaration
     if function != "nc_matmul":
         if declaration is not None:
-            _remember(scope, declaration, Written(False, target.text(()), scope.branch))
+            _remember(scope, declaration, Written(False, scope.branch))
         return
     if declaration is None:
         raise Refuse(
@@ -175,7 +174,7 @@ def check_group(
             "a matmul into a PSUM tile that this function did not declare",
             "declare the PSUM tile where it is written: a fresh tile starts a new accumulation group",
         )
-    now = Written(True, target.text(()), scope.branch, accumulate, blocks or _blocks(target), _ranges(scope))
+    now = Written(True, scope.branch, accumulate, blocks or _blocks(target), _ranges(scope))
     earlier = [w for w in scope.psum_writes.get(declaration, []) if not _exclusive(w.branch, scope.branch)]
     if accumulate:
         if any(loop.dynamic for loop in scope.loops[len(declaration.loops) :]):
@@ -202,7 +201,7 @@ def check_group(
 def written_at_declaration(scope: Scope, declaration: Declaration, fill: str | None) -> None:
     """A PSUM tile that starts as anything but zero holds values that no matmul wrote."""
     if fill is not None and scope.constant(fill) != 0 and fill not in ("0.0", "0"):
-        _remember(scope, declaration, Written(False, declaration.name, scope.branch))
+        _remember(scope, declaration, Written(False, scope.branch))
 
 
 def _declare_again(scope: Scope, declaration: Declaration, target: Operand) -> bool:
