@@ -154,6 +154,15 @@ def test_closed_streams_are_no_defect(here):
         assert done.returncode == 1 and b"internal error" not in done.stderr
 
 
+@pytest.fixture
+def interruptible():
+    """The processes that a test starts hear SIGINT, also where the tests run in the background: there a shell ignores
+    it, and every child would inherit that."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def interrupted(arguments, ready):
     """SIGINT to the whole process group, as a terminal sends it, once ``ready()``."""
     process = subprocess.Popen(
@@ -180,7 +189,7 @@ def is_running(process):
     return state not in "ZX"
 
 
-def test_an_interrupt_ends_verify_in_one_line_and_its_kernels_with_it(here):
+def test_an_interrupt_ends_verify_in_one_line_and_its_kernels_with_it(here, interruptible):
     started = here / "started"
     (here / "k.py").write_text(
         "import os, time\n" + KERNEL.replace(
@@ -196,7 +205,7 @@ def test_an_interrupt_ends_verify_in_one_line_and_its_kernels_with_it(here):
         time.sleep(0.05)
 
 
-def test_an_interrupt_while_the_tool_loads_is_one_line_too(here):
+def test_an_interrupt_while_the_tool_loads_is_one_line_too(here, interruptible):
     (here / "click.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
     environment = {**os.environ, "PYTHONPATH": str(here)}
     done = subprocess.run(
@@ -217,7 +226,7 @@ def test_an_interrupt_that_python_wraps_is_no_defect(monkeypatch, capsys):
     assert capsys.readouterr().err == "nki-migrate: error: interrupted\n"
 
 
-def test_an_interrupt_leaves_the_files_of_a_rewrite_as_they_were(here):
+def test_an_interrupt_leaves_the_files_of_a_rewrite_as_they_were(here, interruptible):
     names = [f"f{n}.py" for n in range(400)]
     for name in names:
         (here / name).write_text(KERNEL * 20)
