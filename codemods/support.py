@@ -87,6 +87,46 @@ ALL_REDUCED = '''def {name}(dst, src, op):
         {nisa}.tensor_tensor(dst=dst, data1=src, data2=received, op=op)
 '''
 
+AFFINE_CONSTANT = '''def {name}(shape, steps, offset, operator, dtype):
+    """Ones in HBM where ``operator(offset + sum(index * step), 0)`` holds for the indices of ``shape``, else zeros."""
+    last = 0
+    for d in range(1, len(shape)):
+        if steps[d] != 0:
+            last = d
+    columns = 1
+    repeats = 1
+    pattern = []
+    for d in range(1, len(shape)):
+        if d <= last:
+            columns = columns * shape[d]
+            pattern.append([steps[d], shape[d]])
+        else:
+            repeats = repeats * shape[d]
+    if last == 0:
+        pattern.append([0, 1])
+    constant = {nl}.ndarray(shape, dtype=dtype, buffer={nl}.hbm)
+    for first in range(0, shape[0], 128):
+        rows = min(128, shape[0] - first)
+        ones = {nl}.ndarray((rows, columns), dtype=dtype, buffer={nl}.sbuf)
+        {nisa}.memset(dst=ones, value=1)
+        chosen = {nl}.ndarray((rows, columns), dtype=dtype, buffer={nl}.sbuf)
+        {nisa}.affine_select(
+            dst=chosen,
+            pattern=pattern,
+            offset=offset + first * steps[0],
+            channel_multiplier=steps[0],
+            on_true_tile=ones,
+            on_false_value=0,
+            cmp_op=operator,
+        )
+        {nisa}.dma_copy(
+            dst=constant.ap(
+                pattern=[[columns * repeats, rows], [repeats, columns], [1, repeats]], offset=first * columns * repeats
+            ),
+            src=chosen.ap(pattern=[[columns, rows], [1, columns], [0, repeats]]),
+        )
+    return constant
+'''
 
 DTYPE_NAMED = '''def {name}(name):
     """The data type that has a name."""
@@ -204,6 +244,11 @@ def product_function(scope: Scope) -> str:
 def broadcast_rows_function(scope: Scope) -> str:
     """Name of the module's function that copies a tile of one partition to all partitions of another one."""
     return _function(scope, "broadcast_rows", BROADCAST_ROWS, nisa=scope.nisa)
+
+
+def affine_constant_function(scope: Scope) -> str:
+    """Name of the module's function that fills a tensor in HBM with ones where a comparison of indices holds."""
+    return _function(scope, "affine_constant", AFFINE_CONSTANT, nisa=scope.nisa)
 
 
 def dtype_named_function(scope: Scope) -> str:

@@ -83,3 +83,35 @@ def test_a_result_that_nothing_reads_has_a_tile_where_what_it_reduces_counts(mig
     assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
     assert "as_tile" not in migration.outcome.source
     assert "reduce_res=sums" in migration.outcome.source
+
+
+LIBRARY = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def doubled(x):
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    nl.store(out, value=nl.load(x) * 2)
+    return out
+
+
+def stored(x, out, again):
+    if again:
+        x = doubled(x)
+    nl.store(out[0:64], value=nl.load(x[0:64]))
+
+
+def host(x, out, again):
+    if again:
+        x = doubled(x)
+    return x + out
+"""
+
+
+def test_a_kernel_that_code_on_the_device_calls_returns_a_tensor():
+    outcome = rewrite(LIBRARY)
+    assert outcome.findings == ()
+    assert "dma_copy(dst=loaded_tile, src=x[0:64])" in outcome.source
+    assert "return x + out" in outcome.source

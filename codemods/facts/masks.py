@@ -127,7 +127,7 @@ def _comparison(scope: Scope, node: ast.Compare) -> Mask:
 
 def compared(node: ast.Compare, a: Index, b: Index) -> Mask:
     """The mask that a comparison of two vectors is (a number is a vector of no dimension)."""
-    operator = _OPERATORS.get(type(node.ops[0]))
+    operator = OPERATORS.get(type(node.ops[0]))
     if operator is None:
         raise Refuse(node, CODE, "a mask that is not a comparison of numbers", HELP)
     comparison = Comparison(a, operator, b)
@@ -135,7 +135,7 @@ def compared(node: ast.Compare, a: Index, b: Index) -> Mask:
     return Mask(bounds=(bound,), comparison=comparison) if bound else Mask(ties=(comparison,), comparison=comparison)
 
 
-_OPERATORS: dict[type[ast.cmpop], str] = {
+OPERATORS: dict[type[ast.cmpop], str] = {
     ast.GtE: "greater_equal",
     ast.Gt: "greater",
     ast.LtE: "less_equal",

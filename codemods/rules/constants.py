@@ -4,8 +4,11 @@ Why: Beta 2 kernels cannot use numpy arrays; a constant is built with ``nki.tens
 every type, so the constant keeps the type of the numpy array, and converts to the type of the tile that it is loaded
 into. ``nl.shared_identity_matrix(n)`` names the type that it has by default.
 
-Safe for identities. Left alone: other arrays (write them with ``nki.tensor.zeros`` or ``arange``, or pass them as an
-input).
+``np.fromfunction(lambda i, j: (i == j).astype(t), shape)`` of one comparison of indices is filled by the kernel, with
+``nisa.affine_select`` into SBUF and a DMA, in a support function. ``verify`` sees these instructions more.
+
+Safe for identities and comparisons of indices. Left alone: other arrays (write them with ``nki.tensor.zeros`` or
+``arange``, or pass them as an input).
 
 Source: nl.shared_constant of the 2.28 API reference.
 """
@@ -15,6 +18,7 @@ from __future__ import annotations
 import ast
 
 from ..access import OPERANDS
+from ..affine_constants import HELP, affine_constant
 from ..emission import Refuse
 from ..facts.values import Hbm
 from ..operands import Operand
@@ -43,10 +47,10 @@ def shared_constant(scope: Scope, name: str, node: ast.Call) -> Hbm:
     given = {k.arg: k.value for k in node.keywords if k.arg}
     given.update(zip(("constant", "dtype"), node.args, strict=False))
     array = given.get("constant")
+    if isinstance(array, ast.Call) and scope.qualified(array.func) == "np.fromfunction":
+        return affine_constant(scope, name, array, given.get("dtype"))
     if not isinstance(array, ast.Call) or scope.qualified(array.func) not in _IDENTITIES:
-        raise Refuse(
-            node, CODE, "a constant that is not an identity", "build it with nki.tensor, or pass it as a kernel input"
-        )
+        raise Refuse(node, CODE, "a constant that is not an identity", HELP)
     inner = {k.arg: k.value for k in array.keywords if k.arg}
     if array.args:
         inner["n"] = array.args[0]

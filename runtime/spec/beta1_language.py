@@ -260,7 +260,7 @@ SYMBOLS: dict[str, Symbol] = {
             "constant": "An identity is nki.tensor.identity(n).",
             "dtype": "The constant has the data type of the trace-time tensor; the load converts it.",
         },
-        note="Pass a constant that is no identity to the kernel as an input.",
+        note="Pass a constant that is no identity and no comparison of indices to the kernel as an input.",
     ),
     "nl.shared_identity_matrix": unchanged("n, dtype=np.uint8, **kwargs", NL + "shared_identity_matrix"),
     "nl.softmax": mapped(
