@@ -1,8 +1,21 @@
 """Reads Beta 1 source, knows facts about it, rewrites it. User code is never executed here."""
 
 from .model import Finding, Options, Outcome, Rule
-from .module import rewrite, rewrite_together
+from .module import rewrite, rewrite_together, with_imports
 from .program import components
 from .rules.registry import RULES
+from .shipped import homes, shipped_names
 
-__all__ = ["RULES", "Finding", "Options", "Outcome", "Rule", "components", "rewrite", "rewrite_together"]
+__all__ = [
+    "RULES",
+    "Finding",
+    "Options",
+    "Outcome",
+    "Rule",
+    "components",
+    "homes",
+    "rewrite",
+    "rewrite_together",
+    "shipped_names",
+    "with_imports",
+]

@@ -5,10 +5,13 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from nki_migrate.runtime.spec.beta1 import MODULES
+
 from .emission import Refuse
 from .names import BETA2, canonical, dotted
 from .rules.launch_grid import CODE as GRID
 from .rules.unsupported import CODE
+from .shipped import advice, home_of, under_review
 from .tables import beta2_has, beta2_lacks, refusal_note
 
 if TYPE_CHECKING:
@@ -28,7 +31,7 @@ def report(module: Module) -> None:
         name = _beta1_name(module, node)
         gone = name is not None and (beta2_lacks(name) or not (walked or beta2_has(name)))
         if name is not None and gone and getattr(node, "lineno", 0) not in covered:
-            module.report(Refuse(node, CODE, f"{name} is not the same in Beta 2", refusal_note(name)))
+            module.report(_finding(module, node, name))
 
 
 def _left(module: Module) -> list[tuple[ast.AST, bool]]:
@@ -53,6 +56,17 @@ def _left(module: Module) -> list[tuple[ast.AST, bool]]:
             continue
         pending.extend((child, walked) for child in ast.iter_child_nodes(node))
     return found
+
+
+def _finding(module: Module, node: ast.AST, name: str) -> Refuse:
+    """What is said of a Beta 1 name that is left."""
+    chain = dotted(node)
+    item = module.imports[chain[0] if chain is not None else ""]
+    old, home = home_of(module.homes, item)
+    if home is not None and home.module:
+        return under_review(node, item, old, home)
+    help = refusal_note(name) if old in MODULES else f"{home.reason if home else refusal_note(name)}; {advice(old)}"
+    return Refuse(node, CODE, f"{name} is not the same in Beta 2", help)
 
 
 def _beta1_name(module: Module, node: ast.AST) -> str | None:

@@ -15,7 +15,8 @@ class Options:
 
     ``select`` and ``ignore`` hold rule codes or prefixes of codes (an empty ``select`` means all). ``unsafe`` also
     applies *review* rewrites. ``allocation`` is ``address`` or ``sbuf-manager``, ``blocks`` is ``auto``, ``list``,
-    ``fold`` or ``loop``, ``target`` the NKI version to write for.
+    ``fold`` or ``loop``, ``target`` the NKI version to write for. ``modules`` are pairs: a module of ``neuronxcc`` that
+    Beta 2 does not have, and the one to import from instead.
     """
 
     select: frozenset[str] = frozenset()
@@ -24,6 +25,7 @@ class Options:
     allocation: str = "address"
     blocks: str = "auto"
     target: str = "0.2"
+    modules: tuple[tuple[str, str], ...] = ()
 
     def enabled(self, code: str) -> bool:
         """Is the rule ``code`` selected and not ignored?"""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 
 from nki_migrate.runtime.spec.dtypes import ITEMSIZE, NUMPY_SPELLINGS
 
@@ -22,6 +24,9 @@ from .rules import allocator_objects, decorators, host_code, kernel_classes, nam
 from .rules.language import CODE as LANGUAGE
 from .same_text import copies_needed
 from .scope import Module, Position, Scope
+from .shipped import CODE as IMPORTS
+from .shipped import Homes, Renamed, renamed
+from .shipped import homes as homes_of
 from .source import Source, is_expanded
 from .tables import dtype_name, is_function
 from .variants import copy_of, report_other_uses, served, variants_of
@@ -35,26 +40,65 @@ def rewrite(source: str, options: Options | None = None, filename: str = "<strin
     return rewrite_together({filename: source}, options)[filename]
 
 
-def rewrite_together(sources: Mapping[str, str], options: Options | None = None) -> dict[str, Outcome]:
+def rewrite_together(
+    sources: Mapping[str, str], options: Options | None = None, homes: Mapping[str, Homes] | None = None
+) -> dict[str, Outcome]:
     """Rewrite modules that import from each other, by path. Raises ``SyntaxError`` when one does not parse.
 
-    What a function gets is told by its calls in all of them. Paths have ``/`` between folders.
+    What a function gets is told by its calls in all of them. Paths have ``/`` between folders. ``homes`` are the
+    modules that have what each imports of ``neuronxcc``'s kernels, where they were looked for in more files than these.
     """
     assert registry.RULES  # importing them registers their handlers
     options = options or Options()
+    given = {path: Source(text, path) for path, text in sources.items()}
+    if homes is None:
+        homes = homes_of({path: source.tree for path, source in given.items()}, given, options.modules)
     outcomes: dict[str, Outcome] = {}
     read: dict[str, Source] = {}
     plain: dict[str, Source] = {}
-    for path, text in sources.items():
-        source = Source(text, path)
-        module = Module(source, options, path, {})
-        if not any(item.is_nki for item in module.imports.values()):
-            outcomes[path] = Outcome(text)
-            plain[path] = source
-        elif _mixed(module):
-            outcomes[path] = Outcome(text, tuple(sorted(module.findings)))
+    imports: dict[str, Renamed] = {}
+    for path, source in given.items():
+        imports[path] = _imports_moved(source, homes.get(path, {}), options)
+        new = Source(imports[path].text, path) if imports[path].count else source
+        module = Module(new, options, path, {})
+        is_beta1 = any(item.is_nki for item in module.imports.values())
+        if is_beta1 and _imports_beta2(module):
+            imports[path] = Renamed(source.text)
+            outcomes[path] = _half_migrated(Module(source, options, path, {}))
+        elif is_beta1 or (imports[path].count and not _imports_beta2(module)):
+            read[path] = new
         else:
-            read[path] = source
+            outcomes[path] = Outcome(new.text)
+            plain[path] = new
+    outcomes |= _rewritten_together(read, plain, options, homes)
+    return {path: _counted(outcome, imports[path]) for path, outcome in outcomes.items()}
+
+
+def with_imports(text: str, homes: Homes, options: Options) -> str:
+    """A module's text, in which only imports of ``neuronxcc``'s kernels are rewritten: what they make files import."""
+    return _imports_moved(Source(text), homes, options).text
+
+
+def _imports_moved(source: Source, homes: Homes, options: Options) -> Renamed:
+    """A module with the imports of ``neuronxcc``'s kernels rewritten whose homes are known well enough."""
+    if not options.enabled(IMPORTS):
+        return Renamed(source.text)
+    return renamed(source, homes, unsafe=options.unsafe)
+
+
+def _counted(outcome: Outcome, imports: Renamed) -> Outcome:
+    """The outcome for a module whose imports had been rewritten first."""
+    if not imports.count:
+        return outcome
+    applied = Counter({IMPORTS: imports.count}) + Counter(outcome.applied)
+    return replace(outcome, applied=applied, touched=outcome.touched | imports.touched)
+
+
+def _rewritten_together(
+    read: dict[str, Source], plain: dict[str, Source], options: Options, homes: Mapping[str, Homes]
+) -> dict[str, Outcome]:
+    """The outcomes for the Beta 1 modules ``read``, and for those of ``plain`` that they import."""
+    outcomes: dict[str, Outcome] = {}
     trees = {path: source.tree for path, source in read.items()}
     read |= {path: plain[path] for path in imported(trees, lambda path: plain[path].tree, plain)}
     grids = relaunched(read, options)
@@ -67,7 +111,7 @@ def rewrite_together(sources: Mapping[str, str], options: Options | None = None)
         expand(program, _walked(program))
     to_list: dict[Position, str] = {}
     while True:
-        modules = _planned(read, options, to_list, grids)
+        modules = _planned(read, options, to_list, grids, homes)
         blocked = {place: reason for module in modules for place, reason in module.blocked.items()}
         if not blocked:
             outcomes.update((module.path, grids[module.path].joined(_outcome(module))) for module in modules)
@@ -76,35 +120,40 @@ def rewrite_together(sources: Mapping[str, str], options: Options | None = None)
 
 
 def _planned(
-    sources: dict[str, Source], options: Options, to_list: dict[Position, str], grids: Mapping[str, Relaunched]
+    sources: dict[str, Source],
+    options: Options,
+    to_list: dict[Position, str],
+    grids: Mapping[str, Relaunched],
+    homes: Mapping[str, Homes],
 ) -> list[Module]:
     """The modules with all edits of their functions planned; the tensors ``to_list`` become lists.
 
-    ``grids`` is what became of their launch grids.
+    ``grids`` is what became of their launch grids, ``homes`` the modules that have what they import of ``neuronxcc``.
     """
     variants: dict[ast.FunctionDef, list[Parameters]] = {}
     modules: dict[str, Module] = {}
     for _ in range(_ROUNDS):
         modules = {path: Module(source, options, path, variants, to_list) for path, source in sources.items()}
-        _walk_together(modules, grids)
+        _walk_together(modules, grids, homes)
         variants = {f: told for module in modules.values() for f, told in variants_of(module.calls).items()}
         if all(_rewritten_for(m, f) == variants[f] for m in modules.values() for f in m.calls):
             break
     if any(len(kinds) > 1 for kinds in variants.values()):
         shared = copies_needed(modules.values())
         modules = {p: Module(source, options, p, variants, to_list, shared) for p, source in sources.items()}
-        _walk_together(modules, grids)
+        _walk_together(modules, grids, homes)
     for module in modules.values():
         report_other_uses(module)
     return list(modules.values())
 
 
-def _walk_together(modules: dict[str, Module], grids: Mapping[str, Relaunched]) -> None:
+def _walk_together(modules: dict[str, Module], grids: Mapping[str, Relaunched], homes: Mapping[str, Homes]) -> None:
     """Plan the edits of all modules once, with what is known of their calls."""
     program = Program(modules)
     for path, module in modules.items():
         module.program, grid = program, grids[path]
         module.reviewed, module.covered, module.counts = grid.reviewed, grid.covered, grid.counts
+        module.homes = homes.get(path, {})
     _walk(program)
 
 
@@ -176,21 +225,24 @@ def _walk_one(module: Module, function: ast.FunctionDef, parameters: Parameters)
         module.report(refusal)
 
 
-def _mixed(module: Module) -> bool:
-    """Is a module half migrated? Its names mean Beta 2 already, so nothing of it can be read as Beta 1."""
-    if not any(item.path == "nki" or item.path.startswith("nki.") for item in module.imports.values()):
-        return False
+def _imports_beta2(module: Module) -> bool:
+    """Do a module's names mean Beta 2 already, so that nothing of it can be read as Beta 1?"""
+    return any(item.path == "nki" or item.path.startswith("nki.") for item in module.imports.values())
+
+
+def _half_migrated(module: Module) -> Outcome:
+    """The outcome for a module that imports both namespaces."""
     for item in module.imports.values():
         if item.is_nki:
             module.report(
                 Refuse(
                     item.statement,
-                    namespace.CODE,
+                    IMPORTS,
                     "this module imports both namespaces: it is half migrated, and is left alone",
                     "resolve what is left by hand, or migrate the original file again",
                 )
             )
-    return True
+    return Outcome(module.source.text, tuple(sorted(module.findings)))
 
 
 _NO_FUNCTION = next(n for n in ast.walk(ast.parse("def module(): pass")) if isinstance(n, ast.FunctionDef))

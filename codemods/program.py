@@ -1,7 +1,7 @@
 """Modules that import from each other, rewritten together: a helper's calls stand in other files, too.
 
 Which file an import means is read off the paths: a relative import counts from the importing file's folder, an
-absolute one from the nearest folder above it that holds such a file.
+absolute one from the nearest folder above it that holds such a file, itself or in its folder ``src``.
 """
 
 from __future__ import annotations
@@ -46,25 +46,27 @@ def _each_link(tree: ast.AST, path: str, known: Collection[str]) -> Iterator[tup
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
             for alias in node.names:
-                inside = _file(path, node.level, ".".join(filter(None, (node.module, alias.name))), known)
-                whole = _file(path, node.level, node.module, known) if node.module else None
+                inside = file_of(path, node.level, ".".join(filter(None, (node.module, alias.name))), known)
+                whole = file_of(path, node.level, node.module, known) if node.module else None
                 if inside is not None:
                     yield alias.asname or alias.name, Link(inside, "", node)
                 elif whole is not None:
                     yield alias.asname or alias.name, Link(whole, alias.name, node)
         elif isinstance(node, ast.Import):
             for alias in node.names:
-                whole = _file(path, 0, alias.name, known) if alias.asname or "." not in alias.name else None
+                whole = file_of(path, 0, alias.name, known) if alias.asname or "." not in alias.name else None
                 if whole is not None:
                     yield alias.asname or alias.name, Link(whole, "", node)
 
 
-def _file(importer: str, level: int, dotted_name: str, known: Collection[str]) -> str | None:
-    """The file that a module's name means."""
+def file_of(importer: str, level: int, dotted_name: str, known: Collection[str]) -> str | None:
+    """The file among ``known`` that a module's name means in the file ``importer``."""
     folder = posixpath.dirname(posixpath.normpath(importer))
     for _ in range(level - 1):
         folder = posixpath.dirname(folder)
-    folders = [folder] if level else list(_upwards(folder))
+    folders = (
+        [folder] if level else [place for above in _upwards(folder) for place in (above, posixpath.join(above, "src"))]
+    )
     tail = dotted_name.replace(".", "/")
     for base in folders:
         for end in (".py", "/__init__.py"):

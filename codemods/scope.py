@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 from collections import Counter
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -17,9 +17,10 @@ from .emission import Edits, New, Refuse
 from .facts.values import Api, Axis, Declaration, Function, Parameters, Tile, Value
 from .model import Decision, Finding, Options
 from .moves import Planned
-from .names import BETA2, canonical, dotted, imports
+from .names import BETA2, Import, canonical, dotted, imports
 from .program import Program
 from .rules.psum_accumulation import Groups, Written
+from .shipped import Homes
 from .source import Source
 from .syntax import bound_by
 
@@ -42,7 +43,8 @@ class Module:
     ``to_list`` are the declarations that an earlier attempt could not rewrite with the style it had chosen for their
     blocks, ``blocked`` those that this attempt could not, each with the reason. ``reviewed`` are the functions whose
     questions about the launch grid have an answer with ``--unsafe``, ``covered`` the lines under a finding about it,
-    ``counts`` the names, by function, that ``--unsafe`` has given to places in a grid and to its sizes.
+    ``counts`` the names, by function, that ``--unsafe`` has given to places in a grid and to its sizes. ``homes`` are
+    the modules that have the kernels which the module imports from ``neuronxcc``.
     """
 
     def __init__(
@@ -59,6 +61,7 @@ class Module:
         self.reviewed: frozenset[str] = frozenset()
         self.covered: frozenset[int] = frozenset()
         self.counts: dict[str, frozenset[str]] = {}
+        self.homes: Homes = {}
         self.calls: dict[ast.FunctionDef, list[Parameters]] = {}
         self.copies: dict[ast.FunctionDef, list[ast.FunctionDef]] = {}
         self.to_list = to_list or {}
@@ -152,10 +155,7 @@ class Module:
 
     def decorator(self, node: ast.expr) -> str | None:
         """Canonical name of a decorator, called or not."""
-        target = node.func if isinstance(node, ast.Call) else node
-        chain = dotted(target)
-        bound = self.imports.get(chain[0]) if chain else None
-        return canonical(".".join((bound.path, *chain[1]))) if bound and chain else None
+        return _decorator(self.imports, node)
 
     def host_name(self, node: ast.AST) -> str:
         """The canonical name of what a chain means; nothing for a name that is bound again anywhere."""
@@ -221,6 +221,19 @@ class Module:
         self.refused.setdefault(refusal.node, []).append(f"{refusal.code} {refusal.message}")
         if finding not in self.findings:
             self.findings.append(finding)
+
+
+def _decorator(imported: Mapping[str, Import], node: ast.expr) -> str | None:
+    chain = dotted(node.func if isinstance(node, ast.Call) else node)
+    bound = imported.get(chain[0]) if chain else None
+    return canonical(".".join((bound.path, *chain[1]))) if bound and chain else None
+
+
+def kernels_of(tree: ast.Module) -> set[str]:
+    """The names of the kernels that a module defines."""
+    imported = {item.name: item for item in imports(tree)}
+    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+    return {f.name for f in functions if any(_decorator(imported, d) in KERNEL_DECORATORS for d in f.decorator_list)}
 
 
 def _numbered(name: str, taken: Container[str]) -> str:

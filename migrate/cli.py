@@ -86,6 +86,15 @@ _CASES = click.option(
 )
 
 
+_MODULES = click.option(
+    "--module",
+    "modules",
+    multiple=True,
+    metavar="OLD=NEW",
+    help="A module of neuronxcc that Beta 2 does not have, and the one to import from instead; repeatable.",
+)
+
+
 _REPORT = click.option(
     "--report", metavar="FILE.html", help="Also write a page with everything: diffs, maps, findings."
 )
@@ -105,6 +114,7 @@ _REPORT = click.option(
 @click.option(
     "--target", type=click.Choice(["0.2"]), default="0.2", show_default=True, help="The NKI version to write for."
 )
+@_MODULES
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processes.  [default: one for each core]")
 @click.option("--verify", is_flag=True, help="With --write: only files all of whose kernels verify (by their cases).")
 @_CASES
@@ -118,6 +128,7 @@ def rewrite(
     verbose: bool,
     select: tuple[str, ...],
     ignore: tuple[str, ...],
+    modules: tuple[str, ...],
     jobs: int | None,
     verify: bool,
     cases: str | None,
@@ -145,8 +156,11 @@ def rewrite(
 
     from .discover import found_files
     from .rewriting import rewrite_reports
+    from .told import told_modules
 
-    options = Options(select=_codes("--select", select), ignore=_codes("--ignore", ignore), **choices)
+    options = Options(
+        select=_codes("--select", select), ignore=_codes("--ignore", ignore), modules=told_modules(modules), **choices
+    )
     reports = rewrite_reports(found_files(paths), options, jobs or _cores())
     proof = None
     if verify:
@@ -315,17 +329,20 @@ def _execution(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--unsafe", is_flag=True, help="With --migrate: as for rewrite.")
 @click.option("--allocation", type=click.Choice(["address", "sbuf-manager"]), help="With --migrate: as for rewrite.")
 @click.option("--blocks", type=click.Choice(["auto", "list", "fold", "loop"]), help="With --migrate: as for rewrite.")
+@_MODULES
 @_execution
 @_REPORT
 @_output_format(*FORMATS)
-def verify(paths: tuple[str, ...], output_format: str, tiles: bool, **choices: Any) -> int:
+def verify(paths: tuple[str, ...], output_format: str, tiles: bool, modules: tuple[str, ...], **choices: Any) -> int:
     """Compare two versions of kernels on the emulator: layout, operands and numbers.
 
     BEFORE and AFTER are two files or two directories. With --migrate or --base, each PATH is a file or a directory.
     """
     from . import verify_command
+    from .told import told_modules
 
-    return verify_command.run(verify_command.Asked(paths=paths, **choices), output_format, tiles=tiles)
+    asked = verify_command.Asked(paths=paths, modules=told_modules(modules), **choices)
+    return verify_command.run(asked, output_format, tiles=tiles)
 
 
 @cli.command(epilog="Exit codes: 0 legal, 1 findings, 2 could not do its work.")

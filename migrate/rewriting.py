@@ -10,7 +10,7 @@ import signal
 import time
 import traceback
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
@@ -23,6 +23,7 @@ from .text import Text, encoded
 
 if TYPE_CHECKING:
     from nki_migrate.codemods.model import Options, Outcome
+    from nki_migrate.codemods.shipped import Homes
 
 WORD = b"neuronxcc"
 
@@ -48,13 +49,15 @@ def rewrite_reports(files: Iterable[Found], options: Options, jobs: int) -> list
             work.append((index, file.path, data))
     skipped = {index: report for index, report in results.items() if report.reason == without(WORD)}
     trees = {_name(item): _tree(item[2]) for item in work} if len(work) + len(skipped) > 1 else {}
+    homes = _homes(trees, skipped, options)
+    trees |= _with_imports(work, homes, options)
     work += _imported(trees, skipped)
     groups = _groups(work, trees)
     groups.sort(key=lambda group: -sum(len(data) for _, _, data in group))  # none of the big ones is left to run alone
     if jobs > 1 and len(work) > _HANDFUL:
-        results.update(_pooled(groups, options, min(jobs, len(groups))))
+        results.update(_pooled(groups, options, homes, min(jobs, len(groups))))
     else:
-        results.update(report for group in groups for report in _reported(group, options))
+        results.update(report for group in groups for report in _reported(group, options, homes))
     for index, report in skipped.items():  # what no kernel needs in another way is none of ours
         if results[index].status == "unchanged" and not results[index].findings:
             results[index] = report
@@ -63,7 +66,31 @@ def rewrite_reports(files: Iterable[Found], options: Options, jobs: int) -> list
 
 def rewrite_report(path: str, data: bytes, options: Options) -> Report:
     """Rewrite one file's bytes, and guard the result."""
-    return _reported([(0, path, data)], options)[0][1]
+    return _reported([(0, path, data)], options, None)[0][1]
+
+
+def _homes(trees: dict[str, ast.Module], skipped: dict[int, Report], options: Options) -> Mapping[str, Homes] | None:
+    """The modules that have the kernels which files import from ``neuronxcc``; ``None`` for files that stand alone.
+
+    They may be Beta 2 already.
+    """
+    from nki_migrate.codemods import homes, shipped_names
+
+    if not trees:
+        return None
+    words = [f"def {name}".encode() for tree in trees.values() for name in shipped_names(tree)]
+    plain = {_name((0, report.path, b"")): report.before or b"" for report in skipped.values()}
+    further = {path: _tree(data) for path, data in plain.items() if any(word in data for word in words)}
+    return homes(trees | further, {*trees, *plain}, options.modules)
+
+
+def _with_imports(work: list[_Work], homes: Mapping[str, Homes] | None, options: Options) -> dict[str, ast.Module]:
+    """The trees of the files whose imports of kernels will be others, as they will be."""
+    from nki_migrate.codemods import with_imports
+
+    changed = [item for item in work if homes is not None and _name(item) in homes]
+    texts = {_name(item): parsed(item[2])[0].text for item in changed}
+    return {name: ast.parse(with_imports(text, (homes or {})[name], options)) for name, text in texts.items()}
 
 
 def _imported(trees: dict[str, ast.Module], skipped: dict[int, Report]) -> list[_Work]:
@@ -109,7 +136,7 @@ def _tree(data: bytes) -> ast.Module:
         return ast.Module([], [])
 
 
-def _reported(group: list[_Work], options: Options) -> list[tuple[int, Report]]:
+def _reported(group: list[_Work], options: Options, homes: Mapping[str, Homes] | None) -> list[tuple[int, Report]]:
     """The reports on files that are rewritten together, each with its file's place."""
     from nki_migrate import codemods
 
@@ -124,10 +151,10 @@ def _reported(group: list[_Work], options: Options) -> list[tuple[int, Report]]:
                 reports.append((index, Report(path, "failed", str(error), before=data, after=data)))
         began = time.perf_counter()
         try:
-            outcomes = codemods.rewrite_together({name: text.text for name, text in texts.items()}, options)
+            outcomes = codemods.rewrite_together({name: text.text for name, text in texts.items()}, options, homes)
         except Exception as error:  # a defect of ours costs one file, not the group and not the run
             if len(group) > 1:
-                return [report for item in group for report in _reported([item], options)]
+                return [report for item in group for report in _reported([item], options, homes)]
             return [(index, _internal_error(path, data, error)) for index, path, data in group]
         share = (time.perf_counter() - began) / max(len(texts), 1)
         for index, path, data in group:
@@ -165,13 +192,15 @@ def _internal_error(path: str, data: bytes, error: Exception) -> Report:
     return Report(path, "failed", reason, before=data, after=data)
 
 
-def _pooled(groups: list[list[_Work]], options: Options, jobs: int) -> Iterator[tuple[int, Report]]:
+def _pooled(
+    groups: list[list[_Work]], options: Options, homes: Mapping[str, Homes] | None, jobs: int
+) -> Iterator[tuple[int, Report]]:
     futures: list[Future[list[tuple[int, Report]]]] = []
     lost: list[list[_Work]] = []
     with ProcessPoolExecutor(jobs, initializer=_ignore_interrupts) as pool:
         try:
             with contextlib.suppress(BrokenProcessPool):
-                futures.extend(pool.submit(_reported, group, options) for group in groups)
+                futures.extend(pool.submit(_reported, group, options, homes) for group in groups)
             for group, future in zip(groups, futures, strict=False):
                 try:
                     yield from future.result()
@@ -182,15 +211,17 @@ def _pooled(groups: list[list[_Work]], options: Options, jobs: int) -> Iterator[
             raise
     # A process that dies takes the files of all others along. Alone, each file can only harm itself.
     for index, path, data in [item for group in [*lost, *groups[len(futures) :]] for item in group]:
-        yield index, _alone(path, data, options)
+        yield index, _alone((index, path, data), options, homes)
 
 
-def _alone(path: str, data: bytes, options: Options) -> Report:
+def _alone(item: _Work, options: Options, homes: Mapping[str, Homes] | None) -> Report:
     with ProcessPoolExecutor(1, initializer=_ignore_interrupts) as pool:
         try:
-            return pool.submit(rewrite_report, path, data, options).result()
+            return pool.submit(_reported, [item], options, homes).result()[0][1]
         except BrokenProcessPool:
-            return Report(path, "failed", "the process that rewrote it died: please report it together with the file")
+            return Report(
+                item[1], "failed", "the process that rewrote it died: please report it together with the file"
+            )
 
 
 def _ignore_interrupts() -> None:

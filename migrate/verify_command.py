@@ -48,6 +48,7 @@ class Asked:
     unsafe: bool = False
     allocation: str | None = None
     blocks: str | None = None
+    modules: tuple[tuple[str, str], ...] = ()
     report: str | None = None
     search: float | None = None
     ulps: int | None = None
@@ -92,8 +93,8 @@ def verified(asked: Asked) -> Evidence:
     """The evidence for what was asked. Raises :class:`InputError` for arguments that cannot be used."""
     if asked.migrate and asked.base is not None:
         raise InputError("--migrate and --base exclude each other")
-    if not asked.migrate and (asked.unsafe or asked.allocation or asked.blocks):
-        raise InputError("--unsafe, --allocation and --blocks say how --migrate rewrites: add --migrate")
+    if not asked.migrate and (asked.unsafe or asked.allocation or asked.blocks or asked.modules):
+        raise InputError("--unsafe, --allocation, --blocks and --module say how --migrate rewrites: add --migrate")
     if asked.migrate:
         return _migrated(asked)
     if asked.base is not None:
@@ -124,6 +125,7 @@ def _migrated(asked: Asked) -> Evidence:
         unsafe=asked.unsafe,
         allocation=asked.allocation or default.allocation,
         blocks=asked.blocks or default.blocks,
+        modules=asked.modules,
     )
     settings = asked.settings
     reports = kept_reports(found_files(asked.paths), options, asked.jobs or os.cpu_count() or 1, settings.cache)

@@ -30,7 +30,7 @@ def stand_in(monkeypatch, rewrite):
     """``rewrite`` in place of the codemods."""
     monkeypatch.setattr(codemods, "rewrite", rewrite)
 
-    def together(sources, options):
+    def together(sources, options, homes):
         return {path: rewrite(text, options, path) for path, text in sources.items()}
 
     monkeypatch.setattr(codemods, "rewrite_together", together)
@@ -401,7 +401,8 @@ def test_every_command_has_help(run, command):
 
 def test_options_are_those_of_the_contract(run):
     for command, options in {
-        "rewrite": "--write --check --select --ignore --unsafe --allocation --blocks --target --jobs --output-format",
+        "rewrite": "--write --check --select --ignore --unsafe --allocation --blocks --module --target --jobs "
+        "--output-format",
         "verify": "--migrate --base --search --tiles --jobs --timeout --memory --no-cache --no-execute "
         "--cases --kernel --level --hardware --output-format",
         "record": "--out --data",

@@ -27,7 +27,7 @@ def rename(source, options, filename):
     return Outcome(source.replace(OLD, NEW), tuple(reversed(findings)), {"NKM001": source.count(OLD)})
 
 
-def rename_all(sources, options):
+def rename_all(sources, options, homes):
     return {path: rename(source, options, path) for path, source in sources.items()}
 
 

@@ -4,9 +4,17 @@ Why: Beta 2 lives in a namespace of its own, and a kernel that still imports the
 releases. Aliases are kept (``nl`` stays ``nl``); imports that the rewrite made superfluous are removed, imports that
 it needs are added.
 
-Safe. Left alone: imports of modules and names that Beta 2 does not have, as long as something still uses them.
+Beta 2 does not ship ``neuronxcc.nki.kernels`` and ``neuronxcc.nki.docs.examples``. Where one module of the files that
+are rewritten together defines every kernel that an import names (one with the old module's name before others), and
+the calls fit it, the import is of that module: spelled as other files do, else as a script imports its neighbour, else
+by its packages or its place below ``src``. ``--module OLD=NEW`` says what takes the place of any module that Beta 2
+lacks, or of the package that it is in.
 
-Source: NKI migration guide, "New namespace, new APIs".
+Safe: with ``--module``, too. *Review* (``--unsafe`` writes it): a module that was found, for no source tells whether its
+kernel is the one that the compiler came with. Left alone: imports of what Beta 2 does not have, as long as something
+still uses it.
+
+Source: NKI migration guide, "New namespace, new APIs"; NKI 2.26.1, release notes (the kernels moved to GitHub).
 """
 
 from __future__ import annotations
@@ -17,11 +25,11 @@ from .. import leftovers
 from ..emission import New, Refuse
 from ..names import BETA2, Import, canonical
 from ..scope import Module
+from ..shipped import CODE, home_of, under_review
 from ..tables import beta2_has
 from ..usage import names_left
 
-CODE = "NKI001"
-GOLDENS = ("load_store",)
+GOLDENS = ("load_store", "shipped_kernels")
 _MODULES = {"nki": "nki", "nl": "nki.language", "nisa": "nki.isa", "nt": "nki.typing"}
 _SUPERFLUOUS = {"numpy", "functools", "math", "typing"}
 
@@ -76,7 +84,7 @@ def _statement(
         try:
             if not module.options.enabled(CODE):
                 raise Refuse(statement, CODE, f"the rule {CODE} is not selected", f"select it with --select {CODE}")
-            texts += [text for text in _beta2(statement, item, used) if text not in written]
+            texts += [text for text in _beta2(module, statement, item, used) if text not in written]
         except Refuse as refusal:
             module.report(refusal)
             texts.append(_same(statement, item))
@@ -102,7 +110,7 @@ def _same(statement: ast.Import | ast.ImportFrom, item: Import) -> str:
     return f"import {alias}" if isinstance(statement, ast.Import) else f"from {statement.module} import {alias}"
 
 
-def _beta2(statement: ast.Import | ast.ImportFrom, item: Import, used: set[str]) -> list[str]:
+def _beta2(module: Module, statement: ast.Import | ast.ImportFrom, item: Import, used: set[str]) -> list[str]:
     """Import statements that bind what ``item`` binds; none where nothing uses it any more."""
     path = canonical(item.alias.name if isinstance(statement, ast.Import) else item.path)
     if item.name == "neuronxcc":
@@ -119,6 +127,9 @@ def _beta2(statement: ast.Import | ast.ImportFrom, item: Import, used: set[str])
     if rest and root in _MODULES and (beta2_has(path) or path == "nki.jit"):
         bound = f" as {item.name}" if item.name != rest else ""
         return [f"from {_MODULES[root]} import {rest}{bound}"]
+    old, home = home_of(module.homes, item)
+    if home is not None and home.module:
+        raise under_review(statement, item, old, home)
     message = f"'{item.path}' is not Beta 2, and is kept for a statement that was left alone"
     raise Refuse(statement, CODE, message, "it goes with its last use")
 

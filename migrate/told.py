@@ -1,0 +1,23 @@
+"""What the user says of modules that no file shows: ``--module OLD=NEW``."""
+
+from __future__ import annotations
+
+import click
+
+
+def told_modules(values: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    """The pairs of ``--module``: what is imported now, and from where instead. Raises ``click.UsageError``."""
+    from nki_migrate.runtime.spec.beta1 import MODULES
+
+    pairs: dict[str, str] = {}
+    for value in values:
+        old, _, new = value.partition("=")
+        if not all(name.isidentifier() for name in [*old.split("."), *new.split(".")]):
+            raise click.UsageError(f"--module {value}: write two dotted names of modules, OLD=NEW.")
+        if not old.startswith("neuronxcc.") or new.split(".")[0] == "neuronxcc":
+            raise click.UsageError(f"--module {value}: OLD is a module of neuronxcc, and NEW is not.")
+        if old in MODULES or any(module.startswith(f"{old}.") for module in MODULES):
+            raise click.UsageError(f"--module {value}: what is in {old} is rewritten to Beta 2 without it.")
+        if pairs.setdefault(old, new) != new:
+            raise click.UsageError(f"--module {value}: {old} is {pairs[old]} already.")
+    return tuple(pairs.items())
