@@ -240,6 +240,23 @@ class _Rebuild:
             changes["orelse"] = self._kept(old_orelse[0], orelse)
         elif isinstance(orelse, cst.Else) and old_orelse:
             changes["orelse"] = orelse.with_changes(body=self._suite(old_orelse, orelse.body, []))
+        if isinstance(old, ast.Try) and isinstance(node, cst.Try):
+            changes |= self._ends(old, node)
+        return changes
+
+    def _ends(self, old: ast.Try, node: cst.Try) -> dict[str, object]:
+        """The handlers and the ``finally`` of a ``try`` that an edit changes."""
+        changes: dict[str, object] = {}
+        handlers = [
+            new.with_changes(body=self._suite(handler.body, new.body, []))
+            for handler, new in zip(old.handlers, node.handlers, strict=True)
+        ]
+        if any(new.body is not handler.body for new, handler in zip(handlers, node.handlers, strict=True)):
+            changes["handlers"] = handlers
+        if node.finalbody is not None:
+            end = self._suite(old.finalbody, node.finalbody.body, [])
+            if end is not node.finalbody.body:
+                changes["finalbody"] = node.finalbody.with_changes(body=end)
         return changes
 
     def _suite(self, old: list[ast.stmt], body: cst.BaseSuite, prologue: list[New]) -> cst.BaseSuite:

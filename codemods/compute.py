@@ -27,7 +27,7 @@ from .rules.psum_accumulation import check_group
 from .scope import Clamp, Scope
 from .shapes import shape_text
 from .staircase import ELEMENTWISE, Staircase, parts
-from .tables import parameters
+from .tables import is_parameter, parameters, required_parameters
 
 DESTINATION = "NKI021"
 
@@ -152,6 +152,12 @@ def bound_call(scope: Scope, node: ast.Call, name: str) -> Call:
         raise call.refuse(DESTINATION, f"{name} with {len(node.args)} positional arguments", "pass them by keyword")
     call.arguments = dict(zip(known, node.args, strict=False))
     call.arguments.update({k.arg: k.value for k in node.keywords if k.arg})
+    for keyword in call.arguments:
+        if not is_parameter(name, keyword):
+            raise call.refuse(DESTINATION, f"{name} with '{keyword}', which no document describes", "leave it out")
+    missing = [p for p in required_parameters(name) if p not in call.arguments]
+    if missing:
+        raise call.refuse(DESTINATION, f"{name} without '{missing[0]}', which Beta 1 requires", "pass it")
     return call
 
 

@@ -19,7 +19,7 @@ from .rules.data_types import dtype_text
 from .rules.psum_accumulation import written_at_declaration
 from .scope import Scope
 from .shapes import shape_of, shape_owner, shape_text, written_sizes
-from .tables import parameters
+from .tables import is_parameter, parameters
 from .tile_lists import list_of_tiles, statements
 
 BLOCKS = "NKI010"
@@ -108,6 +108,9 @@ def arguments(scope: Scope, node: ast.Call, name: str) -> dict[str, ast.expr]:
     known = parameters(name) or ("shape", "dtype")
     given = dict(zip(known, node.args, strict=False))
     given.update({k.arg: k.value for k in node.keywords if k.arg})
+    for keyword in given:
+        if not is_parameter(name, keyword):
+            raise Refuse(node, CREATION, f"{name} with '{keyword}', which no document describes", "leave it out")
     return given
 
 
@@ -134,6 +137,8 @@ def declare(scope: Scope, name: str, node: ast.Call, statement: ast.stmt) -> Val
     if function in _LIKE and isinstance(buffer, str) and _has_unknown_rank(scope, given["shape"]):
         return _like(scope, name, node, given["shape"], dtype, space, fill)
     blocks, dims = shape_of(scope, given["shape"])
+    if not dims:
+        raise Refuse(node, CREATION, "a tile without dimensions", "give it partitions: (1, 1) is one element")
     scope.direct = scope.direct or isinstance(buffer, Allocator)
     label, index = _label(scope, given, blocks), block_names(scope, name, blocks)
     like = shape_owner(scope, given["shape"]) if not blocks else ""

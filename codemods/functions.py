@@ -43,9 +43,9 @@ def walk_function(
         if name in scope.env:
             del scope.env[name]
     _check_builtins(scope)
+    before = module.edits.size()
     kernel_parameters(scope, parameters)
     scope.flags = telling_flags(module, node, parameters)
-    before = module.edits.size()
     _check_signature(module, node)
     walk_block(scope, node.body)
     _lift_unused(scope)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import TYPE_CHECKING
 
 from nki_migrate.runtime.spec.beta1 import MODULES
@@ -76,6 +77,8 @@ def _beta1_name(module: Module, node: ast.AST) -> str | None:
     if chain is None or bound is None or not bound.is_nki:
         return None
     name = canonical(".".join((bound.path, *chain[1])))
+    if re.fullmatch(r"neuronxcc\.__\w+__", name):
+        return None  # the graph compiler's own version or path
     root, _, rest = name.partition(".")
     return name if rest or root not in _ROOTS else None
 

@@ -28,6 +28,11 @@ class Import:
     def is_nki(self) -> bool:
         return self.path == "neuronxcc" or self.path.startswith("neuronxcc.")
 
+    @property
+    def is_compiler(self) -> bool:
+        """Is it the package alone, ``import neuronxcc``? The graph compiler of that name stays."""
+        return self.path == self.alias.name == "neuronxcc"
+
 
 def imports(tree: ast.Module) -> list[Import]:
     """Names bound by the import statements of a module, wherever they stand, in the order of the source."""

@@ -17,6 +17,19 @@ def parameters(name: str) -> tuple[str, ...]:
     return tuple(p.name for p in symbol.parameters if p.kind in ("positional", "keyword"))
 
 
+def required_parameters(name: str) -> tuple[str, ...]:
+    """Parameters of a Beta 1 function that have no default."""
+    symbol = beta1.symbol(name)
+    if symbol is None:
+        return ()
+    return tuple(p.name for p in symbol.parameters if p.kind in ("positional", "keyword") and p.default is None)
+
+
+def is_parameter(name: str, keyword: str) -> bool:
+    """Does a document, or a public kernel, pass ``keyword`` to the Beta 1 function ``name``?"""
+    return beta1.parameter(name, keyword) is not None
+
+
 def beta2_has(name: str) -> bool:
     """Does Beta 2 have the canonical Beta 1 ``name`` under the same name, with the same meaning?"""
     symbol = beta1.symbol(name)

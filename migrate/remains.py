@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from nki_migrate.runtime.legality import Violation
 
 ROOT = "neuronxcc"
-_MODULE_NAME = re.compile(rf"{ROOT}(\.\w+)*")
+_MODULE_NAME = re.compile(rf"{ROOT}(\.\w+)+")
+_COMPILER = re.compile(rf"{ROOT}(\.__\w+__)?")  # the graph compiler and its version are no part of NKI
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
@@ -123,7 +124,7 @@ def unaccounted_names(tree: ast.Module, accounted: Accounted) -> Iterator[str]:
             yield f"the Beta 1 name {name} is left (line {line} of the output) without a diagnostic"
     needed = {binding for line, _name, binding in uses if line in accounted}
     for line, module, binding in imports.bindings:
-        if line not in accounted and binding not in needed:
+        if module != ROOT and line not in accounted and binding not in needed:
             yield f"the import of {module} is left (line {line} of the output) without a diagnostic"
 
 
@@ -148,7 +149,8 @@ class _Imports:
 
         A module's name in a string (``import_module("neuronxcc.nki")``) is one, without a binding.
         """
-        yield from self._uses(self._tree, self._certain)
+        found = self._uses(self._tree, self._certain)
+        yield from ((line, name, binding) for line, name, binding in found if not _COMPILER.fullmatch(name))
 
     def _uses(self, node: ast.AST, names: set[str]) -> Iterator[tuple[int, str, str]]:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):

@@ -2,7 +2,8 @@
 
 Why: Beta 2 lives in a namespace of its own, and a kernel that still imports the old one is a compile error in later
 releases. Aliases are kept (``nl`` stays ``nl``); imports that the rewrite made superfluous are removed, imports that
-it needs are added.
+it needs are added. A ``try`` that asks whether NKI is there asks for ``nki``; ``import neuronxcc`` alone stays, it is
+the graph compiler's.
 
 Beta 2 does not ship ``neuronxcc.nki.kernels`` and ``neuronxcc.nki.docs.examples``. Where one module of the files that
 are rewritten together defines every kernel that an import names (one with the old module's name before others), and
@@ -10,9 +11,9 @@ the calls fit it, the import is of that module: spelled as other files do, else 
 by its packages or its place below ``src``. ``--module OLD=NEW`` says what takes the place of any module that Beta 2
 lacks, or of the package that it is in.
 
-Safe: with ``--module``, too. *Review* (``--unsafe`` writes it): a module that was found, for no source tells whether its
-kernel is the one that the compiler came with. Left alone: imports of what Beta 2 does not have, as long as something
-still uses it.
+Safe: with ``--module``, too. *Review* (``--unsafe`` writes it): a module that was found, for no source tells whether
+its kernel is the one that the compiler came with. Left alone: imports of what Beta 2 does not have, as long as
+something still uses it.
 
 Source: NKI migration guide, "New namespace, new APIs"; NKI 2.26.1, release notes (the kernels moved to GitHub).
 """
@@ -23,6 +24,7 @@ import ast
 
 from .. import leftovers
 from ..emission import New, Refuse
+from ..import_blocks import Block, import_blocks, parts_of_try
 from ..names import BETA2, Import, canonical
 from ..scope import Module
 from ..shipped import CODE, home_of, under_review
@@ -31,6 +33,7 @@ from ..usage import names_left
 
 GOLDENS = ("load_store", "shipped_kernels")
 _MODULES = {"nki": "nki", "nl": "nki.language", "nisa": "nki.isa", "nt": "nki.typing"}
+_PACKAGES = {"neuronxcc", "ncc"}
 _SUPERFLUOUS = {"numpy", "functools", "math", "typing"}
 
 
@@ -48,12 +51,17 @@ def rewrite(module: Module) -> None:
                 Refuse(alias, CODE, f"'{name}' stands for something that Beta 2 does not have", "remove its last use")
             )
     used = names_left(module)
-    written: set[str] = set()
+    blocks = import_blocks(module.source.tree)
+    written: dict[Block, set[str]] = {}
     for statement in dict.fromkeys(item.statement for item in module.import_list):
         items = [item for item in module.import_list if item.statement is statement]
         if statement in module.edits.replaced:
             continue
-        _statement(module, statement, items, used, written)
+        block = blocks[statement]
+        asked = {i.name for i in items if block.is_probe and canonical(i.path) not in _PACKAGES} - module.names
+        _statement(module, statement, items, used, asked, written.setdefault(block, set()))
+    _keep_probes(module, blocks)
+    _drop_empty_tries(module, blocks)
     _added(module, used)
     for origin, names in module.needed_names.items():
         _import_copies(module, origin, names)
@@ -72,11 +80,18 @@ def _statement(
     statement: ast.Import | ast.ImportFrom,
     items: list[Import],
     used: set[str],
+    asked: set[str],
     written: set[str],
 ) -> None:
-    """Rewrite one import statement; what Beta 2 does not have stays imported as it was, under a finding."""
+    """Rewrite one import statement; what Beta 2 does not have stays imported as it was, under a finding.
+
+    ``asked`` are names that nothing uses, and whose import tells whether they are there.
+    """
     texts: list[str] = []
     for item in items:
+        if item.is_compiler and (item.name in used or item.name not in module.names):
+            texts.append(_same(statement, item))
+            continue
         if not item.is_nki:
             unused = item.name in module.names - used and _superfluous(module, item)
             texts += [] if unused else [_same(statement, item)]
@@ -84,16 +99,43 @@ def _statement(
         try:
             if not module.options.enabled(CODE):
                 raise Refuse(statement, CODE, f"the rule {CODE} is not selected", f"select it with --select {CODE}")
-            texts += [text for text in _beta2(module, statement, item, used) if text not in written]
+            texts += [text for text in _beta2(module, statement, item, used | asked) if text not in written]
         except Refuse as refusal:
-            module.report(refusal)
+            module.report(_undecided(refusal, item) if item.name in asked else refusal)
             texts.append(_same(statement, item))
     merged = _merged(texts)
     if merged == _merged([_same(statement, item) for item in items]):
         return
     written.update(texts)
     module.applied[CODE] += 1
+    if statement in module.nested_imports:
+        module.touch(statement)
     module.edits.replaced[statement] = [New(text) for text in merged]
+
+
+def _undecided(refusal: Refuse, item: Import) -> Refuse:
+    message = f"the code asks whether '{item.path}' can be imported, which Beta 2 does not have"
+    return Refuse(refusal.node, CODE, message, "decide what it should ask for")
+
+
+def _keep_probes(module: Module, blocks: dict[ast.Import | ast.ImportFrom, Block]) -> None:
+    """A ``try`` that asks whether NKI can be imported still asks it where its imports are used no more."""
+    probes: dict[Block, list[ast.Import | ast.ImportFrom]] = {}
+    for statement, block in blocks.items():
+        if block.is_probe and any(i.is_nki for i in module.import_list if i.statement is statement):
+            probes.setdefault(block, []).append(statement)
+    for statements in probes.values():
+        if not any(module.edits.replaced.get(statement, True) for statement in statements):
+            module.edits.replaced[statements[0]] = [New("import nki")]
+
+
+def _drop_empty_tries(module: Module, blocks: dict[ast.Import | ast.ImportFrom, Block]) -> None:
+    """A ``try`` with nothing in it but imports that are gone goes, too."""
+    for node in {block.owner for block in blocks.values()}:
+        statements = [s for part in parts_of_try(node) for s in part] if isinstance(node, ast.Try) else []
+        gone = all(isinstance(s, ast.Pass) or module.edits.replaced.get(s) == [] for s in statements)
+        if statements and gone and isinstance(node, ast.Try) and not node.finalbody:
+            module.edits.replaced[node] = []
 
 
 def _superfluous(module: Module, item: Import) -> bool:

@@ -34,6 +34,8 @@ def rewrite(module: Module) -> None:
     copies = [node for nodes in module.copies.values() for node in nodes]
     for holder, annotation in (found for root in (module.source.tree, *copies) for found in _annotations(root)):
         if _is_gone(module, annotation):
+            if isinstance(holder, ast.AnnAssign) and holder.value is not None and _is_gone(module, holder.value):
+                continue  # the default value stays under a finding, and so does its type
             _drop(module, holder, annotation)
             continue
         tensors = list(_tensors(module, annotation))
@@ -50,9 +52,9 @@ def rewrite(module: Module) -> None:
         module.touch(annotation)
 
 
-def _is_gone(module: Module, annotation: ast.expr) -> bool:
-    """Does an annotation name a type of Beta 1 that Beta 2 lacks (other than those for tensors)?"""
-    names = (_means(module, node) or "" for node in ast.walk(annotation))
+def _is_gone(module: Module, node: ast.expr) -> bool:
+    """Does an annotation, or a value, name a type of Beta 1 that Beta 2 lacks (other than those for tensors)?"""
+    names = (_means(module, part) or "" for part in ast.walk(node))
     return any(name.startswith(_NKI) and beta2_lacks(name) for name in names)
 
 
