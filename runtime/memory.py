@@ -7,7 +7,7 @@ aliases whatever else lives there; a tile without an address gets storage of its
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
 from typing import Any
@@ -25,15 +25,18 @@ POISON = 0xFF
 _NO_MEMORY: Array = np.zeros((0, 0), np.uint8)
 
 
-@dataclass(eq=False, repr=False, slots=True)
+@dataclass(eq=False, repr=False)
 class Allocation:
     """One logical tile (or HBM tensor): what was declared, and where it lies.
 
     ``partition`` and ``byte`` are physical and ``None`` where the compiler chooses; PSUM bytes count from bank 0.
     ``partitions`` and ``nbytes`` (per partition) are the extent. ``memory`` is the ``uint8`` array that backs it (for
     HBM: the tensor itself) and ``origin`` the (row, byte) of the tile in ``memory``. ``output`` is the position of an
-    HBM tensor among those that the kernel returns, ``scope`` the loops that it was declared in, outermost first.
+    HBM tensor among those that the kernel returns, ``scope`` the loops that it was declared in, outermost first, and
+    ``place`` the file and line of the declaration.
     ``opened`` says that the whole tile belongs to an accumulation group, as long as ``accumulated`` is ``None``.
+
+    What few allocations have another value of than the default stays in the class until it is set.
     """
 
     uid: int
@@ -42,26 +45,33 @@ class Allocation:
     block: tuple[int, ...]
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
-    partition: int | None
-    byte: int | None
     partitions: int
     nbytes: int
     memory: Array
-    origin: tuple[int, int]
-    file: str
-    line: int
-    role: str = ""
-    output: int | None = None
-    scope: tuple[object, ...] = ()
-    opened: bool = False
-    accumulated: Array | None = None
-    last_flags: tuple[Array, Array] | None = None
-    _bytes: Array | None = None
-    _start: int | None = None
+    place: tuple[str, int]
+    partition: int | None = field(default=None, init=False)
+    byte: int | None = field(default=None, init=False)
+    origin: tuple[int, int] = field(default=(0, 0), init=False)
+    role: str = field(default="", init=False)
+    output: int | None = field(default=None, init=False)
+    scope: tuple[object, ...] = field(default=(), init=False)
+    opened: bool = field(default=False, init=False)
+    accumulated: Array | None = field(default=None, init=False)
+    last_flags: tuple[Array, Array] | None = field(default=None, init=False)
+    _bytes: Array | None = field(default=None, init=False)
+    _start: int | None = field(default=None, init=False)
 
     @property
     def pinned(self) -> bool:
         return self.byte is not None
+
+    @property
+    def file(self) -> str:
+        return self.place[0]
+
+    @property
+    def line(self) -> int:
+        return self.place[1]
 
     @property
     def bytes(self) -> Array:
@@ -139,7 +149,7 @@ class Allocation:
         return flags
 
 
-NOWHERE = Allocation(-1, "", "", (), (), np.dtype(np.uint8), None, None, 0, 0, _NO_MEMORY, (0, 0), "", 0)
+NOWHERE = Allocation(-1, "", "", (), (), np.dtype(np.uint8), 0, 0, _NO_MEMORY, ("", 0))
 """Where a tile is that has no memory yet."""
 
 
@@ -201,7 +211,7 @@ class Machine:
             if isinstance(declared, tuple):
                 space, name, block, shape, dtype, partitions, nbytes, place = declared
                 self._declared[uid] = Allocation(
-                    uid, space, name, block, shape, dtype, None, None, partitions, nbytes, _NO_MEMORY, (0, 0), *place
+                    uid, space, name, block, shape, dtype, partitions, nbytes, _NO_MEMORY, place
                 )
         return [declared for declared in self._declared if isinstance(declared, Allocation)]
 
@@ -256,14 +266,11 @@ class Machine:
                 memory = np.empty((partitions, nbytes or 1), np.uint8)
                 memory.fill(POISON)
             self._declared.append((space, name, block, shape, dtype, partitions, nbytes, place))
-            return Allocation(
-                uid, space, name, block, shape, dtype, None, None, partitions, nbytes, memory, (0, 0), *place
-            )
+            return Allocation(uid, space, name, block, shape, dtype, partitions, nbytes, memory, place)
         self._check_address(space, partitions, nbytes, address, name, *place)
         memory = self.sbuf if space == "sbuf" else self.psum
-        allocation = Allocation(
-            uid, space, name, block, shape, dtype, *address, partitions, nbytes, memory, address, *place
-        )
+        allocation = Allocation(uid, space, name, block, shape, dtype, partitions, nbytes, memory, place)
+        allocation.partition, allocation.byte = allocation.origin = address
         self._declared.append(allocation)
         return allocation
 
@@ -271,24 +278,9 @@ class Machine:
         self, array: Array, *, name: str, role: str, location: tuple[str, int] | None = None
     ) -> Allocation:
         """Declare an HBM tensor that is ``array``. ``role`` is ``input``, ``output``, ``constant`` or ``scratch``."""
-        file, line = location or user_location()
-        allocation = Allocation(
-            len(self._declared),
-            "hbm",
-            name,
-            (),
-            array.shape,
-            array.dtype,
-            None,
-            None,
-            0,
-            array.nbytes,
-            array,
-            (0, 0),
-            file,
-            line,
-            role,
-        )
+        uid, place = len(self._declared), location or user_location()
+        allocation = Allocation(uid, "hbm", name, (), array.shape, array.dtype, 0, array.nbytes, array, place)
+        allocation.role = role
         self._declared.append(allocation)
         return allocation
 

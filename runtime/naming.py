@@ -52,13 +52,16 @@ def declared_name(frame: FrameType) -> Name | None:
     ``x = f()`` is ``("x", ())``, ``xs.append(f())`` is ``("xs", (len(xs),))``, ``xs[i] = f()`` is ``("xs", (i,))``.
     A call that is returned by a helper takes the name its caller gives it. ``None`` when no name can be told.
     """
+    known = _DECLARED.get((id(frame.f_code), frame.f_lasti))
+    if known is not None:
+        return known[1]
     at: FrameType | None = frame
     while at is not None:
         plan = _plan(at)
         if plan is None or (plan.base is None and plan.kind != "return"):
             return None
         if plan.kind != "return":
-            return plan.name or _resolved(plan, at)
+            return _always(_DECLARED, frame, at, plan.name) if plan.name else _resolved(plan, at)
         at = _caller(at)
     return None
 
@@ -76,23 +79,25 @@ def bound_name(frame: FrameType) -> Name | None:
     while at is not None:
         plan = _plan(at)
         if plan is None or plan.kind in ("item", "augmented"):
-            return _always(frame, at, None)
+            return _always(_BOUND, frame, at, None)
         if plan.kind != "return":
             fixed = plan.name or (None if plan.base is not None else ("", ()))
-            return _always(frame, at, fixed) if fixed else _resolved(plan, at) or ("", ())
+            return _always(_BOUND, frame, at, fixed) if fixed else _resolved(plan, at) or ("", ())
         at = _caller(at)
     return None
 
 
-_BOUND: dict[tuple[int, int], tuple[CodeType, Name | None]] = {}
-"""What :func:`bound_name` says of a call site whatever the frame holds, by ``id`` of the code, which is kept alive."""
+_Sites = dict[tuple[int, int], tuple[CodeType, Name | None]]
+"""Names that a call site has whatever its frame holds, by ``id`` of the code, which is kept alive, and by the place."""
+_DECLARED: _Sites = {}
+_BOUND: _Sites = {}
 
 
-def _always(frame: FrameType, judged: FrameType, bound: Name | None) -> Name | None:
-    """``bound``, remembered where the call site alone decides it."""
+def _always(known: _Sites, frame: FrameType, judged: FrameType, name: Name | None) -> Name | None:
+    """``name``, remembered where the call site alone decides it."""
     if judged is frame and frame.f_code.co_name not in COMPREHENSION_CODES:
-        _BOUND[id(frame.f_code), frame.f_lasti] = frame.f_code, bound
-    return bound
+        known[id(frame.f_code), frame.f_lasti] = frame.f_code, name
+    return name
 
 
 def _caller(frame: FrameType) -> FrameType | None:

@@ -42,6 +42,8 @@ def is_integer(dtype: np.dtype[Any]) -> bool:
 
 def to_float32(array: Array) -> Array:
     """What an engine reads: every element as fp32."""
+    if array.dtype is FLOAT32:
+        return array
     if array.dtype.names:
         raise _packed(array.dtype)
     return array if array.dtype == FLOAT32 else array.astype(FLOAT32)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -50,7 +50,7 @@ class Pointer:
         self, dtype: object, shape: object, name: str | None = None, address_rotation: bool | None = None
     ) -> NkiTensor:
         """A tensor of ``dtype`` and ``shape`` that starts where the region starts."""
-        from .declare import declare_on_chip
+        from .declare import declare
 
         new_type, new_shape = values.data_type(dtype), values.shape_of(shape)
         if new_shape[0] > self.size[0]:
@@ -58,7 +58,7 @@ class Pointer:
         if prod(new_shape[1:]) * new_type.itemsize > self.size[1]:
             raise KernelError("", "shape is too large for memory region")
         address = None if self.start[0] is None or self.start[1] is None else (self.start[0], self.start[1])
-        return declare_on_chip(self.space, new_shape, new_type, name, address)
+        return declare(new_shape, new_type, BUFFERS[self.space], name, address)
 
 
 def _partitions(index: object, limit: int) -> tuple[int, int]:
@@ -104,13 +104,13 @@ class Buffer:
     well."""
 
     name: str
+    space: str = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "space", "hbm" if self.name.endswith("hbm") else self.name)
 
     def __repr__(self) -> str:
         return f"nki.language.{self.name}"
-
-    @property
-    def space(self) -> str:
-        return "hbm" if self.name.endswith("hbm") else self.name
 
     def _pointer(self) -> Pointer:
         if self.space == "hbm":

@@ -26,26 +26,23 @@ def declare(
     name: str | None,
     address: tuple[int, int] | None,
 ) -> NkiTensor:
-    """A new tensor in ``buffer``; ``name`` must be unique, without it the tensor is named after its variable."""
+    """A new tensor in ``buffer``; ``name`` must be unique, without it the tensor is named after its variable.
+
+    On chip it lies at ``address`` (partition, byte), or where the compiler likes.
+    """
+    front, frame = state.current(), user_frame(sys._getframe(2))  # it is the emulator that calls this function
     if buffer.space == "hbm":
         if address is not None:
             raise KernelError("", f"address= is for sbuf and psum tensors, this one is in {buffer.name}")
-        return _declare_hbm(shape, dtype, buffer, name)
-    return declare_on_chip(buffer.name, shape, dtype, name, address)
-
-
-def declare_on_chip(
-    space: str, shape: tuple[int, ...], dtype: np.dtype[Any], name: str | None, address: tuple[int, int] | None
-) -> NkiTensor:
-    """A new tensor in ``space`` (``"sbuf"`` or ``"psum"``), at ``address`` (partition, byte) or where the compiler
-    likes."""
-    front = state.current()
-    front.place("automatic" if address is None else "manual")
-    frame = user_frame(sys._getframe(1))
+        return _declare_hbm(front, frame, shape, dtype, buffer, name)
+    placement = "automatic" if address is None else "manual"
+    if front.placement != placement:
+        front.place(placement)
     label, block = _name(front, name, frame)
     machine = session.current().machine
-    place = location_of(frame)
-    alloc = machine.allocate(space, shape, dtype, name=label, block=block, address=address, location=place)
+    alloc = machine.allocate(
+        buffer.name, shape, dtype, name=label, block=block, address=address, location=location_of(frame)
+    )
     return NkiTensor(alloc, alloc.array())
 
 
@@ -57,9 +54,16 @@ def _name(front: state.State, name: str | None, frame: FrameType | None) -> nami
     return (naming.declared_name(frame) if frame is not None else None) or (_UNNAMED, ())
 
 
-def _declare_hbm(shape: tuple[int, ...], dtype: np.dtype[Any], buffer: Buffer, name: str | None) -> NkiTensor:
-    front, machine = state.current(), session.current().machine
-    label, block = _name(front, name, user_frame(sys._getframe(1)))
+def _declare_hbm(
+    front: state.State,
+    frame: FrameType | None,
+    shape: tuple[int, ...],
+    dtype: np.dtype[Any],
+    buffer: Buffer,
+    name: str | None,
+) -> NkiTensor:
+    machine = session.current().machine
+    label, block = _name(front, name, frame)
     private = buffer.name == "private_hbm"
     key = name or front.unique("".join([label, *(f"_{i}" for i in block)]))
     memory = None if private else front.shared.tensors.get(key)
@@ -69,7 +73,7 @@ def _declare_hbm(shape: tuple[int, ...], dtype: np.dtype[Any], buffer: Buffer, n
             front.shared.tensors[key] = memory
     elif memory.shape != shape or memory.dtype != dtype:
         raise KernelError("", f"Tensor {key} has mismatched shape or dtype across program instances")
-    alloc = machine.allocate_hbm(memory, name=key, role="scratch" if private else "output")
+    alloc = machine.allocate_hbm(memory, name=key, role="scratch" if private else "output", location=location_of(frame))
     front.declared[alloc.uid] = buffer.name
     return NkiTensor(alloc, alloc.array())
 

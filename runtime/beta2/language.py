@@ -15,7 +15,7 @@ from ..numerics import DTYPES, convert
 from ..packed import PACKED
 from ..spec import hardware
 from . import isa_compute, state, values
-from .buffers import BUFFERS, buffer, machine_bytes
+from .buffers import BUFFERS, Buffer, buffer, machine_bytes
 from .declare import constant as constant_tensor
 from .declare import declare
 from .grids import GridSize, programs_of
@@ -41,16 +41,15 @@ def ndarray(
     ``address`` is (start partition, byte in the partition), for SBUF and PSUM; a PSUM bank has 2048 bytes.
     ``name`` must be unique in the kernel.
     """
-    place = BUFFERS["sbuf"] if buffer is None else _buffer(buffer)
-    return declare(values.shape_of(shape), values.data_type(dtype), place, name or None, _address(address))
+    memory = BUFFERS["sbuf"] if buffer is None else buffer if type(buffer) is Buffer else _buffer(buffer)
+    place = None if address is None else _address(address)
+    return declare(values.shape_of(shape), values.data_type(dtype), memory, name or None, place)
 
 
 _buffer = buffer
 
 
-def _address(address: object) -> tuple[int, int] | None:
-    if address is None:
-        return None
+def _address(address: object) -> tuple[int, int]:
     if not isinstance(address, (tuple, list)) or len(address) != 2:
         raise KernelError("", f"expecting 'pair', got '{values.kind(address)}'")
     return values.natural(address[0]), values.natural(address[1])

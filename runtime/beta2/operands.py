@@ -60,11 +60,10 @@ def immediate_or_column(value: object, data: NkiTensor, name: str) -> View | Sca
 
 def same_extent(instruction: str, **tiles: NkiTensor) -> None:
     """Check that the operands have equal partitions and equal elements a partition: nothing broadcasts in Beta 2."""
-    if len({tensor.array.shape for tensor in tiles.values()}) == 1:
-        return
     (first, reference), *others = tiles.items()
+    shape = reference.array.shape
     for name, other in others:
-        if extent(other) != extent(reference):
+        if other.array.shape != shape and extent(other) != extent(reference):
             raise KernelError(
                 "",
                 f"{instruction}: {first} has (partitions, elements) {extent(reference)} and {name} has "
@@ -84,8 +83,9 @@ def not_both_in_psum(instruction: str, a: NkiTensor, b: NkiTensor, names: str) -
 
 def deliver(result: isa.Result, dst: NkiTensor, *, where: Array | None = None, accumulate: bool | None = None) -> None:
     """Write ``result`` to ``dst``; they must have the same partitions and the same elements a partition."""
-    if result.values.shape != dst.array.shape:
-        found = result.values.shape[0], prod(result.values.shape[1:])
+    given = result.values.shape
+    if given != dst.array.shape:
+        found = given[0], prod(given[1:])
         if found != extent(dst):
             raise KernelError(
                 "",

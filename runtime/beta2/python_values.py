@@ -89,6 +89,8 @@ _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
 }
 _NUMBERS = (bool, int, float)
 _BITS = frozenset({"<<", ">>", "|", "&", "^"})
+_WHOLE = frozenset({"+", "-", "*", "/"})
+"""Operators that do to all ints what they do in Python."""
 
 
 def refusal(doc: RuleDoc, *parts: object, message: str = "") -> KernelError:
@@ -107,10 +109,10 @@ def refuse(code: str, text: str) -> None:
 
 def binary(symbol: str, left: Any, right: Any) -> Any:
     """``left symbol right``."""
-    kinds = type(left), type(right)
-    if kinds == (int, int):
-        _check_integers(symbol, left, right)
-    elif kinds[0] in _CHECKED or kinds[1] in _CHECKED:
+    if type(left) is type(right) is int:
+        if symbol not in _WHOLE:
+            _check_integers(symbol, left, right)
+    elif type(left) in _CHECKED or type(right) in _CHECKED:
         _check_operands(symbol, left, right)
     return _BINARY[symbol](left, right)
 

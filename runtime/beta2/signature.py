@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from ..errors import KernelError
 from ..spec import beta2
-from . import state
+from .state import version
 
 R = TypeVar("R")
 
@@ -43,10 +43,10 @@ def builtin(module: str) -> Callable[[Callable[..., R]], Callable[..., R]]:
 
         @wraps(function)
         def call(*args: Any, **kwargs: Any) -> R:
-            form = (state.version(), len(args), *kwargs)
+            form = (version(), len(args), *kwargs)
             names = legal.get(form)
             if names is None:
-                plan = _plan(f"{module}.{name}", state.version())
+                plan = _plan(f"{module}.{name}", version())
                 names = plan.names[: len(args)]
                 if not plan.allows(names, args, kwargs):
                     _refuse(plan, name, args, kwargs)

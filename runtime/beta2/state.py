@@ -89,33 +89,33 @@ class State:
 
 def current() -> State:
     """The front end of the kernel that runs now."""
-    front = _front()
-    if front is None:
+    sessions = session.RUNNING.sessions
+    if not sessions:
         raise session.outside()
+    front: State | None = sessions[-1].registers.get(_KEY)
+    if front is None:
+        raise _mixed()
     return front
 
 
-def _front() -> State | None:
-    """The front end of the kernel that runs now, if one does."""
-    sessions = session.RUNNING.sessions
-    if not sessions:
-        return None
-    state: State | None = sessions[-1].registers.get(_KEY)
-    if state is None:
-        raise KernelError("", "nki APIs of Beta 2 cannot be called in a Beta 1 kernel: the namespaces cannot be mixed")
-    return state
+def _mixed() -> KernelError:
+    return KernelError("", "nki APIs of Beta 2 cannot be called in a Beta 1 kernel: the namespaces cannot be mixed")
 
 
 def version() -> str:
     """The version whose rules hold now: the running kernel's, or Beta 2's outside of a kernel."""
-    front = _front()
-    return BETA2 if front is None else front.version
+    sessions = session.RUNNING.sessions
+    if not sessions:
+        return BETA2
+    front: State | None = sessions[-1].registers.get(_KEY)
+    if front is None:
+        raise _mixed()
+    return front.version
 
 
 def rules() -> Dialect:
     """What the running kernel's version allows, or Beta 2 outside of a kernel."""
-    front = _front()
-    return DIALECTS[BETA2] if front is None else front.rules
+    return current().rules if session.RUNNING.sessions else DIALECTS[BETA2]
 
 
 def install(running: session.Session, state: State) -> None:

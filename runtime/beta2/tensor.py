@@ -46,7 +46,7 @@ class NkiTensor(View):
     subscripts), or ``pattern``. ``extents`` are those of the whole tensor.
     """
 
-    __slots__ = ("dropped", "extents", "form", "label")
+    __slots__ = ("_extents", "dropped", "form", "label")
 
     kind_name = "access"
 
@@ -61,8 +61,12 @@ class NkiTensor(View):
         extents: tuple[int, ...] = (),
     ) -> None:
         self.alloc, self.array = alloc, array
-        self.extents = extents or array.shape
+        self._extents = extents
         self.form, self.dropped, self.label = form, dropped, label or alloc.name
+
+    @property
+    def extents(self) -> tuple[int, ...]:
+        return self._extents or self.array.shape
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -248,9 +252,19 @@ def subscript(tensor: NkiTensor, index: object) -> NkiTensor:
     if tensor.form == PATTERN:
         raise KernelError("", "subscript not supported, for an access pattern: index the tensor, or extend the pattern")
     parts = list(index) if isinstance(index, (tuple, list)) else [index]
-    rules = state.rules()
-    if rules.free_subscripts:
+    if state.rules().free_subscripts:
         return _subscript_of_a_view(tensor, parts)
+    plain = _plain_cut(tensor.array.shape, parts) if tensor.form == WHOLE else None
+    if plain is not None:
+        cut, integers = plain
+        return NkiTensor(
+            tensor.alloc,
+            tensor.array[cut],
+            form=SLICED,
+            dropped=frozenset(integers),
+            label=tensor.label,
+            extents=tensor.array.shape,
+        )
     if tensor.dropped and not _is_everything(parts):
         raise KernelError(
             "",
@@ -264,8 +278,35 @@ def subscript(tensor: NkiTensor, index: object) -> NkiTensor:
     array = tensor.array[tuple(slice(start, stop) for start, stop, _ in bounds)]
     form = SLICED if tensor.form == WHOLE else NESTED
     return NkiTensor(
-        tensor.alloc, array, form=form, dropped=frozenset(dropped), label=tensor.label, extents=tensor.extents
+        tensor.alloc, array, form=form, dropped=frozenset(dropped), label=tensor.label, extents=tensor._extents
     )
+
+
+def _plain_cut(shape: tuple[int, ...], parts: list[object]) -> tuple[tuple[slice, ...], list[int]] | None:
+    """What a subscript of ints and slices inside of ``shape`` takes of an array, and which dimensions have an int.
+
+    ``None`` for anything else, which :func:`_bounds` judges.
+    """
+    if len(parts) > len(shape):
+        return None
+    cut: list[slice] = []
+    integers: list[int] = []
+    for part in parts:
+        extent = shape[len(cut)]
+        if type(part) is slice:
+            start, stop = part.start, part.stop
+            inside = type(start) is int and 0 <= start < extent if start is not None else extent > 0
+            if not inside or part.step is not None:
+                return None
+            if stop is not None and not (type(stop) is int and 0 <= stop <= extent):
+                return None
+            cut.append(part)
+        elif type(part) is int and 0 <= part < extent:
+            integers.append(len(cut))
+            cut.append(slice(part, part + 1))
+        else:
+            return None
+    return tuple(cut), integers
 
 
 def _subscript_of_a_view(tensor: NkiTensor, parts: list[object]) -> NkiTensor:

@@ -160,7 +160,7 @@ def kind(value: object) -> str:
 
 def token_name(value: object) -> str | None:
     """The name by which a token is recognised: an operator's, an enum member's, or a string itself."""
-    if isinstance(value, (Operator, Enum)):
+    if type(value) is Operator or isinstance(value, (Operator, Enum)):
         return value.name
     return value if isinstance(value, str) else None
 
@@ -202,6 +202,8 @@ def member(enumeration: type[Enum], value: object, message: str) -> Any:
 
 
 def engine(value: object) -> Engine:
+    if type(value) is Engine:
+        return value
     found: Engine = member(Engine, value, "expecting engine type, got {}")
     return found
 
@@ -273,7 +275,10 @@ def naturals(value: object) -> tuple[int, ...]:
     """A shape, or another sequence of compile-time integers."""
     if not isinstance(value, (list, tuple)):
         raise KernelError("", f"expecting sequence ('list' or 'tuple'), got '{kind(value)}'")
-    return tuple([n if type(n) is int and n >= 0 else natural(n) for n in value])
+    for n in value:
+        if type(n) is not int or n < 0:
+            return tuple([natural(n) for n in value])
+    return tuple(value)
 
 
 def shape_of(value: object) -> tuple[int, ...]:

@@ -50,7 +50,6 @@ def commit(
     """
     target = dst.array
     values = result.values
-    repeats = result.op == "tensor_copy" and values.size != target.size
     if values.shape != target.shape:
         values = fit(values, target.shape)
     attributes = result.attributes
@@ -60,12 +59,14 @@ def commit(
         dst.alloc.set_group(target, True, where)
     if result.truncates and is_integer(target.dtype):
         values = np.trunc(values)
-    values = convert(values, target.dtype)
+    if values.dtype is not target.dtype:
+        values = convert(values, target.dtype)
     if where is not None:
         np.copyto(target, values, where=np.broadcast_to(where, target.shape))
     elif values is not target:
         target[...] = values
     if machine.recorder is not None:
+        repeats = result.op == "tensor_copy" and result.values.size != target.size
         reads = [(role, repeated(view, target.shape)) for role, view in result.reads] if repeats else result.reads
         operands = [("dst", dst), *result.also_writes, *reads]
         partly = () if where is None else ("dst",)
