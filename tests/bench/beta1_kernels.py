@@ -15,9 +15,6 @@ import argparse
 import ast
 import contextlib
 import importlib
-import importlib.abc
-import importlib.machinery
-import importlib.util
 import os
 import subprocess
 import sys
@@ -30,9 +27,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from absent import missing, stand_in
+
 UNDER = "NKI_MIGRATE_BETA1_KERNELS"
-ABSENT = ("jax", "loguru", "scipy", "torch", "torch_neuronx", "torch_xla", "transformers")
-"""Packages that the files import and that the kernels in them do not compute with."""
 PRIVATE = ("neuronxcc.nki._private", "neuronxcc.nki.nccl", "neuronxcc.nki.language.iterators", "_tiled_offloaded")
 
 
@@ -69,12 +66,12 @@ def _all_said(checkout: Path, options: argparse.Namespace) -> bool:
     """Run the cases of ``checkout`` and print its table; is every kernel right, or is it said why it does not run?"""
     from beta1_cases import contributed, flash, moe, paged, team, tutorials  # noqa: F401  (they register their cases)
 
-    functions = list(_functions(checkout))
+    functions = list(functions_of(checkout))
     reached: dict[tuple[str, str], str] = {}
     driven: dict[tuple[str, str], Row] = {}
     print(f"# {checkout}", flush=True)
     for file in sorted({file for file, _, _ in functions}):
-        for case in _cases_of(file, options):
+        for case in cases_of(file, options.only):
             row = _run(checkout, file, case, options)
             for name in case.kernels:
                 driven[file, name] = row
@@ -103,7 +100,7 @@ def _line(verdict: str, seconds: float, name: str, told: str) -> str:
 # --- the functions of a checkout -------------------------------------------------------------------------------------
 
 
-def _functions(checkout: Path) -> Iterator[tuple[str, str, str]]:
+def functions_of(checkout: Path) -> Iterator[tuple[str, str, str]]:
     """(file, name, private API that it needs) of the functions at top level that use NKI."""
     for path in sorted(checkout.rglob("*.py")):
         text = path.read_text()
@@ -162,10 +159,11 @@ def _needs(node: ast.FunctionDef, private: dict[str, str], defined: dict[str, An
 # --- one case --------------------------------------------------------------------------------------------------------
 
 
-def _cases_of(file: str, options: argparse.Namespace) -> list[Any]:
+def cases_of(file: str, only: str = "") -> list[Any]:
+    """The cases of a file of a checkout, those with the word ``only`` in its path or their kernel."""
     from beta1_cases import CASES
 
-    return [c for c in CASES if file.endswith(c.path) and any(options.only in f"{file}::{name}" for name in c.kernels)]
+    return [c for c in CASES if file.endswith(c.path) and any(only in f"{file}::{name}" for name in c.kernels)]
 
 
 def _run(checkout: Path, file: str, case: Any, options: argparse.Namespace) -> Row:
@@ -183,11 +181,11 @@ def _run(checkout: Path, file: str, case: Any, options: argparse.Namespace) -> R
 
 def _judged(checkout: Path, file: str, case: Any, options: argparse.Namespace) -> Row:
     row = Row("agrees")
-    module = _module(checkout, file)
+    module = loaded(checkout, file)
     if options.hazards:
         _record(row.hazards)
     if not case.slow:
-        _note_calls(str(checkout), row.ran)
+        note_calls(str(checkout), row.ran)
     told = []
     try:
         with contextlib.redirect_stdout(None):
@@ -196,60 +194,30 @@ def _judged(checkout: Path, file: str, case: Any, options: argparse.Namespace) -
                     row.verdict = "DIFFERS"
                 told.append(f"{compared.what}: {compared.error:.2g} of {compared.allowed:.2g}")
     finally:
-        _note_calls(None, set())
+        note_calls(None, set())
     told += [f"\n{'':18}{hazard}" for hazard in row.hazards]
     row.told = "; ".join(told)
     return row
 
 
-def _module(checkout: Path, file: str) -> ModuleType:
+def loaded(checkout: Path, file: str) -> ModuleType:
     """The functions of ``file``, with its folder and the checkout's packages on the path."""
+    from beta1_cases import mended
+
     path = checkout / file[1:]
     sys.path[:0] = [str(path.parent), str(checkout / "src")]
-    for name in ABSENT:
-        if importlib.util.find_spec(name) is None:
-            sys.modules[name] = _Empty(name)
-    sys.meta_path.insert(0, _BelowEmpty())
+    stand_in(*missing())
     name = path.stem
     if path.is_relative_to(checkout / "src"):
         return importlib.import_module(".".join(path.relative_to(checkout / "src").with_suffix("").parts))
     module = sys.modules[name] = ModuleType(name)
     module.__file__ = str(path)
-    tree = ast.parse(path.read_text())
+    tree = ast.parse(mended(path))
     # What comes behind the last function is the file's own run of its kernels.
     while tree.body and not isinstance(tree.body[-1], (ast.FunctionDef, ast.ClassDef)):
         tree.body.pop()
     exec(compile(tree, str(path), "exec"), vars(module))
     return module
-
-
-class _Empty(ModuleType):
-    """A module whose every attribute exists: a decorator that changes nothing, and a class."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(name)
-        self.__path__: list[str] = []
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        if name == "nki_jit":
-            return importlib.import_module("neuronxcc.nki").jit
-        return type(name, (), {})
-
-
-class _BelowEmpty(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Answers imports below an empty module."""
-
-    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> Any:
-        root = sys.modules.get(fullname.partition(".")[0])
-        return importlib.machinery.ModuleSpec(fullname, self, is_package=True) if isinstance(root, _Empty) else None
-
-    def create_module(self, spec: Any) -> ModuleType:
-        return _Empty(spec.name)
-
-    def exec_module(self, module: ModuleType) -> None:
-        """Nothing to execute."""
 
 
 def _record(hazards: list[str]) -> None:
@@ -270,7 +238,7 @@ def _record(hazards: list[str]) -> None:
     launching.run = recorded  # type: ignore[assignment]
 
 
-def _note_calls(below: str | None, ran: set[tuple[str, str]]) -> None:
+def note_calls(below: str | None, ran: set[tuple[str, str]]) -> None:
     """Collect (file, function) of what is called in files below a folder; ``None`` stops it."""
 
     def noted(frame: Any, event: str, argument: Any) -> None:

@@ -140,7 +140,7 @@ def pipelined(module: ModuleType) -> Iterator[Compared]:
 @case("/attention_build_blocks.py", "_flash_attention_core", "_flash_attn_bwd_core")
 def blocks(module: ModuleType, name: str) -> Iterator[Compared]:
     """The blocks of a larger kernel in a kernel of ours: 128 queries, the fourth tile, over 512 or 1024 keys."""
-    from .wrappers import attention_of_tiles, gradient_of_one_tile
+    from .wrappers import launched
 
     d, tile = 128, 3 if name == "_flash_attn_bwd_core" else 6
     length = 512 if name == "_flash_attn_bwd_core" else 1024
@@ -152,12 +152,12 @@ def blocks(module: ModuleType, name: str) -> Iterator[Compared]:
         lse = log_sum(scores)
         p = np.exp(scores - lse)
         if name == "_flash_attention_core":
-            out, found = attention_of_tiles(module, tile, causal)(q, k, np.ascontiguousarray(v.T))
+            out, found = launched(module).attention_of_tile(q, k, np.ascontiguousarray(v.T), tile, causal)
             yield compared(what, out, p @ v.T, LOOSE)
             yield compared(f"{what} lse", found, lse, LOOSE)
             continue
         products = ((p @ v.T) * dy.T).sum(axis=1, keepdims=True)
-        gradient = gradient_of_one_tile(module, tile, causal)[1, 1]
-        found = gradient(q, k, v, dy, lse.astype(np.float32), products.astype(np.float32))
+        sums = lse.astype(np.float32), products.astype(np.float32)
+        found = launched(module).gradient_of_tile[1, 1](q, k, v, dy, *sums, tile, causal)
         for part, one, other in zip(("dq", "dk", "dv"), found, gradients(q, k, v, dy, p), strict=True):
             yield compared(f"{what} {part}", one, other, FP32)

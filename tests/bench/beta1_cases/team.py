@@ -54,10 +54,7 @@ def to_last_dimension(module: ModuleType) -> Iterator[Compared]:
 
     x = normal(2, 150, 3, 60)
 
-    def second(source: Any, turned: Any) -> None:
-        module.transpose_to_last_dim(source, 1, turned)
-
-    found = written(second, (2, 180, 150))(x)
+    found = written(module.transpose_to_last_dim, (2, 180, 150))(x, 1)
     yield compared("[2, 150, 3, 60], 1", found, x.reshape(2, 150, 180).swapaxes(1, 2), EXACT)
 
 
@@ -77,51 +74,41 @@ def transposes(module: ModuleType, name: str) -> Iterator[Compared]:
 
 @case(f"{TEAM}/helper_kernels.py", "softmax_kernel")
 def softmax_part(module: ModuleType) -> Iterator[Compared]:
-    import neuronxcc.nki.language as nl
+    from .wrappers import launched
 
-    from .wrappers import on_tiles
-
-    x = normal(100, 256)
+    x, kernels = normal(100, 256), launched(module)
     for scale in (0.5, -0.5):
-        alone = on_tiles(lambda t, scale=scale: module.softmax_kernel(t, nl.float32, (1,), (), scale, None))
-        yield compared(f"scaled by {scale}", alone(x), softmax(x.astype(np.float64) * scale), FP32)
-    shared = on_tiles(lambda t: module.softmax_kernel(t, nl.float32, (1,), (nl.program_id(0),), 1.0, None))
-    yield compared("over two programs", shared[2](x), softmax(x.astype(np.float64)), FP32)
+        found = kernels.softmax_of_tile(x, scale)
+        yield compared(f"scaled by {scale}", found, softmax(x.astype(np.float64) * scale), FP32)
+    yield compared("over two programs", kernels.softmax_of_programs[2](x), softmax(x.astype(np.float64)), FP32)
 
 
 @case(f"{TEAM}/helper_kernels.py", "softmax_rsum_kernel")
 def softmax_sum_part(module: ModuleType) -> Iterator[Compared]:
-    import neuronxcc.nki.language as nl
-
-    from .wrappers import on_tiles
+    from .wrappers import launched
 
     x = np.abs(normal(100, 256))
-    found = on_tiles(lambda t: module.softmax_rsum_kernel(t, nl.float32, (1,), (), None))(x)
+    found = launched(module).inverse_sum_of_tile(x)
     yield compared("one over the sum", found, np.repeat(1 / x.sum(axis=1, keepdims=True), 256, axis=1), FP32)
 
 
 @case(f"{TEAM}/helper_kernels.py", "softmax_dx_kernel")
 def softmax_gradient_part(module: ModuleType) -> Iterator[Compared]:
-    import neuronxcc.nki.language as nl
-
-    from .wrappers import on_tiles
+    from .wrappers import launched
 
     y, dy = softmax(normal(100, 256)), normal(100, 256, seed=1)
-    found = on_tiles(lambda t, g: module.softmax_dx_kernel(g, t, nl.float32, (1,), (), None))(y, (dy,))
+    found = launched(module).softmax_gradient_of_tile(y, dy)
     yield compared("[100, 256]", found, (dy - (dy * y).sum(axis=1, keepdims=True)) * y, FP32)
 
 
 @case(f"{TEAM}/helper_kernels.py", "rmsnorm_tensor_reduce_kernel")
 def rmsnorm_part(module: ModuleType) -> Iterator[Compared]:
-    import neuronxcc.nki.language as nl
-
-    from .wrappers import on_tiles
+    from .wrappers import launched
 
     x, weight = normal(100, 256), normal(100, 256, seed=1)
     # The kernel multiplies by what its last instruction, a square root, gives.
     root = np.sqrt(np.square(x, dtype=np.float64).mean(axis=1, keepdims=True) + 1e-6)
-    part = on_tiles(lambda t, w: module.rmsnorm_tensor_reduce_kernel(t, w, nl.float32, (1,), (), 256, 1e-6, None))
-    yield compared("times the root, as written", part(x, (weight,)), x * weight * root, FP32)
+    yield compared("times the root, as written", launched(module).rmsnorm_of_tile(x, weight), x * weight * root, FP32)
 
 
 @case(f"{TEAM}/attention.py", "fused_self_attn_bwd")
@@ -147,10 +134,8 @@ def transposed_rotary(module: ModuleType) -> Iterator[Compared]:
     turned = x[0, :, 128:256].T
     expected = np.concatenate([turned[:64] * cos - turned[64:] * sin, turned[64:] * cos + turned[:64] * sin])
 
-    def second_head(x: Any, cos: Any, sin: Any, head: Any, out: Any) -> None:
-        module.transpose_and_RoPE(x, cos, sin, 1, 256, 128, 128, head, out, False)
-
-    head, found = written(second_head, (1, 128, 256), (1, 128, 256))(x, cos, sin)
+    run = written(module.transpose_and_RoPE, (1, 128, 256), (1, 128, 256))
+    head, found = run(x, cos, sin, 1, 256, 128, 128, lnc_shard=False)
     yield compared("head", head[0], turned, EXACT)
     yield compared("rotated", found[0], expected, FP32)
 
