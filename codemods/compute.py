@@ -27,6 +27,7 @@ from .rules.psum_accumulation import check_group
 from .scope import Clamp, Scope
 from .shapes import shape_text
 from .staircase import ELEMENTWISE, Staircase, parts
+from .support import transposed_function
 from .tables import is_parameter, parameters, required_parameters
 
 DESTINATION = "NKI021"
@@ -319,6 +320,8 @@ def write(scope: Scope, node: ast.expr, target: Operand, *, accumulate: bool = F
         if rounded_twice or _converts_in_psum(scope, instruction, target):
             # Beta 1 rounds to the call's dtype first; outside direct allocation that happens in a tile of its own
             instruction = copy_of(materialized(scope, node, instruction))
+        elif _may_convert_in_psum(scope, instruction, target):
+            instruction = replace(instruction, function=transposed_function(scope), support=True)
         place(scope, node, instruction, target, accumulate=accumulate)
 
 
@@ -328,6 +331,13 @@ def _converts_in_psum(scope: Scope, instruction: Instruction, target: Operand) -
 
     types = {type_name(scope, instruction.dtype), type_name(scope, target.dtype)}
     return instruction.function == "nc_transpose" and target.perhaps_psum and len(types) == 2 and None not in types
+
+
+def _may_convert_in_psum(scope: Scope, instruction: Instruction, target: Operand) -> bool:
+    """Does only a trace tell whether a transpose would write another type than it reads?"""
+    if instruction.function != "nc_transpose" or target.space != "psum" or scope.direct:
+        return False
+    return not scope.same_dtype(instruction.dtype, target.dtype)
 
 
 def _assert_one_conversion(scope: Scope, node: ast.expr, instruction: Instruction, target: Operand) -> None:

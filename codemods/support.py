@@ -76,6 +76,16 @@ BROADCAST_ROWS = '''def {name}(dst, src):
         {nisa}.nc_stream_shuffle(dst=dst[first : first + rows], src=src, shuffle_mask=[0] * 32)
 '''
 
+TRANSPOSED = '''def {name}(dst, data):
+    """Transpose ``data`` into a tile in PSUM, whatever its type: the Tensor Engine converts none."""
+    if str(dst.dtype) == str(data.dtype):
+        {nisa}.nc_transpose(dst=dst, data=data)
+    else:
+        tile = {nl}.ndarray(dst.shape, dtype=data.dtype, buffer={nl}.psum)
+        {nisa}.nc_transpose(dst=tile, data=data)
+        {nisa}.tensor_copy(dst=dst, src=tile)
+'''
+
 ALL_REDUCED = '''def {name}(dst, src, op):
     """Reduce ``src`` over the programs of the launch, one or two, into the ``dst`` of each."""
     if {nl}.num_programs(axes=0) == 1:
@@ -260,6 +270,11 @@ def dtype_named_function(scope: Scope) -> str:
 def floor_divided_function(scope: Scope) -> str:
     """Name of the module's function that divides a tile of integers by a number."""
     return _function(scope, "floor_divided", FLOOR_DIVIDED, nisa=scope.nisa)
+
+
+def transposed_function(scope: Scope) -> str:
+    """Name of the module's function that transposes a tile into another one of any type."""
+    return _function(scope, "transposed", TRANSPOSED, nisa=scope.nisa)
 
 
 def all_reduced_function(scope: Scope) -> str:

@@ -34,8 +34,10 @@ def _operands(node: ast.expr, operator: type[ast.operator]) -> list[ast.expr]:
 
 
 def _is_truth(scope: Scope, node: ast.expr, seen: tuple[str, ...] = ()) -> bool:
-    if isinstance(node, ast.Constant):
-        return isinstance(node.value, bool)
+    if isinstance(node, ast.Constant):  # Python has no ``&`` with None either: where it runs, there is none
+        return isinstance(node.value, bool) or node.value is None
+    if isinstance(node, ast.IfExp):
+        return _is_truth(scope, node.body, seen) and _is_truth(scope, node.orelse, seen)
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
         return _is_number(scope, node.operand)
     if isinstance(node, ast.Compare):

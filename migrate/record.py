@@ -53,16 +53,25 @@ def run(command: Sequence[str], out: str, *, keep_data: bool = False) -> int:
         launches = [json.loads(file.read_text()) for file in sorted(Path(directory).glob("*.json"))]
         if not launches:
             raise InputError(f"no kernel was launched by {command[0]} (exit code {code}): nothing was recorded")
-        found = list(_cases(launches, path, Path(directory)))
-        refused = {item for item in found if isinstance(item, Refused)}
-        cases = [item for item in found if isinstance(item, Case)]
-        new = list(_named(_without_repetitions(cases, known), known))
-        _append(path, [_with_kept_data(case, path) for case in new])
+        new, refused = kept(launches, Path(directory), path, known)
     for item in sorted(refused, key=lambda item: (item.kernel, item.reason)):
         click.echo(f"not recorded: kernel '{item.kernel}': {item.reason}", err=True)
     counts = f"{plural(len(launches), 'launch')[:-1] + 'es' if len(launches) != 1 else '1 launch'}"
     click.echo(f"{out}: {plural(len(new), 'new case')} of {counts}", err=True)
     return code
+
+
+def kept(
+    launches: Iterable[dict[str, Any]], data: Path, path: Path, known: Sequence[Case] = ()
+) -> tuple[list[Case], set[Refused]]:
+    """Add launches, as the emulator wrote them into the directory ``data``, to the cases at ``path``: the new ones, and
+    what no case can say. ``known`` are those that the file has.
+    """
+    found = list(_cases(launches, path, data))
+    cases = [item for item in found if isinstance(item, Case)]
+    new = list(_named(_without_repetitions(cases, known), known))
+    _append(path, [_with_kept_data(case, path) for case in new])
+    return new, {item for item in found if isinstance(item, Refused)}
 
 
 def _known(path: Path) -> tuple[Case, ...]:

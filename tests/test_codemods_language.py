@@ -141,7 +141,9 @@ def test_a_psum_tile_that_matmuls_accumulate_into_is_no_state_of_the_loop():
         ("(n > 2) & (n < 9)", "n > 2 and n < 9"),
         ("(n > 2) | one & two", "n > 2 or (one and two)"),
         ("one & (n > 2 or two)", "one and (n > 2 or two)"),
+        ("one & maybe", "one and maybe"),
         ("one & flag", None),
+        ("one & (3 if flag else None)", None),
         ("n & 3", None),
         ("(n & 3) & one", None),
     ],
@@ -159,6 +161,7 @@ def k(x, n, flag):
     if n == 7:
         one = True
     two = not one
+    maybe = n > 2 if flag else None
     if {before}:
         nl.store(out, nl.load(x))
     return out

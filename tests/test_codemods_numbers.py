@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from nki_migrate.codemods import Options, rewrite
 from nki_migrate.codemods.support import LIMIT
-from nki_migrate.runtime.cases import TensorSpec
+from nki_migrate.runtime.cases import DtypeSpec, TensorSpec
 from nki_migrate.runtime.spec.dtypes import LIMITS
 
 HEAD = """\
@@ -152,6 +152,21 @@ return out"""
     assert migration.outcome.findings == ()
     # what a transpose converts as it writes takes a tile more
     assert migration.trouble == () or (target, dtype) == ("p[...]", "float32")
+    assert migration.before.outputs == migration.after.outputs
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float32"])
+def test_a_transpose_into_psum_of_a_type_that_only_a_call_tells_converts_where_it_must(migrate, dtype):
+    body = """out = nl.ndarray((8, 128), dtype=nl.float32, buffer=nl.shared_hbm)
+p = nl.ndarray((8, 256), dtype=nl.float32, buffer=nl.psum)
+a = nl.load(x, dtype=kind)
+p[0:8, 128:256] = nisa.nc_transpose(a)
+nl.store(out, value=p[0:8, 128:256])
+return out"""
+    given = {"x": TensorSpec((128, 8), "float32", "normal"), "kind": DtypeSpec(dtype)}
+    migration = migrate(kernel(body, "x, kind"), given)
+    assert migration.outcome.findings == ()
+    assert migration.trouble == () or dtype == "bfloat16"  # Beta 2 transposes, then converts
     assert migration.before.outputs == migration.after.outputs
 
 

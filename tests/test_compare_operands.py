@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from nki_migrate.runtime import isa
 from nki_migrate.runtime.compare import Permitted, Run, Verdict, compare_operands, trace_of
+from nki_migrate.runtime.compare.operands import UNPINNED
 from nki_migrate.runtime.memory import Allocation, Machine, View
 from nki_migrate.runtime.spec.hardware import TARGETS
 
@@ -288,6 +289,20 @@ def test_a_missing_and_an_added_instruction_are_counted() -> None:
 
     assert compared(clears(3), clears(1))[1] == "the old kernel has 2 instructions more than the new one"
     assert compared(clears(1), clears(3))[1] == "the new kernel has 2 instructions more than the old one"
+
+
+def test_a_difference_without_any_address_says_that_the_level_is_not_demanded() -> None:
+    def twice(b: Bench, address: int | None, n: int) -> None:
+        tile = b.tile("t", address)
+        for _ in range(n):
+            b.clear(tile)
+
+    def notes(*addresses: int | None) -> tuple[str, ...]:
+        old, new = (record(lambda b, a=a, n=n: twice(b, a, n)) for n, a in enumerate(addresses, 1))
+        return compare_operands(old, new).notes
+
+    assert notes(None, None) == (UNPINNED,)
+    assert notes(0, 0) == notes(None, 0) == notes(0, None) == ()
 
 
 def test_an_added_copy_is_different_unless_it_is_permitted_and_then_it_is_listed() -> None:

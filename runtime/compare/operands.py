@@ -18,6 +18,9 @@ from .tiles import map_excerpt
 from .trace import HbmTensor, Program, Run, TileRow
 from .verdict import Difference, Inexact, LevelVerdict, Permitted, Place, level_verdict
 
+UNPINNED = "no tile has an address, before or after: equal numbers are all that this kernel demands of the new one"
+"""What is said beside a difference that the author of the kernel may not mind."""
+
 
 def walked(before: Run, after: Run, permitted: Sequence[Permitted] = (), inexact: Inexact | None = None) -> list[Walk]:
     """The instruction streams of both runs, walked to their first divergence, program by program.
@@ -62,6 +65,10 @@ def compare_operands(
         "the instruction streams differ" if differences else f"{count} instructions, same places in the same order"
     )
     notes = [f"{n} {p.op} more after, permitted: {p.reason}" for p, n in used.items()]
+    if differences and not any(
+        tile.pinned for run in (before, after) for program in run.programs for tile in program.tiles
+    ):
+        notes.append(UNPINNED)
     divided = sum(len(walk.divided) for walk in walks)
     if divided:
         by = next(walk.inexact.by for walk in walks if walk.inexact is not None)

@@ -30,7 +30,8 @@ def missing() -> list[str]:
 def packages_in(folder: Path) -> None:
     """Files for ``PYTHONPATH`` that stand in for what is missing, in processes that others start."""
     for name in missing():
-        text = f"import sys\n\nsys.path.append({str(Path(__file__).parent)!r})\nimport absent\n\nabsent.stand_in({name!r})\n"
+        lines = "import sys", f"sys.path.append({str(Path(__file__).parent)!r})", "import absent"
+        text = "\n".join([*lines, f"absent.stand_in({name!r})\n"])
         (folder / f"{name}.py").write_text(text)
 
 

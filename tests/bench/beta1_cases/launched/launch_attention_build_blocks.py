@@ -1,4 +1,7 @@
-"""Kernels around the building blocks of attention: they bring tiles in and out."""
+"""Kernels around the building blocks of attention: they bring tiles in and out.
+
+The tiles for dropout, which does not happen, only tell what they are.
+"""
 
 import neuronxcc.nki as nki
 import neuronxcc.nki.isa as nisa
@@ -20,6 +23,8 @@ def attention_of_tile(q, k, v, tile, causal):
     m = nl.zeros((tiles, par_dim(128), 1), dtype=nl.float32, buffer=nl.sbuf)
     queries = nl.ndarray((par_dim(d), 128), dtype=nl.bfloat16, buffer=nl.sbuf)
     queries[...] = nl.multiply(nl.load(q), d**-0.5)
+    rate = nl.zeros((par_dim(128), 1), dtype=nl.float32, buffer=nl.sbuf)
+    seed = nl.zeros((par_dim(1), 1), dtype=nl.int32, buffer=nl.sbuf)
     for j in nl.static_range(tiles):
         keys = nl.ndarray((par_dim(d), 512), dtype=nl.bfloat16, buffer=nl.sbuf)
         keys[...] = nl.load(k[:, nl.ds(j * 512, 512)])
@@ -46,6 +51,8 @@ def attention_of_tile(q, k, v, tile, causal):
             use_causal_mask=causal,
             initialize=j == 0,
             B_D_SIZE=d,
+            dropout_p_tensor=rate,
+            seed_tensor=seed,
         )
     last = tiles - 1
     scale = nl.exp(nl.subtract(m[last, :, :], l[last, :, :]))
@@ -83,6 +90,8 @@ def gradient_of_tile(q, k, v, dy, log_sum, products, tile, causal):
     found_dk = nl.zeros((1, par_dim(d), 512), dtype=nl.float32, buffer=nl.psum)
     found_dv = nl.zeros((1, par_dim(d), 512), dtype=nl.float32, buffer=nl.psum)
     found_dq = nl.zeros((1, 1, par_dim(d), 128), dtype=nl.float32, buffer=nl.sbuf)
+    rate = nl.zeros((par_dim(128), 1), dtype=nl.float32, buffer=nl.sbuf)
+    seed = nl.zeros((par_dim(1), 1), dtype=nl.int32, buffer=nl.sbuf)
     for j in nl.affine_range(1):
         _flash_attn_bwd_core(
             queries,
@@ -104,9 +113,9 @@ def gradient_of_tile(q, k, v, dy, log_sum, products, tile, causal):
             nl.float32,
             nl.float32,
             d**-0.5,
-            None,
+            seed,
             0.0,
-            None,
+            rate,
             global_i_q_seq_tile=tile,
             global_i_k_seq_tile=0,
         )

@@ -18,7 +18,9 @@ def softmax_of_programs(x):
     out = nl.ndarray(x.shape, dtype=nl.float32, buffer=nl.shared_hbm)
     width = x.shape[1] // nl.num_programs(0)
     share = nl.ds(nl.program_id(0) * width, width)
-    nl.store(out[:, share], value=softmax_kernel(nl.load(x[:, share]), nl.float32, (1,), (nl.program_id(0),), 1.0, None))
+    nl.store(
+        out[:, share], value=softmax_kernel(nl.load(x[:, share]), nl.float32, (1,), (nl.program_id(0),), 1.0, None)
+    )
     return out
 
 
