@@ -335,9 +335,8 @@ def _converts_in_psum(scope: Scope, instruction: Instruction, target: Operand) -
 
 def _may_convert_in_psum(scope: Scope, instruction: Instruction, target: Operand) -> bool:
     """Does only a trace tell whether a transpose would write another type than it reads?"""
-    if instruction.function != "nc_transpose" or target.space != "psum" or scope.direct:
-        return False
-    return not scope.same_dtype(instruction.dtype, target.dtype)
+    may_convert = not scope.same_dtype(instruction.dtype, target.dtype)
+    return instruction.function == "nc_transpose" and target.perhaps_psum and may_convert and not scope.direct
 
 
 def _assert_one_conversion(scope: Scope, node: ast.expr, instruction: Instruction, target: Operand) -> None:

@@ -77,7 +77,7 @@ BROADCAST_ROWS = '''def {name}(dst, src):
 '''
 
 TRANSPOSED = '''def {name}(dst, data):
-    """Transpose ``data`` into a tile in PSUM, whatever its type: the Tensor Engine converts none."""
+    """Transpose ``data`` into ``dst``, whatever its type: the instruction itself converts none."""
     if str(dst.dtype) == str(data.dtype):
         {nisa}.nc_transpose(dst=dst, data=data)
     else:
