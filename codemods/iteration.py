@@ -6,6 +6,7 @@ import ast
 
 from .emission import New, Refuse
 from .facts.values import Hbm, Python, Tile, Value
+from .parameters import parameter_value
 from .render import render
 from .rules.language import CODE
 from .rules.loop_state import CHANGING
@@ -43,18 +44,34 @@ def index_loop(scope: Scope, statement: ast.For, call: ast.Call) -> None:
 
 
 def element_kinds(scope: Scope, statement: ast.For) -> dict[str, Value]:
-    """What the names are that such a loop binds: numbers where its sequences hold Python values."""
+    """What the names are that such a loop binds: tiles of lists of tiles, numbers where all its sequences hold some."""
     call = statement.iter
-    assert isinstance(call, ast.Call)
+    assert isinstance(call, ast.Call) and isinstance(statement.target, ast.Tuple)
     names = {n.id for argument in call.args for n in ast.walk(argument) if isinstance(n, ast.Name)}
-    python = all(isinstance(scope.env.get(n), Python) for n in names)
+    python = all(isinstance(scope.env.get(n), Python) or is_list_of_tiles(scope.env.get(n)) for n in names)
     bound = [n.id for n in ast.walk(statement.target) if isinstance(n, ast.Name)]
-    return {name: Python() if python else Value() for name in bound}
+    elements = zip(statement.target.elts[-len(call.args) :], call.args, strict=True)
+    tiles = {k: v for element, source in elements for k, v in tile_of(scope, element, source).items()}
+    return {name: Python() if python else Value() for name in bound} | tiles
+
+
+def tile_of(scope: Scope, element: ast.expr, source: ast.expr) -> dict[str, Value]:
+    """What a loop binds a name to that takes the tiles of a list one by one; nothing for other loops."""
+    value = scope.env.get(source.id) if isinstance(source, ast.Name) else None
+    if not isinstance(element, ast.Name) or not isinstance(value, Tile) or not is_list_of_tiles(value):
+        return {}
+    return {element.id: parameter_value(element.id, value.block())}
+
+
+def is_list_of_tiles(value: Value | None) -> bool:
+    """Is it a list of tiles that the kernel itself has made? (A tensor with blocks cannot be iterated over.)"""
+    return isinstance(value, Tile) and bool(value.blocks) and value.style == "list" and value.declaration is None
 
 
 def _sequence(scope: Scope, statement: ast.For, node: ast.expr) -> str:
     """A list or tuple that keeps its elements while the loop runs, as text."""
-    if not isinstance(node, ast.Name) or isinstance(scope.env.get(node.id), Tile | Hbm):
+    value = scope.env.get(node.id) if isinstance(node, ast.Name) else None
+    if not isinstance(node, ast.Name) or (isinstance(value, Tile | Hbm) and not is_list_of_tiles(value)):
         raise Refuse(node, CODE, "a loop over a sequence that is no list with a name", "give it a name first")
     for inner in (n for s in statement.body for n in ast.walk(s)):
         stored = isinstance(inner, ast.Name) and inner.id == node.id and isinstance(inner.ctx, ast.Store)

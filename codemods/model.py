@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from nki_migrate.runtime.spec.seen import SeenFunction
+
 APPLICABILITIES = ("safe", "review", "manual")
 
 
@@ -16,7 +18,9 @@ class Options:
     ``select`` and ``ignore`` hold rule codes or prefixes of codes (an empty ``select`` means all). ``unsafe`` also
     applies *review* rewrites. ``allocation`` is ``address`` or ``sbuf-manager``, ``blocks`` is ``auto``, ``list``,
     ``fold`` or ``loop``, ``target`` the NKI version to write for. ``modules`` are pairs: a module of ``neuronxcc`` that
-    Beta 2 does not have, and the one to import from instead.
+    Beta 2 does not have, and the one to import from instead. ``observed`` are the functions that cases entered, each
+    with its file as the sources are named; what they tell takes ``unsafe``, or ``trusted`` (whoever asks verifies what
+    comes out).
     """
 
     select: frozenset[str] = frozenset()
@@ -26,6 +30,8 @@ class Options:
     blocks: str = "auto"
     target: str = "0.2"
     modules: tuple[tuple[str, str], ...] = ()
+    observed: tuple[SeenFunction, ...] = ()
+    trusted: bool = False
 
     def enabled(self, code: str) -> bool:
         """Is the rule ``code`` selected and not ignored?"""
@@ -60,6 +66,18 @@ class Decision:
     reason: str
 
 
+@dataclass(frozen=True, order=True)
+class Assumption:
+    """What cases showed of a parameter of ``function`` that the source does not tell; the place is the parameter's."""
+
+    line: int
+    column: int
+    parameter: str
+    function: str
+    what: str
+    cases: tuple[str, ...]
+
+
 @dataclass(frozen=True)
 class Moved:
     """One declaration of an on-chip tensor: the expression that made it, and the call that makes it in the output.
@@ -82,6 +100,7 @@ class Outcome:
     of each tensor's declaration; one that it does not name may still be there. ``inexact`` is, for each rule that was
     applied and is not exact, how many units in the last place its results may be off. ``decisions`` tell what was
     chosen for which tensor. ``removed_comments`` spoke of index vectors that are gone; every other comment is kept.
+    ``assumptions`` were made where the source did not tell.
     """
 
     source: str
@@ -92,6 +111,7 @@ class Outcome:
     inexact: Mapping[str, int] = field(default_factory=dict)
     decisions: tuple[Decision, ...] = ()
     removed_comments: tuple[str, ...] = ()
+    assumptions: frozenset[Assumption] = frozenset()
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from nki_migrate.runtime.spec.dtypes import ITEMSIZE, NUMPY_SPELLINGS
 
 from . import dead_names
 from .apply import applied
+from .assumptions import left, tellings, with_assumptions
 from .emission import Refuse
 from .facts.values import Api, DType, Parameters, Python, Value
 from .functions import walk_function
@@ -45,11 +46,24 @@ def rewrite_together(
 ) -> dict[str, Outcome]:
     """Rewrite modules that import from each other, by path. Raises ``SyntaxError`` when one does not parse.
 
-    What a function gets is told by its calls in all of them. Paths have ``/`` between folders. ``homes`` are the
-    modules that have what each imports of ``neuronxcc``'s kernels, where they were looked for in more files than these.
+    What a function gets is told by its calls in all of them, and by what cases showed where they do not tell. Paths
+    have ``/`` between folders. ``homes`` are the modules that have what each imports of ``neuronxcc``'s kernels, where
+    they were looked for in more files than these.
     """
     assert registry.RULES  # importing them registers their handlers
     options = options or Options()
+    best = plain = _rewritten(sources, replace(options, observed=()), homes)
+    for functions in tellings(sources, plain, options.observed):
+        if best is not plain and not left(best, functions):
+            break
+        observed = _rewritten(sources, replace(options, observed=functions), homes)
+        if left(observed, functions) < left(best, functions):
+            best = observed
+    return with_assumptions(sources, plain, best, accepted=options.unsafe or options.trusted)
+
+
+def _rewritten(sources: Mapping[str, str], options: Options, homes: Mapping[str, Homes] | None) -> dict[str, Outcome]:
+    """:func:`rewrite_together` with the observed facts of ``options`` taken for true."""
     given = {path: Source(text, path) for path, text in sources.items()}
     if homes is None:
         homes = homes_of({path: source.tree for path, source in given.items()}, given, options.modules)
@@ -168,7 +182,8 @@ def _outcome(module: Module) -> Outcome:
     findings, decisions = tuple(sorted(module.findings)), tuple(sorted(module.decisions))
     touched = frozenset(module.touched)
     removed = tuple(module.removed_comments)
-    return Outcome(text, findings, module.applied, touched, moves, module.inexact, decisions, removed)
+    assumptions = frozenset(module.assumptions)
+    return Outcome(text, findings, module.applied, touched, moves, module.inexact, decisions, removed, assumptions)
 
 
 _ROUNDS = 6

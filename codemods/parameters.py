@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from .facts.values import EITHER, Absent, DType, Flag, Hbm, Object, Python, Several, Tile, Value, merge
 from .rules.data_types import is_dtype
+from .rules.observed_facts import with_observed
 from .rules.psum_accumulation import of_another
 from .scope import Scope
 from .syntax import by_parameter, default_values
@@ -19,9 +20,10 @@ def kernel_parameters(scope: Scope, told: dict[str, Value]) -> None:
     from .render import render
 
     arguments = scope.function.args
-    names = [a.arg for a in [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]]
+    given = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
     by_name = {argument.arg: default for argument, default in default_values(scope.function).items()}
-    for name in names:
+    for argument in given:
+        name = argument.arg
         default = by_name.get(name)
         optional = isinstance(default, ast.Constant) and default.value is None
         if name in told and not isinstance(told[name], Absent):
@@ -38,6 +40,7 @@ def kernel_parameters(scope: Scope, told: dict[str, Value]) -> None:
             scope.env[name] = Hbm(None, f"{name}.dtype")
         else:
             scope.env[name] = Python()
+        scope.env[name] = with_observed(scope, argument, scope.env[name], told.get(name))
     for default in by_name.values():
         text = render(scope, default)
         if text != scope.source.segment(default):

@@ -187,8 +187,13 @@ def of_name(scope: Scope, name: str, value: Hbm | Tile) -> Operand:
     return Operand(name, value, value.dims, nl=scope.nl, axes=axes, is_view=value.view, origin=origin)
 
 
+def rank_test(name: str, rank: int) -> str:
+    """What the kernel asserts of a tensor whose rank the source does not tell."""
+    return f"len({name}.shape) == {rank}"
+
+
 def _assert_rank(scope: Scope, name: str, rank: int) -> None:
-    check = f'assert len({name}.shape) == {rank}, "rewritten for {rank} dimensions"'
+    check = f'assert {rank_test(name, rank)}, "rewritten for {rank} dimensions"'
     scope.out.append(New(check))  # whatever a mask says: later statements rely on it
 
 

@@ -11,18 +11,19 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import libcst as cst
+from nki_migrate.runtime.spec.seen import SeenFunction
 
 from . import algebra
 from .emission import Edits, New, Refuse
 from .facts.values import Api, Axis, Declaration, Function, Parameters, Tile, Value
-from .model import Decision, Finding, Options
+from .model import Assumption, Decision, Finding, Options
 from .moves import Planned
 from .names import BETA2, Import, canonical, dotted, imports
 from .program import Program
 from .rules.psum_accumulation import Groups, Written
 from .shipped import Homes
 from .source import Source
-from .syntax import bound_by
+from .syntax import bound_by, definition_names
 
 if TYPE_CHECKING:
     from .facts.classes import Class
@@ -78,6 +79,7 @@ class Module:
         self.nested_imports = {item.statement for item in self.import_list} - set(source.tree.body)
         self.edits = Edits()
         self.findings: list[Finding] = []
+        self.assumptions: set[Assumption] = set()
         self.kept: set[ast.stmt] = set()
         self.refused: dict[ast.AST, list[str]] = {}
         self.applied: Counter[str] = Counter()
@@ -185,6 +187,13 @@ class Module:
         if root not in self.needed_imports:
             self.needed_imports[root] = root if root not in self.taken else self.fresh(root)
         return self.needed_imports[root]
+
+    @cached_property
+    def seen(self) -> dict[tuple[int, int], SeenFunction]:
+        """The functions of this module that cases entered, by line and column."""
+        entered = {function.name: function for function in self.options.observed if function.file == self.path}
+        places = definition_names(self.source.tree) if entered else {}
+        return {place: entered[name] for place, name in places.items() if name in entered}
 
     @cached_property
     def rebound(self) -> set[str]:

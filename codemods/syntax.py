@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
+
+from .names import dotted
 
 SIMPLE = (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return, ast.Assert)
 """Statements without a body that compute something."""
@@ -24,6 +27,36 @@ def default_values(function: ast.FunctionDef) -> dict[ast.arg, ast.expr]:
     values = dict(zip(reversed(positional), reversed(arguments.defaults), strict=False))
     values.update({a: d for a, d in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if d is not None})
     return values
+
+
+def definition_names(tree: ast.AST) -> dict[tuple[int, int], str]:
+    """The name of each function, behind those of the classes and functions that it stands in, by its line and column.
+
+    A name that several definitions have means none of them.
+    """
+    found: dict[tuple[int, int], str] = {}
+    pending: list[tuple[ast.AST, str]] = [(tree, "")]
+    while pending:
+        node, around = pending.pop()
+        for child in ast.iter_child_nodes(node):
+            name = around
+            if isinstance(child, ast.FunctionDef | ast.ClassDef):
+                name = f"{around}.{child.name}".lstrip(".")
+            if isinstance(child, ast.FunctionDef):
+                found[child.lineno, child.col_offset] = name
+            pending.append((child, name))
+    often = Counter(found.values())
+    return {place: name for place, name in found.items() if often[name] == 1}
+
+
+def unpacks_shape(function: ast.FunctionDef, name: str) -> bool:
+    """Does a function tell the rank of ``name``: ``rows, columns = name.shape``?"""
+    for statement in function.body:
+        if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Tuple):
+            starred = any(isinstance(n, ast.Starred) for n in statement.targets[0].elts)
+            if dotted(statement.value) == (name, ("shape",)) and not starred:
+                return True
+    return False
 
 
 def is_indexed(function: ast.FunctionDef, name: str) -> bool:

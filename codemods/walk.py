@@ -13,7 +13,7 @@ from .calls import call_statement, list_both, returned_value
 from .comprehensions import expand
 from .emission import New, Refuse
 from .facts.values import DType, Flag, Function, Gone, Hbm, Object, Python, Tile, Value, merge, texts
-from .iteration import element_kinds, index_loop
+from .iteration import element_kinds, index_loop, tile_of
 from .left import left_tile
 from .names import BETA2, Import, canonical
 from .operands import Operand
@@ -247,7 +247,8 @@ def _for(scope: Scope, statement: ast.stmt) -> None:
     else:
         forget_carried(scope, statement)
     indexed = statement.target in scope.module.edits.expressions
-    variables = dict.fromkeys(targets, dynamic_loops.INDEX if dynamic else Python())
+    variables: dict[str, Value] = dict.fromkeys(targets, dynamic_loops.INDEX if dynamic else Python())
+    variables |= tile_of(scope, statement.target, statement.iter)
     scope.env.update(element_kinds(scope, statement) if indexed else variables)
     variable = statement.target.id if isinstance(statement.target, ast.Name) else ""
     loops = scope.loops

@@ -22,7 +22,10 @@ else:
 
 __all__ = ["GOLDENS", "Golden", "Layout", "Printed", "WrongAfter", "read"]
 
-_KEYS = {"title", "source", "rules", "notes", "options", "expected_failure", "layout", "printed", "wrong_after"}
+_KEYS = {
+    *("title", "source", "rules", "notes", "options", "observe", "expected_failure"),
+    *("layout", "printed", "wrong_after"),
+}
 
 
 @dataclass(frozen=True)
@@ -66,7 +69,8 @@ class Golden:
     """One golden: its folder, and what ``golden.toml`` says.
 
     ``rules`` are the codes that it is an example of, ``options`` the options of the rewrite that differ from the
-    default, ``notes`` what the after must keep. ``expected_failure`` says why the rewrite does not give the after yet.
+    default, ``notes`` what the after must keep. ``observe``: the rewrite uses what its cases show. ``expected_failure``
+    says why the rewrite does not give the after yet.
     """
 
     name: str
@@ -76,6 +80,7 @@ class Golden:
     notes: str
     rules: tuple[str, ...] = ()
     options: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    observe: bool = False
     expected_failure: str = ""
     layout: tuple[Layout, ...] = ()
     printed: tuple[Printed, ...] = ()
@@ -130,6 +135,7 @@ def read(folder: Path) -> Golden:
         notes=table["notes"],
         rules=tuple(table.get("rules", ())),
         options=MappingProxyType(table.get("options", {})),
+        observe=table.get("observe", False),
         expected_failure=table.get("expected_failure", ""),
         layout=tuple(_layout(row) for row in table.get("layout", ())),
         printed=tuple(Printed(entry["case"], entry["text"].strip("\n")) for entry in table.get("printed", ())),

@@ -117,7 +117,11 @@ _REPORT = click.option(
 @_MODULES
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processes.  [default: one for each core]")
 @click.option("--verify", is_flag=True, help="With --write: only files all of whose kernels verify (by their cases).")
-@_CASES
+@click.option(
+    "--cases",
+    metavar="FILE",
+    help="Run the old kernels by these cases, too, for what the source does not tell; with --verify, verify by them.",
+)
 @click.option("-v", "--verbose", is_flag=True, help="Also say what was chosen for each tensor, and why.")
 @_REPORT
 @_output_format(*FORMATS)
@@ -150,8 +154,8 @@ def rewrite(
         )
     if verify and (not write or "-" in paths):
         raise click.UsageError("--verify belongs to --write, and to files: verify --migrate verifies without writing.")
-    if cases is not None and not verify:
-        raise click.UsageError("--cases says how to run the kernels: it belongs to --verify.")
+    if cases is not None and "-" in paths:
+        raise click.UsageError("--cases runs kernels: it belongs to files, not to -.")
     from nki_migrate.codemods import Options
 
     from .discover import found_files
@@ -161,12 +165,19 @@ def rewrite(
     options = Options(
         select=_codes("--select", select), ignore=_codes("--ignore", ignore), modules=told_modules(modules), **choices
     )
-    reports = rewrite_reports(found_files(paths), options, jobs or _cores())
+    files = found_files(paths)
+    if cases is not None:
+        from .observing import with_observed
+
+        _must_be_allowed("rewrite --cases")
+        options = with_observed(options, files, cases, jobs, must_run=not verify)
     proof = None
     if verify:
-        from .verify_command import verified_reports
+        from .verify_command import verified_rewrite
 
-        reports, proof = verified_reports(reports, jobs, cases)
+        reports, proof = verified_rewrite(files, options, jobs, cases)
+    else:
+        reports = rewrite_reports(files, options, jobs or _cores())
     if write:
         reports = [_written(each) for each in reports]
     _print_rewrite(reports, write, check, output_format, verbose)

@@ -58,13 +58,17 @@ def recorded_run(file: str, case: Case, hardware: str) -> Run:
     finally:
         worker.close()
     if isinstance(reply, Failure):
-        place = f"{reply.file}:{reply.line}: " if reply.line else ""
-        raise InputError(
-            f"kernel '{case.kernel}', {case.name}: {place}{reply.message}. {reply.help}".rstrip(". ") + "."
-        )
+        raise not_run(case, reply)
     if not isinstance(reply, Run):
         raise InputError(f"kernel '{case.kernel}', {case.name}: the worker did not run it")
     return reply
+
+
+def not_run(case: Case, failure: Failure) -> InputError:
+    """Why a case that a command needs did not get to its end."""
+    place = f"{failure.file}:{failure.line}: " if failure.line else ""
+    text = f"kernel '{case.kernel}', {case.name}: {place}{failure.message}. {failure.help}"
+    return InputError(text.rstrip(". ") + ".")
 
 
 def distinct_tiles(run: Run) -> list[TileRow]:

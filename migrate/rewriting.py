@@ -121,9 +121,13 @@ def _groups(work: list[_Work], trees: dict[str, ast.Module]) -> list[list[_Work]
     return grouped if trees else [[item] for item in work]
 
 
-def _name(item: _Work) -> str:
+def source_name(path: str) -> str:
     """A file's path as the codemods read it."""
-    return posixpath.normpath(item[1].replace(os.sep, "/"))
+    return posixpath.normpath(path.replace(os.sep, "/"))
+
+
+def _name(item: _Work) -> str:
+    return source_name(item[1])
 
 
 def _tree(data: bytes) -> ast.Module:

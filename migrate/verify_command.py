@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from nki_migrate.runtime.compare import LEVELS, Inexact
@@ -20,6 +21,11 @@ from .reports import Report
 from .surfaces import write_report
 from .verdicts import Proof, summary
 from .verify import Evidence, Settings, evidence, levels_to
+
+if TYPE_CHECKING:
+    from nki_migrate.codemods import Options
+
+    from .discover import Found
 
 NO_EXECUTE = "NKI_MIGRATE_NO_EXECUTE"
 
@@ -117,6 +123,7 @@ def _searched(found: Evidence, asked: Asked) -> Evidence:
 def _migrated(asked: Asked) -> Evidence:
     from nki_migrate.codemods.model import Options
 
+    from .observing import with_observed
     from .verify_migrated import kept_reports, verified_migration
 
     default = Options()
@@ -127,8 +134,10 @@ def _migrated(asked: Asked) -> Evidence:
         blocks=asked.blocks or default.blocks,
         modules=asked.modules,
     )
-    settings = asked.settings
-    reports = kept_reports(found_files(asked.paths), options, asked.jobs or os.cpu_count() or 1, settings.cache)
+    settings, files = asked.settings, found_files(asked.paths)
+    if asked.unsafe and asked.cases is not None and not asked.no_execute:
+        options = with_observed(options, files, asked.cases, asked.jobs, must_run=False)
+    reports = kept_reports(files, options, asked.jobs or os.cpu_count() or 1, settings.cache)
     found = verified_migration(reports, settings)
     found.reports = reports
     if not found.results:
@@ -155,12 +164,30 @@ def _content(pair: Pair) -> bytes:
         return file.read()
 
 
-def verified_reports(reports: Sequence[Report], jobs: int | None, cases: str | None) -> tuple[list[Report], Proof]:
-    """The reports of a rewrite, failed where the change is not verified, and the proof; its counts go to stderr."""
-    from .verify_migrated import only_verified
+def verified_rewrite(
+    files: Sequence[Found], options: Options, jobs: int | None, cases: str | None
+) -> tuple[list[Report], Proof]:
+    """The reports of a rewrite, failed where the change is not verified, and the proof; its counts go to stderr.
 
+    What cases showed is trusted first. Files that do not verify with it are rewritten without it, and so are those
+    that import from them.
+    """
+    from .rewriting import rewrite_reports
+    from .verify_migrated import only_verified, unproved
+
+    processes = jobs or os.cpu_count() or 1
     settings = Asked((), migrate=True, jobs=jobs, cases=cases, no_execute=is_forbidden(os.environ)).settings
+    reports = rewrite_reports(files, replace(options, trusted=True), processes)
     kept, found = only_verified(reports, settings)
+    again = {} if options.unsafe else unproved(reports, kept)
+    if again:
+        for path, reason in again.items():
+            click.echo(
+                f"{path}: what cases show is not used: {reason or 'a file that it goes with does not verify'}", err=True
+            )
+        plain = rewrite_reports(files, options, processes)
+        reports = [without if report.path in again else report for report, without in zip(reports, plain, strict=True)]
+        kept, found = only_verified(reports, settings)
     if found.results:
         click.echo(f"verified: {summary(found.proof)}", err=True)
     return kept, found.proof

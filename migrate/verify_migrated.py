@@ -16,7 +16,8 @@ from .discover import Found
 from .judging import Pair
 from .output import plural
 from .proof_cache import Cache
-from .reports import Report
+from .reports import Report, parsed
+from .rewriting import source_name
 from .sides import Side, digest_of
 from .verdicts import CaseResult, Problem
 from .verify import Evidence, Settings, evidence
@@ -135,6 +136,27 @@ def _spread(objections: dict[str, str], uses: Mapping[str, set[str]], found: Evi
         if not added:
             return
         objections.update(added)
+
+
+def unproved(reports: Sequence[Report], kept: Sequence[Report]) -> dict[str, str]:
+    """The files that rest on what cases showed and are not verified, and those that go with them: why, if it is known.
+
+    ``kept`` are the reports that :func:`only_verified` made of ``reports``.
+    """
+    from nki_migrate.codemods import components
+    from nki_migrate.codemods.rules.observed_facts import CODE
+
+    refused = {
+        after.path: after.reason or ""
+        for before, after in zip(reports, kept, strict=True)
+        if CODE in before.applied and after.status == "failed"
+    }
+    if not refused:
+        return {}
+    paths = {source_name(report.path): report.path for report in reports}
+    trees = {source_name(r.path): parsed(r.before)[1] for r in reports if r.status in ("changed", "unchanged")}
+    groups = [{paths[name] for name in names} for names in components(trees)]
+    return {path: refused.get(path, "") for group in groups if group & refused.keys() for path in sorted(group)}
 
 
 # --- rewriting, kept -------------------------------------------------------------------------------------------------

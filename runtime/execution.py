@@ -26,7 +26,7 @@ from .cases import Case, CaseError
 from .compare.trace import Failure, Packed, Run, traces_of
 from .hazards import find
 from .spec.hardware import TARGETS
-from .worker import Kernel, Kernels, Reference, Reply, Request, failure_of
+from .worker import Kernel, Kernels, Observation, Reference, Reply, Request, failure_of
 
 _PACKAGE = __name__.rpartition(".")[0]
 
@@ -60,6 +60,8 @@ def _answer(request: Request) -> Reply:
     assert request.case is not None
     if request.kind == "reference":
         return _reference(request, request.case)
+    if request.kind == "observe":
+        return _observed(request, request.case)
     return _run(request, request.case)
 
 
@@ -197,6 +199,19 @@ def _run(request: Request, case: Case) -> Run:
     programs = tuple(program for machine in launched.machines for program in traces_of(machine))
     run = Run(tuple(Packed.of(output) for output in outputs), programs)
     return replace(run, hazards=find(run, TARGETS[request.hardware])) if request.hazards else run
+
+
+def _observed(request: Request, case: Case) -> Observation:
+    module = load(request.file)
+    kernel, dialect = _kernel(module, case.kernel)
+    if dialect != "beta1":
+        return Observation(())
+    launch = importlib.import_module(".beta1.launch", _PACKAGE).launch
+    observed = importlib.import_module(".beta1.observing", _PACKAGE).observed
+    values = arguments(case, kernel.func, dialect, module)
+    with np.errstate(all="ignore"), observed() as observer:
+        launch(kernel, values, grid=case.grid, target=TARGETS[request.hardware])
+    return Observation(tuple(observer.functions()))
 
 
 def _reference(request: Request, case: Case) -> Reference:

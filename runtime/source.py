@@ -47,6 +47,21 @@ def function_source(code: CodeType) -> ast.FunctionDef | None:
     return source.definition(code.co_name, code.co_firstlineno) if source is not None else None
 
 
+def definition_name(code: CodeType) -> str:
+    """The name of a function in its file, behind those of the classes and functions that it stands in.
+
+    Empty when there is no source.
+    """
+    source = source_of(code.co_filename, {})
+    node: ast.AST | None = source.definition(code.co_name, code.co_firstlineno) if source is not None else None
+    names: list[str] = []
+    while node is not None and source is not None:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            names.insert(0, node.name)
+        node = source.parents.get(node)
+    return ".".join(names)
+
+
 def leaves_loop(frame: FrameType, *, except_at_end: bool) -> str:
     """``"return"`` or ``"break"`` when the body of the loop that runs in ``frame`` has one, else ``""``.
 

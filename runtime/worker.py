@@ -31,6 +31,7 @@ from .compare.trace import Failure, Packed, Run
 from .compare.verdict import Place
 from .hazards.model import Hazard
 from .reading import Reads
+from .spec.seen import Seen, SeenFunction
 from .versions import DISK, Version
 
 _LENGTH = struct.Struct(">Q")
@@ -45,8 +46,9 @@ DEFAULT_MEMORY = 8 << 30
 class Request:
     """What a worker is asked for one kernel file.
 
-    ``kind`` is ``"kernels"`` (which kernels does the file define?), ``"run"`` (run ``case``) or ``"reference"`` (the
-    NumPy reference of ``case``). ``seconds`` of wall time and ``memory`` bytes of address space are the child's limits.
+    ``kind`` is ``"kernels"`` (which kernels does the file define?), ``"run"`` (run ``case``), ``"observe"`` (run it,
+    and tell what its functions got) or ``"reference"`` (the NumPy reference of ``case``). ``seconds`` of wall time and
+    ``memory`` bytes of address space are the child's limits.
     ``version`` says which content the files have. ``hazards``: look for them in the record of a run.
     """
 
@@ -86,11 +88,19 @@ class Reference:
     reads: Reads = field(default=Reads(), compare=False)
 
 
-Reply = Kernels | Run | Reference | Failure
+@dataclass(frozen=True)
+class Observation:
+    """The functions of the user's that a Beta 1 kernel entered, and what they got."""
+
+    functions: tuple[SeenFunction, ...]
+    reads: Reads = field(default=Reads(), compare=False)
+
+
+Reply = Kernels | Run | Reference | Observation | Failure
 _PLAIN_CLASSES = {
     (cls.__module__, cls.__qualname__): cls
     for cls in (
-        *(Kernel, Kernels, Reference, Reads, Run, Failure, Packed),
+        *(Kernel, Kernels, Reference, Observation, Reads, Run, Failure, Packed, Seen, SeenFunction),
         *(trace.Program, trace.TileRow, trace.HbmTensor, events.Event, events.Loop, events.Operand, Hazard, Place),
     )
 }
@@ -108,7 +118,7 @@ class _PlainUnpickler(pickle.Unpickler):
 def decode_reply(data: bytes) -> Reply:
     """The reply that ``data`` stands for; raises :class:`pickle.UnpicklingError` for anything that is not plain."""
     reply = _PlainUnpickler(io.BytesIO(data)).load()
-    if not isinstance(reply, (Kernels, Run, Reference, Failure)):
+    if not isinstance(reply, (Kernels, Run, Reference, Observation, Failure)):
         raise pickle.UnpicklingError("a worker sent no reply")
     return reply
 

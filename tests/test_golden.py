@@ -10,7 +10,9 @@ from collections.abc import Iterator
 
 import pytest
 from nki_migrate.codemods import RULES, Options, Outcome, rewrite
+from nki_migrate.discover import Found
 from nki_migrate.golden import GOLDENS, Golden, read
+from nki_migrate.observing import observed
 from nki_migrate.runtime.cases import Case, read_cases
 from nki_migrate.runtime.compare import LEVELS, Failure, Run, compare_with_reference
 from nki_migrate.runtime.legality import check_source
@@ -32,9 +34,16 @@ def workers() -> Iterator[Pool]:
 
 
 @functools.cache
+def options(name: str) -> Options:
+    golden = GOLDENS[name]
+    shown = observed([Found(str(golden.before_path))], str(golden.cases_path), 1).complete if golden.observe else ()
+    return Options(**golden.options, observed=shown)
+
+
+@functools.cache
 def outcome(name: str) -> Outcome:
     golden = GOLDENS[name]
-    return rewrite(golden.before, Options(**golden.options), str(golden.before_path))
+    return rewrite(golden.before, options(name), str(golden.before_path))
 
 
 @functools.cache
@@ -80,7 +89,7 @@ def test_rewrite_gives_exactly_the_after(name):
 @pytest.mark.parametrize("name", MIGRATED)
 def test_rewriting_twice_is_rewriting_once(name):
     golden = GOLDENS[name]
-    again = rewrite(outcome(name).source, Options(**golden.options), str(golden.before_path))
+    again = rewrite(outcome(name).source, options(name), str(golden.before_path))
     assert again.source == outcome(name).source
 
 

@@ -67,6 +67,7 @@ class Relaunched:
             touched=outcome.touched | self.touched,
             moves=tuple(replace(m, lines=(place(m.lines[0]), place(m.lines[1]))) for m in outcome.moves),
             decisions=tuple(sorted({replace(d, line=place(d.line)) for d in outcome.decisions})),
+            assumptions=frozenset(replace(a, line=place(a.line)) for a in outcome.assumptions),
         )
 
 
