@@ -1,12 +1,13 @@
 """Kernels that launch the functions of a checkout that are none by themselves: Beta 1 source, made from a launch.
 
-A kernel of the old style writes its outputs into parameters, and a function without a decorator is a kernel only where
-a program makes it one. Neither can be launched in Beta 2. So a kernel is put beside the function's file that makes the
-outputs, calls the function and returns them; it is migrated together with the function.
+A kernel of the old style writes its outputs into parameters, which no kernel of Beta 2 can. So a kernel is put beside
+the function's file that makes the outputs, calls the function and returns them; it is migrated together with the
+function. A function that returns its outputs, and is a kernel only where a program makes it one, gets its decorator.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,6 +30,7 @@ class Launchers:
 
     texts: dict[Path, dict[str, str]] = field(default_factory=dict)
     imported: dict[Path, set[str]] = field(default_factory=dict)
+    decorated: dict[Path, set[str]] = field(default_factory=dict)
 
     def launched(self, launch: dict[str, Any]) -> dict[str, Any]:
         """A launch as the emulator recorded it, of a kernel that can be launched in both versions."""
@@ -36,6 +38,9 @@ class Launchers:
         if launch["kernel"] and not outputs:
             return launch
         path = Path(launch["file"])
+        if not outputs:
+            self.decorated.setdefault(path, set()).add(launch["function"])
+            return {**launch, "kernel": launch["function"]}
         known = self.texts.setdefault(path, {})
         body = _body(launch, outputs)
         name = next((name for name, text in known.items() if text == body), f"{launch['function']}_{len(known) + 1}")
@@ -47,12 +52,16 @@ class Launchers:
         return {**launch, "kernel": name, "args": given, "file": str(beside(path))}
 
     def write(self) -> None:
-        """Put each file of kernels beside the file whose functions they call."""
+        """Put each file of kernels beside the file whose functions they call, and decorators on functions."""
         for path, kernels in self.texts.items():
             text = _HEAD.format(stem=path.stem, names=", ".join(sorted(self.imported[path])))
             for name, body in kernels.items():
                 text += "\n\n@nki.jit\n" + body.replace("def kernel(", f"def {name}(", 1)
             beside(path).write_text(text)
+        for path, functions in self.decorated.items():
+            lines = "import neuronxcc.nki as nki\n\n\n@nki.jit\ndef "
+            text = re.sub(rf"^def (?={'|'.join(functions)}\b)", lines, path.read_text(), flags=re.MULTILINE)
+            path.write_text(text)
 
 
 def beside(path: Path) -> Path:
@@ -80,8 +89,7 @@ def _body(launch: dict[str, Any], outputs: dict[str, Any]) -> str:
         if whole:
             lines.append(f"    nisa.dma_copy(dst={name}, src={name}{START})")
     call = f"{launch['function']}({', '.join(f'{name}={name}' for name in launch['args'])})"
-    lines += [f"    {call}", f"    return {', '.join(outputs)}"] if outputs else [f"    return {call}"]
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, f"    {call}", f"    return {', '.join(outputs)}"]) + "\n"
 
 
 def _classes(values: Any) -> Iterator[str]:
