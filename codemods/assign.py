@@ -10,7 +10,7 @@ from . import algebra, positivity
 from .access import operand
 from .bodies import written
 from .calls import call_statement, call_value, constructed, module_function, named, parts_of
-from .compute import bind, bound_call, is_computation, place, write
+from .compute import bind, is_computation, write
 from .declare import allocator_value, buffer_value, creation, declare
 from .emission import Refuse
 from .facts.index import index_value
@@ -36,10 +36,10 @@ from .interpreted import unpacked
 from .number_tables import assign_table
 from .operands import Operand
 from .parameters import described, is_python
+from .reductions import reduced
 from .render import is_pure, render
 from .rules import constants
 from .rules.data_types import dtype_text, is_dtype
-from .rules.masks import masked
 from .rules.unsupported import CODE as UNSUPPORTED
 from .scope import Scope
 from .syntax import bound_by
@@ -394,7 +394,7 @@ def _to_subscript(scope: Scope, statement: ast.stmt, target: ast.Subscript, valu
     if isinstance(destination.value, Tile) and destination.value.blocks:
         raise Refuse(target, "NKI010", "an assignment to several blocks at once", "loop over the blocks")
     if isinstance(value, ast.Call) and scope.qualified(value.func) == "nl.loop_reduce":
-        _reduced(scope, value, destination)
+        reduced(scope, value, destination)
         return
     if is_computation(scope, value) or operand(scope, value) is not None:
         write(scope, value, destination)
@@ -407,19 +407,6 @@ def _to_subscript(scope: Scope, statement: ast.stmt, target: ast.Subscript, valu
             _note(scope.qualified(value.func)),
         )
     _fill(scope, statement, destination, value)
-
-
-def _reduced(scope: Scope, node: ast.Call, destination: Operand) -> None:
-    """``t[...] = nl.loop_reduce(x, op, ...)``: the destination is also the first operand."""
-    from .rules.nl_compute import CODE, combined
-    from .rules.operator_tokens import token
-
-    call = bound_call(scope, node, "nl.loop_reduce")
-    scope.apply(CODE, node)
-    with masked(scope, node):
-        operator = token(call, "op").rpartition(".")[2]
-        instruction = combined(scope, node, operator, destination, call.tensor("x"), destination.dtype)
-        place(scope, node, instruction, destination)
 
 
 def _note(qualified: str | None) -> str:

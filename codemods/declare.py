@@ -13,6 +13,7 @@ from .emission import New, Refuse
 from .facts.values import Allocator, Declaration, Hbm, Tile, Value
 from .moves import Planned
 from .pinned import pinned as pinned_tensor
+from .reductions import UNWRITTEN, start_of_reductions
 from .render import beta2_name, render, render_stable
 from .rules.block_dimensions import Style, style_of
 from .rules.data_types import dtype_text
@@ -134,6 +135,8 @@ def declare(scope: Scope, name: str, node: ast.Call, statement: ast.stmt) -> Val
         return _hbm(scope, name, node, given, dtype)
     space = buffer if isinstance(buffer, str) else buffer.space
     fill = CREATIONS[function] if function != "nl.full" else render(scope, given["fill_value"])
+    if function in UNWRITTEN:
+        fill = start_of_reductions(scope, name)
     if function in _LIKE and isinstance(buffer, str) and _has_unknown_rank(scope, given["shape"]):
         return _like(scope, name, node, given["shape"], dtype, space, fill)
     blocks, dims = shape_of(scope, given["shape"])
