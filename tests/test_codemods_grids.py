@@ -106,10 +106,70 @@ def test_a_launch_of_what_a_function_was_given_is_not_taken_for_one_of_the_kerne
     assert found(outcome) == [(11, "manual", "'k' is launched on a grid of 2 dimensions")]
 
 
-def test_a_grid_whose_arguments_stand_elsewhere_is_a_finding():
-    outcome = rewritten(TWO_AXES + "f = k[4, 2]\ny = f(x)\n")
-    assert found(outcome) == [(10, "manual", "'k' gets its grid here, and its arguments elsewhere")]
-    assert "f = k[4, 2]\n" in outcome.source
+@pytest.mark.parametrize(
+    "host",
+    [
+        "f = k[4, 2]\ny = run(f, x)\n",
+        "f = k[n, 2]\nn = 3\ny = f(x)\n",
+        "f = k[4, 2]\nf = max\ny = f(x)\n",
+        "f = k[4, 2]\n\n\ndef g(x):\n    return f(x)\n",
+        "for f in fs:\n    y = f(x)\nf = k[4, 2]\n",
+        "if n:\n    f = k[4, 2]\ny = f(x)\n",
+        "t = nki.benchmark(k)\nf = t[4, 2]\ng = t[1, 2]\ny = f(x)\nprint(f.benchmark_result)\n",
+        "fs = [k[4, 2]]\n",
+    ],
+)
+def test_a_grid_whose_arguments_stand_elsewhere_is_a_finding(host):
+    outcome = rewritten(TWO_AXES + host)
+    line = 9 + next(number for number, text in enumerate(host.split("\n"), start=1) if "4, 2" in text or "n, 2" in text)
+    assert (line, "manual", "'k' gets its grid here, and its arguments elsewhere") in found(outcome)
+    assert "[4, 2]" in outcome.source or "[n, 2]" in outcome.source
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("f = k[4, 2]\ny = f(x)\nz = f(y)\n", "f = k\ny = f(x, grid=(4, 2))\nz = f(y, grid=(4, 2))\n"),
+        (
+            "def h(x, n):\n    f = k[n, 2]\n    if n:\n        return f(x)\n    return f(x, n=n)\n",
+            "def h(x, n):\n    f = k\n    if n:\n        return f(x, grid=(n, 2))\n"
+            "    return f(x, n=n, grid=(n, 2))\n",
+        ),
+        (
+            "t = nki.baremetal(k)\n\n\ndef h(x):\n    f = t[4, 2]\n    f(x)\n    return f.benchmark_result\n",
+            "t = k\n\n\ndef h(x):\n    f = t\n    f(x, grid=(4, 2))\n    return f.benchmark_result\n",
+        ),
+    ],
+)
+def test_a_launch_in_two_steps_passes_its_grid_in_the_second(before, after):
+    outcome = rewritten(TWO_AXES + before)
+    assert outcome.source.endswith("    return out\n\n\n" + after), outcome.source
+    assert outcome.findings == ()
+
+
+ALIKE = "@nki.jit\ndef k(x):\n    return x\n\n\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("y = k[n](x)\n", "y = k(x)\n"),
+        ("f = k[n]\ny = f(x)\n", "f = k\ny = f(x)\n"),
+        ("y = nki.simulate_kernel(k[x.shape[0]], x)\n", "y = k(x)\n"),
+    ],
+)
+def test_programs_that_never_ask_for_their_place_are_one(before, after):
+    source = HEAD + ALIKE + before
+    assert "never asks for its place in it" in str(rewrite(source).findings)
+    outcome = rewritten(ALIKE + before)
+    assert outcome.source.endswith("    return x\n\n\n" + after)
+    assert outcome.findings == ()
+
+
+def test_a_number_of_cores_is_no_number_of_programs_that_do_the_same():
+    assert rewritten(ALIKE + "y = k[2](x)\n").source.endswith("y = k[2](x)\n")
+    asking = ALIKE.replace("return x", "return x if nl.num_programs(0) > 1 else None")
+    assert rewritten(asking + "y = k[n](x)\n").source.endswith("y = k[n](x)\n")
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..program import Program
-from ..rules.host_code import HARNESSES, assigned
+from ..rules.host_code import HARNESSES, Owner, assigned
 from ..scope import Module
 from .asked import Function, bound_in, meant
-
-Owner = ast.Module | ast.FunctionDef
+from .stored import calls_of_stored
 
 
 @dataclass(frozen=True)
@@ -24,7 +23,7 @@ class Cores:
 
 @dataclass(frozen=True)
 class Launch:
-    """``kernel[grid]``, and the call that gives the arguments (``None`` where that stands elsewhere).
+    """``kernel[grid]``, and the calls that give the arguments (none where they are not known).
 
     ``sizes`` are the expressions of the grid's sizes, ``None`` where only a name says them. ``cores`` are the physical
     cores that it asks for, ``None`` where it leaves them to the compiler; they are not ``clear`` where
@@ -34,7 +33,7 @@ class Launch:
     module: Module
     kernel: Function
     subscript: ast.Subscript
-    call: ast.Call | None
+    calls: tuple[ast.Call, ...]
     sizes: tuple[ast.expr, ...] | None
     cores: Cores | None
     clear: bool = True
@@ -54,13 +53,31 @@ def launches(program: Program) -> Iterator[Launch]:
         calls = [node for node in ast.walk(module.source.tree) if isinstance(node, ast.Call)]
         direct = {call.func: call for call in calls}
         direct |= {c.args[0]: c for c in calls if c.args and module.host_name(c.func) == "nki.simulate_kernel"}
+        made = _made(module)
         for node, owner in _owned(module.source.tree, module.source.tree):
             if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
-                # What is no call may be any subscript: only a kernel's own name tells.
-                named = isinstance(node.value, ast.Name) and meant(program, module, node.value) is not None
+                # What is no call may be any subscript: only what certainly is a kernel tells.
+                name = node.value if isinstance(node.value, ast.Name) else None
+                named = name is not None and (name.id in made or meant(program, module, name) is not None)
                 kernel = _kernel(program, module, owner, node.value) if node in direct or named else None
                 if kernel is not None:
-                    yield _launch(module, kernel, node, direct.get(node), owner)
+                    given = (direct[node],) if node in direct else calls_of_stored(owner, node)
+                    yield _launch(module, kernel, node, given, owner)
+
+
+def _made(module: Module) -> set[str]:
+    """Names that hold what a harness makes of a kernel, or another name's value."""
+    assigned_ones = [node for node in ast.walk(module.source.tree) if isinstance(node, ast.Assign)]
+    made = [n for n in assigned_ones if isinstance(n.value, ast.Name) or _harnessed(module, n.value) is not None]
+    return {target.id for node in made for target in node.targets if isinstance(target, ast.Name)}
+
+
+def _harnessed(module: Module, node: ast.expr) -> ast.expr | None:
+    """The kernel that a call of a harness is of, ``benchmark(kernel)`` or ``benchmark(warmup=5)(kernel)``."""
+    if not isinstance(node, ast.Call) or not node.args:
+        return None
+    options = node.func if isinstance(node.func, ast.Call) and not node.func.args else node
+    return node.args[0] if module.host_name(options.func) in HARNESSES | {"nki.jit"} else None
 
 
 def _owned(node: ast.AST, owner: Owner) -> Iterator[tuple[ast.AST, Owner]]:
@@ -75,9 +92,8 @@ def _kernel(
 ) -> Function | None:
     """The kernel that an expression means: by its name, another name of it, or in a harness."""
     if isinstance(node, ast.Call):
-        options = node.func if isinstance(node.func, ast.Call) and not node.func.args else node
-        made = module.host_name(options.func) in HARNESSES | {"nki.jit"}
-        return _kernel(program, module, owner, node.args[0], seen) if made and node.args else None
+        inner = _harnessed(module, node)
+        return _kernel(program, module, owner, inner, seen) if inner is not None else None
     local = isinstance(node, ast.Name) and isinstance(owner, ast.FunctionDef) and node.id in bound_in(owner)
     found = None if local else meant(program, module, node)
     if found is not None:
@@ -92,7 +108,9 @@ def _kernel(
     return None
 
 
-def _launch(module: Module, kernel: Function, subscript: ast.Subscript, call: ast.Call | None, owner: Owner) -> Launch:
+def _launch(
+    module: Module, kernel: Function, subscript: ast.Subscript, calls: tuple[ast.Call, ...], owner: Owner
+) -> Launch:
     grid = subscript.slice
     if isinstance(grid, ast.Name):
         values = assigned(owner, grid.id) or assigned(module.source.tree, grid.id)
@@ -101,7 +119,7 @@ def _launch(module: Module, kernel: Function, subscript: ast.Subscript, call: as
     if nc_count(module, grid) is not None or isinstance(grid, ast.Constant | ast.BinOp):
         sizes = (grid,)
     cores, clear = _cores(module, sizes or (grid,))
-    return Launch(module, kernel, subscript, call, sizes, cores, clear)
+    return Launch(module, kernel, subscript, calls, sizes, cores, clear)
 
 
 def is_nc(module: Module, node: ast.expr) -> bool:

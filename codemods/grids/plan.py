@@ -56,7 +56,8 @@ class Handed:
 class Plan:
     """What a program's grids become. ``refused`` says why a function stays as it is.
 
-    ``core_launches`` are on numbers of cores, ``unseen`` calls of functions that may ask what no file here shows.
+    ``core_launches`` are on numbers of cores, ``alike`` those whose programs all do the same, ``unseen`` calls of
+    functions that may ask what no file here shows.
     """
 
     kernels: list[Looped] = field(default_factory=list)
@@ -66,6 +67,7 @@ class Plan:
     asked: dict[ast.FunctionDef, list[Asked]] = field(default_factory=dict)
     refused: list[tuple[Module, ast.FunctionDef, Refuse]] = field(default_factory=list)
     core_launches: list[Launch] = field(default_factory=list)
+    alike: list[Launch] = field(default_factory=list)
     unseen: list[tuple[Module, ast.Call]] = field(default_factory=list)
 
 
@@ -138,7 +140,10 @@ class _Reading:
             if axes[kernel[1]]:
                 self._plan_kernel(kernel, axes[kernel[1]], self.launches[kernel[1]])
             else:
-                self.found.core_launches += self.launches[kernel[1]]
+                alike = self._does_not_ask(kernel[1])
+                for launch in self.launches[kernel[1]]:
+                    kind = self.found.alike if alike and launch.sizes is None else self.found.core_launches
+                    kind.append(launch)
         self._plan_helpers()
         return self.found
 
@@ -157,6 +162,13 @@ class _Reading:
         side_by_side = any(f in self.problems for f in reached)
         works = bool(asked) and not side_by_side and all(question.name == "nl.program_id" for question in asked)
         return 1 if works and (beyond or not (launched or function in self.plain)) else 0
+
+    def _does_not_ask(self, function: ast.FunctionDef) -> bool:
+        """Do all programs of a kernel do the same, whatever their number?"""
+        reached = self._reached(function)
+        hidden = any(out_of_sight(self.homes[f], f) for f in reached) or asked_by_methods(self.program)
+        asking = any(self.found.asked.get(f) or f in self.problems for f in reached)
+        return not (asking or hidden)
 
     def _asks_for_axes(self, function: ast.FunctionDef) -> bool:
         """Does a function, or one that it calls, ask about another axis than the first?"""

@@ -14,7 +14,7 @@ from ..emission import Refuse
 from ..model import Finding, Options, Outcome
 from ..program import Program
 from ..rules.launch_grid import CODE
-from ..scope import Module
+from ..scope import Module, kernels_of
 from ..source import Source
 from .asked import Asked, Call
 from .launches import Launch, nc_count
@@ -76,13 +76,19 @@ _GRIDS = re.compile(r"\b(program_id|num_programs|program_ndim|nc)\b")
 
 def relaunched(sources: Mapping[str, Source], options: Options) -> dict[str, Relaunched]:
     """Modules that import from each other, by path, after this rule."""
-    concerned = any(_GRIDS.search(source.text) for source in sources.values())
-    if not concerned or not options.enabled(CODE):
+    if not options.enabled(CODE) or not _are_concerned(sources):
         return {path: Relaunched(lines_of(source.text)) for path, source in sources.items()}
     program = Program({path: Module(source, options, path, {}) for path, source in sources.items()})
     for module in program.modules.values():
         module.program = program
     return _Rewriting(program, plan(program), options.unsafe).result()
+
+
+def _are_concerned(sources: Mapping[str, Source]) -> bool:
+    """May there be a launch grid: does some code ask for one, or is a kernel launched on one?"""
+    kernels = {re.escape(name) for source in sources.values() for name in kernels_of(source.tree)}
+    launch = re.compile(rf"\b({'|'.join(sorted(kernels))})\b\s*\[|\]\s*\(|\bbenchmark\b") if kernels else _GRIDS
+    return any(_GRIDS.search(source.text) or launch.search(source.text) for source in sources.values())
 
 
 class _Rewriting:
@@ -109,6 +115,8 @@ class _Rewriting:
             module.report(Refuse(call, CODE, message, help))
         for launch in self.plan.core_launches:
             self._launch_on_cores(launch)
+        for launch in self.plan.alike:
+            self._launch_once(launch)
         if self.unsafe and self.grid is not None:
             self._rewrite(self.grid)
         else:
@@ -247,6 +255,19 @@ class _Rewriting:
             self._count_cores(launch)
             self._note(module, launch.subscript)
 
+    def _launch_once(self, launch: Launch) -> None:
+        """``kernel[n](x)`` becomes ``kernel(x)``, where all programs do the same."""
+        module, name = launch.module, launch.kernel[1].name
+        if self.unsafe:
+            self.edits[module.path].append(Edit(*brackets(module.source, launch.subscript), ""))
+            self._note(module, launch.subscript)
+            return
+        message = (
+            f"'{name}' is launched on a grid, and never asks for its place in it; the grid of Beta 2 is 1 or 2 cores"
+        )
+        help = "--unsafe launches it once: right if it reads nothing that it has written itself"
+        module.report(Refuse(launch.subscript, CODE, message, help, "review"))
+
     def _count_cores(self, launch: Launch) -> None:
         """What the sizes of a launch say of cores, as numbers."""
         sizes = launch.sizes or ()
@@ -260,13 +281,14 @@ class _Rewriting:
     def _relaunch(self, launch: Launch, axes: int) -> None:
         """``kernel[a, b](x)`` becomes ``kernel(x, grid=(a, b))``."""
         module, name = launch.module, launch.kernel[1].name
-        if launch.call is None:
+        if not launch.calls:
             message = f"'{name}' gets its grid here, and its arguments elsewhere"
             module.report(Refuse(launch.subscript, CODE, message, f"launch it as {name}(..., {self.grid}=...)"))
             return
         cores = "[2]" if launch.cores is not None else ""
         self.edits[module.path].append(Edit(*brackets(module.source, launch.subscript), cores))
-        self._pass(module, launch.call, f"{self.grid}={grid_text(launch, axes)}")
+        for call in launch.calls:
+            self._pass(module, call, f"{self.grid}={grid_text(launch, axes)}")
         if not is_written_out(launch):
             self._count_cores(launch)
         self._note(module, launch.subscript)
