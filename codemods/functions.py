@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections import Counter
 
+from .accumulators import drop_zeros
 from .emission import New, Refuse
 from .facts.values import Value
 from .handed import further_parameters
@@ -51,6 +52,7 @@ def walk_function(
     _lift_unused(scope)
     module.index_vectors.update(scope.dropped)
     _restore_dropped(scope)
+    drop_zeros(scope)
     sbuf_manager.place(scope)
     if module.edits.size() != before:
         module.touch(scope.outermost)

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 def positive(scope: Scope, text: str) -> bool:
     """Proves ``text > 0``: sums of positive terms, and ``N - i * T`` for ``i in range(ceil(N / T))``."""
+    value = scope.env.get(text)
+    if isinstance(value, Python) and value.positive:
+        return True
     polynomial = algebra.normal(text, scope.definitions)
     if polynomial and all(c > 0 and all(_atom_positive(scope, a) for a in m) for m, c in polynomial.items()):
         return True
@@ -27,6 +30,10 @@ def _atom_positive(scope: Scope, atom: str) -> bool:
         return isinstance(value, Python) and value.positive
     if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute):
         return node.value.attr == "shape"
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv):
+        n, t = ast.unparse(node.left), ast.unparse(node.right)
+        multiple = any(scope.equal(n, of) and scope.equal(t, tile) for of, tile in scope.multiples)
+        return multiple and positive(scope, n) and positive(scope, t)
     return isinstance(node, ast.Attribute) and ".tile_size." in atom
 
 

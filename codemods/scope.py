@@ -20,7 +20,7 @@ from .model import Assumption, Decision, Finding, Options
 from .moves import Planned
 from .names import BETA2, Import, canonical, dotted, imports
 from .program import Program
-from .rules.psum_accumulation import Groups, Written
+from .rules.psum_accumulation import FirstMatmul, Groups, Written
 from .shipped import Homes
 from .source import Source
 from .syntax import bound_by, definition_names
@@ -321,10 +321,12 @@ class Scope:
     clamps: dict[int, Clamp] = field(default_factory=dict)
     stairs: Staircase | None = None
     assigned: Counter[str] = field(default_factory=Counter)
+    multiples: list[tuple[str, str]] = field(default_factory=list)
     sizes: dict[str, str] = field(default_factory=dict)
     interpreted: dict[ast.Call, Value | None] = field(default_factory=dict)
     unpacking: dict[ast.Call, list[tuple[Module, ast.FunctionDef, ast.Call]]] = field(default_factory=dict)
     psum_writes: dict[Declaration, list[Written]] = field(default_factory=dict)
+    first_matmuls: dict[Declaration, FirstMatmul] = field(default_factory=dict)
     branch: tuple[int, ...] = ()
     block: list[ast.stmt] = field(default_factory=list)
     current: ast.stmt | None = None

@@ -190,18 +190,26 @@ def _assert(scope: Scope, statement: ast.stmt) -> None:
 
 
 def _learn(scope: Scope, test: ast.expr) -> None:
-    """``assert d_head == 128`` defines ``d_head``, ``assert n > 0`` makes it positive."""
-    if not isinstance(test, ast.Compare) or len(test.ops) != 1 or not isinstance(test.left, ast.Name):
+    """``assert n == 128`` defines ``n``, ``assert n > 0`` makes it positive, ``assert n % t == 0`` a multiple.
+
+    That is known of names that are bound once, and of what is asserted always.
+    """
+    if not isinstance(test, ast.Compare) or len(test.ops) != 1 or scope.branch or scope.loops:
         return
-    name, right = test.left.id, test.comparators[0]
-    always = not scope.branch and not scope.loops
-    if not always or scope.assigned[name] > 1 or not isinstance(scope.env.get(name), Python):
+    left, operator, right = test.left, test.ops[0], test.comparators[0]
+    number = right.value if isinstance(right, ast.Constant) and type(right.value) is int else None
+    if number is None or any(scope.assigned[n.id] > 1 for n in ast.walk(left) if isinstance(n, ast.Name)):
         return
-    if isinstance(test.ops[0], ast.Eq) and isinstance(right, ast.Constant) and type(right.value) is int:
-        scope.definitions.setdefault(name, str(right.value))
-    if isinstance(test.ops[0], ast.Gt | ast.GtE) and isinstance(right, ast.Constant) and type(right.value) is int:
-        least = right.value + isinstance(test.ops[0], ast.Gt)
-        scope.env[name] = Python(least > 0)
+    is_zero = isinstance(operator, ast.Eq) and number == 0
+    if isinstance(left, ast.BinOp) and isinstance(left.op, ast.Mod) and is_zero:
+        scope.multiples.append((ast.unparse(left.left), ast.unparse(left.right)))
+    if not isinstance(left, ast.Name) or not isinstance(scope.env.get(left.id), Python):
+        return
+    if isinstance(operator, ast.Eq):
+        scope.definitions.setdefault(left.id, str(number))
+        scope.env[left.id] = Python(number > 0)
+    if isinstance(operator, ast.Gt | ast.GtE):
+        scope.env[left.id] = Python(number + isinstance(operator, ast.Gt) > 0)
 
 
 def _return(scope: Scope, statement: ast.stmt) -> None:

@@ -329,6 +329,40 @@ def test_an_added_copy_is_different_unless_it_is_permitted_and_then_it_is_listed
     assert compare_operands(new, old, permitted=[reason]).verdict is Verdict.DIFFERENT
 
 
+def accumulated(zeros: str, read: bool = False, value: float = 0.0) -> Callable[[Bench], None]:
+    """A kernel that accumulates two matmuls in each of the PSUM tiles ``a`` and ``b``; ``zeros``: those to clear."""
+
+    def kernel(b: Bench) -> None:
+        left, right = b.tile("left"), b.tile("right")
+        b.copy(left, b.x, of=0)
+        b.copy(right, b.x, of=1)
+        totals = {name: b.tile(name, shape=(64, 64), space="psum") for name in "ab"}
+        for name in zeros:
+            b.clear(totals[name], value)
+        for total in totals.values():
+            if read:
+                b.copy(b.out, total, at=(1, np.s_[:64]))
+            b.matmul(total, left, right)
+            b.matmul(total, left, right, accumulate=True)
+            b.copy(b.out, total, at=(0, np.s_[:64]))
+
+    return kernel
+
+
+@pytest.mark.parametrize(("old", "new", "note"), [("ab", "", 2), ("ab", "b", 1), ("ab", "a", 1), ("", "b", -1)])
+def test_zeros_that_a_matmul_overwrites_may_be_missing(old: str, new: str, note: int) -> None:
+    verdict = compare_operands(record(accumulated(old)), record(accumulated(new)))
+    assert verdict.verdict is Verdict.EQUAL, verdict
+    amount = f"{abs(note)} memset {'fewer' if note > 0 else 'more'} after"
+    assert verdict.notes == (f"{amount}: zeros in PSUM that the first matmul into the tile overwrites",)
+
+
+def test_zeros_that_are_read_and_other_numbers_may_not_be_missing() -> None:
+    assert compare_operands(record(accumulated("ab", read=True)), record(accumulated("a"))).differences
+    assert compare_operands(record(accumulated("ab", value=1.0)), record(accumulated(""))).differences
+    assert not compare_operands(record(accumulated("ab")), record(accumulated("ab"))).notes
+
+
 def test_the_first_divergence_names_both_lines_and_both_addresses() -> None:
     def clear_at(address: int) -> Callable[[Bench], None]:
         return lambda b: b.clear(b.tile("t", address))

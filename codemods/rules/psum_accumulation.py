@@ -8,6 +8,9 @@ A function that writes a matmul into a tile that it got is like a matmul where i
 be fresh if the function overwrites it, and the caller declares it again if it is not. Which blocks of a tensor a nested
 function overwrites, the arguments of its calls say; where only a trace can tell two apart, the output asserts it.
 
+Zeros that Beta 1 wrote into a tile to have something to add to go where the first matmul overwrites all of the tile.
+If that stands in a loop, the output asserts that the loop runs, where that is not known.
+
 Safe where the source shows that every group starts with a fresh tile. Left alone: blocks of a list that are
 overwritten again, and matmuls that accumulate onto what another instruction wrote.
 
@@ -48,6 +51,18 @@ class Written:
     adds: bool = False
     blocks: tuple[str | None, ...] = ()
     ranges: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class FirstMatmul:
+    """The first statement that writes a matmul into a whole tile, and of which block: its index in each dimension.
+
+    ``sizes`` are the numbers of blocks. All are source text.
+    """
+
+    statement: ast.stmt
+    blocks: tuple[str, ...]
+    sizes: tuple[str, ...]
 
 
 Groups = dict[str, tuple[Written, ...]]
@@ -195,7 +210,17 @@ def check_group(
             if not _declare_again(scope, declaration, target):
                 raise
             scope.psum_writes[declaration] = []
+    if declaration not in scope.psum_writes and blocks is None and _is_whole(scope, target):
+        _note_first(scope, declaration, _blocks(target))
     _remember(scope, declaration, now)
+
+
+def _note_first(scope: Scope, declaration: Declaration, blocks: tuple[str, ...]) -> None:
+    """Note that the statement at hand is the first that writes a matmul into a tensor: a whole tile of it."""
+    declared = scope.env.get(declaration.name)
+    sizes = declared.blocks if isinstance(declared, Tile) and declared.declaration == declaration else None
+    if scope.current is not None and sizes is not None and len(blocks) == len(sizes):
+        scope.first_matmuls[declaration] = FirstMatmul(scope.current, blocks, sizes)
 
 
 def written_at_declaration(scope: Scope, declaration: Declaration, fill: str | None) -> None:
@@ -206,15 +231,20 @@ def written_at_declaration(scope: Scope, declaration: Declaration, fill: str | N
 
 def _declare_again(scope: Scope, declaration: Declaration, target: Operand) -> bool:
     """Emit the declaration of a tile again, right before a matmul that overwrites all of it."""
-    everything = target.items is None or all(item.full for item in target.items)
-    whole = everything and target.base == declaration.name and target.pattern is None
+    whole = target.base == declaration.name and _is_whole(scope, target)
     stable = declaration.text and all(scope.assigned[name] <= 1 for name in algebra.names(declaration.text))
-    if not whole or not stable or scope.guards or scope.clamps or _has_other_names(scope, declaration):
+    if not whole or not stable or _has_other_names(scope, declaration):
         return False
     scope.apply(CODE, declaration.node)
     scope.emit(f"{declaration.name} = {declaration.text}")
     _drop_unused(scope, declaration)
     return True
+
+
+def _is_whole(scope: Scope, target: Operand) -> bool:
+    """Does an instruction write all of a tile, under no mask?"""
+    everything = target.items is None or all(item.full for item in target.items)
+    return everything and target.pattern is None and not scope.guards and not scope.clamps
 
 
 def _has_other_names(scope: Scope, declaration: Declaration) -> bool:

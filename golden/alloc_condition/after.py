@@ -23,7 +23,6 @@ def row_of_products(a, b, by_hand=True):
             buffer=nl.psum,
             address=(0, (1 + t % BANKS) * 2048) if by_hand else None,
         )
-        nisa.memset(dst=product_tile, value=0)
         product.append(product_tile)
     for t in nl.affine_range(tiles):
         right = nl.ndarray((b.shape[1], n), dtype=b.dtype, buffer=nl.sbuf)

@@ -113,7 +113,6 @@ def double_product(a, b):
     right = nl.ndarray((depth, two, columns), dtype=b.dtype, buffer=nl.sbuf)
     nisa.dma_copy(dst=right, src=b[0:depth, 0:two, 0:columns])
     total = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.psum)
-    nisa.memset(dst=total, value=0)
     nisa.nc_matmul(
         dst=total, stationary=left, moving=right, perf_mode=nisa.matmul_perf_mode.double_row
     )

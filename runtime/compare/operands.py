@@ -17,6 +17,7 @@ from .divisions import RECIPROCAL, Divisions, is_exact
 from .tiles import map_excerpt
 from .trace import HbmTensor, Program, Run, TileRow
 from .verdict import Difference, Inexact, LevelVerdict, Permitted, Place, level_verdict
+from .zeros import without_zeros
 
 UNPINNED = "no tile has an address, before or after: equal numbers are all that this kernel demands of the new one"
 """What is said beside a difference that the author of the kernel may not mind."""
@@ -69,6 +70,10 @@ def compare_operands(
         tile.pinned for run in (before, after) for program in run.programs for tile in program.tiles
     ):
         notes.append(UNPINNED)
+    zeros = sum(walk.zeros for walk in walks)
+    if zeros:
+        more = f"{abs(zeros)} memset {'fewer' if zeros > 0 else 'more'} after"
+        notes.append(f"{more}: zeros in PSUM that the first matmul into the tile overwrites")
     divided = sum(len(walk.divided) for walk in walks)
     if divided:
         by = next(walk.inexact.by for walk in walks if walk.inexact is not None)
@@ -82,15 +87,17 @@ class Walk:
 
     ``difference`` is the first divergence, ``pairs`` are the tiles (old and new ``uid``) that one operand of a matched
     pair of instructions touches, in the order in which they were met. ``added`` are the new tiles of instructions that
-    only the new kernel may have, ``divided`` the (sequence numbers of) multiplications that stand for divisions.
+    only the new kernel may have, ``divided`` the (sequence numbers of) multiplications that stand for divisions,
+    ``zeros`` how many zeros more the old kernel writes that a matmul overwrites.
     """
 
     def __init__(
         self, old: Program, new: Program, permitted: Sequence[Permitted] = (), inexact: Inexact | None = None
     ) -> None:
-        self.old, self.new, self.inexact = old, new, inexact
+        self.old, self.new, self.zeros = without_zeros(old, new)
+        self.inexact = inexact
         self.permitted = {p.op: p for p in permitted}
-        self.divisions = Divisions(new)
+        self.divisions = Divisions(self.new)
         self.divided: list[int] = []
         self.added: set[int] = set()
         self.relation = Correspondence(old, new)
