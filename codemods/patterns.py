@@ -62,8 +62,8 @@ def broadcast(scope: Scope, node: ast.expr, base: Operand, sizes: tuple[str, ...
         raise Refuse(
             node, VECTORS, "broadcast_to of a tile that is not (partitions, 1)", "broadcast with .ap(...) or a copy"
         )
-    check = New(f'assert {pairs[0][0]} == {pairs[0][1]}, "rewritten for a broadcast along free dimensions"')
-    scope.out += [check] if moved and check not in scope.out else []
+    if moved:
+        scope.assert_equal(*pairs[0], "a broadcast along free dimensions")
     return spread(scope, node, base, sizes)
 
 

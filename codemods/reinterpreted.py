@@ -16,7 +16,7 @@ from nki_migrate.runtime.spec.dtypes import ITEMSIZE
 
 from . import algebra
 from .dtypes import type_name
-from .emission import New, Refuse
+from .emission import Refuse
 from .facts.values import Tile
 from .operands import Item, Operand
 from .patterns import of_name, whole_tensor
@@ -57,8 +57,7 @@ def _sizes(scope: Scope, old: str, new: str) -> tuple[str, str]:
     if None not in known or "1" in sizes:
         return sizes
     if old != new:
-        check = New(f'assert {sizes[0]} == {sizes[1]}, "rewritten for types of one size"')
-        scope.out += [check] if check not in scope.out else []
+        scope.assert_equal(*sizes, "types of one size")
     return "1", "1"
 
 

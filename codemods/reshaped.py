@@ -6,7 +6,7 @@ import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from .emission import New, Refuse
+from .emission import Refuse
 from .facts.values import Tile
 from .operands import Operand
 from .patterns import of_name
@@ -53,5 +53,4 @@ def _keep_partitions(scope: Scope, node: ast.Call, base: Operand, dims: tuple[st
         return
     if scope.constant(dims[0]) is not None and scope.constant(base.dims[0]) is not None:
         raise Refuse(node, VECTORS, ".reshape(...) of a tile that moves its partitions", "keep the partition size")
-    check = New(f'assert {base.dims[0]} == {dims[0]}, "rewritten for a reshape that keeps the partitions"')
-    scope.out += [check] if check not in scope.out else []
+    scope.assert_equal(base.dims[0], dims[0], "a reshape that keeps the partitions")

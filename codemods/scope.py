@@ -413,6 +413,12 @@ class Scope:
     def equal(self, a: str, b: str) -> bool:
         return algebra.equal(a, b, self.definitions)
 
+    def assert_equal(self, a: str, b: str, why: str) -> None:
+        """The kernel asserts that two sizes are equal where the source does not tell, whatever a mask says."""
+        check = New(f'assert {a} == {b}, "rewritten for {why}"')
+        if not self.equal(a, b) and check not in self.out:
+            self.out.append(check)
+
     def canonical(self, text: str) -> str:
         """A number as text that is the same for all its spellings."""
         return algebra.show(algebra.normal(text, self.definitions))

@@ -19,7 +19,6 @@ from dataclasses import replace
 from .. import algebra
 from ..compute import Call, Instruction, commands, lowers
 from ..cuts import cut
-from ..emission import New
 from ..facts.index import index_value
 from ..facts.values import Index
 from ..operands import Operand, Step
@@ -130,8 +129,7 @@ def _as_wide(call: Call, predicate: Operand | str, dst: Operand) -> Operand | st
         return predicate
     kept = own[:1] if column else own
     for n, size in zip(kept, wide, strict=False):
-        check = New(f'assert {n} == {size}, "rewritten for a predicate of the first dimensions"')
-        scope.out += [check] if not scope.equal(n, size) and check not in scope.out else []
+        scope.assert_equal(n, size, "a predicate of the first dimensions")
     view, steps = as_pattern(scope, call.node, predicate)
     repeated = [Step("0", size) for size in wide[len(kept) :]]
     return with_pattern(view, [*steps[: len(kept)], *repeated], view.offset, [None] * len(wide))

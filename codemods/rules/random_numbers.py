@@ -32,18 +32,23 @@ def dropout(call: Call) -> Instruction:
     data, rate = ("x", "rate") if call.name == "nl.dropout" else ("data", "prob")
     x, probability, dtype = call.tensor(data), call.value(rate), call.dtype()
     if isinstance(probability, Operand):
-        rows = probability.dims is not None and len(probability.dims) == 2 and x.dims is not None
-        column = rows and call.scope.constant(probability.dims[1]) == 1  # type: ignore[index]
-        if not column or not call.scope.equal(probability.rows, x.rows):
-            raise call.refuse(
-                CODE, "a dropout rate that is no number and no (partitions, 1) tile", "broadcast the rate"
-            )
+        _check_column(call, probability, x)
     natural = Tile("sbuf", x.dims, dtype or x.dtype)
     _accept(
         call.scope, call.node, "a dropout: other random bits, and perhaps another reading of the probability", natural
     )
     given: list[tuple[str, Operand | str]] = [("data", x), ("prob", probability)]
     return Instruction("dropout", given, x.dims, dtype or x.dtype, like=x.like, explicit=dtype is not None, cut=False)
+
+
+def _check_column(call: Call, rate: Operand, x: Operand) -> None:
+    """A rate that is a tile has one number for each partition: the kernel asserts what the source does not tell."""
+    scope = call.scope
+    column = rate.dims is not None and len(rate.dims) == 2 and scope.constant(rate.dims[1]) == 1
+    numbers = scope.constant(rate.rows), scope.constant(x.rows)
+    if not column or x.dims is None or (None not in numbers and numbers[0] != numbers[1]):
+        raise call.refuse(CODE, "a dropout rate that is no number and no (partitions, 1) tile", "broadcast the rate")
+    scope.assert_equal(rate.rows, x.rows, "a dropout rate for each partition")
 
 
 def _accept(scope: Scope, node: ast.expr, what: str, result: Tile | None = None) -> None:
