@@ -1,5 +1,5 @@
 """Comprehensions of Python values, as loops that append to a list, or fill a dict with strings for keys; ``all`` and
-``any`` of generators, as loops.
+``any`` of generators, as loops; ``sorted``, ``min`` and ``max`` with a key, as loops that list the keys.
 
 Only what a statement certainly evaluates, once, and before anything else that could change what it reads: then the
 loop can stand in front of the statement. The loop's variable keeps its name where nothing else reads it.
@@ -20,11 +20,14 @@ from .facts.values import Hbm, Python, Tile
 from .render import render
 from .rules.language import CODE, plainer
 from .scope import Scope
+from .support import keyed_function
 
-_TAKES_LIST = {"tuple", "list", "min", "max", "sum"}
+_TAKES_LIST = {"tuple", "list", "min", "max", "sum", "sorted"}
 _STARTS = {"all": "True", "any": "False"}
 """Functions that stop a generator when they know their result, and what the loop in its place starts with."""
-_LACKING = {"sorted", "map", "filter", "zip", "enumerate", "reversed", "set", "dict"}
+_ORDERS = {"sorted": "ordered", "min": "least", "max": "greatest"}
+"""Functions that take a key, and names for what they give."""
+_LACKING = {"map", "filter", "zip", "enumerate", "reversed", "set", "dict"}
 """Functions of Python that Beta 2 does not have: the comprehension is the finding."""
 _INDENT = "    "
 
@@ -43,16 +46,65 @@ def expand(scope: Scope, statement: ast.stmt) -> bool:
         targets = statement.targets if isinstance(statement, ast.Assign) else []
         names = [t.id for t in targets if isinstance(t, ast.Name)]
         if len(names) == len(targets) <= 1 and not set(names) & _names(value):
-            _write(scope, value, "".join(names))
+            scope.emit("\n".join(_lines(scope, value, "".join(names))))
             scope.env.update(dict.fromkeys(names, Python()))
             return True
+    if isinstance(statement, ast.Assert):
+        return _expand_parts(scope, statement)
     roots = [n for n in ast.iter_child_nodes(statement) if isinstance(n, ast.expr)]
-    for node in (found for root in roots for found in _evaluated(scope, root)):
-        name = scope.fresh(_RESULTS.get(_builtin(scope, node), "values"))
-        _write(scope, node, name)
-        scope.env[name] = Python()
-        scope.given[node] = f"({name})" if isinstance(node, ast.GeneratorExp) else name  # its text has the brackets
+    for root in roots:
+        _emit(_loops_before(scope, root), scope)
     return False
+
+
+def _emit(lines: list[str], scope: Scope) -> None:
+    if lines:
+        scope.emit("\n".join(lines))
+
+
+def _expand_parts(scope: Scope, statement: ast.Assert) -> bool:
+    """``assert a and b``: where ``b`` takes loops, they run between an assertion of ``a`` and one of ``b``."""
+    ands = isinstance(statement.test, ast.BoolOp) and isinstance(statement.test.op, ast.And)
+    parts = statement.test.values if ands else [statement.test]  # type: ignore[attr-defined]
+    for root in [*parts[:1], *filter(None, [statement.msg])]:
+        _emit(_loops_before(scope, root), scope)
+    held: list[ast.expr] = []
+    for part in parts:
+        lines = _loops_before(scope, part) if held else []
+        if lines:
+            _emit_assert(scope, statement, held)
+            _emit(lines, scope)
+            held = []
+        held.append(part)
+    if held == parts:
+        return False
+    _emit_assert(scope, statement, held)
+    return True
+
+
+def _emit_assert(scope: Scope, statement: ast.Assert, parts: list[ast.expr]) -> None:
+    texts = [render(scope, part) for part in parts]
+    test = " and ".join(algebra.paren(t) for t in texts) if len(texts) > 1 else texts[0]
+    scope.emit(f"assert {test}" + (f", {render(scope, statement.msg)}" if statement.msg is not None else ""))
+
+
+def _loops_before(scope: Scope, node: ast.expr) -> list[str]:
+    """Loops for what an expression certainly evaluates; from here on it reads their results."""
+    lines: list[str] = []
+    for found in _evaluated(scope, node):
+        name = scope.fresh(_result_name(scope, found, node))
+        lines += _lines(scope, found, name)
+        scope.env[name] = Python()
+        scope.given[found] = f"({name})" if isinstance(found, ast.GeneratorExp) else name  # its text has the brackets
+    return lines
+
+
+def _result_name(scope: Scope, found: ast.expr, node: ast.expr) -> str:
+    """A name for what a loop gives to the expression that it was a part of."""
+    order = _order(scope, found)
+    if order:
+        return _ORDERS[order]
+    return _RESULTS.get(_builtin(scope, found), "values")
 
 
 def _names(node: ast.AST) -> set[str]:
@@ -61,16 +113,27 @@ def _names(node: ast.AST) -> set[str]:
 
 Comprehension = ast.ListComp | ast.GeneratorExp | ast.DictComp
 _Listed = Comprehension | ast.Call
-"""A comprehension, a call of ``all`` or ``any`` with one, or a ``range`` that becomes a list."""
+"""A comprehension, a call of ``all`` or ``any`` with one, one with a key, or a ``range`` that becomes a list."""
 
 
 def _builtin(scope: Scope, node: ast.expr) -> str:
     """The name of Python's own function that ``node`` calls; empty for anything else."""
-    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or node.keywords:
-        return ""
-    name = node.func.id
+    return _own(scope, node.func) if isinstance(node, ast.Call) and not node.keywords else ""
+
+
+def _own(scope: Scope, node: ast.expr) -> str:
+    """The name of a function of Python's own; empty for anything else."""
+    name = node.id if isinstance(node, ast.Name) else ""
     known = scope.module.globals | set(scope.module.functions) | set(scope.module.imports) | set(scope.assigned)
     return name if name not in known else ""
+
+
+def _order(scope: Scope, node: ast.expr) -> str:
+    """``sorted``, ``min`` or ``max`` where ``node`` calls it with a key; else nothing."""
+    if not isinstance(node, ast.Call) or len(node.args) != 1 or [k.arg for k in node.keywords] != ["key"]:
+        return ""
+    name = _own(scope, node.func)
+    return name if name in _ORDERS and not isinstance(node.args[0], ast.Starred) else ""
 
 
 def _evaluated(scope: Scope, node: ast.expr) -> Iterator[_Listed]:
@@ -78,6 +141,9 @@ def _evaluated(scope: Scope, node: ast.expr) -> Iterator[_Listed]:
     name = _builtin(scope, node)
     stops = isinstance(node, ast.Call) and name in _STARTS and [*map(type, node.args)] == [ast.GeneratorExp]
     if isinstance(node, ast.ListComp | ast.DictComp) or (isinstance(node, ast.Call) and stops):
+        yield node
+    elif isinstance(node, ast.Call) and _order(scope, node):
+        yield from _evaluated(scope, node.args[0])
         yield node
     elif isinstance(node, ast.Call) and name not in _LACKING:
         takes = name in _TAKES_LIST and len(node.args) == 1
@@ -101,24 +167,31 @@ def _evaluated(scope: Scope, node: ast.expr) -> Iterator[_Listed]:
                 yield from _evaluated(scope, child)
 
 
-def _write(scope: Scope, node: _Listed, name: str) -> None:
-    """Emit the loops of one comprehension. Without a name, the elements are only evaluated."""
+def _lines(scope: Scope, node: _Listed, name: str) -> list[str]:
+    """The loops of one comprehension. Without a name, the elements are only evaluated."""
     scope.apply(CODE, node)
     taken = _builtin(scope, node)
     if taken in ("list", "range"):
         assert isinstance(node, ast.Call)
         counted, item = node.args[0] if taken == "list" else node, scope.fresh("item")
-        scope.emit(f"{name} = []\nfor {item} in {render(scope, counted)}:\n{_INDENT}{name}.append({item})")
-        return
-    inner = node.args[0] if isinstance(node, ast.Call) else node
-    assert isinstance(inner, Comprehension)
-    empty = "{}" if isinstance(node, ast.DictComp) else "[]"
-    lines = [f"{name} = {_STARTS.get(taken, empty)}"] if name else []
+        return [f"{name} = []", f"for {item} in {render(scope, counted)}:", f"{_INDENT}{name}.append({item})"]
     emitted = len(scope.out)
-    lines += _loops(scope, inner, name, "", taken)
+    if _order(scope, node):
+        assert isinstance(node, ast.Call)
+        lines = _in_order(scope, node, name)
+    else:
+        inner = node.args[0] if isinstance(node, ast.Call) else node
+        assert isinstance(inner, Comprehension)
+        empty = "{}" if isinstance(node, ast.DictComp) else "[]"
+        lines = [f"{name} = {_STARTS.get(taken, empty)}"] if name else []
+        lines += _loops(scope, inner, name, taken)
     if len(scope.out) != emitted:
         raise Refuse(node, CODE, "a comprehension whose elements take several instructions", plainer(node))
-    scope.emit("\n".join(lines))
+    return lines
+
+
+def _indented(lines: list[str], indent: str) -> list[str]:
+    return [indent + line for line in lines]
 
 
 def _step(name: str, taken: str, element: str) -> list[str]:
@@ -129,44 +202,79 @@ def _step(name: str, taken: str, element: str) -> list[str]:
     return [f"{name}.append({element})" if name else element]
 
 
-def _loops(scope: Scope, node: Comprehension, name: str, indent: str, taken: str = "") -> list[str]:
-    saved, lines = dict(scope.env), []
+def _loops(scope: Scope, node: Comprehension, name: str, taken: str = "") -> list[str]:
+    saved, lines, indent = dict(scope.env), [], ""
     try:
         for generator in node.generators:
+            lines += _indented(_loops_before(scope, generator.iter), indent)
             iterable = _iterable(scope, generator.iter)
-            for variable in _names(generator.target):
-                _check_free(scope, node, variable)
-                scope.env[variable] = Python()
-            lines.append(f"{indent}for {scope.source.segment(generator.target)} in {iterable}:")
+            variable, parts = _target(scope, node, generator.target)
+            lines.append(f"{indent}for {variable} in {iterable}:")
             indent += _INDENT
+            lines += _indented(parts, indent)
             if taken in _STARTS:  # a generator stops when the result is known
                 lines.append(f"{indent}if {name if taken == 'all' else f'not {name}'}:")
                 indent += _INDENT
             for test in generator.ifs:
+                lines += _indented(_loops_before(scope, test), indent)
                 lines.append(f"{indent}if {_value(scope, test)}:")
                 indent += _INDENT
         if isinstance(node, ast.DictComp):
+            lines += _indented([*_loops_before(scope, node.key), *_loops_before(scope, node.value)], indent)
             key, element = _key(scope, node.key), _value(scope, node.value)
             return [*lines, f"{indent}{name}[{key}] = {element}" if name else f"{indent}{element}"]
-        if isinstance(node.elt, ast.ListComp) and name and not taken:
-            inner = scope.fresh("row")
-            return [
-                *lines,
-                f"{indent}{inner} = []",
-                *_loops(scope, node.elt, inner, indent),
-                f"{indent}{name}.append({inner})",
-            ]
+        lines += _indented(_loops_before(scope, node.elt), indent)
         element = _value(scope, node.elt)
-        return [*lines, *(indent + line for line in _step(name, taken, element))]
+        return [*lines, *_indented(_step(name, taken, element), indent)]
     finally:
         scope.env = saved
+
+
+def _in_order(scope: Scope, node: ast.Call, name: str) -> list[str]:
+    """``sorted(a, key=k)``, ``min`` or ``max``: the elements and their keys in lists, and a function that orders."""
+    values, keys = scope.fresh("values"), scope.fresh("keys")
+    iterable, saved = _iterable(scope, node.args[0]), dict(scope.env)
+    try:
+        item, before, key = _key_of(scope, node.keywords[0].value)
+    finally:
+        scope.env = saved
+    step = [f"{values}.append({item})", *before, f"{keys}.append({key})"]
+    function = keyed_function(scope, _order(scope, node))
+    loop = [f"for {item} in {iterable}:", *_indented(step, _INDENT)]
+    return [f"{values} = []", f"{keys} = []", *loop, f"{name} = {function}({values}, {keys})"]
+
+
+def _key_of(scope: Scope, node: ast.expr) -> tuple[str, list[str], str]:
+    """A name for an element, the loops that its key takes, and the key."""
+    if isinstance(node, ast.Lambda):
+        names = [a.arg for a in node.args.args]
+        if len(names) == 1 and len(list(ast.walk(node.args))) == 2:  # nothing but the one parameter
+            item = _bound(scope, node, names[0])
+            before = _loops_before(scope, node.body)
+            return item, before, _value(scope, node.body)
+    item = scope.fresh("item")
+    if _own(scope, node) in ("len", "abs"):
+        return item, [], f"{_own(scope, node)}({item})"
+    if isinstance(node, ast.Attribute) and node.attr == "__getitem__" and isinstance(node.value, ast.Name):
+        return item, [], f"{_value(scope, node.value)}[{item}]"
+    raise Refuse(node, CODE, "a key that is no lambda of one parameter", "list the keys in a loop")
+
+
+def _target(scope: Scope, node: Comprehension, target: ast.expr) -> tuple[str, list[str]]:
+    """The one variable of the loop for a generator, and what takes it apart where the generator has several."""
+    variables = [n for n in ast.walk(target) if isinstance(n, ast.Name)]
+    text = scope.source.segment(target, [(n, _bound(scope, node, n.id)) for n in variables])
+    if isinstance(target, ast.Name):
+        return text, []
+    item = scope.fresh("item")
+    return item, [f"{text} = {item}"]
 
 
 def _iterable(scope: Scope, node: ast.expr) -> str:
     """What a comprehension runs over: every element, in Beta 1 too."""
     name = scope.qualified(node.func) if isinstance(node, ast.Call) else ""
-    builtin = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "range"
-    if isinstance(node, ast.Call) and name != "nl.static_range" and not builtin:
+    listed = node in scope.given or _builtin(scope, node) in ("range", "list", "tuple", "sorted")
+    if isinstance(node, ast.Call) and name != "nl.static_range" and not listed:
         raise Refuse(node, CODE, "a comprehension over the result of a call", "write a for loop over range(...)")
     return render(scope, node)
 
@@ -194,19 +302,65 @@ def _key(scope: Scope, node: ast.expr) -> str:
     return _value(scope, node)
 
 
-def _check_free(scope: Scope, comprehension: ast.AST, variable: str) -> None:
-    """Raise :class:`Refuse` when something reads ``variable`` that the loop would bind differently."""
-    own: set[ast.AST] = set()
+def _bound(scope: Scope, node: Comprehension | ast.Lambda, variable: str) -> str:
+    """What the loop for a comprehension calls its variable: as it is called there, where nothing else reads that name.
+
+    From here on the comprehension reads what it binds.
+    """
+    own = set(_inside(node, variable))
+    scope.env[variable] = Python()
+    if not _is_read_elsewhere(scope, node, variable, own):
+        return variable
+    if isinstance(node, Comprehension) and sum(variable in _names(g.target) for g in node.generators) > 1:
+        message = f"the variable '{variable}' of a comprehension has the name of another one"
+        raise Refuse(node, CODE, message, "give it a name of its own")
+    name = scope.fresh(variable)
+    scope.given.update(dict.fromkeys(own, name))
+    scope.env[name] = Python()
+    return name
+
+
+def _inside(node: ast.AST, variable: str) -> Iterator[ast.expr]:
+    """The names below a comprehension or lambda that mean the variable which it binds."""
+    if isinstance(node, ast.Lambda):
+        yield from _meant(node.body, variable)
+    elif isinstance(node, _COMPREHENSIONS):
+        for child in ast.iter_child_nodes(node):
+            for part in [child] if isinstance(child, ast.expr) else ast.iter_child_nodes(child):
+                if part is not node.generators[0].iter:
+                    yield from _meant(part, variable)
+
+
+def _meant(node: ast.AST, variable: str) -> Iterator[ast.expr]:
+    """The names that mean the variable which is ``variable`` around ``node``."""
+    if isinstance(node, ast.Name) and node.id == variable:
+        yield node
+    elif variable not in _binds(node):
+        for child in ast.iter_child_nodes(node):
+            yield from _meant(child, variable)
+    elif isinstance(node, _COMPREHENSIONS):
+        yield from _meant(node.generators[0].iter, variable)
+
+
+def _binds(node: ast.AST) -> set[str]:
+    """The names that a comprehension or lambda has for itself."""
+    if isinstance(node, ast.Lambda):
+        return {n.arg for n in ast.walk(node.args) if isinstance(n, ast.arg)}
+    return {n for g in node.generators for n in _names(g.target)} if isinstance(node, _COMPREHENSIONS) else set()
+
+
+def _is_read_elsewhere(scope: Scope, binder: ast.AST, variable: str, own: set[ast.expr]) -> bool:
+    """Does the function read ``variable`` where the loop in place of ``binder`` may have bound it?"""
+    others: set[ast.AST] = set(own)
+    below = set(ast.walk(binder))
     for node in ast.walk(scope.function):
-        if isinstance(node, _COMPREHENSIONS) and any(variable in _names(g.target) for g in node.generators):
-            own |= set(ast.walk(node)) - set(ast.walk(node.generators[0].iter))
+        if variable in _binds(node) and (node in below or binder not in set(ast.walk(node))):
+            others |= set(_inside(node, variable))
         elif isinstance(node, ast.For) and variable in _names(node.target):
             inside = {n for s in node.body for n in ast.walk(s)}
-            own |= inside if comprehension not in inside else set()
-    for node in ast.walk(scope.function):
-        if isinstance(node, ast.Name) and node.id == variable and isinstance(node.ctx, ast.Load) and node not in own:
-            message = f"the variable '{variable}' of a comprehension has the name of another one"
-            raise Refuse(comprehension, CODE, message, "give it a name of its own")
+            others |= inside if binder not in inside else set()
+    names = (n for n in ast.walk(scope.function) if isinstance(n, ast.Name) and n.id == variable)
+    return any(isinstance(name.ctx, ast.Load) and name not in others for name in names)
 
 
 _RESULTS = {"all": "all_true", "any": "any_true"}

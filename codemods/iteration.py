@@ -1,4 +1,4 @@
-"""Loops over ``zip`` and ``enumerate``, as loops over indices."""
+"""Loops over ``zip`` and ``enumerate``, as loops over indices; loops with several variables, with one."""
 
 from __future__ import annotations
 
@@ -41,6 +41,18 @@ def index_loop(scope: Scope, statement: ast.For, call: ast.Call) -> None:
     edits.expressions[target], edits.expressions[call] = number, f"range({shortest})"
     bound = [f"{scope.source.segment(e)} = {source}[{number}]" for e, source in zip(elements, sources, strict=True)]
     edits.prologue.setdefault(statement, []).extend(New(text) for text in bound)
+
+
+def unpack(scope: Scope, statement: ast.For) -> None:
+    """``for a, b in pairs:``, of which Beta 2 takes one variable: the body takes it apart."""
+    target = statement.target
+    if not isinstance(target, ast.Tuple | ast.List) or not all(isinstance(n, ast.Name) for n in target.elts):
+        return
+    scope.apply(CODE, statement)
+    item = scope.fresh("item")
+    edits = scope.module.edits
+    edits.expressions[target] = item
+    edits.prologue.setdefault(statement, []).append(New(f"{scope.source.segment(target)} = {item}"))
 
 
 def element_kinds(scope: Scope, statement: ast.For) -> dict[str, Value]:

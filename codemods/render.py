@@ -23,7 +23,7 @@ from .rules.unsupported import CODE as UNSUPPORTED
 from .sequences import sequence_call
 from .support import product_function
 from .tables import beta2_has, dtype_name, refusal_note
-from .truths import truth_text
+from .truths import is_number, truth_text
 
 if TYPE_CHECKING:
     from .scope import Scope
@@ -315,7 +315,7 @@ def _call(scope: Scope, node: ast.Call) -> str | None:
     if named is not None:
         return named
     if qualified is None:
-        return sequence_call(scope, node)
+        return sequence_call(scope, node) or _whole_product(scope, node)
     if qualified in _GRID and any(not _is_axis_zero(a) for a in [*node.args, *(k.value for k in node.keywords)]):
         message = f"{qualified} of an axis other than 0, and a launch grid of Beta 2 has one axis"
         if scope.outermost.name in scope.module.reviewed:
@@ -371,6 +371,18 @@ _MATH = {"np.ceil": "ceil", "np.floor": "floor", "np.sqrt": "sqrt", "np.log2": "
 def _is_product(scope: Scope, qualified: str, node: ast.expr) -> bool:
     """Is a call one of Python's product, or of numpy's for sizes?"""
     return qualified == "math.prod" or (qualified == "np.prod" and _holds_sizes(scope, node))
+
+
+def _whole_product(scope: Scope, node: ast.Call) -> str | None:
+    """``int(np.prod(numbers))``: whatever numpy makes of numbers on the way, the product becomes one of Python's."""
+    inner = node.args[0] if len(node.args) == 1 and not node.keywords else None
+    taken = isinstance(node.func, ast.Name) and node.func.id == "int" and "int" not in scope.module.rebound
+    if not taken or not isinstance(inner, ast.Call) or scope.qualified(inner.func) != "np.prod":
+        return None
+    if len(inner.args) != 1 or inner.keywords or not (inner.args[0] in scope.given or is_number(scope, inner.args[0])):
+        return None
+    scope.apply(DTYPES, inner)
+    return f"int({product_function(scope)}({render(scope, inner.args[0])}))"
 
 
 def _holds_sizes(scope: Scope, node: ast.expr) -> bool:

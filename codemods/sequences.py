@@ -1,4 +1,4 @@
-"""``sum``, ``any`` and ``all`` of a sequence: Beta 2 has none of them, and gets a loop.
+"""``sum``, ``any``, ``all`` and ``sorted`` of a sequence: Beta 2 has none of them, and gets a loop.
 
 The sum of a tuple whose elements the source shows is written out.
 """
@@ -17,7 +17,7 @@ from .support import sequence_function
 if TYPE_CHECKING:
     from .scope import Scope
 
-FUNCTIONS = {"sum", "any", "all"}
+FUNCTIONS = {"sum", "any", "all", "sorted"}
 _WRITTEN_OUT = 4
 """The longest tuple whose sum is written out."""
 
@@ -44,7 +44,7 @@ def _holds_tensors(scope: Scope, node: ast.expr) -> bool:
 
 
 def sequence_call(scope: Scope, call: ast.Call) -> str | None:
-    """Beta 2 text of ``sum(values)``, ``any(values)`` or ``all(values)``; ``None`` for any other call."""
+    """Beta 2 text of ``sum(values)`` or another one of the functions; ``None`` for any other call."""
     from .render import render
 
     if not isinstance(call.func, ast.Name) or not is_own(scope, call) or len(call.args) != 1 or call.keywords:

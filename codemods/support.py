@@ -199,8 +199,54 @@ SEQUENCES = {
             missing = True
     return not missing
 ''',
+    "sorted": '''def {name}(values):
+    """The elements of a list or tuple, the smallest first."""
+    result = []
+    for value in values:
+        result.append(value)
+    for turn in range(len(result)):
+        for place in range(1, len(result)):
+            if result[place] < result[place - 1]:
+                value = result[place]
+                result[place] = result[place - 1]
+                result[place - 1] = value
+    return result
+''',
 }
-_SEQUENCE_NAMES = {"sum": "total", "any": "any_of", "all": "all_of"}
+_SEQUENCE_NAMES = {"sum": "total", "any": "any_of", "all": "all_of", "sorted": "in_order"}
+
+KEYED = {
+    "sorted": '''def {name}(values, keys):
+    """The elements of a list in the order of their keys, the smallest first; equal ones stay as they stand."""
+    for turn in range(len(keys)):
+        for place in range(1, len(keys)):
+            if keys[place] < keys[place - 1]:
+                key = keys[place]
+                keys[place] = keys[place - 1]
+                keys[place - 1] = key
+                value = values[place]
+                values[place] = values[place - 1]
+                values[place - 1] = value
+    return values
+''',
+    "min": '''def {name}(values, keys):
+    """The first element of a list that has the smallest key."""
+    best = 0
+    for place in range(1, len(keys)):
+        if keys[place] < keys[best]:
+            best = place
+    return values[best]
+''',
+    "max": '''def {name}(values, keys):
+    """The first element of a list that has the greatest key."""
+    best = 0
+    for place in range(1, len(keys)):
+        if keys[place] > keys[best]:
+            best = place
+    return values[best]
+''',
+}
+_KEYED_NAMES = {"sorted": "in_order_of", "min": "least_of", "max": "greatest_of"}
 
 BENCHMARK = '''class {name}:
     """A kernel that is timed: the latencies of whole calls on the host, in microseconds."""
@@ -290,8 +336,13 @@ def limit_function(scope: Scope, limit: str) -> str:
 
 
 def sequence_function(scope: Scope, builtin: str) -> str:
-    """Name of the module's function that stands for ``sum``, ``any`` or ``all``."""
+    """Name of the module's function that stands for ``sum``, ``any``, ``all`` or ``sorted``."""
     return _function(scope, _SEQUENCE_NAMES[builtin], SEQUENCES[builtin])
+
+
+def keyed_function(scope: Scope, builtin: str) -> str:
+    """Name of the module's function that stands for ``sorted``, ``min`` or ``max`` of elements with keys."""
+    return _function(scope, _KEYED_NAMES[builtin], KEYED[builtin])
 
 
 def benchmark_class(module: Module) -> str:

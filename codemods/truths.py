@@ -39,9 +39,9 @@ def _is_truth(scope: Scope, node: ast.expr, seen: tuple[str, ...] = ()) -> bool:
     if isinstance(node, ast.IfExp):
         return _is_truth(scope, node.body, seen) and _is_truth(scope, node.orelse, seen)
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-        return _is_number(scope, node.operand)
+        return is_number(scope, node.operand)
     if isinstance(node, ast.Compare):
-        return _is_number(scope, node)
+        return is_number(scope, node)
     if isinstance(node, ast.BoolOp):
         return all(_is_truth(scope, value, seen) for value in node.values)
     if isinstance(node, ast.BinOp):
@@ -54,7 +54,7 @@ def _is_truth(scope: Scope, node: ast.expr, seen: tuple[str, ...] = ()) -> bool:
     return False
 
 
-def _is_number(scope: Scope, node: ast.expr) -> bool:
+def is_number(scope: Scope, node: ast.expr) -> bool:
     """Is everything in an expression a value of Python, or a size?"""
     pending: list[ast.AST] = [node]
     while pending:

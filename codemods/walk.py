@@ -13,7 +13,7 @@ from .calls import call_statement, list_both, returned_value
 from .comprehensions import expand
 from .emission import New, Refuse
 from .facts.values import DType, Flag, Function, Gone, Hbm, Object, Python, Tile, Value, merge, texts
-from .iteration import element_kinds, index_loop, tile_of
+from .iteration import element_kinds, index_loop, tile_of, unpack
 from .left import left_tile
 from .names import BETA2, Import, canonical
 from .operands import Operand
@@ -258,6 +258,8 @@ def _for(scope: Scope, statement: ast.stmt) -> None:
     variables: dict[str, Value] = dict.fromkeys(targets, dynamic_loops.INDEX if dynamic else Python())
     variables |= tile_of(scope, statement.target, statement.iter)
     scope.env.update(element_kinds(scope, statement) if indexed else variables)
+    if not indexed:
+        unpack(scope, statement)
     variable = statement.target.id if isinstance(statement.target, ast.Name) else ""
     loops = scope.loops
     scope.loops = (*loops, Loop(variable, statement, traced, dynamic))
@@ -283,7 +285,7 @@ def _check_iterable(scope: Scope, statement: ast.For) -> bool:
         if function in ("zip", "enumerate"):
             index_loop(scope, statement, call)
             return False
-        if function in ("reversed", "map", "filter", "sorted"):
+        if function in ("reversed", "map", "filter") or (function == "sorted" and call.keywords):
             raise Refuse(call, LANGUAGE, f"a loop over {function}(...)", "loop over range(...) and index")
     _header_text(scope, call, render(scope, call))
     return builtin and scope.decorated

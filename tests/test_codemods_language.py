@@ -5,15 +5,18 @@ from __future__ import annotations
 import ast
 import math
 
+import numpy as np
 import pytest
 from nki_migrate.codemods import Options, rewrite
 from nki_migrate.guard import complete
+from nki_migrate.runtime.cases import TensorSpec
 
 KERNEL = """\
 import math
 
 import neuronxcc.nki as nki
 import neuronxcc.nki.language as nl
+import numpy as np
 
 
 def doubled(n):
@@ -39,7 +42,7 @@ def value_of(source: str, name: str) -> object:
     assert isinstance(function, ast.FunctionDef)
     function.decorator_list = []
     function.body[-1] = ast.parse(f"def f():\n    return {name}").body[0].body[0]  # type: ignore[attr-defined]
-    names: dict[str, object] = {"math": math}
+    names: dict[str, object] = {"math": math, "np": np}
     exec(compile(ast.fix_missing_locations(tree), "kernel", "exec"), names)
     return names["k"](None)  # type: ignore[operator]
 
@@ -68,6 +71,29 @@ def value_of(source: str, name: str) -> object:
         "r = [any([n > 1 for n in sizes]), sum(n * 2 for n in sizes) + sum([])]",
         "assert all(n > 0 for n in sizes), 'sizes'\nr = 1",
         "r = list(range(4))\nr = r + list(range(len(sizes) + 1))",
+        "r = []\nfor n, m in [(1, 2), (3, 4)]:\n    for [a, b] in [(n, m)]:\n        r.append(n * m + a - b)",
+        "r = [int(np.prod([sizes[n] for n in ns])) for ns in [(0, 1), (), (2,)]] + [int(np.prod(sizes))]",
+        "r = int(np.prod((2.5, 3))), int(np.prod([]))",
+        "n = 1\nr = [n for n in sizes]\nr = r + [n]",
+        "for n in range(2):\n    r = [n for n in sizes]\n    r = r + [n]",
+        "n = 5\nr = [(n, m, [n for n in range(m)], n) for n, m in [(7, 2), (8, 3)]], n",
+        "n = 5\nr = [[n for n in range(n)] for n in range(n)]\nr = r + [n]",
+        "n = 5\nr = [[m + n for m in [n for n in sizes if n > 1]] for n in [n, 2]], n",
+        "r = [math.prod([sizes[n] for n in ns]) for ns in [(0, 1), (), (2,)]]",
+        "r = [sum([a * b for b in range(a)]) for a in sizes if len([c for c in range(a) if c > 1]) > 0]",
+        "r = all([n > 1 for n in range(2, m)] == [] for m in [0, 1, 9])",
+        "r = {str(len([n for n in range(m)])): [n for n in range(m)] for m in sizes}",
+        "r = [n for n in sorted(sizes)] + [n for n in list(range(2))]",
+        "r = sorted(sizes), sorted([]), sorted(n * n for n in sizes), sorted([(2, 1), (1, 9), (1, 3)])",
+        "r = sorted(sizes, key=lambda n: -n)",
+        "r = sorted([(1, 7), (0, 7), (1, 2), (0, 2)], key=lambda p: p[0])",
+        "r = sorted([(1, 7), (0, 7), (1, 2), (0, 2)], key=lambda p: (p[1], -p[0]))",
+        "r = sorted(range(len(sizes)), key=sizes.__getitem__)",
+        "n = 2\nr = min(sizes, key=lambda n: abs(n - 2)), max([4, -4, 3], key=abs), n",
+        "n = 2\nr = max([(1, 5), (2, 5)], key=lambda p: sum([p[1] for n in range(n)])), n",
+        "n = 7\nr = [min(sizes, key=lambda n: abs(n - m)) for m in range(4)], n",
+        "assert len(sizes) == 3 and all([n > 0 for n in sizes]), f'{sizes}'\nr = 1",
+        "r = []\nassert len(r) == 0 and not any([n > 5 for n in sizes]) and (r or sizes)\nr = 2",
         "r = tuple(range(3)) + (min(range(2, 5)),)",
         "r = [n for n in sizes]\nr[0], r[-1] = r[-1], r[0]",
         "r = [n for n in sizes]\nm, r[m - 1] = r[1], 7\nr = r + [m]",
@@ -91,8 +117,15 @@ def test_python_gives_the_same(body):
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        ("n = 1\nr = [n for n in sizes]\nr = r + [n]", "the variable 'n' of a comprehension"),
-        ("for n in range(2):\n    r = [n for n in sizes]\n    x = n", "the variable 'n' of a comprehension"),
+        ("n = 1\nr = [n for n in [sizes] for n in n]\nr = r + [n]", "the variable 'n' of a comprehension"),
+        ("r = np.prod([n for n in sizes])", "np.prod inside a kernel"),
+        ("r = int(np.prod(x))", "np.prod inside a kernel"),
+        ("r = int(np.prod(sizes, dtype=np.int32))", "np.prod inside a kernel"),
+        ("r = sorted(sizes, key=doubled)", "a key that is no lambda of one parameter"),
+        ("r = min(sizes, key=lambda n, m=2: n * m)", "a key that is no lambda of one parameter"),
+        ("r = sorted(sizes, key=lambda n: x)", "a list comprehension of tensors"),
+        ("r = sorted([x, x])", "the sorted of tensors"),
+        ("assert x.shape[0] > 1 or all([n > 0 for n in sizes])", "a list comprehension"),
         ("r = [n for n in doubled(sizes)]", "a comprehension over the result of a call"),
         ("r = [n for n in nl.affine_range(4)]", "a comprehension over the result of a call"),
         ("r = [nl.load(x) for n in sizes]", "a list comprehension of tensors"),
@@ -103,7 +136,7 @@ def test_python_gives_the_same(body):
         ("t = nl.load(x)\nr = sum([t, t])", "the sum of tensors"),
         ("r = sizes and any([n > 0 for n in sizes])", "a list comprehension"),
         ("r = sizes and all(n > 0 for n in sizes)", "a generator expression"),
-        ("assert sorted([n for n in sizes])", "a list comprehension"),
+        ("r = sorted(sizes, reverse=True, key=lambda n: n)", "a lambda"),
         ("r = any(nl.load(x) for n in sizes)", "a list comprehension of tensors"),
         ("r = list(sizes)\nfor i, n in enumerate(r):\n    r.append(n)", "'r' changes while a loop runs over it"),
         ("r = math.exp(1.0)", "math.exp(...) inside a kernel"),
@@ -116,6 +149,35 @@ def test_python_gives_the_same(body):
 def test_what_is_not_certain_is_left_and_said(body, message):
     outcome = rewrite(kernel("y = nl.load(x)\n" + body))
     assert any(message in finding.message for finding in outcome.findings), outcome.findings
+
+
+@pytest.mark.parametrize("sizes", [(1, 2), (1, 0), ()])
+def test_an_assertion_in_parts_holds_when_it_did(sizes):
+    body = f"sizes = {sizes}\nassert len(sizes) == 2 and all([n > 0 for n in sizes]), 'two sizes'\nr = 1"
+    ends = []
+    for source in (kernel(body), rewrite(kernel(body)).source):
+        try:
+            ends.append(value_of(source, "r"))
+        except AssertionError as error:
+            ends.append(str(error))
+    assert ends[0] == ends[1] == (1 if sizes == (1, 2) else "two sizes")
+
+
+def test_what_takes_the_place_of_a_sort_runs_in_a_kernel(migrate):
+    body = """\
+tiles, rows, columns = x.shape
+    order = (5, 1, 3)
+    out = nl.ndarray((tiles, rows, columns), dtype=x.dtype, buffer=nl.shared_hbm)
+    ranks = sorted(range(len(order)), key=order.__getitem__)
+    pairs = [(n, max(order, key=lambda m: (m - n) * (m - n))) for n in sorted(order)]
+    assert len(ranks) == 3 and all([r < 3 for r in ranks]), "ranks"
+    for n, far in pairs:
+        for i in sorted(ranks):
+            tile = nl.load(x[ranks[i]])
+            nl.store(out[i], value=nl.multiply(tile, far * n))
+    return out"""
+    migration = migrate(KERNEL.format(body=body), {"x": TensorSpec((3, 64, 16), "float32", "normal")})
+    assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
 
 
 def test_a_function_that_is_named_in_any_expression_is_read():

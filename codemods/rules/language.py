@@ -5,15 +5,16 @@ Why: the Beta 2 compiler reads the source, and supports a subset of Python: no c
 loops over ``zip`` and ``enumerate``. ``raise ValueError("text")`` becomes ``assert False, "text"``, a lone ``...``
 goes, an import of NKI moves to the top of the module. A list comprehension of Python values becomes a loop that
 appends, in front of its statement, one of a dict with strings for keys a loop that fills it; ``for i, x in
-enumerate(a)`` becomes ``for i in range(len(a))``, ``zip`` likewise; ``sum``, ``any`` and ``all`` of a sequence become
-loops in functions that the module gets.
+enumerate(a)`` becomes ``for i in range(len(a))``, ``zip`` likewise; ``for a, b in pairs`` takes its element apart in
+the body; ``sum``, ``any``, ``all`` and ``sorted`` of a sequence become loops in functions that the module gets, and so
+do ``sorted``, ``min`` and ``max`` with a key, after a loop that lists the keys.
 ``a & b`` of two truth values becomes ``a and b``.
 ``**kwargs`` whose keys the source shows become parameters (:mod:`~..keyword_arguments`); other keys than those that a
 function reads, passes on, or gets from a call in these files end with Python's own error.
 
 Safe: the kernel ends with the same text, the import binds the same name, the loops give the same elements in the same
 order. Left alone, and reported where it stands: every other use, comprehensions of tensors or over the result of a
-call, those whose variable has the name of another one, ``*args``, and dictionaries of keywords that are used as such.
+call, keys that are no lambda, ``*args``, and dictionaries of keywords that are used as such.
 
 Source: the texts of the front end of leanprover/KLR (interop/klr/gather.c).
 """
