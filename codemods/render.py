@@ -273,7 +273,10 @@ def _attribute(scope: Scope, node: ast.Attribute) -> str | None:
 
 
 def _qualified(scope: Scope, node: ast.Name | ast.Attribute, qualified: str) -> str | None:
-    root = qualified.partition(".")[0]
+    root, _, rest = qualified.partition(".")
+    if root == "np" and rest in _CONSTANTS:
+        scope.apply(DTYPES, node)
+        return f"{_math(scope)}.{rest}"
     if root == "np":
         name = dtype_name(qualified)
         if name is None:
@@ -366,6 +369,9 @@ _READERS = {"len", "print", "isinstance", "type", "str", "repr", "id", "range", 
 
 _MATH = {"np.ceil": "ceil", "np.floor": "floor", "np.sqrt": "sqrt", "np.log2": "log2", "np.log10": "log10"}
 """numpy functions of one number, and what Beta 2's ``math`` calls them."""
+
+_CONSTANTS = {"inf", "nan", "pi", "e"}
+"""Numbers that numpy and ``math`` call alike."""
 
 
 def _is_product(scope: Scope, qualified: str, node: ast.expr) -> bool:

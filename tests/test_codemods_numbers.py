@@ -185,3 +185,15 @@ named = x[n, number, i_f]
 t[i_p, i_f] = nl.load({source}, mode=nisa.oob_mode.skip)"""
     messages = [finding.message for finding in rewrite(kernel(body)).findings]
     assert any("rows of a part of a tensor, some of which may be skipped" in message for message in messages)
+
+
+@pytest.mark.parametrize(("value", "named"), [("np.inf", "math.inf"), ("-np.inf", "-math.inf"), ("np.pi", "math.pi")])
+def test_a_constant_of_numpy_is_that_of_math(migrate, value, named):
+    body = f"""out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+t = nl.full((nl.par_dim(64), 1), fill_value={value}, dtype=nl.float32)
+t[...] = nl.minimum(nl.maximum(t, {value}, dtype=nl.float32), 7.5)
+nl.store(out, value=nl.add(nl.load(x), t, dtype=nl.float32))
+return out"""
+    migration = migrate(kernel(body, "x"), {"x": TensorSpec((64, 8), "float32", "normal")})
+    assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
+    assert f"value={named}" in migration.outcome.source and "import math" in migration.outcome.source

@@ -4,7 +4,7 @@ Why: Beta 2 refuses numpy data types, and kernels cannot use numpy at all. ``np.
 ``np.dtype(t).itemsize`` and ``nl.finfo(t).min`` numbers where the source tells the type. Where it does not
 (``x.dtype``), the output calls a small function that looks the type up, as for ``getattr(nl, config.dtype)``. An array
 of ``np.arange`` and of arithmetic on such arrays becomes a list that a loop fills, its ``.max()`` the largest element
-of the list; ``np.prod`` of a part of a shape and ``math.prod`` are a small function.
+of the list; ``np.prod`` of a part of a shape and ``math.prod`` are a small function, ``np.inf`` is ``math.inf``.
 
 Safe. Left alone: other uses of numpy in a kernel.
 
