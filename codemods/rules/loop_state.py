@@ -18,7 +18,7 @@ from __future__ import annotations
 import ast
 
 from ..emission import New, Refuse
-from ..facts.values import ERASED, Absent, DType, Gone, Hbm, Python, Tile, Value
+from ..facts.values import ERASED, Absent, DType, Gone, Hbm, Python, Tile, Value, merge
 from ..parameters import described
 from ..scope import Scope
 from ..syntax import bound_by
@@ -83,12 +83,37 @@ def forget_carried(scope: Scope, statement: ast.For | ast.While) -> None:
         value = scope.env.get(name)
         if isinstance(value, Hbm | Tile):
             scope.env[name] = described(name, value)
-        elif isinstance(value, ERASED):
+        elif isinstance(value, ERASED) and not _bound_alike(scope, statement, name, value):
             scope.env[name] = Gone("changes from one iteration to the next")
         elif isinstance(value, Absent) and _computed(scope, statement, name):
             scope.env[name] = Value()  # None in the first iteration, a tensor in those after it
             scope.unknown_results.add(name)
             scope.none_at_first.add(name)
+
+
+def _bound_alike(scope: Scope, loop: ast.For | ast.While, name: str, value: Value) -> bool:
+    """Does the body bind an index vector to nothing but the vector that it is already?"""
+    from ..facts.index import index_value
+
+    nodes = [n for s in loop.body for n in ast.walk(s)]
+    stores = [n for n in nodes if isinstance(n, ast.Name) and n.id == name and not isinstance(n.ctx, ast.Load)]
+    made = [n.value for n in nodes if isinstance(n, ast.Assign) and [*map(ast.unparse, n.targets)] == [name]]
+    names = {n.id for m in made for n in ast.walk(m) if isinstance(n, ast.Name)}
+    plain = all(isinstance(n, _PLAIN) for m in made for n in ast.walk(m))
+    changing = bound_by(loop) | {n for n in names if scope.assigned[n] > 1}
+    if len(stores) != len(made) or not plain or names & changing or scope.out:
+        return False
+    try:
+        found = [index_value(scope, m) for m in made]
+    except Refuse:
+        return False
+    return not scope.out and all(merge(value, other) is value for other in found)
+
+
+_PLAIN = (
+    *(ast.Name, ast.Attribute, ast.Constant, ast.Call, ast.Subscript, ast.Slice, ast.Tuple, ast.BinOp, ast.UnaryOp),
+    *(ast.operator, ast.unaryop, ast.expr_context),
+)
 
 
 def _computed(scope: Scope, loop: ast.For | ast.While, name: str) -> bool:
