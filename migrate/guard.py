@@ -20,12 +20,17 @@ from .remains import Accounted, definitions, further_findings, new_violations, u
 Rewrite = Callable[[str, Options, str], Outcome]
 
 
-def complete(before: str, outcome: Outcome, options: Options, filename: str) -> Outcome:
-    """The outcome with a finding for every line that was left and that the Beta 2 compiler would refuse."""
-    if outcome.source == before or _partial(options):
+def complete(
+    before: str, outcome: Outcome, options: Options, filename: str, reached: frozenset[str] = frozenset()
+) -> Outcome:
+    """The outcome with a finding for every line that was left and that the Beta 2 compiler would refuse.
+
+    ``reached`` are the names of definitions that kernels of other files use.
+    """
+    if (outcome.source == before and not reached) or _partial(options):
         return outcome
     try:
-        found = further_findings(before, outcome, filename, options.target)
+        found = further_findings(before, outcome, filename, options.target, reached)
     except SyntaxError:
         return outcome  # the guard says so
     return replace(outcome, findings=tuple(sorted({*outcome.findings, *found})))

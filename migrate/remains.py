@@ -195,11 +195,13 @@ def _dotted(node: ast.AST) -> str | None:
     return None
 
 
-def further_findings(before: str, outcome: Outcome, filename: str, target: str) -> list[Finding]:
+def further_findings(
+    before: str, outcome: Outcome, filename: str, target: str, reached: frozenset[str]
+) -> list[Finding]:
     """Lines that the rewrite left as they were, that no finding covers, and that are not legal Beta 2."""
     accounted = Accounted(ast.parse(before), before, outcome)
     found = []
-    for violation in _violations(accounted, filename, target):
+    for violation in _violations(accounted, filename, target, reached):
         line = accounted.input_line(violation.line)
         if line is not None:
             column = max(violation.column, 1)
@@ -232,11 +234,13 @@ def _unaccounted(before: str, new: ast.Module, filename: str, target: str, accou
         yield violation
 
 
-def _violations(accounted: Accounted, filename: str, target: str) -> Iterator[Violation]:
+def _violations(
+    accounted: Accounted, filename: str, target: str, reached: frozenset[str] = frozenset()
+) -> Iterator[Violation]:
     """What is not legal Beta 2 in the output, but for the lines that have a diagnostic."""
     from nki_migrate.runtime.legality import check_source
 
-    found = check_source(accounted.outcome.source, filename, target=target)
+    found = check_source(accounted.outcome.source, filename, target=target, also=reached)
     return (violation for violation in found if violation.line not in accounted)
 
 

@@ -160,23 +160,34 @@ def _reported(group: list[_Work], options: Options, homes: Mapping[str, Homes] |
             if len(group) > 1:
                 return [report for item in group for report in _reported([item], options, homes)]
             return [(index, _internal_error(path, data, error)) for index, path, data in group]
+        reached = _reached({name: outcome.source for name, outcome in outcomes.items()})
         share = (time.perf_counter() - began) / max(len(texts), 1)
         for index, path, data in group:
             name = _name((index, path, data))
             if name in texts:
                 began = time.perf_counter()
-                report = _guarded(path, data, texts[name], outcomes[name], options)
+                report = _guarded(path, data, texts[name], outcomes[name], options, reached.get(name, frozenset()))
                 reports.append((index, replace(report, seconds=share + time.perf_counter() - began)))
     return reports
 
 
-def _guarded(path: str, data: bytes, text: Text, outcome: Outcome, options: Options) -> Report:
+def _reached(sources: dict[str, str]) -> dict[str, frozenset[str]]:
+    """The definitions of each file that kernels of the others use."""
+    from nki_migrate.runtime.legality import kernel_names
+
+    try:
+        return kernel_names({name: ast.parse(source) for name, source in sources.items()}) if len(sources) > 1 else {}
+    except (SyntaxError, ValueError):
+        return {}  # the guard says so
+
+
+def _guarded(path: str, data: bytes, text: Text, outcome: Outcome, options: Options, reached: frozenset[str]) -> Report:
     from nki_migrate.codemods import rewrite
 
     from .guard import complete, objection
 
     try:
-        outcome = complete(text.text, outcome, options, path)
+        outcome = complete(text.text, outcome, options, path, reached)
         against = objection(text.text, outcome, options, path, rewrite)
     except Exception as error:
         return _internal_error(path, data, error)

@@ -445,3 +445,11 @@ def k(x, wide):
 """
     assert "src=x[n, 0:64, 0:8]" in rewrite(text.format(between="assert wide")).source
     assert "src=x[n, 0:64, 0:8]" not in rewrite(text.format(between="n = 0")).source
+
+
+def test_an_object_that_writes_to_its_frozen_fields_is_a_finding_of_its_class():
+    body = "    def __post_init__(self):\n        object.__setattr__(self, 'twice', [n for n in (1,)])\n"
+    text = source(methods=AT).replace("class Dim:\n", f"class Dim:\n{body}\n")
+    outcome = rewrite(text)
+    [finding] = [f for f in outcome.findings if f.code in ("NKI009", "NKI091")]
+    assert finding.code == "NKI009" and "__setattr__" in finding.message and body in outcome.source

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 from nki_migrate.cli import main
-from nki_migrate.codemods import components, rewrite, rewrite_together
+from nki_migrate.codemods import Options, components, rewrite, rewrite_together
 from nki_migrate.codemods.program import links
+from nki_migrate.discover import found_files
+from nki_migrate.rewriting import rewrite_reports
 
 HELPERS = """\
 import neuronxcc.nki.isa as nisa
@@ -287,3 +289,18 @@ def test_the_command_reads_such_files_only_for_kernels(tmp_path, monkeypatch, ca
     assert "2 changed, 0 unchanged, 3 skipped, 0 failed; 0 findings" in capsys.readouterr().err
     assert "class Sizes(nl.NKIObject)" in (tmp_path / "sizes.py").read_text()
     assert all((tmp_path / name).read_text() == files[name] for name in ("tools.py", "more.py", "apart.py"))
+
+
+def test_what_a_kernel_reaches_in_another_file_is_judged_there(tmp_path):
+    helpers = "def kept(seen):\n    return set(seen)\n\n\ndef host(seen):\n    return set(seen)\n"
+    kernel = (
+        "import neuronxcc.nki as nki\nimport neuronxcc.nki.language as nl\nfrom helpers import kept\n\n\n"
+        "@nki.jit\ndef k(x):\n    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)\n"
+        "    assert len(kept((1, 2))) == 2\n    nl.store(out, nl.load(x))\n    return out\n"
+    )
+    (tmp_path / "helpers.py").write_text(helpers)
+    (tmp_path / "kernel.py").write_text(kernel)
+    reports = rewrite_reports(found_files([str(tmp_path)]), Options(), jobs=1)
+    found = {report.path.rpartition("/")[2]: report for report in reports}
+    assert [(f.line, f.code) for f in found["helpers.py"].findings] == [(2, "NKL054")]
+    assert (found["helpers.py"].status, found["kernel.py"].findings) == ("unchanged", ())

@@ -58,7 +58,7 @@ SOUND = Outcome(AFTER, touched=frozenset({"kernel"}))
 @pytest.fixture(autouse=True)
 def everything_is_legal(monkeypatch):
     """What is legal is the checker's to say; here, what matters is what becomes of its answers."""
-    monkeypatch.setattr(legality, "check_source", lambda source, filename, target: [])
+    monkeypatch.setattr(legality, "check_source", lambda source, filename, target, also=(): [])
 
 
 def finding(text, source=BEFORE):
@@ -235,7 +235,7 @@ def test_who_asks_for_some_rules_gets_what_the_others_would_rewrite_left_in_sile
 def forbid(monkeypatch, *texts):
     """A checker that refuses each line with one of ``texts``."""
 
-    def check_source(source, filename, target):
+    def check_source(source, filename, target, also=()):
         lines = enumerate(source.split("\n"), 1)
         return [Violation(n, 1, "NKL001", f"no {t}", "") for n, line in lines for t in texts if t in line]
 

@@ -10,7 +10,8 @@ NKI gets its import with the base.
 Safe: ``NKIObject`` is an empty class where Python runs the code, and a dataclass stays one. Annotations say of what
 class an object is, and files that are not given may read properties and take tuples apart: give them in the same run.
 Left alone: classes with other bases, with subclasses or with other decorators, properties that host code reads, named
-tuples that something may unpack, index or compare, and bodies with more than fields, methods and a docstring.
+tuples that something may unpack, index or compare, bodies with more than fields, methods and a docstring, and frozen
+objects that write to their fields with ``object.__setattr__``, which Beta 2 does not have.
 
 Source: NKI language guide of 2.28, "User-defined classes"; the front end of leanprover/KLR ("NKI classes must inherit
 from either Enum or NKIObject", "unsupported decorator").
@@ -147,6 +148,9 @@ def _check(cls: Class) -> None:
     module, node = cls.home, cls.node
     if not module.options.enabled(CODE):
         raise Refuse(node, CODE, f"the rule {CODE} is not selected", f"select it with --select {CODE}")
+    if any(isinstance(n, ast.Attribute) and n.attr == "__setattr__" for n in ast.walk(node)):
+        what = f"'{node.name}' writes to its fields with __setattr__, which Beta 2 does not have, and a kernel uses it"
+        raise Refuse(node, CODE, what, "make the object in host code, and pass the kernel the values that it needs")
     if cls.is_named_tuple:
         _check_named_tuple(cls)
     elif node.keywords or len(node.bases) > 1 or any(base not in _BASES for base in cls.base_names):
