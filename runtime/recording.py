@@ -55,7 +55,7 @@ def launched(
         "function": function.__name__,
         "grid": [int(extent) for extent in grid],
         "hardware": target.name,
-        "args": {name: _described(value, Path(directory), function) for name, value in arguments.items()},
+        "args": {name: _described(value, Path(directory), function) for name, value in _each(function, arguments)},
     }
     earlier = {name: value.tobytes() for name, value in arguments.items() if writes and isinstance(value, np.ndarray)}
     yield
@@ -66,6 +66,16 @@ def launched(
     path = Path(directory) / f"{os.getpid()}-{next(_count):06}.json"
     path.with_suffix(".tmp").write_text(json.dumps(record))
     path.with_suffix(".tmp").rename(path)
+
+
+def _each(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The arguments by name, those that ``**kwargs`` caught among them."""
+    parameters = inspect.signature(function).parameters
+    for name, value in arguments.items():
+        if name in parameters and parameters[name].kind is inspect.Parameter.VAR_KEYWORD:
+            yield from value.items()
+        else:
+            yield name, value
 
 
 def _module_name(function: Callable[..., Any]) -> str:

@@ -35,6 +35,13 @@ def rows(x):
     return out
 
 
+@nki.jit
+def among(x, **options):
+    out = nl.ndarray(x.shape, dtype=options["kind"], buffer=nl.shared_hbm)
+    nl.store(out, value=nl.multiply(nl.load(x), options["factor"]))
+    return out
+
+
 @nki.trace
 def written(x, out):
     nl.store(out, value=nl.load(x))
@@ -130,6 +137,12 @@ def test_what_no_case_can_say_is_told(record, capfd) -> None:  # type: ignore[no
     cases = record("kernels.rows[2](x)\nkernels.scaled(x, object())")
     assert [case.kernel for case in cases] == ["rows"]
     assert "kernel 'scaled': argument 'index' is a object, which a case cannot say" in capfd.readouterr().err
+
+
+def test_what_keywords_caught_are_arguments(record) -> None:  # type: ignore[no-untyped-def]
+    [case] = record("kernels.among(x, factor=0.5, kind=nl.bfloat16)\n")
+    assert {name: case.args[name] for name in ("factor", "kind")} == {"factor": 0.5, "kind": DtypeSpec("bfloat16")}
+    assert "options" not in case.args
 
 
 def test_a_launch_that_fails_is_no_case(record) -> None:  # type: ignore[no-untyped-def]

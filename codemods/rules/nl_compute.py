@@ -6,8 +6,8 @@ becomes ``nisa.tensor_scalar``, ``x * y`` of two tiles ``nisa.tensor_tensor``, `
 ``nl.transpose``, ``nl.mean``, ``nl.where`` and a matmul that transposes are several instructions, with tiles between
 them; ``nl.load_transpose2d`` is a DMA that walks its source by columns. The result has the type that Beta 1 promotes
 to: where only a trace tells the types, a function that the module gets computes it.
-``nl.loop_reduce`` starts with its first operand where its destination is only declared: the new tensor is filled where it
-is declared, a ``memset`` more, and a destination that another function declares is *review*.
+``nl.loop_reduce`` starts with its first operand where its destination is only declared: the new tensor is filled where
+it is declared, a ``memset`` more, and a destination that another function declares is *review*.
 
 Safe: the instruction computes the same in fp32 and rounds once. Two operands of shapes that the source does not tell
 are taken to be equal, and Beta 2 refuses them where they are not. An operand of one partition is copied to all of
