@@ -9,6 +9,7 @@ from nki_migrate.runtime.spec.beta2_language import MATH_FUNCTIONS
 from nki_migrate.runtime.spec.dtypes import LIMITS
 
 from . import algebra
+from .comparisons import comparison_text
 from .emission import New, Refuse
 from .facts.objects import changing_part, only_value
 from .facts.values import Allocator, Api, DType, Gone, Grid, Hbm, Index, Mask, Numbers, Python, Spelled, Tile
@@ -153,7 +154,7 @@ def _translated(scope: Scope, node: ast.expr) -> str | None:
         if truth is not None:
             return f"({truth})"
         _check_operands(scope, node)
-        return None
+        return comparison_text(scope, node)
     if isinstance(node, ast.JoinedStr):
         return _format_string(scope, node)
     if isinstance(node, ast.Name | ast.Attribute):

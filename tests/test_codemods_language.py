@@ -231,6 +231,40 @@ def k(x, n, flag):
     assert f"    if {after or before}:\n" in rewrite(source).source
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("rate > 0", "float(rate) > 0.0"),
+        ("-1 <= low and n > 2", "-1.0 <= float(low) and n > 2"),
+        ("limits.top == 1", "float(limits.top) == 1.0"),
+        ("rate > 0.0", None),
+        ("limits.many > 1", None),
+        ("n > 0", None),
+    ],
+)
+def test_a_float_is_compared_with_a_float(before, after):
+    source = f"""\
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+from dataclasses import dataclass
+
+
+@dataclass
+class Limits:
+    top: float
+    many: int = 3
+
+
+@nki.jit
+def k(x, n, limits: Limits, rate: float, low=0.0):
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    if {before}:
+        nl.store(out, nl.load(x))
+    return out
+"""
+    assert f"    if {after or before}:\n" in rewrite(source).source
+
+
 def test_what_beta2_refuses_in_a_helper_that_no_rule_touched_is_a_finding():
     before = (
         "import neuronxcc.nki as nki\nimport neuronxcc.nki.language as nl\n\n\n"

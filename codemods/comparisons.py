@@ -1,0 +1,74 @@
+"""``rate > 0`` of a float becomes ``float(rate) > 0.0``: Beta 2 compares the types of numbers before their values."""
+
+from __future__ import annotations
+
+import ast
+
+from .rules.language import CODE as LANGUAGE
+from .scope import Scope
+
+_NUMBERS = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+
+
+def comparison_text(scope: Scope, node: ast.expr) -> str | None:
+    """``float(rate) > 0.0`` for a comparison of what the source calls a float with an integer; else ``None``."""
+    from .render import render
+
+    if not isinstance(node, ast.Compare) or len(node.ops) != 1 or not isinstance(node.ops[0], _NUMBERS):
+        return None
+    sides = [node.left, node.comparators[0]]
+    whole = [_whole_number(side) for side in sides]
+    if not any(
+        _is_float(scope, side) and other is not None for side, other in zip(sides, reversed(whole), strict=True)
+    ):
+        return None
+    scope.apply(LANGUAGE, node)
+    texts = [
+        f"float({render(scope, side)})" if number is None else repr(float(number))
+        for side, number in zip(sides, whole, strict=True)
+    ]
+    between = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
+    return f"{texts[0]} {between[type(node.ops[0])]} {texts[1]}"
+
+
+def _whole_number(node: ast.expr) -> int | None:
+    """The value of an integer that is written out."""
+    negative = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)
+    constant = node.operand if isinstance(node, ast.UnaryOp) and negative else node
+    if not isinstance(constant, ast.Constant) or type(constant.value) is not int:
+        return None
+    return -constant.value if negative else constant.value
+
+
+def _is_float(scope: Scope, node: ast.expr) -> bool:
+    """Is it a parameter or a field that is annotated as a float, or that is one by default?"""
+    if isinstance(node, ast.Name):
+        return node.id in _float_parameters(scope.function)
+    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and _is_field(scope, node.attr)
+
+
+def _float_parameters(function: ast.FunctionDef) -> set[str]:
+    given = function.args
+    ordered = [*given.posonlyargs, *given.args]
+    defaults: dict[ast.arg, ast.expr | None] = dict(zip(reversed(ordered), reversed(given.defaults), strict=False))
+    defaults |= dict(zip(given.kwonlyargs, given.kw_defaults, strict=True))
+    return {arg.arg for arg in [*ordered, *given.kwonlyargs] if _says_float(arg.annotation, defaults.get(arg))}
+
+
+def _is_field(scope: Scope, name: str) -> bool:
+    """Is ``name`` a float wherever a class of the module has a field of that name?"""
+    fields = [
+        statement
+        for node in scope.source.tree.body
+        if isinstance(node, ast.ClassDef)
+        for statement in node.body
+        if isinstance(statement, ast.AnnAssign)
+        and isinstance(statement.target, ast.Name)
+        and statement.target.id == name
+    ]
+    return bool(fields) and all(_says_float(field.annotation, field.value) for field in fields)
+
+
+def _says_float(annotation: ast.expr | None, default: ast.expr | None) -> bool:
+    annotated = isinstance(annotation, ast.Name) and annotation.id == "float"
+    return annotated or (isinstance(default, ast.Constant) and type(default.value) is float)
