@@ -30,7 +30,17 @@ if TYPE_CHECKING:
     from .pinned import Pinned
     from .staircase import Staircase
 
-KERNEL_DECORATORS = {"nki.jit", "nki.trace", "nki.baremetal", "nki.benchmark", "nki.profile", "nki.simulate_kernel"}
+OUTPUT_HARNESSES = {"torch_neuronx.nki_jit", "torch_neuronx.xla_impl.ops.nki_jit"}
+"""PyTorch's first launchers: kernels of theirs could write to tensors that they get (``reference/beta1.md`` 3.7)."""
+KERNEL_DECORATORS = {
+    "nki.jit",
+    "nki.trace",
+    "nki.baremetal",
+    "nki.benchmark",
+    "nki.profile",
+    "nki.simulate_kernel",
+    *OUTPUT_HARNESSES,
+}
 
 
 Position = tuple[str, int, int]

@@ -10,12 +10,11 @@ from nki_migrate.runtime.spec.grids import GRID_PARAMETERS
 from .names import dotted, imports
 from .syntax import default_values
 
-OUTPUT_HARNESSES = {"torch_neuronx.nki_jit", "torch_neuronx.xla_impl.ops.nki_jit"}
-"""Launch kernels of the oldest style, which write to tensors that they get (``reference/beta1.md`` 3.7)."""
-
 
 def misfit(tree: ast.Module, local: Mapping[str, str], home: ast.Module) -> str:
     """Why a file's calls of functions that it calls ``local`` cannot be of those of ``home``; empty where they can."""
+    from .scope import OUTPUT_HARNESSES
+
     functions = {node.name: node for node in home.body if isinstance(node, ast.FunctionDef)}
     meant = {called: functions[name] for called, name in local.items() if name in functions}
     bound = {item.name: item.path for item in imports(tree)}

@@ -159,3 +159,59 @@ def test_flags_that_only_allow_more_go(flags, left):
     outcome = rewrite(source)
     assert [finding.code for finding in outcome.findings if finding.code == "NKI002"] == ["NKI002"] * left
     assert ("experimental_flags" in outcome.source) == bool(left)
+
+
+MEASURED = KERNEL.replace("@nki.jit", "@nki.benchmark(warmup=1)").replace(
+    "import numpy as np\n", "import neuronxcc.nki.typing as nt\nimport numpy as np\n"
+)
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "k(nt.tensor[[128, 4], nl.float32])\n",
+        "k[2](x=nt.tensor[[128, 4], nl.float32])\n",
+        "if __name__ == '__main__':\n    x = nt.tensor[[128, 4], nl.float32]\n    k(x)\n    k(x)\n",
+        "def h():\n    y = nt.tensor[[128, 4], nl.float32]\n    k(y)\n",
+        "def h():\n    y = nt.tensor[[128, 4], nl.float32]\n    t = nki.profile(f, working_directory='.')\n    t(y)\n",
+        "if __name__ == '__main__':\n    x = nt.tensor[[128, 4], nl.float32]\n\n    def h():\n        k(x)\n",
+    ],
+)
+def test_the_numbers_of_what_is_only_measured_do_not_matter(host):
+    findings = [f.message for f in rewrite(MEASURED + host).findings]
+    assert findings and not any("content" in message for message in findings)
+    assert "np.zeros([128, 4], dtype=nl.float32)" in rewrite(MEASURED + host).source
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "x = nt.tensor[[128, 4], nl.float32]\nk(x)\n",  # others may read the module's name
+        "def h():\n    y = nt.tensor[[128, 4], nl.float32]\n    k(y)\n    return y\n",
+        "def h(k):\n    k(nt.tensor[[128, 4], nl.float32])\n",
+        "f(nt.tensor[[128, 4], nl.float32])\n",
+        "def h():\n    t = nki.profile(f, working_directory='.')\n    t = f\n    t(nt.tensor[[128, 4], nl.float32])\n",
+        "def h():\n    y = nt.tensor[[128, 4], nl.float32]\n",
+    ],
+)
+def test_the_numbers_of_what_something_else_reads_may_matter(host):
+    assert any("content" in f.message for f in rewrite(MEASURED + host).findings)
+
+
+def test_the_first_launcher_of_pytorch_is_left_under_a_finding():
+    source = KERNEL.replace("@nki.jit", "@nki_jit").replace(
+        "import numpy as np\n", "import numpy as np\nfrom torch_neuronx import nki_jit\n"
+    )
+    assert [(f.code, f.applicability) for f in rewrite(source).findings] == [("NKI002", "review")]
+    outcome = rewrite(source, Options(unsafe=True))
+    assert "@nki.jit\n" in outcome.source and "torch_neuronx" not in outcome.source and outcome.findings == ()
+    old = rewrite(source.replace("    return out\n", ""), Options(unsafe=True))
+    assert "@nki_jit\n" in old.source
+    assert [(f.code, f.applicability) for f in old.findings] == [("NKI002", "manual")]
+
+
+def test_a_kernel_that_pytorch_launches_is_left_under_a_finding():
+    host = "from torch_neuronx import nki_jit\n\nlaunch = nki_jit(k)\n"
+    outcome = rewritten(host, unsafe=True)
+    assert ends(outcome, host)
+    assert [(f.code, f.applicability) for f in outcome.findings] == [("NKI007", "manual")]

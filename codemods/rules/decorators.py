@@ -4,8 +4,9 @@ Why: Beta 2 has no modes. ``@nki.jit(mode='trace')`` on a helper, and ``@nki.jit
 of the module calls, are removed; ``mode=`` of a kernel is dropped. ``enable_stack_allocator`` and
 ``skip_middle_end_transformations`` steer a compiler that is gone, and are removed.
 
-Safe. Left alone: options that change how the kernel was compiled, ``force_auto_alloc`` (it switched the addresses off
-that the kernel gives). ``baremetal``, ``benchmark`` and ``profile`` belong to NKI007.
+Safe. *Review* (``--unsafe`` writes it): ``nki.jit`` for ``nki_jit`` of torch_neuronx, on a kernel that returns
+something. Left alone: options that change how the kernel was compiled, ``force_auto_alloc`` (it switched the addresses
+off that the kernel gives). ``baremetal``, ``benchmark`` and ``profile`` belong to NKI007.
 
 Source: NKI migration guide, "Remove nki.jit decorator on sub-kernels".
 """
@@ -16,9 +17,9 @@ import ast
 
 from ..emission import Refuse
 from ..names import dotted
-from ..scope import Module
+from ..scope import OUTPUT_HARNESSES, Module
 from .host_code import CODE as HOST_CODE
-from .host_code import HARNESSES, launcher
+from .host_code import HARNESSES, OUTPUTS, launcher
 
 CODE = "NKI002"
 GOLDENS = ("sub_kernel", "compiler_decorators")
@@ -56,6 +57,8 @@ def _decorator(module: Module, function: ast.FunctionDef, node: ast.expr) -> Non
         module.edits.expressions[node] = launcher(module, node, name)
         module.applied[HOST_CODE] += 1
         module.touched.add(function.name)
+    elif name in OUTPUT_HARNESSES:
+        _first_launcher(module, function, node)
     elif name == "nki.trace":
         _trace(module, function, node)
     elif name == "ncc.force_auto_alloc":
@@ -64,6 +67,24 @@ def _decorator(module: Module, function: ast.FunctionDef, node: ast.expr) -> Non
         )
     elif name is not None and name.partition(".")[0] in ("nki", "ncc", "nl", "nisa"):
         raise Refuse(node, CODE, f"the decorator {name} does not exist in Beta 2", "remove it")
+
+
+def _first_launcher(module: Module, function: ast.FunctionDef, node: ast.expr) -> None:
+    """``nki_jit`` of torch_neuronx on a kernel that returns its results."""
+    inner = {n for f in ast.walk(function) if isinstance(f, ast.FunctionDef) and f is not function for n in ast.walk(f)}
+    returned = [n for n in ast.walk(function) if isinstance(n, ast.Return) and n.value is not None and n not in inner]
+    if not returned:
+        raise Refuse(node, CODE, OUTPUTS, "return the results, and decorate the kernel with @nki.jit")
+    if not module.options.unsafe:
+        message = "Beta 2 launches kernels with nki.jit, not with torch_neuronx's nki_jit"
+        raise Refuse(
+            node, CODE, message, "--unsafe writes nki.jit: right if the kernel writes to no argument", "review"
+        )
+    if not module.options.enabled(CODE):
+        raise Refuse(node, CODE, f"the rule {CODE} is not selected", f"select it with --select {CODE}")
+    module.edits.expressions[node] = f"{module.alias('nki')}.jit"
+    module.applied[CODE] += 1
+    module.touched.add(function.name)
 
 
 def _trace(module: Module, function: ast.FunctionDef, node: ast.expr) -> None:

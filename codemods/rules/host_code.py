@@ -5,8 +5,9 @@ NumPy arrays, in Beta 1 already. ``nki.simulate_kernel(kernel[grid], x)`` become
 CPU under ``nki-migrate emulate`` and ``pytest --nki-emulate``, and on the device elsewhere.
 ``nl.static_cast(array, dtype)`` of NumPy arrays is ``array.astype(dtype)``.
 
-Safe: the casts, and ``baremetal`` of a function of the same module. *Review* (``--unsafe`` writes it): simulations,
-harnesses of an imported function or with options that write files, and measurements. A latency that the module reads
+Safe: the casts, ``baremetal`` of a function that these files show, and zeros for ``nt.tensor[shape, dtype]`` where only
+measured kernels get them, which do not use their inputs. *Review* (``--unsafe`` writes it): simulations,
+harnesses of other functions or with options that write files, and measurements. A latency that the module reads
 is taken from whole calls on the host, by a small class that the module gets; ``neuron-bench`` measured the same without
 the launch, so a limit that holds for the calls holds for the kernel. Left alone: a decorator whose latency is read.
 
@@ -20,7 +21,8 @@ import ast
 from collections.abc import Iterator
 
 from ..emission import New, Refuse
-from ..scope import Module
+from ..measured import is_only_measured
+from ..scope import OUTPUT_HARNESSES, Module
 from ..support import benchmark_class
 from ..syntax import SIMPLE
 
@@ -31,6 +33,8 @@ _ARTIFACTS = {"save_neff_name", "save_trace_name", "artifacts_dir", "working_dir
 HARNESSES = {"nki.baremetal", "nki.benchmark", "nki.profile"}
 _ON_HOST = {"nl.static_cast", "nki.simulate_kernel", *HARNESSES}
 _MAKES_ARRAY = {"zeros", "ones", "full", "empty", "array", "asarray", "random_sample", "random", "rand", "randn"}
+
+OUTPUTS = "kernels of torch_neuronx's nki_jit write to tensors that they get; those of Beta 2 return theirs"
 
 Owner = ast.Module | ast.FunctionDef
 
@@ -147,6 +151,8 @@ class _Host:
             return None
         options = node.func if isinstance(node.func, ast.Call) and not node.func.args else node
         name = self.module.host_name(options.func)
+        if name in OUTPUT_HARNESSES:
+            self._writes_outputs(node)
         if name not in _ON_HOST or (options is not node and name not in HARNESSES):
             return None
         if not self.module.options.enabled(CODE):
@@ -156,6 +162,13 @@ class _Host:
         if name == "nki.simulate_kernel":
             return self._simulated(node, owner)
         return self._launched(node, options, name, owner) if node.args else launcher(self.module, node, name)
+
+    def _writes_outputs(self, node: ast.Call) -> None:
+        """``nki_jit(kernel)`` of torch_neuronx; one that Beta 1 brought along has a finding of its own."""
+        kernel = node.args[0] if node.args else node
+        item = self.module.imports.get(kernel.id) if isinstance(kernel, ast.Name) else None
+        if node.args and not (item is not None and item.is_nki):
+            raise Refuse(node, CODE, OUTPUTS, "launch the kernel itself, and take what it returns")
 
     def _cast(self, node: ast.Call, owner: Owner) -> str | None:
         given = dict(zip(("input_data", "dtype"), node.args, strict=False))
@@ -205,12 +218,13 @@ class _Host:
         """``nt.tensor[shape, dtype]``, which a harness filled with numbers."""
         if not (isinstance(node.slice, ast.Tuple) and len(node.slice.elts) == 2):
             return None
-        _under_review(
-            self.module,
-            node,
-            "Beta 2 has no tensors without content in host code",
-            "--unsafe writes an array of zeros: right if the numbers do not matter",
-        )
+        if not is_only_measured(self.module, node):
+            _under_review(
+                self.module,
+                node,
+                "Beta 2 has no tensors without content in host code",
+                "--unsafe writes an array of zeros: right if the numbers do not matter",
+            )
         shape, dtype = [self._text(part, owner) for part in node.slice.elts]
         return f"{self.module.package('numpy', 'np')}.zeros({shape}, dtype={dtype})"
 

@@ -26,7 +26,7 @@ from .. import leftovers
 from ..emission import New, Refuse
 from ..import_blocks import Block, import_blocks, parts_of_try
 from ..names import BETA2, Import, canonical
-from ..scope import Module
+from ..scope import OUTPUT_HARNESSES, Module
 from ..shipped import CODE, home_of, under_review
 from ..tables import beta2_has
 from ..usage import names_left
@@ -144,7 +144,7 @@ def _superfluous(module: Module, item: Import) -> bool:
     home = module.program.modules[link.path] if link is not None and link.name else None
     function = home.functions.get(link.name) if home is not None and link is not None else None
     gone = home is not None and function is not None and home.edits.replaced.get(function) == []
-    return gone or item.path.partition(".")[0] in _SUPERFLUOUS
+    return gone or item.path in OUTPUT_HARNESSES or item.path.partition(".")[0] in _SUPERFLUOUS
 
 
 def _same(statement: ast.Import | ast.ImportFrom, item: Import) -> str:
