@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from nki_migrate.runtime.spec.seen import SeenFunction
@@ -24,31 +24,56 @@ _HELP = "--unsafe takes it to be so in every call"
 _REWRITTEN = f"--unsafe rewrites it by what was observed ({CODE})"
 
 
-def tellings(sources: Mapping[str, str], plain: Mapping[str, Outcome], observed: Functions) -> Iterator[Functions]:
-    """What to take of what cases showed, the least first: of the definitions where ``plain`` left something, of all.
+def best_observed(
+    sources: Mapping[str, str],
+    plain: Mapping[str, Outcome],
+    observed: Functions,
+    rewritten: Callable[[Functions], Mapping[str, Outcome]],
+) -> Mapping[str, Outcome]:
+    """The outcomes of ``rewritten`` for what of the cases leaves the least, ``plain`` where nothing leaves less.
 
-    Nothing where nothing is left.
+    Tried is what they show of the definitions where something is left, then of all; each time without the definitions
+    in which more lines are left for it: a value that is known may meet a rule that refuses it.
     """
     concerned = tuple(function for function in observed if function.file in sources)
-    if not concerned or not left(plain, concerned):
-        return
-    unfinished = {
-        (path, name)
-        for path, outcome in plain.items()
-        for name, (first, last, _) in _definitions(sources[path]).items()
-        if any(first <= finding.line <= last for finding in outcome.findings)
-    }
+    best = plain
+    for functions in (_unfinished(sources, plain, concerned), concerned):
+        while functions and _left(best, concerned):
+            outcomes = rewritten(functions)
+            helped = tuple(f for f in functions if not _worse(f, sources, plain, outcomes))
+            if len(helped) == len(functions):
+                best = outcomes if _left(outcomes, concerned) < _left(best, concerned) else best
+                break
+            functions = helped
+    return best
+
+
+def _unfinished(sources: Mapping[str, str], plain: Mapping[str, Outcome], concerned: Functions) -> Functions:
+    """What cases show of functions in which something was left, and of parameters whose rank is asserted wrongly."""
     least = []
     for function in concerned:
         wrong = _wrong_ranks(function, plain[function.file])
-        if (function.file, _top(function)) in unfinished:
+        if _lines(function, sources, plain):
             least.append(function)
         elif wrong:
             least.append(replace(function, parameters=tuple(p for p in function.parameters if p[0] in wrong)))
-    yield from dict.fromkeys((tuple(least), concerned) if least else (concerned,))
+    return tuple(least)
 
 
-def left(outcomes: Mapping[str, Outcome], observed: Functions) -> int:
+def _worse(
+    function: SeenFunction, sources: Mapping[str, str], plain: Mapping[str, Outcome], outcomes: Mapping[str, Outcome]
+) -> bool:
+    """Is something left in the definition of a function where ``plain`` leaves nothing?"""
+    return not _lines(function, sources, outcomes) <= _lines(function, sources, plain)
+
+
+def _lines(function: SeenFunction, sources: Mapping[str, str], outcomes: Mapping[str, Outcome]) -> set[int]:
+    """The lines of the definition that a function is in where something was left."""
+    first, last, _ = _definitions(sources[function.file]).get(_top(function), (1, 0, ""))
+    return {f.line for f in outcomes[function.file].findings if first <= f.line <= last and f.code != CODE}
+
+
+def _left(outcomes: Mapping[str, Outcome], observed: Functions) -> int:
     """How many constructs were left, or assert a rank that a tensor does not have in the cases."""
     kept = sum(finding.code != CODE for outcome in outcomes.values() for finding in outcome.findings)
     return kept + sum(len(_wrong_ranks(function, outcomes[function.file])) for function in observed)

@@ -8,10 +8,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from nki_migrate.runtime.spec.dtypes import ITEMSIZE, NUMPY_SPELLINGS
+from nki_migrate.runtime.spec.seen import SeenFunction
 
 from . import dead_names
 from .apply import applied
-from .assumptions import left, tellings, with_assumptions
+from .assumptions import best_observed, with_assumptions
 from .emission import Refuse
 from .facts.values import Api, DType, Parameters, Python, Value
 from .functions import walk_function
@@ -52,14 +53,13 @@ def rewrite_together(
     """
     assert registry.RULES  # importing them registers their handlers
     options = options or Options()
-    best = plain = _rewritten(sources, replace(options, observed=()), homes)
-    for functions in tellings(sources, plain, options.observed):
-        if best is not plain and not left(best, functions):
-            break
-        observed = _rewritten(sources, replace(options, observed=functions), homes)
-        if left(observed, functions) < left(best, functions):
-            best = observed
-    return with_assumptions(sources, plain, best, accepted=options.unsafe or options.trusted)
+    plain = _rewritten(sources, replace(options, observed=()), homes)
+
+    def observing(functions: tuple[SeenFunction, ...]) -> dict[str, Outcome]:
+        return _rewritten(sources, replace(options, observed=functions), homes)
+
+    observed = best_observed(sources, plain, options.observed, observing)
+    return with_assumptions(sources, plain, observed, accepted=options.unsafe or options.trusted)
 
 
 def _rewritten(sources: Mapping[str, str], options: Options, homes: Mapping[str, Homes] | None) -> dict[str, Outcome]:

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from nki_migrate import verify_migrated
 from nki_migrate.cli import main
-from nki_migrate.codemods import Options, Outcome, rewrite, rewrite_together
+from nki_migrate.codemods import Finding, Options, Outcome, rewrite, rewrite_together
+from nki_migrate.codemods.assumptions import best_observed
 from nki_migrate.discover import Found
 from nki_migrate.golden import GOLDENS
 from nki_migrate.observing import Observed, observed
@@ -332,3 +333,33 @@ def test_the_environment_can_forbid_it(capsys: pytest.CaptureFixture[str], monke
     monkeypatch.setenv("NKI_MIGRATE_NO_EXECUTE", "1")
     code, err = run(capsys, "helpers.py")
     assert code == 2 and "NKI_MIGRATE_NO_EXECUTE forbids" in err
+
+
+# --- what is taken of it ---------------------------------------------------------------------------------------------
+
+
+def fact(name: str) -> SeenFunction:
+    return SeenFunction("k.py", name, (("t", (Seen("sbuf", (False, False)),)),), ("k, 1",))
+
+
+def test_definitions_that_come_out_worse_are_rewritten_without_it() -> None:
+    sources = {"k.py": "def f(t):\n    a\n\n\ndef g(t):\n    b\n    c\n"}
+    asked = []
+
+    def left(*lines: int) -> dict[str, Outcome]:
+        return {"k.py": Outcome("", tuple(Finding(line, 1, "NKI021", "manual", "m", "h") for line in lines))}
+
+    def rewritten(functions: tuple[SeenFunction, ...]) -> dict[str, Outcome]:
+        names = {function.name for function in functions}
+        asked.append(names)
+        return left(*(() if "f" in names else (2,)), *((7,) if "g" in names else (6,)))
+
+    best = best_observed(sources, left(2, 6), (fact("f"), fact("g")), rewritten)
+    assert best == left(6)
+    assert asked[:2] == [{"f", "g"}, {"f"}]
+    assert best_observed(sources, left(2, 6), (fact("g"),), rewritten) == left(2, 6)
+
+
+def test_nothing_is_tried_where_nothing_is_left() -> None:
+    plain = {"k.py": Outcome("def f(t):\n    a\n")}
+    assert best_observed({"k.py": "def f(t):\n    a\n"}, plain, (fact("f"),), lambda functions: {}) == plain
