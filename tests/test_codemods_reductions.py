@@ -36,6 +36,7 @@ def test_a_reduction_starts_with_its_first_operand(migrate, op, declared, found,
     assert migration.outcome.findings == ()
     assert "nisa.memset(" in migration.outcome.source
     assert migration.before.outputs == migration.after.outputs
+    assert migration.trouble == () or op != "np.add"
 
 
 @pytest.mark.parametrize("fill", ["total[...] = 0.0", "total[...] = nl.load(x[0])"])

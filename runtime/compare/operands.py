@@ -14,6 +14,7 @@ from typing import Any
 from ..events import Event, Operand
 from .correspondence import WRITTEN_ROLES, Correspondence
 from .divisions import RECIPROCAL, Divisions, is_exact
+from .starts import without_starts
 from .tiles import map_excerpt
 from .trace import HbmTensor, Program, Run, TileRow
 from .verdict import Difference, Inexact, LevelVerdict, Permitted, Place, level_verdict
@@ -74,6 +75,9 @@ def compare_operands(
     if zeros:
         more = f"{abs(zeros)} memset {'fewer' if zeros > 0 else 'more'} after"
         notes.append(f"{more}: zeros in PSUM that the first matmul into the tile overwrites")
+    starts = sum(walk.starts for walk in walks)
+    if starts:
+        notes.append(f"{starts} memset more after: what a sum over a loop starts with, declared by NKI022")
     divided = sum(len(walk.divided) for walk in walks)
     if divided:
         by = next(walk.inexact.by for walk in walks if walk.inexact is not None)
@@ -88,13 +92,15 @@ class Walk:
     ``difference`` is the first divergence, ``pairs`` are the tiles (old and new ``uid``) that one operand of a matched
     pair of instructions touches, in the order in which they were met. ``added`` are the new tiles of instructions that
     only the new kernel may have, ``divided`` the (sequence numbers of) multiplications that stand for divisions,
-    ``zeros`` how many zeros more the old kernel writes that a matmul overwrites.
+    ``zeros`` how many zeros more the old kernel writes that a matmul overwrites, ``starts`` how many times the new one
+    writes what a sum starts with.
     """
 
     def __init__(
         self, old: Program, new: Program, permitted: Sequence[Permitted] = (), inexact: Inexact | None = None
     ) -> None:
         self.old, self.new, self.zeros = without_zeros(old, new)
+        self.new, self.starts = without_starts(self.old, self.new)
         self.inexact = inexact
         self.permitted = {p.op: p for p in permitted}
         self.divisions = Divisions(self.new)

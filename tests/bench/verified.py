@@ -107,7 +107,7 @@ class Row:
     def declared(self) -> bool:
         """Does a rule declare that it divides otherwise? Nothing bounds what a kernel computes from a quotient."""
         notes = (note for r in self.results for level in r.levels if level.level == "operands" for note in level.notes)
-        return any("declared by" in note for note in notes)
+        return any("a reciprocal and a multiplication" in note for note in notes)
 
     @property
     def pinned(self) -> int:
