@@ -1,5 +1,6 @@
 """Comprehensions of Python values, as loops that append to a list, or fill a dict with strings for keys; ``all`` and
-``any`` of generators, as loops; ``sorted``, ``min`` and ``max`` with a key, as loops that list the keys.
+``any`` of generators, and lists of ``map`` and ``filter``, as loops; ``sorted``, ``min`` and ``max`` with a key, as loops
+that list the keys.
 
 Only what a statement certainly evaluates, once, and before anything else that could change what it reads: then the
 loop can stand in front of the statement. The loop's variable keeps its name where nothing else reads it.
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from . import algebra
 from .access import operand
@@ -17,6 +19,7 @@ from .compute import is_computation
 from .declare import creation
 from .emission import Refuse
 from .facts.values import Hbm, Python, Tile
+from .iteration import shortest
 from .render import render
 from .rules.language import CODE, plainer
 from .scope import Scope
@@ -113,7 +116,7 @@ def _names(node: ast.AST) -> set[str]:
 
 Comprehension = ast.ListComp | ast.GeneratorExp | ast.DictComp
 _Listed = Comprehension | ast.Call
-"""A comprehension, a call of ``all`` or ``any`` with one, one with a key, or a ``range`` that becomes a list."""
+"""A comprehension, a call of ``all`` or ``any`` with one, one with a key, a ``range`` that becomes a list, or a ``map``."""
 
 
 def _builtin(scope: Scope, node: ast.expr) -> str:
@@ -142,6 +145,8 @@ def _evaluated(scope: Scope, node: ast.expr) -> Iterator[_Listed]:
     stops = isinstance(node, ast.Call) and name in _STARTS and [*map(type, node.args)] == [ast.GeneratorExp]
     if isinstance(node, ast.ListComp | ast.DictComp) or (isinstance(node, ast.Call) and stops):
         yield node
+    elif isinstance(node, ast.Call) and _mapped(scope, node) is not None:
+        yield node
     elif isinstance(node, ast.Call) and _order(scope, node):
         yield from _evaluated(scope, node.args[0])
         yield node
@@ -167,9 +172,37 @@ def _evaluated(scope: Scope, node: ast.expr) -> Iterator[_Listed]:
                 yield from _evaluated(scope, child)
 
 
+def _mapped(scope: Scope, node: ast.Call) -> ast.ListComp | None:
+    """``list(map(lambda p: f, filter(lambda p: c, s)))`` as ``[f for p in s if c]``."""
+    inner = node.args[0] if _builtin(scope, node) == "list" and len(node.args) == 1 else None
+    element: ast.expr | None = None
+    variable, tests = "", list[ast.expr]()
+    while isinstance(inner, ast.Call) and _builtin(scope, inner) in ("map", "filter") and len(inner.args) == 2:
+        function, inner_name = inner.args[0], _builtin(scope, inner)
+        plain = isinstance(function, ast.Lambda) and len(list(ast.walk(function.args))) == 2  # one parameter, no more
+        if not plain or not isinstance(function, ast.Lambda) or not function.args.args:
+            return None
+        parameter = function.args.args[0]
+        if variable not in ("", parameter.arg) or (inner_name == "map" and variable):
+            return None
+        target = ast.copy_location(ast.Name(parameter.arg, ast.Store()), parameter)
+        variable = parameter.arg
+        if inner_name == "map":
+            element = function.body
+        else:
+            tests.insert(0, function.body)
+        inner = inner.args[1]
+    if not variable or inner is None:
+        return None
+    element = element or ast.copy_location(ast.Name(variable, ast.Load()), target)
+    made = ast.ListComp(element, [ast.comprehension(target, inner, tests, 0)])
+    return ast.copy_location(made, node)
+
+
 def _lines(scope: Scope, node: _Listed, name: str) -> list[str]:
     """The loops of one comprehension. Without a name, the elements are only evaluated."""
     scope.apply(CODE, node)
+    node = (_mapped(scope, node) or node) if isinstance(node, ast.Call) else node
     taken = _builtin(scope, node)
     if taken in ("list", "range"):
         assert isinstance(node, ast.Call)
@@ -206,12 +239,10 @@ def _loops(scope: Scope, node: Comprehension, name: str, taken: str = "") -> lis
     saved, lines, indent = dict(scope.env), [], ""
     try:
         for generator in node.generators:
-            lines += _indented(_loops_before(scope, generator.iter), indent)
-            iterable = _iterable(scope, generator.iter)
-            variable, parts = _target(scope, node, generator.target)
-            lines.append(f"{indent}for {variable} in {iterable}:")
+            header = _header(scope, node, generator)
+            lines += _indented([*header.before, f"for {header.variable} in {header.iterable}:"], indent)
             indent += _INDENT
-            lines += _indented(parts, indent)
+            lines += _indented(header.parts, indent)
             if taken in _STARTS:  # a generator stops when the result is known
                 lines.append(f"{indent}if {name if taken == 'all' else f'not {name}'}:")
                 indent += _INDENT
@@ -258,6 +289,46 @@ def _key_of(scope: Scope, node: ast.expr) -> tuple[str, list[str], str]:
     if isinstance(node, ast.Attribute) and node.attr == "__getitem__" and isinstance(node.value, ast.Name):
         return item, [], f"{_value(scope, node.value)}[{item}]"
     raise Refuse(node, CODE, "a key that is no lambda of one parameter", "list the keys in a loop")
+
+
+@dataclass(frozen=True)
+class _Header:
+    """The header of one loop: lines in front of it, its variable, what it runs over, and what its body starts with."""
+
+    before: list[str]
+    variable: str
+    iterable: str
+    parts: list[str]
+
+
+def _header(scope: Scope, node: Comprehension, generator: ast.comprehension) -> _Header:
+    call = generator.iter
+    if isinstance(call, ast.Call) and _builtin(scope, call) == "zip" and call.args:
+        return _zipped(scope, node, generator.target, call)
+    before = _loops_before(scope, call)
+    iterable = _iterable(scope, call)
+    variable, parts = _target(scope, node, generator.target)
+    return _Header(before, variable, iterable, parts)
+
+
+def _zipped(scope: Scope, node: Comprehension, target: ast.expr, call: ast.Call) -> _Header:
+    """A loop over the indices of the sequences of a ``zip``."""
+    before, sources = [], []
+    for argument in call.args:
+        if isinstance(argument, ast.List | ast.Tuple) and all(operand(scope, e) is None for e in argument.elts):
+            sources.append(scope.fresh("sequence"))
+            before.append(f"{sources[-1]} = {render(scope, argument)}")
+        elif isinstance(argument, ast.Name) and not isinstance(scope.env.get(argument.id), Tile | Hbm):
+            sources.append(render(scope, argument))
+        else:
+            raise Refuse(argument, CODE, "a comprehension over a sequence that is no list with a name", plainer(node))
+    if isinstance(target, ast.Tuple) and len(target.elts) != len(sources):
+        raise Refuse(node, CODE, "a comprehension over zip(...) of another number of sequences", plainer(node))
+    index = scope.fresh("index")
+    elements = ", ".join(f"{source}[{index}]" for source in sources) + ("," if len(sources) == 1 else "")
+    variables = [n for n in ast.walk(target) if isinstance(n, ast.Name)]
+    text = scope.source.segment(target, [(n, _bound(scope, node, n.id)) for n in variables])
+    return _Header(before, index, f"range({shortest(sources)})", [f"{text} = ({elements})"])
 
 
 def _target(scope: Scope, node: Comprehension, target: ast.expr) -> tuple[str, list[str]]:

@@ -16,8 +16,9 @@ from .usage import names_used
 if TYPE_CHECKING:
     from .scope import Module
 
-_QUIET = ast.Name | ast.Constant | ast.Subscript | ast.Slice | ast.Tuple | ast.BinOp | ast.UnaryOp | ast.Compare
+_QUIET = ast.Name | ast.JoinedStr | ast.FormattedValue | ast.Constant | ast.Subscript | ast.Slice | ast.Tuple | ast.BinOp | ast.UnaryOp | ast.Compare
 _QUIET_CALLS = {"min", "max", "len"}
+_TEXT_METHODS = {"replace", "strip", "lower", "upper"}
 _OF_TENSORS = {"shape", "dtype", "ndim"}
 
 
@@ -79,9 +80,18 @@ def _quiet(module: Module, statement: ast.Assign) -> bool:
 
 
 def _is_quiet(module: Module, node: ast.AST) -> bool:
+    if _is_text(node) or (isinstance(node, ast.Attribute) and _is_text(node.value)):
+        return True
     if isinstance(node, ast.Call):
         return isinstance(node.func, ast.Name) and node.func.id in _QUIET_CALLS and not node.keywords
     if isinstance(node, ast.Attribute):  # one of an object may be a property that does something
         chain = dotted(node)
         return node.attr in _OF_TENSORS or (chain is not None and chain[0] in module.imports)
     return isinstance(node, _QUIET | ast.operator | ast.unaryop | ast.cmpop | ast.expr_context)
+
+
+def _is_text(node: ast.AST) -> bool:
+    """Is an expression text that the source shows, with parts replaced or not?"""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _TEXT_METHODS:
+        return _is_text(node.func.value)
+    return isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str))

@@ -35,12 +35,16 @@ def index_loop(scope: Scope, statement: ast.For, call: ast.Call) -> None:
     if len(elements) != len(sources):
         raise Refuse(call, CODE, f"a loop over {name}(...)", _HELP)
     scope.apply(CODE, statement)
-    sizes = ", ".join(f"len({source})" for source in sources)
-    shortest = f"min({sizes})" if len(sources) == 2 else f"min([{sizes}])" if len(sources) > 2 else sizes
     edits = scope.module.edits
-    edits.expressions[target], edits.expressions[call] = number, f"range({shortest})"
+    edits.expressions[target], edits.expressions[call] = number, f"range({shortest(sources)})"
     bound = [f"{scope.source.segment(e)} = {source}[{number}]" for e, source in zip(elements, sources, strict=True)]
     edits.prologue.setdefault(statement, []).extend(New(text) for text in bound)
+
+
+def shortest(sources: list[str]) -> str:
+    """The least number of elements of some sequences (``min`` of Beta 2 takes two numbers, or a list)."""
+    sizes = ", ".join(f"len({source})" for source in sources)
+    return f"min({sizes})" if len(sources) == 2 else f"min([{sizes}])" if len(sources) > 2 else sizes
 
 
 def unpack(scope: Scope, statement: ast.For) -> None:
