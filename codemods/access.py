@@ -10,15 +10,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TYPE_CHECKING
 
 from . import algebra
-from .cuts import LOOSE
 from .dynamic import dynamic_access, is_dynamic
 from .emission import Refuse
 from .facts.index import components_of, index_value
 from .facts.masks import is_mask
 from .facts.values import Axis, Grid, Hbm, Index, Object, Slice, Tile, Value
+from .loose import aligned
 from .names import dotted
 from .operands import Item, Operand
 from .patterns import broadcast, check_mates, indexed, of_name, recut, whole_tensor
@@ -324,9 +324,9 @@ def _indexed(
     if any(isinstance(v, Grid) for v in vectors):
         raise Refuse(node, VECTORS, "an mgrid object as a subscript", "use its components")
     if any(isinstance(v, Index) for v in vectors):
-        if any(isinstance(v, Index) and v.loose for v in vectors) and len({v.ndim for v in vectors if _walks(v)}) > 1:
-            raise Refuse(node, VECTORS, LOOSE, "write the vectors with nl.arange")
-        return _advanced(scope, node, base, elements, vectors, cut)
+        vectors = aligned(scope, node, base, vectors)
+        found = _advanced(scope, node, base, elements, vectors, cut)
+        return replace(found, loose=any(isinstance(v, Index) and v.loose is not None for v in vectors))
     written = len(node.slice.elts) if isinstance(node.slice, ast.Tuple) else 1
     items, sources = [], []
     for d, element in enumerate(elements):
@@ -335,10 +335,6 @@ def _indexed(
         if not item.point:
             sources.append(d)
     return _result(scope, node, base, items, list(sources), [None] * len(sources))
-
-
-def _walks(vector: Value | None) -> TypeGuard[Index]:
-    return isinstance(vector, Index) and bool(vector.terms)
 
 
 def basic_item(scope: Scope, node: ast.Subscript, element: ast.expr, size: str) -> Item:

@@ -28,6 +28,7 @@ from .facts.values import (
     Python,
     Several,
     Slice,
+    Tensors,
     Tile,
     Value,
     texts,
@@ -42,7 +43,7 @@ from .rules import constants
 from .rules.data_types import dtype_text, is_dtype
 from .rules.unsupported import CODE as UNSUPPORTED
 from .scope import Scope
-from .syntax import bound_by
+from .syntax import is_filled
 from .tables import is_function
 
 DESTINATION = "NKI021"
@@ -157,10 +158,7 @@ def _view(scope: Scope, name: str, view: Operand) -> None:
         _set(scope, name, value)
         return
     if view.is_view or view.items is not None or view.pattern is not None:
-        around = bound_by(scope.loops[0].statement) if scope.loops else set()
-        around -= {loop.variable for loop in scope.loops}  # they stay while an iteration runs
-        stays = all(scope.assigned[n] <= 1 or n not in around for n in algebra.names(view.text(())))
-        origin = (view.origin if view.is_view else view) if stays else None
+        origin = view.origin if view.is_view else view
         value = replace(value, dims=view.known_dims, view=True, origin=origin)
     _set(scope, name, value)
 
@@ -175,6 +173,9 @@ def _python(scope: Scope, name: str, value: ast.expr) -> None:
         return
     text = render(scope, value)
     scope.emit(f"{name} = {text}")
+    if isinstance(value, ast.List) and not value.elts and is_filled(scope.function, name) and scope.assigned[name] == 1:
+        _set(scope, name, Tensors(empty=True))
+        return
     if _makes_slice(scope, value):
         direct = isinstance(value, ast.Call) and scope.qualified(value.func) == "nl.ds"
         _set(scope, name, Slice(text, value) if direct and isinstance(value, ast.Call) else Value())

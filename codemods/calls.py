@@ -7,15 +7,16 @@ from dataclasses import dataclass, replace
 
 from .access import operand
 from .compute import COMMANDS, HANDLERS, Instruction, bound_call, is_computation, place, temporary
+from .either import either_place
 from .emission import Refuse
 from .facts.classes import class_named, is_subclassed
 from .facts.index import index_value
 from .facts.masks import mask_value
-from .facts.values import Absent, DType, Flag, Function, Hbm, Object, Python, Several, Slice, Tile, Value
+from .facts.values import Absent, DType, Flag, Function, Hbm, Object, Python, Several, Slice, Tensors, Tile, Value
 from .handed import access_of, handed_on
 from .names import dotted
 from .operands import Operand
-from .parameters import described, is_python, merged, parameter_value
+from .parameters import described, is_python, parameter_value
 from .patterns import of_name, of_rank
 from .render import render
 from .rules.data_types import is_dtype
@@ -27,6 +28,7 @@ from .rules.unsupported import CODE as UNSUPPORTED
 from .scope import Scope
 from .syntax import by_parameter, default_values
 from .tables import operator_token, refusal_note
+from .tensor_lists import append, either_tensor, listed_tensors
 from .variants import MOST, copy_of, different_kinds, variant_for
 
 LOAD_STORE = "NKI020"
@@ -202,6 +204,8 @@ def parts_of(result: Value, names: list[str | None]) -> list[Value]:
     """What the names of ``a, b = function(...)`` are."""
     if isinstance(result, Several) and len(result.parts) == len(names):
         return [named(part, name or "") for part, name in zip(result.parts, names, strict=True)]
+    if isinstance(result, Tensors) and not result.empty:
+        return [Hbm(None, f"{name}.dtype") for name in names]
     return [Value() for _ in names]
 
 
@@ -229,7 +233,7 @@ def _constant_argument(node: ast.expr) -> Value | None:
 
 
 def _python_argument(scope: Scope, node: ast.expr) -> Value:
-    constant = _constant_argument(node)
+    constant = _constant_argument(node) or listed_tensors(scope, node)
     if constant is not None:
         return constant
     value = scope.env.get(node.id) if isinstance(node, ast.Name) else constructed(scope, node)
@@ -272,7 +276,7 @@ def returned_value(scope: Scope, node: ast.expr) -> tuple[str, Value]:
     if isinstance(node, ast.Call) and module_function(scope, node) is not None:
         return call_value(scope, node)
     if isinstance(node, ast.IfExp):
-        either = _either_tensor(scope, node)
+        either = either_tensor(scope, node)
         if either is not None:
             return either
     tensor = operand(scope, node)
@@ -282,19 +286,6 @@ def returned_value(scope: Scope, node: ast.expr) -> tuple[str, Value]:
         return tensor.text(()), tensor.value
     value = _python_argument(scope, node)
     return render(scope, node), value
-
-
-def _either_tensor(scope: Scope, node: ast.IfExp) -> tuple[str, Value] | None:
-    """``a if flag else b`` of two whole tensors that one name can mean; ``None`` for anything else."""
-    sides = [operand(scope, side) if isinstance(side, ast.Name) else None for side in (node.body, node.orelse)]
-    if any(side is None or side.items is not None or side.is_view for side in sides):
-        return None
-    a, b = (side.value for side in sides if side is not None)
-    list_both(scope, a, b)
-    result = merged("result", a, b)
-    if type(result) is Value:
-        return None
-    return f"{sides[0].text(())} if {render(scope, node.test)} else {sides[1].text(())}", result  # type: ignore[union-attr]
 
 
 def list_both(scope: Scope, a: Value | None, b: Value | None) -> None:
@@ -313,6 +304,8 @@ def list_both(scope: Scope, a: Value | None, b: Value | None) -> None:
 def call_statement(scope: Scope, node: ast.Call) -> None:
     """A call that stands alone."""
     name = scope.qualified(node.func)
+    if either_place(scope, node, lambda chosen: call_statement(scope, chosen)):
+        return
     if name == "nl.store":
         _store(scope, node)
     elif name == "nisa.dma_copy":
@@ -334,7 +327,7 @@ def call_statement(scope: Scope, node: ast.Call) -> None:
     elif module_function(scope, node) is not None:
         text, _ = call_value(scope, node)
         scope.emit(text)
-    else:
+    elif not append(scope, node):
         scope.emit(render(scope, node))
 
 

@@ -143,9 +143,8 @@ def _evaluated(scope: Scope, node: ast.expr) -> Iterator[_Listed]:
     """Comprehensions that are evaluated whenever ``node`` is, generators where a list does the same."""
     name = _builtin(scope, node)
     stops = isinstance(node, ast.Call) and name in _STARTS and [*map(type, node.args)] == [ast.GeneratorExp]
-    if isinstance(node, ast.ListComp | ast.DictComp) or (isinstance(node, ast.Call) and stops):
-        yield node
-    elif isinstance(node, ast.Call) and _mapped(scope, node) is not None:
+    mapped = isinstance(node, ast.Call) and _mapped(scope, node) is not None
+    if isinstance(node, ast.ListComp | ast.DictComp) or (isinstance(node, ast.Call) and (stops or mapped)):
         yield node
     elif isinstance(node, ast.Call) and _order(scope, node):
         yield from _evaluated(scope, node.args[0])

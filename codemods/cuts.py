@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING
 
 from . import algebra
 from .emission import Refuse
+from .facts.values import Tile
+from .loose import LOOSE
 from .operands import Item, Operand, Step, cut_dimension, cut_item
 
 if TYPE_CHECKING:
     from .scope import Clamp, Scope
 
 CODE = "NKI025"
-LOOSE = "index vectors whose number of dimensions depends on sizes, beside others"
 
 
 def check_cut(scope: Scope, node: ast.expr, view: Operand, clamps: Sequence[Clamp]) -> None:
@@ -30,7 +31,7 @@ def check_cut(scope: Scope, node: ast.expr, view: Operand, clamps: Sequence[Clam
     for clamp in clamps:
         if view.dims is None:
             raise Refuse(node, CODE, f"a mask on '{view.base}', whose rank is not known", "write every dimension")
-        if clamp.loose and clamp.ndim != len(view.dims):
+        if (clamp.loose and clamp.ndim != len(view.dims)) or not _is_of_one_rank(scope, view, clamp):
             raise Refuse(node, CODE, LOOSE, "write the vectors of this mask with nl.arange")
         result = cut_dimension(clamp, len(view.dims))
         if result is None or view.dims[result] == "1":
@@ -47,6 +48,21 @@ def check_cut(scope: Scope, node: ast.expr, view: Operand, clamps: Sequence[Clam
                 f"the mask bounds '{clamp.axis.label or 'an index vector'}', which does not index '{view.base}'",
                 "clamp the slices by hand",
             )
+
+
+def _is_of_one_rank(scope: Scope, view: Operand, clamp: Clamp) -> bool:
+    """Where dimensions may be missing, are they missing from the mask and the operand alike? (Partitions are first.)"""
+    if clamp.position == 0 or not scope.has_loose:
+        return True
+    if view.loose or not isinstance(view.value, Tile):
+        return clamp.loose == view.loose
+    declared = view.value.declaration
+    made = declared is not None and isinstance(declared.node, ast.Call) and scope.qualified(declared.node.func)
+    computed = made not in _CREATE
+    return clamp.loose == computed
+
+
+_CREATE = {"nl.ndarray", "nl.zeros", "nl.ones", "nl.full", "nl.empty"}
 
 
 def cut(scope: Scope, node: ast.expr, view: Operand, clamps: Sequence[Clamp]) -> Operand:

@@ -16,7 +16,8 @@ from .usage import names_used
 if TYPE_CHECKING:
     from .scope import Module
 
-_QUIET = ast.Name | ast.JoinedStr | ast.FormattedValue | ast.Constant | ast.Subscript | ast.Slice | ast.Tuple | ast.BinOp | ast.UnaryOp | ast.Compare
+_QUIET = ast.Name | ast.Constant | ast.Subscript | ast.Slice | ast.Tuple | ast.BinOp | ast.UnaryOp | ast.Compare
+_QUIET |= ast.JoinedStr | ast.FormattedValue
 _QUIET_CALLS = {"min", "max", "len"}
 _TEXT_METHODS = {"replace", "strip", "lower", "upper"}
 _OF_TENSORS = {"shape", "dtype", "ndim"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from .emission import New, Refuse
-from .facts.values import Hbm, Python, Tile, Value
+from .facts.values import Hbm, Python, Tensors, Tile, Value
 from .parameters import parameter_value
 from .render import render
 from .rules.language import CODE
@@ -72,8 +72,10 @@ def element_kinds(scope: Scope, statement: ast.For) -> dict[str, Value]:
 
 
 def tile_of(scope: Scope, element: ast.expr, source: ast.expr) -> dict[str, Value]:
-    """What a loop binds a name to that takes the tiles of a list one by one; nothing for other loops."""
+    """What a loop binds a name to that takes the tiles of a list, or tensors, one by one; nothing for other loops."""
     value = scope.env.get(source.id) if isinstance(source, ast.Name) else None
+    if isinstance(element, ast.Name) and isinstance(value, Tensors):
+        return {element.id: Hbm(None, f"{element.id}.dtype")}
     if not isinstance(element, ast.Name) or not isinstance(value, Tile) or not is_list_of_tiles(value):
         return {}
     return {element.id: parameter_value(element.id, value.block())}

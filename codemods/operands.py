@@ -57,7 +57,8 @@ class Operand:
     ``dims`` are the extents of the access; ``items[sources[r]]`` is the dimension of the base that result dimension
     ``r`` walks (``None`` for an extent of 1 that no dimension stands for), ``axes[r]`` its index vector's axis.
     ``rows_at`` is the (rows, 1) tile that names the rows of a dynamic access, ``joined`` says that they are those of
-    several tensors in one: a row that is out of bounds may be one of another.
+    several tensors in one: a row that is out of bounds may be one of another. ``loose`` accesses have fewer dimensions
+    in Beta 1 where sizes are 1.
     """
 
     base: str
@@ -76,6 +77,7 @@ class Operand:
     joined: bool = False
     origin: Operand | None = None
     prefix: tuple[str, ...] = ()
+    loose: bool = False
 
     @property
     def like(self) -> str:

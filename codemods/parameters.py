@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
-from .facts.values import EITHER, Absent, DType, Flag, Hbm, Object, Python, Several, Tile, Value, merge
+from .facts.values import EITHER, Absent, DType, Flag, Hbm, Object, Python, Several, Tensors, Tile, Value, merge
 from .rules.data_types import is_dtype
 from .rules.observed_facts import with_observed
 from .rules.psum_accumulation import of_another
 from .scope import Scope
-from .syntax import by_parameter, default_values
+from .syntax import by_parameter, default_values, is_only_read
 
 _TENSOR_ATTRIBUTES = {"shape", "dtype", "ndim"}
 
@@ -28,6 +28,7 @@ def kernel_parameters(scope: Scope, told: dict[str, Value]) -> None:
         optional = isinstance(default, ast.Constant) and default.value is None
         if name in told and not isinstance(told[name], Absent):
             changes = isinstance(told[name], Flag) and scope.assigned[name] > 1
+            changes = changes or (isinstance(told[name], Tensors) and not is_only_read(scope.function, name))
             scope.env[name] = Python() if changes else of_another(name, told[name])
         elif isinstance(told.get(name), Absent) and scope.assigned[name] > 1:
             scope.env[name] = Absent()  # until the function binds it to something else

@@ -54,6 +54,7 @@ def cut_product(
     own = [[clamp_of(scope, bound) for mask in found for bound in mask.bounds] for found in masks]
     if not bounds and not any(own):
         return stationary, moving
+    stationary, moving = _of_tensor(stationary), _of_tensor(moving)
     if stationary.dims is None or moving.dims is None or len(stationary.dims) != 2:
         raise call.refuse(CODE, "a mask on a matmul whose stationary is not known to have two dimensions", _HELP)
     rank = len(moving.dims)
@@ -70,6 +71,11 @@ def cut_product(
     left = {0: cuts.get(_CONTRACTION), 1: cuts.get(0)}
     right = {d: cuts.get(d or _CONTRACTION) for d in range(rank)}
     return _cut(call, stationary, left), _cut(call, moving, right)
+
+
+def _of_tensor(view: Operand) -> Operand:
+    """The access that a name stands for: Beta 2 cannot cut a part of a part."""
+    return view.origin if view.is_view and view.origin is not None else view
 
 
 def _place(call: Call, clamp: Clamp, stationary: Operand, moving: Operand) -> int:

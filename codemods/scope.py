@@ -335,6 +335,7 @@ class Scope:
     sizes: dict[str, str] = field(default_factory=dict)
     interpreted: dict[ast.Call, Value | None] = field(default_factory=dict)
     unpacking: dict[ast.Call, list[tuple[Module, ast.FunctionDef, ast.Call]]] = field(default_factory=dict)
+    has_loose: bool = False
     psum_writes: dict[Declaration, list[Written]] = field(default_factory=dict)
     first_matmuls: dict[Declaration, FirstMatmul] = field(default_factory=dict)
     branch: tuple[int, ...] = ()

@@ -102,6 +102,45 @@ def _guarded(node: ast.AST, name: str, tested: bool) -> bool:
     return all(_guarded(child, name, tested) for child in ast.iter_child_nodes(node))
 
 
+def is_only_read(function: ast.FunctionDef, name: str) -> bool:
+    """Does a function only loop over a list, or take its elements and its length?"""
+    allowed: set[ast.AST] = set()
+    for node in ast.walk(function):
+        if isinstance(node, ast.For):
+            allowed.add(node.iter)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _READING:
+            allowed.update(node.args)
+    return all(n in allowed for n in ast.walk(function) if isinstance(n, ast.Name) and n.id == name)
+
+
+_READING = {"len", "zip", "enumerate"}
+
+
+def is_filled(function: ast.FunctionDef, name: str) -> bool:
+    """Is a list bound once, grown in one place, and else only returned or measured?"""
+    allowed: set[ast.AST] = set()
+    places = 0
+    for node in ast.walk(function):
+        if isinstance(node, ast.Return) and node.value is not None:
+            allowed.add(node.value)
+        elif isinstance(node, ast.Expr) and appended_to(node.value) == name:
+            assert isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Attribute)
+            allowed.add(node.value.func.value)
+            places += 1
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "len":
+            allowed.update(node.args)
+    loads = [n for n in ast.walk(function) if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load)]
+    return places == 1 and all(n in allowed for n in loads)
+
+
+def appended_to(node: ast.expr) -> str:
+    """The name of the list in ``a.append(x)``; empty for anything else."""
+    function = node.func if isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords else None
+    grows = isinstance(function, ast.Attribute) and function.attr == "append"
+    holder = function.value if grows and isinstance(function, ast.Attribute) else None
+    return holder.id if isinstance(holder, ast.Name) else ""
+
+
 def passes_from_zero(loop: ast.For) -> ast.expr | None:
     """How often a loop runs that counts 0, 1, 2 and so on: ``range(n)``, or a loop of the language over one number."""
     call = loop.iter

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from dataclasses import replace
 
 from . import algebra
@@ -11,6 +11,7 @@ from .absences import known_absences
 from .assign import assign, augment
 from .calls import call_statement, list_both, returned_value
 from .comprehensions import expand
+from .either import either_origin
 from .emission import New, Refuse
 from .facts.values import DType, Flag, Function, Gone, Hbm, Object, Python, Tile, Value, merge, texts
 from .iteration import element_kinds, index_loop, tile_of, unpack
@@ -269,6 +270,21 @@ def _for(scope: Scope, statement: ast.stmt) -> None:
     for name in assigned:
         if name in before:
             scope.env[name] = merged(name, before[name], scope.env.get(name))
+        elif name in scope.env:
+            scope.env[name] = _apart_from(scope.env[name], stale | _bound_around(scope))
+
+
+def _bound_around(scope: Scope) -> set[str]:
+    """Names that the loops around a statement bind."""
+    return bound_by(scope.loops[0].statement) if scope.loops else set()
+
+
+def _apart_from(value: Value, bound: Set[str]) -> Value:
+    """A part of a tensor that may be that of an earlier iteration, where the names ``bound`` meant something else."""
+    origin = getattr(value, "origin", None)
+    if isinstance(origin, Operand) and bound & {n for text in _place(origin) for n in algebra.names(text)}:
+        return replace(value, origin=None)  # type: ignore[call-arg]
+    return value
 
 
 def _check_iterable(scope: Scope, statement: ast.For) -> bool:
@@ -341,7 +357,11 @@ def _if(scope: Scope, statement: ast.stmt) -> None:
         return
     for n in sorted({*first, *scope.env}):
         list_both(scope, first.get(n), scope.env.get(n))
-    scope.env = {n: merged(n, first.get(n), scope.env.get(n)) for n in sorted({*first, *scope.env})}
+    test, other = statement.test, (scope.env if holds else first)
+    both = {n: merged(n, first.get(n), scope.env.get(n)) for n in sorted({*first, *scope.env})}
+    around = _bound_around(scope)
+    both = {n: value if n in first and n in scope.env else _apart_from(value, around) for n, value in both.items()}
+    scope.env = {n: either_origin(scope, test, then.get(n), other.get(n), value) for n, value in both.items()}
     _remember(scope, statement.test, then)
 
 
@@ -436,6 +456,8 @@ def _while(scope: Scope, statement: ast.stmt) -> None:
     walk_block(scope, statement.body)
     scope.branch, scope.loops = branch, loops
     scope.env = {name: merged(name, before.get(name), scope.env.get(name)) for name in sorted({*before, *scope.env})}
+    stale = bound_by(statement) | _bound_around(scope)
+    scope.env = {n: value if n in before else _apart_from(value, stale) for n, value in scope.env.items()}
 
 
 def _nested_function(scope: Scope, statement: ast.stmt) -> None:

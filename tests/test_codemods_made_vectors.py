@@ -104,11 +104,79 @@ def made(*sizes):
 """
 
 
-def test_vectors_that_may_be_shorter_do_not_mix_with_others():
-    kernel = source(SHORTER).replace("x[i_p, i_a, i_b]", "x[nl.arange(64)[:, None], i_a, i_b]")
-    messages = [finding.message for finding in rewrite(kernel).findings]
-    assert "index vectors whose number of dimensions depends on sizes, beside others" in messages
+def beside(vector):
+    """The kernel with a vector of two dimensions beside those that have two or three."""
+    return source(SHORTER).replace("x[i_p, i_a, i_b]", f"x[{vector}, i_a, i_b]")
+
+
+def test_a_column_beside_vectors_that_may_be_shorter_walks_the_partitions(migrate):
+    text = source(SHORTER).replace("tile[i_p, i_a, i_b]", "tile[nl.arange(64)[:, None], i_a, i_b]")
+    for shape in ((64, 4, 10), (64, 4, 1), (64, 64, 1), (64, 64, 3), (64, 1, 3)):
+        migration = migrate(text, {"x": TensorSpec(shape, "float32", "normal")})
+        assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
+
+
+@pytest.mark.parametrize("middle", ["nl.arange(4)[None, :]", "nl.arange(4)[None, :, None]"])
+def test_vectors_that_may_be_shorter_mix_with_others_where_the_sizes_say_so(migrate, middle):
+    text = source(SHORTER).replace("[i_p, i_a, i_b]", f"[i_p, {middle}, i_b]")
+    fits = (64, 4, 1) if middle.count("None") == 1 else (64, 4, 10)
+    migration = migrate(text, {"x": TensorSpec(fits, "float32", "normal")})
+    assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
+    other = (64, 4, 10) if middle.count("None") == 1 else (64, 4, 1)
+    after = migrate(text, {"x": TensorSpec(other, "float32", "normal")}).after
+    assert "rewritten for index vectors of one number of dimensions" in after.message
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("x[i_p, i_a, i_b]", "x[nl.arange(64)[:, None], i_p, i_b]"),
+        ("x[i_p, i_a, i_b]", "x[nl.arange(4), i_a, i_b]"),
+        ("x[i_p, i_a, i_b]", "x[i_p, i_a + nl.arange(1)[None, :], i_b]"),
+        ("    tile[i_p", "    i_q, i_c, i_d = made(p, a, 2 * b)\n    tile[i_p, i_c, i_b] = nl.load(x)\n    tile[i_p"),
+        ("nl.load(x[i_p, i_a, i_b])", "nl.load(x[i_p, i_a, i_b], mask=nl.arange(4)[None, :, None] < a - 1)"),
+        (
+            "nl.load(x[i_p, i_a, i_b])",
+            "nl.load(x[i_p, i_a, i_b], mask=(i_p < p) & (nl.arange(4)[None, :, None] < a - 1))",
+        ),
+        ("value=tile[i_p, i_a, i_b]", "value=tile[i_p, i_a, i_b], mask=nl.arange(4)[None, :] < 3"),
+    ],
+)
+def test_vectors_that_may_be_shorter_do_not_mix_where_the_sizes_do_not_say(old, new):
     assert rewrite(source(SHORTER)).findings == ()
+    text = source(SHORTER).replace(old, new)
+    messages = " ".join(finding.message for finding in rewrite(text).findings)
+    assert any(m in messages for m in ("depends on sizes, beside others", "a column beside", "of different ranks")), new
+
+
+COLUMNS = HEADER + """\
+@nki.jit
+def k(x):
+    out = nl.ndarray(({p}, 4, 6), dtype=x.dtype, buffer=nl.shared_hbm)
+    i_p = nl.arange({p})[:, None]
+    i_q = nl.arange({p})[:, None, None]
+    i_a = nl.arange(4)[None, :, None]
+    i_b = nl.arange(6)[None, None, :]
+    tile = nl.load(x[{load}])
+    twice = nl.ndarray((nl.par_dim({p}), 4, 6), dtype=x.dtype, buffer=nl.sbuf)
+    twice[{write}] = nl.add(tile[{read}], tile[{read}])
+    nl.store(out[{store}], value=twice)
+    return out
+"""
+
+
+@pytest.mark.parametrize("p", [5, 4, 1])
+@pytest.mark.parametrize("place", ["load", "write", "read", "store"])
+def test_a_column_of_fewer_dimensions_walks_the_partitions_still(migrate, place, p):
+    parts = dict.fromkeys(("load", "write", "read", "store"), "i_q, i_a, i_b") | {place: "i_p, i_a, i_b"}
+    migration = migrate(COLUMNS.format(p=p, **parts), {"x": TensorSpec((p, 4, 6), "float32", "normal")})
+    assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
+
+
+def test_in_hbm_a_column_beside_another_first_dimension_is_not_decided():
+    parts = dict.fromkeys(("load", "write", "read", "store"), "i_q, i_a, i_b") | {"load": "i_p, i_q, i_b"}
+    messages = [finding.message for finding in rewrite(COLUMNS.format(p=4, **parts)).findings]
+    assert "a column beside index vectors of more dimensions with a first one of their own" in messages
 
 
 def test_a_maker_that_a_statement_still_needs_stays():

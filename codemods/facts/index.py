@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from .. import algebra
 from ..emission import Refuse
+from ..loose import check_sum
 from .values import Axis, Grid, Index, Term, Value
 
 if TYPE_CHECKING:
@@ -169,6 +170,7 @@ def _combined(scope: Scope, node: ast.BinOp) -> Index | None:
 def combined(node: ast.BinOp, a: Index, b: Index) -> Index:
     """The vector that an operation on two gives (a number is a vector of no dimension)."""
     if isinstance(node.op, ast.Add | ast.Sub):
+        check_sum(node, a, b)
         return _sum(a, _scaled(b, "-1") if isinstance(node.op, ast.Sub) else b)
     if isinstance(node.op, ast.Mult) and not (a.ndim and b.ndim):
         return _scaled(a, b.offset) if a.ndim else _scaled(b, a.offset)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..syntax import by_parameter, default_values
 from .index import new_axis
-from .values import Index, Term
+from .values import Index, Shorter, Term
 
 if TYPE_CHECKING:
     from ..scope import Module, Scope
@@ -126,8 +126,31 @@ def _agreed(
         return None
     if not all(_is_same(general, other, ones) for ones, other in found.items()):
         return None
-    loose = any(_ranks(other) != _ranks(general) for other in found.values())
+    loose = _shorter(found, general) if any(_ranks(o) != _ranks(general) for o in found.values()) else None
     return [replace(v, loose=loose) if isinstance(v, Index) else None for v in general]
+
+
+def _shorter(found: dict[frozenset[str], list[Any]], general: list[Any]) -> Shorter:
+    """Which sizes decide about the rank of vectors: those of the dimensions that are missing then, and no others."""
+    ranks = _ranks(general)
+    for rank in range(1, max(ranks)):
+        sizes = tuple(dict.fromkeys(_sizes_behind(general, rank)))
+        told = all(
+            _ranks(other) in ({rank}, set()) if ones.issuperset(sizes) else _ranks(other) == ranks
+            for ones, other in found.items()
+        )
+        if sizes and told and len(ranks) == 1:
+            return Shorter(rank, sizes)
+    return Shorter(0, (), next(_calls))
+
+
+_calls = itertools.count(1)
+
+
+def _sizes_behind(vectors: list[Any], rank: int) -> Iterator[str]:
+    """The sizes of the dimensions behind the first ``rank``."""
+    for vector in (v for v in vectors if isinstance(v, Index)):
+        yield from (term.axis.size for term in vector.terms if term.position >= rank)
 
 
 def _ranks(vectors: list[Any]) -> set[int]:

@@ -56,6 +56,13 @@ class Object(Python):
 
 
 @dataclass(frozen=True)
+class Tensors(Python):
+    """A list of whole tensors in HBM, which has none yet where it is ``empty``."""
+
+    empty: bool = False
+
+
+@dataclass(frozen=True)
 class Flag(Python):
     """``True`` or ``False``, which a call passes or leaves as the default."""
 
@@ -154,18 +161,30 @@ class Term:
 
 
 @dataclass(frozen=True)
+class Shorter:
+    """When vectors that one call made are shorter: where ``sizes`` are all 1 they have ``rank`` dimensions.
+
+    ``rank`` is 0 where that is not all that decides; ``call`` tells the calls apart then.
+    """
+
+    rank: int
+    sizes: tuple[str, ...]
+    call: int = 0
+
+
+@dataclass(frozen=True)
 class Index(Value):
     """An affine index vector of ``ndim`` dimensions: the sum of its terms and of ``offset`` (source expressions).
 
     A component of an ``mgrid`` is dense: it repeats itself along the dimensions of the others, ``mates``. The last
-    dimensions of a ``loose`` vector may be missing where their sizes are 1.
+    dimensions of a ``loose`` vector may be missing where their sizes are 1, as that says.
     """
 
     ndim: int
     terms: tuple[Term, ...]
     offset: str = "0"
     mates: tuple[Term, ...] = ()
-    loose: bool = False
+    loose: Shorter | None = None
 
 
 @dataclass(frozen=True)
@@ -182,7 +201,7 @@ class Bound:
     term: Term
     ndim: int
     limit: str
-    loose: bool = False
+    loose: Shorter | None = None
     lower: bool = False
 
 
@@ -281,6 +300,8 @@ def merge(a: Value | None, b: Value | None) -> Value:
         return Gone("is an array of numpy in one branch or iteration, and something else in another")
     if isinstance(a, DType) and isinstance(b, DType):
         return DType("")
+    if isinstance(a, Tensors) and isinstance(b, Tensors):
+        return Tensors(empty=a.empty and b.empty)
     if isinstance(a, Python) and isinstance(b, Python):
         return Python(a.positive and b.positive)
     if isinstance(a, Index) and isinstance(b, Index) and _same_vector(a, b):
@@ -311,7 +332,8 @@ def texts(value: Value) -> tuple[str, ...]:
     if isinstance(value, Tile):
         return (*(value.dims or ()), *value.blocks, value.dtype or "")
     if isinstance(value, Index):
-        return (value.offset, *(text for term in value.terms for text in _term_texts(term)))
+        missing = value.loose.sizes if value.loose is not None else ()
+        return (value.offset, *missing, *(text for term in value.terms for text in _term_texts(term)))
     if isinstance(value, Grid):
         return tuple(text for component in value.components for text in texts(component))
     if isinstance(value, Mask):

@@ -86,7 +86,7 @@ def check_bounds(node: ast.expr, mask: Mask) -> None:
     """Raise :class:`Refuse` for a mask that is more than bounds of index vectors of one rank."""
     if mask.ties:
         raise Refuse(node, CODE, "a mask that is not a bound of one index vector", HELP)
-    if len({bound.ndim for bound in mask.bounds}) > 1:
+    if len({(bound.ndim, bound.loose) for bound in mask.bounds}) > 1:
         raise Refuse(node, CODE, "a mask of index vectors of different ranks", "write all with the same dimensions")
 
 
@@ -110,7 +110,7 @@ def _raised(scope: Scope, node: ast.expr, bound: Bound, known: Clamp | None) -> 
     least = scope.constant(first)
     if least is not None and least <= 0:
         return known
-    clamp = known or Clamp(axis, bound.term.position, bound.ndim, axis.size, bound.loose)
+    clamp = known or Clamp(axis, bound.term.position, bound.ndim, axis.size, bound.loose is not None)
     if clamp.start != "0" or not scope.equal(clamp.axis.size, axis.size):
         raise Refuse(node, CODE, "two lower bounds on one dimension", "combine them with max(...)")
     start = str(least) if least is not None else _named(scope, f"{axis.label or 'axis'}_start", f"max(0, {first})")
@@ -146,4 +146,4 @@ def clamp_of(scope: Scope, bound: Bound) -> Clamp:
         scope.env[name] = Python()
     if not positivity.positive(scope, rest):
         scope.guard((f"{name} > 0",))
-    return Clamp(axis, bound.term.position, bound.ndim, name, bound.loose)
+    return Clamp(axis, bound.term.position, bound.ndim, name, bound.loose is not None)
