@@ -39,6 +39,7 @@ from .operands import Operand
 from .parameters import described, is_python
 from .reductions import reduced
 from .render import is_pure, render
+from .resized import with_named_size
 from .rules import constants
 from .rules.data_types import dtype_text, is_dtype
 from .rules.unsupported import CODE as UNSUPPORTED
@@ -98,6 +99,8 @@ def _to_name(scope: Scope, statement: ast.stmt, name: str, value: ast.expr) -> N
         return
     dropped = _compile_time(scope, name, value)
     if dropped is not None:
+        if isinstance(dropped, Index) and name in scope.resized:
+            dropped = with_named_size(scope, name, dropped)
         _set(scope, name, dropped)
         scope.dropped[statement] = {name}
         return

@@ -1,6 +1,6 @@
 """Comprehensions of Python values, as loops that append to a list, or fill a dict with strings for keys; ``all`` and
-``any`` of generators, and lists of ``map`` and ``filter``, as loops; ``sorted``, ``min`` and ``max`` with a key, as loops
-that list the keys.
+``any`` of generators, and lists of ``map`` and ``filter``, as loops; ``sorted``, ``min`` and ``max`` with a key, as
+loops that list the keys.
 
 Only what a statement certainly evaluates, once, and before anything else that could change what it reads: then the
 loop can stand in front of the statement. The loop's variable keeps its name where nothing else reads it.
@@ -116,7 +116,7 @@ def _names(node: ast.AST) -> set[str]:
 
 Comprehension = ast.ListComp | ast.GeneratorExp | ast.DictComp
 _Listed = Comprehension | ast.Call
-"""A comprehension, a call of ``all`` or ``any`` with one, one with a key, a ``range`` that becomes a list, or a ``map``."""
+"""A comprehension, a call of ``all`` or ``any`` with one, one with a key, or a ``range`` or ``map`` that is listed."""
 
 
 def _builtin(scope: Scope, node: ast.expr) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections import Counter
 
+from . import resized
 from .accumulators import drop_zeros
 from .emission import New, Refuse
 from .facts.values import Value
@@ -45,6 +46,7 @@ def walk_function(
             del scope.env[name]
     _check_builtins(scope)
     before = module.edits.size()
+    resized.begin(scope)
     kernel_parameters(scope, parameters)
     scope.flags = telling_flags(module, node, parameters)
     _check_signature(module, node)

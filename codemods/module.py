@@ -25,7 +25,7 @@ from .program import Program, imported
 from .rules import allocator_objects, decorators, host_code, kernel_classes, namespace, registry, tensor_annotations
 from .rules.language import CODE as LANGUAGE
 from .same_text import copies_needed
-from .scope import Module, Position, Scope
+from .scope import Module, Position, Resized, Scope
 from .shipped import CODE as IMPORTS
 from .shipped import Homes, Renamed, renamed
 from .shipped import homes as homes_of
@@ -124,13 +124,15 @@ def _rewritten_together(
         program = Program({path: Module(source, options, path, {}) for path, source in read.items()})
         expand(program, _walked(program))
     to_list: dict[Position, str] = {}
+    resized: frozenset[Resized] = frozenset()
     while True:
-        modules = _planned(read, options, to_list, grids, homes)
+        modules = _planned(read, options, to_list, grids, homes, resized)
         blocked = {place: reason for module in modules for place, reason in module.blocked.items()}
-        if not blocked:
+        to_resize = {place for module in modules for place in module.to_resize} - resized
+        if not blocked and not to_resize:
             outcomes.update((module.path, grids[module.path].joined(_outcome(module))) for module in modules)
             return outcomes
-        to_list = {**to_list, **blocked}
+        to_list, resized = {**to_list, **blocked}, resized | to_resize
 
 
 def _planned(
@@ -139,33 +141,40 @@ def _planned(
     to_list: dict[Position, str],
     grids: Mapping[str, Relaunched],
     homes: Mapping[str, Homes],
+    resized: frozenset[Resized],
 ) -> list[Module]:
     """The modules with all edits of their functions planned; the tensors ``to_list`` become lists.
 
     ``grids`` is what became of their launch grids, ``homes`` the modules that have what they import of ``neuronxcc``.
+    The sizes of the index vectors ``resized`` have names.
     """
     variants: dict[ast.FunctionDef, list[Parameters]] = {}
     modules: dict[str, Module] = {}
     for _ in range(_ROUNDS):
         modules = {path: Module(source, options, path, variants, to_list) for path, source in sources.items()}
-        _walk_together(modules, grids, homes)
+        _walk_together(modules, grids, homes, resized)
         variants = {f: told for module in modules.values() for f, told in variants_of(module.calls).items()}
         if all(_rewritten_for(m, f) == variants[f] for m in modules.values() for f in m.calls):
             break
     if any(len(kinds) > 1 for kinds in variants.values()):
         shared = copies_needed(modules.values())
         modules = {p: Module(source, options, p, variants, to_list, shared) for p, source in sources.items()}
-        _walk_together(modules, grids, homes)
+        _walk_together(modules, grids, homes, resized)
     for module in modules.values():
         report_other_uses(module)
     return list(modules.values())
 
 
-def _walk_together(modules: dict[str, Module], grids: Mapping[str, Relaunched], homes: Mapping[str, Homes]) -> None:
+def _walk_together(
+    modules: dict[str, Module],
+    grids: Mapping[str, Relaunched],
+    homes: Mapping[str, Homes],
+    resized: frozenset[Resized],
+) -> None:
     """Plan the edits of all modules once, with what is known of their calls."""
     program = Program(modules)
     for path, module in modules.items():
-        module.program, grid = program, grids[path]
+        module.program, module.resized, grid = program, resized, grids[path]
         module.reviewed, module.covered, module.counts = grid.reviewed, grid.covered, grid.counts
         module.homes = homes.get(path, {})
     _walk(program)

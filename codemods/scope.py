@@ -46,13 +46,17 @@ KERNEL_DECORATORS = {
 Position = tuple[str, int, int]
 """Path, line and column of a declaration."""
 
+Resized = tuple[str, int, str]
+"""Path, line of a function, and the name of an index vector there whose size has a name."""
+
 
 class Module:
     """One module: its source, its imports, its functions, the edits planned so far and what they need.
 
     ``variants`` are the kinds of arguments that the calls of each function pass, ``shared`` the copy that serves each.
     ``to_list`` are the declarations that an earlier attempt could not rewrite with the style it had chosen for their
-    blocks, ``blocked`` those that this attempt could not, each with the reason. ``reviewed`` are the functions whose
+    blocks, ``blocked`` those that this attempt could not, each with the reason; ``resized`` and ``to_resize`` are the
+    index vectors for which the same is true of their sizes. ``reviewed`` are the functions whose
     questions about the launch grid have an answer with ``--unsafe``, ``covered`` the lines under a finding about it,
     ``counts`` the names, by function, that ``--unsafe`` has given to places in a grid and to its sizes. ``homes`` are
     the modules that have the kernels which the module imports from ``neuronxcc``.
@@ -79,6 +83,8 @@ class Module:
         self.shared = shared or {}
         self.decisions: set[Decision] = set()
         self.blocked: dict[Position, str] = {}
+        self.resized: frozenset[Resized] = frozenset()
+        self.to_resize: set[Resized] = set()
         self.import_list = imports(source.tree)
         self.imports = {item.name: item for item in self.import_list}
         self.names = {node.id for node in ast.walk(source.tree) if isinstance(node, ast.Name)}
@@ -336,6 +342,7 @@ class Scope:
     interpreted: dict[ast.Call, Value | None] = field(default_factory=dict)
     unpacking: dict[ast.Call, list[tuple[Module, ast.FunctionDef, ast.Call]]] = field(default_factory=dict)
     has_loose: bool = False
+    resized: dict[str, str] = field(default_factory=dict)
     psum_writes: dict[Declaration, list[Written]] = field(default_factory=dict)
     first_matmuls: dict[Declaration, FirstMatmul] = field(default_factory=dict)
     branch: tuple[int, ...] = ()

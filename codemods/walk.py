@@ -20,6 +20,7 @@ from .names import BETA2, Import, canonical
 from .operands import Operand
 from .parameters import described, merged
 from .render import CALLABLE, beta2_name, render
+from .resized import bound_sizes
 from .rules import dynamic_loops, loop_state
 from .rules.language import CODE as LANGUAGE
 from .rules.language import FORBIDDEN_EXPRESSIONS, FORBIDDEN_STATEMENTS
@@ -127,7 +128,8 @@ def forget(scope: Scope, name: str) -> None:
             origin = getattr(value, "origin", None)
             if isinstance(origin, Operand) and name in {n for text in _place(origin) for n in algebra.names(text)}:
                 scope.env[other] = value = replace(value, origin=None)  # type: ignore[call-arg]
-            if other == name or name not in {n for text in texts(value) if text for n in algebra.names(text)}:
+            own = other == name or scope.resized.get(other) == name
+            if own or name not in {n for text in texts(value) if text for n in algebra.names(text)}:
                 continue
             if isinstance(value, Hbm | Tile):
                 scope.env[other] = described(other, value)
@@ -244,7 +246,7 @@ def _for(scope: Scope, statement: ast.stmt) -> None:
         raise Refuse(statement, LANGUAGE, "for ... else", "Beta 2 has no else on loops")
     targets = {n.id for n in ast.walk(statement.target) if isinstance(n, ast.Name)}
     assigned = {n for s in statement.body for n in bound_by(s)}
-    stale = targets | assigned
+    stale = targets | assigned | bound_sizes(scope, statement)
     scope.sizes = {t: size for t, size in scope.sizes.items() if size not in stale}
     for name in sorted(stale):
         forget(scope, name)
@@ -276,7 +278,8 @@ def _for(scope: Scope, statement: ast.stmt) -> None:
 
 def _bound_around(scope: Scope) -> set[str]:
     """Names that the loops around a statement bind."""
-    return bound_by(scope.loops[0].statement) if scope.loops else set()
+    outermost = scope.loops[0].statement if scope.loops else None
+    return bound_by(outermost) | bound_sizes(scope, outermost) if outermost is not None else set()
 
 
 def _apart_from(value: Value, bound: Set[str]) -> Value:
@@ -446,7 +449,7 @@ def _leave(scope: Scope, statement: ast.stmt) -> None:
 def _while(scope: Scope, statement: ast.stmt) -> None:
     assert isinstance(statement, ast.While)
     _test(scope, statement.test)
-    for name in sorted({n for s in statement.body for n in bound_by(s)}):
+    for name in sorted({n for s in statement.body for n in bound_by(s)} | bound_sizes(scope, statement)):
         forget(scope, name)
     forget_carried(scope, statement)
     before, branch = dict(scope.env), scope.branch
@@ -456,7 +459,7 @@ def _while(scope: Scope, statement: ast.stmt) -> None:
     walk_block(scope, statement.body)
     scope.branch, scope.loops = branch, loops
     scope.env = {name: merged(name, before.get(name), scope.env.get(name)) for name in sorted({*before, *scope.env})}
-    stale = bound_by(statement) | _bound_around(scope)
+    stale = bound_by(statement) | bound_sizes(scope, statement) | _bound_around(scope)
     scope.env = {n: value if n in before else _apart_from(value, stale) for n, value in scope.env.items()}
 
 

@@ -20,6 +20,7 @@ import ast
 from ..emission import New, Refuse
 from ..facts.values import ERASED, Absent, DType, Gone, Hbm, Python, Tile, Value, merge
 from ..parameters import described
+from ..resized import restored
 from ..scope import Scope
 from ..syntax import bound_by
 from ..usage import names_used
@@ -31,6 +32,9 @@ GOLDENS = ("python_state", "running_counter", "return_in_loop")
 def restore_state(scope: Scope, statement: ast.For, targets: set[str]) -> None:
     """Names whose value one iteration hands to the next: Beta 1 traced the body once, so they advance once (NKI004)."""
     carried = [n for n in carried_names(statement) if n not in targets and n in scope.env]
+    for name in carried:
+        if name in scope.resized:
+            restored(scope, statement, name)
     if not carried:
         return
     scope.apply(CODE, statement)
@@ -83,7 +87,9 @@ def forget_carried(scope: Scope, statement: ast.For | ast.While) -> None:
         value = scope.env.get(name)
         if isinstance(value, Hbm | Tile):
             scope.env[name] = described(name, value)
-        elif isinstance(value, ERASED) and not _bound_alike(scope, statement, name, value):
+        elif (
+            isinstance(value, ERASED) and name not in scope.resized and not _bound_alike(scope, statement, name, value)
+        ):
             scope.env[name] = Gone("changes from one iteration to the next")
         elif isinstance(value, Absent) and _computed(scope, statement, name):
             scope.env[name] = Value()  # None in the first iteration, a tensor in those after it
