@@ -215,3 +215,17 @@ def test_a_kernel_that_pytorch_launches_is_left_under_a_finding():
     outcome = rewritten(host, unsafe=True)
     assert ends(outcome, host)
     assert [(f.code, f.applicability) for f in outcome.findings] == [("NKI007", "manual")]
+
+
+@pytest.mark.parametrize(
+    ("host", "line"),
+    [
+        ("t = nki.benchmark(k, save_neff_name='k.neff')\nos.rename('k.neff', 'l.neff')\n", 15),
+        ("f = 'k.neff'\nt = nki.benchmark(k, save_trace_name=f)(x)\nopen(f)\nt.benchmark_result\n", 16),
+        ("t = nki.profile(k, working_directory='.')(x)\n", None),
+        ("t = nki.benchmark(warmup=5)(k)\nopen('5')\n", None),
+    ],
+)
+def test_the_finding_says_where_the_files_of_a_harness_are_named(host, line):
+    (finding,) = rewritten(host).findings
+    assert finding.help.endswith(f"; line {line} names a file that it wrote") == (line is not None)

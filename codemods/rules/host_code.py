@@ -75,9 +75,19 @@ def launcher(module: Module, node: ast.expr, name: str) -> str:
             module,
             node,
             f"Beta 2 has no {name}, and nki.jit leaves no {lost} behind",
-            "--unsafe writes nki.jit: right if nothing uses what the harness left behind",
+            f"--unsafe writes nki.jit: right if nothing uses what the harness left behind{_named_again(module, node)}",
         )
     return f"{module.alias('nki')}.jit"
+
+
+def _named_again(module: Module, options: ast.expr) -> str:
+    """Where else a module names files that a harness was asked to write, for the end of a sentence."""
+    keywords = options.keywords if isinstance(options, ast.Call) else []
+    values = {ast.dump(k.value) for k in keywords if k.arg in _ARTIFACTS}
+    own = {id(node) for node in ast.walk(options)}
+    found = (n for n in ast.walk(module.source.tree) if isinstance(n, ast.Constant | ast.Name) and id(n) not in own)
+    lines = sorted({node.lineno for node in found if ast.dump(node) in values})
+    return f"; line {lines[0]} names a file that it wrote" if lines else ""
 
 
 def _under_review(module: Module, node: ast.AST, message: str, help: str) -> None:
@@ -262,7 +272,8 @@ class _Host:
             self.module,
             node,
             "Beta 2 has no nki.benchmark, and this module reads benchmark_result",
-            "--unsafe times whole calls on the host: right if limits leave room for the launch, which was not measured",
+            "--unsafe times whole calls on the host: right if limits leave room for the launch, which was not measured"
+            + _named_again(self.module, options),
         )
         kernel = self._kernel(node, f"{self.module.alias('nki')}.jit", owner)
         counts = [self._text(k, owner) for k in options.keywords if k.arg in ("warmup", "iters")]
