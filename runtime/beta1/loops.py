@@ -56,12 +56,10 @@ class TracedRange(Iterator[int]):
         if value is None:
             raise StopIteration
         self.iteration += 1
-        frame = sys._getframe(1)
         if self.iteration == 0:
-            if not is_emulator_file(frame.f_code.co_filename):
-                _refuse_early_exit(frame)
-                if self._state is not None and not has_plain_for(frame):
-                    raise NotModelled("an NKI range that something else than a 'for' statement iterates over")
+            frame = sys._getframe(1)
+            if self._state is None or (id(frame.f_code), frame.f_lasti) not in _PLAIN_LOOPS:
+                self._check(frame)
             if self._repeats:
                 names = dict(frame.f_locals)
                 bound = bound_in_loop(frame)
@@ -69,16 +67,27 @@ class TracedRange(Iterator[int]):
                 self._contents = Contents(frame, names) if self._state is not None else None
         else:
             if self._entry:
-                _restore(frame, self._entry)
+                _restore(sys._getframe(1), self._entry)
             if self._contents is not None:
                 self._contents.restore()
         return value
+
+    def _check(self, frame: FrameType) -> None:
+        """Raise where the loop of ``frame`` is none that a compiler could trace."""
+        if not is_emulator_file(frame.f_code.co_filename):
+            _refuse_early_exit(frame)
+            if self._state is not None and not has_plain_for(frame):
+                raise NotModelled("an NKI range that something else than a 'for' statement iterates over")
+            if self._state is not None:
+                _PLAIN_LOOPS[id(frame.f_code), frame.f_lasti] = frame.f_code
 
     def writes_again(self, place: object) -> bool:
         """Was ``place`` written by an earlier iteration? Notes that this one writes it."""
         return self._written.setdefault(place, self.iteration) != self.iteration
 
 
+_PLAIN_LOOPS: dict[tuple[int, int], CodeType] = {}
+"""Loops of kernels that nothing is wrong with, by ``id`` of the code, which is kept alive, and by the place."""
 _rewritten: dict[int, CodeType] = {}
 
 
@@ -127,6 +136,8 @@ def static_range(*args: Any, **_: Any) -> Iterator[int]:
 
 
 def _bounds(args: tuple[Any, ...]) -> range:
+    if len(args) == 1 and type(args[0]) is int:
+        return range(args[0])
     try:
         return range(*(a.value if isinstance(a, RuntimeBound) else int(a) for a in args))
     except (TypeError, ValueError):

@@ -44,7 +44,7 @@ class Pending(Tile):
         self.shape = shape
         self.gather = None
         self.restriction = None
-        self.axes = ()
+        self.indexed_by = ()
         self.limits = ()
         self.buffer = PSUM if space == "psum" else SBUF
         self.result = result
@@ -141,7 +141,7 @@ class Call:
         self.sequence: int | None = None
         if self.state.session.machine.recorder is not None:
             self.reserve()
-        self.frame = user_frame(sys._getframe(1))
+        self.frame = user_frame(sys._getframe(2))  # it is an instruction, of the emulator, that makes a call
         self.place = location_of(self.frame)
 
     def reserve(self) -> None:
@@ -257,7 +257,8 @@ def store(current: State, result: Result, dst: Tile, where: Region, overwrite: b
     instructions write to PSUM counts as a group of its own, so that a later ``+=`` adds to it.
     """
     machine = current.session.machine
-    check_scope(current, dst)
+    if dst.alloc.scope is not current.scope:
+        check_scope(current, dst)
     space = dst.alloc.space
     if space == "hbm":
         check_mutable(current, dst)
@@ -267,14 +268,17 @@ def store(current: State, result: Result, dst: Tile, where: Region, overwrite: b
 
         scatter(machine, result, dst, where)
         return
-    view = _without_repeats(dst, result.values.shape, where).view_in(where)
-    chosen = where.where(view.array.shape)
+    view = (_without_repeats(dst, result.values.shape, where) if 0 in dst.strides else dst).view_in(where)
+    chosen = None if where is EVERYWHERE else where.where(view.array.shape)
     if space == "psum":
         if result.accumulates and overwrite:
             result.restarts = True
             view.alloc.set_group(view.array, False, chosen)
         elif not result.accumulates:
             view.alloc.set_group(view.array, _opens(result))
+    if chosen is None:
+        commit(machine, result, view)
+        return
     for part, target, left in in_rows(result, view, chosen):
         commit(machine, part, target, where=left)
 
@@ -284,7 +288,7 @@ def _without_repeats(dst: Tile, values: Shape, where: Region) -> Tile:
 
     (``out[grid.p, 0]`` has the shape of the grid.)
     """
-    if 0 not in dst.strides or where.residual or len(values) != dst.ndim:
+    if where.residual or len(values) != dst.ndim:
         return dst
     pairs = zip(dst.shape, dst.strides, values, strict=True)
     shape = tuple(1 if stride == 0 and n == 1 else extent for extent, stride, n in pairs)

@@ -23,11 +23,11 @@ def first_elements(chosen: Array) -> tuple[int, int] | None:
     return (full, rest) if exact else None
 
 
-def in_rows(result: Result, dst: View, chosen: Array | None) -> Iterator[tuple[Result, View, Array | None]]:
+def in_rows(result: Result, dst: View, chosen: Array) -> Iterator[tuple[Result, View, Array | None]]:
     """The instructions that write ``result`` to ``dst`` where ``chosen`` says so: each with its part of ``dst``."""
     shapes = {result.values.shape, dst.array.shape, *(view.array.shape for _, view in result.reads)}
-    plane = result.op == "dma_copy" and chosen is not None and chosen.ndim == 2 and shapes == {chosen.shape}
-    found = first_elements(chosen) if plane and chosen is not None else None
+    plane = result.op == "dma_copy" and chosen.ndim == 2 and shapes == {chosen.shape}
+    found = first_elements(chosen) if plane else None
     if found is None:
         yield result, dst, chosen
         return

@@ -27,13 +27,13 @@ _AFFINE = frozenset((int, Index))
 
 def subscripted(tile: Tile, key: Any) -> Tile:
     """The view ``tile[key]``."""
-    if key is Ellipsis and tile.ndim >= 2 and tile.restriction is None and not tile.axes and not tile.limits:
+    if key is Ellipsis and tile.ndim >= 2 and tile.restriction is None and not tile.indexed_by and not tile.limits:
         return tile._settled()
     if isinstance(key, (Mask, bool)) or key is None:
         return restricted(tile, key)
     items = list(key) if isinstance(key, tuple) else [key]
     if len(items) <= len(tile.shape):
-        kinds = {type(k) for k in items}
+        kinds = set(map(type, items))
         if kinds <= _BASIC:
             return _basic(tile, items)
         if kinds <= _AFFINE and len(items) == len(tile.shape):
@@ -65,24 +65,33 @@ def _basic(tile: Tile, items: list[Any]) -> Tile:
     """
     tile._settled()
     on_chip = tile.alloc.space != "hbm"
+    sizes, steps = tile.shape, tile.strides
     shape: list[int] = []
     strides: list[int] = []
     outside: list[tuple[int, int, int, int, int]] = []
     offset = tile.offset
     for d, k in enumerate(items):
-        size, stride = tile.shape[d], tile.strides[d]
-        start, count, step, stays = (k, 1, 1, False) if type(k) is int else _span(k, size)
-        if not stays:
-            stays = d == 0 and on_chip
+        size, stride = sizes[d], steps[d]
+        if type(k) is int:
+            offset += k * stride
+            stays = on_chip and d == 0
+            if not 0 <= k < size:
+                outside.append((d, size, k, 1, len(shape) if stays else -1))
+            if stays:
+                shape.append(1)
+                strides.append(stride)
+            continue
+        start, count, step, stays = _span(k, size)
+        stays = stays or (on_chip and d == 0)
         if start < 0 or start + step * (count - 1) >= size:
             outside.append((d, size, start, step, len(shape) if stays else -1))
         offset += start * stride
         if stays:
             shape.append(count)
             strides.append(stride * step)
-    if len(items) < len(tile.shape):
-        shape += tile.shape[len(items) :]
-        strides += tile.strides[len(items) :]
+    if len(items) < len(sizes):
+        shape += sizes[len(items) :]
+        strides += steps[len(items) :]
     if on_chip and len(shape) < 2:
         shape.append(1)
         strides.append(tile.stored.itemsize)
@@ -99,9 +108,10 @@ def _limits(outside: list[tuple[int, int, int, int, int]], rank: int) -> tuple[L
 
 def _span(k: Any, size: int) -> tuple[int, int, int, bool]:
     """Start, count, step of one basic index, and whether its dimension stays."""
-    if isinstance(k, slice):
-        start = 0 if k.start is None else int(k.start)
-        stop = size if k.stop is None else int(k.stop)
+    if type(k) is slice:
+        start, stop = k.start, k.stop
+        start = 0 if start is None else start if type(start) is int else int(start)
+        stop = size if stop is None else stop if type(stop) is int else int(stop)
         if k.step is None and start >= 0 and stop >= 0:
             return start, (stop - start if stop > start else 0), 1, True
         step = 1 if k.step is None else int(k.step)
@@ -131,10 +141,16 @@ def _advanced(tile: Tile, items: list[Any]) -> Tile:
 def _affine(tile: Tile, items: list[Any]) -> Tile:
     """Index vectors and numbers, one for each dimension."""
     tile._settled()
-    vectors = _aligned(tile, {d: k for d, k in enumerate(items) if isinstance(k, Index)})
-    items = [vectors.get(d, k) for d, k in enumerate(items)]
-    forms = tuple([(k.extents, k.coefficients) if isinstance(k, Index) else None for k in items])
-    pattern = _pattern(forms, tile.strides)
+    vectors = [k for k in items if isinstance(k, Index)]
+    rank = len(vectors[0].extents)
+    for vector in vectors:
+        if len(vector.extents) != rank:
+            items = _aligned(tile, items)
+            vectors = [k for k in items if isinstance(k, Index)]
+            break
+    pattern = _pattern(
+        tuple([(k.extents, k.coefficients) if isinstance(k, Index) else None for k in items]), tile.strides
+    )
     on_chip = tile.alloc.space != "hbm"
     if on_chip and len(pattern.shape) < 2:
         raise KernelError(
@@ -142,18 +158,18 @@ def _affine(tile: Tile, items: list[Any]) -> Tile:
         )
     limits = []
     offset = tile.offset
-    for d, (k, size, stride) in enumerate(zip(items, tile.shape, tile.strides, strict=True)):
-        const = _constant(k)
-        offset += const * stride
-        low, high = pattern.spans[d]
+    for d, k in enumerate(items):
+        size, (low, high) = tile.shape[d], pattern.spans[d]
+        const = k if type(k) is int else _constant(k)
+        offset += const * tile.strides[d]
         if (const + low < 0 or const + high >= size) and 0 not in pattern.shape:
             limits.append(Limit(d, size, const, pattern.coefficients[d]))
-    if on_chip and any(pattern.coefficients[0][1:]):
+    if on_chip and pattern.partitions_elsewhere:
         raise KernelError(
             "", f"the partition dimension of tensor `{tile.name}` must be indexed along the first axis of the index"
         )
     view = tile.part(offset, pattern.shape, pattern.strides, tuple(limits))
-    view.axes = _axes(vectors, len(pattern.shape))
+    view.indexed_by = tuple(vectors)
     return view
 
 
@@ -162,13 +178,15 @@ class _Pattern:
     """What a subscript by index vectors gives, whatever their constants.
 
     ``shape`` and ``strides`` are those of the result; ``coefficients`` of each dimension of the tensor along those of
-    the result, ``spans`` what they add to the constant at least and at most.
+    the result, ``spans`` what they add to the constant at least and at most. ``partitions_elsewhere``: does the first
+    dimension of the tensor vary along another one of the result than the first?
     """
 
     shape: Shape
     strides: Shape
     coefficients: tuple[tuple[int, ...], ...]
     spans: tuple[tuple[int, int], ...]
+    partitions_elsewhere: bool
 
 
 @lru_cache(4096)
@@ -180,7 +198,7 @@ def _pattern(forms: tuple[tuple[Shape, Shape] | None, ...], strides: Shape) -> _
     found = [sum(c[r] * stride for c, stride in zip(coefficients, strides, strict=True)) for r in range(rank)]
     steps = [[c * (n - 1) for c, n in zip(along, shape, strict=True)] for along in coefficients]
     spans = tuple((sum(min(s, 0) for s in along), sum(max(s, 0) for s in along)) for along in steps)
-    return _Pattern(shape, tuple(found), coefficients, spans)
+    return _Pattern(shape, tuple(found), coefficients, spans, any(coefficients[0][1:]))
 
 
 def _coefficients(form: tuple[Shape, Shape] | None, rank: int) -> tuple[int, ...]:
@@ -198,37 +216,22 @@ def _constant(k: Any) -> int:
     return int(k.const)
 
 
-def _aligned(tile: Tile, vectors: dict[int, Index]) -> dict[int, Index]:
-    """``vectors`` with column vectors of fewer dimensions than the others as columns still, ``[:, None]`` beside 4-D.
+def _aligned(tile: Tile, items: list[Any]) -> list[Any]:
+    """``items`` with column vectors of fewer dimensions than the others as columns still, ``[:, None]`` beside 4-D.
 
     numpy would put their values elsewhere than the first axis, and leave none for the partitions: the team's
     convolutions (``conv.py:245,822`` of nki-samples) mean the first one. In HBM numpy's reading may have partitions,
     too: then it is refused.
     """
-    ranks = {len(v.extents) for v in vectors.values()}
-    if len(ranks) == 1:
-        return vectors
-    rank = max(ranks)
+    vectors = {d: k for d, k in enumerate(items) if isinstance(k, Index)}
+    rank = max(len(v.extents) for v in vectors.values())
     columns = {d for d, v in vectors.items() if 1 < v.ndim < rank and v.extents[0] > 1 and max(v.extents[1:]) == 1}
     if tile.space != "hbm":
         partition = vectors[0].axes[0] if 0 in columns else frozenset[int]()
         columns = {d for d in columns if vectors[d].axes[0] & partition}
     elif columns and any(v.ndim == rank and v.extents[0] > 1 for v in vectors.values()):
         raise NotModelled(f"a subscript of '{tile.name}' by a column beside index vectors with partitions of their own")
-    return {d: v.leading(rank) if d in columns else v for d, v in vectors.items()}
-
-
-def _axes(vectors: dict[int, Index], rank: int) -> tuple[frozenset[int], ...]:
-    """The index vectors that vary along each dimension of the result."""
-    found = [_NO_AXES] * rank
-    for vector in vectors.values():
-        for r, axes in enumerate(vector.axes, start=rank - len(vector.axes)):
-            if axes:
-                found[r] = found[r] | axes if found[r] else axes
-    return tuple(found)
-
-
-_NO_AXES = frozenset[int]()
+    return [k.leading(rank) if d in columns else k for d, k in enumerate(items)]
 
 
 def _mixing(tile: Tile) -> KernelError:

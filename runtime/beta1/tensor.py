@@ -15,7 +15,7 @@ import numpy as np
 from ..errors import KernelError, NotModelled
 from ..memory import Allocation, Array, View, row_major_strides
 from .base import Shape, Tensor, sibling
-from .indexing import EVERYWHERE, Number, Region, region
+from .indexing import EVERYWHERE, Index, Number, Region, region
 from .tokens import PRIVATE_HBM, Buffer, OobMode, dtype_of
 
 
@@ -42,12 +42,15 @@ class Gather:
     free: bool = False
 
 
+_NO_AXES = frozenset[int]()
+
+
 class Tile(Tensor):
     """A strided view on one allocation (module docstring).
 
     ``offset`` and ``strides`` are bytes in the allocation's memory. ``limits`` are the dimensions whose bounds are not
     known to hold, ``gather`` an indirect access (then ``shape`` is that of its indices and the strides describe the
-    tensor that they index). ``restriction`` is an operand mask, ``axes`` the index vectors that each dimension came
+    tensor that they index). ``restriction`` is an operand mask, ``indexed_by`` the index vectors that the tile came
     from. ``dtype`` is the type that the kernel gave the tile, ``stored`` that of the elements in memory: another one
     where the simulator's precision keeps them in fp32.
     """
@@ -55,10 +58,10 @@ class Tile(Tensor):
     __slots__ = (
         "_view",
         "alloc",
-        "axes",
         "buffer",
         "dtype",
         "gather",
+        "indexed_by",
         "limits",
         "offset",
         "restriction",
@@ -87,7 +90,16 @@ class Tile(Tensor):
         self.limits = limits
         self.gather: Gather | None = None
         self.restriction: Region | None = None
-        self.axes: tuple[frozenset[int], ...] = ()
+        self.indexed_by: tuple[Index, ...] = ()
+
+    @property
+    def axes(self) -> tuple[frozenset[int], ...]:
+        """What each dimension varies with: the axes of the index vectors (none of a tile that none made)."""
+        found = [_NO_AXES] * len(self.shape) if self.indexed_by else []
+        for vector in self.indexed_by:
+            for r, axes in enumerate(vector.axes, start=len(found) - len(vector.axes)):
+                found[r] = found[r] | axes
+        return tuple(found)
 
     @property
     def space(self) -> str:
@@ -145,7 +157,9 @@ class Tile(Tensor):
             from .indirect import gathered
 
             return gathered(self, where)
-        return View(self.alloc, self._cut(where)) if where.box else self._whole()
+        if where.box:
+            return View(self.alloc, self._cut(where))
+        return self._whole() if self._view is None else self._view
 
     def skipping(self, mode: Any) -> Tile:
         """This access, where ``oob_mode.skip`` leaves out what is out of bounds."""
@@ -162,15 +176,15 @@ class Tile(Tensor):
 
     def part(self, offset: int, shape: Shape, strides: Shape, limits: tuple[Limit, ...] = ()) -> Tile:
         """Another view on the same allocation, with elements of the same type."""
-        found = Tile(self.alloc, self.stored, offset, shape, strides, self.buffer, limits)
-        found.dtype = self.dtype
+        found = Tile(self.alloc, self.dtype, offset, shape, strides, self.buffer, limits)
+        found.stored = self.stored
         return found
 
     def limited(self, limit: Limit) -> Tile:
         """This view, where an index that does not vary over it must be in bounds, too."""
         limits = (*self.limits, replace(limit, coefficients=(0,) * self.ndim))
         found = self.part(self.offset, self.shape, self.strides, limits)
-        found.gather, found.restriction, found.axes = self.gather, self.restriction, self.axes
+        found.gather, found.restriction, found.indexed_by = self.gather, self.restriction, self.indexed_by
         return found
 
     def _derived(self, offset: int, shape: Shape, strides: Shape) -> Tile:
@@ -265,7 +279,7 @@ def restricted(tile: Tile, mask: Any) -> Tile:
     """``tile[mask]``: an operand of which only the elements under ``mask`` take part."""
     derived = tile.part(tile.offset, tile.shape, tile.strides, tile.limits)
     derived.gather = tile.gather
-    derived.axes = tile.axes
+    derived.indexed_by = tile.indexed_by
     added = region(mask)
     derived.restriction = added if tile.restriction is None else both(tile.restriction, added)
     return derived
