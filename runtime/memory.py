@@ -8,7 +8,7 @@ aliases whatever else lives there; a tile without an address gets storage of its
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import prod
 from typing import Any
 
@@ -112,6 +112,8 @@ class Allocation:
         """Is ``view`` all of the tile, each element once, in whatever order?"""
         if view.nbytes != self.partitions * self.nbytes:
             return False
+        if self.byte is None and view.flags.c_contiguous:
+            return True
         pitch, step = self.memory.strides[0], view.itemsize
         for stride, extent in sorted(zip(view.strides, view.shape, strict=True)):
             if extent != 1:
@@ -173,6 +175,7 @@ class View:
         return self.array
 
 
+@lru_cache(4096)
 def row_major_strides(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
     strides = [itemsize] * len(shape)
     for d in range(len(shape) - 2, -1, -1):

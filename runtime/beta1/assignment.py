@@ -20,7 +20,6 @@ from ..numerics import to_float32
 from .arithmetic import binary
 from .base import Tensor
 from .pending import Call, Pending, number, store
-from .state import state
 from .tensor import Tile
 from .tokens import PSUM
 
@@ -68,7 +67,7 @@ def update(dst: Tensor, op: str, value: Any) -> Tensor:
         if result is None or result.accumulates:
             if value.taken() is not None and result is not None:
                 _check_fits(tile, value.shape)
-                store(state(), result, tile, value.where, overwrite=False)
+                store(value.state, result, tile, value.where, overwrite=False)
             return dst
     call = Call("tensor_tensor")
     result, shape = binary(call, op, tile, value, broadcast_partitions=False)
@@ -89,7 +88,7 @@ def _bind(tile: Tile, value: Pending) -> None:
     result = value.taken()
     _check_fits(tile, value.shape)
     if result is not None:
-        store(state(), result, tile, value.where)
+        store(value.state, result, tile, value.where)
 
 
 def _copy(tile: Tile, source: Tile, where: Any = None) -> None:

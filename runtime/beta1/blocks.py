@@ -51,7 +51,7 @@ class BlockTensor(Tensor):
         taken: list[int] = []
         outside = self.outside
         for k in keys[: len(self.blocks)]:
-            position, size = self._block_index(k), self.blocks[len(taken)]
+            position, size = k if type(k) is int else self._block_index(k), self.blocks[len(taken)]
             if not 0 <= position < size:
                 outside = outside or Limit(len(self.index) + len(taken), size, position, ())
                 position = 0
@@ -65,8 +65,6 @@ class BlockTensor(Tensor):
         return part if outside is None else part.limited(outside)
 
     def _block_index(self, k: Any) -> int:
-        if type(k) is int:
-            return k
         if isinstance(k, Tensor):
             raise NotModelled("a runtime value as a block index")
         if isinstance(k, Index) and prod(k.extents) == 1:
@@ -101,9 +99,10 @@ class BlockTiles:
         self._made: dict[Shape, Tile] = {}
 
     def at(self, index: Shape) -> Tile:
-        if index not in self._made:
-            self._made[index] = self._make(index)
-        return self._made[index]
+        tile = self._made.get(index)
+        if tile is None:
+            tile = self._made[index] = self._make(index)
+        return tile
 
     def viewed(self, dtype: np.dtype[Any]) -> BlockTiles:
         shape = (*self.shape[:-1], self.shape[-1] * self.dtype.itemsize // dtype.itemsize)
@@ -113,7 +112,7 @@ class BlockTiles:
 def split_shape(shape: Any, on_chip: bool) -> tuple[Shape, Shape]:
     """Block dimensions and tile dimensions of a shape as a kernel writes it (``par_dim`` marks the partitions)."""
     items = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
-    kinds = [type(n) for n in items]
+    kinds = list(map(type, items))
     at = kinds.index(ParDim) if on_chip and ParDim in kinds else 0
-    sizes = tuple([int(n) for n in items])
+    sizes = tuple(map(int, items))
     return sizes[:at], sizes[at:]

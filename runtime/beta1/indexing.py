@@ -25,9 +25,13 @@ _axis_ids = itertools.count()
 
 
 class Index:
-    """An affine index vector (module docstring). ``axes`` names, for each dimension, the vectors that it came from."""
+    """An affine index vector (module docstring).
 
-    __slots__ = ("axes", "coefficients", "const", "extents")
+    ``axes`` names, for each dimension, the vectors that it came from; ``form`` is what is left without them and the
+    constant.
+    """
+
+    __slots__ = ("axes", "coefficients", "const", "extents", "form")
     __array_ufunc__ = None
 
     def __init__(
@@ -41,6 +45,7 @@ class Index:
         self.extents = extents
         self.coefficients = coefficients
         self.axes = axes
+        self.form = extents, coefficients
 
     @property
     def shape(self) -> tuple[int, ...]:

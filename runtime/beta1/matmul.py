@@ -79,6 +79,8 @@ def _writes_input_type(call: Call) -> bool:
 
 def _result_region(region: Region, mask: Any, a: Tile, b: Tile, shape: tuple[int, ...]) -> Region:
     """The part of the product that ``mask`` and operand masks leave (module docstring)."""
+    if region is EVERYWHERE and a.restriction is None and b.restriction is None:
+        return region
     region = both(_masked_region(region, mask, a, b, shape), _operand_region(a, shape, {1: 0}))
     region = both(region, _operand_region(b, shape, {d: d for d in range(1, b.ndim)}))
     return NOWHERE if _contraction(a, b).skip else region

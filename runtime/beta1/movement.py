@@ -90,6 +90,8 @@ def store(dst: Any, value: Any, *, mask: Any = None, mode: Any = OobMode.error, 
 
 def check_stored(dst: Shape, src: Shape) -> None:
     """``src`` must have the shape of ``dst`` up to extents of 1, or broadcast to it."""
+    if dst == src:
+        return
     if [n for n in dst if n != 1] == [n for n in src if n != 1]:
         return
     pairs = list(zip(reversed(dst), reversed(src), strict=False))

@@ -118,7 +118,8 @@ def _fill(
         if result.accumulates:
             result.restarts = True
             result.attributes = (*result.attributes, ("accumulate", False))
-    recorded(machine, result, view)
+    if machine.recorder is not None:
+        recorded(machine, result, view)
 
 
 def _opens(result: Result) -> bool:

@@ -74,8 +74,10 @@ class State:
 
     def stored(self, dtype: np.dtype[Any]) -> np.dtype[Any]:
         """The type that an automatic tile of ``dtype`` has in memory: the simulator keeps bf16 and fp8 in fp32."""
+        if self.session.precision != "simulator":
+            return dtype
         small = dtype.itemsize < 4 and not is_integer(dtype) and dtype != np.float16
-        return FLOAT32 if small and self.session.precision == "simulator" else dtype
+        return FLOAT32 if small else dtype
 
     @property
     def allocated(self) -> bool:
@@ -120,8 +122,8 @@ class State:
 
 def state() -> State:
     """The state of the running kernel; raises outside of a kernel and in a Beta 2 kernel."""
-    sessions = RUNNING.sessions
-    found: State | None = (sessions[-1] if sessions else current()).registers.get("beta1")
+    sessions = RUNNING.sessions or [current()]
+    found: State | None = sessions[-1].registers.get("beta1")
     if found is None:
         raise NotModelled("a Beta 1 API called from a Beta 2 kernel")
     return found

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from math import inf
+from operator import le, mul
 from typing import Any
 
 import numpy as np
@@ -27,15 +29,18 @@ _AFFINE = frozenset((int, Index))
 
 def subscripted(tile: Tile, key: Any) -> Tile:
     """The view ``tile[key]``."""
-    if key is Ellipsis and tile.ndim >= 2 and tile.restriction is None and not tile.indexed_by and not tile.limits:
+    if type(key) is tuple:
+        items = list(key)
+    elif key is Ellipsis and tile.ndim >= 2 and tile.restriction is None and not tile.indexed_by and not tile.limits:
         return tile._settled()
-    if isinstance(key, (Mask, bool)) or key is None:
+    elif isinstance(key, (Mask, bool)) or key is None:
         return restricted(tile, key)
-    items = list(key) if isinstance(key, tuple) else [key]
+    else:
+        items = list(key) if isinstance(key, tuple) else [key]
     if len(items) <= len(tile.shape):
         kinds = set(map(type, items))
         if kinds <= _BASIC:
-            return _basic(tile, items)
+            return _selected(tile, items)
         if kinds <= _AFFINE and len(items) == len(tile.shape):
             return _affine(tile, items)
     items = _expanded(tile, items)
@@ -59,43 +64,56 @@ def _expanded(tile: Tile, items: list[Any]) -> list[Any]:
 
 
 def _basic(tile: Tile, items: list[Any]) -> Tile:
+    """:func:`_selected`, of what may be something else than ints and slices."""
+    for k in items:
+        if not isinstance(k, (slice, Slice, *_INTS)):
+            raise KernelError("", f"'{type(k).__name__}' cannot index a tensor")
+    return _selected(tile, items)
+
+
+def _selected(tile: Tile, items: list[Any]) -> Tile:
     """Ints, slices and ``nl.ds``: sliced dimensions stay, in order. On chip the partitions always stay.
 
     Dimensions without an index stay as they are.
     """
     tile._settled()
-    on_chip = tile.alloc.space != "hbm"
-    sizes, steps = tile.shape, tile.strides
+    keys = tuple([(k.start, k.stop, k.step) if type(k) is slice else k for k in items])
+    itemsize = 0 if tile.alloc.space == "hbm" else tile.stored.itemsize
+    try:
+        offset, shape, strides, limits = _selection(keys, tile.shape, tile.strides, itemsize)
+    except TypeError:  # a bound that has no hash, or that is no number
+        offset, shape, strides, limits = _selection.__wrapped__(keys, tile.shape, tile.strides, itemsize)
+    return tile.part(tile.offset + offset, shape, strides, limits)
+
+
+@lru_cache(4096)
+def _selection(
+    keys: tuple[Any, ...], sizes: Shape, steps: Shape, itemsize: int
+) -> tuple[int, Shape, Shape, tuple[Limit, ...]]:
+    """Offset, shape, strides and limits of what ``keys`` select from a tile of ``sizes`` with the strides ``steps``.
+
+    A slice is the tuple (start, stop, step). ``itemsize`` is 0 in HBM, where no dimension has to stay.
+    """
     shape: list[int] = []
     strides: list[int] = []
     outside: list[tuple[int, int, int, int, int]] = []
-    offset = tile.offset
-    for d, k in enumerate(items):
+    offset = 0
+    for d, k in enumerate(keys):
         size, stride = sizes[d], steps[d]
-        if type(k) is int:
-            offset += k * stride
-            stays = on_chip and d == 0
-            if not 0 <= k < size:
-                outside.append((d, size, k, 1, len(shape) if stays else -1))
-            if stays:
-                shape.append(1)
-                strides.append(stride)
-            continue
-        start, count, step, stays = _span(k, size)
-        stays = stays or (on_chip and d == 0)
+        start, count, step, stays = _span(slice(*k) if isinstance(k, tuple) else k, size)
+        stays = stays or (d == 0 and itemsize > 0)
         if start < 0 or start + step * (count - 1) >= size:
             outside.append((d, size, start, step, len(shape) if stays else -1))
         offset += start * stride
         if stays:
             shape.append(count)
             strides.append(stride * step)
-    if len(items) < len(sizes):
-        shape += sizes[len(items) :]
-        strides += steps[len(items) :]
-    if on_chip and len(shape) < 2:
+    shape += sizes[len(keys) :]
+    strides += steps[len(keys) :]
+    if itemsize and len(shape) < 2:
         shape.append(1)
-        strides.append(tile.stored.itemsize)
-    return tile.part(offset, tuple(shape), tuple(strides), _limits(outside, len(shape)) if outside else ())
+        strides.append(itemsize)
+    return offset, tuple(shape), tuple(strides), _limits(outside, len(shape)) if outside else ()
 
 
 def _limits(outside: list[tuple[int, int, int, int, int]], rank: int) -> tuple[Limit, ...]:
@@ -108,12 +126,9 @@ def _limits(outside: list[tuple[int, int, int, int, int]], rank: int) -> tuple[L
 
 def _span(k: Any, size: int) -> tuple[int, int, int, bool]:
     """Start, count, step of one basic index, and whether its dimension stays."""
-    if type(k) is slice:
-        start, stop = k.start, k.stop
-        start = 0 if start is None else start if type(start) is int else int(start)
-        stop = size if stop is None else stop if type(stop) is int else int(stop)
-        if k.step is None and start >= 0 and stop >= 0:
-            return start, (stop - start if stop > start else 0), 1, True
+    if isinstance(k, slice):
+        start = 0 if k.start is None else int(k.start)
+        stop = size if k.stop is None else int(k.stop)
         step = 1 if k.step is None else int(k.step)
         if start < 0 or stop < 0 or step < 1:
             raise KernelError("", f"negative index in slice {start}:{stop}:{step}")
@@ -148,27 +163,22 @@ def _affine(tile: Tile, items: list[Any]) -> Tile:
             items = _aligned(tile, items)
             vectors = [k for k in items if isinstance(k, Index)]
             break
-    pattern = _pattern(
-        tuple([(k.extents, k.coefficients) if isinstance(k, Index) else None for k in items]), tile.strides
-    )
+    forms = tuple([k.form if isinstance(k, Index) else None for k in items])
+    pattern = _pattern(forms, tile.shape, tile.strides)
     on_chip = tile.alloc.space != "hbm"
     if on_chip and len(pattern.shape) < 2:
         raise KernelError(
             "err_1d_arange_not_supported", f"indexing tensor `{tile.name}` with 1d arange is not supported"
         )
-    limits = []
-    offset = tile.offset
-    for d, k in enumerate(items):
-        size, (low, high) = tile.shape[d], pattern.spans[d]
-        const = k if type(k) is int else _constant(k)
-        offset += const * tile.strides[d]
-        if (const + low < 0 or const + high >= size) and 0 not in pattern.shape:
-            limits.append(Limit(d, size, const, pattern.coefficients[d]))
+    consts = [k if type(k) is int else _constant(k) for k in items]
+    inside = all(map(le, pattern.least, consts)) and all(map(le, consts, pattern.most))
     if on_chip and pattern.partitions_elsewhere:
         raise KernelError(
             "", f"the partition dimension of tensor `{tile.name}` must be indexed along the first axis of the index"
         )
-    view = tile.part(offset, pattern.shape, pattern.strides, tuple(limits))
+    offset = tile.offset + sum(map(mul, consts, tile.strides))
+    limits = () if inside else _crossed(pattern, consts, tile.shape)
+    view = tile.part(offset, pattern.shape, pattern.strides, limits)
     view.indexed_by = tuple(vectors)
     return view
 
@@ -177,28 +187,41 @@ def _affine(tile: Tile, items: list[Any]) -> Tile:
 class _Pattern:
     """What a subscript by index vectors gives, whatever their constants.
 
-    ``shape`` and ``strides`` are those of the result; ``coefficients`` of each dimension of the tensor along those of
-    the result, ``spans`` what they add to the constant at least and at most. ``partitions_elsewhere``: does the first
-    dimension of the tensor vary along another one of the result than the first?
+    ``shape`` and ``strides`` are those of the result, ``coefficients`` of each dimension of the tensor along those of
+    the result; ``least`` and ``most`` are the constants of each between which all elements are in bounds.
+    ``partitions_elsewhere``: does the first dimension of the tensor vary along another one of the result than the
+    first?
     """
 
     shape: Shape
     strides: Shape
     coefficients: tuple[tuple[int, ...], ...]
-    spans: tuple[tuple[int, int], ...]
+    least: tuple[float, ...]
+    most: tuple[float, ...]
     partitions_elsewhere: bool
 
 
 @lru_cache(4096)
-def _pattern(forms: tuple[tuple[Shape, Shape] | None, ...], strides: Shape) -> _Pattern:
-    """The pattern of the extents and coefficients ``forms`` (``None``: a number) on a tensor with ``strides``."""
+def _pattern(forms: tuple[tuple[Shape, Shape] | None, ...], sizes: Shape, strides: Shape) -> _Pattern:
+    """The pattern of the extents and coefficients ``forms`` (``None``: a number) on a tensor of ``sizes``."""
     shape = broadcast(*(form[0] for form in forms if form is not None))
     rank = len(shape)
     coefficients = tuple(_coefficients(form, rank) for form in forms)
     found = [sum(c[r] * stride for c, stride in zip(coefficients, strides, strict=True)) for r in range(rank)]
     steps = [[c * (n - 1) for c, n in zip(along, shape, strict=True)] for along in coefficients]
-    spans = tuple((sum(min(s, 0) for s in along), sum(max(s, 0) for s in along)) for along in steps)
-    return _Pattern(shape, tuple(found), coefficients, spans, any(coefficients[0][1:]))
+    spans = [(sum(min(s, 0) for s in along), sum(max(s, 0) for s in along)) for along in steps]
+    least = tuple(-inf if 0 in shape else -low for low, _ in spans)
+    most = tuple(inf if 0 in shape else size - 1 - high for (_, high), size in zip(spans, sizes, strict=True))
+    return _Pattern(shape, tuple(found), coefficients, least, most, any(coefficients[0][1:]))
+
+
+def _crossed(pattern: _Pattern, consts: list[int], sizes: Shape) -> tuple[Limit, ...]:
+    """The limits of the dimensions that elements with these constants lie outside of."""
+    return tuple(
+        Limit(d, sizes[d], const, pattern.coefficients[d])
+        for d, const in enumerate(consts)
+        if not pattern.least[d] <= const <= pattern.most[d]
+    )
 
 
 def _coefficients(form: tuple[Shape, Shape] | None, rank: int) -> tuple[int, ...]:
@@ -211,6 +234,8 @@ def _coefficients(form: tuple[Shape, Shape] | None, rank: int) -> tuple[int, ...
 def _constant(k: Any) -> int:
     if not isinstance(k, Index):
         return int(k)
+    if type(k.const) is int:
+        return k.const
     if k.const != int(k.const):
         raise KernelError("", f"{k.const} is not an integer index")
     return int(k.const)

@@ -95,6 +95,8 @@ def operator_token(op: Any) -> str:
 
 def dtype_of(dtype: Any) -> np.dtype[Any]:
     """The data type that a kernel means by ``dtype``: an ``nl`` type, a numpy type, or its name."""
+    if isinstance(dtype, np.dtype) and dtype in _KNOWN:
+        return dtype
     if isinstance(dtype, str) and dtype in DTYPES:
         return DTYPES[dtype]
     try:
