@@ -38,6 +38,7 @@ class TracedRange(Iterator[int]):
         self._contents: Contents | None = None
         self._state = state
         self._outer = () if state is None else state.scope
+        self._inner = (*self._outer, self)
         self._recorder = state.session.machine.recorder if state is not None and parallel else None
         self._marks = self._recorder.loop() if self._recorder is not None else []
         self._written: dict[object, int] = {}
@@ -51,10 +52,11 @@ class TracedRange(Iterator[int]):
         if self._recorder is not None:
             self._recorder.mark(self._marks)
         value = next(self._values, None)
-        if self._state is not None:
-            self._state.scope = self._outer if value is None else (*self._outer, self)
         if value is None:
+            self._end()
             raise StopIteration
+        if self._state is not None:
+            self._state.scope = self._inner
         self.iteration += 1
         if self.iteration == 0:
             frame = sys._getframe(1)
@@ -71,6 +73,12 @@ class TracedRange(Iterator[int]):
             if self._contents is not None:
                 self._contents.restore()
         return value
+
+    def _end(self) -> None:
+        """Leave the loop's scope, and let go of what the frame held: the scope has the loop, and the loop its scope."""
+        if self._state is not None:
+            self._state.scope = self._outer
+        self._inner, self._entry, self._contents = (), None, None
 
     def _check(self, frame: FrameType) -> None:
         """Raise where the loop of ``frame`` is none that a compiler could trace."""

@@ -105,7 +105,7 @@ def _fill(
     )
     alloc.scope = current.scope
     current.implicit[uid] = None
-    array = alloc.array()
+    array = alloc.array() if memory is None else memory.view()  # an operand is a view, see owns_memory
     tile._view = view = View(alloc, array)
     tile.stored, tile.offset, tile.strides = stored, 0, array.strides
     if result is None:

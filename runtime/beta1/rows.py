@@ -6,7 +6,7 @@ One instruction of Beta 1 is two in Beta 2, which has no masks: it is recorded a
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from copy import copy
 
 import numpy as np
 
@@ -36,4 +36,6 @@ def in_rows(result: Result, dst: View, chosen: Array) -> Iterator[tuple[Result, 
     cuts += [(slice(full, full + 1), slice(0, rest))] if rest else []
     for cut in cuts:
         reads = tuple((role, View(view.alloc, view.array[cut])) for role, view in result.reads)
-        yield replace(result, values=result.values[cut], reads=reads), View(dst.alloc, dst.array[cut]), None
+        part = copy(result)
+        part.values, part.reads = result.values[cut], reads
+        yield part, View(dst.alloc, dst.array[cut]), None

@@ -34,12 +34,16 @@ Path = tuple[str, ...]
 
 @dataclass(frozen=True, eq=False)
 class Definition:
-    """A function or class of kernel code: where it is, what it says, and the dotted names that it reads."""
+    """A function or class of kernel code: where it is, what it says, and the dotted names that it reads.
+
+    ``roots`` are the first names of these.
+    """
 
     file: str
     module: Module
     node: Function | ast.ClassDef
     paths: tuple[Path, ...]
+    roots: frozenset[str]
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,8 +81,10 @@ def gathered(kernel: Callable[..., Any], arguments: Iterable[object], version: s
         functions = [item] if isinstance(item, FunctionType) else _methods(item)
         found += [Gathered(function, _inside(function, late)) for function in functions]
         names = _globals_of(item)
+        passed_over = {root for root in definition.roots if _is_stand_in(names.get(root))}
         for path in definition.paths:
-            work += _named(path, names)
+            if path[0] not in passed_over:
+                work += _named(path, names)
     return found
 
 
@@ -151,7 +157,10 @@ def _defined(item: FunctionType | type, file: str, source: Source) -> Definition
     else:
         known = module.definitions.get(item.__qualname__)
         node = known if isinstance(known, ast.ClassDef) else None
-    return Definition(file, module, node, tuple(sorted(_paths(module, node)))) if node is not None else None
+    if node is None:
+        return None
+    paths = tuple(sorted(_paths(module, node)))
+    return Definition(file, module, node, paths, frozenset(path[0] for path in paths))
 
 
 def _module(source: Source) -> Module:
@@ -211,11 +220,14 @@ def _dotted(root: ast.AST, local: frozenset[str]) -> Iterator[Path]:
                 yield path
 
 
+def _is_stand_in(value: object) -> bool:
+    """Is ``value`` one of the modules of the emulator, of which nothing is kernel code?"""
+    return isinstance(value, ModuleType) and is_stand_in(value)
+
+
 def _named(path: Path, names: dict[str, Any]) -> list[object]:
     """What the last name of ``path`` stands for, and what it carries along."""
     value = names.get(path[0])
-    if isinstance(value, ModuleType) and is_stand_in(value):
-        return []
     for name in path[1:]:
         if not isinstance(value, (ModuleType, type)) or name not in vars(value):
             return []

@@ -115,7 +115,13 @@ def version() -> str:
 
 def rules() -> Dialect:
     """What the running kernel's version allows, or Beta 2 outside of a kernel."""
-    return current().rules if session.RUNNING.sessions else DIALECTS[BETA2]
+    sessions = session.RUNNING.sessions
+    if not sessions:
+        return DIALECTS[BETA2]
+    front: State | None = sessions[-1].registers.get(_KEY)
+    if front is None:
+        raise _mixed()
+    return front.rules
 
 
 def install(running: session.Session, state: State) -> None:

@@ -291,14 +291,14 @@ def _plain_cut(shape: tuple[int, ...], parts: list[object]) -> tuple[tuple[slice
         return None
     cut: list[slice] = []
     integers: list[int] = []
-    for part in parts:
-        extent = shape[len(cut)]
+    for part, extent in zip(parts, shape, strict=False):
         if type(part) is slice:
             start, stop = part.start, part.stop
-            inside = type(start) is int and 0 <= start < extent if start is not None else extent > 0
-            if not inside or part.step is not None:
+            if part.step is not None or not extent:
                 return None
-            if stop is not None and not (type(stop) is int and 0 <= stop <= extent):
+            if start is not None and (type(start) is not int or not 0 <= start < extent):
+                return None
+            if stop is not None and (type(stop) is not int or not 0 <= stop <= extent):
                 return None
             cut.append(part)
         elif type(part) is int and 0 <= part < extent:

@@ -275,10 +275,9 @@ def naturals(value: object) -> tuple[int, ...]:
     """A shape, or another sequence of compile-time integers."""
     if not isinstance(value, (list, tuple)):
         raise KernelError("", f"expecting sequence ('list' or 'tuple'), got '{kind(value)}'")
-    for n in value:
-        if type(n) is not int or n < 0:
-            return tuple([natural(n) for n in value])
-    return tuple(value)
+    if set(map(type, value)) == {int} and min(value) >= 0:
+        return tuple(value)
+    return tuple([natural(n) for n in value])
 
 
 def shape_of(value: object) -> tuple[int, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from ..memory import Array, Machine, View
 from ..numerics import FLOAT32, convert, is_integer, to_float32
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False)
 class Result:
     """What one instruction computed.
 
@@ -30,11 +30,11 @@ class Result:
     reads: tuple[tuple[str, View], ...]
     attributes: tuple[tuple[str, Any], ...] = ()
     accumulates: bool = False
-    restarts: bool = False
-    truncates: bool = False
-    also_writes: tuple[tuple[str, View], ...] = ()
-    sequence: int | None = None
-    location: tuple[str, int] | None = None
+    restarts: bool = field(default=False, init=False)
+    truncates: bool = field(default=False, init=False)
+    also_writes: tuple[tuple[str, View], ...] = field(default=(), init=False)
+    sequence: int | None = field(default=None, init=False)
+    location: tuple[str, int] | None = field(default=None, init=False)
 
 
 def commit(
