@@ -80,8 +80,9 @@ def _names(node: ast.expr, name: str) -> bool:
 
 def _is_tensor(scope: Scope, name: str, seen: frozenset[tuple[ast.FunctionDef, str]] = frozenset()) -> bool:
     """Does a function use its parameter as a tensor: its shape or type, in a load, store or copy, or passed on?"""
+    attributes = _TENSOR_ATTRIBUTES | ({"reshape"} if scope.decorated else set())  # a helper may reshape a tile
     for node in ast.walk(scope.function):
-        if isinstance(node, ast.Attribute) and node.attr in _TENSOR_ATTRIBUTES:
+        if isinstance(node, ast.Attribute) and node.attr in attributes:
             if isinstance(node.value, ast.Name) and node.value.id == name:
                 return True
             continue

@@ -25,6 +25,7 @@ from .sequences import sequence_call
 from .support import product_function
 from .tables import beta2_has, dtype_name, refusal_note
 from .truths import is_number, truth_text
+from .typed_numbers import typed_number
 
 if TYPE_CHECKING:
     from .scope import Scope
@@ -319,6 +320,9 @@ def _call(scope: Scope, node: ast.Call) -> str | None:
     named = named_dtype(scope, node)
     if named is not None:
         return named
+    number = typed_number(scope, node, DTYPES)
+    if number is not None:
+        return number
     if qualified is None:
         return sequence_call(scope, node) or _whole_product(scope, node)
     if qualified in _GRID and any(not _is_axis_zero(a) for a in [*node.args, *(k.value for k in node.keywords)]):
@@ -335,8 +339,6 @@ def _call(scope: Scope, node: ast.Call) -> str | None:
     if qualified.startswith("math.") and qualified[len("math.") :] not in MATH_FUNCTIONS:
         what = f"{qualified}(...) inside a kernel"
         raise Refuse(node, UNSUPPORTED, what, f"Beta 2's math has {', '.join(sorted(MATH_FUNCTIONS))}")
-    if dtype_name(qualified) is not None and qualified.startswith("np."):
-        raise Refuse(node, DTYPES, f"a number of type {qualified}", "write the number, rounded to that type")
     if qualified == "nl.par_dim" and len(node.args) == 1:
         return render(scope, node.args[0])
     if qualified in ("nl.sizeinbytes", "np.dtype") and len(node.args) == 1:

@@ -86,13 +86,13 @@ class Module:
         self.resized: frozenset[Resized] = frozenset()
         self.to_resize: set[Resized] = set()
         self.import_list = imports(source.tree)
-        self.imports = {item.name: item for item in self.import_list}
+        self.nested_imports = {item.statement for item in self.import_list} - set(source.tree.body)
+        self.imports = self._imports()
         self.names = {node.id for node in ast.walk(source.tree) if isinstance(node, ast.Name)}
         self.functions = {node.name: node for node in source.tree.body if isinstance(node, ast.FunctionDef)}
         self.classes = {node.name: node for node in source.tree.body if isinstance(node, ast.ClassDef)}
         self.bindings: dict[ast.AST, dict[str, list[ast.expr | None]]] = {}
         self.object_classes: dict[tuple[ast.FunctionDef, str], Class | None] = {}
-        self.nested_imports = {item.statement for item in self.import_list} - set(source.tree.body)
         self.edits = Edits()
         self.findings: list[Finding] = []
         self.assumptions: set[Assumption] = set()
@@ -225,6 +225,15 @@ class Module:
                 return item.name
         self.needed_imports.setdefault(path, name if name not in self.taken else self.fresh(name))
         return self.needed_imports[path]
+
+    def _imports(self) -> dict[str, Import]:
+        """What imports bind names to: the last one, but for those that repeat an import at the top."""
+        found: dict[str, Import] = {}
+        for item in self.import_list:
+            known = found.get(item.name)
+            if known is None or known.statement in self.nested_imports or known.path != item.path:
+                found[item.name] = item
+        return found
 
     def touch(self, node: ast.AST) -> None:
         """Record that a rule changed the module-level function or class that ``node`` stands in."""

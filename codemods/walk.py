@@ -407,15 +407,28 @@ def _one_side(scope: Scope, statement: ast.If, known: bool) -> None:
 
 
 def _import(scope: Scope, statement: ast.stmt) -> None:
-    """An import of NKI inside a kernel moves to the top of the module."""
-    items = [item for item in scope.module.import_list if item.statement is statement]
-    root = {item: canonical(item.path) for item in items}
-    known = [item for item in items if item.is_nki and root[item] in BETA2]
-    if len(known) != len(items) or any(_bound_at_top(scope.module, item) for item in items):
+    """An import inside a kernel moves to the top of the module, if it is not there already."""
+    module = scope.module
+    items = [item for item in module.import_list if item.statement is statement]
+    moved = [item for item in items if item.name in module.names and not _is_at_top(module, item)]
+    if any(_bound_at_top(module, item) or not _can_move(item) for item in moved) or not items:
         raise Refuse(statement, LANGUAGE, "Beta 2 kernels cannot contain import", "move it to the top of the module")
     scope.apply(LANGUAGE, statement)
-    for item in items:
-        scope.module.needed_imports.setdefault(root[item], item.name)
+    for item in moved:
+        module.needed_imports.setdefault(canonical(item.path) if item.is_nki else item.path, item.name)
+
+
+def _is_at_top(module: Module, item: Import) -> bool:
+    """Does the top level bind the name to the same, and to nothing else?"""
+    at_top = (i for i in module.import_list if i.statement not in module.nested_imports)
+    same = any(i.name == item.name and canonical(i.path) == canonical(item.path) for i in at_top)
+    return same and not _bound_at_top(module, item)
+
+
+def _can_move(item: Import) -> bool:
+    """Is it a module that Beta 2 has, too, or a package that is not NKI?"""
+    whole = isinstance(item.statement, ast.Import) or (item.is_nki and canonical(item.path) in BETA2)
+    return whole and (canonical(item.path) in BETA2 if item.is_nki else True)
 
 
 def _bound_at_top(module: Module, item: Import) -> bool:

@@ -50,3 +50,33 @@ def test_a_default_that_changes_belongs_to_a_function_that_changed():
     outcome = rewrite("import numpy as np\n" + source)
     assert "dtype=nl.float32):\n    return size * 2" in outcome.source
     assert "table" in outcome.touched
+
+
+@pytest.mark.parametrize(
+    ("line", "after"),
+    [
+        ("y = nisa.tensor_scalar(tile, op0=nl.add, operand0=np.float32(0.1))", "operand0=0.1)"),
+        ("y = nisa.tensor_scalar(tile, op0=nl.add, operand0=np.dtype(np.float32).type(3))", "operand0=3)"),
+        ("y = nisa.memset((128, 1), np.dtype(np.uint16).type(0), dtype=nl.float32)", "value=0)"),
+        ("s = np.float32(0.1)\n    y = nisa.tensor_scalar(tile, op0=nl.add, operand0=s)", "s = 0.1\n"),
+    ],
+)
+def test_a_number_of_a_numpy_type_that_only_instructions_get_loses_the_type(line, after):
+    outcome = rewrite("import numpy as np\n" + KERNEL.format(line=line))
+    assert outcome.findings == () and after in outcome.source
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "y = nl.add(tile, np.float32(0.1))",
+        "s = np.float32(0.1)\n    y = nisa.tensor_scalar(tile, op0=nl.add, operand0=s * 3)",
+        "s = np.float32(0.1)\n    s = 2\n    y = nisa.tensor_scalar(tile, op0=nl.add, operand0=s)",
+        "y = nisa.tensor_scalar(tile, op0=nl.add, operand0=np.uint8(300))",
+        "y = nisa.tensor_scalar(tile, op0=nl.add, operand0=np.float16(0.1))",
+        "y = nisa.tensor_scalar(tile, op0=nl.add, operand0=np.dtype(x.dtype).type(0.1))",
+    ],
+)
+def test_a_number_of_a_numpy_type_that_is_computed_with_or_rounded_is_left_and_said(line):
+    messages = [finding.message for finding in rewrite("import numpy as np\n" + KERNEL.format(line=line)).findings]
+    assert any(message.startswith("a number ") for message in messages)

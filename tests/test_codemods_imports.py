@@ -116,3 +116,45 @@ def test_a_type_and_a_default_of_beta_1_stay_together():
     outcome = rewrite(KERNEL + host)
     assert "mode: Mode = Mode(0)\n    other: object = None\n" in outcome.source
     assert refused(KERNEL + host, outcome) is None
+
+
+def in_kernel(lines: str, use: str = "pass") -> str:
+    return (
+        "import neuronxcc.nki as nki\nimport neuronxcc.nki.language as nl\n\n\n@nki.jit\ndef k(x):\n"
+        + "".join(f"    {line}\n" for line in [*lines.splitlines(), *use.splitlines()])
+        + "    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)\n    nl.store(out, value=nl.load(x))\n"
+        "    return out\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("lines", "use", "added"),
+    [
+        ("import neuronxcc.nki.language as nl", "pass", []),
+        ("from neuronxcc.nki import trace", "pass", []),
+        ("import numpy as np", "t = nl.ndarray(x.shape, dtype=np.float32, buffer=nl.sbuf)", []),
+        ("import math", "n = math.ceil(x.shape[0] / 2)", ["import math"]),
+    ],
+)
+def test_an_import_in_a_kernel_goes_to_the_top_or_goes(lines, use, added):
+    source = in_kernel(lines, use)
+    outcome = rewrite(source)
+    top, _, kernel = outcome.source.partition("@nki.jit")
+    assert outcome.findings == () and refused(source, outcome) is None
+    assert "import" not in kernel
+    assert sorted(top.split("\n")) == sorted(
+        ["import nki", "import nki.language as nl", "import nki.isa as nisa", *added, "", "", ""]
+    )
+
+
+@pytest.mark.parametrize(
+    ("lines", "use"),
+    [
+        ("from math import ceil", "n = ceil(x.shape[0] / 2)"),
+        ("import helpers as nki", "nki.log(x)"),
+        ("from neuronxcc.nki._private import f", "f(x)"),
+    ],
+)
+def test_an_import_in_a_kernel_that_binds_anything_else_is_left_and_said(lines, use):
+    messages = [finding.message for finding in rewrite(in_kernel(lines, use)).findings]
+    assert "Beta 2 kernels cannot contain import" in messages

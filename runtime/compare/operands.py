@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from ..events import Event, Operand
 from .correspondence import WRITTEN_ROLES, Correspondence
 from .divisions import RECIPROCAL, Divisions, is_exact
@@ -251,7 +253,10 @@ def describe_operand(operand: Operand, owner: TileRow | HbmTensor) -> str:
 
 
 def _same_value(a: Any, b: Any) -> bool:
-    """Equal attributes; NaN equals NaN, a list equals the tuple of its items."""
+    """Equal attributes: numbers in float32, as the engines compute; NaN equals NaN, a list the tuple of its items."""
     if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
         return len(a) == len(b) and all(_same_value(x, y) for x, y in zip(a, b, strict=True))
+    if isinstance(a, float) and isinstance(b, float):
+        with np.errstate(over="ignore"):
+            return _same_value(np.float32(a), np.float32(b))
     return bool(a == b or (a != a and b != b))
