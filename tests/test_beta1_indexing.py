@@ -315,6 +315,15 @@ def test_illegal_subscripts(key: Any, code: str) -> None:
         _ = tile[key].array
 
 
+@pytest.mark.parametrize("key", [(1.0, slice(0, 4)), (1, (0, 4, None)), ((1, 2, None), 0)])
+def test_what_equals_a_legal_subscript_is_not_taken_for_it(key: Any) -> None:
+    tile = sbuf(np.arange(32, dtype=np.float32).reshape(4, 8))
+    assert tile[1, 0:4].shape == (1, 4)
+    assert tile[1:2, 0].shape == (1, 1)
+    with pytest.raises(KernelError, match="cannot index a tensor"):
+        tile[key]
+
+
 def test_the_message_names_tensor_dimension_and_range() -> None:
     i = arange(512)[None, :]
     with pytest.raises(

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from nki_migrate.runtime import session
 from nki_migrate.runtime.beta2 import state
 from nki_migrate.runtime.beta2.modules import MODULES
+from nki_migrate.runtime.beta2.tensor import _bounds, _plain_cut
 from nki_migrate.runtime.errors import KernelError, NotModelled
 from nki_migrate.runtime.memory import Machine
 from nki_migrate.runtime.spec.hardware import TARGETS
@@ -348,3 +349,26 @@ def test_offset_and_pattern_count_elements_of_the_tensor():
     part = t[2:4, 1, 0:3]
     assert part.offset == 2 * 24 + 6
     assert part.pattern == ((24, 2), (6, 1), (1, 3))
+
+
+_PARTS = st.one_of(
+    st.integers(-2, 5),
+    st.booleans(),
+    st.sampled_from([None, ..., 1.0]),
+    st.builds(slice, *[st.one_of(st.none(), st.integers(-2, 5))] * 2, st.sampled_from([None, None, 1, 2])),
+)
+
+
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=3), st.lists(_PARTS, min_size=1, max_size=4))
+def test_a_plain_subscript_takes_what_its_bounds_say(extents, parts):
+    shape = tuple(extents)
+    plain = _plain_cut(shape, parts)
+    try:
+        bounds = _bounds(shape, parts)
+    except KernelError:
+        assert plain is None
+        return
+    if plain is not None:
+        array, (cut, integers) = np.arange(np.prod(shape)).reshape(shape), plain
+        np.testing.assert_array_equal(array[cut], array[tuple(slice(start, stop) for start, stop, _ in bounds)])
+        assert integers == [d for d, (_, _, integer) in enumerate(bounds) if integer]
