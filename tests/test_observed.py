@@ -256,6 +256,17 @@ def test_parts_of_tensors_are_parts() -> None:
     assert dict(shown("helpers").complete[0].parameters)["src"] == (Seen("sbuf", (False, False), True),)
 
 
+@pytest.mark.parametrize("operator", ["=", "+="])
+def test_matmuls_into_tiles_of_callers_that_are_not_seen_are_left(operator: str) -> None:
+    body = f"    out[...] {operator} nisa.nc_matmul(a, b)\n    b[0:4, 0:4] = nl.exp(a[0:4, 0:4])\n"
+    source = f"{HEAD}\n\ndef product(out, a, b):\n{body}"
+    tile, psum = (Seen("sbuf", (False, False)),), (Seen("psum", (False, False)),)
+    fact = SeenFunction("k.py", "product", (("out", psum), ("a", tile), ("b", tile)), ("k, 1",))
+    found = rewrite(source, Options(observed=(fact,), unsafe=True), "k.py")
+    assert [finding.line for finding in found.findings] == [7]
+    assert f"out[...] {operator} nisa.nc_matmul(a, b)" in found.source
+
+
 def test_programs_methods_nested_functions_and_options_are_seen() -> None:
     source = HEAD + """
 

@@ -7,7 +7,8 @@ enter get: kind, memory, rank, and which sizes of tiles are 1. Other sizes, and 
 
 Review (``--unsafe`` writes it): the cases need not show all that the function is called with. With ``--write --verify``
 it is written without ``--unsafe``, where all that uses it verifies as equal. What differed in kind or rank from call to
-call tells nothing (a finding says so), and neither do index vectors, masks, Python values and block dimensions.
+call tells nothing (a finding says so), and neither do index vectors, masks, Python values and block dimensions. Left
+alone: matmuls into PSUM tiles that no call in these files passes, because cases do not tell what is in them before.
 
 Source: runs of the user's own kernels; the documents of NKI say nothing of helpers.
 """
@@ -57,7 +58,8 @@ def with_observed(scope: Scope, argument: ast.arg, known: Value, told: Value | N
         argument.lineno, argument.col_offset + 1, name, function.name, _described(common), function.cases
     )
     scope.module.assumptions.add(assumption)
-    return of_another(name, found)
+    # A matmul into the tile of a caller that nobody sees is left alone: whether it starts a group, the caller tells.
+    return of_another(name, found) if isinstance(told, Tile) else found
 
 
 def _is_open(scope: Scope, argument: ast.arg, known: Value, told: Value | None) -> bool:
