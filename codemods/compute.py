@@ -276,7 +276,7 @@ def bind_instruction(scope: Scope, node: ast.expr, instruction: Instruction, nam
         if isinstance(value, Operand) and value.dims == ():
             assert_rank(scope, value)  # more dimensions would make another tile
     tile = Tile(instruction.space, instruction.dims, instruction.dtype, (), None)
-    shape = shape_text(instruction.dims, instruction.like)
+    shape = shape_text(scope, instruction.dims, instruction.like)
     buffer = f"{scope.nl}.{instruction.space}"
     call = f"{scope.nl}.ndarray({shape}, dtype={instruction.dtype}, buffer={buffer})"
     scope.module.planned.append(Planned(node, final if final in scope.module.names else "", name, call))

@@ -275,7 +275,7 @@ def _place(scope: Scope, plan: Plan, index: tuple[str, ...]) -> tuple[tuple[str,
 def _ndarray(scope: Scope, plan: Plan, dims: tuple[str, ...], address: str) -> str:
     """The call that declares the tensor, or one tile of it."""
     buffer = f"{scope.nl}.{plan.space}"
-    shape = shape_text(dims, plan.like) if plan.like else f"({', '.join(dims)})"
+    shape = shape_text(scope, dims, plan.like) if plan.like else f"({', '.join(dims)})"
     return f"{scope.nl}.ndarray({shape}, dtype={plan.dtype}, buffer={buffer}{plan.label}{address})"
 
 

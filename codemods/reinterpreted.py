@@ -78,7 +78,7 @@ def _whole(
 ) -> Operand:
     """The whole tile as one of ``dims`` elements of the new type, ``written`` as its shape."""
     scope.apply(CODE, node)
-    shape = "" if scope.module.options.target == "0.3" else f", {shape_text(written, '')}"
+    shape = "" if scope.module.options.target == "0.3" else f", {shape_text(scope, written, '')}"
     name = f"{base.base}.view({dtype}{shape})"
     return of_name(scope, name, replace(value, dims=dims, dtype=dtype, view=False, origin=None))
 

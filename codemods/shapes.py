@@ -123,13 +123,21 @@ def shape_owner(scope: Scope, node: ast.expr) -> str:
     return ast.unparse(node) if of_a_tensor else ""
 
 
-def shape_text(dims: tuple[str, ...] | None, like: str) -> str:
+def _rank(scope: Scope, name: str) -> int | None:
+    """How many dimensions the tensor ``name`` has, where that is known."""
+    value = scope.env.get(name)
+    dims = value.dims if isinstance(value, Tile | Hbm) else None
+    return len(dims) if dims is not None else None
+
+
+def shape_text(scope: Scope, dims: tuple[str, ...] | None, like: str) -> str:
     """A shape as source text: ``x.shape`` (``like``, where that is known) for the dimensions that all are ``x``'s."""
     if dims is None:
         return like
     if like and all(n == "1" or n == f"{like}[{d}]" for d, n in enumerate(dims)) and set(dims) != {"1"}:
         return like
     owner = dims[0].removesuffix(".shape[0]")
-    if owner != dims[0] and dims == tuple(f"{owner}.shape[{d}]" for d in range(len(dims))):
+    whole = owner != dims[0] and dims == tuple(f"{owner}.shape[{d}]" for d in range(len(dims)))
+    if whole and _rank(scope, owner) == len(dims):
         return f"{owner}.shape"
     return f"({', '.join(dims)})"

@@ -65,3 +65,33 @@ def test_types_that_are_not_known_are_asserted_to_have_one_size():
     outcome = rewrite(SOURCE.format(rows=32, columns=12, old="float32", new="float32", value="tile.view(x.dtype)"))
     assert outcome.findings == ()
     assert 'assert 4 == itemsize(x.dtype), "rewritten for types of one size"' in outcome.source
+
+
+def test_a_part_with_fewer_dimensions_has_a_shape_of_its_own(migrate):
+    source = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.isa as nisa
+import neuronxcc.nki.language as nl
+
+
+def turned(t):
+    a, b, c = t.shape
+    out = nl.ndarray((b, a, c), dtype=t.dtype, buffer=nl.sbuf)
+    for i in nl.affine_range(c):
+        part = nisa.tensor_copy(t[:, :, i])
+        out[:, :, i] = nisa.tensor_copy(nisa.nc_transpose(part))
+    return out
+
+
+@nki.jit
+def k(x):
+    a, b, c = x.shape
+    out = nl.ndarray((b, a, c), dtype=x.dtype, buffer=nl.shared_hbm)
+    tile = nl.ndarray((a, b, c), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(src=x, dst=tile)
+    nisa.dma_copy(src=turned(tile), dst=out)
+    return out
+"""
+    migration = migrate(source, {"x": TensorSpec((64, 32, 3), "float32", "normal")})
+    assert migration.outcome.findings == () and migration.trouble == ()
+    assert "part = nl.ndarray((t.shape[0], t.shape[1])" in migration.outcome.source
