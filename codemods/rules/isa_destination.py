@@ -8,6 +8,11 @@ operands of matmuls and transposes where the source does not tell it.
 
 Safe: the instruction is the same. Left alone: results whose shape or type the source does not tell.
 
+Declared: instructions more, and the same numbers, where no tile has an address. A ``dtype=`` that the source does not
+prove to be the destination's is rounded to in a tile of its own, and copied (Beta 1 did so where they differ); a
+transpose into PSUM that converts is a transpose and a copy, in a function that the module gets where only a call tells
+the types; what an engine cannot read from PSUM is copied to SBUF first.
+
 Source: NKI migration guide, "All ISA functions require a destination parameter"; nki.isa of the 2.28 API reference.
 """
 

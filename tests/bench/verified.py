@@ -225,10 +225,10 @@ def _copy(checkout: Path, copy: Path) -> None:
 
 
 def _write(reports: Sequence[Report], copy: Path, target: Path) -> None:
+    """The rewritten checkout."""
+    shutil.copytree(copy, target)
     for report in reports:
-        path = target / Path(report.path).relative_to(copy)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(report.after)
+        (target / Path(report.path).relative_to(copy)).write_bytes(report.after)
 
 
 # --- the launches ----------------------------------------------------------------------------------------------------
