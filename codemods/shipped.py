@@ -15,6 +15,7 @@ import posixpath
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from .emission import Refuse
 from .names import Import, dotted
@@ -78,6 +79,8 @@ def brought(tree: ast.AST) -> Iterator[Brought]:
 
 
 def _whole(tree: ast.AST, node: ast.Import | ast.ImportFrom, module: str, bound: str) -> Brought:
+    if not is_shipped(module):
+        return Brought(node, module, True, {})  # only the user can say where it is, whatever is used of it
     chains = (dotted(n) for n in ast.walk(tree) if isinstance(n, ast.Attribute))
     used = {chain[1][0] for chain in chains if chain is not None and chain[0] == bound}
     return Brought(node, module, True, {f"{bound}.{name}": name for name in used})
@@ -102,18 +105,56 @@ def homes(trees: Mapping[str, ast.Module], files: Collection[str], told: Modules
     ``trees`` are the files that may define kernels, or import them; ``files`` are the paths of all.
     """
     found: dict[str, dict[str, Home]] = {}
+    repository = _Repository(trees, files)
     for path, tree in trees.items():
         for item in brought(tree):
             named = _told(item.module, told)
             if named:
                 found.setdefault(path, {})[item.module] = Home(named, told=True)
             elif is_shipped(item.module) and item.names:
-                home = _home(item, path, trees, files)
+                home = _home(item, path, repository)
                 before = found.setdefault(path, {}).setdefault(item.module, home)
                 if before != home:
-                    reason = "its names are found in different modules"
+                    reason = before.reason or home.reason or "its names are found in different modules"
                     found[path][item.module] = Home("", reason=reason)
     return found
+
+
+@dataclass(frozen=True)
+class _Repository:
+    """The files that may define kernels, or import them, and the paths of all."""
+
+    trees: Mapping[str, ast.Module]
+    files: Collection[str]
+
+    def having(self, names: set[str]) -> list[str]:
+        """The files that define all ``names``: as kernels, or classes."""
+        return [path for path, tree in self.trees.items() if names <= _defined(tree) and names <= _offered(tree)]
+
+    @cached_property
+    def spellings(self) -> dict[str, Counter[str]]:
+        """For each file the absolute names by which others import it."""
+        found: dict[str, Counter[str]] = {}
+        for path, tree in self.trees.items():
+            for node in ast.walk(tree):
+                names = [node.module or ""] if isinstance(node, ast.ImportFrom) and not node.level else []
+                names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+                for name in names:
+                    home = file_of(path, 0, name, self.files)
+                    if home is not None:
+                        found.setdefault(home, Counter())[name] += 1
+        return found
+
+
+def _defined(tree: ast.Module) -> set[str]:
+    return {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+
+
+def _offered(tree: ast.Module) -> set[str]:
+    """The kernels and classes that a module defines."""
+    from .scope import kernels_of
+
+    return kernels_of(tree) | {node.name for node in tree.body if isinstance(node, ast.ClassDef)}
 
 
 def _told(module: str, told: Modules) -> str:
@@ -123,10 +164,9 @@ def _told(module: str, told: Modules) -> str:
     return new + module[len(old) :] if old else ""
 
 
-def _home(item: Brought, path: str, trees: Mapping[str, ast.Module], files: Collection[str]) -> Home:
-    names = " and ".join(sorted(item.names))
-    having = [other for other, tree in trees.items() if other != path and item.names <= offered(tree)]
-    chosen = _chosen(item.module, path, having)
+def _home(item: Brought, path: str, repository: _Repository) -> Home:
+    names, trees = " and ".join(sorted(item.names)), repository.trees
+    chosen = _chosen(item.module, path, [other for other in repository.having(item.names) if other != path])
     if len(chosen) != 1:
         several = f": {', '.join(sorted(chosen))}" if chosen else ""
         count = "more than one module defines" if chosen else "no module of these files defines"
@@ -134,7 +174,7 @@ def _home(item: Brought, path: str, trees: Mapping[str, ast.Module], files: Coll
     against = misfit(trees[path], item.local, trees[chosen[0]])
     if against:
         return Home("", reason=f"{chosen[0]} defines {names}, but {against}")
-    module = _spelling(path, chosen[0], trees, files)
+    module = _spelling(path, chosen[0], repository)
     if not module:
         return Home("", reason=f"{chosen[0]} defines {names}, but how this file would import it is not known")
     return Home(module)
@@ -156,36 +196,21 @@ def _parts(path: str) -> list[str]:
     return [*folder.split("/"), name.removesuffix(".py")]
 
 
-def offered(tree: ast.Module) -> set[str]:
-    """The kernels and classes that a module defines."""
-    from .scope import kernels_of
-
-    return kernels_of(tree) | {node.name for node in tree.body if isinstance(node, ast.ClassDef)}
-
-
 # --- how it is imported ----------------------------------------------------------------------------------------------
 
 
-def _spelling(path: str, home: str, trees: Mapping[str, ast.Module], files: Collection[str]) -> str:
+def _spelling(path: str, home: str, repository: _Repository) -> str:
     """The name by which the file ``path`` imports the file ``home``; empty where that is not known.
 
     As other files do; else as a script imports its neighbour; else from the ``src`` folder, or the packages, around it.
     """
-    spellings = [name for other, tree in trees.items() for name in _spelled(other, tree, home, files)]
-    folder = posixpath.dirname(home)
-    named = [name for name, _ in Counter(sorted(spellings)).most_common()]
+    folder, files = posixpath.dirname(home), repository.files
+    spellings = repository.spellings.get(home, Counter())
+    named = sorted(spellings, key=lambda name: (-spellings[name], name))
     if folder == posixpath.dirname(path) and posixpath.join(folder, "__init__.py") not in files:
         named.append(_parts(home)[-1])
     named += _package_names(home, files)
     return next((name for name in named if file_of(path, 0, name, files) == home), "")
-
-
-def _spelled(path: str, tree: ast.Module, home: str, files: Collection[str]) -> Iterator[str]:
-    """The absolute names by which a file imports ``home``."""
-    for node in ast.walk(tree):
-        names = [node.module or ""] if isinstance(node, ast.ImportFrom) and not node.level else []
-        names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-        yield from (name for name in names if file_of(path, 0, name, files) == home)
 
 
 def _package_names(home: str, files: Collection[str]) -> list[str]:
