@@ -20,6 +20,7 @@ from .declare import creation
 from .emission import Refuse
 from .facts.values import Hbm, Python, Tile
 from .iteration import shortest
+from .number_keys import number_keyed
 from .render import render
 from .rules.language import CODE, plainer
 from .scope import Scope
@@ -251,7 +252,7 @@ def _loops(scope: Scope, node: Comprehension, name: str, taken: str = "") -> lis
                 indent += _INDENT
         if isinstance(node, ast.DictComp):
             lines += _indented([*_loops_before(scope, node.key), *_loops_before(scope, node.value)], indent)
-            key, element = _key(scope, node.key), _value(scope, node.value)
+            key, element = _key(scope, node), _value(scope, node.value)
             return [*lines, f"{indent}{name}[{key}] = {element}" if name else f"{indent}{element}"]
         lines += _indented(_loops_before(scope, node.elt), indent)
         element = _value(scope, node.elt)
@@ -361,8 +362,11 @@ def _value(scope: Scope, node: ast.expr) -> str:
     return render(scope, node)
 
 
-def _key(scope: Scope, node: ast.expr) -> str:
+def _key(scope: Scope, comprehension: ast.DictComp) -> str:
     """The text of a key, which Beta 2 wants to be a string."""
+    node = comprehension.key
+    if scope.current is not None and number_keyed(scope, scope.current) is comprehension:
+        return f"str({_value(scope, node)})"
     text = isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str))
     made = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "str"
     if not (text or made):

@@ -49,10 +49,10 @@ def kernel_parameters(scope: Scope, told: dict[str, Value]) -> None:
 
 
 def _is_tile(scope: Scope, name: str) -> bool:
-    """Does a helper compute with its parameter, which Beta 1 does with tiles only, and neither load nor store it?"""
+    """Does a helper compute with its parameter, or store it, which Beta 1 does with tiles only, and not load it?"""
     from .compute import HANDLERS
 
-    if scope.decorated:
+    if scope.decorated and scope.outer is None:
         return False
     nodes = list(ast.walk(scope.function))
     attributes = {n.attr for n in nodes if isinstance(n, ast.Attribute) and _names(n.value, name)}
@@ -60,6 +60,10 @@ def _is_tile(scope: Scope, name: str) -> bool:
     for call in (n for n in nodes if isinstance(n, ast.Call)):
         function = scope.qualified(call.func)
         given = [*call.args, *(k.value for k in call.keywords if k.arg in _OPERANDS)]
+        if function == "nl.store":
+            values = [*call.args[1:2], *(k.value for k in call.keywords if k.arg == "value")]
+            computes = computes or any(_names(_owner(value), name) for value in values)
+            given = [node for node in given if node not in values]
         if function in _MOVES and any(_names(_owner(operand), name) for operand in given):
             return False
         if function in HANDLERS:

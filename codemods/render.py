@@ -14,6 +14,7 @@ from .emission import New, Refuse
 from .facts.objects import changing_part, only_value
 from .facts.values import Allocator, Api, DType, Gone, Grid, Hbm, Index, Mask, Numbers, Python, Spelled, Tile
 from .names import BETA2, dotted
+from .number_keys import looked_up
 from .rules.data_types import CODE as DTYPES
 from .rules.data_types import dtype_text, itemsize, limit, named_dtype
 from .rules.kernel_classes import member_text
@@ -449,6 +450,8 @@ def _subscript(scope: Scope, node: ast.Subscript) -> str | None:
     from .access import operand
     from .number_tables import is_element
 
+    if (element := looked_up(scope, node)) is not None:
+        return element
     if is_element(scope, node):
         return f"{scope.source.segment(node.value)}[{render(scope, node.slice)}]"
     size = _size_of_blocks(scope, node)

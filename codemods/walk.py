@@ -13,10 +13,11 @@ from .calls import call_statement, list_both, returned_value
 from .comprehensions import expand
 from .either import either_origin
 from .emission import New, Refuse
-from .facts.values import DType, Flag, Function, Gone, Hbm, Object, Python, Tile, Value, merge, texts
+from .facts.values import DType, Flag, Function, Gone, Hbm, Keyed, Object, Python, Tile, Value, merge, texts
 from .iteration import element_kinds, index_loop, tile_of, unpack
 from .left import left_tile
 from .names import BETA2, Import, canonical
+from .number_keys import bind_keys
 from .operands import Operand
 from .parameters import described, merged
 from .render import CALLABLE, beta2_name, render
@@ -64,10 +65,13 @@ def walk_statement(scope: Scope, statement: ast.stmt) -> None:
         if type(statement) in FORBIDDEN_STATEMENTS:
             what, help = FORBIDDEN_STATEMENTS[type(statement)]
             raise Refuse(statement, LANGUAGE, f"Beta 2 kernels cannot contain {what}", help)
+        table = bind_keys(scope, statement)
         if expand(scope, statement):
             scope.module.edits.replaced[statement] = scope.out
         elif handler is not None:
             handler(scope, statement)
+        if table:
+            scope.env[table] = Keyed()
     except Refuse as refusal:
         scope.module.applied, scope.sizes, scope.out = applied, sizes, []
         scope.module.report(refusal)

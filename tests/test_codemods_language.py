@@ -74,6 +74,10 @@ def value_of(source: str, name: str) -> object:
         "r = []\nfor n, m in [(1, 2), (3, 4)]:\n    for [a, b] in [(n, m)]:\n        r.append(n * m + a - b)",
         "r = [int(np.prod([sizes[n] for n in ns])) for ns in [(0, 1), (), (2,)]] + [int(np.prod(sizes))]",
         "r = int(np.prod((2.5, 3))), int(np.prod([]))",
+        "table = {8: 2, 3: 5}\nr = [table[n] for n in sizes if n == 3] + [table[8 - n] for n in (0, 5)]",
+        "table = {n: 2 * n for n in [1, 2, 3]}\nr = [table[n] for n in sizes], table[sizes[0]] if sizes else 1",
+        "n = 4\ntable = {n: [n] for n in range(n)}\nr = table[3][0], n",
+        "if len(sizes) > 2:\n    table = {0: {7: 1}, 1: 2}\nr = table[0][7] + table[1]",
         "n = 1\nr = [n for n in sizes]\nr = r + [n]",
         "for n in range(2):\n    r = [n for n in sizes]\n    r = r + [n]",
         "n = 5\nr = [(n, m, [n for n in range(m)], n) for n, m in [(7, 2), (8, 3)]], n",
@@ -168,6 +172,39 @@ def test_python_gives_the_same(body):
 def test_what_is_not_certain_is_left_and_said(body, message):
     outcome = rewrite(kernel("y = nl.load(x)\n" + body))
     assert any(message in finding.message for finding in outcome.findings), outcome.findings
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "r = table.get(1)",
+        "r = 1 in table",
+        "table[2] = 3",
+        "table = table",
+        "r = doubled(table)",
+        "for n in table:\n    r = n",
+        "def inner():\n    return table.keys()",
+    ],
+)
+def test_a_dictionary_that_is_not_only_read_keeps_its_keys(use):
+    assert "table = {1: 2}" in rewrite(kernel(f"table = {{1: 2}}\n{use}\nr = table[1]")).source
+    assert "table = {1: 2, None: 3}" in rewrite(kernel("table = {1: 2, None: 3}\nr = table[1]")).source
+
+
+def test_a_function_inside_reads_the_same_dictionary(migrate):
+    body = """\
+rows, columns = x.shape
+    out = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.shared_hbm)
+    table = {2: 0.5, 4: 0.25}
+
+    def scaled(tile, n):
+        return nl.multiply(tile, table[n], dtype=nl.float32)
+
+    nl.store(out, value=scaled(nl.load(x), 2 * len(names)))
+    return out"""
+    migration = migrate(KERNEL.format(body=body), {"x": TensorSpec((64, 16), "float32", "normal")})
+    assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
+    assert "table[str(n)]" in migration.outcome.source
 
 
 @pytest.mark.parametrize("sizes", [(1, 2), (1, 0), ()])

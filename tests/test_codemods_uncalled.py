@@ -54,6 +54,22 @@ def test_a_helper_is_the_same_whether_its_tiles_are_told_or_not(migrate):
     assert told == rewrite(UNCALLED).source.partition("def scaled")[2].partition("def ")[0]
 
 
+STORED = UNCALLED[: UNCALLED.index("def scaled")] + """\
+def kept(out, tile):
+    out = out.reshape((out.shape[0], 64))
+    nl.store(out, tile)
+"""
+
+
+def test_what_a_helper_that_nothing_calls_stores_is_a_tile_of_either_memory():
+    outcome = rewrite(STORED)
+    assert outcome.findings == ()
+    assert "nisa.tensor_copy(dst=copied_tile, src=tile)" in outcome.source
+    assert "nisa.dma_copy(dst=out, src=copied_tile)" in outcome.source
+    moved = rewrite(STORED + "    nl.store(tile[0], nl.load(out))\n")
+    assert any("nl.store of a tensor in HBM" in finding.message for finding in moved.findings)
+
+
 REDUCED = """\
 import numpy as np
 import neuronxcc.nki as nki

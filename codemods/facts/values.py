@@ -49,6 +49,11 @@ class Numbers(Python):
 
 
 @dataclass(frozen=True)
+class Keyed(Python):
+    """A dictionary whose keys, whole numbers, the rewrite writes as strings."""
+
+
+@dataclass(frozen=True)
 class Object(Python):
     """An object of a class of the user's; ``tensors`` are the fields that its constructor put tensors into."""
 
