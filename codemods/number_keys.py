@@ -63,7 +63,7 @@ def bind_keys(scope: Scope, statement: ast.stmt) -> str:
         return ""
     scope.apply(CODE, value)
     if isinstance(value, ast.Dict):
-        scope.given.update({key: f'"{key.value}"' for key in value.keys if isinstance(key, ast.Constant)})
+        scope.given.update({key: f'"{ast.unparse(key)}"' for key in value.keys if key is not None})
     return statement.targets[0].id
 
 
