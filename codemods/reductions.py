@@ -62,6 +62,8 @@ def _check_start(scope: Scope, node: ast.Call, destination: Operand, operator: s
 
 def _reductions(scope: Scope) -> list[tuple[ast.expr, ast.Call]]:
     """The destinations and calls of ``nl.loop_reduce`` in the function."""
+    if "loop_reduce" not in scope.source.text:  # each declaration asks
+        return []
     assigned = [node for node in ast.walk(scope.function) if isinstance(node, ast.Assign)]
     return [
         (target, node.value)
