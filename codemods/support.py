@@ -76,13 +76,13 @@ BROADCAST_ROWS = '''def {name}(dst, src):
         {nisa}.nc_stream_shuffle(dst=dst[first : first + rows], src=src, shuffle_mask=[0] * 32)
 '''
 
-TRANSPOSED = '''def {name}(dst, data):
+TRANSPOSED = '''def {name}(dst, data, engine={nisa}.engine.unknown):
     """Transpose ``data`` into ``dst``, whatever its type: the instruction itself converts none."""
     if str(dst.dtype) == str(data.dtype):
-        {nisa}.nc_transpose(dst=dst, data=data)
+        {nisa}.nc_transpose(dst=dst, data=data, engine=engine)
     else:
         tile = {nl}.ndarray(dst.shape, dtype=data.dtype, buffer={nl}.psum)
-        {nisa}.nc_transpose(dst=tile, data=data)
+        {nisa}.nc_transpose(dst=tile, data=data, engine=engine)
         {nisa}.tensor_copy(dst=dst, src=tile)
 '''
 

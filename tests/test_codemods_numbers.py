@@ -158,13 +158,14 @@ return out"""
 @pytest.mark.parametrize(
     "choice", ["if True:", "if columns > 300:\n    p = nl.ndarray((8, columns), nl.float32, buffer=nl.sbuf)\nelse:"]
 )
+@pytest.mark.parametrize("engine", ["", ", engine=nisa.tensor_engine"])
 @pytest.mark.parametrize("dtype", ["bfloat16", "float32"])
-def test_a_transpose_into_psum_of_a_type_that_only_a_call_tells_converts_where_it_must(migrate, dtype, choice):
+def test_a_transpose_into_psum_of_a_type_that_only_a_call_tells_converts_where_it_must(migrate, dtype, choice, engine):
     body = f"""out = nl.ndarray((8, 128), dtype=nl.float32, buffer=nl.shared_hbm)
 {choice}
     p = nl.ndarray((8, columns), dtype=nl.float32, buffer=nl.psum)
 a = nl.load(x, dtype=kind)
-p[0:8, 128:256] = nisa.nc_transpose(a)
+p[0:8, 128:256] = nisa.nc_transpose(a{engine})
 nl.store(out, value=p[0:8, 128:256])
 return out"""
     given = {"x": TensorSpec((128, 8), "float32", "normal"), "kind": DtypeSpec(dtype), "columns": 256}
