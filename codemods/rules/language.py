@@ -7,7 +7,8 @@ goes, an import of NKI moves to the top of the module. A list comprehension of P
 appends, in front of its statement, one of a dict with strings for keys a loop that fills it; ``for i, x in
 enumerate(a)`` becomes ``for i in range(len(a))``, ``zip`` likewise; ``for a, b in pairs`` takes its element apart in
 the body; ``sum``, ``any``, ``all`` and ``sorted`` of a sequence become loops in functions that the module gets, and so
-do ``sorted``, ``min`` and ``max`` with a key, after a loop that lists the keys.
+do ``sorted``, ``min`` and ``max`` with a key, after a loop that lists the keys. ``list(map(lambda x: f, a))`` and
+``list(filter(lambda x: c, a))`` are loops like those of comprehensions, which may run over a ``zip``.
 ``a & b`` of two truth values becomes ``a and b``, ``rate > 0`` of a parameter or field that is annotated as a float
 ``float(rate) > 0.0``: the front end compares the types of numbers before their values. A dictionary with whole numbers
 for keys, of which only elements are read, gets strings, and is read at ``str(key)``.
