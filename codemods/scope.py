@@ -15,7 +15,7 @@ from nki_migrate.runtime.spec.seen import SeenFunction
 
 from . import algebra
 from .emission import Edits, New, Refuse
-from .facts.values import Api, Axis, Declaration, Function, Parameters, Tile, Value
+from .facts.values import Api, Axis, Declaration, Function, Hbm, Parameters, Tile, Value
 from .model import Assumption, Decision, Finding, Options
 from .moves import Planned
 from .names import BETA2, Import, canonical, dotted, imports
@@ -455,12 +455,18 @@ class Scope:
         return a is not None and b is not None and (a == b or self.resolved_dtype(a) == self.resolved_dtype(b))
 
     def resolved_dtype(self, text: str) -> str:
-        """What a data type under a name is, as far as the source tells."""
+        """What a data type under a name is, or that of a tensor under a name, as far as the source tells."""
         seen: set[str] = set()
-        while text in self.dtypes and text not in seen:
+        while text not in seen:
             seen.add(text)
-            text = self.dtypes[text]
+            text = self.dtypes.get(text) or self._dtype_of(text) or text
         return text
+
+    def _dtype_of(self, text: str) -> str | None:
+        """What ``tile.dtype`` is, where one statement binds ``tile``."""
+        name = text.removesuffix(".dtype")
+        value = self.env.get(name) if name != text and self.assigned.get(name) == 1 else None
+        return value.dtype if isinstance(value, Tile | Hbm) else None
 
     def beta2(self, qualified: str) -> str:
         """``nl.load`` as this module would write it after the imports are rewritten."""

@@ -95,3 +95,18 @@ def k(x):
     migration = migrate(source, {"x": TensorSpec((64, 32, 3), "float32", "normal")})
     assert migration.outcome.findings == () and migration.trouble == ()
     assert "part = nl.ndarray((t.shape[0], t.shape[1])" in migration.outcome.source
+
+
+def test_a_type_that_a_tile_has_of_another_tensor_costs_no_copy():
+    source = SOURCE.format(rows=32, columns=12, new="float32", old="float32", value="tile").replace(
+        "    for b in",
+        "    turned = nisa.nc_transpose(nl.load(x[0:32, 0:12]), dtype=x.dtype)\n"
+        "    again = nisa.nc_transpose(nisa.tensor_copy(turned), dtype=turned.dtype)\n    for b in",
+    )
+    outcome = rewrite(
+        source.replace(
+            "import neuronxcc.nki.language", "import neuronxcc.nki.isa as nisa\nimport neuronxcc.nki.language"
+        )
+    )
+    assert outcome.findings == ()
+    assert outcome.source.count("nisa.nc_transpose(") == 2 and outcome.source.count("nisa.tensor_copy(") == 1
