@@ -172,6 +172,11 @@ def test_a_number_of_cores_is_no_number_of_programs_that_do_the_same():
     assert rewritten(asking + "y = k[n](x)\n").source.endswith("y = k[n](x)\n")
 
 
+def test_a_kernel_that_names_a_function_which_asks_is_launched_as_it_was():
+    asking = "def ask():\n    return nl.num_programs(0)\n\n\n" + ALIKE.replace("return x", "return run(ask, x)")
+    assert "y = k[n](x)\n" in rewritten(asking + "y = k[n](x)\n").source
+
+
 @pytest.mark.parametrize(
     ("launch", "loop"),
     [

@@ -166,9 +166,12 @@ class _Reading:
     def _does_not_ask(self, function: ast.FunctionDef) -> bool:
         """Do all programs of a kernel do the same, whatever their number?"""
         reached = self._reached(function)
-        hidden = any(out_of_sight(self.homes[f], f) for f in reached) or asked_by_methods(self.program)
+        try:
+            self._check_hidden(function)
+        except Refuse:
+            return False
         asking = any(self.found.asked.get(f) or f in self.problems for f in reached)
-        return not (asking or hidden)
+        return not asking and not any(out_of_sight(self.homes[f], f) for f in reached)
 
     def _asks_for_axes(self, function: ast.FunctionDef) -> bool:
         """Does a function, or one that it calls, ask about another axis than the first?"""
