@@ -24,7 +24,7 @@ from .operands import Item, Operand
 from .patterns import broadcast, check_mates, indexed, of_name, recut, whole_tensor
 from .reinterpreted import reinterpreted
 from .render import render, render_named
-from .reshaped import reshaped
+from .reshaped import expanded, reshaped
 from .rules.block_dimensions import is_scalar_index
 from .scope import is_tile
 from .shapes import broadcast_sizes
@@ -158,6 +158,10 @@ def _method(scope: Scope, node: ast.Call, function: ast.Attribute) -> Operand | 
         return reshaped(scope, node, base)
     if viewed(node) is not None:
         return reinterpreted(scope, node, base)
+    if function.attr == "expand_dims":
+        given = [*node.args, *(keyword.value for keyword in node.keywords)]
+        if len(given) == 1:
+            return expanded(scope, node, base, given[0])
     if function.attr == "broadcast_to" and len(node.args) == 1 and isinstance(base.value, Tile):
         return _broadcast(scope, node, base)
     if function.attr == "as_tile" and not (node.args or node.keywords) and is_tile(base.value):

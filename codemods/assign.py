@@ -44,8 +44,10 @@ from .rules import constants
 from .rules.data_types import dtype_text, is_dtype
 from .rules.unsupported import CODE as UNSUPPORTED
 from .scope import Scope
+from .starred import assign_starred
 from .syntax import is_filled
 from .tables import is_function
+from .tensor_lists import either_tensor
 
 DESTINATION = "NKI021"
 
@@ -122,6 +124,11 @@ def _to_name(scope: Scope, statement: ast.stmt, name: str, value: ast.expr) -> N
         text, result = scope.called.get(value) or call_value(scope, value)
         scope.emit(f"{name} = {text}")
         _set(scope, name, named(result, name))
+        return
+    either = either_tensor(scope, value) if isinstance(value, ast.IfExp) else None
+    if either is not None:
+        scope.emit(f"{name} = {either[0]}")
+        _set(scope, name, named(either[1], name))
         return
     if not assign_table(scope, name, value):
         _python(scope, name, value)
@@ -259,6 +266,8 @@ def _to_tuple(scope: Scope, statement: ast.stmt, target: ast.Tuple | ast.List, v
         return
     if isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(names) and _is_plain(scope, target, value):
         _by_element(scope, target, value)
+        return
+    if assign_starred(scope, target, value):
         return
     known: Value | None = scope.env.get(value.id) if isinstance(value, ast.Name) else None
     if isinstance(value, ast.Call) and module_function(scope, value) is not None:

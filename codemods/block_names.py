@@ -87,7 +87,7 @@ def _reads_outer(function: ast.FunctionDef | ast.Lambda, name: str) -> bool:
     return name in _names(function) and name not in stored | _parameters(function)
 
 
-def _targets(loop: ast.For | ast.While) -> set[str]:
+def _targets(loop: ast.For | ast.While | ast.With) -> set[str]:
     return _names(loop.target) if isinstance(loop, ast.For) else set()
 
 

@@ -43,8 +43,8 @@ class Instruction:
     operand that the engine cannot read where it is, and that is copied into the destination first. ``first`` is an
     instruction with the same destination that comes before, ``shaped`` how the destination must be written.
     ``support`` marks a function that the module gets: without ``cut`` it fills a whole tile. ``precut`` arguments are
-    what a mask leaves of them already. ``ranked`` gives the instruction with the ranks asserted on which its shape
-    depends.
+    what a mask leaves of them already. A result of unknown rank may be a column: ``perhaps_column``. ``ranked`` gives
+    the instruction with the ranks asserted on which its shape depends.
     """
 
     function: str
@@ -60,6 +60,7 @@ class Instruction:
     shaped: Callable[[Scope, ast.expr, Operand], Operand] | None = None
     support: bool = False
     precut: bool = False
+    perhaps_column: bool = False
     ranked: Callable[[], Instruction] | None = None
 
 
@@ -275,14 +276,15 @@ def bind_instruction(scope: Scope, node: ast.expr, instruction: Instruction, nam
     for _, value in instruction.arguments:
         if isinstance(value, Operand) and value.dims == ():
             assert_rank(scope, value)  # more dimensions would make another tile
-    tile = Tile(instruction.space, instruction.dims, instruction.dtype, (), None)
+    column = instruction.dims is None and (instruction.perhaps_column or _reads_column(instruction))
+    tile = Tile(instruction.space, instruction.dims, instruction.dtype, (), None, perhaps_column=column)
     shape = shape_text(scope, instruction.dims, instruction.like)
     buffer = f"{scope.nl}.{instruction.space}"
     call = f"{scope.nl}.ndarray({shape}, dtype={instruction.dtype}, buffer={buffer})"
     scope.module.planned.append(Planned(node, final if final in scope.module.names else "", name, call))
     scope.out.append(New(f"{name} = {call}"))
     declaration = Declaration(name, node, tuple(loop.variable for loop in scope.loops), False)
-    tile = Tile(tile.space, tile.dims, tile.dtype, (), declaration)
+    tile = replace(tile, declaration=declaration)
     target = of_name(scope, name, tile)
     if instruction.first is not None:
         place(scope, node, instruction.first, target)
@@ -290,6 +292,12 @@ def bind_instruction(scope: Scope, node: ast.expr, instruction: Instruction, nam
     if name != final:
         scope.out.append(New(f"{final} = {name}"))
     return replace(tile, dtype=f"{final}.dtype") if "(" in instruction.dtype else tile
+
+
+def _reads_column(instruction: Instruction) -> bool:
+    """Does an instruction read a tile that may be a column?"""
+    operands = (value.value for _, value in instruction.arguments if isinstance(value, Operand))
+    return any(isinstance(tile, Tile) and tile.perhaps_column for tile in operands)
 
 
 def _free_name(scope: Scope, instruction: Instruction, name: str) -> str:

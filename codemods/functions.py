@@ -10,6 +10,7 @@ from .accumulators import drop_zeros
 from .emission import New, Refuse
 from .facts.values import Value
 from .handed import further_parameters
+from .joints import write_joints
 from .parameters import kernel_parameters
 from .rules import sbuf_manager
 from .rules.language import CODE as LANGUAGE
@@ -56,6 +57,7 @@ def walk_function(
     _restore_dropped(scope)
     drop_zeros(scope)
     sbuf_manager.place(scope)
+    write_joints(scope)
     if module.edits.size() != before:
         module.touch(scope.outermost)
     further = further_parameters(module, node, parameters) if outer is None else []

@@ -12,7 +12,7 @@ from .rules.psum_accumulation import of_another
 from .scope import Scope
 from .syntax import by_parameter, default_values, is_only_read
 
-_TENSOR_ATTRIBUTES = {"shape", "dtype", "ndim"}
+_TENSOR_ATTRIBUTES = {"shape", "dtype", "ndim", "shape_2d"}
 
 
 def kernel_parameters(scope: Scope, told: dict[str, Value]) -> None:
@@ -150,12 +150,18 @@ def merged(name: str, a: Value | None, b: Value | None) -> Value:
     if isinstance(a, Tile) and isinstance(b, Tile) and not (a.blocks or b.blocks):
         if type(known) is Value and a.space == b.space:
             dims = _common_dims(name, a.dims, b.dims)
-            known = Tile(a.space, dims, None, view=a.view or b.view) if dims is not None else known
+            told, column = dims is not None or a.dims is None or b.dims is None, _is_column(a) or _is_column(b)
+            known = Tile(a.space, dims, None, view=a.view or b.view, perhaps_column=column) if told else known
         if isinstance(known, Tile) and known.dtype is None:
             return replace(known, dtype=f"{name}.dtype")
     if isinstance(a, Tile) and isinstance(b, Tile) and type(known) is Value and len(a.blocks) == len(b.blocks):
         return _merged_blocks(name, a, b)
     return known
+
+
+def _is_column(tile: Tile) -> bool:
+    """Has a tile one element in each partition, or may it have?"""
+    return tile.perhaps_column if tile.dims is None else all(size == "1" for size in tile.dims[1:])
 
 
 def _merged_blocks(name: str, a: Tile, b: Tile) -> Value:
@@ -189,7 +195,8 @@ def parameter_value(name: str, value: Value) -> Value:
         first = name + "[0]" * len(value.blocks)
         blocks = tuple("len(" + name + "[0]" * d + ")" for d in range(len(value.blocks)))
         dims = _own_dims(first, value.dims)
-        return Tile(value.space, dims, f"{first}.dtype", blocks, None, value.view)
+        column = value.perhaps_column
+        return Tile(value.space, dims, f"{first}.dtype", blocks, None, value.view, perhaps_column=column)
     if isinstance(value, Hbm):
         return Hbm(_own_dims(name, value.dims), f"{name}.dtype", value.view)
     if isinstance(value, DType):
@@ -203,3 +210,16 @@ def is_python(scope: Scope, value: ast.expr) -> bool:
     """Is every part of an expression known to be a Python value?"""
     names = (n.id for n in ast.walk(value) if isinstance(n, ast.Name))
     return not any(type(scope.env.get(name)) in (Value, Several) for name in names)
+
+
+def is_number(scope: Scope, value: ast.expr) -> bool:
+    """Is an expression made of Python values alone, and of the shapes of tensors?"""
+    pending: list[ast.AST] = [value]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.Attribute) and node.attr in _TENSOR_ATTRIBUTES:
+            continue
+        if isinstance(node, ast.Name) and not isinstance(scope.env.get(node.id), Python | None):
+            return False
+        pending += ast.iter_child_nodes(node)
+    return True

@@ -21,6 +21,7 @@ from .rules.kernel_classes import member_text
 from .rules.language import CODE as LANGUAGE
 from .rules.language import FORBIDDEN_EXPRESSIONS, plainer
 from .rules.launch_grid import CODE as GRID
+from .rules.tensor_shapes import shape_attribute, size_2d
 from .rules.unsupported import CODE as UNSUPPORTED
 from .sequences import sequence_call
 from .support import product_function
@@ -261,7 +262,7 @@ def _attribute(scope: Scope, node: ast.Attribute) -> str | None:
     if node.attr in scope.module.program.decorated_methods:
         return member_text(scope, node)
     if node.attr != "itemsize":
-        return limit(scope, node)
+        return limit(scope, node) or shape_attribute(scope, node)
     base = node.value
     if isinstance(base, ast.Call) and scope.qualified(base.func) == "np.dtype" and len(base.args) == 1:
         scope.apply(DTYPES, node)
@@ -454,7 +455,7 @@ def _subscript(scope: Scope, node: ast.Subscript) -> str | None:
         return element
     if is_element(scope, node):
         return f"{scope.source.segment(node.value)}[{render(scope, node.slice)}]"
-    size = _size_of_blocks(scope, node)
+    size = _size_of_blocks(scope, node) or size_2d(scope, node)
     if size is not None:
         return size
     view = operand(scope, node)

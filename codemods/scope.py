@@ -27,6 +27,7 @@ from .syntax import bound_by, definition_names
 
 if TYPE_CHECKING:
     from .facts.classes import Class
+    from .joints import Joint
     from .pinned import Pinned
     from .staircase import Staircase
 
@@ -323,7 +324,7 @@ class Loop:
     """An enclosing loop: its variable, whether Beta 1 traced its body only once, and whether it runs on the device."""
 
     variable: str
-    statement: ast.For | ast.While
+    statement: ast.For | ast.While | ast.With
     traced_once: bool
     dynamic: bool = False
 
@@ -359,7 +360,7 @@ class Scope:
     current: ast.stmt | None = None
     called: dict[ast.expr, tuple[str, Value]] = field(default_factory=dict)
     given: dict[ast.expr, str] = field(default_factory=dict)
-    kept: list[ast.stmt] = field(default_factory=list)
+    kept: list[ast.AST] = field(default_factory=list)
     direct: bool = False
     returned: Value | None = None
     outer: Scope | None = None
@@ -372,6 +373,8 @@ class Scope:
     under: dict[str, dict[str, tuple[Value, Value]]] = field(default_factory=dict)
     unknown_results: set[str] = field(default_factory=set)
     none_at_first: set[str] = field(default_factory=set)
+    joints: list[Joint] = field(default_factory=list)
+    joined: dict[str, set[str]] = field(default_factory=dict)
 
     @property
     def source(self) -> Source:

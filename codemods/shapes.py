@@ -115,6 +115,15 @@ def broadcast_sizes(scope: Scope, node: ast.expr, shape: ast.expr, base: Operand
     return sizes.all
 
 
+def literal_axes(axis: ast.expr) -> tuple[int, ...] | None:
+    """The axes that a literal names; ``None`` for anything else."""
+    try:
+        value = ast.literal_eval(axis)
+    except ValueError:
+        return None
+    return tuple(value) if isinstance(value, list | tuple) else (value,)
+
+
 def shape_owner(scope: Scope, node: ast.expr) -> str:
     """``x.shape`` where a shape is that of another tensor, under a name or not; else nothing."""
     if isinstance(node, ast.Name) and node.id in scope.definitions:

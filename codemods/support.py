@@ -69,6 +69,57 @@ PRODUCT = '''def {name}(sizes):
     return result
 '''
 
+EXPANDED_SHAPE = '''def {name}(shape, axes):
+    """``shape`` with a dimension of size 1 at each of ``axes``, one or several, which count in the result."""
+    given = [axes] if isinstance(axes, int) else axes
+    rank = len(shape) + len(given)
+    sizes = []
+    taken = 0
+    for d in range(rank):
+        if d in given or d - rank in given:
+            sizes.append(1)
+        else:
+            sizes.append(shape[taken])
+            taken = taken + 1
+    assert taken == len(shape) and sizes[0] == shape[0], "{name}: axes that are no free dimensions of the result"
+    return tuple(sizes)
+'''
+
+COMBINED = '''def {name}(dst, a, b, op, ordered=False):
+    """``a op b`` of tiles of one shape, or of which one has one element in each partition."""
+    free_a = {product}(a.shape[1:])
+    free_b = {product}(b.shape[1:])
+    if free_a == free_b:
+        {nisa}.tensor_tensor(dst=dst, data1=a, data2=b, op=op)
+    elif free_b == 1:
+        {nisa}.tensor_scalar(dst=dst, data=a, op0=op, operand0=b)
+    else:
+        assert free_a == 1, "{name}: tiles of different sizes"
+        {nisa}.tensor_scalar(dst=dst, data=b, op0=op, operand0=a, reverse0=ordered)
+'''
+
+WIDER_SHAPE = '''def {name}(a, b):
+    """The larger one of the shapes of two tiles, of which one may have one element in each partition."""
+    return a if {product}(a[1:]) >= {product}(b[1:]) else b
+'''
+
+REDUCED_SHAPE = '''def {name}(shape, axes):
+    """What a reduction over ``axes``, one or several of the last dimensions, leaves of ``shape``."""
+    first = len(shape) - (1 if isinstance(axes, int) else len(axes))
+    return shape[0:first] if first > 1 else (shape[0], 1)
+'''
+
+REDUCED_AXES = '''def {name}(shape, axes):
+    """``axes``, one or several of the last dimensions of ``shape``, as Beta 2 counts them: as if there were five."""
+    given = [axes] if isinstance(axes, int) else axes
+    rank = len(shape)
+    first = rank - len(given)
+    assert first > 0 and first < rank, "{name}: no free dimensions"
+    for d in range(first, rank):
+        assert d in given or d - rank in given, "{name}: written for reductions over the last dimensions"
+    return [[4], [3, 4], [2, 3, 4], [1, 2, 3, 4]][rank - first - 1]
+'''
+
 BROADCAST_ROWS = '''def {name}(dst, src):
     """Copy the one row of ``src`` to every partition of ``dst``, 32 at a time."""
     for first in range(0, dst.shape[0], 32):
@@ -295,6 +346,31 @@ def promoted_function(scope: Scope) -> str:
 def product_function(scope: Scope) -> str:
     """Name of the module's function for ``np.prod`` and ``math.prod``."""
     return _function(scope, "product", PRODUCT)
+
+
+def expanded_shape_function(scope: Scope) -> str:
+    """Name of the module's function for the shape that ``expand_dims`` gives."""
+    return _function(scope, "expanded_shape", EXPANDED_SHAPE)
+
+
+def reduced_shape_function(scope: Scope) -> str:
+    """Name of the module's function for the shape of a reduction whose axes only a trace tells."""
+    return _function(scope, "reduced_shape", REDUCED_SHAPE)
+
+
+def reduced_axes_function(scope: Scope) -> str:
+    """Name of the module's function for such axes, which it checks."""
+    return _function(scope, "reduced_axes", REDUCED_AXES)
+
+
+def combined_function(scope: Scope) -> str:
+    """Name of the module's function for an operation on two tiles of which a trace tells how one is repeated."""
+    return _function(scope, "combined", COMBINED, nisa=scope.nisa, product=product_function(scope))
+
+
+def wider_shape_function(scope: Scope) -> str:
+    """Name of the module's function for the shape of such an operation."""
+    return _function(scope, "wider_shape", WIDER_SHAPE, product=product_function(scope))
 
 
 def broadcast_rows_function(scope: Scope) -> str:

@@ -59,6 +59,9 @@ def either_tensor(scope: Scope, node: ast.IfExp) -> tuple[str, Value] | None:
     """``a if flag else b`` of two whole tensors that one name can mean; ``None`` for anything else."""
     from .calls import list_both
 
+    unmasked = _unmasked(scope, node)
+    if unmasked is not None:
+        return whole_tensor(scope, unmasked)
     sides = [whole_tensor(scope, side) for side in (node.body, node.orelse)]
     if sides[0] is None or sides[1] is None:
         return None
@@ -68,3 +71,15 @@ def either_tensor(scope: Scope, node: ast.IfExp) -> tuple[str, Value] | None:
     if type(result) is Value:
         return None
     return f"{a} if {render(scope, node.test)} else {b}", result
+
+
+def _unmasked(scope: Scope, node: ast.IfExp) -> ast.Name | None:
+    """``x`` of ``x[mask] if mask else x``, where ``mask`` is passed on as a mask: in Beta 2 it is true, or nothing."""
+    part, test = node.body, node.test
+    plain = isinstance(part, ast.Subscript) and isinstance(test, ast.Name) and isinstance(node.orelse, ast.Name)
+    if not plain or ast.unparse(part) != f"{ast.unparse(node.orelse)}[{ast.unparse(test)}]":
+        return None
+    calls = (n for n in ast.walk(scope.function) if isinstance(n, ast.Call))
+    masks = {ast.unparse(k.value) for call in calls for k in call.keywords if k.arg == "mask"}
+    known = isinstance(scope.env.get(ast.unparse(test)), Python)
+    return node.orelse if known and ast.unparse(test) in masks and isinstance(node.orelse, ast.Name) else None

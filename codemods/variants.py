@@ -92,13 +92,13 @@ def _same_tensors(function: ast.FunctionDef, a: Value, b: Value) -> bool:
 def _structure(value: Hbm | Tile, other: Hbm | Tile) -> tuple[object, ...]:
     """What a rewrite depends on. A rank that only one of the two knows is asserted where it is not known.
 
-    A tile of unknown rank is no column: another instruction takes one.
+    A tile of unknown rank is no column, where it is not said that it may be one: another instruction takes one.
     """
     if not isinstance(value, Tile):
         return ()
     ones = tuple(size == "1" for size in value.dims or ())
     if value.dims is None or other.dims is None:
-        return value.space, len(value.blocks), any(ones)
+        return value.space, len(value.blocks), "perhaps" if value.dims is None and value.perhaps_column else any(ones)
     return value.space, len(value.blocks), ones
 
 

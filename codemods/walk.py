@@ -15,6 +15,7 @@ from .either import either_origin
 from .emission import New, Refuse
 from .facts.values import DType, Flag, Function, Gone, Hbm, Keyed, Object, Python, Tile, Value, merge, texts
 from .iteration import element_kinds, index_loop, tile_of, unpack
+from .joints import join_places
 from .left import left_tile
 from .names import BETA2, Import, canonical
 from .number_keys import bind_keys
@@ -62,7 +63,7 @@ def walk_statement(scope: Scope, statement: ast.stmt) -> None:
         scope.module.edits.replaced[statement] = []
         return
     try:
-        if type(statement) in FORBIDDEN_STATEMENTS:
+        if type(statement) in FORBIDDEN_STATEMENTS and not isinstance(statement, ast.With):
             what, help = FORBIDDEN_STATEMENTS[type(statement)]
             raise Refuse(statement, LANGUAGE, f"Beta 2 kernels cannot contain {what}", help)
         table = bind_keys(scope, statement)
@@ -128,9 +129,11 @@ def forget(scope: Scope, name: str) -> None:
     """``name`` is bound again: sizes and types of other tensors that are written with it are written without it."""
     scope.sizes = {text: size for text, size in scope.sizes.items() if name not in algebra.names(text)}
     if scope.assigned[name] > 1:
+        places = scope.joined.get(name, set())
         for other, value in scope.env.items():
             origin = getattr(value, "origin", None)
-            if isinstance(origin, Operand) and name in {n for text in _place(origin) for n in algebra.names(text)}:
+            read = {n for text in _place(origin) for n in algebra.names(text)} if isinstance(origin, Operand) else set()
+            if name in read or (other != name and places & read):
                 scope.env[other] = value = replace(value, origin=None)  # type: ignore[call-arg]
             own = other == name or scope.resized.get(other) == name
             if own or name not in {n for text in texts(value) if text for n in algebra.names(text)}:
@@ -277,7 +280,7 @@ def _for(scope: Scope, statement: ast.stmt) -> None:
         if name in before:
             scope.env[name] = merged(name, before[name], scope.env.get(name))
         elif name in scope.env:
-            scope.env[name] = _apart_from(scope.env[name], stale | _bound_around(scope))
+            scope.env[name] = _apart_from(scope, scope.env[name], stale | _bound_around(scope))
 
 
 def _bound_around(scope: Scope) -> set[str]:
@@ -286,9 +289,10 @@ def _bound_around(scope: Scope) -> set[str]:
     return bound_by(outermost) | bound_sizes(scope, outermost) if outermost is not None else set()
 
 
-def _apart_from(value: Value, bound: Set[str]) -> Value:
+def _apart_from(scope: Scope, value: Value, bound: Set[str]) -> Value:
     """A part of a tensor that may be that of an earlier iteration, where the names ``bound`` meant something else."""
     origin = getattr(value, "origin", None)
+    bound = bound | {place for name in bound for place in scope.joined.get(name, set())}
     if isinstance(origin, Operand) and bound & {n for text in _place(origin) for n in algebra.names(text)}:
         return replace(value, origin=None)  # type: ignore[call-arg]
     return value
@@ -367,8 +371,11 @@ def _if(scope: Scope, statement: ast.stmt) -> None:
     test, other = statement.test, (scope.env if holds else first)
     both = {n: merged(n, first.get(n), scope.env.get(n)) for n in sorted({*first, *scope.env})}
     around = _bound_around(scope)
-    both = {n: value if n in first and n in scope.env else _apart_from(value, around) for n, value in both.items()}
+    both = {
+        n: value if n in first and n in scope.env else _apart_from(scope, value, around) for n, value in both.items()
+    }
     scope.env = {n: either_origin(scope, test, then.get(n), other.get(n), value) for n, value in both.items()}
+    join_places(scope, statement, then, other)
     _remember(scope, statement.test, then)
 
 
@@ -477,7 +484,26 @@ def _while(scope: Scope, statement: ast.stmt) -> None:
     scope.branch, scope.loops = branch, loops
     scope.env = {name: merged(name, before.get(name), scope.env.get(name)) for name in sorted({*before, *scope.env})}
     stale = bound_by(statement) | bound_sizes(scope, statement) | _bound_around(scope)
-    scope.env = {n: value if n in before else _apart_from(value, stale) for n, value in scope.env.items()}
+    scope.env = {n: value if n in before else _apart_from(scope, value, stale) for n, value in scope.env.items()}
+
+
+def _with(scope: Scope, statement: ast.stmt) -> None:
+    """A ``with`` is a finding. What it holds is rewritten, as if it might run again and again."""
+    assert isinstance(statement, ast.With)
+    what, help = FORBIDDEN_STATEMENTS[ast.With]
+    scope.module.report(Refuse(statement, LANGUAGE, f"Beta 2 kernels cannot contain {what}", help))
+    scope.kept += [item.context_expr for item in statement.items]
+    for name in sorted(bound_by(statement)):
+        forget(scope, name)
+    forget_carried(scope, statement)
+    given = [item.optional_vars for item in statement.items if item.optional_vars is not None]
+    scope.env.update({n.id: Value() for target in given for n in ast.walk(target) if isinstance(n, ast.Name)})
+    before, branch, loops = dict(scope.env), scope.branch, scope.loops
+    scope.branch = (*branch, statement.lineno * 1000 + statement.col_offset + 1)
+    scope.loops = (*loops, Loop("", statement, bool(loops) and loops[-1].traced_once))
+    walk_block(scope, statement.body)
+    scope.branch, scope.loops = branch, loops
+    scope.env = {name: merged(name, before.get(name), scope.env.get(name)) for name in sorted({*before, *scope.env})}
 
 
 def _nested_function(scope: Scope, statement: ast.stmt) -> None:
@@ -498,6 +524,7 @@ _HANDLERS: dict[type[ast.stmt], Callable[[Scope, ast.stmt], None]] = {
     ast.For: _for,
     ast.If: _if,
     ast.While: _while,
+    ast.With: _with,
     ast.Raise: _simple(_raise),
     ast.Import: _simple(_import),
     ast.ImportFrom: _simple(_import),

@@ -223,6 +223,11 @@ NO_OPS: dict[str, dict[str, str]] = {
         "a seed of numpy in host code": host("np.random.seed(0)"),
         "a rate that is called dropout": kernel("dropout = n"),
     },
+    "NKI034": {
+        "the user's own expand_dims": kernel("size = expand_dims(n, 1)", "def expand_dims(a, b):\n    return a"),
+        "an array of host code": host("SHAPE = np.zeros((2, 3)).ndim"),
+        "a name of that name": kernel("ndim = n"),
+    },
     "NKI090": {
         "a name in a comment": kernel("size = n  # nl.mean(x)"),
         "a name in a string": kernel("text = 'nl.mean(x)'"),

@@ -129,6 +129,7 @@ class Tile(Value):
     partitions, or a tensor declared in the ``loop``. ``blocks`` are the block dimensions that have not been indexed
     yet, ``dims`` partition and free dimensions, all as source expressions. ``dims`` is ``None`` where the rank is
     unknown, ``dtype`` where branches disagree. An ``optional`` tile may be ``None``: what uses it runs where it is not.
+    A tile of unknown rank that a reduction made may be a column: ``perhaps_column``.
     """
 
     space: str
@@ -140,6 +141,7 @@ class Tile(Value):
     style: str = "list"
     folded: tuple[str, ...] = ()
     optional: bool = False
+    perhaps_column: bool = False
     origin: object = field(default=None, compare=False)
 
     def block(self) -> Tile:
@@ -295,7 +297,8 @@ def merge(a: Value | None, b: Value | None) -> Value:
         if isinstance(tensor, Hbm) and isinstance(other, Absent) and tensor.dims is not None:
             return tensor
     if isinstance(a, Tile) and isinstance(b, Tile) and (a.dims, a.blocks, a.style) == (b.dims, b.blocks, b.style):
-        same = replace(a, dtype=a.dtype if a.dtype == b.dtype else None, view=a.view or b.view)
+        column = a.perhaps_column or b.perhaps_column
+        same = replace(a, dtype=a.dtype if a.dtype == b.dtype else None, view=a.view or b.view, perhaps_column=column)
         if a.declaration != b.declaration:
             same = replace(same, declaration=None)
         return same if a.space == b.space else replace(same, space=EITHER, declaration=None)

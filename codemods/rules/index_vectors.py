@@ -8,13 +8,14 @@ dimensions and broadcasts along the free dimension become ``.ap(pattern=[[step, 
 shape, of the whole tile: a part is cut from the view. What a function or method of the user's computes from vectors is
 written where it is called, as its body says. Where a name is ``nl.arange(n)[None, :]`` with one ``n`` in one branch or
 iteration, and with another in the next, ``n`` gets a name of its own. A store to ``a[i] if c else b[i]`` is one under
-each condition. The vectors, and functions that make them, go with their last use, with
+each condition. A name that is a part of one tensor in one branch, and another one in the other, gets names for tensor
+and place beside it. The vectors, and functions that make them, go with their last use, with
 them a comment right above or behind them that speaks of indices.
 
 Safe: the same elements in the same order; where the source does not tell a tensor's rank, the kernel asserts the one
 that the subscript means, and where the number of dimensions of a vector depends on sizes, those at which it is the
-same as that of the others. An assertion of a function that is followed stands where it was called. Left alone: functions
-with loops or with choices that their arguments do not decide, strided or permuted partitions, and vectors whose size
+same as that of the others. An assertion of a function that is followed stands where it was called. Left alone:
+functions with loops or with choices that their arguments do not decide, strided or permuted partitions, and vectors whose size
 or start may have changed since they were made.
 
 Source: NKI migration guide, "Update indexing syntax for mgrid and arange".

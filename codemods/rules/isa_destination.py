@@ -4,7 +4,8 @@ Why: Beta 1 instructions return a tile, Beta 2 instructions write where they are
 ``nisa.f(dst=t, data=x)``; ``y = nisa.f(x)`` declares ``y`` first, with the shape, type and memory that Beta 1 gave
 the result. Arguments are passed by keyword, because Beta 2's positional order has hidden parameters. A (P, 1) operand
 of ``tensor_tensor`` is read with a step of 0, ``x.view(t)`` names its shape, and the kernel asserts the rank of
-operands of matmuls and transposes where the source does not tell it.
+operands of matmuls and transposes where the source does not tell it. A reduction over axes that only a trace tells is
+one over the last dimensions, as the documentation of Beta 1 asks: the kernel asserts it.
 
 Safe: the instruction is the same. Left alone: results whose shape or type the source does not tell.
 
@@ -29,10 +30,13 @@ from ..dtypes import promoted, type_name
 from ..emission import Refuse
 from ..facts.values import Mask
 from ..operands import Operand
+from ..parameters import is_number
 from ..patterns import common_dims, of_rank, permuted, spread
 from ..products import cut_product, operand_masks
-from ..render import render
+from ..render import render, render_named
 from ..scope import is_tile
+from ..shapes import literal_axes, shape_text
+from ..support import reduced_axes_function, reduced_shape_function
 from .masks import CODE as MASKS
 from .operator_tokens import token
 
@@ -301,14 +305,16 @@ _AXIS = {1: "1", 2: "[3, 4]", 3: "[2, 3, 4]", 4: "[1, 2, 3, 4]"}
 
 def reduction(call: Call, given: list[tuple[str, Operand | str]], axis: ast.expr) -> Instruction:
     """``tensor_reduce`` over free dimensions: Beta 2 reduces the innermost ones, so others are moved there."""
-    data = dict(given)["data"]
-    if isinstance(data, Operand) and data.dims is None and literal_axes(call, axis) == (1,):
+    data, literal = dict(given)["data"], literal_axes(axis)
+    if isinstance(data, Operand) and data.dims is None and literal == (1,):
         data = of_rank(call.scope, data, 2)
         given = [(name, data if name == "data" else value) for name, value in given]
-    if isinstance(data, str) or data.dims is None:
+    if isinstance(data, str) or (data.dims is None and not data.like):
         raise call.refuse(CODE, "a reduction of a tensor whose shape is not known", "write nisa.tensor_reduce by hand")
+    if data.dims is None or literal is None:
+        return _traced_reduction(call, given, data, axis)
     rank = len(data.dims)
-    axes = tuple(sorted(a % rank if -rank <= a < rank else a for a in literal_axes(call, axis)))
+    axes = tuple(sorted(a % rank if -rank <= a < rank else a for a in literal))
     if not axes or len(set(axes)) != len(axes) or axes[0] < 1 or axes[-1] >= rank or len(axes) > len(_AXIS):
         raise call.refuse(CODE, f"a reduction over axes {ast.unparse(axis)} of {rank} dimensions", "reduce free axes")
     keepdims = dict(given).get("keepdims", "False")
@@ -327,6 +333,30 @@ def reduction(call: Call, given: list[tuple[str, Operand | str]], axis: ast.expr
     return Instruction("tensor_reduce", given, dims, dtype or data.dtype, explicit=dtype is not None, precut=True)
 
 
+def _traced_reduction(call: Call, given: list[tuple[str, Operand | str]], data: Operand, axis: ast.expr) -> Instruction:
+    """A reduction whose axes, or their number, only a trace tells: the kernel asserts that they are the last ones."""
+    scope = call.scope
+    if not is_number(scope, axis) or any(isinstance(part, ast.Starred) for part in ast.walk(axis)):
+        raise Refuse(axis, CODE, "a reduction over an axis that is not known to be a number", "write the axis as one")
+    if dict(given).get("keepdims", "False") != "False":
+        raise call.refuse(
+            CODE, "a reduction with keepdims= over axes that are no literals", "write the axes as numbers"
+        )
+    if scope.clamps:
+        raise call.refuse(
+            MASKS, "a mask on index vectors of a reduction over axes that are no literals", "clamp the data"
+        )
+    axes, shape = render_named(scope, axis), shape_text(scope, data.dims, data.like)
+    given = [(name, value) for name, value in given if name not in ("axis", "keepdims")]
+    place = [name for name, _ in given].index("data") + 1
+    given.insert(place, ("axis", f"{reduced_axes_function(scope)}({shape}, {axes})"))
+    left = f"{reduced_shape_function(scope)}({shape}, {axes})"
+    dtype = call.dtype()
+    return Instruction(
+        "tensor_reduce", given, None, dtype or data.dtype, like=left, explicit=dtype is not None, perhaps_column=True
+    )
+
+
 def cut_and_move(call: Call, data: Operand, keeps: tuple[int | None, ...], rank: int = 2) -> Operand:
     """``data`` cut by the call's mask, whose bounds are those of the result (of ``rank`` dimensions) from here on.
 
@@ -338,16 +368,6 @@ def cut_and_move(call: Call, data: Operand, keeps: tuple[int | None, ...], rank:
         return data
     scope.clamps = kept(clamps, keeps, rank)
     return cut(scope, call.node, data, clamps)
-
-
-def literal_axes(call: Call, axis: ast.expr) -> tuple[int, ...]:
-    try:
-        value = ast.literal_eval(axis)
-    except ValueError:
-        raise Refuse(
-            axis, CODE, "a reduction over an axis that is not a literal", "write the axis as a number"
-        ) from None
-    return tuple(value) if isinstance(value, list | tuple) else (value,)
 
 
 @lowers(CODE, "nisa.memset")

@@ -16,8 +16,9 @@ for keys, of which only elements are read, gets strings, and is read at ``str(ke
 function reads, passes on, or gets from a call in these files end with Python's own error.
 
 Safe: the kernel ends with the same text, the import binds the same name, the loops give the same elements in the same
-order. Left alone, and reported where it stands: every other use, comprehensions of tensors or over the result of a
-call, keys that are no lambda, ``*args``, and dictionaries of keywords that are used as such.
+order. Left alone, and reported where it stands: every other use (what a ``with`` holds is rewritten all the same),
+comprehensions of tensors or over the result of a call, keys that are no lambda, ``*args``, and dictionaries of keywords
+that are used as such.
 
 Source: the texts of the front end of leanprover/KLR (interop/klr/gather.c).
 """

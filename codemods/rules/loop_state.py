@@ -81,7 +81,7 @@ def check_last(scope: Scope, statement: ast.Return) -> None:
         )
 
 
-def forget_carried(scope: Scope, statement: ast.For | ast.While) -> None:
+def forget_carried(scope: Scope, statement: ast.For | ast.While | ast.With) -> None:
     """In a loop that both versions run again and again, a name may mean something else in each iteration."""
     for name in carried_names(statement):
         value = scope.env.get(name)
@@ -97,7 +97,7 @@ def forget_carried(scope: Scope, statement: ast.For | ast.While) -> None:
             scope.none_at_first.add(name)
 
 
-def _bound_alike(scope: Scope, loop: ast.For | ast.While, name: str, value: Value) -> bool:
+def _bound_alike(scope: Scope, loop: ast.For | ast.While | ast.With, name: str, value: Value) -> bool:
     """Does the body bind an index vector to nothing but the vector that it is already?"""
     from ..facts.index import index_value
 
@@ -122,7 +122,7 @@ _PLAIN = (
 )
 
 
-def _computed(scope: Scope, loop: ast.For | ast.While, name: str) -> bool:
+def _computed(scope: Scope, loop: ast.For | ast.While | ast.With, name: str) -> bool:
     """Does the body of a loop bind ``name`` to what the language or an instruction computes?"""
     bound = (n for s in loop.body for n in ast.walk(s) if isinstance(n, ast.Assign) and name in bound_by(n))
     calls = (n for statement in bound for n in ast.walk(statement.value) if isinstance(n, ast.Call))
@@ -177,7 +177,7 @@ def report_objects(scope: Scope, loop: ast.For) -> None:
         scope.module.report(Refuse(node, CODE, message, "change it before or after the loop"))
 
 
-def carried_names(loop: ast.For | ast.While) -> list[str]:
+def carried_names(loop: ast.For | ast.While | ast.With) -> list[str]:
     """Names that the body of a loop may read before it binds them, and that it binds."""
     exposed: list[str] = []
     _exposed_in(loop.body, set(), exposed)

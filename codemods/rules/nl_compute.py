@@ -10,9 +10,10 @@ to: where only a trace tells the types, a function that the module gets computes
 it is declared, a ``memset`` more, and a destination that another function declares is *review*.
 
 Safe: the instruction computes the same in fp32 and rounds once. Two operands of shapes that the source does not tell
-are taken to be equal, and Beta 2 refuses them where they are not. An operand of one partition is copied to all of
-them first. A division is *review* (``--unsafe`` writes it): it becomes a reciprocal and a multiplication, and its last
-bit may differ; a division by a power of two is exact.
+are taken to be equal, and Beta 2 refuses them where they are not; where one of them is what a reduction over axes that
+a parameter names has left, a function that the module gets looks which one is repeated. An operand of one partition
+is copied to all of them first. A division is *review* (``--unsafe`` writes it): it becomes a reciprocal and a
+multiplication, and its last bit may differ; a division by a power of two is exact.
 
 Declared: 1 ULP of the result's type for a division by a tile, 2 ULP by a number. Quotient, reciprocal and product are
 each rounded to the nearest, so that before its last rounding the product is less than a unit away from the quotient,
@@ -41,10 +42,10 @@ from ..patterns import broadcast, common_dims, of_rank, permuted, spread
 from ..products import operand_masks
 from ..render import render
 from ..scope import Scope
-from ..shapes import broadcast_sizes
-from ..support import broadcast_rows_function
+from ..shapes import broadcast_sizes, literal_axes, shape_text
+from ..support import broadcast_rows_function, combined_function, wider_shape_function
 from ..tables import activation_token, operator_token
-from .isa_destination import cut_and_move, literal_axes, product, reduction, same_precision
+from .isa_destination import cut_and_move, product, reduction, same_precision
 from .whole_numbers import floor_divided, is_whole
 
 CODE = "NKI022"
@@ -305,7 +306,9 @@ def load_transpose2d(call: Call) -> Instruction:
 @lowers(CODE, "nl.mean")
 def mean(call: Call) -> Instruction:
     """The sum in fp32, times the reciprocal of the count."""
-    axes = literal_axes(call, call.arguments["axis"])
+    axes = literal_axes(call.arguments["axis"])
+    if axes is None:
+        raise call.refuse(CODE, "a mean over an axis that is not a literal", "write the axis as a number")
     x = of_rank(call.scope, call.tensor("x"), 2) if axes == (1,) else call.tensor("x")
     if call.scope.clamps or x.dims is None:
         raise call.refuse(CODE, "a mean under a mask, or of a tile whose shape is not known", "sum, then multiply")
@@ -407,6 +410,9 @@ def combined(scope: Scope, node: ast.expr, token: str, a: Operand, b: Operand, d
         b = in_sbuf(scope, node, b)
     column_a, column_b = _is_column(scope, a), _is_column(scope, b)
     if column_a == column_b:
+        traced = _combined_as_traced(scope, token, a, b, dtype)
+        if traced is not None:
+            return traced
         dims = common_dims(scope, (a, b))
         if dims is not None:
             a, b = spread(scope, node, a, dims), spread(scope, node, b, dims)
@@ -415,6 +421,21 @@ def combined(scope: Scope, node: ast.expr, token: str, a: Operand, b: Operand, d
         return Instruction("tensor_tensor", tiles, a.dims, dtype, like=a.like)
     data, other, reverse = (a, b, False) if column_b else (b, a, True)
     return _with_scalar(scope, node, token, data, other, reverse, dtype)
+
+
+def _combined_as_traced(scope: Scope, token: str, a: Operand, b: Operand, dtype: str | None) -> Instruction | None:
+    """``a token b`` where only a trace tells whether one of them is repeated along its free dimensions."""
+    columns = [isinstance(v.value, Tile) and v.dims is None and v.value.perhaps_column for v in (a, b)]
+    if scope.clamps or scope.stairs is not None or not any(columns) or "hbm" in (a.space, b.space):
+        return None
+    shapes = [shape_text(scope, side.dims, side.like) for side in (a, b)]
+    if "" in shapes:
+        return None
+    known = a.dims or b.dims
+    like = "" if known else f"{wider_shape_function(scope)}({', '.join(shapes)})"
+    given: list[tuple[str, Operand | str]] = [("a", a), ("b", b), ("op", f"{scope.nl}.{token}")]
+    given += [] if token in _REVERSIBLE else [("ordered", "True")]
+    return Instruction(combined_function(scope), given, known, dtype, like=like, support=True)
 
 
 def _with_scalar(

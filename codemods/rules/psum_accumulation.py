@@ -28,7 +28,7 @@ from .. import algebra
 from ..emission import Refuse
 from ..facts.values import EITHER, Declaration, Tile, Value
 from ..names import dotted
-from ..syntax import by_parameter
+from ..syntax import bound_by, by_parameter
 
 if TYPE_CHECKING:
     from ..operands import Operand
@@ -252,7 +252,38 @@ def _has_other_names(scope: Scope, declaration: Declaration) -> bool:
     for name, value in scope.env.items():
         if name != declaration.name and isinstance(value, Tile) and value.declaration == declaration:
             return True
+    for name in _other_names(scope.function, declaration.name):  # in a branch, say
+        other = scope.env.get(name)
+        if isinstance(other, Tile) and other.declaration is None:
+            return True
     return _is_kept(scope, scope.function, declaration.name, scope.module, frozenset())
+
+
+def _other_names(function: ast.FunctionDef, name: str) -> set[str]:
+    """Names that the assignments of a function may bind to what ``name`` is, or to a part of it."""
+    bindings = [n for n in ast.walk(function) if isinstance(n, ast.Assign | ast.AnnAssign) and n.value is not None]
+    found = {name}
+    while True:
+        new = {t for n in bindings if n.value is not None and _leads_to(n.value) & found for t in bound_by(n)} - found
+        if not new:
+            return found - {name}
+        found |= new
+
+
+def _leads_to(value: ast.expr) -> set[str]:
+    """The names whose tensors an expression may be, or be a part or another view of."""
+    pending, found = [value], set[str]()
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.Name):
+            found.add(node.id)
+        elif isinstance(node, ast.Subscript):
+            pending.append(node.value)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            pending.append(node.func.value)
+        elif isinstance(node, ast.IfExp | ast.BoolOp | ast.Tuple | ast.List | ast.Starred):
+            pending += [child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr)]
+    return found
 
 
 def _is_kept(
