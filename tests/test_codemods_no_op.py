@@ -223,6 +223,11 @@ NO_OPS: dict[str, dict[str, str]] = {
         "a seed of numpy in host code": host("np.random.seed(0)"),
         "a rate that is called dropout": kernel("dropout = n"),
     },
+    "NKI033": {
+        "a parameter that no case shows": kernel("size = n + 1"),
+        "a name of that name": kernel("cases = n"),
+        "the name of the file in a string": kernel("text = 'cases.toml'"),
+    },
     "NKI034": {
         "the user's own expand_dims": kernel("size = expand_dims(n, 1)", "def expand_dims(a, b):\n    return a"),
         "an array of host code": host("SHAPE = np.zeros((2, 3)).ndim"),
