@@ -224,7 +224,7 @@ NO_OPS: dict[str, dict[str, str]] = {
         "a rate that is called dropout": kernel("dropout = n"),
     },
     "NKI033": {
-        "a parameter that no case shows": kernel("size = n + 1"),
+        "a parameter that no case shows": kernel("size = n"),
         "a name of that name": kernel("cases = n"),
         "the name of the file in a string": kernel("text = 'cases.toml'"),
     },
