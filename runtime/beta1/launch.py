@@ -113,6 +113,8 @@ def run(
     inputs.write_back()
     result.returned = _arrays(result.returned, returner(inputs.values))
     result.outputs = [array.copy() for array in result.outputs]
+    for state in states.values():
+        state.session.registers.clear()  # the state has its session: what they hold would wait for the collector
     return result
 
 
