@@ -90,6 +90,17 @@ def _launch(module: Module, node: ast.Call) -> None:
         return
     kernel = module.functions.get(target.value.id)
     grid = target.slice
+    if _is_out_of_sight(module, target.value.id) and not (isinstance(grid, ast.Constant) and grid.value in (1, 2)):
+        message = f"'{target.value.id}' is launched on a grid, and these files do not show what it makes of it"
+        module.report(Refuse(node, GRID, message, "rewrite the file that defines it in the same run"))
     if kernel is not None and module.is_kernel(kernel) and isinstance(grid, ast.Tuple) and len(grid.elts) > 1:
         message = f"'{kernel.name}' is launched on a grid of {len(grid.elts)} dimensions"
         module.report(Refuse(node, GRID, message, "Beta 2 launches on one integer, the number of NeuronCores (1 or 2)"))
+
+
+def _is_out_of_sight(module: Module, name: str) -> bool:
+    """Is a name one of ``neuronxcc``'s kernels that is imported now from a file that is not rewritten with this one?"""
+    bound = module.imports.get(name)
+    homes = {home.module for home in module.homes.values()}
+    hidden = name not in module.program.links[module.path]
+    return bound is not None and bound.path.rpartition(".")[0] in homes and hidden

@@ -170,6 +170,14 @@ def test_launches_of_the_kernel_follow():
     assert found.endswith("    return fwd(x, grid=(2, 3))\n")
 
 
+@pytest.mark.parametrize(("grid", "left"), [("[2, 3]", True), ("[n]", True), ("[2]", False), ("", False)])
+def test_a_launch_of_a_kernel_that_no_file_shows_is_a_finding(grid, left):
+    options = Options(unsafe=True, modules=(("neuronxcc.nki.kernels", "ours"),))
+    text = HOST.replace("fwd(x)", f"fwd{grid}(x)")
+    findings = outcomes({"test/host.py": text}, options)["test/host.py"].findings
+    assert [(f.line, f.code, f.applicability) for f in findings] == ([(5, "NKI016", "manual")] if left else [])
+
+
 def test_a_file_that_is_half_migrated_gets_what_the_user_says():
     options = Options(modules=(("neuronxcc.nki.kernels", "ours"),))
     text = "import nki.language as nl\n" + HOST
