@@ -17,10 +17,11 @@ from .facts.values import DType, Flag, Function, Gone, Hbm, Keyed, Object, Pytho
 from .iteration import element_kinds, index_loop, tile_of, unpack
 from .joints import join_places
 from .left import left_tile
-from .names import BETA2, Import, canonical
+from .nested_imports import move_import
 from .number_keys import bind_keys
 from .operands import Operand
 from .parameters import described, merged
+from .recalled import recall, remember
 from .render import CALLABLE, beta2_name, render
 from .resized import bound_sizes
 from .rules import dynamic_loops, loop_state
@@ -35,7 +36,7 @@ from .rules.loop_state import (
     report_objects,
     restore_state,
 )
-from .scope import Loop, Module, Scope
+from .scope import Loop, Scope
 from .source import written
 from .syntax import SIMPLE, bound_by
 from .truths import truth_text
@@ -348,7 +349,7 @@ def _if(scope: Scope, statement: ast.stmt) -> None:
     told = dict(zip((number, -number), known_absences(scope, statement), strict=True))
     scope.branch = (*branch, branches[0][0])
     scope.env.update(told[branches[0][0]] or {})
-    _recall(scope, statement.test if holds else None)
+    recall(scope, statement.test if holds else None)
     walk_block(scope, branches[0][1])
     first, scope.env = scope.env, dict(before)
     left = first.get(name)
@@ -356,7 +357,7 @@ def _if(scope: Scope, statement: ast.stmt) -> None:
         scope.env[name] = described(name, left)  # what the first iteration leaves for those after it
     scope.branch = (*branch, branches[1][0])
     scope.env.update(told[branches[1][0]] or {})
-    _recall(scope, None if holds else statement.test)
+    recall(scope, None if holds else statement.test)
     walk_block(scope, branches[1][1])
     scope.branch = branch
     if name:
@@ -376,27 +377,7 @@ def _if(scope: Scope, statement: ast.stmt) -> None:
     }
     scope.env = {n: either_origin(scope, test, then.get(n), other.get(n), value) for n, value in both.items()}
     join_places(scope, statement, then, other)
-    _remember(scope, statement.test, then)
-
-
-def _remember(scope: Scope, test: ast.expr, then: dict[str, Value]) -> None:
-    """Keep what names are where a condition holds that cannot change, if they are something else where it does not."""
-    names = {n.id for n in ast.walk(test) if isinstance(n, ast.Name)}
-    plain = ast.Name | ast.Compare | ast.Constant | ast.expr_context | ast.cmpop
-    if all(isinstance(n, plain) for n in ast.walk(test)) and all(scope.assigned[n] <= 1 for n in names):
-        known = scope.under.setdefault(ast.unparse(test), {})
-        for name, value in then.items():
-            now = scope.env[name]
-            others = {n for text in texts(value) if text for n in algebra.names(text)} - {name}
-            if type(now) is Value and isinstance(value, Hbm | Tile) and all(scope.assigned[n] <= 1 for n in others):
-                known[name] = (now, value)
-
-
-def _recall(scope: Scope, test: ast.expr | None) -> None:
-    """In a branch whose condition held before, names that nothing bound since are what they were there."""
-    for name, (then, value) in scope.under.get(ast.unparse(test) if test is not None else "", {}).items():
-        if scope.env.get(name) is then:
-            scope.env[name] = value
+    remember(scope, statement.test, then)
 
 
 def _known(scope: Scope, test: ast.expr) -> bool | None:
@@ -415,37 +396,6 @@ def _one_side(scope: Scope, statement: ast.If, known: bool) -> None:
     if not known or statement.orelse:
         new = New(f'assert False, "written for {name} = {known}"')
         scope.module.edits.dead[statement] = ("orelse" if known else "body", new)
-
-
-def _import(scope: Scope, statement: ast.stmt) -> None:
-    """An import inside a kernel moves to the top of the module, if it is not there already."""
-    module = scope.module
-    items = [item for item in module.import_list if item.statement is statement]
-    moved = [item for item in items if item.name in module.names and not _is_at_top(module, item)]
-    if any(_bound_at_top(module, item) or not _can_move(item) for item in moved) or not items:
-        raise Refuse(statement, LANGUAGE, "Beta 2 kernels cannot contain import", "move it to the top of the module")
-    scope.apply(LANGUAGE, statement)
-    for item in moved:
-        module.needed_imports.setdefault(canonical(item.path) if item.is_nki else item.path, item.name)
-
-
-def _is_at_top(module: Module, item: Import) -> bool:
-    """Does the top level bind the name to the same, and to nothing else?"""
-    at_top = (i for i in module.import_list if i.statement not in module.nested_imports)
-    same = any(i.name == item.name and canonical(i.path) == canonical(item.path) for i in at_top)
-    return same and not _bound_at_top(module, item)
-
-
-def _can_move(item: Import) -> bool:
-    """Is it a module that Beta 2 has, too, or a package that is not NKI?"""
-    whole = isinstance(item.statement, ast.Import) or (item.is_nki and canonical(item.path) in BETA2)
-    return whole and (canonical(item.path) in BETA2 if item.is_nki else True)
-
-
-def _bound_at_top(module: Module, item: Import) -> bool:
-    """Does the module's top level, or another import, give the name to something else?"""
-    others = [i for i in module.import_list if i.name == item.name and canonical(i.path) != canonical(item.path)]
-    return bool(others) or item.name in module.globals or item.name in module.functions
 
 
 def _raise(scope: Scope, statement: ast.stmt) -> None:
@@ -526,8 +476,8 @@ _HANDLERS: dict[type[ast.stmt], Callable[[Scope, ast.stmt], None]] = {
     ast.While: _while,
     ast.With: _with,
     ast.Raise: _simple(_raise),
-    ast.Import: _simple(_import),
-    ast.ImportFrom: _simple(_import),
+    ast.Import: _simple(move_import),
+    ast.ImportFrom: _simple(move_import),
     ast.Break: _leave,
     ast.Continue: _leave,
     ast.FunctionDef: _nested_function,
