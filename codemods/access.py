@@ -21,6 +21,7 @@ from .facts.values import Axis, Grid, Hbm, Index, Object, Slice, Tile, Value
 from .loose import aligned
 from .names import dotted
 from .operands import Item, Operand
+from .own_tiles import own_tile
 from .patterns import broadcast, check_mates, indexed, of_name, recut, whole_tensor
 from .reinterpreted import reinterpreted
 from .render import render, render_named
@@ -193,6 +194,8 @@ def subscript(scope: Scope, node: ast.Subscript, base: Operand, elements: list[a
 
 def _nested(scope: Scope, node: ast.Subscript, base: Operand, elements: list[ast.expr]) -> Operand:
     """A subscript of a subscript: Beta 2 has only one, on the tensor itself."""
+    if base.is_view and base.origin is None and base.pattern is None:
+        return subscript(scope, node, own_tile(scope, node, base), elements)
     base = whole_tensor(node, base)
     of_unknown_rank = bool(base.prefix)
     if of_unknown_rank:

@@ -31,6 +31,9 @@ def check_cut(scope: Scope, node: ast.expr, view: Operand, clamps: Sequence[Clam
     for clamp in clamps:
         if view.dims is None:
             raise Refuse(node, CODE, f"a mask on '{view.base}', whose rank is not known", "write every dimension")
+        if view.is_view and view.origin is None and view.cuts([clamp]):
+            what = f"a mask on '{view.base}', which may be a part of a tensor: the source does not tell which"
+            raise Refuse(node, CODE, what, "write the mask where it is known, on the tensor")
         if (clamp.loose and clamp.ndim != len(view.dims)) or not _is_of_one_rank(scope, view, clamp):
             raise Refuse(node, CODE, LOOSE, "write the vectors of this mask with nl.arange")
         result = cut_dimension(clamp, len(view.dims))

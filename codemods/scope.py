@@ -354,6 +354,7 @@ class Scope:
     has_loose: bool = False
     resized: dict[str, str] = field(default_factory=dict)
     psum_writes: dict[Declaration, list[Written]] = field(default_factory=dict)
+    copied: dict[tuple[str, ast.stmt | None], str] = field(default_factory=dict)
     first_matmuls: dict[Declaration, FirstMatmul] = field(default_factory=dict)
     branch: tuple[int, ...] = ()
     block: list[ast.stmt] = field(default_factory=list)

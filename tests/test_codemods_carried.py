@@ -47,15 +47,31 @@ def test_a_vector_that_is_only_bound_to_the_same_one_stays(migrate, first, body)
 
 
 @pytest.mark.parametrize(
+    "body",
+    [
+        "i_f = nl.arange(16)[None, :]",
+        "i_f = nl.arange(n - r)[None, :]",
+        "n = 16\n        i_f = nl.arange(n)[None, :]",
+        "if r == 1:\n            n = 8\n        i_f = nl.arange(n)[None, :]",
+    ],
+)
+def test_one_of_another_size_gives_the_size_a_name(migrate, body):
+    migration = migrate(KERNEL.format(first="nl.arange(n)[None, :]", body=body), X)
+    assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
+
+
+def test_one_whose_size_cannot_be_written_is_a_finding():
+    outcome = rewrite(KERNEL.format(first="nl.arange(n)[None, :]", body="i_f = nl.arange(len(str(r)) * n)[None, :]"))
+    assert {finding.line for finding in outcome.findings} >= {13, 14}
+
+
+@pytest.mark.parametrize(
     ("first", "body"),
     [
-        ("nl.arange(n)[None, :]", "i_f = nl.arange(16)[None, :]"),
         ("nl.arange(n)[None, :]", "i_f = nl.arange(n)[None, :] + r"),
-        ("nl.arange(n)[None, :]", "n = 16\n        i_f = nl.arange(n)[None, :]"),
         ("nl.arange(n)[None, :]", "i_f = nl.arange(n)[None, :]\n        i_f += 1"),
         ("nl.arange(n)[None, :]", "i_f, m = nl.arange(n)[None, :], 2"),
         ("nl.arange(n)[None, :]", "for i_f in [nl.arange(n)[None, :]]:\n            pass"),
-        ("nl.arange(n)[None, :]", "i_f = nl.arange(len(str(r)) * n)[None, :]"),
     ],
 )
 def test_one_that_may_be_another_in_the_next_iteration_is_a_finding(first, body):

@@ -14,7 +14,8 @@ them a comment right above or behind them that speaks of indices.
 
 Safe: the same elements in the same order; where the source does not tell a tensor's rank, the kernel asserts the one
 that the subscript means, and where the number of dimensions of a vector depends on sizes, those at which it is the
-same as that of the others. An assertion of a function that is followed stands where it was called. Left alone:
+same as that of the others. An assertion of a function that is followed stands where it was called. Review: a part of
+what a helper returns, a tile or a part of a tensor, is read from a copy, an instruction more. Left alone:
 functions with loops or with choices that their arguments do not decide, strided or permuted partitions, and vectors
 whose size or start may have changed since they were made.
 
