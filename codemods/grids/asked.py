@@ -112,12 +112,12 @@ def asked_by_methods(program: Program) -> list[tuple[Module, ast.Call]]:
 
 def out_of_sight(module: Module, function: ast.FunctionDef) -> list[ast.Call]:
     """The first call of each imported function that is neither NKI's, nor Python's or numpy's, nor of these files."""
-    links = module.program.links[module.path]
+    links, relative_names = module.program.links[module.path], _relative_names(module)
     found: dict[object, ast.Call] = {}
     for node in ast.walk(function):
         chain = dotted(node.func) if isinstance(node, ast.Call) else None
         bound = module.imports.get(chain[0]) if chain is not None else None
-        relative = chain is not None and chain[0] in _relative_names(module)
+        relative = chain is not None and chain[0] in relative_names
         if chain is None or chain[0] in links or (bound is None and not relative):
             continue
         root = bound.path.partition(".")[0] if bound is not None else ""
