@@ -16,6 +16,7 @@ from .rules.masks import masked
 from .rules.nl_compute import CODE, combined
 from .rules.operator_tokens import token
 from .scope import Scope
+from .syntax import way_to
 from .tables import operator_token
 
 _NEUTRAL = {"add": "-0.0", "multiply": "1.0"}
@@ -37,8 +38,8 @@ def reduced(scope: Scope, node: ast.Call, destination: Operand) -> None:
 
 def start_of_reductions(scope: Scope, name: str) -> str | None:
     """What fills the tensor ``name``, which is only declared; ``None`` where nothing is reduced into it."""
-    operators = {_operator(scope, value) for target, value in _reductions(scope) if _base_name(target) == name}
-    if len(operators) != 1 or _is_written_whole(scope, name):
+    operators = {_operator(scope, value) for _, target, value in _reductions(scope) if _base_name(target) == name}
+    if len(operators) != 1 or _is_written_first(scope, name):
         return None
     return _NEUTRAL.get(operators.pop() or "")
 
@@ -55,18 +56,18 @@ def _check_start(scope: Scope, node: ast.Call, destination: Operand, operator: s
     if declaration is None or not isinstance(made, ast.Call) or scope.qualified(made.func) not in UNWRITTEN:
         return
     name = declaration.name
-    if not _is_written_whole(scope, name) and start_of_reductions(scope, name) != _NEUTRAL.get(operator, ""):
+    if not _is_written_first(scope, name) and start_of_reductions(scope, name) != _NEUTRAL.get(operator, ""):
         message = f"a reduction into '{name}', which is only declared"
         raise Refuse(node, CODE, message, "fill it with what changes no operand, where it is declared")
 
 
-def _reductions(scope: Scope) -> list[tuple[ast.expr, ast.Call]]:
-    """The destinations and calls of ``nl.loop_reduce`` in the function."""
+def _reductions(scope: Scope) -> list[tuple[ast.stmt, ast.expr, ast.Call]]:
+    """The statements with ``nl.loop_reduce`` in the function, their destinations and calls."""
     if "loop_reduce" not in scope.source.text:  # each declaration asks
         return []
     assigned = [node for node in ast.walk(scope.function) if isinstance(node, ast.Assign)]
     return [
-        (target, node.value)
+        (node, target, node.value)
         for node in assigned
         for target in node.targets
         if isinstance(node.value, ast.Call) and scope.qualified(node.value.func) == "nl.loop_reduce"
@@ -86,16 +87,32 @@ def _base_name(node: ast.expr) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def _is_written_whole(scope: Scope, name: str) -> bool:
-    """Does a statement ``name[...] = value`` fill it?"""
-    reductions = [target for target, _ in _reductions(scope)]
+def _is_written_first(scope: Scope, name: str) -> bool:
+    """Does a statement ``name[...] = value`` fill it before each reduction into it, whatever the kernel runs?"""
+    assigned = [node for node in ast.walk(scope.function) if isinstance(node, ast.Assign)]
+    declared = [node for node in assigned for target in node.targets if _is_name(target, name)]
+    reduced = [statement for statement, target, _ in _reductions(scope) if _base_name(target) == name]
+    return len(declared) == 1 and all(
+        any(_fills(other, name) and other.lineno > declared[0].lineno and other not in reduced for other in earlier)
+        for earlier in (_always_before(scope, statement) for statement in reduced)
+    )
+
+
+def _always_before(scope: Scope, statement: ast.stmt) -> list[ast.stmt]:
+    """The statements of the blocks around ``statement`` that stand before it: they ran when it runs."""
+    return [other for block, index in way_to(scope.function, statement) for other in block[:index]]
+
+
+def _fills(statement: ast.stmt, name: str) -> bool:
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
     return any(
         isinstance(target, ast.Subscript)
         and isinstance(target.slice, ast.Constant)
         and target.slice.value is Ellipsis
-        and _base_name(target) == name
-        and target not in reductions
-        for node in ast.walk(scope.function)
-        if isinstance(node, ast.Assign)
-        for target in node.targets
+        and _is_name(target.value, name)
+        for target in targets
     )
+
+
+def _is_name(node: ast.expr, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
+from collections.abc import Iterator
 
 from .names import dotted
 
@@ -18,6 +19,25 @@ def bound_by(statement: ast.stmt) -> set[str]:
     nodes = list(ast.walk(statement))
     inner = {n for part in nodes if isinstance(part, ast.comprehension) for n in ast.walk(part.target)}
     return {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) and n not in inner}
+
+
+def blocks(node: ast.AST) -> Iterator[list[ast.stmt]]:
+    """The lists of statements that a node holds: its body, and what else it may run."""
+    for holder in (node, *getattr(node, "handlers", ()), *getattr(node, "cases", ())):
+        for name in ("body", "orelse", "finalbody"):
+            statements = getattr(holder, name, None)
+            if isinstance(statements, list):
+                yield statements
+
+
+def way_to(node: ast.AST, target: ast.stmt) -> list[tuple[list[ast.stmt], int]]:
+    """The blocks around ``target``, outermost first, and where in each it stands, or what it stands in."""
+    for block in blocks(node):
+        for index, statement in enumerate(block):
+            inside = [] if statement is target else way_to(statement, target)
+            if inside or statement is target:
+                return [(block, index), *inside]
+    return []
 
 
 def default_values(function: ast.FunctionDef) -> dict[ast.arg, ast.expr]:

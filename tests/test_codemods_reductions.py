@@ -47,6 +47,24 @@ def test_a_tensor_that_is_filled_as_a_whole_is_not_filled_again(migrate, fill):
     assert "-0.0" not in migration.outcome.source
 
 
+AROUND = {
+    "only behind the loop": ("", "total[...] = nl.multiply(total, 0.5)"),
+    "under a condition": ("if tiles > 5:\n        total[...] = 1.0", ""),
+    "in a loop that does not run": ("for _ in range(tiles - 3):\n        total[...] = 1.0", ""),
+    "another tensor of the name": (f"total[...] = 1.0\n    {TILE}", ""),
+}
+
+
+@pytest.mark.parametrize("where", AROUND)
+def test_a_tensor_that_may_not_be_filled_before_is_filled(migrate, where):
+    before, behind = AROUND[where]
+    source = KERNEL.format(declared=f"{TILE}\n    {before}", found="total", op="np.add")
+    source = source.replace("    nl.store(out, value", f"    {behind}\n    nl.store(out, value")
+    migration = migrate(source, {"x": TensorSpec((3, 64, 16), "float32", "normal")})
+    assert migration.outcome.findings == () and "value=-0.0)" in migration.outcome.source
+    assert migration.before.outputs == migration.after.outputs
+
+
 def test_a_reduction_that_no_number_starts_is_left_and_said():
     outcome = rewrite(KERNEL.format(declared=TILE, found="total", op="np.max"))
     assert [finding.message for finding in outcome.findings if finding.code == "NKI022"] == [
