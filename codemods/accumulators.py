@@ -20,7 +20,7 @@ from . import algebra
 from .emission import New, Refuse
 from .positivity import positive
 from .render import render
-from .syntax import bound_by
+from .syntax import blocks, bound_by, way_to
 
 if TYPE_CHECKING:
     from .rules.psum_accumulation import FirstMatmul
@@ -51,12 +51,10 @@ def drop_zeros(scope: Scope) -> None:
 
 def _declared_in(function: ast.FunctionDef, call: ast.AST) -> tuple[list[ast.stmt], ast.stmt | None]:
     """The statement that ``call`` is the value of, and the statements among which it stands."""
-    for node in ast.walk(function):
-        suites: list[list[ast.stmt]] = [getattr(node, field, None) or [] for field in ("body", "orelse", "finalbody")]
-        for suite in suites if isinstance(node, ast.stmt) else ():
-            for statement in suite:
-                if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is call:
-                    return suite, statement
+    for block in (block for node in ast.walk(function) for block in blocks(node)):
+        for statement in block:
+            if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is call:
+                return block, statement
     return [], None
 
 
@@ -65,11 +63,13 @@ def _counts(scope: Scope, name: str, suite: list[ast.stmt], matmul: FirstMatmul)
 
     ``None`` where something else may happen to the tiles first, or the source does not tell how often they run.
     """
-    way = _way(suite, matmul.statement)
+    way = way_to(ast.Module(suite, []), matmul.statement)
     passed = [statement for statements, index in way for statement in statements[:index]]
     loops = [statements[index] for statements, index in way[:-1]]
     heads = [part for loop in loops if isinstance(loop, ast.For) for part in (loop.target, loop.iter)]
-    if not way or len(set(matmul.blocks)) < len(matmul.blocks):
+    if not way or not all(isinstance(loop, ast.For) and not loop.orelse for loop in loops):
+        return None
+    if len(set(matmul.blocks)) < len(matmul.blocks):
         return None
     if any(_mentions(part, name) for part in (*passed, *heads)) or _mentions(matmul.statement, name) != 1:
         return None
@@ -103,17 +103,6 @@ def _is_alone(loop: ast.stmt, variable: str, name: str, blocks: tuple[str, ...])
             index = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
             used += [ast.unparse(i) for i in index[: len(blocks)]] == list(blocks)
     return used == _mentions(loop, name)
-
-
-def _way(suite: list[ast.stmt], target: ast.stmt) -> list[tuple[list[ast.stmt], int]]:
-    """Statements and the place in them of each loop around ``target``, and of itself; empty if there is more around."""
-    for index, statement in enumerate(suite):
-        if statement is target:
-            return [(suite, index)]
-        inside = _way(statement.body, target) if isinstance(statement, ast.For) and not statement.orelse else []
-        if inside:
-            return [(suite, index), *inside]
-    return []
 
 
 def _mentions(node: ast.AST, name: str) -> int:

@@ -6,6 +6,7 @@ import ast
 
 from .rules.language import CODE as LANGUAGE
 from .scope import Scope
+from .syntax import default_values, named_parameters
 
 _NUMBERS = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
@@ -48,11 +49,8 @@ def _is_float(scope: Scope, node: ast.expr) -> bool:
 
 
 def _float_parameters(function: ast.FunctionDef) -> set[str]:
-    given = function.args
-    ordered = [*given.posonlyargs, *given.args]
-    defaults: dict[ast.arg, ast.expr | None] = dict(zip(reversed(ordered), reversed(given.defaults), strict=False))
-    defaults |= dict(zip(given.kwonlyargs, given.kw_defaults, strict=True))
-    return {arg.arg for arg in [*ordered, *given.kwonlyargs] if _says_float(arg.annotation, defaults.get(arg))}
+    defaults = default_values(function)
+    return {arg.arg for arg in named_parameters(function) if _says_float(arg.annotation, defaults.get(arg))}
 
 
 def _is_field(scope: Scope, name: str) -> bool:

@@ -21,10 +21,9 @@ from .facts.keywords import (
     dictionaries,
     key_of,
     parameter_names,
-    parents_of,
 )
 from .source import expanded, written_as
-from .syntax import SIMPLE
+from .syntax import SIMPLE, parents_of
 
 if TYPE_CHECKING:
     from .program import Program

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 
 from .scope import Module
+from .syntax import parents_of
 
 MEASURING = {"nki.benchmark", "nki.profile"}
 
@@ -20,7 +21,7 @@ def is_only_measured(module: Module, node: ast.expr) -> bool:
 
     It is an argument of such a call, or all that a name holds which is read for nothing else.
     """
-    parents = {child: parent for parent in ast.walk(module.source.tree) for child in ast.iter_child_nodes(parent)}
+    parents = parents_of(module.source.tree)
     if _is_argument(module, node, parents):
         return True
     statement = parents[node]

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from nki_migrate.runtime.spec.grids import GRID_PARAMETERS
 
 from .names import dotted, imports
-from .syntax import default_values
+from .syntax import default_values, positional_parameters
 
 
 def misfit(tree: ast.Module, local: Mapping[str, str], home: ast.Module) -> str:
@@ -56,7 +56,7 @@ def _lacks_grid(call: ast.Call, function: ast.FunctionDef) -> bool:
 def fits(call: ast.Call, function: ast.FunctionDef) -> bool:
     """Can a call's arguments be a function's parameters? (Those behind a star can be any.)"""
     arguments = function.args
-    positional = [a.arg for a in (*arguments.posonlyargs, *arguments.args)]
+    positional = [a.arg for a in positional_parameters(function)]
     every = {*positional, *(a.arg for a in arguments.kwonlyargs)}
     given = {keyword.arg for keyword in call.keywords}
     starred = any(isinstance(a, ast.Starred) for a in call.args)

@@ -40,11 +40,26 @@ def way_to(node: ast.AST, target: ast.stmt) -> list[tuple[list[ast.stmt], int]]:
     return []
 
 
+def parents_of(root: ast.AST) -> dict[ast.AST, ast.AST]:
+    """What each node below ``root`` stands in."""
+    return {child: node for node in ast.walk(root) for child in ast.iter_child_nodes(node)}
+
+
+def named_parameters(function: ast.FunctionDef | ast.Lambda) -> list[ast.arg]:
+    """The parameters that an argument can be given to by its own: all but ``*args`` and ``**kwargs``."""
+    return [*positional_parameters(function), *function.args.kwonlyargs]
+
+
+def positional_parameters(function: ast.FunctionDef | ast.Lambda) -> list[ast.arg]:
+    """The parameters that take positional arguments, in their order."""
+    return [*function.args.posonlyargs, *function.args.args]
+
+
 def default_values(function: ast.FunctionDef) -> dict[ast.arg, ast.expr]:
     """The default of each parameter that has one."""
     arguments = function.args
-    positional = [*arguments.posonlyargs, *arguments.args]
-    values = dict(zip(reversed(positional), reversed(arguments.defaults), strict=False))
+    positional = reversed(positional_parameters(function))
+    values = dict(zip(positional, reversed(arguments.defaults), strict=False))
     values.update({a: d for a, d in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if d is not None})
     return values
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from .emission import Refuse
-from .facts.keywords import parents_of
+from .syntax import parents_of
 from .tables import dtype_name
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ..names import dotted
-from ..syntax import default_values
+from ..syntax import default_values, positional_parameters
 from .values import DType, Hbm, Python, Tile
 
 if TYPE_CHECKING:
@@ -185,7 +185,7 @@ def _of_name(module: Module, function: ast.FunctionDef, name: str, depth: int) -
 
 def _of_parameter(module: Module, function: ast.FunctionDef, argument: ast.arg, depth: int) -> Class | None:
     owner = owner_class(module, function)
-    positional = [*function.args.posonlyargs, *function.args.args]
+    positional = positional_parameters(function)
     if owner is not None and positional[:1] == [argument] and owner.kind(function) in ("", "property"):
         return owner
     told = class_named(module, argument.annotation)
@@ -225,7 +225,7 @@ def _of_call(module: Module, function: ast.FunctionDef | None, node: ast.Call, d
 def _own_class(module: Module, function: ast.FunctionDef, node: ast.expr) -> Class | None:
     """The class that ``cls`` of a class method is."""
     owner = owner_class(module, function)
-    first = [*function.args.posonlyargs, *function.args.args][:1]
+    first = positional_parameters(function)[:1]
     named = (
         isinstance(node, ast.Name) and [node.id] == [a.arg for a in first] and not _assigned(module, function, node.id)
     )

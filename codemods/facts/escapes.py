@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..names import dotted
-from ..syntax import default_values
+from ..syntax import default_values, positional_parameters
 from .classes import Class, class_in, class_named, field_class, returned_class
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def _is_taken(module: Module, function: ast.FunctionDef, cls: Class, call: ast.C
     if callee is None:
         return False
     home, target, skipped = callee
-    parameters = [a.arg for a in [*target.args.posonlyargs, *target.args.args]][skipped:]
+    parameters = [a.arg for a in positional_parameters(target)][skipped:]
     name = next(iter(names), None) or (parameters[place] if 0 <= place < len(parameters) else "")
     return bool(name) and class_in(home, target, ast.Name(name, ast.Load())) == cls
 

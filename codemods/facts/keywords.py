@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ..rules.loop_state import CHANGING
-from ..syntax import default_values
+from ..syntax import default_values, named_parameters, parents_of, positional_parameters
 
 if TYPE_CHECKING:
     from ..program import Program
@@ -81,10 +81,6 @@ def _reaches(
     return False
 
 
-def parents_of(root: ast.AST) -> dict[ast.AST, ast.AST]:
-    return {child: node for node in ast.walk(root) for child in ast.iter_child_nodes(node)}
-
-
 def _read(module: Module, node: ast.FunctionDef, name: str) -> Dictionary:
     function, parents = Dictionary(module, node, name), parents_of(node)
     inner = [n for n in ast.walk(node) if isinstance(n, ast.FunctionDef | ast.Lambda | ast.ClassDef) and n is not node]
@@ -135,7 +131,7 @@ def _literal(node: ast.expr) -> str:
 
 def _named(node: ast.FunctionDef) -> dict[str, str]:
     """The named parameters of a function, with their defaults."""
-    arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+    arguments = named_parameters(node)
     defaults = {argument.arg: default for argument, default in default_values(node).items()}
     return {a.arg: _literal(defaults[a.arg]) if a.arg in defaults else REQUIRED for a in arguments}
 
@@ -184,7 +180,7 @@ def _settles(program: Program, function: Dictionary, found: dict[ast.FunctionDef
 
 
 def parameter_names(node: ast.FunctionDef) -> set[str]:
-    return {a.arg for a in [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]}
+    return {a.arg for a in named_parameters(node)}
 
 
 def _common(a: str, b: str) -> str:
@@ -246,7 +242,7 @@ def _fits(function: Dictionary, calls: list[ast.Call]) -> bool:
         given = {k.arg for k in call.keywords}
         if None not in given and not required <= given:
             return False
-    positional = [*node.args.posonlyargs, *node.args.args]
+    positional = positional_parameters(node)
     if REQUIRED in function.needs.values() and len(node.args.defaults) and positional:
         return False  # a required parameter cannot stand behind an optional one
     return all(_is_free(function, key) for key in function.needs)

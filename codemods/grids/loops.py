@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ..rules.loop_state import carried_names
 from ..scope import Module
-from ..syntax import bound_by, default_values
+from ..syntax import bound_by, default_values, named_parameters, positional_parameters
 from .body import Unit, units_of
 from .plan import Handed, Looped, free_name, names_in
 from .relined import Line, between, comments, inside_strings
@@ -76,7 +76,7 @@ def _looped(kernel: Looped, names: Names, lines: list[Line], strings: frozenset[
 def _given(kernel: Looped) -> dict[str, str]:
     """Names that a program reads and then binds anew: each program starts with what they were before all of them."""
     function = kernel.function[1]
-    arguments = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
+    arguments = named_parameters(function)
     before = {argument.arg for argument in arguments} | {
         name for unit in kernel.body.outside for s in unit.statements for name in bound_by(s)
     }
@@ -105,7 +105,7 @@ def _lines_of(units: Iterable[Unit], lines: list[Line]) -> list[Line]:
 
 def has_defaults(function: ast.FunctionDef) -> bool:
     """Must a further parameter that comes last have a default?"""
-    return any(argument in default_values(function) for argument in [*function.args.posonlyargs, *function.args.args])
+    return any(argument in default_values(function) for argument in positional_parameters(function))
 
 
 def _steps(kernel: Looped, axis: int, grid: str, language: str) -> str:

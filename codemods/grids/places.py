@@ -8,6 +8,7 @@ import tokenize
 from dataclasses import dataclass
 
 from ..source import Source
+from ..syntax import positional_parameters
 
 _NO_CODE = {tokenize.NL, tokenize.COMMENT, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 
@@ -46,7 +47,7 @@ def behind_parameters(source: Source, function: ast.FunctionDef) -> tuple[int, s
     start = source.offset(function.lineno, function.col_offset)
     header = tokens(source, start, _end_of_header(source, function))
     first = next(n for n, token in enumerate(header) if token.text == "(")
-    arguments = [*function.args.posonlyargs, *function.args.args]
+    arguments = positional_parameters(function)
     if not arguments:
         others = function.args.vararg or function.args.kwonlyargs or function.args.kwarg
         return header[first].end, "", ", " if others else ""

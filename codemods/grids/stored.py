@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from ..rules.host_code import Owner, assigned
+from ..syntax import blocks
 
 
 def calls_of_stored(owner: Owner, subscript: ast.Subscript) -> tuple[ast.Call, ...]:
@@ -32,13 +33,10 @@ def calls_of_stored(owner: Owner, subscript: ast.Subscript) -> tuple[ast.Call, .
 
 def _assignments(owner: Owner) -> Iterator[tuple[ast.Assign, list[ast.stmt]]]:
     """The assignments of a function or module, each with the statements that follow it in its block."""
-    for node in ast.walk(owner):
-        for field in ("body", "orelse", "finalbody"):
-            block = getattr(node, field, None)
-            statements: list[ast.stmt] = block if isinstance(block, list) else []
-            for number, statement in enumerate(statements, start=1):
-                if isinstance(statement, ast.Assign):
-                    yield statement, statements[number:]
+    for block in (block for node in ast.walk(owner) for block in blocks(node)):
+        for number, statement in enumerate(block, start=1):
+            if isinstance(statement, ast.Assign):
+                yield statement, block[number:]
 
 
 def _is_only_one(nodes: list[ast.AST], subscript: ast.Subscript) -> bool:

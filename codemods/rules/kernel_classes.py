@@ -28,6 +28,7 @@ from ..facts.classes import Class, class_in, class_named, class_of, is_subclasse
 from ..facts.escapes import tuple_use
 from ..facts.values import Parameters, Spelled
 from ..program import Program
+from ..syntax import positional_parameters
 
 if TYPE_CHECKING:
     from ..scope import Module, Scope
@@ -199,7 +200,7 @@ def _why_not(cls: Class, method: ast.FunctionDef) -> str:
 
 def _keeps_class(method: ast.FunctionDef) -> bool:
     """Has a class method a first parameter, and does that stay the class?"""
-    first = [a.arg for a in [*method.args.posonlyargs, *method.args.args]][:1]
+    first = [a.arg for a in positional_parameters(method)][:1]
     stores = (n for n in ast.walk(method) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load))
     return bool(first) and all(n.id != first[0] for n in stores)
 

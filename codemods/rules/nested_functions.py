@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 
 from ..emission import Refuse
 from ..facts.values import DType, Function, Python, Value
-from ..syntax import default_values
+from ..syntax import default_values, named_parameters
 from ..usage import names_used
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ _HELP = "move the function to module level, and pass what it uses as parameters"
 
 def bound_names(function: ast.FunctionDef) -> set[str]:
     """Names that a function binds: parameters and everything that it assigns."""
-    names = {a.arg for a in [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]}
+    names = {a.arg for a in named_parameters(function)}
     for node in ast.walk(function):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store | ast.Del):
             names.add(node.id)
