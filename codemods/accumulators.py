@@ -17,6 +17,7 @@ import re
 from typing import TYPE_CHECKING
 
 from . import algebra
+from .counted import passes_from_zero
 from .emission import New, Refuse
 from .positivity import positive
 from .render import render
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
 _LEAVES = ast.Break | ast.Continue | ast.Return | ast.Raise
 _ZEROS = re.compile(r"^ *\w+\.memset\(dst=\w+, value=0\)(\n|\Z)", re.MULTILINE)
-_RANGES = {"range", "nl.affine_range", "nl.sequential_range", "nl.static_range"}
 
 
 def drop_zeros(scope: Scope) -> None:
@@ -115,15 +115,8 @@ def _is_function(node: ast.AST) -> bool:
 
 def _count(scope: Scope, loop: ast.stmt) -> str | None:
     """How often a loop runs that starts at 0 with steps of 1; ``None`` where it is another one."""
-    call = loop.iter if isinstance(loop, ast.For) else None
-    if not isinstance(call, ast.Call) or len(call.args) not in (1, 2):
-        return None
-    if (scope.qualified(call.func) or ast.unparse(call.func)) not in _RANGES:
-        return None
-    end, *start = reversed(call.args)
-    if isinstance(end, ast.Starred) or any(scope.constant(ast.unparse(first)) != 0 for first in start):
-        return None
+    passes = passes_from_zero(scope, loop)
     try:
-        return render(scope, end)
+        return render(scope, passes) if passes is not None else None
     except Refuse:
         return None

@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from . import algebra
+from .counted import passes_from_zero
 from .facts.values import Python
 
 if TYPE_CHECKING:
@@ -48,18 +49,11 @@ def _rest_of_tiling(scope: Scope, loop: Loop, polynomial: algebra.Polynomial) ->
         return False
     tile = algebra.show({tuple(a for a in monomial if a != variable): -coefficient})
     total = algebra.show({m: c for m, c in polynomial.items() if variable not in m})
-    count = _trip_count(loop)
-    if count is None or not positive(scope, tile) or not positive(scope, total):
+    passes = passes_from_zero(scope, loop.statement)
+    if passes is None or not positive(scope, tile) or not positive(scope, total):
         return False
-    actual = algebra.normal(count, scope.definitions)
+    actual = algebra.normal(ast.unparse(passes), scope.definitions)
     n, t = algebra.paren(total), algebra.paren(tile)
     ceiling = f"math.ceil({total} / {t})"
     spellings = (ceiling, f"int({ceiling})", f"({n} + {t} - 1) // {t}", f"-(-{n} // {t})", f"{n} // {t}")
     return any(actual == algebra.normal(spelling, scope.definitions) for spelling in spellings)
-
-
-def _trip_count(loop: Loop) -> str | None:
-    call = loop.statement.iter if isinstance(loop.statement, ast.For) else None
-    if isinstance(call, ast.Call) and len(call.args) == 1 and not call.keywords:
-        return ast.unparse(call.args[0])
-    return None

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from . import algebra
+from .counted import passes_from_zero
 from .running import Values, running_values
-from .syntax import passes_from_zero
 
 if TYPE_CHECKING:
     from .pinned import Pinned
@@ -222,7 +222,7 @@ class _Follower:
             for each in turning:
                 self._refuse(each, self._why_not(each, base))
             return False
-        if alone and not followed and passes_from_zero(loop) is not None:
+        if alone and not followed and passes_from_zero(self.scope, loop) is not None:
             self.plan.sections[loop] = tensor.turns
             self._check_alignment(tensor, base)
             self._accept(tensor, "section")

@@ -176,15 +176,6 @@ def appended_to(node: ast.expr) -> str:
     return holder.id if isinstance(holder, ast.Name) else ""
 
 
-def passes_from_zero(loop: ast.For) -> ast.expr | None:
-    """How often a loop runs that counts 0, 1, 2 and so on: ``range(n)``, or a loop of the language over one number."""
-    call = loop.iter
-    if not isinstance(call, ast.Call) or len(call.args) != 1 or call.keywords:
-        return None
-    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
-    return call.args[0] if name == "range" or name.endswith("_range") else None
-
-
 def viewed(node: ast.expr) -> ast.expr | None:
     """``x`` of a call ``x.view(dtype)``; ``None`` for anything else."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "view":
@@ -194,6 +185,6 @@ def viewed(node: ast.expr) -> ast.expr | None:
 
 def by_parameter(function: ast.FunctionDef, node: ast.Call) -> list[tuple[str, str | None, ast.expr]]:
     """Parameter, keyword and expression of each argument (too many of them is the user's error: Python says so)."""
-    names = [a.arg for a in [*function.args.posonlyargs, *function.args.args]]
+    names = [a.arg for a in positional_parameters(function)]
     positional = [(names[n] if n < len(names) else "", None, a) for n, a in enumerate(node.args)]
     return [*positional, *((k.arg, k.arg, k.value) for k in node.keywords if k.arg is not None)]

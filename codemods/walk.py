@@ -11,6 +11,7 @@ from .absences import known_absences
 from .assign import assign, augment
 from .calls import call_statement, list_both, returned_value
 from .comprehensions import expand
+from .counted import RANGES, TRACED
 from .either import either_origin
 from .emission import New, Refuse
 from .facts.values import DType, Flag, Function, Gone, Hbm, Keyed, Object, Python, Tile, Value, merge, texts
@@ -40,9 +41,6 @@ from .scope import Loop, Scope
 from .source import written
 from .syntax import SIMPLE, bound_by
 from .truths import truth_text
-
-TRACED = {"nl.affine_range", "nl.sequential_range"}
-RANGES = TRACED | {"nl.static_range"}
 
 
 def walk_block(scope: Scope, body: list[ast.stmt]) -> None:

@@ -91,3 +91,32 @@ def test_lower_bounds_start_later(migrate, computation):
 def test_lower_bounds_that_cannot_start_later_are_findings(computation, message):
     findings = rewrite(LOWER.format(computation=computation)).findings
     assert any(message in finding.message for finding in findings), findings
+
+
+COUNTED = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+
+def tiles(count):
+    return [2, 0, 1, 3]
+
+
+@nki.jit
+def k(x):
+    rows, columns = x.shape
+    out = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.shared_hbm)
+    i_p = nl.arange(128)[:, None]
+    i_f = nl.arange(columns)[None, :]
+    for i in {loop}((rows + 128 - 1) // 128):
+        tile = nl.load(x[i * 128 + i_p, i_f], mask=i * 128 + i_p < rows)
+        nl.store(out[i * 128 + i_p, i_f], tile, mask=i * 128 + i_p < rows)
+    return out
+"""
+
+
+@pytest.mark.parametrize(("loop", "guarded"), [("tiles", True), ("range", False), ("nl.affine_range", False)])
+def test_only_a_loop_over_a_range_is_known_to_have_rows_in_each_iteration(migrate, loop, guarded):
+    migration = migrate(COUNTED.format(loop=loop), {"x": TensorSpec((300, 8), "float32", "normal")})
+    assert (migration.outcome.findings, migration.trouble) == ((), ())
+    assert ("> 0:" in migration.outcome.source) == guarded

@@ -28,11 +28,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .. import algebra
+from ..counted import passes_from_zero
 from ..emission import Refuse
 from ..facts.index import index_value
 from ..facts.values import Allocator
 from ..scope import Scope
-from ..syntax import passes_from_zero, viewed
+from ..syntax import viewed
 
 if TYPE_CHECKING:
     from ..declare import Plan
@@ -182,7 +183,7 @@ def loop_of(scope: Scope, plan: Plan, found: Uses) -> tuple[ast.For | None, str]
         return None, f"its blocks outlive the loop in line {statement.lineno}"
     if not isinstance(statement, ast.For) or not isinstance(statement.target, ast.Name):
         return None, "its blocks are not used in one loop"
-    passes = passes_from_zero(statement)
+    passes = passes_from_zero(scope, statement)
     if passes is None:
         return None, f"the loop in line {statement.lineno} does not count from 0"
     if isinstance(plan.buffer, Allocator) and not scope.equal(scope.source.segment(passes), plan.blocks[0]):

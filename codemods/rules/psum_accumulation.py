@@ -25,6 +25,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from .. import algebra
+from ..counted import counted
 from ..emission import Refuse
 from ..facts.values import EITHER, Declaration, Tile, Value
 from ..names import dotted
@@ -401,12 +402,9 @@ def _ranges(scope: Scope) -> dict[str, tuple[str, str]]:
     """The first value and the end of the variable of each loop that runs, where its steps are 1."""
     found = {}
     for loop in scope.loops:
-        call = loop.statement.iter if isinstance(loop.statement, ast.For) else None
-        if not isinstance(call, ast.Call) or any(isinstance(a, ast.Starred) for a in call.args):
-            continue
-        if len(call.args) in (1, 2):  # keywords of Beta 1's loops are hints
-            *first, end = (ast.unparse(a) for a in call.args)
-            found[loop.variable] = (first[0] if first else "0", end)
+        values = counted(scope, loop.statement)
+        if values is not None:
+            found[loop.variable] = ast.unparse(values[0]), ast.unparse(values[1])
     return found
 
 

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import copysign
 
 from ..events import Event
@@ -20,7 +19,7 @@ def without_starts(old: Program, new: Program) -> tuple[Program, int]:
     starts = _starts(new)
     if not starts or _starts(old):
         return new, 0
-    return replace(new, events=tuple(event for event in new.events if event.sequence not in starts)), len(starts)
+    return new.without(starts), len(starts)
 
 
 def _starts(program: Program) -> set[int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Container
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -113,6 +114,10 @@ class Program:
     loops: tuple[Loop, ...] = ()
     untracked: tuple[int, ...] = ()
     flaws: tuple[tuple[str, int, int, str], ...] = ()
+
+    def without(self, sequences: Container[int]) -> Program:
+        """The program without the instructions of these sequence numbers."""
+        return replace(self, events=tuple(event for event in self.events if event.sequence not in sequences))
 
 
 @dataclass(frozen=True)

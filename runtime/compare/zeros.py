@@ -5,8 +5,6 @@ Source: NKI 0.3 update guide on ``accumulate=None``: the first matmul into a fre
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ..events import Event
 from .trace import Program
 
@@ -21,11 +19,7 @@ def without_zeros(old: Program, new: Program) -> tuple[Program, Program, int]:
     more = len(zeros[0]) - len(zeros[1])
     if not more:
         return old, new, 0
-    old, new = (
-        replace(program, events=tuple(event for event in program.events if event.sequence not in unread))
-        for program, unread in zip((old, new), zeros, strict=True)
-    )
-    return old, new, more
+    return old.without(zeros[0]), new.without(zeros[1]), more
 
 
 def _unread(program: Program) -> set[int]:

@@ -1,0 +1,41 @@
+"""Loops that count in steps of 1, by Python's ``range`` or NKI's loops."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .scope import Scope
+
+TRACED = {"nl.affine_range", "nl.sequential_range"}
+"""Loops whose body Beta 1 traced only once."""
+RANGES = TRACED | {"nl.static_range"}
+
+
+def counted(scope: Scope, loop: ast.stmt) -> tuple[ast.expr, ast.expr] | None:
+    """The first value of a loop's variable, and the one that it ends before; ``None`` for other loops.
+
+    Keywords of Beta 1's loops are hints.
+    """
+    call = loop.iter if isinstance(loop, ast.For) else None
+    if not isinstance(call, ast.Call) or any(isinstance(a, ast.Starred) for a in call.args):
+        return None
+    if scope.qualified(call.func) not in RANGES and not _is_range(call.func):
+        return None
+    match call.args:
+        case [end]:
+            return ast.Constant(0), end
+        case [first, end]:
+            return first, end
+    return None
+
+
+def passes_from_zero(scope: Scope, loop: ast.stmt) -> ast.expr | None:
+    """How often a loop runs that counts 0, 1, 2 and so on; ``None`` for other loops."""
+    values = counted(scope, loop)
+    return values[1] if values is not None and scope.constant(ast.unparse(values[0])) == 0 else None
+
+
+def _is_range(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id == "range"
