@@ -268,6 +268,8 @@ def as_pattern(scope: Scope, node: ast.expr, base: Operand) -> tuple[Operand, tu
     if base.pattern is not None:
         return base, base.pattern
     tensor = whole_tensor(node, base)
+    if tensor.pattern is not None:
+        return tensor, tensor.pattern
     if tensor.value.dims is None:
         tensor = ranked(scope, node, tensor)
     strides, offset = strides_of(node, tensor)

@@ -110,3 +110,31 @@ def test_a_type_that_a_tile_has_of_another_tensor_costs_no_copy():
     )
     assert outcome.findings == ()
     assert outcome.source.count("nisa.nc_transpose(") == 2 and outcome.source.count("nisa.tensor_copy(") == 1
+
+
+@pytest.mark.parametrize(
+    ("read", "shape"),
+    [
+        ("nl.max(windows, [2, 4])", "(32, 4, 4)"),
+        ("nl.sum(windows, axis=[3, 4])", "(32, 4, 2)"),
+        ("nl.add(windows, 1.0)", "(32, 4, 2, 4, 3)"),
+    ],
+)
+def test_a_named_part_that_steps_is_read_as_the_access_that_it_is(migrate, read, shape):
+    source = f"""\
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def k(a):
+    out = nl.ndarray({shape}, dtype=nl.float32, buffer=nl.shared_hbm)
+    x = nl.load(a)
+    p, h, i, w, j = nl.mgrid[0:32, 0:4, 0:2, 0:4, 0:3]
+    windows = x[p, h * 2 + i, w * 3 + j]
+    x = {read}
+    nl.store(out, x)
+    return out
+"""
+    migration = migrate(source, {"a": TensorSpec((32, 8, 12), "float32", "normal")})
+    assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
