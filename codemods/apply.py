@@ -288,7 +288,7 @@ class _Rebuild:
 
     def _function(self, old: ast.FunctionDef, node: cst.FunctionDef) -> dict[str, object]:
         changes: dict[str, object] = {}
-        decorators = []
+        decorators = [cst.Decorator(cst.Name("staticmethod"))] if old in self.edits.static else []
         comments: Lines = []
         for expression, decorator in zip(old.decorator_list, node.decorators, strict=True):
             if expression in self.edits.dropped_decorators:

@@ -31,7 +31,7 @@ def walk_function(
     module.analyzed[node] = Analysis(parameters, Value())
     outer = caller if node in module.lifted else None
     decorated = outer.decorated if outer is not None else module.is_kernel(node)
-    on_device = decorated or (caller is not None and caller.on_device) or _moves_tensors(module, node)
+    on_device = decorated or (caller is not None and caller.on_device) or moves_tensors(module, node)
     scope = Scope(module, node, decorated, on_device, outer=outer)
     scope.assigned = assignment_counts(node)
     captured = {n: of_enclosing(n, v) for n, v in outer.env.items()} if outer is not None else {}
@@ -68,13 +68,16 @@ def walk_function(
     return analysis
 
 
-def _moves_tensors(module: Module, node: ast.AST) -> bool:
-    """Does code create, load or store tensors, or call instructions, which only code that is traced can?"""
+def moves_tensors(module: Module, node: ast.AST) -> bool:
+    """Does code create, load or store tensors, or call instructions, which only code that is traced can?
+
+    What is defined in it is not looked at.
+    """
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.FunctionDef | ast.ClassDef | ast.Lambda):
             continue
         name = module.host_name(child.func) if isinstance(child, ast.Call) else ""
-        if name in ("nl.ndarray", "nl.load", "nl.store") or name.startswith("nisa.") or _moves_tensors(module, child):
+        if name in ("nl.ndarray", "nl.load", "nl.store") or name.startswith("nisa.") or moves_tensors(module, child):
             return True
     return False
 

@@ -23,6 +23,7 @@ _ROOTS = {*BETA2, "ncc", "nccl"}
 
 def report(module: Module) -> None:
     """Report every name of Beta 1 that is left and that no finding covers yet, and launches on grids that are gone."""
+    _report_inner_launches(module)
     covered = {finding.line for finding in module.findings} | module.covered
     for node, walked in _left(module):
         if isinstance(node, ast.Call):
@@ -47,7 +48,7 @@ def _left(module: Module) -> list[tuple[ast.AST, bool]]:
         node, walked = pending.pop()
         gone = node in edits.expressions or node in edits.replaced or node in edits.dropped_decorators
         left_alone = node in module.kept and not hasattr(node, "body")
-        if gone or left_alone or isinstance(node, ast.Import | ast.ImportFrom):
+        if gone or left_alone or node in module.left or isinstance(node, ast.Import | ast.ImportFrom):
             continue
         walked = (walked or node in module.analyzed) and node not in module.kept
         if isinstance(node, ast.Call):
@@ -96,6 +97,19 @@ def _launch(module: Module, node: ast.Call) -> None:
     if kernel is not None and module.is_kernel(kernel) and isinstance(grid, ast.Tuple) and len(grid.elts) > 1:
         message = f"'{kernel.name}' is launched on a grid of {len(grid.elts)} dimensions"
         module.report(Refuse(node, GRID, message, "Beta 2 launches on one integer, the number of NeuronCores (1 or 2)"))
+
+
+def _report_inner_launches(module: Module) -> None:
+    """``Layer.kernel[n]`` of a kernel in a class or a function: all its programs do the same."""
+    others = module.program.modules.values()
+    kernels = {kernel.name for other in others for _, kernel in other.inner_kernels if kernel not in other.left}
+    for node in ast.walk(module.source.tree):
+        if not isinstance(node, ast.Subscript) or not isinstance(node.value, ast.Name | ast.Attribute):
+            continue
+        name = node.value.id if isinstance(node.value, ast.Name) else node.value.attr
+        if name in kernels and name not in module.functions:
+            message = f"'{name}', a kernel in a class or a function, is launched on a grid"
+            module.report(Refuse(node, GRID, message, "launch it without the grid: nothing in it asks for its place"))
 
 
 def _is_out_of_sight(module: Module, name: str) -> bool:

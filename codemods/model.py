@@ -100,7 +100,8 @@ class Outcome:
     of each tensor's declaration; one that it does not name may still be there. ``inexact`` is, for each rule that was
     applied and is not exact, how many units in the last place its results may be off. ``decisions`` tell what was
     chosen for which tensor. ``removed_comments`` spoke of index vectors that are gone; every other comment is kept.
-    ``assumptions`` were made where the source did not tell.
+    ``assumptions`` were made where the source did not tell. ``left`` are lines of functions that were left as a whole,
+    each under one finding.
     """
 
     source: str
@@ -112,6 +113,7 @@ class Outcome:
     decisions: tuple[Decision, ...] = ()
     removed_comments: tuple[str, ...] = ()
     assumptions: frozenset[Assumption] = frozenset()
+    left: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)

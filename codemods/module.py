@@ -10,7 +10,7 @@ from dataclasses import replace
 from nki_migrate.runtime.spec.dtypes import ITEMSIZE, NUMPY_SPELLINGS
 from nki_migrate.runtime.spec.seen import SeenFunction
 
-from . import dead_names
+from . import dead_names, inner_kernels
 from .apply import applied
 from .assumptions import best_observed, with_assumptions
 from .emission import Refuse
@@ -30,6 +30,7 @@ from .shipped import CODE as IMPORTS
 from .shipped import Homes, Renamed, renamed
 from .shipped import homes as homes_of
 from .source import Source, is_expanded
+from .syntax import lines_of
 from .tables import dtype_name, is_function
 from .variants import copy_of, report_other_uses, served, variants_of
 
@@ -192,7 +193,10 @@ def _outcome(module: Module) -> Outcome:
     touched = frozenset(module.touched)
     removed = tuple(module.removed_comments)
     assumptions = frozenset(module.assumptions)
-    return Outcome(text, findings, module.applied, touched, moves, module.inexact, decisions, removed, assumptions)
+    left = frozenset(line for f in module.left for line in lines_of(f))
+    return Outcome(
+        text, findings, module.applied, touched, moves, module.inexact, decisions, removed, assumptions, left
+    )
 
 
 _ROUNDS = 6
@@ -220,6 +224,9 @@ def _walk(program: Program) -> None:
                 decorators.rewrite(module, variant)
             if variant not in module.analyzed:
                 _walk_one(module, variant, parameters)
+    for module in program.modules.values():
+        for kernel in inner_kernels.rewrite(module):
+            _walk_one(module, kernel, {})
     for module, method, parameters in kernel_classes.rewrite(program):
         _walk_one(module, method, parameters)
     pending = [(m, f) for m in program.modules.values() for f in m.analyzed]
@@ -347,7 +354,7 @@ def _walked(program: Program) -> set[ast.FunctionDef]:
 
 def _uses_nki(module: Module, function: ast.FunctionDef) -> bool:
     """Does a plain function use the language (not just launch kernels)?"""
-    if host_code.is_host(module, function):
+    if host_code.is_host(module, function) or inner_kernels.only_makes(module, function):
         return False
     if is_expanded(function):
         return True

@@ -23,7 +23,7 @@ from .program import Program
 from .rules.psum_accumulation import FirstMatmul, Groups, Written
 from .shipped import Homes
 from .source import Source
-from .syntax import bound_by, definition_names
+from .syntax import bound_by, definition_names, inner_functions
 
 if TYPE_CHECKING:
     from .facts.classes import Class
@@ -92,6 +92,8 @@ class Module:
         self.names = {node.id for node in ast.walk(source.tree) if isinstance(node, ast.Name)}
         self.functions = {node.name: node for node in source.tree.body if isinstance(node, ast.FunctionDef)}
         self.classes = {node.name: node for node in source.tree.body if isinstance(node, ast.ClassDef)}
+        self.inner_kernels = [(around, f) for around, f in inner_functions(source.tree) if self.is_kernel(f)]
+        self.left: set[ast.FunctionDef] = set()
         self.bindings: dict[ast.AST, dict[str, list[ast.expr | None]]] = {}
         self.object_classes: dict[tuple[ast.FunctionDef, str], Class | None] = {}
         self.edits = Edits()

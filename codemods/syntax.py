@@ -21,6 +21,12 @@ def bound_by(statement: ast.stmt) -> set[str]:
     return {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) and n not in inner}
 
 
+def lines_of(function: ast.FunctionDef) -> range:
+    """The lines of a function, with its decorators."""
+    first = min([function.lineno, *(decorator.lineno for decorator in function.decorator_list)])
+    return range(first, (function.end_lineno or first) + 1)
+
+
 def blocks(node: ast.AST) -> Iterator[list[ast.stmt]]:
     """The lists of statements that a node holds: its body, and what else it may run."""
     for holder in (node, *getattr(node, "handlers", ()), *getattr(node, "cases", ())):
@@ -28,6 +34,17 @@ def blocks(node: ast.AST) -> Iterator[list[ast.stmt]]:
             statements = getattr(holder, name, None)
             if isinstance(statements, list):
                 yield statements
+
+
+def inner_functions(
+    node: ast.AST, around: tuple[ast.FunctionDef | ast.ClassDef, ...] = ()
+) -> Iterator[tuple[tuple[ast.FunctionDef | ast.ClassDef, ...], ast.FunctionDef]]:
+    """Functions in functions and in classes, each with the definitions around it, outermost first."""
+    for child in (statement for block in blocks(node) for statement in block):
+        if isinstance(child, ast.FunctionDef) and around:
+            yield around, child
+        inside = (*around, child) if isinstance(child, ast.FunctionDef | ast.ClassDef) else around
+        yield from inner_functions(child, inside)
 
 
 def way_to(node: ast.AST, target: ast.stmt) -> list[tuple[list[ast.stmt], int]]:

@@ -87,7 +87,7 @@ class Accounted:
 
     def _input_lines(self) -> set[int]:
         places = {finding.line for finding in self.outcome.findings}
-        covered = set(places)
+        covered = places | self.outcome.left
         for node in ast.walk(self._old):
             if isinstance(node, ast.stmt):
                 extent = _extent(node)

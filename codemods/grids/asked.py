@@ -47,6 +47,23 @@ def questions(module: Module, function: ast.FunctionDef) -> list[Asked]:
     return found
 
 
+def is_asking(program: Program, module: Module, function: ast.FunctionDef) -> bool:
+    """Does a function, or one of the program that it names, ask for the grid, or need its programs side by side?"""
+    pending, seen = [(module, function)], {function}
+    while pending:
+        home, found = pending.pop()
+        try:
+            if questions(home, found):
+                return True
+        except Refuse:
+            return True
+        nodes = (n for n in ast.walk(found) if isinstance(n, ast.Name | ast.Attribute))
+        named = [other for node in nodes if (other := meant(program, home, node)) is not None and other[1] not in seen]
+        seen |= {other for _, other in named}
+        pending += named
+    return False
+
+
 def _asked(module: Module, call: ast.Call) -> Asked:
     name = module.host_name(call.func)
     given = [*call.args, *(keyword.value for keyword in call.keywords)]

@@ -68,6 +68,7 @@ class Relaunched:
             moves=tuple(replace(m, lines=(place(m.lines[0]), place(m.lines[1]))) for m in outcome.moves),
             decisions=tuple(sorted({replace(d, line=place(d.line)) for d in outcome.decisions})),
             assumptions=frozenset(replace(a, line=place(a.line)) for a in outcome.assumptions),
+            left=frozenset(place(line) for line in outcome.left),
         )
 
 

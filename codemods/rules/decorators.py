@@ -2,11 +2,13 @@
 
 Why: Beta 2 has no modes. ``@nki.jit(mode='trace')`` on a helper, and ``@nki.jit`` on a function that another kernel
 of the module calls, are removed; ``mode=`` of a kernel is dropped. ``enable_stack_allocator`` and
-``skip_middle_end_transformations`` steer a compiler that is gone, and are removed.
+``skip_middle_end_transformations`` steer a compiler that is gone, and are removed. A kernel in the body of a class gets
+``@staticmethod``: a kernel of Beta 1 was no function, to which an object would pass itself.
 
 Safe. *Review* (``--unsafe`` writes it): ``nki.jit`` for ``nki_jit`` of torch_neuronx, on a kernel that returns
 something. Left alone: options that change how the kernel was compiled, ``force_auto_alloc`` (it switched the addresses
-off that the kernel gives). ``baremetal``, ``benchmark`` and ``profile`` belong to NKI007.
+off that the kernel gives), kernels in classes that take ``self``, ask for a grid, or are called by kernels.
+``baremetal``, ``benchmark`` and ``profile`` belong to NKI007.
 
 Source: NKI migration guide, "Remove nki.jit decorator on sub-kernels".
 """
@@ -24,7 +26,7 @@ from .host_code import HARNESSES, OUTPUTS, launcher
 CODE = "NKI002"
 GOLDENS = ("sub_kernel", "compiler_decorators")
 
-_REMOVED = {"ncc.skip_middle_end_transformations", "ncc.enable_stack_allocator"}
+REMOVED = {"ncc.skip_middle_end_transformations", "ncc.enable_stack_allocator"}
 _KEPT_OPTIONS = {"platform_target"}
 _DROPPED_OPTIONS = {"mode", "debug_kernel", "show_compiler_tb", "additional_compile_opt", "enable_out_of_bound_check"}
 """Options that steer the old compiler, and do not change what a kernel computes or where its tiles lie."""
@@ -48,7 +50,7 @@ def rewrite(module: Module, function: ast.FunctionDef) -> None:
 
 def _decorator(module: Module, function: ast.FunctionDef, node: ast.expr) -> None:
     name = module.decorator(node)
-    if name in _REMOVED:
+    if name in REMOVED:
         _drop(module, function, node)
     elif name == "nki.jit":
         _jit(module, function, node)
@@ -161,6 +163,10 @@ def called_by_kernel(module: Module, function: ast.FunctionDef) -> bool:
 
 def _users(module: Module, function: ast.FunctionDef) -> list[tuple[Module, str]]:
     """The modules that can call a function, and the name that it has there."""
+    around = next((around for around, kernel in module.inner_kernels if kernel is function), ())
+    if around:
+        named = [(module, around[0].name), *module.program.users(module, around[0].name)]
+        return [(user, f"{name}.{function.name}") for user, name in named]
     return [(module, function.name), *module.program.users(module, function.name)]
 
 

@@ -10,6 +10,9 @@ goes to its own, and kinds whose copies are written alike share one. Where a fla
 apart, what it excludes is an assertion in each of them. A function that takes parts of a part of a tensor gets the
 tensor, and where the part lies, as further parameters: Beta 2 cannot index a part again.
 
+A kernel in a function of the host stays there, because Beta 2 reads it by its source, but only where it uses no name of
+that function: Beta 2 looks names up in the module.
+
 Safe. Left alone: functions that rebind names outside of themselves, that have decorators or variable arguments,
 nested functions that are called with different kinds of tensors, and calls beyond the eighth copy.
 
