@@ -147,7 +147,7 @@ def test_a_launch_in_two_steps_passes_its_grid_in_the_second(before, after):
     assert outcome.findings == ()
 
 
-ALIKE = "@nki.jit\ndef k(x):\n    return x\n\n\n"
+ALIKE = "@nki.jit\ndef k(x):\n    print(x.shape)\n    return x\n\n\n"
 
 
 @pytest.mark.parametrize(

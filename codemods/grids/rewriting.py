@@ -22,6 +22,7 @@ from .loops import Names, has_defaults, with_loops
 from .places import behind_arguments, behind_parameters, brackets
 from .plan import Handed, Looped, Plan, free_name, grid_parameter, names_in, plan
 from .relined import Edit, Line, edited, lines_of, place_in_input
+from .repeated import obstacle
 from .sizes import about_cores, factor, grid_text, is_written_out, size_text
 
 
@@ -96,7 +97,7 @@ class _Rewriting:
     """All edits of one program."""
 
     def __init__(self, program: Program, found: Plan, unsafe: bool) -> None:
-        self.plan, self.modules, self.unsafe = found, program.modules, unsafe
+        self.program, self.plan, self.modules, self.unsafe = program, found, program.modules, unsafe
         self.edits: dict[str, list[Edit]] = {path: [] for path in self.modules}
         self.applied = dict.fromkeys(self.modules, 0)
         self.names: dict[ast.FunctionDef, Names] = {}
@@ -259,14 +260,15 @@ class _Rewriting:
     def _launch_once(self, launch: Launch) -> None:
         """``kernel[n](x)`` becomes ``kernel(x)``, where all programs do the same."""
         module, name = launch.module, launch.kernel[1].name
-        if self.unsafe:
+        unproved = obstacle(self.program, launch.kernel)
+        if self.unsafe or not unproved:
             self.edits[module.path].append(Edit(*brackets(module.source, launch.subscript), ""))
             self._note(module, launch.subscript)
             return
         message = (
             f"'{name}' is launched on a grid, and never asks for its place in it; the grid of Beta 2 is 1 or 2 cores"
         )
-        help = "--unsafe launches it once: right if it reads nothing that it has written itself"
+        help = f"--unsafe launches it once: right if it reads nothing that it has written itself ({unproved})"
         module.report(Refuse(launch.subscript, CODE, message, help, "review"))
 
     def _count_cores(self, launch: Launch) -> None:
