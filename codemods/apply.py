@@ -319,7 +319,7 @@ class _Rebuild:
         extra = [_written_parameter(argument) for argument in old.args.args if written(argument) is not None]
         optional = optional or any(p.default is not None for p in extra)
         extra += [_further_parameter(n, optional) for n in self.edits.parameters.get(old, [])]
-        gone = {"star_kwarg": None} if old in self.edits.signatures else {}
+        gone = _without_stars(old, node) if old in self.edits.signatures else {}
         if extra or gone or not same or params != list(node.params.params):
             ordered = [_bare(p) for p in [*params, *extra]] if extra or gone else params
             changes["params"] = node.params.with_changes(params=ordered, **others, **gone)
@@ -421,8 +421,14 @@ def _by_line(old: list[ast.stmt], nodes: Sequence[cst.BaseStatement]) -> list[tu
     return groups
 
 
+def _without_stars(old: ast.FunctionDef, node: cst.FunctionDef) -> dict[str, object]:
+    """The variable arguments of a function without those that became parameters."""
+    named = old.args.vararg is None and isinstance(node.params.star_arg, cst.Param)
+    return {"star_kwarg": None} | ({"star_arg": cst.MaybeSentinel.DEFAULT} if named else {})
+
+
 def _written_parameter(argument: ast.arg) -> cst.Param:
-    """A parameter for a key of the dictionary that the function had."""
+    """A parameter for a key of the dictionary, or an element of the tuple, that the function had."""
     name, equal, default = (written(argument) or "").partition("=")
     if not equal:
         return cst.Param(cst.Name(name))

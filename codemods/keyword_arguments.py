@@ -23,7 +23,7 @@ from .facts.keywords import (
     parameter_names,
 )
 from .source import expanded, written_as
-from .syntax import SIMPLE, parents_of
+from .syntax import SIMPLE, parents_of, replace_node
 
 if TYPE_CHECKING:
     from .program import Program
@@ -51,9 +51,9 @@ def _expand_keys(program: Program, function: Dictionary, found: dict[ast.Functio
         if isinstance(statement, ast.stmt) and copied_key(function, statement) == key:
             _drop(parents, statement)
             continue
-        _replace(parents, read, written_as(ast.copy_location(ast.Name(key, ast.Load()), read), key))
+        replace_node(parents, read, written_as(ast.copy_location(ast.Name(key, ast.Load()), read), key))
     for key, target in function.writes:
-        _replace(parents, target, written_as(ast.copy_location(ast.Name(key, ast.Store()), target), key))
+        replace_node(parents, target, written_as(ast.copy_location(ast.Name(key, ast.Store()), target), key))
     for call, keyword in function.passes:
         callee = callee_of(program, function.module, call)
         assert callee is not None
@@ -87,16 +87,7 @@ def _pass_by_name(call: ast.Call, keyword: ast.keyword, values: dict[str, ast.ex
 
 def _drop(parents: dict[ast.AST, ast.AST], statement: ast.stmt) -> None:
     """Nothing where a statement stood."""
-    _replace(parents, statement, written_as(ast.copy_location(ast.Pass(), statement), ""))
-
-
-def _replace(parents: dict[ast.AST, ast.AST], old: ast.AST, new: ast.AST) -> None:
-    parent = parents[old]
-    for name, value in ast.iter_fields(parent):
-        if value is old:
-            setattr(parent, name, new)
-        elif isinstance(value, list):
-            value[:] = [new if item is old else item for item in value]
+    replace_node(parents, statement, written_as(ast.copy_location(ast.Pass(), statement), ""))
 
 
 def _expand_displays(

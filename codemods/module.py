@@ -32,6 +32,7 @@ from .shipped import homes as homes_of
 from .source import Source, is_expanded
 from .syntax import lines_of
 from .tables import dtype_name, is_function
+from .variable_arguments import name_arguments
 from .variants import copy_of, report_other_uses, served, variants_of
 
 
@@ -123,7 +124,9 @@ def _rewritten_together(
     }
     if options.enabled(LANGUAGE):
         program = Program({path: Module(source, options, path, {}) for path, source in read.items()})
-        expand(program, _walked(program))
+        walked = _walked(program)
+        name_arguments(program, walked)
+        expand(program, walked)
     to_list: dict[Position, str] = {}
     resized: frozenset[Resized] = frozenset()
     while True:

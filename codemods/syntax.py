@@ -62,6 +62,16 @@ def parents_of(root: ast.AST) -> dict[ast.AST, ast.AST]:
     return {child: node for node in ast.walk(root) for child in ast.iter_child_nodes(node)}
 
 
+def replace_node(parents: dict[ast.AST, ast.AST], old: ast.AST, new: ast.AST) -> None:
+    """Put ``new`` where ``old`` stands in the tree."""
+    parent = parents[old]
+    for name, value in ast.iter_fields(parent):
+        if value is old:
+            setattr(parent, name, new)
+        elif isinstance(value, list):
+            value[:] = [new if item is old else item for item in value]
+
+
 def named_parameters(function: ast.FunctionDef | ast.Lambda) -> list[ast.arg]:
     """The parameters that an argument can be given to by its own: all but ``*args`` and ``**kwargs``."""
     return [*positional_parameters(function), *function.args.kwonlyargs]

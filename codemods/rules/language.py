@@ -13,12 +13,13 @@ do ``sorted``, ``min`` and ``max`` with a key, after a loop that lists the keys.
 ``float(rate) > 0.0``: the front end compares the types of numbers before their values. A dictionary with whole numbers
 for keys, of which only elements are read, gets strings, and is read at ``str(key)``.
 ``**kwargs`` whose keys the source shows become parameters (:mod:`~..keyword_arguments`); other keys than those that a
-function reads, passes on, or gets from a call in these files end with Python's own error.
+function reads, passes on, or gets from a call in these files end with Python's own error. ``*args`` of a function that
+is only called, always with the same number of arguments, become parameters, too (:mod:`~..variable_arguments`).
 
 Safe: the kernel ends with the same text, the import binds the same name, the loops give the same elements in the same
 order. Left alone, and reported where it stands: every other use (what a ``with`` holds is rewritten all the same),
-comprehensions of tensors or over the result of a call, keys that are no lambda, ``*args``, and dictionaries of keywords
-that are used as such.
+comprehensions of tensors or over the result of a call, keys that are no lambda, other ``*args``, and dictionaries of
+keywords that are used as such.
 
 Source: the texts of the front end of leanprover/KLR (interop/klr/gather.c).
 """
