@@ -128,12 +128,14 @@ def direct_allocation(scope: Scope, node: ast.FunctionDef) -> bool:
 
 
 def _restore_dropped(scope: Scope) -> None:
-    """Index vectors that a statement we left alone still reads are kept, under a finding."""
-    read = {
-        n.id for kept in scope.kept for n in ast.walk(kept) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)
-    }
+    """Index vectors that a statement we left alone still reads are kept, and what these read; each under a finding."""
+    read = {name for kept in scope.kept for name in _names_read(kept)} | scope.captured
+    dropped = dict(scope.dropped)
+    while more := [statement for statement, names in dropped.items() if names & read]:
+        read |= {name for statement in more for name in _names_read(statement)}
+        dropped = {statement: names for statement, names in dropped.items() if statement not in more}
     for statement, names in scope.dropped.items():
-        used = sorted(names & (read | scope.captured))
+        used = sorted(names & read)
         if used:
             replaced = scope.module.edits.replaced
             replaced[statement] = [*replaced[statement], New(scope.source.segment(statement))]
@@ -148,6 +150,10 @@ def _restore_dropped(scope: Scope) -> None:
                     "remove it when that statement is rewritten",
                 )
             )
+
+
+def _names_read(node: ast.AST) -> set[str]:
+    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
 
 
 def _lift_unused(scope: Scope) -> None:

@@ -190,3 +190,33 @@ def test_a_condition_behind_an_operand_guards_the_instruction(migrate):
 def test_a_bound_behind_an_operand_of_anything_but_a_matmul_is_a_finding():
     outcome = rewrite(GUARDED.replace("[r < 2]", "[i_p < 2]"))
     assert "a mask on an operand of anything but a matmul" in {f.message for f in outcome.findings}
+
+
+CHOSEN = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.isa as nisa
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def k(x, wider):
+    rows, columns = x.shape
+    out = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.shared_hbm)
+    tile = nl.load(x)
+    i_p, i_f = nl.mgrid[0:rows, 0:columns]
+    moved = i_p + 10
+    below = i_p >= i_f
+    if wider:
+        below = moved >= i_f
+    nl.store(out, value=nisa.affine_select(pred=below, on_true_tile=tile, on_false_value=0.0))
+    return out
+"""
+
+
+def test_what_a_statement_that_is_left_alone_reads_through_others_is_kept():
+    outcome = rewrite(CHOSEN)
+    assert "NKI027" in [f.code for f in outcome.findings]
+    for line in ("i_p, i_f = nl.mgrid[0:rows, 0:columns]", "moved = i_p + 10", "below = moved >= i_f"):
+        assert line in outcome.source
+        number = CHOSEN[: CHOSEN.index(line)].count("\n") + 1
+        assert number in [f.line for f in outcome.findings]
