@@ -12,6 +12,7 @@ from .bodies import written
 from .calls import call_statement, call_value, constructed, module_function, named, parts_of
 from .compute import bind, is_computation, write
 from .declare import allocator_value, buffer_value, creation, declare
+from .dynamic import tell_rank
 from .emission import Refuse
 from .facts.index import index_value
 from .facts.masks import mask_value
@@ -409,6 +410,8 @@ def _to_subscript(scope: Scope, statement: ast.stmt, target: ast.Subscript, valu
     if isinstance(value, ast.Call) and scope.qualified(value.func) == "nl.loop_reduce":
         reduced(scope, value, destination)
         return
+    if isinstance(value, ast.Call) and scope.qualified(value.func) == "nl.load" and value.args and destination.dims:
+        tell_rank(scope, value.args[0], len(destination.dims))
     if is_computation(scope, value) or operand(scope, value) is not None:
         write(scope, value, destination)
         return

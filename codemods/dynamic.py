@@ -17,7 +17,7 @@ from . import algebra
 from .emission import Refuse
 from .facts.index import index_value
 from .facts.values import Axis, Hbm, Index, Term, Tile, Value
-from .patterns import VECTORS, indexed, of_name, ranked, row_strides
+from .patterns import VECTORS, indexed, of_name, of_rank, ranked, row_strides
 from .render import render, render_named
 
 if TYPE_CHECKING:
@@ -46,16 +46,25 @@ def dynamic_access(scope: Scope, node: ast.Subscript, base: Operand, elements: l
         dynamic = f", scalar_offset={index.text(())}, indirect_dim={d}"
         return replace(_static(scope, node, base, elements, {}), dynamic=dynamic)
     whole_row = isinstance(rest, ast.Constant) and rest.value == 0
-    numbers = all(not is_slice(scope, e) and index_value(scope, e) is None for e in elements[:d])
-    if not numbers or not all(one[1:]) or isinstance(base.value, Tile) or base.items is not None or not whole_row:
+    plain = all(not is_slice(scope, e) and index_value(scope, e) is None for e in elements[:d])
+    taken = _numbers_of(base)
+    if not plain or not all(one[1:]) or isinstance(base.value, Tile) or taken is None or not whole_row:
         raise Refuse(node, VECTORS, "an index tile of several rows, but not of the first dimension alone", _HELP)
-    base, first = _joined_rows(scope, node, base, elements[:d])
+    numbers = [*taken, *(render_named(scope, number) for number in elements[:d])]
+    base, first = _joined_rows(scope, node, base, numbers)
     axis = index.axes[0] or _axis(index.dims[0])
     rows = _static(scope, node, base, elements[d:], {0: replace(axis, start="0")})
-    return replace(rows, offset=algebra.add(first, rows.offset), rows_at=index, joined=d > 0)
+    return replace(rows, offset=algebra.add(first, rows.offset), rows_at=index, joined=bool(numbers))
 
 
-def _joined_rows(scope: Scope, node: ast.Subscript, base: Operand, numbers: list[ast.expr]) -> tuple[Operand, str]:
+def _numbers_of(base: Operand) -> list[str] | None:
+    """The numbers of an access that is ``x`` or ``x[b]``, one whole part of a tensor; ``None`` for any other."""
+    items = list(base.items or ())
+    numbers = list(itertools.takewhile(lambda item: item.point, items))
+    return [item.start for item in numbers] if all(item.full for item in items[len(numbers) :]) else None
+
+
+def _joined_rows(scope: Scope, node: ast.Subscript, base: Operand, numbers: list[str]) -> tuple[Operand, str]:
     """``x[b]`` for a tile of indices in the next dimension: ``x`` with both as one, and the element that starts it."""
     if not numbers:
         return base, "0"
@@ -66,10 +75,30 @@ def _joined_rows(scope: Scope, node: ast.Subscript, base: Operand, numbers: list
         raise Refuse(node, VECTORS, "an index tile of several rows in a part of a tensor", _HELP)
     count = len(numbers) + 1
     strides = row_strides(whole.dims)
-    first = algebra.add(*(algebra.multiply(s, render_named(scope, n)) for n, s in zip(numbers, strides, strict=False)))
+    first = algebra.add(*(algebra.multiply(stride, n) for n, stride in zip(numbers, strides, strict=False)))
     dims = (algebra.multiply(*whole.dims[:count]), *whole.dims[count:])
     text = f"{base.base}.reshape(({', '.join(dims)}))"
     return of_name(scope, text, replace(whole, dims=dims, origin=None)), first
+
+
+def tell_rank(scope: Scope, source: ast.expr, rank: int) -> None:
+    """``x[i[0, 0]]`` fills ``rank`` dimensions: an ``x`` whose rank the source does not tell has them behind the index.
+
+    The kernel asserts it: Beta 1 would broadcast fewer dimensions, too.
+    """
+    from .access import is_slice
+
+    name = source.value.id if isinstance(source, ast.Subscript) and isinstance(source.value, ast.Name) else ""
+    value = scope.env.get(name)
+    if not isinstance(source, ast.Subscript) or not isinstance(value, Hbm) or value.dims is not None or value.view:
+        return
+    elements = source.slice.elts if isinstance(source.slice, ast.Tuple) else [source.slice]
+    plain = all(not (is_slice(scope, e) or (isinstance(e, ast.Constant) and e.value in (..., None))) for e in elements)
+    if not plain or any(index_value(scope, element) is not None for element in elements):
+        return
+    tiles = [part[0] for element in elements if (part := _split(scope, element)) is not None]
+    if len(tiles) == 1 and tiles[0].dims and all(scope.constant(size) == 1 for size in tiles[0].dims):
+        of_rank(scope, of_name(scope, name, value), len(elements) + rank)
 
 
 def is_dynamic(scope: Scope, element: ast.expr) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections import Counter
 
 from . import resized
 from .accumulators import drop_zeros
@@ -18,6 +17,7 @@ from .rules.nested_functions import lift
 from .rules.psum_accumulation import groups_of_others, of_enclosing
 from .scope import Analysis, Module, Scope
 from .source import is_expanded
+from .syntax import assignment_counts
 from .variants import telling_flags
 from .walk import walk_block
 
@@ -100,21 +100,6 @@ def _check_signature(module: Module, node: ast.FunctionDef) -> None:
     for argument in (node.args.vararg, node.args.kwarg):
         if argument is not None:
             module.report(Refuse(argument, LANGUAGE, "variable arguments of a function", "write the parameters out"))
-
-
-def assignment_counts(node: ast.FunctionDef) -> Counter[str]:
-    """How often a function binds each name (parameters count once, ``+=`` counts twice)."""
-    counts: Counter[str] = Counter()
-    arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs, node.args.vararg, node.args.kwarg]
-    counts.update(a.arg for a in arguments if a is not None)
-    for child in ast.walk(node):
-        if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store | ast.Del):
-            counts[child.id] += 1
-        elif isinstance(child, ast.AugAssign) and isinstance(child.target, ast.Name):
-            counts[child.target.id] += 1
-        elif isinstance(child, ast.FunctionDef) and child is not node:
-            counts[child.name] += 1
-    return counts
 
 
 def direct_allocation(scope: Scope, node: ast.FunctionDef) -> bool:

@@ -10,7 +10,8 @@ from .rules.data_types import is_dtype
 from .rules.observed_facts import with_observed
 from .rules.psum_accumulation import of_another
 from .scope import Scope
-from .syntax import by_parameter, default_values, is_only_read
+from .syntax import assignment_counts, by_parameter, default_values, is_only_read
+from .vector_subscripts import is_index_tile, vector_subscripts
 
 _TENSOR_ATTRIBUTES = {"shape", "dtype", "ndim", "shape_2d"}
 
@@ -56,7 +57,7 @@ def _is_tile(scope: Scope, name: str) -> bool:
         return False
     nodes = list(ast.walk(scope.function))
     attributes = {n.attr for n in nodes if isinstance(n, ast.Attribute) and _names(n.value, name)}
-    computes = False
+    computes, indexed = is_index_tile(scope, name), any(vector_subscripts(scope, name))
     for call in (n for n in nodes if isinstance(n, ast.Call)):
         function = scope.qualified(call.func)
         given = [*call.args, *(k.value for k in call.keywords if k.arg in _OPERANDS)]
@@ -68,7 +69,7 @@ def _is_tile(scope: Scope, name: str) -> bool:
             return False
         if function in HANDLERS:
             sure = [k.value for k in call.keywords if k.arg in _TILE_OPERANDS]
-            perhaps = call.args if attributes & (_TENSOR_ATTRIBUTES | _TILE_ATTRIBUTES) else []
+            perhaps = call.args if indexed or attributes & (_TENSOR_ATTRIBUTES | _TILE_ATTRIBUTES) else []
             computes = computes or any(_names(_owner(operand), name) for operand in [*sure, *perhaps])
     return computes
 
@@ -83,7 +84,9 @@ def _names(node: ast.expr, name: str) -> bool:
 
 
 def _is_tensor(scope: Scope, name: str, seen: frozenset[tuple[ast.FunctionDef, str]] = frozenset()) -> bool:
-    """Does a function use its parameter as a tensor: its shape or type, in a load, store or copy, or passed on?"""
+    """Does a function use its parameter as a tensor: its shape or type, with vectors, in a move, or passed on?"""
+    if any(vector_subscripts(scope, name)):
+        return True
     attributes = _TENSOR_ATTRIBUTES | ({"reshape"} if scope.decorated else set())  # a helper may reshape a tile
     for node in ast.walk(scope.function):
         if isinstance(node, ast.Attribute) and node.attr in attributes:
@@ -111,7 +114,8 @@ def _is_tensor_there(scope: Scope, node: ast.Call, name: str, seen: frozenset[tu
     if function is None:
         return False
     given = [p for p, _, value in by_parameter(function, node) if isinstance(value, ast.Name) and value.id == name]
-    return any(_is_tensor(Scope(home, function, False), parameter, seen) for parameter in given)
+    there = Scope(home, function, False, assigned=assignment_counts(function))
+    return any(_is_tensor(there, parameter, seen) for parameter in given)
 
 
 def _owner(node: ast.expr) -> ast.expr:

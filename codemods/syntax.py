@@ -215,3 +215,18 @@ def by_parameter(function: ast.FunctionDef, node: ast.Call) -> list[tuple[str, s
     names = [a.arg for a in positional_parameters(function)]
     positional = [(names[n] if n < len(names) else "", None, a) for n, a in enumerate(node.args)]
     return [*positional, *((k.arg, k.arg, k.value) for k in node.keywords if k.arg is not None)]
+
+
+def assignment_counts(node: ast.FunctionDef) -> Counter[str]:
+    """How often a function binds each name (parameters count once, ``+=`` counts twice)."""
+    counts: Counter[str] = Counter()
+    arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs, node.args.vararg, node.args.kwarg]
+    counts.update(a.arg for a in arguments if a is not None)
+    for child in ast.walk(node):
+        if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store | ast.Del):
+            counts[child.id] += 1
+        elif isinstance(child, ast.AugAssign) and isinstance(child.target, ast.Name):
+            counts[child.target.id] += 1
+        elif isinstance(child, ast.FunctionDef) and child is not node:
+            counts[child.name] += 1
+    return counts

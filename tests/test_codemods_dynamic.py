@@ -187,3 +187,39 @@ def k(x, flag):
 def test_a_name_for_a_part_in_one_branch_is_not_taken_for_a_tile(migrate, flag):
     migration = migrate(PART_OR_COPY, {"x": TensorSpec((64, 3, 8), "float32", "normal"), "flag": flag})
     assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
+
+
+CACHE = HEAD + """\
+@nki.jit
+def k(cache, rows, places):
+    batches, slots, columns = cache.shape
+    _, n, _ = rows.shape
+    out = nl.ndarray((batches, slots, columns), dtype=cache.dtype, buffer=nl.shared_hbm)
+    seen = nl.ndarray((batches, n, columns), dtype=cache.dtype, buffer=nl.shared_hbm)
+    nisa.dma_copy(dst=out, src=cache)
+    places_sb = nl.load_transpose2d(places)
+    for b in nl.static_range(batches):
+        tile = nl.load(rows[b])
+        place = places_sb[nl.arange(n)[:, None], b]
+        nl.store(out[{b}][place, nl.arange(columns)[None, :]], value=tile)
+        nl.store(seen[b], value=nl.load(out[{b}][place, nl.arange(columns)[None, :]]))
+    return out, seen
+"""
+CACHE_ARGS = {
+    "cache": TensorSpec((2, 16, 32), "float32"),
+    "rows": TensorSpec((2, 4, 32), "float32"),
+    "places": TensorSpec((2, 4), "int32", "integers", low=0, high=16),
+}
+
+
+@pytest.mark.parametrize("b", ["b", "batches - 1 - b", "0"])
+def test_an_index_tile_names_the_rows_of_one_of_several_tensors_in_one(migrate, b):
+    migration = migrate(CACHE.replace("{b}", b), CACHE_ARGS)
+    assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
+    assert "out.reshape((batches * slots, columns)).ap(" in migration.outcome.source
+
+
+@pytest.mark.parametrize("part", ["out[b, nl.ds(4, 8)]", "out[b, :, nl.ds(0, 32)][:, :]"])
+def test_an_index_tile_of_a_part_of_a_tensor_is_left(part):
+    findings = rewrite(CACHE.replace("out[{b}][place", f"{part}[place")).findings
+    assert any("an index tile of several rows" in finding.message for finding in findings)

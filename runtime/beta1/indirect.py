@@ -37,7 +37,9 @@ class Gathered(View):
 
 
 def indexed_array(tile: Tile) -> Array:
-    """The tensor that an indirect access indexes."""
+    """The tensor that an indirect access indexes: of a part of a tensor in HBM, the whole one, as Beta 2 has to."""
+    if tile.gather is not None and tile.space == "hbm":
+        return tile.alloc.bytes.reshape(-1).view(tile.stored)
     shape = tile.shape if tile.gather is None else tile.gather.shape
     if tile.gather is None and tile.limits:
         shape = tuple(min(n, 1) for n in shape)
