@@ -22,7 +22,7 @@ from .loose import aligned
 from .names import dotted
 from .operands import Item, Operand
 from .own_tiles import own_tile
-from .patterns import broadcast, check_mates, indexed, of_name, recut, whole_tensor
+from .patterns import assert_all_named, broadcast, check_mates, indexed, of_name, recut, whole_tensor
 from .reinterpreted import reinterpreted
 from .render import render, render_named
 from .reshaped import expanded, reshaped
@@ -303,6 +303,7 @@ def _unknown_rank(scope: Scope, node: ast.Subscript, base: Operand, elements: li
         if len(elements) == 1:
             return base
         raise Refuse(node, VECTORS, "'...' on a tensor whose rank is not known", "write every dimension")
+    assert_all_named(scope, base, len(elements))
     dynamic = any(is_dynamic(scope, element) for element in elements)
     points = [] if dynamic else [e for e in elements if not is_slice(scope, e) and index_value(scope, e) is None]
     prefix: tuple[str, ...] = ()

@@ -137,15 +137,16 @@ def declare(scope: Scope, name: str, node: ast.Call, statement: ast.stmt) -> Val
     fill = CREATIONS[function] if function != "nl.full" else render(scope, given["fill_value"])
     if function in UNWRITTEN:
         fill = start_of_reductions(scope, name)
-    if function in _LIKE and isinstance(buffer, str) and _has_unknown_rank(scope, given["shape"]):
+    like = function in _LIKE or (function == "nl.ndarray" and bool(_ranks(scope, given["shape"])))
+    if like and isinstance(buffer, str) and _has_unknown_rank(scope, given["shape"]):
         return _like(scope, name, node, given["shape"], dtype, space, fill)
     blocks, dims = shape_of(scope, given["shape"])
     if not dims:
         raise Refuse(node, CREATION, "a tile without dimensions", "give it partitions: (1, 1) is one element")
     scope.direct = scope.direct or isinstance(buffer, Allocator)
     label, index = _label(scope, given, blocks), block_names(scope, name, blocks)
-    like = shape_owner(scope, given["shape"]) if not blocks else ""
-    plan = Plan(name, node, statement, blocks, dims, dtype, space, buffer, fill, label, index, like)
+    owner = shape_owner(scope, given["shape"]) if not blocks else ""
+    plan = Plan(name, node, statement, blocks, dims, dtype, space, buffer, fill, label, index, owner)
     return _declared(scope, plan, _style(scope, plan))
 
 
@@ -210,6 +211,13 @@ def _has_unknown_rank(scope: Scope, shape: ast.expr) -> bool:
     return isinstance(value, Tile | Hbm) and value.dims is None and not (isinstance(value, Tile) and value.blocks)
 
 
+def _ranks(scope: Scope, shape: ast.expr) -> tuple[int, ...]:
+    """The ranks that branches gave the tile whose shape this is."""
+    owner = shape.value if isinstance(shape, ast.Attribute) and shape.attr == "shape" else None
+    value = scope.env.get(owner.id) if isinstance(owner, ast.Name) else None
+    return value.ranks if isinstance(value, Tile) else ()
+
+
 def _like(scope: Scope, name: str, node: ast.Call, shape: ast.expr, dtype: str, space: str, fill: str | None) -> Tile:
     """A tile with the shape of another tensor, whatever that is."""
     call = f"{scope.nl}.ndarray({ast.unparse(shape)}, dtype={dtype}, buffer={scope.nl}.{space})"
@@ -220,7 +228,7 @@ def _like(scope: Scope, name: str, node: ast.Call, shape: ast.expr, dtype: str, 
     declaration = Declaration(name, node, tuple(loop.variable for loop in scope.loops), False, call)
     if space == "psum":
         written_at_declaration(scope, declaration, fill)
-    return Tile(space, None, dtype, (), declaration)
+    return Tile(space, None, dtype, (), declaration, ranks=_ranks(scope, shape))
 
 
 def _label(scope: Scope, given: dict[str, ast.expr], blocks: tuple[str, ...]) -> str:

@@ -5,7 +5,21 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
-from .facts.values import EITHER, Absent, DType, Flag, Hbm, Object, Python, Several, Tensors, Tile, Value, merge
+from .facts.values import (
+    EITHER,
+    Absent,
+    DType,
+    Flag,
+    Hbm,
+    Object,
+    Python,
+    Several,
+    Tensors,
+    Tile,
+    Value,
+    either_rank,
+    merge,
+)
 from .rules.data_types import is_dtype
 from .rules.observed_facts import with_observed
 from .rules.psum_accumulation import of_another
@@ -154,8 +168,9 @@ def merged(name: str, a: Value | None, b: Value | None) -> Value:
     if isinstance(a, Tile) and isinstance(b, Tile) and not (a.blocks or b.blocks):
         if type(known) is Value and a.space == b.space:
             dims = _common_dims(name, a.dims, b.dims)
-            told, column = dims is not None or a.dims is None or b.dims is None, _is_column(a) or _is_column(b)
-            known = Tile(a.space, dims, None, view=a.view or b.view, perhaps_column=column) if told else known
+            column = _is_column(a) or _is_column(b)
+            view, ranks = a.view or b.view, either_rank(a, b) if dims is None else ()
+            known = Tile(a.space, dims, None, view=view, perhaps_column=column, ranks=ranks)
         if isinstance(known, Tile) and known.dtype is None:
             return replace(known, dtype=f"{name}.dtype")
     if isinstance(a, Tile) and isinstance(b, Tile) and type(known) is Value and len(a.blocks) == len(b.blocks):
@@ -199,8 +214,8 @@ def parameter_value(name: str, value: Value) -> Value:
         first = name + "[0]" * len(value.blocks)
         blocks = tuple("len(" + name + "[0]" * d + ")" for d in range(len(value.blocks)))
         dims = _own_dims(first, value.dims)
-        column = value.perhaps_column
-        return Tile(value.space, dims, f"{first}.dtype", blocks, None, value.view, perhaps_column=column)
+        column, ranks = value.perhaps_column, value.ranks
+        return Tile(value.space, dims, f"{first}.dtype", blocks, None, value.view, perhaps_column=column, ranks=ranks)
     if isinstance(value, Hbm):
         return Hbm(_own_dims(name, value.dims), f"{name}.dtype", value.view)
     if isinstance(value, DType):

@@ -166,10 +166,10 @@ def of_rank(scope: Scope, view: Operand, rank: int) -> Operand:
     whole = view.items is None and view.pattern is None and not view.is_view
     if view.dims is not None or not whole or value != view.value:
         return view
+    _assert_rank(scope, view, rank)
     dims = tuple(f"{view.base}.shape[{d}]" for d in range(rank))
     known = replace(view.value, dims=dims)
     scope.env[view.base] = known
-    _assert_rank(scope, view.base, rank)
     axes: tuple[Axis | None, ...] = (None,) * rank
     return replace(view, value=known, dims=dims, axes=axes)
 
@@ -177,7 +177,14 @@ def of_rank(scope: Scope, view: Operand, rank: int) -> Operand:
 def assert_rank(scope: Scope, view: Operand) -> None:
     """The kernel asserts the rank that a subscript means, where the source does not tell the tensor's."""
     if view.value.dims is None and view.items is not None and scope.env.get(view.base) == view.value:
-        _assert_rank(scope, view.base, len(view.items))
+        _assert_rank(scope, view, len(view.items))
+
+
+def assert_all_named(scope: Scope, view: Operand, count: int) -> None:
+    """A subscript of ``count`` indices names all dimensions of a tile, where branches gave it different ranks."""
+    ranks = view.value.ranks if isinstance(view.value, Tile) else ()
+    if ranks and count < max(ranks):
+        _assert_rank(scope, view, count)
 
 
 def of_name(scope: Scope, name: str, value: Hbm | Tile) -> Operand:
@@ -192,9 +199,14 @@ def rank_test(name: str, rank: int) -> str:
     return f"len({name}.shape) == {rank}"
 
 
-def _assert_rank(scope: Scope, name: str, rank: int) -> None:
-    check = f'assert {rank_test(name, rank)}, "rewritten for {rank} dimensions"'
-    scope.out.append(New(check))  # whatever a mask says: later statements rely on it
+def _assert_rank(scope: Scope, view: Operand, rank: int) -> None:
+    given = view.value.ranks if isinstance(view.value, Tile) else ()
+    if given and rank not in given:
+        what = f"'{view.base}' has {' or '.join(map(str, given))} dimensions, and is used as a tile of {rank}"
+        raise Refuse(scope.current or scope.function, VECTORS, what, "use it in the branches that create it")
+    check = f'assert {rank_test(view.base, rank)}, "rewritten for {rank} dimensions"'
+    if New(check) not in scope.out:
+        scope.out.append(New(check))  # whatever a mask says: later statements rely on it
 
 
 def ranked(scope: Scope, node: ast.expr, base: Operand) -> Operand:

@@ -129,7 +129,8 @@ class Tile(Value):
     partitions, or a tensor declared in the ``loop``. ``blocks`` are the block dimensions that have not been indexed
     yet, ``dims`` partition and free dimensions, all as source expressions. ``dims`` is ``None`` where the rank is
     unknown, ``dtype`` where branches disagree. An ``optional`` tile may be ``None``: what uses it runs where it is not.
-    A tile of unknown rank that a reduction made may be a column: ``perhaps_column``.
+    A tile of unknown rank that a reduction made may be a column: ``perhaps_column``. ``ranks`` are those that branches
+    gave it, where that is all that is not known.
     """
 
     space: str
@@ -142,6 +143,7 @@ class Tile(Value):
     folded: tuple[str, ...] = ()
     optional: bool = False
     perhaps_column: bool = False
+    ranks: tuple[int, ...] = ()
     origin: object = field(default=None, compare=False)
 
     def block(self) -> Tile:
@@ -298,7 +300,8 @@ def merge(a: Value | None, b: Value | None) -> Value:
             return tensor
     if isinstance(a, Tile) and isinstance(b, Tile) and (a.dims, a.blocks, a.style) == (b.dims, b.blocks, b.style):
         column = a.perhaps_column or b.perhaps_column
-        same = replace(a, dtype=a.dtype if a.dtype == b.dtype else None, view=a.view or b.view, perhaps_column=column)
+        dtype, ranks = a.dtype if a.dtype == b.dtype else None, either_rank(a, b)
+        same = replace(a, dtype=dtype, view=a.view or b.view, perhaps_column=column, ranks=ranks)
         if a.declaration != b.declaration:
             same = replace(same, declaration=None)
         return same if a.space == b.space else replace(same, space=EITHER, declaration=None)
@@ -317,6 +320,13 @@ def merge(a: Value | None, b: Value | None) -> Value:
     if isinstance(a, ERASED) or isinstance(b, ERASED):
         return Gone("means different things in different branches or iterations")
     return Value()
+
+
+def either_rank(a: Tile, b: Tile) -> tuple[int, ...]:
+    """The ranks that one of two tiles may have; nothing where they have the same, or one of them any rank."""
+    known = [tile.ranks if tile.dims is None else (len(tile.dims),) for tile in (a, b)]
+    ranks = tuple(sorted({*known[0], *known[1]}))
+    return ranks if all(known) and len(ranks) > 1 else ()
 
 
 ERASED = Index | Grid | Mask | Allocator | Api | Gone
