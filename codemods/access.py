@@ -22,10 +22,11 @@ from .loose import aligned
 from .names import dotted
 from .operands import Item, Operand
 from .own_tiles import own_tile
-from .patterns import assert_all_named, broadcast, check_mates, indexed, of_name, recut, whole_tensor
+from .patterns import assert_all_named, broadcast, check_mates, indexed, of_name, of_rank, recut, whole_tensor
 from .reinterpreted import reinterpreted
 from .render import render, render_named
 from .reshaped import expanded, reshaped
+from .row_broadcasts import on_rows
 from .rules.block_dimensions import is_scalar_index
 from .scope import is_tile
 from .shapes import broadcast_sizes
@@ -174,7 +175,9 @@ def _method(scope: Scope, node: ast.Call, function: ast.Attribute) -> Operand | 
 
 def _broadcast(scope: Scope, node: ast.Call, base: Operand) -> Operand:
     """``x.broadcast_to((P, F))`` of a (P, 1) tile: an access pattern that steps 0 elements along the free dimension."""
-    return broadcast(scope, node, base, broadcast_sizes(scope, node, node.args[0], base))
+    sizes = broadcast_sizes(scope, node, node.args[0], base)
+    base = of_rank(scope, base, len(sizes))
+    return on_rows(scope, node, base, sizes) or broadcast(scope, node, base, sizes)
 
 
 def subscript(scope: Scope, node: ast.Subscript, base: Operand, elements: list[ast.expr]) -> Operand:

@@ -222,7 +222,15 @@ def _argument(scope: Scope, parameter: str, keyword: str | None, node: ast.expr)
         part = view.items is not None
         value = replace(view.value, dims=view.known_dims, view=True) if part else view.value
         return _Argument(parameter, keyword, view, view.text(()), value)
-    return _Argument(parameter, keyword, None, render(scope, node), _python_argument(scope, node))
+    value = Value() if _is_field(scope, node) else _python_argument(scope, node)
+    return _Argument(parameter, keyword, None, render(scope, node), value)
+
+
+def _is_field(scope: Scope, node: ast.expr) -> bool:
+    """Is an argument a field of an object, which may be a tensor as well as a number?"""
+    chain = dotted(node) if isinstance(node, ast.Attribute) else None
+    of_tensor = chain is not None and chain[1][-1] in ("shape", "dtype", "itemsize", "ndim")
+    return chain is not None and not of_tensor and type(scope.env.get(chain[0])) in (Python, Absent, Object)
 
 
 def _constant_argument(node: ast.expr) -> Value | None:

@@ -109,6 +109,8 @@ def _inherited(scope: Scope, node: ast.Attribute) -> tuple[tuple[str, ...], tupl
 def broadcast_sizes(scope: Scope, node: ast.expr, shape: ast.expr, base: Operand) -> tuple[str, ...]:
     """The sizes that a tile of as many dimensions is broadcast to."""
     sizes = written_sizes(scope, shape)
+    if sizes is not None and isinstance(base.value, Tile):
+        base = of_rank(scope, base, len(sizes.all))
     if sizes is None or base.dims is None or len(base.dims) != len(sizes.all):
         what = "broadcast_to of a shape that does not have the dimensions of the tile"
         raise Refuse(node, "NKI022", what, "write it as .ap(...)")

@@ -127,6 +127,16 @@ BROADCAST_ROWS = '''def {name}(dst, src):
         {nisa}.nc_stream_shuffle(dst=dst[first : first + rows], src=src, shuffle_mask=[0] * 32)
 '''
 
+ON_ROWS = '''def {name}(src, rows):
+    """``src``, or a copy of its one row on each of ``rows`` partitions."""
+    if src.shape[0] == rows:
+        return src
+    assert src.shape[0] == 1, "a broadcast of several rows"
+    dst = {nl}.ndarray((rows, src.shape[1]), dtype=src.dtype, buffer={nl}.sbuf)
+    {broadcast_rows}(dst=dst, src=src)
+    return dst
+'''
+
 TRANSPOSED = '''def {name}(dst, data, engine={nisa}.engine.unknown):
     """Transpose ``data`` into ``dst``, whatever its type: the instruction itself converts none."""
     if str(dst.dtype) == str(data.dtype):
@@ -376,6 +386,12 @@ def wider_shape_function(scope: Scope) -> str:
 def broadcast_rows_function(scope: Scope) -> str:
     """Name of the module's function that copies a tile of one partition to all partitions of another one."""
     return _function(scope, "broadcast_rows", BROADCAST_ROWS, nisa=scope.nisa)
+
+
+def on_rows_function(scope: Scope) -> str:
+    """Name of the module's function for a tile whose one row, where it has no more, goes to all partitions."""
+    broadcast_rows = broadcast_rows_function(scope)
+    return _function(scope, "on_rows", ON_ROWS, broadcast_rows=broadcast_rows)
 
 
 def affine_constant_function(scope: Scope) -> str:

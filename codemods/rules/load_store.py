@@ -14,9 +14,14 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
+from ..access import operand
 from ..compute import Call, Instruction, in_sbuf, lowers, materialized
+from ..facts.objects import changing_part
+from ..facts.values import Absent, Hbm, Object, Python
+from ..names import dotted
 from ..operands import Operand
 from ..parameters import is_python
+from ..patterns import of_name
 from ..render import render
 
 CODE = "NKI020"
@@ -25,7 +30,7 @@ GOLDENS = ("load_store", "optional_tensors")
 
 @lowers(CODE, "nl.load")
 def load(call: Call) -> Instruction:
-    src = call.tensor("src")
+    src = _field(call) or call.tensor("src")
     if src.space != "hbm":
         raise call.refuse(CODE, "nl.load of a tensor that is not in HBM", "use nisa.tensor_copy")
     dtype = call.dtype()
@@ -40,6 +45,22 @@ def load(call: Call) -> Instruction:
         like=like,
         explicit=not call.scope.same_dtype(dtype or src.dtype, src.dtype),
     )
+
+
+def _field(call: Call) -> Operand | None:
+    """The tensor in a field of an object that is loaded whole: it is in HBM, whatever else the object has."""
+    node, scope = call.arguments.get("src"), call.scope
+    chain = dotted(node) if isinstance(node, ast.Attribute) else None
+    if not isinstance(node, ast.Attribute) or chain is None or operand(scope, node) is not None:
+        return None
+    if type(scope.env.get(chain[0])) not in (Python, Absent, Object):
+        return None
+    text = ast.unparse(node)
+    if changing_part(scope, node):
+        name = scope.fresh(node.attr)
+        scope.emit(f"{name} = {text}")
+        text = name
+    return of_name(scope, text, Hbm(None, f"{text}.dtype"))
 
 
 def out_of_bounds(call: Call) -> list[tuple[str, Operand | str]]:

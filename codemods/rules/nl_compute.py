@@ -41,6 +41,7 @@ from ..operands import Operand
 from ..patterns import broadcast, common_dims, of_rank, permuted, spread
 from ..products import operand_masks
 from ..render import render
+from ..row_broadcasts import written_later
 from ..scope import Scope
 from ..shapes import broadcast_sizes, literal_axes, shape_text
 from ..support import broadcast_rows_function, combined_function, wider_shape_function
@@ -139,31 +140,12 @@ def broadcast_method(scope: Scope, node: ast.Call, src: Operand) -> Instruction 
     if len(node.args) != 1 or node.keywords or not isinstance(src.value, Tile):
         return None
     copy = _row_broadcast(scope, node, src, broadcast_sizes(scope, node, node.args[0], src))
-    if copy is not None and _written_later(scope, src):
+    if copy is not None and written_later(scope, src):
         raise Refuse(node, CODE, f"'{src.base}' is broadcast, and written again later", "broadcast it again after that")
     return copy
 
 
 METHODS["broadcast_to"] = broadcast_method
-
-
-def _written_later(scope: Scope, view: Operand) -> bool:
-    """Is a tile that gets a name of its own by a copy written behind the statement that copies it?"""
-    names, last = algebra.names(view.base), scope.current.end_lineno if scope.current is not None else 0
-    for node in ast.walk(scope.function):
-        if not isinstance(node, ast.expr) or node.lineno <= (last or 0):
-            continue
-        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
-            parts: list[ast.expr] = [node.value]
-        elif isinstance(node, ast.Call):
-            qualified = scope.qualified(node.func)
-            parts = [k.value for k in node.keywords if k.arg == "dst" or qualified is None]
-            parts += node.args if qualified is None else []
-        else:
-            continue
-        if any(isinstance(n, ast.Name) and n.id in names for part in parts for n in ast.walk(part)):
-            return True
-    return False
 
 
 def _row_broadcast(scope: Scope, node: ast.expr, src: Operand, sizes: tuple[str, ...]) -> Instruction | None:
