@@ -222,8 +222,8 @@ def _argument(scope: Scope, parameter: str, keyword: str | None, node: ast.expr)
         part = view.items is not None
         value = replace(view.value, dims=view.known_dims, view=True) if part else view.value
         return _Argument(parameter, keyword, view, view.text(()), value)
-    value = Value() if _is_field(scope, node) else _python_argument(scope, node)
-    return _Argument(parameter, keyword, None, render(scope, node), value)
+    known = Value() if _is_field(scope, node) else _python_argument(scope, node)
+    return _Argument(parameter, keyword, None, render(scope, node), known)
 
 
 def _is_field(scope: Scope, node: ast.expr) -> bool:

@@ -175,7 +175,18 @@ def _static(
         else:
             axis = rows[d]
         vectors[d] = Index(rank, (Term(axis, "1", position),))
+    if not any(isinstance(v, Index) for v in vectors) and _is_element(scope, base, len(elements)):
+        vectors[0] = Index(2, (), render(scope, elements[0]))
     if not any(isinstance(v, Index) for v in vectors):
         what = f"a single element of '{base.base}' at a dynamic place, as far as its rank is known"
         raise Refuse(node, VECTORS, what, "write every dimension: x[i[0, 0], :]")
     return indexed(scope, node, base, elements, vectors)
+
+
+def _is_element(scope: Scope, base: Operand, count: int) -> bool:
+    """Are ``count`` numbers one element of a tensor in HBM? One whose rank is not known is taken to have as many."""
+    if isinstance(base.value, Tile) or base.items is not None or base.is_view:
+        return False
+    if base.value.dims is not None:
+        return len(base.value.dims) == count
+    return scope.module.rank_at_least(scope.function, base.base) <= count

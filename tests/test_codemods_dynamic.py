@@ -223,3 +223,44 @@ def test_an_index_tile_names_the_rows_of_one_of_several_tensors_in_one(migrate, 
 def test_an_index_tile_of_a_part_of_a_tensor_is_left(part):
     findings = rewrite(CACHE.replace("out[{b}][place", f"{part}[place")).findings
     assert any("an index tile of several rows" in finding.message for finding in findings)
+
+
+ELEMENTS = HEAD + """\
+def element(table, at, mask=None):
+    return nl.load(table[at[0, 0]], dtype=nl.int32, mask=mask)
+
+
+@nki.jit
+def k(table, grid, place):
+    out = nl.ndarray((4, 1, 1), dtype=nl.int32, buffer=nl.shared_hbm)
+    at = nl.load(place[nl.ds(0, 1), nl.ds(0, 1)])
+    nl.store(out[0], value=element(table, at))
+    nl.store(out[1], value=nl.load(table[at]))
+    rows, columns = grid.shape
+    nl.store(out[2], value=nl.load(grid[2, at[0, 0]]))
+    nl.store(out[3], value=nl.load(grid[at[0, 0], 3]))
+    return out
+"""
+ELEMENT_ARGS = {
+    "table": TensorSpec((9,), "int32", "integers", low=0, high=99),
+    "grid": TensorSpec((9, 12), "int32", "integers", low=0, high=99),
+    "place": TensorSpec((1, 1), "int32", "integers", low=0, high=7),
+}
+
+
+def test_one_element_at_a_place_that_a_tile_tells(migrate):
+    migration = migrate(ELEMENTS, ELEMENT_ARGS)
+    assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
+    assert 'assert len(table.shape) == 1, "rewritten for 1 dimensions"' in migration.outcome.source
+
+
+def test_what_has_more_dimensions_is_no_element(migrate):
+    args = {**ELEMENT_ARGS, "table": TensorSpec((9, 1), "int32", "integers", low=0, high=99)}
+    assert any("rewritten for 1 dimensions" in text for text in migrate(ELEMENTS, args).trouble)
+    told = ELEMENTS.replace("    return nl.load", "    n = table.shape[1]\n    return nl.load")
+    assert any("a single element of 'table'" in finding.message for finding in rewrite(told).findings)
+
+
+def test_what_a_function_returns_that_was_left_alone_is_no_number_to_store():
+    outcome = rewrite(ELEMENTS.replace("table[at[0, 0]]", "table[at]").replace("[nl.ds(0, 1), nl.ds(0, 1)]", ""))
+    assert "value=element(" in outcome.source and "memset" not in outcome.source

@@ -22,7 +22,8 @@ from ..names import dotted
 from ..operands import Operand
 from ..parameters import is_python
 from ..patterns import of_name
-from ..render import render
+from ..render import is_pure, render
+from ..scope import Scope
 
 CODE = "NKI020"
 GOLDENS = ("load_store", "optional_tensors")
@@ -72,7 +73,7 @@ def _filled(call: Call, dst: Operand) -> Operand:
     """A tile of the shape of ``dst`` that holds the number which is stored: a DMA can only copy."""
     node = call.arguments["value"]
     number = node.operand if isinstance(node, ast.UnaryOp) else node
-    if not isinstance(number, ast.Constant) and not is_python(call.scope, node):
+    if not isinstance(number, ast.Constant) and not (is_python(call.scope, node) and _is_number(call.scope, node)):
         raise call.refuse(CODE, "the value of nl.store is not known to be a tensor or a number", "store a tile")
     if dst.dims is None or len(dst.dims) < 2 or dst.dtype is None:
         raise call.refuse(CODE, "a number stored to a place whose shape is not known", "fill a tile, then copy it")
@@ -81,6 +82,11 @@ def _filled(call: Call, dst: Operand) -> Operand:
     tile = materialized(call.scope, call.node, fill)
     call.scope.clamps = clamps
     return replace(tile, axes=dst.axes)
+
+
+def _is_number(scope: Scope, node: ast.expr) -> bool:
+    """Is a value certainly no tensor: does it call no function of the user's, which may return one?"""
+    return not isinstance(node, ast.Call) or is_pure(scope, node)
 
 
 def store(call: Call) -> tuple[Operand, Operand]:
