@@ -35,9 +35,10 @@ from .facts.values import (
     texts,
 )
 from .interpreted import unpacked
+from .maybe_tensors import may_be_tensor
 from .number_tables import assign_table
 from .operands import Operand
-from .parameters import described, is_python
+from .parameters import described
 from .reductions import reduced
 from .render import is_pure, render
 from .resized import with_named_size
@@ -205,7 +206,7 @@ def _python(scope: Scope, name: str, value: ast.expr) -> None:
     unknown = _may_give_tensor(scope, value)
     (scope.unknown_results.add if unknown else scope.unknown_results.discard)(name)
     scope.none_at_first.discard(name)
-    known = is_python(scope, value) and not unknown
+    known = not may_be_tensor(scope, value) and not unknown
     _set(scope, name, Python(positivity.positive(scope, text)) if known else Value())
     define(scope, name, text)
 
@@ -433,7 +434,7 @@ def _note(qualified: str | None) -> str:
 
 def _fill(scope: Scope, statement: ast.stmt, destination: Operand, value: ast.expr) -> None:
     number = value.operand if isinstance(value, ast.UnaryOp) else value
-    known = isinstance(number, ast.Constant) or (is_python(scope, value) and not isinstance(value, ast.Call))
+    known = isinstance(number, ast.Constant) or (not may_be_tensor(scope, value) and not isinstance(value, ast.Call))
     if not known:
         raise Refuse(value, DESTINATION, "the value is not known to be a tensor or a number", "assign a tile")
     if destination.space == "hbm":

@@ -16,6 +16,7 @@ from .dtypes import type_name
 from .emission import New, Refuse
 from .facts.masks import is_mask, mask_of
 from .facts.values import Declaration, Tile
+from .maybe_tensors import may_be_tensor
 from .moves import Planned
 from .operands import Operand
 from .patterns import assert_rank, broadcast, of_name
@@ -85,8 +86,8 @@ class Call:
         if parameter not in self.arguments:
             raise self.refuse(DESTINATION, f"{self.name} without '{parameter}'", "pass it by keyword")
         self._guard_operand(parameter)
-        value = operand_or_text(self.scope, self.arguments[parameter])
-        if isinstance(value, str):
+        value = _computed(self.scope, self.arguments[parameter])
+        if value is None:
             raise self.refuse(
                 DESTINATION,
                 f"the operand '{parameter}' of {self.name} is not known to be a tensor",
@@ -188,14 +189,21 @@ def _method(scope: Scope, node: ast.Call) -> Instruction | None:
 
 
 def operand_or_text(scope: Scope, node: ast.expr) -> Operand | str:
-    """A tensor operand (nested computations go to temporary tiles), or a Python expression as text."""
-    if is_computation(scope, node):
-        return temporary(scope, node)
-    view = operand(scope, node)
-    if view is None and isinstance(node, ast.Name) and node.id in scope.unknown_results:
-        message = f"it is not known whether '{node.id}' is a tensor"
-        raise Refuse(node, "NKI022", message, "write the instruction that fits")
-    return view if view is not None else render(scope, node)
+    """A tensor operand (nested computations go to temporary tiles), or a Python number as text.
+
+    Raises :class:`Refuse` where the source does not tell which of them it is.
+    """
+    found = _computed(scope, node)
+    if found is None:
+        unknown = isinstance(node, ast.Name) and node.id in scope.unknown_results
+        if unknown or may_be_tensor(scope, node):
+            message = f"it is not known whether '{ast.unparse(node)}' is a tensor"
+            raise Refuse(node, "NKI022", message, "write the instruction that fits")
+    return render(scope, node) if found is None else found
+
+
+def _computed(scope: Scope, node: ast.expr) -> Operand | None:
+    return temporary(scope, node) if is_computation(scope, node) else operand(scope, node)
 
 
 _RESULTS: dict[type[ast.operator], str] = {

@@ -13,21 +13,19 @@ from .facts.values import (
     Hbm,
     Object,
     Python,
-    Several,
     Tensors,
     Tile,
     Value,
     either_rank,
     merge,
 )
+from .maybe_tensors import TENSOR_ATTRIBUTES
 from .rules.data_types import is_dtype
 from .rules.observed_facts import with_observed
 from .rules.psum_accumulation import of_another
 from .scope import Scope
 from .syntax import assignment_counts, by_parameter, default_values, is_only_read
 from .vector_subscripts import is_index_tile, vector_subscripts
-
-_TENSOR_ATTRIBUTES = {"shape", "dtype", "ndim", "shape_2d"}
 
 
 def kernel_parameters(scope: Scope, told: dict[str, Value]) -> None:
@@ -83,7 +81,7 @@ def _is_tile(scope: Scope, name: str) -> bool:
             return False
         if function in HANDLERS:
             sure = [k.value for k in call.keywords if k.arg in _TILE_OPERANDS]
-            perhaps = call.args if indexed or attributes & (_TENSOR_ATTRIBUTES | _TILE_ATTRIBUTES) else []
+            perhaps = call.args if indexed or attributes & (TENSOR_ATTRIBUTES | _TILE_ATTRIBUTES) else []
             computes = computes or any(_names(_owner(operand), name) for operand in [*sure, *perhaps])
     return computes
 
@@ -101,7 +99,7 @@ def _is_tensor(scope: Scope, name: str, seen: frozenset[tuple[ast.FunctionDef, s
     """Does a function use its parameter as a tensor: its shape or type, with vectors, in a move, or passed on?"""
     if any(vector_subscripts(scope, name)):
         return True
-    attributes = _TENSOR_ATTRIBUTES | ({"reshape"} if scope.decorated else set())  # a helper may reshape a tile
+    attributes = TENSOR_ATTRIBUTES | ({"reshape"} if scope.decorated else set())  # a helper may reshape a tile
     for node in ast.walk(scope.function):
         if isinstance(node, ast.Attribute) and node.attr in attributes:
             if isinstance(node.value, ast.Name) and node.value.id == name:
@@ -223,22 +221,3 @@ def parameter_value(name: str, value: Value) -> Value:
     if isinstance(value, Object):
         return Object(tensors=tuple((f, parameter_value(f"{name}.{f}", t)) for f, t in value.tensors))
     return value
-
-
-def is_python(scope: Scope, value: ast.expr) -> bool:
-    """Is every part of an expression known to be a Python value?"""
-    names = (n.id for n in ast.walk(value) if isinstance(n, ast.Name))
-    return not any(type(scope.env.get(name)) in (Value, Several) for name in names)
-
-
-def is_number(scope: Scope, value: ast.expr) -> bool:
-    """Is an expression made of Python values alone, and of the shapes of tensors?"""
-    pending: list[ast.AST] = [value]
-    while pending:
-        node = pending.pop()
-        if isinstance(node, ast.Attribute) and node.attr in _TENSOR_ATTRIBUTES:
-            continue
-        if isinstance(node, ast.Name) and not isinstance(scope.env.get(node.id), Python | None):
-            return False
-        pending += ast.iter_child_nodes(node)
-    return True

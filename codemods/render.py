@@ -13,6 +13,7 @@ from .comparisons import comparison_text
 from .emission import New, Refuse
 from .facts.objects import changing_part, only_value
 from .facts.values import Allocator, Api, DType, Gone, Grid, Hbm, Index, Mask, Numbers, Python, Spelled, Tile
+from .maybe_tensors import is_number
 from .names import BETA2, dotted
 from .number_keys import looked_up
 from .rules.data_types import CODE as DTYPES
@@ -26,7 +27,7 @@ from .rules.unsupported import CODE as UNSUPPORTED
 from .sequences import sequence_call
 from .support import product_function
 from .tables import beta2_has, dtype_name, refusal_note
-from .truths import is_number, truth_text
+from .truths import truth_text
 from .typed_numbers import typed_number
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from .emission import Refuse
 from .facts.values import Tile
+from .maybe_tensors import is_number
 from .operands import Operand
-from .parameters import is_number
 from .patterns import of_name
 from .render import render
 from .rules.tensor_shapes import CODE as TENSOR_SHAPES

@@ -29,8 +29,8 @@ from ..cuts import cut, kept
 from ..dtypes import promoted, type_name
 from ..emission import Refuse
 from ..facts.values import Mask
+from ..maybe_tensors import is_number
 from ..operands import Operand
-from ..parameters import is_number
 from ..patterns import common_dims, of_rank, permuted, spread
 from ..products import cut_product, operand_masks
 from ..render import render, render_named

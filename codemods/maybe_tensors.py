@@ -1,0 +1,89 @@
+"""Is an expression a Python number, or may it be a tensor? Lists and dictionaries hold either."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from .facts.values import Constant, Hbm, Python, Several, Tensors, Tile, Value
+
+if TYPE_CHECKING:
+    from .scope import Scope
+
+TENSOR_ATTRIBUTES = {"shape", "dtype", "ndim", "shape_2d"}
+_TELLS = {"len", "isinstance", "hasattr", "str", "repr", "type", "id", "int", "float", "bool", "range"}
+"""Functions of Python that take anything, and never give a tensor."""
+_GROWS = {"append", "extend", "insert", "setdefault", "update"}
+
+
+def is_number(scope: Scope, value: ast.expr) -> bool:
+    """Is an expression made of Python values alone, and of the shapes of tensors?"""
+    pending: list[ast.AST] = [value]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.Attribute) and node.attr in TENSOR_ATTRIBUTES:
+            continue
+        if isinstance(node, ast.Name) and not isinstance(scope.env.get(node.id), Python | None):
+            return False
+        pending += ast.iter_child_nodes(node)
+    return True
+
+
+def may_be_tensor(scope: Scope, node: ast.expr, seen: frozenset[str] = frozenset()) -> bool:
+    """May a tensor be what an expression gives, or be in what it gives? ``seen`` are names that are being judged."""
+    match node:
+        case ast.Constant() | ast.JoinedStr() | ast.Compare() | ast.UnaryOp(op=ast.Not()):
+            return False
+        case ast.Name():
+            return _name_may_be(scope, node.id, seen)
+        case ast.Attribute():
+            return node.attr not in TENSOR_ATTRIBUTES and may_be_tensor(scope, node.value, seen)
+        case ast.Subscript():
+            return may_be_tensor(scope, node.value, seen)
+        case ast.IfExp():
+            return may_be_tensor(scope, node.body, seen) or may_be_tensor(scope, node.orelse, seen)
+        case ast.Call(func=ast.Name(id=name)) if name in _TELLS and name not in scope.module.functions:
+            return False
+    children = (n.value if isinstance(n, ast.keyword) else n for n in ast.iter_child_nodes(node))
+    return any(isinstance(child, ast.expr) and may_be_tensor(scope, child, seen) for child in children)
+
+
+def _name_may_be(scope: Scope, name: str, seen: frozenset[str]) -> bool:
+    value = scope.env.get(name)
+    if name in seen:
+        return False
+    if type(value) is Value or isinstance(value, Hbm | Tile | Tensors | Several | Constant):
+        return True
+    within = seen | {name}
+    alias = scope.definitions.get(name, "")
+    if alias.isidentifier() and _name_may_be(scope, alias, within):
+        return True
+    return any(
+        _is_unbound(scope, stored) or may_be_tensor(scope, stored, within) for stored in _stored(scope.function, name)
+    )
+
+
+def _is_unbound(scope: Scope, node: ast.expr) -> bool:
+    """Has an expression a name that the function binds further down?"""
+    return any(isinstance(n, ast.Name) and n.id in scope.assigned and n.id not in scope.env for n in ast.walk(node))
+
+
+def _stored(function: ast.FunctionDef, name: str) -> Iterator[ast.expr]:
+    """What a function puts into the list or dictionary ``name``, wherever it does so."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _GROWS:
+            if _is_in(node.func.value, name):
+                yield from (*node.args, *(keyword.value for keyword in node.keywords))
+        elif isinstance(node, ast.Assign):
+            if any(isinstance(target, ast.Subscript) and _is_in(target, name) for target in node.targets):
+                yield node.value
+        elif isinstance(node, ast.AugAssign) and _is_in(node.target, name):
+            yield node.value
+
+
+def _is_in(node: ast.expr, name: str) -> bool:
+    """Is an expression ``name``, or a part of it?"""
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    return isinstance(node, ast.Name) and node.id == name

@@ -1,0 +1,68 @@
+"""What may be a tensor is not written as a number: values that come out of lists, dictionaries and loops."""
+
+from __future__ import annotations
+
+import pytest
+from nki_migrate.codemods import rewrite
+
+KERNEL = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.isa as nisa
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def k(x, given):
+    rows, columns = x.shape
+    out = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.shared_hbm)
+    tile = nl.load(x)
+    {made}
+    nl.store(out, value={used})
+    return out
+"""
+TENSORS = {
+    "in a list": "pack = [tile, 1.0]\n    v = pack[0]",
+    "in a list of lists": "pack = [[tile]]\n    v = pack[0][0]",
+    "in a tuple": "pack = (nl.exp(tile), 1)\n    v = pack[0]",
+    "in a dictionary": "pack = {'a': tile}\n    v = pack['a']",
+    "by get": "pack = {'a': tile}\n    v = pack.get('a')",
+    "appended": "pack = []\n    pack.append(tile)\n    v = pack[-1]",
+    "appended to a list of numbers": "pack = [1.0]\n    pack.append(tile)\n    v = pack[-1]",
+    "appended under another name": "pack = [1.0]\n    other = pack\n    pack.append(tile)\n    v = other[-1]",
+    "put into a list of numbers": "pack = [1.0]\n    pack[0] = tile\n    v = pack[0]",
+    "added to a list of numbers": "pack = [1.0]\n    pack += [tile]\n    v = pack[1]",
+    "put in by a later iteration": "pack = [1.0]\n    for i in range(2):\n        v = pack[0]\n        pack[0] = tile",
+    "of a sum of lists": "pack = [1.0] + [tile]\n    v = pack[1]",
+    "of a copy": "pack = list([tile])\n    v = pack[0]",
+    "of a slice": "pack = [tile, tile][0:1]\n    v = pack[0]",
+    "of a loop": "v = 0.0\n    for v in [tile]:\n        pass",
+    "or a number": "v = nl.exp(tile) if rows > 3 else 1.0",
+    "or none": "v = None or tile",
+    "that is none at first": "pack = [None]\n    v = pack[0]\n    if v is None:\n        v = nl.exp(tile)",
+}
+USES = ("v", "v.reshape((rows, columns))", "v[0:rows, 0:columns]", "nl.add(tile, v)", "tile * v", "nl.exp(v)")
+
+
+@pytest.mark.parametrize("used", USES)
+@pytest.mark.parametrize("made", TENSORS)
+def test_what_may_be_a_tensor_is_left_and_said(made, used):
+    outcome = rewrite(KERNEL.format(made=TENSORS[made], used=used))
+    line = outcome.source[: outcome.source.index("    return out")].rstrip().rpartition("\n")[2]
+    assert f"value={used})" in line or "src=v" in line, outcome.source
+    assert outcome.findings or "src=v" in line
+
+
+NUMBERS = {
+    "in a list": "pack = [2.0, 1.0]\n    v = pack[0]",
+    "appended": "pack = []\n    pack.append(float(rows))\n    v = pack[-1]",
+    "beside a tensor": "pack = (tile.shape[0], 1)\n    v = pack[0]",
+    "a length": "pack = [tile]\n    v = len(pack)",
+    "of a loop": "v = 0.0\n    for v in [1.0, 2.0]:\n        pass",
+    "of an argument": "v = given[0]",
+}
+
+
+@pytest.mark.parametrize("made", NUMBERS)
+def test_a_number_is_still_a_number(made):
+    outcome = rewrite(KERNEL.format(made=NUMBERS[made], used="nl.add(tile, v, dtype=x.dtype)"))
+    assert outcome.findings == () and "operand0=v" in outcome.source
