@@ -79,6 +79,14 @@ def spread(scope: Scope, node: ast.expr, view: Operand, dims: tuple[str, ...]) -
     return with_pattern(base, repeated, base.offset, [None if d in wide else a for d, a in enumerate(base.axes)])
 
 
+def repeated(scope: Scope, node: ast.expr, column: Operand, dims: tuple[str, ...]) -> Operand:
+    """A (partitions, 1) tile over ``dims``, of which there may be more: every free dimension reads it again."""
+    base, steps = as_pattern(scope, node, column)
+    scope.apply(VECTORS, node)
+    again = [Step("0", size) for size in dims[1:]]
+    return with_pattern(base, [steps[0], *again], base.offset, [base.axes[0], *(None for _ in again)])
+
+
 def _is_one(scope: Scope, size: str, other: str) -> bool:
     return scope.constant(size) == 1 and scope.constant(other) != 1
 

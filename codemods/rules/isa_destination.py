@@ -31,7 +31,7 @@ from ..emission import Refuse
 from ..facts.values import Mask
 from ..maybe_tensors import is_number
 from ..operands import Operand
-from ..patterns import common_dims, of_rank, permuted, spread
+from ..patterns import common_dims, of_rank, permuted, repeated, spread
 from ..products import cut_product, operand_masks
 from ..render import render, render_named
 from ..scope import is_tile
@@ -147,17 +147,24 @@ def _repeated(call: Call, instruction: Instruction, a: Operand, b: Operand) -> I
     """``tensor_tensor`` of operands with free dimensions of size 1, which Beta 1 repeated: they have a step of 0."""
     dims = common_dims(call.scope, [a, b])
     if dims is None:
-        if any(_is_column(call, x) for x in (a, b) if x.dims is not None) and a.dims is not None and b.dims is not None:
-            what = "tensor_tensor with a (partitions, 1) operand"
-            raise call.refuse(CODE, what, "use nisa.tensor_scalar with operand0=: it broadcasts")
-        return instruction
+        return _column_repeated(call, instruction, a, b)
     wide = {"data1": spread(call.scope, call.node, a, dims), "data2": spread(call.scope, call.node, b, dims)}
     given = [(n, wide.get(n, value)) for n, value in instruction.arguments]
     return replace(instruction, arguments=given, dims=dims, like=a.like if a is wide["data1"] else b.like)
 
 
+def _column_repeated(call: Call, instruction: Instruction, a: Operand, b: Operand) -> Instruction:
+    """The same of a (partitions, 1) operand beside one of more dimensions: it has a step of 0 in each of them."""
+    for name, column, other in (("data2", b, a), ("data1", a, b)):
+        if column.dims is not None and other.dims is not None and _is_column(call, column):
+            wide = repeated(call.scope, call.node, column, other.dims)
+            given = [(n, wide if n == name else value) for n, value in instruction.arguments]
+            return replace(instruction, arguments=given, dims=other.dims, like=other.like)
+    return instruction
+
+
 def _is_column(call: Call, operand: Operand) -> bool:
-    return operand.dims is not None and all(call.scope.constant(size) == 1 for size in operand.dims[1:])
+    return len(operand.dims or ()) > 1 and all(call.scope.constant(size) == 1 for size in (operand.dims or ())[1:])
 
 
 @lowers(CODE, "nisa.tensor_tensor_scan")

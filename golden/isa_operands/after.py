@@ -89,6 +89,40 @@ def scaled(x, factor):
 
 
 @nki.jit
+def planes(x, bias):
+    """(R, H, W) and (R, N) give (N, R, H, W - 1): the image minus each column, and one minus it."""
+    rows, high, wide = x.shape
+    count = bias.shape[1]
+    out = nl.ndarray((count, rows, high, wide - 1), dtype=x.dtype, buffer=nl.shared_hbm)
+    tile = nl.ndarray((rows, high, wide), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tile, src=x)
+    columns = nl.ndarray((rows, count), dtype=bias.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=columns, src=bias[0:rows, 0:count])
+    for n in nl.affine_range(count):
+        i_w_size = min(wide, wide - 1)
+        moved = nl.ndarray(
+            (rows, high, wide), dtype=promoted_dtype(x.dtype, bias.dtype), buffer=nl.sbuf
+        )
+        if i_w_size > 0:
+            nisa.tensor_tensor(
+                dst=moved[0:rows, 0:high, 0:i_w_size],
+                data1=tile[0:rows, 0:high, 0:i_w_size],
+                data2=columns.ap(pattern=[[count, rows], [0, high], [0, i_w_size]], offset=n),
+                op=nl.subtract,
+            )
+            nisa.dma_copy(dst=out[n, 0:rows, 0:high, 0:i_w_size], src=moved[0:rows, 0:high, 0:i_w_size])
+    behind = nl.ndarray((rows, high, wide), dtype=promoted_dtype(bias.dtype, x.dtype), buffer=nl.sbuf)
+    nisa.tensor_tensor(
+        dst=behind,
+        data1=columns.ap(pattern=[[count, rows], [0, high], [0, wide]]),
+        data2=tile,
+        op=nl.subtract,
+    )
+    nisa.dma_copy(dst=out[0], src=behind[:, :, 1:wide])
+    return out
+
+
+@nki.jit
 def halves(x):
     """(R, C) in fp32 gives (R, 2 * C): the 16 low and the 16 high bits of every number."""
     rows, columns = x.shape

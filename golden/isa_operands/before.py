@@ -19,6 +19,24 @@ def scaled(x, factor):
 
 
 @nki.jit
+def planes(x, bias):
+    """(R, H, W) and (R, N) give (N, R, H, W - 1): the image minus each column, and one minus it."""
+    rows, high, wide = x.shape
+    count = bias.shape[1]
+    out = nl.ndarray((count, rows, high, wide - 1), dtype=x.dtype, buffer=nl.shared_hbm)
+    tile = nl.load(x)
+    columns = nl.load(bias[0:rows, 0:count])
+    i_p, i_h, i_w = nl.mgrid[0:rows, 0:high, 0:wide]
+    for n in nl.affine_range(count):
+        inside = i_w < wide - 1
+        moved = nisa.tensor_tensor(tile[i_p, i_h, i_w], columns[:, n], nl.subtract, mask=inside)
+        nl.store(out[n, i_p, i_h, i_w], value=moved[i_p, i_h, i_w], mask=inside)
+    behind = nisa.tensor_tensor(columns[:, 0:1], tile, op=nl.subtract)
+    nl.store(out[0], value=behind[:, :, 1:wide])
+    return out
+
+
+@nki.jit
 def halves(x):
     """(R, C) in fp32 gives (R, 2 * C): the 16 low and the 16 high bits of every number."""
     rows, columns = x.shape

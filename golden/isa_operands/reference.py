@@ -7,6 +7,11 @@ def scaled(x, factor):
     return np.stack([x * factor, factor - x])
 
 
+def planes(x, bias):
+    moved = (x[None] - bias.T[:, :, None, None])[..., :-1]
+    return np.stack([bias[:, :1, None] - x[..., 1:], *moved[1:]])
+
+
 def halves(x):
     return x.view(np.int16)
 

@@ -12,7 +12,7 @@ from ..isa.core import Result
 from ..isa.reductions import reduce_free
 from ..memory import Array
 from ..numerics import DTYPES
-from .arithmetic import alike, is_vector, mismatch, promoted
+from .arithmetic import alike, is_vector, mismatch, over, promoted
 from .base import Tensor
 from .indexing import Index, Mask
 from .pending import Call, copied_to_sbuf
@@ -240,6 +240,10 @@ def tensor_tensor(
     left, right = call.view(a), call.view(b)
     if a.ndim == b.ndim:
         left, right = alike(left, right)
+    elif is_vector(b):
+        right = over(right, left)
+    elif is_vector(a):
+        left = over(left, right)
     return call.give(isa.tensor_tensor(left, right, token), shape, default, explicit=dtype is not None)
 
 
