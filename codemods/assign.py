@@ -50,6 +50,7 @@ from .starred import assign_starred
 from .syntax import is_filled
 from .tables import is_function
 from .tensor_lists import either_tensor
+from .truths import check_augmented
 
 DESTINATION = "NKI021"
 
@@ -454,6 +455,7 @@ def augment(scope: Scope, statement: ast.stmt) -> None:
     if destination is None:
         if is_computation(scope, statement.value):
             raise Refuse(statement, DESTINATION, "the destination is not known to be a tensor", "declare it here")
+        check_augmented(scope, statement)
         operator = scope.source.text[scope.source.span(target)[1] : scope.source.span(statement.value)[0]].strip(
             " (\\\n"
         )

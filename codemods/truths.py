@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from .emission import Refuse
 from .facts.values import Python
 from .rules.host_code import assigned
 from .rules.language import CODE as LANGUAGE
@@ -20,11 +21,26 @@ def truth_text(scope: Scope, node: ast.expr) -> str | None:
     if not isinstance(node, ast.BinOp) or type(node.op) not in _WORDS:
         return None
     operands = _operands(node, type(node.op))
-    if not all(_is_truth(scope, operand) for operand in operands):
+    truths = [_is_truth(scope, operand) for operand in operands]
+    if not all(truths):
+        if any(truths) and all(is_number(scope, operand) for operand in operands):
+            word = _WORDS[type(node.op)]
+            what = "a truth value and what may be a number, with an operator that Beta 2 has for numbers only"
+            raise Refuse(node, LANGUAGE, what, f"write '{word}' between truth values, or convert with int(...)")
         return None
     scope.apply(LANGUAGE, node)
     texts = [f"({render(scope, o)})" if isinstance(o, ast.BoolOp) else render(scope, o) for o in operands]
     return f" {_WORDS[type(node.op)]} ".join(texts)
+
+
+def check_augmented(scope: Scope, statement: ast.AugAssign) -> None:
+    """Refuse ``a &= b`` of a Python value and a truth value, for which Beta 2 has no such operator."""
+    word = _WORDS.get(type(statement.op))
+    target = statement.target
+    own = isinstance(target, ast.Name) and type(scope.env.get(target.id)) is Python
+    if word is not None and own and _is_truth(scope, statement.value):
+        what = "a truth value in an operation in place, which Beta 2 has for numbers only"
+        raise Refuse(statement, LANGUAGE, what, f"write {ast.unparse(target)} = {ast.unparse(target)} {word} ...")
 
 
 def _operands(node: ast.expr, operator: type[ast.operator]) -> list[ast.expr]:
@@ -48,7 +64,9 @@ def _is_truth(scope: Scope, node: ast.expr, seen: tuple[str, ...] = ()) -> bool:
         return type(node.op) in _WORDS and all(_is_truth(scope, side, seen) for side in (node.left, node.right))
     if isinstance(node, ast.Call):
         return isinstance(node.func, ast.Name) and node.func.id in _ASKS and node.func.id not in scope.module.rebound
-    if isinstance(node, ast.Name) and node.id not in seen and type(scope.env.get(node.id)) is Python:
+    if isinstance(node, ast.Name) and node.id in seen:  # of truth values, it is one itself
+        return True
+    if isinstance(node, ast.Name) and type(scope.env.get(node.id)) is Python:
         values = assigned(scope.function, node.id)
         return bool(values) and all(_is_truth(scope, value, (*seen, node.id)) for value in values)
     return False

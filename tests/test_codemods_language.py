@@ -331,3 +331,56 @@ def test_what_beta2_refuses_in_a_helper_that_no_rule_touched_is_a_finding():
     )
     outcome = complete(before, rewrite(before), Options(), "kernel.py")
     assert [(finding.line, finding.code) for finding in outcome.findings] == [(5, "NKL028")]
+
+
+TRUTHS = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def k(x, causal=True, window=0):
+    rows, columns = x.shape
+    out = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.shared_hbm)
+    nl.store(out, value=nl.load(x))
+    for i in nl.static_range(4):
+{body}
+            nl.store(out[:, nl.ds(i * 16, 16)], value=nl.add(nl.load(x[:, nl.ds(i * 16, 16)]), 1.0))
+    return out
+"""
+CARRIED = """\
+        if causal:
+            inside = i > 0
+            if window > 0:
+                last = i + window
+                inside = inside & (last < 6)
+        else:
+            inside = True
+        if (i < 3) & inside:
+"""
+
+
+@pytest.mark.parametrize("arguments", [{}, {"window": 3}, {"causal": False}])
+def test_a_truth_value_that_is_made_of_itself_is_one(migrate, arguments):
+    given = {"x": TensorSpec((32, 64), "float32", "normal"), **arguments}
+    migration = migrate(TRUTHS.format(body=CARRIED.rstrip("\n")), given)
+    assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
+    assert "inside = inside and last < 6" in migration.outcome.source
+    assert "if i < 3 and inside:" in migration.outcome.source
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "        count = i + 1\n        if count & (rows > 2):",
+        "        if (i > 1) | i:",
+        "        inside = i > 0\n        inside += 1\n        if inside & (rows > 2):",
+        "        inside = i > 0\n        inside &= rows > 2\n        if inside:",
+    ],
+)
+def test_a_truth_value_and_a_number_are_left_under_a_finding(body):
+    source = TRUTHS.format(body=body)
+    outcome = rewrite(source)
+    assert [f.code for f in outcome.findings] == ["NKI091"]
+    line = source.split("\n")[outcome.findings[0].line - 1]
+    assert any(sign in line for sign in "&|") and line in outcome.source
