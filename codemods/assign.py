@@ -38,7 +38,7 @@ from .interpreted import unpacked
 from .maybe_tensors import may_be_tensor
 from .number_tables import assign_table
 from .operands import Operand
-from .parameters import described
+from .parameters import described_anew
 from .reductions import reduced
 from .render import is_pure, render
 from .resized import with_named_size
@@ -93,7 +93,7 @@ def _set(scope: Scope, name: str, value: Value) -> None:
     """Bind ``name``; sizes that are written with the name's former value are written anew."""
     sizes = [text for text in texts(value) if text and text != f"{name}.dtype"]
     if isinstance(value, Hbm | Tile) and name in {n for text in sizes for n in algebra.names(text)}:
-        value = described(name, value)
+        value = described_anew(scope, name, value, name)
     scope.env[name] = value
 
 

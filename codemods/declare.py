@@ -301,6 +301,9 @@ def _list(scope: Scope, plan: Plan) -> str:
     """Declare the tile, or the list of tiles; return the call that makes one tile, where one call does."""
     setup, address = _place(scope, plan, plan.index)
     tile = _ndarray(scope, plan, plan.dims, address)
+    if plan.blocks and plan.name in {n for text in (tile, *plan.blocks) for n in algebra.names(text)}:
+        message = f"'{plan.name}' is made with what had its name before, and becomes a list"
+        raise Refuse(plan.node, BLOCKS, message, "give it another name")
     for statement in statements(declaration_lines(scope, plan, tile, setup=setup)):
         scope.out.append(New(statement))
     return "" if setup or plan.blocks or plan.label else tile

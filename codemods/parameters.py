@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
+from . import algebra
 from .facts.values import (
     EITHER,
     Absent,
     DType,
     Flag,
+    Gone,
     Hbm,
     Object,
     Python,
@@ -150,9 +152,26 @@ _OPERANDS = {"src", "dst", "value"}
 def described(name: str, value: Hbm | Tile) -> Value:
     """A tensor described through its own name, for as long as that is possible."""
     if isinstance(value, Tile) and value.blocks and value.style != "list":
-        return Value()
+        return Gone("has block dimensions, and a name that it was made with is bound again since")
     seen = parameter_value(name, value)
     return replace(seen, declaration=value.declaration) if isinstance(value, Tile) and isinstance(seen, Tile) else seen
+
+
+def described_anew(scope: Scope, name: str, value: Hbm | Tile, bound: str) -> Value:
+    """A tensor after ``bound``, which it was described with, is bound again.
+
+    One whose blocks lie in one tensor cannot be described through its name, but for its type: it becomes a list.
+    """
+    if not isinstance(value, Tile) or not value.blocks or value.style == "list":
+        return described(name, value)
+    sizes = [*(value.dims or ()), *value.blocks, *value.folded]
+    if value.style == "fold" and name != bound and bound not in {n for text in sizes for n in algebra.names(text)}:
+        return replace(value, dtype=f"{name}.dtype")
+    if value.declaration is not None and name != bound and scope.module.options.blocks == "auto":
+        declared = value.declaration.node
+        assert isinstance(declared, ast.expr)
+        scope.module.blocked[scope.module.position(declared)] = f"'{bound}', which tells its sizes, is bound again"
+    return described(name, value)
 
 
 def merged(name: str, a: Value | None, b: Value | None) -> Value:

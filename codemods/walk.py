@@ -22,7 +22,7 @@ from .maybe_tensors import may_be_tensor
 from .nested_imports import move_import
 from .number_keys import bind_keys
 from .operands import Operand
-from .parameters import described, merged
+from .parameters import described, described_anew, merged
 from .recalled import recall, remember
 from .render import CALLABLE, beta2_name, render
 from .resized import bound_sizes
@@ -139,7 +139,7 @@ def forget(scope: Scope, name: str) -> None:
             if own or name not in {n for text in texts(value) if text for n in algebra.names(text)}:
                 continue
             if isinstance(value, Hbm | Tile):
-                scope.env[other] = described(other, value)
+                scope.env[other] = described_anew(scope, other, value, name)
             elif isinstance(value, Object):
                 scope.env[other] = Python()
             elif not (isinstance(value, DType) and value.text == name):
