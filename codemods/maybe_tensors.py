@@ -39,6 +39,8 @@ def may_be_tensor(scope: Scope, node: ast.expr, seen: frozenset[str] = frozenset
             return _name_may_be(scope, node.id, seen)
         case ast.Attribute():
             return node.attr not in TENSOR_ATTRIBUTES and may_be_tensor(scope, node.value, seen)
+        case ast.Subscript(slice=ast.Tuple(elts=elements)) if any(isinstance(e, ast.Slice) for e in elements):
+            return True  # no list takes such a subscript
         case ast.Subscript():
             return may_be_tensor(scope, node.value, seen)
         case ast.IfExp():

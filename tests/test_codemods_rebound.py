@@ -58,3 +58,13 @@ def test_a_list_is_not_made_with_what_had_its_name_before():
     declared = source[: source.index("column = nl.ndarray")].count("\n") + 1
     assert (declared, "NKI010") in [(f.line, f.code) for f in outcome.findings]
     assert "column = nl.ndarray((tiles, nl.par_dim(column.shape[0]), 1)" in outcome.source
+
+
+@pytest.mark.parametrize("holder", ["[column, column]", "(column, 3)"])
+def test_a_part_of_what_is_not_known_to_be_a_tensor_is_no_number(holder):
+    source = SOURCE.format(
+        before="pass", blocks="tiles", rows="rows", dtype="nl.float32", behind=f"held = {holder}"
+    ).replace("column[t, :, 0])\n", "held[0][t, :, 0])\n")
+    outcome = rewrite(source)
+    used = source[: source.index("tile[:, :]")].count("\n") + 1
+    assert used in [f.line for f in outcome.findings]
