@@ -12,6 +12,7 @@ from .bodies import written
 from .calls import call_statement, call_value, constructed, module_function, named, parts_of
 from .compute import bind, is_computation, write
 from .declare import allocator_value, buffer_value, creation, declare
+from .deques import as_list
 from .dynamic import tell_rank
 from .emission import Refuse
 from .facts.index import index_value
@@ -98,6 +99,7 @@ def _set(scope: Scope, name: str, value: Value) -> None:
 
 
 def _to_name(scope: Scope, statement: ast.stmt, name: str, value: ast.expr) -> None:
+    value = as_list(scope, name, value)
     if creation(scope, value) is not None:
         assert isinstance(value, ast.Call)
         _set(scope, name, declare(scope, name, value, statement))

@@ -8,7 +8,7 @@ from dataclasses import replace
 from . import algebra
 from .compute import is_computation
 from .emission import Refuse
-from .facts.values import Tile, Value
+from .facts.values import Python, Tile, Value
 from .scope import Scope
 from .tables import parameters
 
@@ -20,6 +20,8 @@ def left_tile(scope: Scope, statement: ast.stmt, refusal: Refuse) -> Value:
     target, value = _assignment(statement)
     if target is None or value is None:
         return Value()
+    if isinstance(refusal.result, Python) and isinstance(value, ast.Call) and refusal.node is value.func:
+        return refusal.result
     try:
         if not is_computation(scope, value) and not _gives_tile(scope, value):
             return Value()

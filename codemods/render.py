@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from nki_migrate.runtime.spec.beta2_language import MATH_FUNCTIONS
+from nki_migrate.runtime.spec.beta2_language import LIBRARIES, MATH_FUNCTIONS
 from nki_migrate.runtime.spec.dtypes import LIMITS
 
 from . import algebra, resized
@@ -289,6 +289,10 @@ def _qualified(scope: Scope, node: ast.Name | ast.Attribute, qualified: str) -> 
             raise Refuse(node, DTYPES, f"{qualified} inside a kernel", "Beta 2 kernels cannot use numpy")
         scope.apply(DTYPES, node)
         return f"{scope.nl}.{name}"
+    if root in LIBRARIES and rest:
+        what = f"{qualified} of Python's library: Beta 2 kernels have lists, dictionaries and plain loops"
+        help = "use a list or a dictionary with strings for keys, and write the loop"
+        raise Refuse(node, LANGUAGE, what, help, result=Python())
     if qualified == "nl.fp32.min":
         scope.apply(DTYPES, node)
         return repr(LIMITS["float32"]["min"])

@@ -17,7 +17,9 @@ from nki_migrate.runtime.errors import KernelError
 from nki_migrate.runtime.legality import CODES, check_source
 
 HEAD = """\
+import collections
 import math
+from collections import Counter, deque
 from dataclasses import dataclass
 from enum import Enum
 
@@ -126,6 +128,7 @@ class Illegal:
 ILLEGAL = (
     Illegal("NKL001", "def f{k}(i):\n    return i"),
     Illegal("NKL002", "class C{k}(nl.NKIObject):\n    pass"),
+    Illegal("NKL004", "z{k} = Counter()"),
     Illegal("NKL010", "z{k} = 1\ndel z{k}"),
     Illegal("NKL012", "async def f{k}():\n    pass"),
     Illegal("NKL013", "match n:\n    case 0:\n        pass"),
@@ -220,6 +223,8 @@ ILLEGAL = (
     Illegal("NKL108", "z{k} = 0\nfor i in nl.dynamic_range(2):\n    z{k} += 1"),
     Illegal("NKL109", "z{k} = 0\nr{k} = nisa.register_alloc(1)\nif r{k}:\n    z{k} = 1\nassert z{k} == 1"),
     Illegal("NKL110", "r{k} = nisa.register_alloc(1)\nz{k} = 1 if r{k} else 2"),
+    Illegal("NKL111", "z{k} = deque([1])"),
+    Illegal("NKL111", "z{k} = collections.Counter()"),
 )
 BLOCKS = (
     "if n > 2:\n{}",
@@ -294,7 +299,7 @@ def test_a_kernel_runs_if_and_only_if_the_checker_passes_it(run, body):
     assert outcome(run, text) == {(violation.line, violation.code) for violation in first[:1]}
 
 
-@pytest.mark.parametrize("text", ["z = [1].pop(0)", "nisa.memset(dst=a)", "z = a + b", "z = undefined"])
+@pytest.mark.parametrize("text", ["z = [1].pop(0)", "z = deque()", "nisa.memset(dst=a)", "z = a + b", "z = undefined"])
 def test_what_tracing_refuses_matters_only_where_it_runs(run, text):
     """Real kernels have such branches; what the stages before it refuse is refused wherever it stands."""
     assert len(codes(source(Body(f"if n > 100:\n    {text}")))) == 1

@@ -106,6 +106,17 @@ LEGAL = {
         + kernel("return x"),
         "an annotation of any kind": "import numpy as np\n\n\n@nki.jit\ndef kernel(x: np.ndarray):\n    return x\n",
     },
+    "library": {
+        "a dictionary that the host makes": "from collections import defaultdict\n\nSIZES = defaultdict(int)\n\n\n"
+        + kernel("return SIZES"),
+        "host code with iterators": "import itertools\n\n\ndef host():\n    return itertools.count()\n\n\n"
+        + kernel("return x"),
+        "an annotation": "from collections import deque\n\n\n@nki.jit\ndef kernel(x: deque):\n    rows: deque = [1]\n"
+        "    return rows[0]\n",
+        "a local of such a name": kernel("deque = [1]", "return deque[0]"),
+        "a function in C that is only passed on": "from functools import reduce\n\n\n"
+        + kernel("return [reduce, x][1]"),
+    },
     "calls": {
         "positional operands": kernel("nisa.tensor_tensor(x, x, y, nl.add)"),
         "a mask of None": kernel("nisa.memset(dst=x, value=0.0, mask=None)"),

@@ -11,15 +11,17 @@ do ``sorted``, ``min`` and ``max`` with a key, after a loop that lists the keys.
 ``list(filter(lambda x: c, a))`` are loops like those of comprehensions, which may run over a ``zip``.
 ``a & b`` of two truth values becomes ``a and b``, ``rate > 0`` of a parameter or field that is annotated as a float
 ``float(rate) > 0.0``: the front end compares the types of numbers before their values. A dictionary with whole numbers
-for keys, of which only elements are read, gets strings, and is read at ``str(key)``.
+for keys, of which only elements are read, gets strings, and is read at ``str(key)``. A ``collections.deque`` that is
+used as a list becomes one (:mod:`~..deques`).
 ``**kwargs`` whose keys the source shows become parameters (:mod:`~..keyword_arguments`); other keys than those that a
 function reads, passes on, or gets from a call in these files end with Python's own error. ``*args`` of a function that
 is only called, always with the same number of arguments, become parameters, too (:mod:`~..variable_arguments`).
 
 Safe: the kernel ends with the same text, the import binds the same name, the loops give the same elements in the same
 order. Left alone, and reported where it stands: every other use (what a ``with`` holds is rewritten all the same),
-comprehensions of tensors or over the result of a call, keys that are no lambda, other ``*args``, and dictionaries of
-keywords that are used as such.
+comprehensions of tensors or over the result of a call, keys that are no lambda, other ``*args``, dictionaries of
+keywords that are used as such, and whatever else kernel code reads of ``collections``, ``itertools``, ``functools``,
+``operator``, ``copy``, ``heapq`` and ``bisect``.
 
 Source: the texts of the front end of leanprover/KLR (interop/klr/gather.c).
 """

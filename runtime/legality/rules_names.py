@@ -193,7 +193,7 @@ def package_names(node: ast.Name | ast.Attribute, context: Context) -> Iterator[
     if not isinstance(node.ctx, ast.Load) or (isinstance(above, ast.Attribute) and above.value is node):
         return
     name = context.qualified(node)
-    if name is None or _is_decorator(node, context):
+    if name is None or is_decorator(node, context):
         return
     root = name.partition(".")[0]
     if root == "nki":
@@ -210,12 +210,13 @@ def beta1_names(node: ast.Name | ast.Attribute, context: Context) -> Iterator[Vi
     if isinstance(above, ast.Attribute) and above.value is node:
         return
     name = context.qualified(node) or ""
-    if name.startswith("neuronxcc") and not name.startswith(BETA1_PREFIXES) and not _is_decorator(node, context):
+    if name.startswith("neuronxcc") and not name.startswith(BETA1_PREFIXES) and not is_decorator(node, context):
         entry = beta1.symbol(beta1.canonical(name))
         yield report(BETA1, node, name, help=_replacement(entry) if entry else "")
 
 
-def _is_decorator(node: ast.AST, context: Context) -> bool:
+def is_decorator(node: ast.AST, context: Context) -> bool:
+    """Is ``node`` a part of a decorator?"""
     chain: tuple[ast.AST, ...] = (*context.ancestors, node)
     return any(
         below in above.decorator_list
@@ -288,9 +289,9 @@ def plain_names(node: ast.Name, context: Context) -> Iterator[Violation]:
     if name in beta2.PYTHON_BUILTINS or name.startswith("__") or name in KEYWORDS[context.target]:
         return
     if hasattr(builtins, name):
-        if not _is_decorator(node, context):
+        if not is_decorator(node, context):
             yield report(BUILTIN, node, message=_builtin_message(node, context), help=f"{name}: {BUILTIN.help}")
-    elif not context.module.stars and not _is_decorator(node, context):
+    elif not context.module.stars and not is_decorator(node, context):
         yield report(NOT_FOUND, node, name)
 
 

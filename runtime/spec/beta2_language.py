@@ -137,6 +137,20 @@ PYTHON_CONSTANTS = frozenset("None True False Ellipsis NotImplemented __debug__ 
 MATH_FUNCTIONS = frozenset("ceil floor gcd log10 log2 pow sqrt".split())
 """Functions of ``math`` that the front end evaluates."""
 
+LIBRARIES = frozenset("bisect collections copy functools heapq itertools operator".split())
+"""Modules of Python's library of which a kernel can use nothing. (Their classes and functions are C, which the front
+end cannot read, or Python that it refuses.)"""
+
+LIBRARY_CLASSES = frozenset(
+    f"{module}.{name}"
+    for module, names in (
+        ("collections", "ChainMap Counter OrderedDict UserDict UserList UserString"),
+        ("functools", "cached_property partial partialmethod singledispatchmethod"),
+    )
+    for name in names.split()
+)
+"""Classes of :data:`LIBRARIES` in Python source: the front end reads them where a file imports them by name."""
+
 LIST_METHODS = frozenset("append clear copy count extend index pop remove reverse".split())
 DICT_METHODS = frozenset("clear copy get items keys pop setdefault values".split())
 SCALAR_METHODS = ("ptr", "view")
