@@ -17,8 +17,9 @@ from .dynamic import dynamic_access, is_dynamic
 from .emission import Refuse
 from .facts.index import components_of, index_value
 from .facts.masks import is_mask
-from .facts.values import Axis, Grid, Hbm, Index, Object, Slice, Tile, Value
+from .facts.values import Absent, Axis, Grid, Hbm, Index, Object, Python, Slice, Tile, Value
 from .loose import aligned
+from .maybe_tensors import may_be_no_number
 from .names import dotted
 from .operands import Item, Operand
 from .own_tiles import own_tile
@@ -357,10 +358,20 @@ def basic_item(scope: Scope, node: ast.Subscript, element: ast.expr, size: str) 
         full = start == "0" and scope.equal(count, size)
         return Item(start, count, full, raw=render(scope, element))
     _refuse_dynamic(scope, node, element)
-    for part in ast.walk(element):
-        if isinstance(part, ast.Name) and type(scope.env.get(part.id)) is Value:
-            raise Refuse(node, VECTORS, f"it is not known what the index '{part.id}' is", "index with a number")
+    if _is_no_number(scope, element):
+        what = f"it is not known what the index '{ast.unparse(element)}' is"
+        raise Refuse(node, VECTORS, what, "index with a number")
     return Item(render_named(scope, element), "1", point=True)
+
+
+def _is_no_number(scope: Scope, element: ast.expr) -> bool:
+    """May an index be something else than a number, a slice for example?"""
+    from .calls import call_value, module_function
+
+    if isinstance(element, ast.Call) and module_function(scope, element) is not None:
+        return not isinstance(call_value(scope, element)[1], Python)
+    absent = isinstance(element, ast.Name) and isinstance(scope.env.get(element.id), Absent)
+    return absent or may_be_no_number(scope, element)
 
 
 def slice_item(scope: Scope, element: ast.Slice, size: str) -> Item:

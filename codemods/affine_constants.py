@@ -13,7 +13,7 @@ from . import algebra
 from .emission import New, Refuse
 from .facts.masks import OPERATORS
 from .facts.values import Hbm
-from .maybe_tensors import may_be_tensor
+from .maybe_tensors import may_be_no_number
 from .render import render
 from .rules.data_types import dtype_text
 from .scope import Scope
@@ -95,7 +95,9 @@ def _side(scope: Scope, node: ast.expr, indices: list[str]) -> _Side:
     """One side as a sum of multiples of indices and a number."""
     if isinstance(node, ast.Name) and node.id in indices:
         return _Side("0", {node.id: "1"})
-    if not any(isinstance(n, ast.Name) and n.id in indices for n in ast.walk(node)) and not may_be_tensor(scope, node):
+    if not any(isinstance(n, ast.Name) and n.id in indices for n in ast.walk(node)) and not may_be_no_number(
+        scope, node
+    ):
         return _Side(algebra.paren(render(scope, node)))
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         return _multiple(_side(scope, node.operand, indices), "-1")

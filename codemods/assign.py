@@ -36,7 +36,7 @@ from .facts.values import (
     texts,
 )
 from .interpreted import unpacked
-from .maybe_tensors import may_be_tensor
+from .maybe_tensors import may_be_no_number
 from .number_tables import assign_table
 from .operands import Operand
 from .parameters import described_anew
@@ -188,6 +188,10 @@ def _python(scope: Scope, name: str, value: ast.expr) -> None:
         return
     text = render(scope, value)
     scope.emit(f"{name} = {text}")
+    known_slice = scope.env.get(value.id) if isinstance(value, ast.Name) else None
+    if isinstance(known_slice, Slice):
+        _set(scope, name, known_slice)
+        return
     if isinstance(value, ast.List) and not value.elts and is_filled(scope.function, name) and scope.assigned[name] == 1:
         _set(scope, name, Tensors(empty=True))
         return
@@ -209,7 +213,7 @@ def _python(scope: Scope, name: str, value: ast.expr) -> None:
     unknown = _may_give_tensor(scope, value)
     (scope.unknown_results.add if unknown else scope.unknown_results.discard)(name)
     scope.none_at_first.discard(name)
-    known = not may_be_tensor(scope, value) and not unknown
+    known = not may_be_no_number(scope, value) and not unknown
     _set(scope, name, Python(positivity.positive(scope, text)) if known else Value())
     define(scope, name, text)
 
@@ -281,7 +285,7 @@ def _to_tuple(scope: Scope, statement: ast.stmt, target: ast.Tuple | ast.List, v
         text = render(scope, value)
     scope.emit(f"{scope.source.segment(target)} = {text}")
     sizes = _shape_of(scope, value, names)
-    parts: list[Value] = [Python(sizes) for _ in names]
+    parts: list[Value] = [Value() if may_be_no_number(scope, value) else Python(sizes) for _ in names]
     if isinstance(known, Several) or isinstance(value, ast.Call):
         parts = parts_of(known or Value(), names)
     for name, part in zip(names, parts, strict=True):
@@ -437,7 +441,7 @@ def _note(qualified: str | None) -> str:
 
 def _fill(scope: Scope, statement: ast.stmt, destination: Operand, value: ast.expr) -> None:
     number = value.operand if isinstance(value, ast.UnaryOp) else value
-    known = isinstance(number, ast.Constant) or (not may_be_tensor(scope, value) and not isinstance(value, ast.Call))
+    known = isinstance(number, ast.Constant) or (not may_be_no_number(scope, value) and not isinstance(value, ast.Call))
     if not known:
         raise Refuse(value, DESTINATION, "the value is not known to be a tensor or a number", "assign a tile")
     if destination.space == "hbm":

@@ -14,7 +14,7 @@ from .facts.index import index_value
 from .facts.masks import mask_value
 from .facts.values import Absent, DType, Flag, Function, Hbm, Object, Python, Several, Slice, Tensors, Tile, Value
 from .handed import access_of, handed_on
-from .maybe_tensors import may_be_tensor
+from .maybe_tensors import may_be_no_number
 from .names import dotted
 from .operands import Operand
 from .parameters import described, parameter_value
@@ -250,7 +250,7 @@ def _python_argument(scope: Scope, node: ast.expr) -> Value:
         return value
     if isinstance(value, Slice) or (isinstance(node, ast.Call) and scope.qualified(node.func) == "nl.ds"):
         return Value()
-    return Value() if may_be_tensor(scope, node) else Python()
+    return Value() if may_be_no_number(scope, node) else Python()
 
 
 def constructed(scope: Scope, node: ast.expr) -> Object | None:

@@ -18,8 +18,9 @@ from .calls import call_value, module_function
 from .compute import is_computation
 from .declare import creation
 from .emission import Refuse
-from .facts.values import Hbm, Python, Tile
+from .facts.values import Hbm, Python, Tile, Value
 from .iteration import shortest
+from .maybe_tensors import may_be_no_number
 from .number_keys import number_keyed
 from .render import render
 from .rules.language import CODE, plainer
@@ -51,7 +52,7 @@ def expand(scope: Scope, statement: ast.stmt) -> bool:
         names = [t.id for t in targets if isinstance(t, ast.Name)]
         if len(names) == len(targets) <= 1 and not set(names) & _names(value):
             scope.emit("\n".join(_lines(scope, value, "".join(names))))
-            scope.env.update(dict.fromkeys(names, Python()))
+            scope.env.update(dict.fromkeys(names, _held(scope, value)))
             return True
     if isinstance(statement, ast.Assert):
         return _expand_parts(scope, statement)
@@ -98,7 +99,7 @@ def _loops_before(scope: Scope, node: ast.expr) -> list[str]:
     for found in _evaluated(scope, node):
         name = scope.fresh(_result_name(scope, found, node))
         lines += _lines(scope, found, name)
-        scope.env[name] = Python()
+        scope.env[name] = _held(scope, found)
         scope.given[found] = f"({name})" if isinstance(found, ast.GeneratorExp) else name  # its text has the brackets
     return lines
 
@@ -374,6 +375,11 @@ def _key(scope: Scope, comprehension: ast.DictComp) -> str:
             node, CODE, "a dict comprehension whose keys are not known to be strings", "use a list, or str(key)"
         )
     return _value(scope, node)
+
+
+def _held(scope: Scope, node: ast.expr) -> Value:
+    """What is known of the list that a comprehension makes."""
+    return Value() if may_be_no_number(scope, node) else Python()
 
 
 def _bound(scope: Scope, node: Comprehension | ast.Lambda, variable: str) -> str:

@@ -16,7 +16,7 @@ from .dtypes import type_name
 from .emission import New, Refuse
 from .facts.masks import is_mask, mask_of
 from .facts.values import Declaration, Tile
-from .maybe_tensors import may_be_tensor
+from .maybe_tensors import may_be_no_number
 from .moves import Planned
 from .operands import Operand
 from .patterns import assert_rank, broadcast, of_name
@@ -196,7 +196,7 @@ def operand_or_text(scope: Scope, node: ast.expr) -> Operand | str:
     found = _computed(scope, node)
     if found is None:
         unknown = isinstance(node, ast.Name) and node.id in scope.unknown_results
-        if unknown or may_be_tensor(scope, node):
+        if unknown or may_be_no_number(scope, node):
             message = f"it is not known whether '{ast.unparse(node)}' is a tensor"
             raise Refuse(node, "NKI022", message, "write the instruction that fits")
     return render(scope, node) if found is None else found

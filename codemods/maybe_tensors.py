@@ -1,12 +1,13 @@
-"""Is an expression a Python number, or may it be a tensor? Lists and dictionaries hold either."""
+"""Is an expression a Python number, or may it be a tensor or a slice? Lists and dictionaries hold any of them."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from .facts.values import Constant, Hbm, Python, Several, Tensors, Tile, Value
+from .facts.values import Constant, Hbm, Python, Several, Slice, Tensors, Tile, Value
 
 if TYPE_CHECKING:
     from .scope import Scope
@@ -14,6 +15,10 @@ if TYPE_CHECKING:
 TENSOR_ATTRIBUTES = {"shape", "dtype", "ndim", "shape_2d"}
 _TELLS = {"len", "isinstance", "hasattr", "str", "repr", "type", "id", "int", "float", "bool", "range"}
 """Functions of Python that take anything, and never give a tensor."""
+_MEMBERS: dict[type[ast.AST], Callable[[ast.AST], ast.expr]] = {
+    ast.keyword: attrgetter("value"),
+    ast.comprehension: attrgetter("iter"),
+}
 _GROWS = {"append", "extend", "insert", "setdefault", "update"}
 
 
@@ -30,39 +35,44 @@ def is_number(scope: Scope, value: ast.expr) -> bool:
     return True
 
 
-def may_be_tensor(scope: Scope, node: ast.expr, seen: frozenset[str] = frozenset()) -> bool:
-    """May a tensor be what an expression gives, or be in what it gives? ``seen`` are names that are being judged."""
+def may_be_no_number(scope: Scope, node: ast.expr, seen: frozenset[str] = frozenset()) -> bool:
+    """May an expression give a tensor or a slice, or something that holds one? ``seen`` are names that are judged."""
     match node:
-        case ast.Constant() | ast.JoinedStr() | ast.Compare() | ast.UnaryOp(op=ast.Not()):
+        case ast.Constant():
+            return node.value is Ellipsis
+        case ast.JoinedStr() | ast.Compare() | ast.UnaryOp(op=ast.Not()):
             return False
         case ast.Name():
             return _name_may_be(scope, node.id, seen)
         case ast.Attribute():
-            return node.attr not in TENSOR_ATTRIBUTES and may_be_tensor(scope, node.value, seen)
+            return node.attr not in TENSOR_ATTRIBUTES and may_be_no_number(scope, node.value, seen)
         case ast.Subscript(slice=ast.Tuple(elts=elements)) if any(isinstance(e, ast.Slice) for e in elements):
             return True  # no list takes such a subscript
         case ast.Subscript():
-            return may_be_tensor(scope, node.value, seen)
+            return may_be_no_number(scope, node.value, seen)
         case ast.IfExp():
-            return may_be_tensor(scope, node.body, seen) or may_be_tensor(scope, node.orelse, seen)
+            return may_be_no_number(scope, node.body, seen) or may_be_no_number(scope, node.orelse, seen)
         case ast.Call(func=ast.Name(id=name)) if name in _TELLS and name not in scope.module.functions:
             return False
-    children = (n.value if isinstance(n, ast.keyword) else n for n in ast.iter_child_nodes(node))
-    return any(isinstance(child, ast.expr) and may_be_tensor(scope, child, seen) for child in children)
+        case ast.Call(func=function) if scope.qualified(function) == "nl.ds" or ast.unparse(function) == "slice":
+            return True
+    children = (_MEMBERS[type(n)](n) if type(n) in _MEMBERS else n for n in ast.iter_child_nodes(node))
+    return any(isinstance(child, ast.expr) and may_be_no_number(scope, child, seen) for child in children)
 
 
 def _name_may_be(scope: Scope, name: str, seen: frozenset[str]) -> bool:
     value = scope.env.get(name)
     if name in seen:
         return False
-    if type(value) is Value or isinstance(value, Hbm | Tile | Tensors | Several | Constant):
+    if type(value) is Value or isinstance(value, Hbm | Tile | Tensors | Several | Constant | Slice):
         return True
     within = seen | {name}
     alias = scope.definitions.get(name, "")
     if alias.isidentifier() and _name_may_be(scope, alias, within):
         return True
     return any(
-        _is_unbound(scope, stored) or may_be_tensor(scope, stored, within) for stored in _stored(scope.function, name)
+        _is_unbound(scope, stored) or may_be_no_number(scope, stored, within)
+        for stored in _stored(scope.function, name)
     )
 
 

@@ -340,9 +340,10 @@ def _call(scope: Scope, node: ast.Call) -> str | None:
     if qualified in _MATH and len(node.args) == 1 and not node.keywords:
         scope.apply(DTYPES, node)
         return f"{_math(scope)}.{_MATH[qualified]}({render(scope, node.args[0])})"
-    if len(node.args) == 1 and not node.keywords and _is_product(scope, qualified, node.args[0]):
+    factors = _factors(scope, qualified, node)
+    if factors is not None:
         scope.apply(DTYPES, node)
-        return f"{product_function(scope)}({render(scope, node.args[0])})"
+        return f"{product_function(scope)}({render(scope, factors)})"
     if qualified.startswith("math.") and qualified[len("math.") :] not in MATH_FUNCTIONS:
         what = f"{qualified}(...) inside a kernel"
         raise Refuse(node, UNSUPPORTED, what, f"Beta 2's math has {', '.join(sorted(MATH_FUNCTIONS))}")
@@ -385,9 +386,16 @@ _CONSTANTS = {"inf", "nan", "pi", "e"}
 """Numbers that numpy and ``math`` call alike."""
 
 
-def _is_product(scope: Scope, qualified: str, node: ast.expr) -> bool:
-    """Is a call one of Python's product, or of numpy's for sizes?"""
-    return qualified == "math.prod" or (qualified == "np.prod" and _holds_sizes(scope, node))
+def _factors(scope: Scope, qualified: str, node: ast.Call) -> ast.expr | None:
+    """The numbers whose product a call gives: Python's, or numpy's for sizes; ``None`` for other calls."""
+    match node.args:
+        case [factors] if not node.keywords:
+            sizes = qualified == "np.prod" and _holds_sizes(scope, factors)
+            return factors if sizes or qualified == "math.prod" else None
+        case [function, factors, *first] if qualified == "functools.reduce" and not node.keywords:
+            from_one = all(isinstance(n, ast.Constant) and n.value == 1 for n in first)
+            return factors if from_one and scope.qualified(function) == "operator.mul" else None
+    return None
 
 
 def _whole_product(scope: Scope, node: ast.Call) -> str | None:

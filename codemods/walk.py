@@ -18,7 +18,7 @@ from .facts.values import DType, Flag, Function, Gone, Hbm, Keyed, Object, Pytho
 from .iteration import element_kinds, index_loop, tile_of, unpack
 from .joints import join_places
 from .left import left_tile
-from .maybe_tensors import may_be_tensor
+from .maybe_tensors import may_be_no_number
 from .nested_imports import move_import
 from .number_keys import bind_keys
 from .operands import Operand
@@ -265,7 +265,7 @@ def _for(scope: Scope, statement: ast.stmt) -> None:
     else:
         forget_carried(scope, statement)
     indexed = statement.target in scope.module.edits.expressions
-    element = Value() if may_be_tensor(scope, statement.iter) else Python()
+    element = Value() if may_be_no_number(scope, statement.iter) else Python()
     variables: dict[str, Value] = dict.fromkeys(targets, dynamic_loops.INDEX if dynamic else element)
     variables |= tile_of(scope, statement.target, statement.iter)
     scope.env.update(element_kinds(scope, statement) if indexed else variables)

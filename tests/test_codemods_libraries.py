@@ -136,3 +136,37 @@ def test_host_code_keeps_its_library():
     source = kernel("pass", helpers)
     assert found(source) == []
     assert helpers in rewrite(source).source
+
+
+PRODUCT = """\
+import operator
+from functools import reduce
+from operator import mul
+
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+
+def count(shape):
+    return {product}
+
+
+@nki.jit
+def k(x):
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    tile = nl.load(x)
+    nl.store(out, nl.multiply(tile, count(x.shape), dtype=x.dtype))
+    return out
+"""
+
+
+@pytest.mark.parametrize("product", ["reduce(mul, shape, 1)", "reduce(operator.mul, shape)", "reduce(mul, [2, 3], 1)"])
+def test_a_reduction_with_mul_is_a_product(migrate, product):
+    migration = migrate(PRODUCT.format(product=product), {"x": TensorSpec((8, 4), "float32", "normal")})
+    assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
+    assert "functools" not in migration.outcome.source and "product(" in migration.outcome.source
+
+
+@pytest.mark.parametrize("other", ["reduce(mul, shape, 2)", "reduce(operator.add, shape)", "reduce(max, shape, 1)"])
+def test_another_reduction_is_a_finding(other):
+    assert any("functools.reduce" in f.message for f in rewrite(PRODUCT.format(product=other)).findings)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from nki_migrate.codemods import rewrite
+from nki_migrate.runtime.cases import TensorSpec
 
 KERNEL = """\
 import neuronxcc.nki as nki
@@ -66,3 +67,47 @@ NUMBERS = {
 def test_a_number_is_still_a_number(made):
     outcome = rewrite(KERNEL.format(made=NUMBERS[made], used="nl.add(tile, v, dtype=x.dtype)"))
     assert outcome.findings == () and "operand0=v" in outcome.source
+
+
+ROWS = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+
+def rows_of(i):
+    return nl.ds(i * 128, 128)
+
+
+@nki.jit
+def k(x):
+    rows, columns = x.shape
+    out = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.shared_hbm)
+    for i in nl.affine_range(rows // 128):
+        {made}
+        tile = nl.load(x[{place}, 0:columns])
+        nl.store(out[{place}, 0:columns], value=tile)
+    return out
+"""
+SLICES = {
+    "of a function": ("pass", "rows_of(i)"),
+    "of a function, named": ("b = rows_of(i)", "b"),
+    "in a list": ("p = [nl.ds(i * 128, 128)]", "p[0]"),
+    "in a list, named": ("p = [nl.ds(i * 128, 128)]\n        b = p[0]", "b"),
+    "in a tuple": ("p = (nl.ds(i * 128, 128), 1)\n        b, _ = p", "b"),
+    "of a comprehension": ("p = [nl.ds(j * 128, 128) for j in range(3)]", "p[i]"),
+    "of a loop": ("for b in [nl.ds(i * 128, 128)]:\n            pass", "b"),
+    "an ellipsis": ("b = ...", "b"),
+    "none": ("b = None", "b"),
+}
+
+
+@pytest.mark.parametrize("made", SLICES)
+def test_a_slice_is_no_index(made):
+    source = ROWS.format(made=SLICES[made][0], place=SLICES[made][1])
+    assert "it is not known what the index" in rewrite(source).findings[0].message
+
+
+def test_a_slice_under_a_second_name_is_one(migrate):
+    source = ROWS.format(made="a = nl.ds(i * 128, 128)\n        b = a", place="b")
+    migration = migrate(source, {"x": TensorSpec((256, 8), "float32", "normal")})
+    assert (migration.outcome.findings, migration.trouble) == ((), ())

@@ -21,7 +21,7 @@ from ..compute import Call, Instruction, commands, lowers
 from ..cuts import cut
 from ..facts.index import index_value
 from ..facts.values import Index
-from ..maybe_tensors import may_be_tensor
+from ..maybe_tensors import may_be_no_number
 from ..operands import Operand, Step
 from ..patterns import as_pattern, of_rank, with_pattern
 from ..render import render
@@ -140,7 +140,7 @@ def iota(call: Call) -> Instruction:
     """An affine index expression as steps: of the partitions, of the free dimensions, and where they start."""
     expression = call.arguments["expr"]
     value = index_value(call.scope, expression)
-    if value is None and not may_be_tensor(call.scope, expression):
+    if value is None and not may_be_no_number(call.scope, expression):
         value = Index(0, (), render(call.scope, expression))
     dtype = call.dtype()
     if not isinstance(value, Index) or dtype is None or call.scope.clamps:

@@ -18,7 +18,7 @@ from ..access import operand
 from ..compute import Call, Instruction, in_sbuf, lowers, materialized
 from ..facts.objects import changing_part
 from ..facts.values import Absent, Hbm, Object, Python
-from ..maybe_tensors import may_be_tensor
+from ..maybe_tensors import may_be_no_number
 from ..names import dotted
 from ..operands import Operand
 from ..patterns import of_name
@@ -73,7 +73,9 @@ def _filled(call: Call, dst: Operand) -> Operand:
     """A tile of the shape of ``dst`` that holds the number which is stored: a DMA can only copy."""
     node = call.arguments["value"]
     number = node.operand if isinstance(node, ast.UnaryOp) else node
-    if not isinstance(number, ast.Constant) and (may_be_tensor(call.scope, node) or not _is_number(call.scope, node)):
+    if not isinstance(number, ast.Constant) and (
+        may_be_no_number(call.scope, node) or not _is_number(call.scope, node)
+    ):
         raise call.refuse(CODE, "the value of nl.store is not known to be a tensor or a number", "store a tile")
     if dst.dims is None or len(dst.dims) < 2 or dst.dtype is None:
         raise call.refuse(CODE, "a number stored to a place whose shape is not known", "fill a tile, then copy it")

@@ -22,6 +22,8 @@ from __future__ import annotations
 
 import ast
 
+from nki_migrate.runtime.spec.beta2_language import LIBRARIES
+
 from .. import leftovers
 from ..emission import New, Refuse
 from ..import_blocks import Block, import_blocks, parts_of_try
@@ -34,7 +36,7 @@ from ..usage import names_left
 GOLDENS = ("load_store", "shipped_kernels")
 _MODULES = {"nki": "nki", "nl": "nki.language", "nisa": "nki.isa", "nt": "nki.typing"}
 _PACKAGES = {"neuronxcc", "ncc"}
-_SUPERFLUOUS = {"numpy", "functools", "math", "typing"}
+_SUPERFLUOUS = {"numpy", "math", "typing"} | LIBRARIES
 
 
 def rewrite(module: Module) -> None:
