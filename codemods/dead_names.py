@@ -21,6 +21,8 @@ _QUIET |= ast.JoinedStr | ast.FormattedValue
 _QUIET_CALLS = {"min", "max", "len"}
 _TEXT_METHODS = {"replace", "strip", "lower", "upper"}
 _OF_TENSORS = {"shape", "dtype", "ndim"}
+_VIEWS = {"ds", "ap"}
+"""Of the language, and of tensors: an access that a mask cut is out of bounds where it is still written whole."""
 
 
 def drop(module: Module) -> None:
@@ -83,11 +85,13 @@ def _quiet(module: Module, statement: ast.Assign) -> bool:
 def _is_quiet(module: Module, node: ast.AST) -> bool:
     if _is_text(node) or (isinstance(node, ast.Attribute) and _is_text(node.value)):
         return True
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        return node.func.attr in _VIEWS
     if isinstance(node, ast.Call):
         return isinstance(node.func, ast.Name) and node.func.id in _QUIET_CALLS and not node.keywords
     if isinstance(node, ast.Attribute):  # one of an object may be a property that does something
         chain = dotted(node)
-        return node.attr in _OF_TENSORS or (chain is not None and chain[0] in module.imports)
+        return node.attr in _OF_TENSORS | _VIEWS or (chain is not None and chain[0] in module.imports)
     return isinstance(node, _QUIET | ast.operator | ast.unaryop | ast.cmpop | ast.expr_context)
 
 

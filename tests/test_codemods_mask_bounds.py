@@ -120,3 +120,28 @@ def test_only_a_loop_over_a_range_is_known_to_have_rows_in_each_iteration(migrat
     migration = migrate(COUNTED.format(loop=loop), {"x": TensorSpec((300, 8), "float32", "normal")})
     assert (migration.outcome.findings, migration.trouble) == ((), ())
     assert ("> 0:" in migration.outcome.source) == guarded
+
+
+NAMED = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def k(x):
+    rows, columns = x.shape
+    out = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.shared_hbm)
+    i_p, i_f = nl.mgrid[0:128, 0:columns]
+    for i in nl.affine_range((rows + 127) // 128):
+        part = x[i * 128 + i_p, i_f]
+        place = out[i * 128 + i_p, i_f]
+        tile = nl.load(part, mask=i * 128 + i_p < rows)
+        nl.store(place, tile, mask=i * 128 + i_p < rows)
+    return out
+"""
+
+
+def test_named_parts_that_masks_cut_are_not_written_whole(migrate):
+    migration = migrate(NAMED, {"x": TensorSpec((300, 8), "float32", "normal")})
+    assert (migration.outcome.findings, migration.trouble) == ((), ())
+    assert "place =" not in migration.outcome.source and "part =" not in migration.outcome.source
