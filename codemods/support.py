@@ -223,6 +223,14 @@ FLOOR_DIVIDED = '''def {name}(dst, src, divisor):
     {nisa}.tensor_tensor(dst=dst, data1=quotient, data2=step, op={nl}.add)
 '''
 
+IS_FLOAT = '''def {name}(dtype):
+    """Is a data type one of floating-point numbers?"""
+    name = str(dtype)
+    signed = name == str({nl}.int8) or name == str({nl}.int16) or name == str({nl}.int32)
+    unsigned = name == str({nl}.uint8) or name == str({nl}.uint16) or name == str({nl}.uint32)
+    return not (signed or unsigned or name == str({nl}.bool_))
+'''
+
 LIMIT = '''def {name}(dtype):
     """{what} of a floating point type."""
     name = str(dtype)
@@ -351,6 +359,11 @@ def itemsize_function(scope: Scope) -> str:
 def promoted_function(scope: Scope) -> str:
     """Name of the module's function for Beta 1's promotion of two data types (``runtime/spec/dtypes.promote``)."""
     return _function(scope, "promoted_dtype", PROMOTED, itemsize=itemsize_function(scope))
+
+
+def is_float_function(scope: Scope) -> str:
+    """Name of the module's function that tells floating-point types from integers."""
+    return _function(scope, "is_float", IS_FLOAT)
 
 
 def product_function(scope: Scope) -> str:

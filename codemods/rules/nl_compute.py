@@ -34,8 +34,8 @@ from dataclasses import replace
 
 from .. import algebra
 from ..compute import METHODS, Call, Instruction, copy_of, in_sbuf, lowers, materialized, operand_or_text
-from ..dtypes import is_integer, promoted, scalar_type, type_name
-from ..emission import Refuse
+from ..dtypes import WEAK_INT, is_integer, promoted, scalar_type, type_name
+from ..emission import New, Refuse
 from ..facts.values import Tile
 from ..operands import Operand
 from ..patterns import broadcast, common_dims, of_rank, permuted, spread
@@ -44,7 +44,7 @@ from ..render import render
 from ..row_broadcasts import written_later
 from ..scope import Scope
 from ..shapes import broadcast_sizes, literal_axes, shape_text
-from ..support import broadcast_rows_function, combined_function, wider_shape_function
+from ..support import broadcast_rows_function, combined_function, is_float_function, wider_shape_function
 from ..tables import activation_token, operator_token
 from .isa_destination import cut_and_move, product, reduction, same_precision
 from .whole_numbers import floor_divided, is_whole
@@ -175,11 +175,13 @@ def division(scope: Scope, node: ast.expr, x: ast.expr, y: ast.expr, dtype: str 
         raise Refuse(node, CODE, "a division of integers", "convert the tiles to float32 first")
     if isinstance(divisor, Operand) and isinstance(x, ast.Constant) and x.value in (1, 1.0):
         natural = promoted(scope, divisor.dtype, scalar_type(scope, x))
+        _assert_floats(scope, node, dtype or natural, divisor.dtype, scalar_type(scope, x))
         given: list[tuple[str, Operand | str]] = [("data", divisor)]
         return Instruction("reciprocal", given, divisor.dims, dtype or natural, like=divisor.like, explicit=explicit)
     inverse_of_two = _inverse_of_power_of_two(y)
     if isinstance(dividend, Operand) and inverse_of_two:
         natural = promoted(scope, dividend.dtype, scalar_type(scope, y))
+        _assert_floats(scope, node, dtype or natural, dividend.dtype, scalar_type(scope, y))
         return _scaled(scope, dividend, inverse_of_two, dtype or natural, explicit)
     if isinstance(dividend, str) and isinstance(divisor, str):
         raise Refuse(node, CODE, "neither operand is known to be a tensor", "pass tiles")
@@ -197,6 +199,7 @@ def division(scope: Scope, node: ast.expr, x: ast.expr, y: ast.expr, dtype: str 
             "review",
             Tile("sbuf", _wider(scope, dividend, divisor), dtype or natural),
         )
+    _assert_floats(scope, node, dtype or natural, *kinds)
     bound = BY_NUMBER_ULPS if isinstance(divisor, str) else BY_TILE_ULPS
     scope.module.inexact[CODE] = max(bound, scope.module.inexact.get(CODE, 0))
     if isinstance(divisor, str):
@@ -207,6 +210,21 @@ def division(scope: Scope, node: ast.expr, x: ast.expr, y: ast.expr, dtype: str 
     if isinstance(dividend, str):
         return _scaled(scope, inverted, dividend, dtype or natural, explicit)
     return replace(combined(scope, node, "multiply", dividend, inverted, dtype or natural), explicit=explicit)
+
+
+def _assert_floats(scope: Scope, node: ast.expr, result: str | None, *kinds: str | None) -> None:
+    """A division whose type only a trace tells must be one of floats: that of integers rounds down.
+
+    ``result`` is its type, ``kinds`` are those of its operands, which may be weak.
+    """
+    tiles = [kind for kind in kinds if kind not in (WEAK_INT, None)]
+    told = result if WEAK_INT not in kinds and result is not None else tiles[0] if tiles else None
+    if told is None:
+        raise Refuse(node, CODE, "a division of numbers whose type is not known", "convert the tiles to float32 first")
+    if type_name(scope, result) is None and type_name(scope, told) is None:
+        what = "a division of floating-point numbers"
+        check = New(f'assert {is_float_function(scope)}({told}), "rewritten for {what}"')
+        scope.out += [] if check in scope.out else [check]
 
 
 def _wider(scope: Scope, *sides: Operand | str) -> tuple[str, ...] | None:

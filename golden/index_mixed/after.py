@@ -180,7 +180,6 @@ def quarters(x):
     nisa.dma_copy(dst=tile, src=x)
     width = columns // 4
     for q in nl.affine_range(4):
-        part = nl.ds(q * width, width)
         scaled = nl.ndarray(
             (rows, width),
             dtype=promoted_dtype(x.dtype, (nl.float32 if isinstance(q, float) else nl.int32)),

@@ -56,7 +56,6 @@ def negated(x, grid):
     assert len(grid) == 1
     out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
     for program_0 in nl.affine_range(grid[0]):
-        rows = nl.ds(program_0 * 128, 128)
         loaded_tile = nl.ndarray((128, x.shape[1]), dtype=x.dtype, buffer=nl.sbuf)
         nisa.dma_copy(dst=loaded_tile, src=x[nl.ds(program_0 * 128, 128), :])
         negative_tile = nl.ndarray((128, x.shape[1]), dtype=x.dtype, buffer=nl.sbuf)

@@ -1,0 +1,46 @@
+"""Divisions of tiles whose type only a trace tells: those of integers round down, and are not written as products."""
+
+from __future__ import annotations
+
+import pytest
+from nki_migrate.codemods import Options
+from nki_migrate.runtime.cases import TensorSpec
+
+KERNEL = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+
+def divided(tile, n):
+    return {division}
+
+
+@nki.jit
+def k(x, n=4):
+    out = nl.ndarray(x.shape, dtype={out}, buffer=nl.shared_hbm)
+    tile = nl.load(x)
+    nl.store(out, value={division})
+    nl.store(out, value=divided(tile, n))
+    return out
+"""
+
+
+@pytest.mark.parametrize("division", ["tile / 2", "1 / tile", "nl.divide(tile, 4)", "tile / n", "tile / tile"])
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int32", "uint8"])
+def test_the_output_refuses_integers_where_it_was_written_for_floats(migrate, division, dtype):
+    source = KERNEL.format(division=division, out="nl.float32")
+    migration = migrate(source, {"x": TensorSpec((16, 8), dtype, "positive")}, Options(unsafe=True))
+    assert not [f for f in migration.outcome.findings if f.applicability == "manual"]
+    if dtype in ("int32", "uint8"):
+        assert any("rewritten for a division of floating-point numbers" in text for text in migration.trouble)
+    else:
+        assert not [text for text in migration.trouble if text.startswith("numbers")]
+
+
+@pytest.mark.parametrize("division", ["tile / 2.0", "1.0 / tile", "nl.divide(tile, 4, dtype=nl.float32)"])
+@pytest.mark.parametrize("dtype", ["float32", "int32"])
+def test_a_result_that_is_float_in_any_case_needs_no_assertion(migrate, division, dtype):
+    source = KERNEL.format(division=division, out="nl.float32")
+    migration = migrate(source, {"x": TensorSpec((16, 8), dtype, "positive")})
+    assert "is_float" not in migration.outcome.source
+    assert not [text for text in migration.trouble if text.startswith("numbers")]
