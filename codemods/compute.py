@@ -325,13 +325,13 @@ def write(scope: Scope, node: ast.expr, target: Operand, *, accumulate: bool = F
         if accumulate and instruction.function != "nc_matmul":
             raise Refuse(node, "NKI023", "+= of something that is not a matmul into PSUM", "use nisa.tensor_tensor")
         rounded_twice = (
-            instruction.explicit
-            and not scope.direct
-            and not scope.same_dtype(instruction.dtype, target.dtype)
-            and target.space != "hbm"
+            instruction.explicit and not scope.same_dtype(instruction.dtype, target.dtype) and target.space != "hbm"
         )
         if rounded_twice and "oob_mode" in dict(instruction.arguments):
-            _assert_one_conversion(scope, node, instruction, target)
+            _assert_one_conversion(scope, node, instruction, target, "a load that skips rows")
+            rounded_twice = False
+        if rounded_twice and scope.direct:
+            _assert_one_conversion(scope, node, instruction, target, "a result in a tile with an address")
             rounded_twice = False
         if rounded_twice or _converts_in_psum(scope, instruction, target):
             # Beta 1 rounds to the call's dtype first; outside direct allocation that happens in a tile of its own
@@ -355,13 +355,16 @@ def _may_convert_in_psum(scope: Scope, instruction: Instruction, target: Operand
     return instruction.function == "nc_transpose" and target.perhaps_psum and may_convert and not scope.direct
 
 
-def _assert_one_conversion(scope: Scope, node: ast.expr, instruction: Instruction, target: Operand) -> None:
-    """A load that skips rows has no tile in between: the kernel asserts that it would have the destination's type."""
+def _assert_one_conversion(scope: Scope, node: ast.expr, instruction: Instruction, target: Operand, what: str) -> None:
+    """``what`` has no tile in between: the kernel asserts that such a tile would have the destination's type."""
     types = [instruction.dtype, target.dtype]
     names = {type_name(scope, dtype) for dtype in types}
+    if type_name(scope, instruction.dtype) == "float32":
+        return
     if None in types or (None not in names and len(names) > 1):
-        raise Refuse(node, DESTINATION, "a load that skips rows, and converts them twice", "drop dtype=")
-    check = f'assert str({types[1]}) == str({types[0]}), "rewritten for a load that converts once"'
+        raise Refuse(node, DESTINATION, f"{what}, and is converted twice", "drop dtype=")
+    exact = f"str({types[0]}) == str({scope.nl}.float32)"  # what is computed anyway: rounding to it changes nothing
+    check = f'assert str({types[1]}) == str({types[0]}) or {exact}, "rewritten for {what}, which is converted once"'
     scope.out.append(New(check))
 
 

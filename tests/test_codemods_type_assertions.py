@@ -1,4 +1,4 @@
-"""Divisions of tiles whose type only a trace tells: those of integers round down, and are not written as products."""
+"""Types that only a trace tells: the output asserts what it was written for (floats divided, one conversion)."""
 
 from __future__ import annotations
 
@@ -44,3 +44,37 @@ def test_a_result_that_is_float_in_any_case_needs_no_assertion(migrate, division
     migration = migrate(source, {"x": TensorSpec((16, 8), dtype, "positive")})
     assert "is_float" not in migration.outcome.source
     assert not [text for text in migration.trouble if text.startswith("numbers")]
+
+
+PINNED = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.compiler as ncc
+import neuronxcc.nki.isa as nisa
+import neuronxcc.nki.language as nl
+
+
+@ncc.skip_middle_end_transformations
+@nki.jit
+def k(x, y):
+    rows, columns = x.shape
+    out = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.shared_hbm)
+    tile = nl.ndarray((nl.par_dim(rows), columns), dtype=x.dtype, buffer=ncc.sbuf.mod_alloc(base_addr=0))
+    tile[...] = nl.load(x)
+    kept = nl.ndarray((nl.par_dim(rows), columns), dtype=nl.bfloat16, buffer=ncc.sbuf.mod_alloc(base_addr=4096))
+    kept[...] = nisa.tensor_copy(tile, dtype={dtype})
+    nl.store(out, value=kept)
+    return out
+"""
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16", "int32"])
+@pytest.mark.parametrize("written", ["nl.float32", "nl.bfloat16", "nl.int32", "y.dtype"])
+def test_a_tile_with_an_address_gets_a_result_that_is_converted_once(migrate, written, dtype):
+    shapes = {"x": TensorSpec((16, 8), "float32", "normal"), "y": TensorSpec((16, 8), dtype, "normal")}
+    migration = migrate(PINNED.format(dtype=written), shapes)
+    if written == "nl.int32":
+        assert any("is converted twice" in f.message for f in migration.outcome.findings)
+    elif written == "y.dtype" and dtype in ("float16", "int32"):
+        assert any("which is converted once" in text for text in migration.trouble)
+    else:
+        assert (migration.outcome.findings, migration.trouble) == ((), ())
