@@ -36,7 +36,7 @@ from .facts.values import (
     texts,
 )
 from .interpreted import unpacked
-from .maybe_tensors import may_be_no_number
+from .maybe_tensors import may_be_no_number, reads_tensor
 from .number_tables import assign_table
 from .operands import Operand
 from .parameters import described_anew
@@ -148,6 +148,9 @@ def _compile_time(scope: Scope, name: str, value: ast.expr) -> Value | None:
     """Index vectors, masks, allocators and aliases of removed functions: Beta 2 has none of them."""
     index = index_value(scope, value, name)
     if index is not None:
+        if reads_tensor(scope, value):
+            message = "an index vector from a place that a tile tells, under a name"
+            raise Refuse(value, "NKI024", message, "write it in the subscript itself")
         return index
     masks = ast.Compare | ast.BinOp | ast.BoolOp | ast.Name | ast.IfExp | ast.Call
     mask = mask_value(scope, value) if isinstance(value, masks) else None

@@ -35,6 +35,18 @@ def is_number(scope: Scope, value: ast.expr) -> bool:
     return True
 
 
+def reads_tensor(scope: Scope, value: ast.expr) -> bool:
+    """Does an expression take anything of a tensor but its shape and its type?"""
+    pending: list[ast.AST] = [value]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.Name) and isinstance(scope.env.get(node.id), Hbm | Tile):
+            return True
+        if not isinstance(node, ast.Attribute) or node.attr not in TENSOR_ATTRIBUTES:
+            pending += ast.iter_child_nodes(node)
+    return False
+
+
 def may_be_no_number(scope: Scope, node: ast.expr, seen: frozenset[str] = frozenset()) -> bool:
     """May an expression give a tensor or a slice, or something that holds one? ``seen`` are names that are judged."""
     match node:

@@ -295,6 +295,14 @@ def test_host_code_that_calls_a_kernel_is_no_helper_of_it():
     assert "def run(x):\n    return k(x) if x is None else k(x, grid=(4, 2))\n" in outcome.source
 
 
+def test_a_helper_hands_on_what_each_of_the_functions_that_it_calls_asks_for():
+    asks = "def here():\n    return nl.program_id(0)\n\n\ndef many():\n    return nl.num_programs(1)\n\n\n"
+    helper = "def both():\n    first = many()\n    return first + here()\n\n\n"
+    for source in (helper, helper.replace("first = many()", "first = here()").replace("+ here()", "+ many()")):
+        outcome = rewritten(asks + source + TWO_AXES.replace("row = nl.program_id(0)", "row = both()"))
+        assert outcome.findings == () and "def both(program_0, grid):" in outcome.source, outcome.source
+
+
 def test_a_kernel_that_is_named_by_a_harness_loops():
     outcome = rewritten(TWO_AXES + "def timed(x):\n    return nki.benchmark(k)\n")
     assert "for row in nl.affine_range(grid[0]):" in outcome.source

@@ -111,3 +111,36 @@ def test_a_slice_under_a_second_name_is_one(migrate):
     source = ROWS.format(made="a = nl.ds(i * 128, 128)\n        b = a", place="b")
     migration = migrate(source, {"x": TensorSpec((256, 8), "float32", "normal")})
     assert (migration.outcome.findings, migration.trouble) == ((), ())
+
+
+PLACES = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.isa as nisa
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def k(table, start):
+    rows, columns = table.shape
+    out = nl.ndarray((32, columns), dtype=table.dtype, buffer=nl.shared_hbm)
+    first = nl.load(start)
+    i_p = nl.arange(32)[:, None]
+    i_f = nl.arange(columns)[None, :]
+    {body}
+    return out
+"""
+
+
+def test_an_index_vector_with_a_place_that_a_tile_tells_has_no_name():
+    named = "held = first[0, 0] + i_p\n    nisa.dma_copy(dst=out[i_p, i_f], src=table[held, i_f])"
+    findings = rewrite(PLACES.format(body=named)).findings
+    assert any("from a place that a tile tells" in finding.message for finding in findings)
+    inline = named.replace("table[held, ", "table[first[0, 0] + i_p, ").partition("\n")[2].strip()
+    assert rewrite(PLACES.format(body=inline)).findings == ()
+    assert rewrite(PLACES.format(body=inline.replace("first[0, 0]", "first.shape[0]"))).findings == ()
+
+
+def test_a_tile_is_no_condition_of_a_mask():
+    body = "nl.store(out[i_p, i_f], value=nl.load(table[i_p, i_f], mask=first < 3))"
+    findings = rewrite(PLACES.format(body=body)).findings
+    assert any("it is not known whether 'first' in a mask is a number" in f.message for f in findings)

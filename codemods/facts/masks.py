@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from .. import algebra
 from ..emission import Refuse
+from ..maybe_tensors import may_be_no_number
 from .index import index_value
 from .values import Bound, Comparison, Grid, Index, Mask, Python
 
@@ -119,6 +120,10 @@ def _comparison(scope: Scope, node: ast.Compare) -> Mask:
 
     left, right = index_value(scope, node.left), index_value(scope, node.comparators[0])
     if left is None and right is None:
+        for side in (node.left, node.comparators[0]):
+            if may_be_no_number(scope, side):
+                what = f"it is not known whether '{ast.unparse(side)}' in a mask is a number"
+                raise Refuse(node, CODE, what, "Beta 2 selects elements by a tile with nisa.tensor_copy_predicated")
         return Mask((render(scope, node),))
     if isinstance(left, Grid) or isinstance(right, Grid):
         raise Refuse(node, CODE, "a mask compares an mgrid object", HELP)

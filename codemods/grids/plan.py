@@ -121,10 +121,10 @@ class _Reading:
         """What each function needs to know of the grid, for itself and for those that it calls."""
         needs = {function: _own_need(self.found.asked.get(function, [])) for _, function in self.functions}
         while True:
-            more = {f: needs[f] | needs[call.callee[1]] for f, calls in self.calls.items() for call in calls}
             grown = dict(needs)
-            for function, need in more.items():
-                grown[function] = grown[function] | need
+            for function, calls in self.calls.items():
+                for call in calls:
+                    grown[function] |= needs[call.callee[1]]
             if grown == needs:
                 return needs
             needs = grown
