@@ -48,7 +48,7 @@ from .rules.data_types import dtype_text, is_dtype
 from .rules.unsupported import CODE as UNSUPPORTED
 from .scope import Scope
 from .starred import assign_starred
-from .syntax import is_filled
+from .syntax import is_filled, returns_masked
 from .tables import is_function
 from .tensor_lists import either_tensor
 from .truths import check_augmented
@@ -423,6 +423,10 @@ def _to_subscript(scope: Scope, statement: ast.stmt, target: ast.Subscript, valu
         return
     if isinstance(value, ast.Call) and scope.qualified(value.func) == "nl.load" and value.args and destination.dims:
         tell_rank(scope, value.args[0], len(destination.dims))
+    function = module_function(scope, value) if isinstance(value, ast.Call) else None
+    if function is not None and returns_masked(function.node):
+        what = f"'{function.name}' returns a result under a mask: Beta 1 writes only what the mask lets through"
+        raise Refuse(value, "NKI025", what, "hand the destination to the function, and write it there")
     if is_computation(scope, value) or operand(scope, value) is not None:
         write(scope, value, destination)
         return

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 
 from . import algebra
 from .access import operand, owner
+from .conversions import assert_one_conversion, converts_in_psum, may_convert_in_psum
 from .cuts import check_cut
-from .dtypes import type_name
 from .emission import New, Refuse
 from .facts.masks import is_mask, mask_of
 from .facts.values import Declaration, Tile
@@ -328,44 +328,17 @@ def write(scope: Scope, node: ast.expr, target: Operand, *, accumulate: bool = F
             instruction.explicit and not scope.same_dtype(instruction.dtype, target.dtype) and target.space != "hbm"
         )
         if rounded_twice and "oob_mode" in dict(instruction.arguments):
-            _assert_one_conversion(scope, node, instruction, target, "a load that skips rows")
+            assert_one_conversion(scope, node, instruction, target, "a load that skips rows")
             rounded_twice = False
         if rounded_twice and scope.direct:
-            _assert_one_conversion(scope, node, instruction, target, "a result in a tile with an address")
+            assert_one_conversion(scope, node, instruction, target, "a result in a tile with an address")
             rounded_twice = False
-        if rounded_twice or _converts_in_psum(scope, instruction, target):
+        if rounded_twice or converts_in_psum(scope, instruction, target):
             # Beta 1 rounds to the call's dtype first; outside direct allocation that happens in a tile of its own
             instruction = copy_of(materialized(scope, node, instruction))
-        elif _may_convert_in_psum(scope, instruction, target):
+        elif may_convert_in_psum(scope, instruction, target):
             instruction = replace(instruction, function=transposed_function(scope), support=True)
         place(scope, node, instruction, target, accumulate=accumulate)
-
-
-def _converts_in_psum(scope: Scope, instruction: Instruction, target: Operand) -> bool:
-    """Would a transpose write another type than it reads? Beta 2's does not."""
-    from .dtypes import type_name
-
-    types = {type_name(scope, instruction.dtype), type_name(scope, target.dtype)}
-    return instruction.function == "nc_transpose" and target.perhaps_psum and len(types) == 2 and None not in types
-
-
-def _may_convert_in_psum(scope: Scope, instruction: Instruction, target: Operand) -> bool:
-    """Does only a trace tell whether a transpose would write another type than it reads?"""
-    may_convert = not scope.same_dtype(instruction.dtype, target.dtype)
-    return instruction.function == "nc_transpose" and target.perhaps_psum and may_convert and not scope.direct
-
-
-def _assert_one_conversion(scope: Scope, node: ast.expr, instruction: Instruction, target: Operand, what: str) -> None:
-    """``what`` has no tile in between: the kernel asserts that such a tile would have the destination's type."""
-    types = [instruction.dtype, target.dtype]
-    names = {type_name(scope, dtype) for dtype in types}
-    if type_name(scope, instruction.dtype) == "float32":
-        return
-    if None in types or (None not in names and len(names) > 1):
-        raise Refuse(node, DESTINATION, f"{what}, and is converted twice", "drop dtype=")
-    exact = f"str({types[0]}) == str({scope.nl}.float32)"  # what is computed anyway: rounding to it changes nothing
-    check = f'assert str({types[1]}) == str({types[0]}) or {exact}, "rewritten for {what}, which is converted once"'
-    scope.out.append(New(check))
 
 
 def materialized(scope: Scope, node: ast.expr, instruction: Instruction) -> Operand:

@@ -23,7 +23,7 @@ from .program import Program
 from .rules.psum_accumulation import FirstMatmul, Groups, Written
 from .shipped import Homes
 from .source import Source
-from .syntax import bound_by, definition_names, inner_functions
+from .syntax import bound_by, definition_names, inner_functions, written_names
 
 if TYPE_CHECKING:
     from .facts.classes import Class
@@ -133,7 +133,7 @@ class Module:
             for target in node.targets
             if isinstance(target, ast.Name)
         }
-        self.taken = _written_names(source.tree) | set(self.imports) | set(dir(builtins))
+        self.taken = written_names(source.tree) | set(self.imports) | set(dir(builtins))
         self.own_names = frozenset(self.taken)
         self.module_level = {n for s in source.tree.body for n in bound_by(s)} | set(self.imports) | set(dir(builtins))
         self.local: dict[ast.FunctionDef, set[str]] = {}
@@ -281,13 +281,6 @@ def _numbered(name: str, taken: Container[str]) -> str:
     return candidate
 
 
-def _written_names(tree: ast.AST) -> set[str]:
-    """Every name that some code binds or reads."""
-    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    names |= {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.ClassDef)}
-    return names | {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
-
-
 def _in_trace_mode(decorator: ast.expr) -> bool:
     keywords = decorator.keywords if isinstance(decorator, ast.Call) else []
     return any(k.arg == "mode" and isinstance(k.value, ast.Constant) and k.value.value == "trace" for k in keywords)
@@ -427,7 +420,7 @@ class Scope:
 
     def unused(self, name: str) -> str:
         """``name``, or the next one with a number that this function (or the module) has not used."""
-        local = self.module.local.setdefault(self.outermost, _written_names(self.outermost))
+        local = self.module.local.setdefault(self.outermost, written_names(self.outermost))
         return _numbered(name, local | self.module.module_level)
 
     def apply(self, code: str, node: ast.AST) -> None:

@@ -111,6 +111,20 @@ def definition_names(tree: ast.AST) -> dict[tuple[int, int], str]:
     return {place: name for place, name in found.items() if often[name] == 1}
 
 
+def returns_masked(function: ast.FunctionDef) -> bool:
+    """Does a function return what an instruction under a mask computes? Its tile is not written elsewhere."""
+    returned = [n.value for n in ast.walk(function) if isinstance(n, ast.Return) and n.value is not None]
+    given = [k for value in returned for n in ast.walk(value) if isinstance(n, ast.Call) for k in n.keywords]
+    return any(k.arg == "mask" and not (isinstance(k.value, ast.Constant) and k.value.value is None) for k in given)
+
+
+def written_names(tree: ast.AST) -> set[str]:
+    """Every name that some code binds or reads."""
+    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    names |= {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    return names | {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+
+
 def unpacks_shape(function: ast.FunctionDef, name: str) -> bool:
     """Does a function tell the rank of ``name``: ``rows, columns = name.shape``?"""
     for statement in function.body:

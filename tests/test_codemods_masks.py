@@ -220,3 +220,31 @@ def test_what_a_statement_that_is_left_alone_reads_through_others_is_kept():
         assert line in outcome.source
         number = CHOSEN[: CHOSEN.index(line)].count("\n") + 1
         assert number in [f.line for f in outcome.findings]
+
+
+RETURNED = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+
+def doubled(tile, late):
+    return nl.add(tile, tile{mask})
+
+
+@nki.jit
+def k(x):
+    tiles, rows, columns = x.shape
+    out = nl.ndarray((tiles, rows, columns), dtype=x.dtype, buffer=nl.shared_hbm)
+    for t in nl.affine_range(tiles):
+        tile = nl.load(x[t])
+        tile[...] = doubled(tile, t >= 1)
+        nl.store(out[t], value=tile)
+    return out
+"""
+
+
+def test_what_a_function_returns_under_a_mask_does_not_overwrite_a_tile(migrate):
+    findings = rewrite(RETURNED.format(mask=", mask=late")).findings
+    assert any("'doubled' returns a result under a mask" in finding.message for finding in findings)
+    migration = migrate(RETURNED.format(mask=", mask=None"), {"x": TensorSpec((3, 16, 8), "float32", "normal")})
+    assert migration.outcome.findings == () and migration.before.outputs == migration.after.outputs
