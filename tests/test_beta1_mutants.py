@@ -1,0 +1,23 @@
+"""Goldens that were changed by machine (``beta1_mutants.py``): whatever becomes of them, nothing is silently wrong."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+import pytest
+from beta1_mutants import CHANGES, mutant, tried
+from nki_migrate.runtime.pool import pool
+
+MUTANTS = 60
+
+
+@pytest.mark.parametrize("unsafe", [False, True])
+def test_no_mutant_is_rewritten_wrongly_without_a_word(unsafe: bool) -> None:
+    choose = random.Random(11 + unsafe)
+    with pool(1) as workers:
+        trials = [tried(mutant(choose), workers, unsafe) for _ in range(MUTANTS)]
+    assert [trial for trial in trials if trial.result in ("wrong", "crash")] == []
+    results = Counter(trial.result for trial in trials)
+    assert results["equal"] > MUTANTS // 4 and results["finding"] > 0, results
+    assert len({kind for trial in trials for kind in trial.mutant.kinds}) > len(CHANGES) // 2
