@@ -85,6 +85,11 @@ class Place:
         found = [(block, n) for block in self.blocks() for n, each in enumerate(block) if wanted(each)]
         return self.choose.choice(found) if found else None
 
+    def loop(self) -> ast.For | None:
+        """A loop over one number."""
+        found = [node for node in self.nodes if isinstance(node, ast.For) and is_counted(node)]
+        return self.choose.choice(found) if found else None
+
     def locals(self) -> set[str]:
         names = {a.arg for a in (*self.function.args.args, *self.function.args.kwonlyargs)}
         return names | {n.id for n in self.nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
@@ -123,9 +128,8 @@ def binds_name(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name)
 
 
-def is_counted(statement: ast.stmt) -> bool:
-    """Is a statement a loop over one number?"""
-    call = statement.iter if isinstance(statement, ast.For) and isinstance(statement.target, ast.Name) else None
+def is_counted(loop: ast.For) -> bool:
+    call = loop.iter if isinstance(loop.target, ast.Name) else None
     return isinstance(call, ast.Call) and len(call.args) == 1 and ast.unparse(call.func) in LOOPS
 
 
@@ -151,34 +155,31 @@ def change(function: Change) -> Change:
 @change
 def other_order(place: Place) -> bool:
     """A loop over indices that a function of the module gives, the last one first."""
-    found = place.statement(is_counted)
-    if found is None:
+    loop = place.loop()
+    if loop is None:
         return False
-    call = found[0][found[1]].iter  # type: ignore[attr-defined]
-    call.func = ast.Name("order_of", ast.Load())
+    loop.iter.func = ast.Name("order_of", ast.Load())  # type: ignore[attr-defined]
     place.insert_function("def order_of(count):\n    return [count - 1 - place for place in range(count)]")
     return True
 
 
 @change
 def counted_down(place: Place) -> bool:
-    found = place.statement(is_counted)
-    if found is None:
+    loop = place.loop()
+    if loop is None:
         return False
-    loop = found[0][found[1]]
-    assert isinstance(loop, ast.For) and isinstance(loop.iter, ast.Call)
     name = ast.unparse(loop.target)
-    down = Instead(name, f"{ast.unparse(loop.iter.args[0])} - 1 - {name}")
+    down = Instead(name, f"{ast.unparse(loop.iter.args[0])} - 1 - {name}")  # type: ignore[attr-defined]
     loop.body = [down.visit(statement) for statement in loop.body]
     return True
 
 
 @change
 def other_loop(place: Place) -> bool:
-    found = place.statement(is_counted)
-    if found is None:
+    loop = place.loop()
+    if loop is None:
         return False
-    found[0][found[1]].iter.func = expression(place.choose.choice(LOOPS))  # type: ignore[attr-defined]
+    loop.iter.func = expression(place.choose.choice(LOOPS))  # type: ignore[attr-defined]
     return True
 
 
