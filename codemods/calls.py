@@ -12,7 +12,21 @@ from .emission import Refuse
 from .facts.classes import class_named, is_subclassed
 from .facts.index import index_value
 from .facts.masks import mask_value
-from .facts.values import Absent, DType, Flag, Function, Hbm, Object, Python, Several, Slice, Tensors, Tile, Value
+from .facts.values import (
+    Absent,
+    DType,
+    Flag,
+    Function,
+    Hbm,
+    Object,
+    Parameters,
+    Python,
+    Several,
+    Slice,
+    Tensors,
+    Tile,
+    Value,
+)
 from .handed import access_of, handed_on
 from .maybe_tensors import may_be_no_number
 from .names import dotted
@@ -30,7 +44,7 @@ from .scope import Scope
 from .syntax import by_parameter, default_values
 from .tables import operator_token, refusal_note
 from .tensor_lists import append, either_tensor, listed_tensors
-from .variants import MOST, copy_of, different_kinds, variant_for
+from .variants import MOST, copy_of, different_kinds, of_unknown_rank, variant_for
 
 LOAD_STORE = "NKI020"
 DESTINATION = "NKI021"
@@ -70,8 +84,8 @@ def call_value(scope: Scope, node: ast.Call) -> tuple[str, Value]:
     told = _left_out(scope, function, {a.parameter for a in given})
     told |= {a.parameter: parameter_value(a.parameter, a.value) for a in given if type(a.value) is not Value}
     parts = _parts(scope, function, given, told)
-    number, first = _variant(scope, node, function, told)
-    texts = [_argument_text(scope, argument, first.get(argument.parameter)) for argument in given]
+    number, first, own = _variant(scope, node, function, told)
+    texts = [_argument_text(scope, argument, own.get(argument.parameter)) for argument in given]
     if isinstance(scope.env.get(function.name), Function):
         name, closure = lift(scope, function, first)
         texts += closure
@@ -127,8 +141,11 @@ def _left_out(scope: Scope, function: Function, given: set[str]) -> dict[str, Va
     return told
 
 
-def _variant(scope: Scope, node: ast.Call, function: Function, told: dict[str, Value]) -> tuple[int, dict[str, Value]]:
-    """The variant of the function that a call uses, and what its parameters are there."""
+def _variant(scope: Scope, node: ast.Call, function: Function, told: Parameters) -> tuple[int, Parameters, Parameters]:
+    """The copy of the function that a call uses, what its parameters are there, and what those of the call's kind are.
+
+    Kinds that are written alike share a copy, which is written as the first of them.
+    """
     module = function.home or scope.module
     module.calls.setdefault(function.node, []).append(told)
     nodes = [function.node, *module.copies.get(function.node, [])]
@@ -140,14 +157,15 @@ def _variant(scope: Scope, node: ast.Call, function: Function, told: dict[str, V
     nested = isinstance(scope.env.get(function.name), Function)
     too_many = number is None or (shared is not None and number >= MOST)
     if number is None or too_many or (number and (nested or not module.options.enabled(HELPERS))):
-        names = different_kinds(function.node, variants[0], told)
+        names = different_kinds(function.node, variants[0], told) or of_unknown_rank(told) or list(told)
         raise Refuse(
             node,
             HELPERS,
             f"'{function.name}' is called with different kinds of '{names[0]}'",
             "split the function: the rewrite depends on what a parameter is",
         )
-    return number, variants[number if shared is None else shared.index(number)]
+    assert kind is not None
+    return number, variants[number if shared is None else shared.index(number)], variants[kind]
 
 
 def _variant_name(scope: Scope, node: ast.Call, function: Function, number: int) -> str:

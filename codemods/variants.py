@@ -43,6 +43,9 @@ def _variants(function: ast.FunctionDef, calls: list[Parameters]) -> list[Parame
             found[place] = _merged(found[place], told)
         elif len(found) < _MOST_KINDS:
             found.append(dict(told))
+    for told in calls:  # whose ranks the source does not tell, of a function that is called with several
+        if variant_for(function, found, told) is None and len(found) < _MOST_KINDS:
+            found.append(dict(told))
     return found
 
 
@@ -55,11 +58,27 @@ def served(module: Module, function: ast.FunctionDef) -> list[Parameters]:
 
 
 def variant_for(function: ast.FunctionDef, variants: list[Parameters], told: Parameters) -> int | None:
-    """The variant that a call can use."""
-    for place, parameters in enumerate(variants):
-        if not different_kinds(function, parameters, told):
-            return place
-    return None
+    """The variant that a call can use; none for a tensor of unknown rank where those that fit have several."""
+    fitting = [place for place, parameters in enumerate(variants) if not different_kinds(function, parameters, told)]
+    exact = [place for place in fitting if _ranks(variants[place], told) == _ranks(told, told)]
+    if exact:
+        return exact[0]
+    several = len({tuple(_ranks(variants[place], told).items()) for place in fitting}) > 1
+    return fitting[0] if fitting and not several else None
+
+
+def of_unknown_rank(told: Parameters) -> list[str]:
+    """The tensors that a call passes without a rank."""
+    return [name for name, rank in _ranks(told, told).items() if rank is None]
+
+
+def _ranks(parameters: Parameters, told: Parameters) -> dict[str, int | None]:
+    """The ranks of the tensors that a call passes, as far as ``parameters`` tell them."""
+    values = {name: parameters.get(name) for name, value in told.items() if isinstance(value, Hbm | Tile)}
+    return {
+        name: len(value.dims) if isinstance(value, Hbm | Tile) and value.dims is not None else None
+        for name, value in values.items()
+    }
 
 
 def different_kinds(function: ast.FunctionDef, first: Parameters, now: Parameters) -> list[str]:
@@ -94,12 +113,13 @@ def _structure(value: Hbm | Tile, other: Hbm | Tile) -> tuple[object, ...]:
 
     A tile of unknown rank is no column, where it is not said that it may be one: another instruction takes one.
     """
-    if not isinstance(value, Tile):
-        return ()
     ones = tuple(size == "1" for size in value.dims or ())
-    if value.dims is None or other.dims is None:
-        return value.space, len(value.blocks), "perhaps" if value.dims is None and value.perhaps_column else any(ones)
-    return value.space, len(value.blocks), ones
+    known: object = ones if value.dims is not None and other.dims is not None else any(ones)
+    if not isinstance(value, Tile):
+        return (known,)
+    if value.dims is None and value.perhaps_column:
+        known = "perhaps"
+    return value.space, len(value.blocks), known
 
 
 def _merged(a: Parameters, b: Parameters) -> Parameters:

@@ -5,8 +5,8 @@ call passes by keyword, so it sees the values of that moment, as the closure did
 function is merged with what it returns.
 
 A function of the module that is called with different kinds of tensors (a number here and a tile there, SBUF and
-PSUM, tensors with and without blocks) gets one copy for each kind, because the instructions depend on it; each call
-goes to its own, and kinds whose copies are written alike share one. Where a flag (``True`` or ``False``) tells copies
+PSUM, tensors with and without blocks, of several ranks, one row and many) gets one copy for each kind, because the
+instructions depend on it; each call goes to its own, and kinds whose copies are written alike share one. Where a flag (``True`` or ``False``) tells copies
 apart, what it excludes is an assertion in each of them. A function that takes parts of a part of a tensor gets the
 tensor, and where the part lies, as further parameters: Beta 2 cannot index a part again.
 

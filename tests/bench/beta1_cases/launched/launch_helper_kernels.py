@@ -26,7 +26,7 @@ def softmax_of_programs(x):
 
 @nki.jit
 def inverse_sum_of_tile(x):
-    out = nl.ndarray(x.shape, dtype=nl.float32, buffer=nl.shared_hbm)
+    out = nl.ndarray((x.shape[0], 1), dtype=nl.float32, buffer=nl.shared_hbm)
     nl.store(out, value=softmax_rsum_kernel(nl.load(x), nl.float32, (1,), (), None))
     return out
 
