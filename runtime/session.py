@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from .errors import KernelError
@@ -24,7 +24,7 @@ class Session:
 
     ``grid`` is the launch grid and ``program`` this program's place in it (both ``()`` without a grid). ``dialect`` is
     ``"beta1"`` or ``"beta2"``. ``precision`` is one of :data:`PRECISIONS`. ``descending`` runs ``affine_range``
-    loops backwards, to find iterations that depend on each other. ``registers`` is the dialects' own state.
+    loops backwards, to find iterations that depend on each other. ``front`` is the dialect's own state.
     """
 
     machine: Machine
@@ -33,7 +33,7 @@ class Session:
     dialect: str = "beta1"
     precision: str = "engine"
     descending: bool = False
-    registers: dict[str, Any] = field(default_factory=dict)
+    front: Any = None
 
 
 class _Running(threading.local):

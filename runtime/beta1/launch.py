@@ -94,7 +94,7 @@ def run(
     for program in order:
         machine = Machine(target, record=record)
         running = session.Session(machine, tuple(int(n) for n in grid), program, "beta1", precision, backwards)
-        states[program] = running.registers["beta1"] = State(running, options, shared, ensemble)
+        states[program] = running.front = State(running, options, shared, ensemble)
         states[program].codes = tuple(_codes(function))
         result.machines.append(machine)
 
@@ -114,7 +114,7 @@ def run(
     result.returned = _arrays(result.returned, returner(inputs.values))
     result.outputs = [array.copy() for array in result.outputs]
     for state in states.values():
-        state.session.registers.clear()  # the state has its session: what they hold would wait for the collector
+        state.session.front = None  # it has its session: what they hold would wait for the collector
     return result
 
 

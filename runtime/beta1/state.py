@@ -123,7 +123,7 @@ class State:
 def state() -> State:
     """The state of the running kernel; raises outside of a kernel and in a Beta 2 kernel."""
     sessions = RUNNING.sessions or [current()]
-    found: State | None = sessions[-1].registers.get("beta1")
-    if found is None:
+    found = sessions[-1].front
+    if type(found) is not State:
         raise NotModelled("a Beta 1 API called from a Beta 2 kernel")
     return found

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache, wraps
+from functools import cache, update_wrapper
+from inspect import Parameter, signature
 from typing import Any, TypeVar
 
+from .. import session
 from ..errors import KernelError
 from ..spec import beta2
-from .state import version
+from .state import State, version
 
 R = TypeVar("R")
+_ABSENT = object()
+"""The value of a parameter that a call does not give."""
 
 
 @dataclass(frozen=True)
@@ -33,33 +37,39 @@ class _Plan:
 def builtin(module: str) -> Callable[[Callable[..., R]], Callable[..., R]]:
     """Make the decorated function the built-in ``<module>.<its name>``.
 
-    Positional arguments go where the front end of the running version puts them (``mask`` has a place of its own),
-    then the function is called with keywords only. Raises :class:`KernelError` for calls that the front end refuses.
+    Positional arguments go where the front end of the running version puts them (``mask`` has a place of its own).
+    Raises :class:`KernelError` for calls that the front end refuses.
     """
 
     def decorate(function: Callable[..., R]) -> Callable[..., R]:
-        legal: dict[tuple[object, ...], tuple[str, ...]] = {}  # the forms of calls that nothing is wrong with
-        name = function.__name__
-
-        @wraps(function)
-        def call(*args: Any, **kwargs: Any) -> R:
-            form = (version(), len(args), *kwargs)
-            names = legal.get(form)
-            if names is None:
-                plan = _plan(f"{module}.{name}", version())
-                names = plan.names[: len(args)]
-                if not plan.allows(names, args, kwargs):
-                    _refuse(plan, name, args, kwargs)
-                    bound = {**dict(zip(names, args, strict=False)), **kwargs}
-                    return function(**{key: value for key, value in bound.items() if key not in plan.refused})
-                legal[form] = names
-            if args:
-                kwargs.update(zip(names, args, strict=True))
-            return function(**kwargs)
-
-        return call
+        judged = _judged(module, function)
+        made = _direct(module, function, judged)
+        return update_wrapper(judged if made is None else made, function)
 
     return decorate
+
+
+def _judged(module: str, function: Callable[..., R]) -> Callable[..., R]:
+    """``function`` for all calls: what is given is looked up in the running version's table, once for each form."""
+    legal: dict[tuple[object, ...], tuple[str, ...]] = {}  # the forms of calls that nothing is wrong with
+    name = function.__name__
+
+    def call(*args: Any, **kwargs: Any) -> R:
+        form = (version(), len(args), *kwargs)
+        names = legal.get(form)
+        if names is None:
+            plan = _plan(f"{module}.{name}", version())
+            names = plan.names[: len(args)]
+            if not plan.allows(names, args, kwargs):
+                _refuse(plan, name, args, kwargs)
+                bound = {**dict(zip(names, args, strict=False)), **kwargs}
+                return function(**{key: value for key, value in bound.items() if key not in plan.refused})
+            legal[form] = names
+        if args:
+            kwargs.update(zip(names, args, strict=True))
+        return function(**kwargs)
+
+    return call
 
 
 @cache
@@ -83,3 +93,66 @@ def _refuse(plan: _Plan, name: str, args: tuple[Any, ...], kwargs: dict[str, Any
     problems = beta2.call_problems(plan.entry, len(args), list(kwargs), name, none)
     if problems:
         raise KernelError("", problems[0])
+
+
+# --- calls that are right in every version ---------------------------------------------------------------------------
+
+_DIRECT = """\
+def {name}(*args, {parameters}, **others):
+    sessions = RUNNING.sessions
+    if sessions and type(sessions[-1].front) is not State:
+        version()  # raises
+    if args:
+        {positional}
+        else:
+            return judged(*args, **given(({values},)), **others)
+    if others or {missing}:
+        return judged(*args, **given(({values},), len(args)), **others)
+    {defaults}
+    return function({passed})
+"""
+
+
+def _direct(module: str, function: Callable[..., R], judged: Callable[..., R]) -> Callable[..., R] | None:
+    """``function`` with its parameters written out, which spares a call its dictionary of arguments.
+
+    Calls that not every version takes go to ``judged``; all do, where the result is ``None``.
+    """
+    entries = [beta2.symbol(f"{module}.{function.__name__}", target) for target in beta2.TARGETS]
+    if not all(entry is not None and entry.parameters for entry in entries):
+        return None
+    plans = [_plan(f"{module}.{function.__name__}", target) for target in beta2.TARGETS]
+    known = signature(function).parameters
+    names = [name for name in known if all(name in plan.accepted for plan in plans)]
+    required = [n for n in names if known[n].default is Parameter.empty or any(n in plan.required for plan in plans)]
+    wanted = {n for n, p in known.items() if p.default is Parameter.empty}.union(*(plan.required for plan in plans))
+    if not required or set(required) != wanted:
+        return None
+    leading = [n for d, n in enumerate(required) if all(plan.names[: d + 1] == tuple(names[: d + 1]) for plan in plans)]
+    source = _DIRECT.format(
+        name=function.__name__,
+        parameters=", ".join(f"{n}=ABSENT" for n in names),
+        positional="\n        ".join(_taken(leading[: d + 1], d) for d in range(len(leading))) or "if False: pass",
+        values=", ".join(names),
+        missing=" or ".join(f"{n} is ABSENT" for n in required),
+        defaults="\n    ".join(f"if {n} is ABSENT: {n} = default_{n}" for n in names if n not in required),
+        passed=", ".join(f"{n}={n}" for n in names),
+    )
+
+    def given(values: Sequence[object], taken: int = 0) -> dict[str, object]:
+        """The arguments by name, without the first ``taken``, which were positional."""
+        pairs = list(zip(names, values, strict=True))
+        return {name: value for name, value in pairs[taken:] if value is not _ABSENT}
+
+    space = {"RUNNING": session.RUNNING, "State": State, "version": version, "ABSENT": _ABSENT}
+    space |= {"function": function, "judged": judged, "given": given}
+    space |= {f"default_{name}": known[name].default for name in names}
+    exec(compile(source, __file__, "exec"), space)
+    made: Callable[..., R] = space[function.__name__]
+    return made
+
+
+def _taken(names: list[str], position: int) -> str:
+    """The branch for as many positional arguments as ``names``."""
+    free = " and ".join(f"{name} is ABSENT" for name in names)
+    return f"{'elif' if position else 'if'} len(args) == {len(names)} and {free}: ({', '.join(names)},) = args"

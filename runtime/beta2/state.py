@@ -18,7 +18,6 @@ from .cores import Cores
 BETA2 = "0.2"
 GENERAL = "0.3"
 VERSIONS = (BETA2, GENERAL)
-_KEY = "nki"
 
 
 @dataclass(eq=False)
@@ -92,8 +91,8 @@ def current() -> State:
     sessions = session.RUNNING.sessions
     if not sessions:
         raise session.outside()
-    front: State | None = sessions[-1].registers.get(_KEY)
-    if front is None:
+    front = sessions[-1].front
+    if type(front) is not State:
         raise _mixed()
     return front
 
@@ -107,8 +106,8 @@ def version() -> str:
     sessions = session.RUNNING.sessions
     if not sessions:
         return BETA2
-    front: State | None = sessions[-1].registers.get(_KEY)
-    if front is None:
+    front = sessions[-1].front
+    if type(front) is not State:
         raise _mixed()
     return front.version
 
@@ -118,11 +117,11 @@ def rules() -> Dialect:
     sessions = session.RUNNING.sessions
     if not sessions:
         return DIALECTS[BETA2]
-    front: State | None = sessions[-1].registers.get(_KEY)
-    if front is None:
+    front = sessions[-1].front
+    if type(front) is not State:
         raise _mixed()
     return front.rules
 
 
 def install(running: session.Session, state: State) -> None:
-    running.registers[_KEY] = state
+    running.front = state
