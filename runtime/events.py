@@ -137,7 +137,7 @@ def operand(role: str, alloc: Allocation, array: Array, exact: bool = True, used
         size = alloc.dtype.itemsize
         steps = _elements(array.strides, array.shape, size)
         return Operand(role, "hbm", alloc.uid, False, 0, offset // size, steps, _stored(alloc.dtype), exact, used)
-    pitch = alloc.memory.strides[0]
+    pitch = alloc.pitch
     row, byte = divmod(offset, pitch)
     steps = _bytes(array.strides, array.shape, pitch)
     return Operand(role, alloc.space, alloc.uid, alloc.pinned, row, byte, steps, _stored(array.dtype), exact, used)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -25,21 +25,12 @@ POISON = 0xFF
 _NO_MEMORY: Array = np.zeros((0, 0), np.uint8)
 
 
-@dataclass(eq=False, repr=False)
-class Allocation:
-    """One logical tile (or HBM tensor): what was declared, and where it lies.
+class Declaration(NamedTuple):
+    """What a kernel says of a tile (or HBM tensor). What one place declares again and again may be one object.
 
-    ``partition`` and ``byte`` are physical and ``None`` where the compiler chooses; PSUM bytes count from bank 0.
-    ``partitions`` and ``nbytes`` (per partition) are the extent. ``memory`` is the ``uint8`` array that backs it (for
-    HBM: the tensor itself) and ``origin`` the (row, byte) of the tile in ``memory``. ``output`` is the position of an
-    HBM tensor among those that the kernel returns, ``scope`` the loops that it was declared in, outermost first, and
-    ``place`` the file and line of the declaration.
-    ``opened`` says that the whole tile belongs to an accumulation group, as long as ``accumulated`` is ``None``.
-
-    What few allocations have another value of than the default stays in the class until it is set.
+    ``partitions`` and ``nbytes`` (per partition) are the extent, ``place`` is the file and line.
     """
 
-    uid: int
     space: str
     name: str
     block: tuple[int, ...]
@@ -47,8 +38,27 @@ class Allocation:
     dtype: np.dtype[Any]
     partitions: int
     nbytes: int
-    memory: Array
     place: tuple[str, int]
+
+
+@dataclass(eq=False, repr=False)
+class Allocation:
+    """One logical tile (or HBM tensor): what was declared, and where it lies.
+
+    ``whole`` is the tile as an array: the HBM tensor itself, ``None`` where the tile lies at an address or has no
+    elements.
+    ``partition`` and ``byte`` are physical and ``None`` where the compiler chooses; PSUM bytes count from bank 0.
+    ``origin`` is the (row, byte) of the tile in ``memory``. ``output`` is the position of an HBM tensor among those
+    that the kernel returns, ``scope`` the loops that it was declared in, outermost first.
+    ``opened`` says that the whole tile belongs to an accumulation group, as long as ``accumulated`` is ``None``.
+
+    What few allocations have another value of than the default stays in the class until it is set.
+    """
+
+    uid: int
+    space: str
+    declaration: Declaration
+    whole: Array | None
     partition: int | None = field(default=None, init=False)
     byte: int | None = field(default=None, init=False)
     origin: tuple[int, int] = field(default=(0, 0), init=False)
@@ -58,20 +68,61 @@ class Allocation:
     opened: bool = field(default=False, init=False)
     accumulated: Array | None = field(default=None, init=False)
     last_flags: tuple[Array, Array] | None = field(default=None, init=False)
+    _memory: Array | None = field(default=None, init=False)
     _bytes: Array | None = field(default=None, init=False)
     _start: int | None = field(default=None, init=False)
+
+    @property
+    def name(self) -> str:
+        return self.declaration.name
+
+    @property
+    def block(self) -> tuple[int, ...]:
+        return self.declaration.block
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.declaration.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.declaration.dtype
+
+    @property
+    def partitions(self) -> int:
+        return self.declaration.partitions
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes a partition; of an HBM tensor all of them."""
+        return self.declaration.nbytes
+
+    @property
+    def file(self) -> str:
+        return self.declaration.place[0]
+
+    @property
+    def line(self) -> int:
+        return self.declaration.place[1]
 
     @property
     def pinned(self) -> bool:
         return self.byte is not None
 
     @property
-    def file(self) -> str:
-        return self.place[0]
+    def memory(self) -> Array:
+        """The ``uint8`` array that backs the tile, for HBM the tensor itself. (Most are never asked for it.)"""
+        if self._memory is None:
+            if self.whole is None:
+                return _NO_MEMORY
+            on_chip = self.space != "hbm"
+            self._memory = self.whole.view(np.uint8).reshape(self.partitions, self.nbytes) if on_chip else self.whole
+        return self._memory
 
     @property
-    def line(self) -> int:
-        return self.place[1]
+    def pitch(self) -> int:
+        """Bytes from one partition of ``memory`` to the next."""
+        return self.memory.strides[0] if self.whole is None else self.nbytes or 1
 
     @property
     def bytes(self) -> Array:
@@ -86,16 +137,14 @@ class Allocation:
     def start(self) -> int:
         """Address of the first byte of ``memory`` in the emulator's own process."""
         if self._start is None:
-            self._start = address_of(self.memory)
+            self._start = address_of(self.memory if self.whole is None else self.whole)
         return self._start
 
     def array(self) -> Array:
         """The whole tile as a strided array on the bytes of its memory, of ``shape`` and ``dtype``."""
-        if self.space == "hbm":
-            return self.memory
-        if self.byte is None and self.nbytes:
-            return self.memory.view(self.dtype).reshape(self.shape)
-        pitch = self.memory.strides[0]
+        if self.whole is not None:
+            return self.whole
+        pitch = self.pitch
         strides = (pitch, *row_major_strides(self.shape[1:], self.dtype.itemsize))
         offset = self.origin[0] * pitch + self.origin[1]
         array: Array = np.ndarray(self.shape, self.dtype, buffer=self.memory, offset=offset, strides=strides)
@@ -114,7 +163,7 @@ class Allocation:
             return False
         if self.byte is None and view.flags.c_contiguous:
             return True
-        pitch, step = self.memory.strides[0], view.itemsize
+        pitch, step = self.pitch, view.itemsize
         for stride, extent in sorted(zip(view.strides, view.shape, strict=True)):
             if extent != 1:
                 step = pitch if step == self.nbytes else step
@@ -141,7 +190,7 @@ class Allocation:
         if self.accumulated is None:
             size = (self.partitions, self.nbytes)
             self.accumulated = np.ones(size, np.bool_) if self.opened else np.zeros(size, np.bool_)
-        pitch = self.memory.strides[0]
+        pitch = self.pitch
         offset = address_of(view) - self.start - self.origin[0] * pitch - self.origin[1]
         row, column = divmod(offset, pitch)
         strides = tuple((s // pitch) * self.nbytes + s % pitch for s in view.strides)
@@ -151,7 +200,7 @@ class Allocation:
         return flags
 
 
-NOWHERE = Allocation(-1, "", "", (), (), np.dtype(np.uint8), 0, 0, _NO_MEMORY, ("", 0))
+NOWHERE = Allocation(-1, "", Declaration("", "", (), (), np.dtype(np.uint8), 0, 0, ("", 0)), None)
 """Where a tile is that has no memory yet."""
 
 
@@ -183,8 +232,26 @@ def row_major_strides(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
     return tuple(strides)
 
 
-_Automatic = tuple[str, str, tuple[int, ...], tuple[int, ...], np.dtype[Any], int, int, tuple[str, int]]
-"""What there is to say of a tile without an address: most are not asked for, and never become an Allocation."""
+def poisoned(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    """An array that was never written: every byte is :data:`POISON`."""
+    example = poison(shape, dtype)
+    return _filled(shape, dtype) if example is None else example.copy()
+
+
+@lru_cache(4096)
+def poison(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array | None:
+    """What :func:`poisoned` copies, which is cheaper than to fill an array; ``None`` for what is large."""
+    return _filled(shape, dtype) if prod(shape) * dtype.itemsize <= _SMALL else None
+
+
+def _filled(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    raw = np.empty(prod(shape) * dtype.itemsize, np.uint8)
+    raw.fill(POISON)
+    return raw.view(dtype).reshape(shape)
+
+
+_SMALL = 4096
+"""Bytes."""
 
 
 class Machine:
@@ -192,7 +259,7 @@ class Machine:
 
     def __init__(self, target: hardware.Target, *, record: bool = False) -> None:
         self.target = target
-        self._declared: list[Allocation | _Automatic] = []
+        self._declared: list[Allocation | Declaration] = []
         self.recorder = Recorder() if record else None
         self.flaws: list[tuple[str, int, int, str]] = []
         """What an allocator of the library did: kind, the ids of the two allocations, text."""
@@ -211,11 +278,8 @@ class Machine:
         Tiles without an address are without their memory, which goes when no tile uses it any more.
         """
         for uid, declared in enumerate(self._declared):
-            if isinstance(declared, tuple):
-                space, name, block, shape, dtype, partitions, nbytes, place = declared
-                self._declared[uid] = Allocation(
-                    uid, space, name, block, shape, dtype, partitions, nbytes, _NO_MEMORY, place
-                )
+            if isinstance(declared, Declaration):
+                self._declared[uid] = Allocation(uid, declared.space, declared, None)
         return [declared for declared in self._declared if isinstance(declared, Allocation)]
 
     @property
@@ -261,28 +325,32 @@ class Machine:
                 file=place[0],
                 line=place[1],
             )
-        uid = len(self._declared)
+        declaration = Declaration(space, name, block, shape, dtype, partitions, nbytes, place)
         if address is None:
-            if values is not None:
-                memory = values.view(np.uint8).reshape(partitions, nbytes)
-            else:
-                memory = np.empty((partitions, nbytes or 1), np.uint8)
-                memory.fill(POISON)
-            self._declared.append((space, name, block, shape, dtype, partitions, nbytes, place))
-            return Allocation(uid, space, name, block, shape, dtype, partitions, nbytes, memory, place)
+            return self.automatic(declaration, poisoned(shape, dtype) if values is None else values)
         self._check_address(space, partitions, nbytes, address, name, *place)
-        memory = self.sbuf if space == "sbuf" else self.psum
-        allocation = Allocation(uid, space, name, block, shape, dtype, partitions, nbytes, memory, place)
+        allocation = Allocation(len(self._declared), space, declaration, None)
+        allocation._memory = self.sbuf if space == "sbuf" else self.psum
         allocation.partition, allocation.byte = allocation.origin = address
         self._declared.append(allocation)
+        return allocation
+
+    def automatic(self, declaration: Declaration, whole: Array) -> Allocation:
+        """The tile of a declaration without an address, on the memory of ``whole`` (as :meth:`allocate` takes it)."""
+        allocation = Allocation(len(self._declared), declaration.space, declaration, whole)
+        if not whole.size:
+            allocation.whole = None
+            allocation._memory = np.zeros((declaration.partitions, declaration.nbytes or 1), np.uint8)
+        self._declared.append(declaration)
         return allocation
 
     def allocate_hbm(
         self, array: Array, *, name: str, role: str, location: tuple[str, int] | None = None
     ) -> Allocation:
         """Declare an HBM tensor that is ``array``. ``role`` is ``input``, ``output``, ``constant`` or ``scratch``."""
-        uid, place = len(self._declared), location or user_location()
-        allocation = Allocation(uid, "hbm", name, (), array.shape, array.dtype, 0, array.nbytes, array, place)
+        place = location or user_location()
+        declaration = Declaration("hbm", name, (), array.shape, array.dtype, 0, array.nbytes, place)
+        allocation = Allocation(len(self._declared), "hbm", declaration, array)
         allocation.role = role
         self._declared.append(allocation)
         return allocation

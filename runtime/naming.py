@@ -66,6 +66,11 @@ def declared_name(frame: FrameType) -> Name | None:
     return None
 
 
+def is_fixed(frame: FrameType) -> bool:
+    """Is the :func:`declared_name` of the call that runs in ``frame`` known to be the same every time?"""
+    return (id(frame.f_code), frame.f_lasti) in _DECLARED
+
+
 def bound_name(frame: FrameType) -> Name | None:
     """:func:`declared_name` of a call whose result is bound, with an empty name where none can be told.
 

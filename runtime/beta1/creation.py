@@ -14,7 +14,7 @@ import numpy as np
 
 from .. import isa
 from ..errors import KernelError, location_of, user_frame
-from ..memory import POISON, Allocation
+from ..memory import Allocation, poisoned
 from ..naming import declared_name
 from ..numerics import convert
 from ..positions import COMPREHENSION_CODES
@@ -189,12 +189,6 @@ def _check_kernel_level(current: State, name: str) -> None:
             "err_shared_hbm_must_in_kernel_level",
             f"shared_hbm buffer can only be created top level kernel scope: '{name}' is created inside {inside}",
         )
-
-
-def poisoned(shape: Shape, dtype: np.dtype[Any]) -> np.ndarray[Any, np.dtype[Any]]:
-    """Memory that was never written."""
-    raw = np.full(prod(shape) * dtype.itemsize, POISON, np.uint8)
-    return raw.view(dtype).reshape(shape)
 
 
 def _filled(shape: Any, value: Any, dtype: Any, buffer: Any, name: str) -> Tensor:

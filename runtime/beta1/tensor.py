@@ -323,6 +323,6 @@ def whole(alloc: Allocation, buffer: Buffer = PRIVATE_HBM) -> Tile:
     if alloc.space == "hbm":
         array = alloc.memory
         return Tile(alloc, array.dtype, 0, array.shape, array.strides, buffer)
-    pitch = alloc.memory.strides[0]
+    pitch = alloc.pitch
     strides = (pitch, *row_major_strides(alloc.shape[1:], alloc.dtype.itemsize))
     return Tile(alloc, alloc.dtype, alloc.origin[0] * pitch + alloc.origin[1], alloc.shape, strides, buffer)

@@ -17,7 +17,7 @@ from ..spec import hardware
 from . import isa_compute, state, values
 from .buffers import BUFFERS, Buffer, buffer, machine_bytes
 from .declare import constant as constant_tensor
-from .declare import declare
+from .declare import declare, declared_again
 from .grids import GridSize, programs_of
 from .isa_registers import untracked
 from .objects import NKIObject
@@ -41,6 +41,10 @@ def ndarray(
     ``address`` is (start partition, byte in the partition), for SBUF and PSUM; a PSUM bank has 2048 bytes.
     ``name`` must be unique in the kernel.
     """
+    if name is None and address is None:
+        again = declared_again(shape, dtype, buffer)
+        if again is not None:
+            return again
     memory = BUFFERS["sbuf"] if buffer is None else buffer if type(buffer) is Buffer else _buffer(buffer)
     place = None if address is None else _address(address)
     return declare(values.shape_of(shape), values.data_type(dtype), memory, name or None, place)

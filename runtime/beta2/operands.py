@@ -118,7 +118,7 @@ def deliver_with(result: isa.Result, dst: NkiTensor, role: str, second: object, 
 def lanes(tensor: NkiTensor) -> slice:
     """The compute lanes that work on ``tensor``: its partitions, counted in the tile where the compiler places it."""
     alloc = tensor.alloc
-    first = (address_of(tensor.array) - alloc.start) // alloc.memory.strides[0]
+    first = (address_of(tensor.array) - alloc.start) // alloc.pitch
     return slice(first, first + tensor.array.shape[0])
 
 

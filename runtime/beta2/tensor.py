@@ -237,7 +237,7 @@ def on_region(alloc: Allocation, shape: tuple[int, ...], dtype: np.dtype[Any]) -
     if alloc.space == "hbm":
         whole: Array = np.ndarray(shape, dtype, buffer=alloc.memory.reshape(-1).view(np.uint8))
         return whole
-    pitch = alloc.memory.strides[0]
+    pitch = alloc.pitch
     strides = (pitch, *row_major_strides(shape[1:], dtype.itemsize))
     offset = alloc.origin[0] * pitch + alloc.origin[1]
     tile: Array = np.ndarray(shape, dtype, buffer=alloc.memory, offset=offset, strides=strides)
@@ -399,7 +399,7 @@ def _element_steps(tensor: NkiTensor) -> tuple[int, ...]:
     size = tensor.dtype.itemsize
     if tensor.alloc.space == "hbm":
         return tuple(stride // size for stride in tensor.array.strides)
-    pitch = tensor.alloc.memory.strides[0]
+    pitch = tensor.alloc.pitch
     row = tensor.alloc.nbytes // size
     return tuple((stride // pitch) * row + (stride % pitch) // size for stride in tensor.array.strides)
 
@@ -409,6 +409,6 @@ def _element_offset(tensor: NkiTensor) -> int:
     size = tensor.dtype.itemsize
     if tensor.alloc.space == "hbm":
         return distance // size
-    pitch = tensor.alloc.memory.strides[0]
+    pitch = tensor.alloc.pitch
     row, byte = divmod(distance - tensor.alloc.origin[0] * pitch - tensor.alloc.origin[1], pitch)
     return row * (tensor.alloc.nbytes // size) + byte // size
