@@ -18,7 +18,7 @@ from ..legality.rules_values import OPERATOR_SYMBOLS
 from ..recompiled import recompiled
 from ..source import function_source
 from .gather import Gathered, refused, violation_text
-from .python_values import FUNCTION_NAMES, METHOD_NAMES
+from .python_values import FUNCTION_NAMES, METHOD_NAMES, OF_INTS
 
 _COMPARISONS: dict[type[ast.cmpop], str] = {
     ast.Eq: "==",
@@ -155,7 +155,10 @@ class _Observer(ast.NodeTransformer):
         self.generic_visit(node)
         if type(node.op) not in OPERATOR_SYMBOLS or _is_plain_sum(node):
             return node
-        return _call("binary", node, ast.Constant(OPERATOR_SYMBOLS[type(node.op)]), node.left, node.right)
+        symbol = OPERATOR_SYMBOLS[type(node.op)]
+        if symbol in OF_INTS:
+            return _call(OF_INTS[symbol].__name__, node, node.left, node.right)
+        return _call("binary", node, ast.Constant(symbol), node.left, node.right)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt:
         value = self.visit(node.value)

@@ -117,6 +117,35 @@ def binary(symbol: str, left: Any, right: Any) -> Any:
     return _BINARY[symbol](left, right)
 
 
+def added(left: Any, right: Any) -> Any:
+    """``left + right``. (Most operands are ints: :func:`binary`, without a look at its tables.)"""
+    return left + right if type(left) is type(right) is int else binary("+", left, right)
+
+
+def subtracted(left: Any, right: Any) -> Any:
+    """``left - right``."""
+    return left - right if type(left) is type(right) is int else binary("-", left, right)
+
+
+def multiplied(left: Any, right: Any) -> Any:
+    """``left * right``."""
+    return left * right if type(left) is type(right) is int else binary("*", left, right)
+
+
+def quotient(left: Any, right: Any) -> Any:
+    """``left // right``."""
+    return left // right if type(left) is type(right) is int and right > 0 else binary("//", left, right)
+
+
+def remainder(left: Any, right: Any) -> Any:
+    """``left % right``."""
+    return left % right if type(left) is type(right) is int and right > 0 else binary("%", left, right)
+
+
+OF_INTS = {"+": added, "-": subtracted, "*": multiplied, "//": quotient, "%": remainder}
+"""The functions of the operators that kernels compute places and extents with."""
+
+
 def augmented(symbol: str, left: Any, right: Any) -> Any:
     """The new value of ``left`` after ``left symbol= right``; a list is a new one, as the front end has it."""
     if type(left) in _CHECKED:
@@ -229,9 +258,14 @@ def truth(value: Any, whole: bool, state: str = "") -> Any:
 
 def elements(value: Any) -> Any:
     """``value`` where it is subscripted."""
+    if type(value) in _CONTAINERS:
+        return _Elements(value)
     if isinstance(value, str):
         raise refusal(STRING_SUBSCRIPT)
-    return _Elements(value) if type(value) in (list, tuple, dict) else value
+    return value
+
+
+_CONTAINERS = frozenset({list, tuple, dict})
 
 
 class _Elements:
@@ -386,6 +420,9 @@ METHOD_NAMES = frozenset(
 
 STAND_INS: dict[str, Callable[..., Any]] = {
     f"__nki_{stand_in.__name__}__": stand_in
-    for stand_in in (refuse, binary, augmented, negated, compared, truth, elements, iterable, method, function)
+    for stand_in in (
+        *(refuse, binary, *OF_INTS.values(), augmented, negated, compared, truth),
+        *(elements, iterable, method, function),
+    )
 }
 """What stands in a kernel's code for Python's own operators, by the name that it has there."""

@@ -144,7 +144,7 @@ def _direct(module: str, function: Callable[..., R], judged: Callable[..., R]) -
         pairs = list(zip(names, values, strict=True))
         return {name: value for name, value in pairs[taken:] if value is not _ABSENT}
 
-    space = {"RUNNING": session.RUNNING, "State": State, "version": version, "ABSENT": _ABSENT}
+    space: dict[str, Any] = {"RUNNING": session.RUNNING, "State": State, "version": version, "ABSENT": _ABSENT}
     space |= {"function": function, "judged": judged, "given": given}
     space |= {f"default_{name}": known[name].default for name in names}
     exec(compile(source, __file__, "exec"), space)

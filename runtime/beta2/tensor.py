@@ -5,6 +5,7 @@ Sources: ``reference/beta2.md`` sections 1.9, 2.4 and 2.5.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 from typing import Any
 
@@ -17,6 +18,7 @@ from . import state, values
 from .buffers import Buffer, buffer_of
 
 WHOLE, SLICED, NESTED, PATTERN = "whole", "sliced", "nested", "pattern"
+_NO_DIMENSIONS = frozenset[int]()
 
 
 class Address(tuple[int | None, int | None]):
@@ -46,7 +48,7 @@ class NkiTensor(View):
     subscripts), or ``pattern``. ``extents`` are those of the whole tensor.
     """
 
-    __slots__ = ("_extents", "dropped", "form", "label")
+    __slots__ = ("_extents", "_label", "dropped", "form")
 
     kind_name = "access"
 
@@ -54,15 +56,22 @@ class NkiTensor(View):
         self,
         alloc: Allocation,
         array: Array,
-        *,
         form: str = WHOLE,
-        dropped: frozenset[int] = frozenset(),
+        dropped: frozenset[int] = _NO_DIMENSIONS,
         label: str = "",
         extents: tuple[int, ...] = (),
     ) -> None:
-        self.alloc, self.array = alloc, array
+        self.alloc = alloc
+        self.array = array
+        self.form = form
+        self.dropped = dropped
+        self._label = label
         self._extents = extents
-        self.form, self.dropped, self.label = form, dropped, label or alloc.name
+
+    @property
+    def label(self) -> str:
+        """The name by which errors call it."""
+        return self._label or self.alloc.name
 
     @property
     def extents(self) -> tuple[int, ...]:
@@ -251,20 +260,16 @@ def subscript(tensor: NkiTensor, index: object) -> NkiTensor:
     """``tensor[index]`` by Beta 2's rules: nothing is clipped, nothing is stepped, an integer drops its dimension."""
     if tensor.form == PATTERN:
         raise KernelError("", "subscript not supported, for an access pattern: index the tensor, or extend the pattern")
-    parts = list(index) if isinstance(index, (tuple, list)) else [index]
+    parts: Sequence[object] = index if isinstance(index, (tuple, list)) else (index,)
     if state.rules().free_subscripts:
         return _subscript_of_a_view(tensor, parts)
-    plain = _plain_cut(tensor.array.shape, parts) if tensor.form == WHOLE else None
-    if plain is not None:
-        cut, integers = plain
-        return NkiTensor(
-            tensor.alloc,
-            tensor.array[cut],
-            form=SLICED,
-            dropped=frozenset(integers),
-            label=tensor.label,
-            extents=tensor.array.shape,
-        )
+    if tensor.form == WHOLE:
+        array = tensor.array
+        plain = _plain_cut(array.shape, parts)
+        if plain is not None:
+            cut, integers = plain
+            dropped = frozenset(integers) if integers else _NO_DIMENSIONS
+            return NkiTensor(tensor.alloc, array[cut], SLICED, dropped, tensor._label, array.shape)
     if tensor.dropped and not _is_everything(parts):
         raise KernelError(
             "",
@@ -274,15 +279,13 @@ def subscript(tensor: NkiTensor, index: object) -> NkiTensor:
     bounds = _bounds(tensor.array.shape, parts)
     if tensor.form == NESTED:
         _check_bounds_of_the_whole(tensor, parts, bounds)
-    dropped = tensor.dropped | {d for d, (_, _, dropped) in enumerate(bounds) if dropped}
+    dropped = tensor.dropped | {d for d, (_, _, is_integer) in enumerate(bounds) if is_integer}
     array = tensor.array[tuple(slice(start, stop) for start, stop, _ in bounds)]
     form = SLICED if tensor.form == WHOLE else NESTED
-    return NkiTensor(
-        tensor.alloc, array, form=form, dropped=frozenset(dropped), label=tensor.label, extents=tensor._extents
-    )
+    return NkiTensor(tensor.alloc, array, form, dropped, tensor._label, tensor._extents)
 
 
-def _plain_cut(shape: tuple[int, ...], parts: list[object]) -> tuple[tuple[slice, ...], list[int]] | None:
+def _plain_cut(shape: tuple[int, ...], parts: Sequence[object]) -> tuple[tuple[slice, ...], list[int]] | None:
     """What a subscript of ints and slices inside of ``shape`` takes of an array, and which dimensions have an int.
 
     ``None`` for anything else, which :func:`_bounds` judges.
@@ -309,7 +312,7 @@ def _plain_cut(shape: tuple[int, ...], parts: list[object]) -> tuple[tuple[slice
     return tuple(cut), integers
 
 
-def _subscript_of_a_view(tensor: NkiTensor, parts: list[object]) -> NkiTensor:
+def _subscript_of_a_view(tensor: NkiTensor, parts: Sequence[object]) -> NkiTensor:
     """A subscript from 0.3 on: of what the tensor shows, with steps; partitions stay when they are indexed."""
     shown = [d for d in range(tensor.array.ndim) if d not in tensor.dropped]
     bounds = _bounds(tuple(tensor.array.shape[d] for d in shown), parts, steps=True)
@@ -324,7 +327,7 @@ def _subscript_of_a_view(tensor: NkiTensor, parts: list[object]) -> NkiTensor:
     )
 
 
-def _steps(rank: int, parts: list[object]) -> list[int]:
+def _steps(rank: int, parts: Sequence[object]) -> list[int]:
     """The step of every dimension that ``parts`` index."""
     given = [part for part in parts if part is not ...]
     missing = [1] * (rank - len(given))
@@ -333,7 +336,7 @@ def _steps(rank: int, parts: list[object]) -> list[int]:
     return [*steps[:at], *missing, *steps[at:]]
 
 
-def _check_bounds_of_the_whole(tensor: NkiTensor, parts: list[object], bounds: list[tuple[int, int, bool]]) -> None:
+def _check_bounds_of_the_whole(tensor: NkiTensor, parts: Sequence[object], bounds: list[tuple[int, int, bool]]) -> None:
     """From the third subscript on the compiler takes an open or negative bound as one of the whole tensor."""
     if _bounds(tensor.extents, parts) != bounds:
         raise KernelError(
@@ -343,11 +346,11 @@ def _check_bounds_of_the_whole(tensor: NkiTensor, parts: list[object], bounds: l
         )
 
 
-def _is_everything(parts: list[object]) -> bool:
+def _is_everything(parts: Sequence[object]) -> bool:
     return all(part is ... or part == slice(None) for part in parts)
 
 
-def _bounds(shape: tuple[int, ...], parts: list[object], steps: bool = False) -> list[tuple[int, int, bool]]:
+def _bounds(shape: tuple[int, ...], parts: Sequence[object], steps: bool = False) -> list[tuple[int, int, bool]]:
     """(start, stop, was an integer) of every dimension; ``steps`` other than 1 are an error unless asked for."""
     bounds: list[tuple[int, int, bool]] = []
     for position, part in enumerate(parts):
