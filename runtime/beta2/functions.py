@@ -55,7 +55,7 @@ def _binary(name: str) -> Function:
         if name in BITWISE:
             check_bitwise(name, (name,), *tiles, dst)
         if len(tiles) == 2:
-            same_extent(name, x=tiles[0], y=tiles[1])
+            same_extent(name, ("x", "y"), tiles[0], tiles[1])
             not_both_in_psum(name, tiles[0], tiles[1], "x and y")
             deliver(isa.tensor_tensor(tiles[0], tiles[1], name), dst)
         else:
@@ -90,7 +90,7 @@ def where(condition: Any, x: Any, y: Any, dtype: Any = None) -> NkiTensor:
     chosen = on_chip(condition, "condition")
     tiles = [on_chip(value, role) for role, value in (("x", x), ("y", y)) if isinstance(value, NkiTensor)]
     for tile in tiles:
-        same_extent("where", condition=chosen, other=tile)
+        same_extent("where", ("condition", "other"), chosen, tile)
     kinds = [tile.dtype.name for tile in tiles] or [chosen.dtype.name]
     dst = _new(chosen.shape, dtype if dtype is not None else DTYPES[promote(kinds[0], kinds[-1])])
     sides = [on_chip(value, "x") if isinstance(value, NkiTensor) else values.number(value) for value in (x, y)]
@@ -186,7 +186,7 @@ def rms_norm(
         raise NotModelled("nki.language.rms_norm with a compute_dtype other than float32")
     if len(axes) != source.array.ndim - 1:
         raise NotModelled("nki.language.rms_norm over a part of the free dimensions")
-    same_extent("rms_norm", x=source, w=weight)
+    same_extent("rms_norm", ("x", "w"), source, weight)
     total = _fp32(isa.tensor_reduce("add", _fp32(isa.activation("square", source)[0]), axes))
     mean_ = isa.tensor_scalar(total, "multiply", 1.0 / values.integer(n), False, "add", values.number(epsilon))
     scale = _fp32(isa.activation("rsqrt", _fp32(mean_))[0])

@@ -79,7 +79,7 @@ def _activate(
     if reduction not in (None, "add"):
         raise KernelError("", f"{instruction}: reduce_op must be nl.add, got '{reduction}'")
     result, reduced = isa.activation(function, source, bias=column, scale=factor, reduce_op=reduction, name=instruction)
-    same_extent(instruction, dst=target, data=source)
+    same_extent(instruction, ("dst", "data"), target, source)
     if command is ReduceCmd.idle and reduce_res is None:
         deliver(result, target)
         return
@@ -153,7 +153,7 @@ def tensor_tensor(
     values.engine(engine)
     target, left, right = on_chip(dst, "dst"), on_chip(data1, "data1"), on_chip(data2, "data2")
     operator = values.alu_operator(op)
-    same_extent("tensor_tensor", data1=left, data2=right)
+    same_extent("tensor_tensor", ("data1", "data2"), left, right)
     not_both_in_psum("tensor_tensor", left, right, "data1 and data2")
     check_bitwise("tensor_tensor", (operator,), left, right, target)
     deliver(isa.tensor_tensor(left, right, operator), target)
@@ -173,7 +173,7 @@ def scalar_tensor_tensor(
 ) -> None:
     """``dst = (data op0 operand0) op1 operand1``, ``operand1`` as large as ``data``."""
     target, source, other = on_chip(dst, "dst"), on_chip(data, "data"), on_chip(operand1, "operand1")
-    same_extent("scalar_tensor_tensor", data=source, operand1=other)
+    same_extent("scalar_tensor_tensor", ("data", "operand1"), source, other)
     not_both_in_psum("scalar_tensor_tensor", source, other, "data and operand1")
     first, second = values.alu_operator(op0), values.alu_operator(op1)
     if first in BITWISE or second in BITWISE:
@@ -196,7 +196,7 @@ def tensor_tensor_scan(
 ) -> None:
     """``dst[i] = op1(op0(data0[i], dst[i - 1]), data1[i])`` along the free dimension, ``initial`` before the first."""
     target, left, right = on_chip(dst, "dst"), on_chip(data0, "data0"), on_chip(data1, "data1")
-    same_extent("tensor_tensor_scan", data0=left, data1=right)
+    same_extent("tensor_tensor_scan", ("data0", "data1"), left, right)
     start = immediate_or_column(initial, left, "initial")
     first, second = values.alu_operator(op0), values.alu_operator(op1)
     deliver(isa.tensor_tensor_scan(left, right, start, first, second, bool(reverse0), bool(reverse1)), target)
@@ -208,7 +208,7 @@ def memset(dst: Any, value: Any, engine: Any = values.Engine.unknown, name: Any 
     values.engine(engine)
     target = on_chip(dst, "dst")
     immediate = values.number(value)
-    if not state.rules().memset_casts and is_integer(target.dtype) and isinstance(immediate, float):
+    if isinstance(immediate, float) and is_integer(target.dtype) and not state.rules().memset_casts:
         raise KernelError("", f"memset: value must be an integer for a tensor of type {target.dtype.name}")
     deliver(isa.memset(target.array.shape, immediate, target.dtype), target)
 
@@ -257,7 +257,7 @@ def affine_select(
     for tensor, role in ((target, "dst"), (source, "on_true_tile")):
         if tensor.alloc.space != "sbuf":
             raise KernelError("", f"affine_select: {role} must be in SBUF")
-    same_extent("affine_select", dst=target, on_true_tile=source)
+    same_extent("affine_select", ("dst", "on_true_tile"), target, source)
     numbers, attributes = affine_values("affine_select", target, pattern, offset, channel_multiplier)
     compare = values.alu_operator(cmp_op)
     if numbers.size != source.array.size:

@@ -40,7 +40,7 @@ def sendrecv(
 ) -> None:
     """Send ``src`` to another program and receive into ``dst`` what a program sends here."""
     source, target = in_sbuf(src, "src", "sendrecv"), in_sbuf(dst, "dst", "sendrecv")
-    same_extent("sendrecv", dst=target, src=source)
+    same_extent("sendrecv", ("dst", "src"), target, source)
     if source.dtype != target.dtype:
         raise KernelError("", f"sendrecv: src is {source.dtype.name}, dst is {target.dtype.name}: they must be equal")
     to, sender, pipe = values.integer(send_to_rank), values.integer(recv_from_rank), values.integer(pipe_id)

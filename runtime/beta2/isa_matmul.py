@@ -35,12 +35,13 @@ def nc_matmul(
     In PSUM the first matmul into a tile overwrites it and later ones accumulate, unless ``accumulate`` (0.3) says
     which.
     """
-    target = tile(dst)
+    target = dst if type(dst) is NkiTensor else tile(dst)
     if target.alloc.space != "psum":
         raise KernelError("", f"nc_matmul: dst must be in PSUM, '{target.label}' is in {target.alloc.space.upper()}")
     left, right = in_sbuf(stationary, "stationary", "nc_matmul"), in_sbuf(moving, "moving", "nc_matmul")
-    message = "expecting matmul performance mode (none, double_row, double_row_sw_interleave)"
-    mode = values.member(PerfMode, perf_mode, message)
+    mode = values.member(
+        PerfMode, perf_mode, "expecting matmul performance mode (none, double_row, double_row_sw_interleave)"
+    )
     if mode is PerfMode.double_row_sw_interleave:
         raise NotModelled("nc_matmul with perf_mode double_row_sw_interleave, which is not documented")
     if mode is PerfMode.double_row:
@@ -48,9 +49,8 @@ def nc_matmul(
     elif not is_transpose:
         _check_types(left, right)
     rows, columns = tiling("nc_matmul", tile_position, tile_size)
-    if left.array.shape[0] > rows or left.array.size // left.array.shape[0] > columns * (
-        1 + (mode is not PerfMode.none)
-    ):
+    partitions = left.array.shape[0]
+    if partitions > rows or left.array.size // partitions > columns * (1 + (mode is not PerfMode.none)):
         raise KernelError("", f"nc_matmul: stationary of shape {left.shape} exceeds tile_size {(rows, columns)}")
     result = isa.matmul(left, right, is_transpose=bool(is_transpose), double_row=mode is PerfMode.double_row)
     deliver(result, target, accumulate=None if accumulate is None else bool(accumulate))
@@ -93,6 +93,8 @@ def _check_double_row(left: NkiTensor, right: NkiTensor) -> None:
 
 
 def _check_types(left: NkiTensor, right: NkiTensor) -> None:
+    if left.array.dtype is right.array.dtype is FLOAT32:
+        return
     for role, tensor in (("stationary", left), ("moving", right)):
         if is_integer(tensor.dtype):
             raise KernelError("", f"nc_matmul: {role} must be a floating point tensor, not {tensor.dtype.name}")

@@ -27,7 +27,7 @@ def tensor_copy(dst: Any, src: Any, engine: Any = values.Engine.unknown, dtype: 
     """
     chosen = values.engine(engine)
     target, source = on_chip(dst, "dst"), on_chip(src, "src")
-    same_extent("tensor_copy", dst=target, src=source)
+    same_extent("tensor_copy", ("dst", "src"), target, source)
     if chosen is values.Engine.gpsimd and "psum" in (target.alloc.space, source.alloc.space):
         raise KernelError("", "tensor_copy: the GpSimd Engine cannot access PSUM")
     result = isa.copy("tensor_copy", source)
@@ -64,17 +64,18 @@ def dma_copy(
 ) -> None:
     """Copy between HBM and SBUF, row-major element by element; shapes may differ, numbers of elements may not."""
     mode = _modes(oob_mode, dge_mode)
-    _check_conversion(dst, src, dge_mode)
+    if dge_mode is values.DgeMode.hwdge:
+        _check_conversion(dst, src)
     values.engine(engine)
     operator = None if dst_rmw_op is None else values.alu_operator(dst_rmw_op)
     if operator not in (None, "add"):
         raise KernelError("", "Unsupported operation")
     _check_memories("dma_copy", dst, src)
-    if prod(dst.array.shape) != prod(src.array.shape):
+    if dst.array.size != src.array.size:
         raise KernelError(
             "",
-            f"dma_copy: src of shape {src.shape} has {prod(src.array.shape)} elements, dst of shape {dst.shape} has "
-            f"{prod(dst.array.shape)}: the numbers must be equal",
+            f"dma_copy: src of shape {src.shape} has {src.array.size} elements, dst of shape {dst.shape} has "
+            f"{dst.array.size}: the numbers must be equal",
         )
     if operator is not None and mode is values.OobMode.skip and _is_dynamic(dst, src):
         raise KernelError("", "dma_copy: with dst_rmw_op only oob_mode.error is allowed")
@@ -100,9 +101,9 @@ def _check_memories(instruction: str, *tensors: object) -> None:
             raise KernelError("", f"{instruction}: '{tensor.label}' is in PSUM, DMA accesses HBM and SBUF only")
 
 
-def _check_conversion(dst: object, src: object, dge_mode: object) -> None:
+def _check_conversion(dst: object, src: object) -> None:
     """From 0.3 on the hardware's descriptor engine moves bits only."""
-    if dge_mode is not values.DgeMode.hwdge or state.rules().hardware_dge_casts:
+    if state.rules().hardware_dge_casts:
         return
     if isinstance(dst, NkiTensor) and isinstance(src, NkiTensor) and dst.dtype != src.dtype:
         raise KernelError(

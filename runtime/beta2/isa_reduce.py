@@ -95,7 +95,7 @@ def tensor_scalar_reduce(
 def tensor_copy_predicated(dst: Any, src: Any, predicate: Any, reverse_pred: Any = False, name: Any = None) -> None:
     """Copy ``src`` (tensor or number) to ``dst`` where ``predicate`` is not 0; the rest of ``dst`` keeps its values."""
     target, chosen = on_chip(dst, "dst"), on_chip(predicate, "predicate")
-    same_extent("tensor_copy_predicated", dst=target, predicate=chosen)
+    same_extent("tensor_copy_predicated", ("dst", "predicate"), target, chosen)
     if chosen.dtype.name not in ("uint8", "uint16", "uint32"):
         raise KernelError(
             "", f"tensor_copy_predicated: predicate must be uint8, uint16 or uint32, not {chosen.dtype.name}"
@@ -103,7 +103,7 @@ def tensor_copy_predicated(dst: Any, src: Any, predicate: Any, reverse_pred: Any
     where = (chosen.array != 0) != bool(reverse_pred)
     if isinstance(src, NkiTensor):
         source = on_chip(src, "src")
-        same_extent("tensor_copy_predicated", dst=target, src=source)
+        same_extent("tensor_copy_predicated", ("dst", "src"), target, source)
         if source.dtype != target.dtype:
             raise KernelError(
                 "",

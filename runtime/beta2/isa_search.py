@@ -42,7 +42,7 @@ def nc_match_replace8(dst: Any, data: Any, vals: Any, imm: Any, dst_idx: Any = N
         deliver(result, target)
         return
     places = on_chip(dst_idx, "dst_idx")
-    same_extent("nc_match_replace8", dst_idx=places, vals=wanted)
+    same_extent("nc_match_replace8", ("dst_idx", "vals"), places, wanted)
     result.also_writes = (*result.also_writes, ("dst_idx", places))
     deliver(result, target)
     places.array[...] = convert(indices, places.dtype).reshape(places.array.shape)
@@ -189,7 +189,7 @@ def rand2(dst: Any, min: Any, max: Any, name: Any = None) -> None:
 def dropout(dst: Any, data: Any, prob: Any, name: Any = None) -> None:
     """``data`` with elements replaced by 0 with probability ``prob`` (number or (P, 1)); what stays is not scaled."""
     target, source = on_chip(dst, "dst"), on_chip(data, "data")
-    same_extent("dropout", dst=target, data=source)
+    same_extent("dropout", ("dst", "data"), target, source)
     rate = isa.elementwise.per_partition(immediate_or_column(prob, source, "prob"), source.array.ndim)
     kept = state.current().random.random(source.array.shape, np.float32) >= rate
     elements = source.array if is_integer(source.dtype) else to_float32(source.array)

@@ -64,7 +64,7 @@ def range_select(
     """
     needs_core("range_select", 3)
     target, source = on_chip(dst, "dst"), on_chip(on_true_tile, "on_true_tile")
-    same_extent("range_select", dst=target, on_true_tile=source)
+    same_extent("range_select", ("dst", "on_true_tile"), target, source)
     limits: list[View] = []
     for name_, bound in (("bound0", bound0), ("bound1", bound1)):
         column = immediate_or_column(on_chip(bound, name_), source, name_)
@@ -94,7 +94,7 @@ def select_reduce(
 ) -> None:
     """``on_true`` where ``predicate`` is not 0, else ``on_false`` (number or (P, 1)), with a running maximum."""
     target, chooser, chosen = on_chip(dst, "dst"), on_chip(predicate, "predicate"), on_chip(on_true, "on_true")
-    same_extent("select_reduce", dst=target, predicate=chooser, on_true=chosen)
+    same_extent("select_reduce", ("dst", "predicate", "on_true"), target, chooser, chosen)
     not_both_in_psum("select_reduce", chooser, chosen, "predicate and on_true")
     other = immediate_or_column(on_false, chosen, "on_false")
     command = values.reduce_command(reduce_cmd)
@@ -120,7 +120,7 @@ def exponential(
     """``exp(src - max_value)``, with a running sum (Vector Engine, NeuronCore-v4)."""
     needs_core("exponential", 4)
     target, source = on_chip(dst, "dst"), on_chip(src, "src")
-    same_extent("exponential", dst=target, src=source)
+    same_extent("exponential", ("dst", "src"), target, source)
     shift = immediate_or_column(max_value, source, "max_value")
     command = values.reduce_command(reduce_cmd)
     start = _start(reduce_init, source, "reduce_init") if command is ReduceCmd.load_reduce else 0.0
@@ -158,7 +158,7 @@ def tensor_scalar_cumulative(
 ) -> None:
     """``r[i] = (src[i] op0 imm0) op1 r[i - 1]`` along the free dimension, from the accumulators (Vector Engine)."""
     target, source = on_chip(dst, "dst"), on_chip(src, "src")
-    same_extent("tensor_scalar_cumulative", dst=target, src=source)
+    same_extent("tensor_scalar_cumulative", ("dst", "src"), target, source)
     scalar_op, fold = values.alu_operator(op0), values.alu_operator(op1)
     if fold not in _NEUTRAL:
         raise KernelError("", f"tensor_scalar_cumulative: op1 must be one of {', '.join(_NEUTRAL)}, got '{fold}'")

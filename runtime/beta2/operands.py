@@ -33,7 +33,7 @@ def on_chip(value: object, name: str) -> NkiTensor:
 
 
 def in_sbuf(value: object, name: str, instruction: str) -> NkiTensor:
-    found = tile(value)
+    found = value if type(value) is NkiTensor else tile(value)
     if found.alloc.space != "sbuf":
         raise KernelError(
             "", f"{instruction}: {name} must be in SBUF, '{found.label}' is in {found.alloc.space.upper()}"
@@ -46,7 +46,7 @@ def immediate_or_column(value: object, data: NkiTensor, name: str) -> View | Sca
 
     The tensor may have more partitions than ``data``: the front end does not mind, the lanes of ``data`` read theirs.
     """
-    if not isinstance(value, NkiTensor):
+    if type(value) is float or not isinstance(value, NkiTensor):
         return values.number(value)
     column, lanes_ = on_chip(value, name), data.array.shape[0]
     if column.array.shape[0] < lanes_ or column.array.size != column.array.shape[0]:
@@ -58,15 +58,14 @@ def immediate_or_column(value: object, data: NkiTensor, name: str) -> View | Sca
     return column if column.array.shape[0] == lanes_ else View(column.alloc, column.array[:lanes_])
 
 
-def same_extent(instruction: str, **tiles: NkiTensor) -> None:
+def same_extent(instruction: str, roles: tuple[str, ...], first: NkiTensor, *others: NkiTensor) -> None:
     """Check that the operands have equal partitions and equal elements a partition: nothing broadcasts in Beta 2."""
-    (first, reference), *others = tiles.items()
-    shape = reference.array.shape
-    for name, other in others:
-        if other.array.shape != shape and extent(other) != extent(reference):
+    shape = first.array.shape
+    for position, other in enumerate(others, start=1):
+        if other.array.shape != shape and extent(other) != extent(first):
             raise KernelError(
                 "",
-                f"{instruction}: {first} has (partitions, elements) {extent(reference)} and {name} has "
+                f"{instruction}: {roles[0]} has (partitions, elements) {extent(first)} and {roles[position]} has "
                 f"{extent(other)}: they must be equal, nothing is broadcast",
             )
 
@@ -95,7 +94,7 @@ def deliver(result: isa.Result, dst: NkiTensor, *, where: Array | None = None, a
         result.values = result.values.reshape(dst.array.shape)
     if where is not None:
         where = where.reshape(dst.array.shape)
-    isa.commit(session.current().machine, result, dst, where=where, accumulate=accumulate)
+    isa.commit(session.current().machine, result, dst, where, accumulate)
 
 
 def deliver_with(result: isa.Result, dst: NkiTensor, role: str, second: object, column: Array) -> None:

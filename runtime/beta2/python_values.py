@@ -142,7 +142,7 @@ def remainder(left: Any, right: Any) -> Any:
     return left % right if type(left) is type(right) is int and right > 0 else binary("%", left, right)
 
 
-OF_INTS = {"+": added, "-": subtracted, "*": multiplied, "//": quotient, "%": remainder}
+OF_INTS: dict[str, Callable[..., Any]] = {"+": added, "-": subtracted, "*": multiplied, "//": quotient, "%": remainder}
 """The functions of the operators that kernels compute places and extents with."""
 
 
@@ -418,11 +418,17 @@ METHOD_NAMES = frozenset(
 )
 """Names that a method of one of Python's own values has."""
 
-STAND_INS: dict[str, Callable[..., Any]] = {
-    f"__nki_{stand_in.__name__}__": stand_in
-    for stand_in in (
-        *(refuse, binary, *OF_INTS.values(), augmented, negated, compared, truth),
-        *(elements, iterable, method, function),
-    )
-}
+_OTHERS: tuple[Callable[..., Any], ...] = (
+    refuse,
+    binary,
+    augmented,
+    negated,
+    compared,
+    truth,
+    elements,
+    iterable,
+    method,
+    function,
+)
+STAND_INS = {f"__nki_{stand_in.__name__}__": stand_in for stand_in in (*OF_INTS.values(), *_OTHERS)}
 """What stands in a kernel's code for Python's own operators, by the name that it has there."""

@@ -160,24 +160,24 @@ def kind(value: object) -> str:
 
 def token_name(value: object) -> str | None:
     """The name by which a token is recognised: an operator's, an enum member's, or a string itself."""
-    if type(value) is Operator or isinstance(value, (Operator, Enum)):
+    if isinstance(value, (Operator, Enum)):
         return value.name
     return value if isinstance(value, str) else None
 
 
 def alu_operator(value: object) -> str:
     """The ALU operator that ``value`` stands for; raises for what the front end refuses."""
-    name = token_name(value)
+    name = value.name if type(value) is Operator else token_name(value)
+    if name in spec_operators.ALU:
+        return name
     if name == "logical_not":
         raise KernelError("", "'logical_not' operator not supported")
-    if name not in spec_operators.ALU:
-        raise KernelError("", f"expecting operator, got '{_shown(value)}'")
-    return name
+    raise KernelError("", f"expecting operator, got '{_shown(value)}'")
 
 
 def activation_function(value: object) -> str:
     """The activation function that ``value`` stands for; raises for what the front end refuses."""
-    name = token_name(value)
+    name = value.name if type(value) is Operator else token_name(value)
     if name not in spec_operators.ACTIVATION:
         raise KernelError("", f"expecting activation function, got '{_shown(value)}'")
     return name
@@ -189,6 +189,8 @@ def _shown(value: object) -> str:
 
 def member(enumeration: type[Enum], value: object, message: str) -> Any:
     """``value`` as a member of ``enumeration``: itself, its name, or (until 0.3) its number."""
+    if type(value) is enumeration:
+        return value
     value = Engine.dma if isinstance(value, DmaEngine) else value
     if isinstance(value, enumeration):
         return value
@@ -261,6 +263,8 @@ def natural(value: object) -> int:
 
 def number(value: object) -> int | float:
     """An immediate operand."""
+    if type(value) is float or type(value) is int:
+        return value
     if isinstance(value, bool):
         return int(value)
     if isinstance(value, (int, float)):

@@ -38,7 +38,7 @@ class Result:
 
 
 def commit(
-    machine: Machine, result: Result, dst: View, *, where: Array | None = None, accumulate: bool | None = None
+    machine: Machine, result: Result, dst: View, where: Array | None = None, accumulate: bool | None = None
 ) -> None:
     """Round ``result`` into ``dst`` and record the instruction.
 

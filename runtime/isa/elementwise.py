@@ -108,6 +108,9 @@ def tensor_scalar(
     return Result("tensor_scalar", x, tuple(reads), tuple(attributes))
 
 
+_ROLES = {"0": ("operand0", "reverse0"), "1": ("operand1", "reverse1")}
+
+
 def _operand(array: Array, op: str) -> Array:
     return array if op in BITWISE else to_float32(array)
 
@@ -115,15 +118,16 @@ def _operand(array: Array, op: str) -> Array:
 def _step(
     x: Array, op: str, operand: Operand, reverse: bool, index: str, reads: list[tuple[str, View]], attributes: list[Any]
 ) -> Array:
+    role, reversal = _ROLES[index]
     if isinstance(operand, View):
-        reads.append((f"operand{index}", operand))
+        reads.append((role, operand))
         raw = _operand(operand.array, op)
         other: Any = raw.reshape(raw.shape[0], *[1] * (x.ndim - 1)) if raw.size == raw.shape[0] else raw
     else:
-        attributes.append((f"operand{index}", operand if op in BITWISE else float(operand)))
+        attributes.append((role, operand if op in BITWISE else float(operand)))
         other = x.dtype.type(operand) if op in BITWISE else np.float32(operand)
     if reverse:
-        attributes.append((f"reverse{index}", True))
+        attributes.append((reversal, True))
         return apply_alu(op, other, x)
     return apply_alu(op, x, other)
 

@@ -39,18 +39,23 @@ def matmul(
             f"'nc_matmul': {a.shape[0]} and {b.shape[0]}",
         )
     free = b.shape[2:] if double_row else b.shape[1:]
-    pairs = [(a[:, row], b[:, row]) for row in range(2)] if double_row else [(a, b)]
-    (first, second), *more = [(x.reshape(x.shape[0], -1), y.reshape(y.shape[0], -1)) for x, y in pairs]
+    first, second = (_flat(a[:, 0]), _flat(b[:, 0])) if double_row else (_flat(a), _flat(b))
     _check("stationary", first.shape[1], GEMM_STATIONARY_FMAX)
     _check("moving", second.shape[1], GEMM_MOVING_FMAX)
     values = gemm(first, second)
-    for x, y in more:
-        values = values + gemm(x, y)
+    if double_row:
+        values = values + gemm(_flat(a[:, 1]), _flat(b[:, 1]))
         attributes = (*attributes, ("perf_mode", "double_row"))
-    values = values.reshape(first.shape[1], *free)
+    if len(free) != 1:
+        values = values.reshape(first.shape[1], *free)
     if is_transpose:
         attributes = (*attributes, ("is_transpose", True))
     return Result("nc_matmul", values, (("stationary", stationary), ("moving", moving)), attributes, accumulates=True)
+
+
+def _flat(array: Array) -> Array:
+    """(P, F...) with one free dimension."""
+    return array if array.ndim == 2 else array.reshape(array.shape[0], -1)
 
 
 def gemm(a: Array, b: Array) -> Array:

@@ -123,4 +123,4 @@ ALU: dict[str, Callable[[Array, Array], Array]] = {
 def apply_alu(op: str, a: Array, b: Array) -> Array:
     """``a op b`` elementwise; comparisons and logical operators give fp32 0 and 1."""
     result = ALU[op](a, b)
-    return result.astype(FLOAT32) if result.dtype == np.bool_ else result
+    return result.astype(FLOAT32) if result.dtype.kind == "b" else result

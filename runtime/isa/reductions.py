@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -38,7 +38,7 @@ def reduce_last(op: str, array: Array) -> Array:
         return result
     if op in _EXACT:
         reduced: Array = _EXACT[op].reduce(array, axis=-1)
-        return reduced.astype(FLOAT32) if reduced.dtype == np.bool_ else reduced
+        return reduced.astype(FLOAT32) if reduced.dtype.kind == "b" else reduced
     if op not in ("add", "multiply"):
         raise KernelError("", f"'{op}' is not a reduction operator")
     n = array.shape[-1]
@@ -56,19 +56,22 @@ def reduce_last(op: str, array: Array) -> Array:
 
 def reduce_axes(op: str, array: Array, axes: tuple[int, ...]) -> Array:
     """Reduce ``axes`` of ``array``; they stay as extents of 1."""
-    shape = tuple([1 if d in axes else n for d, n in enumerate(array.shape)])
-    order = _last(axes, array.ndim)
+    shape, order = _reduced(array.shape, axes)
     moved = np.ascontiguousarray(array if order is None else array.transpose(order))
     if len(axes) > 1:
         moved = moved.reshape(*moved.shape[: -len(axes)], -1)
     return reduce_last(op, moved).reshape(shape)
 
 
-@cache
-def _last(axes: tuple[int, ...], ndim: int) -> tuple[int, ...] | None:
-    """The dimensions in the order that has ``axes`` at the end; ``None`` when they are there."""
-    order = (*(d for d in range(ndim) if d not in axes), *axes)
-    return None if order == tuple(range(ndim)) else order
+@lru_cache(4096)
+def _reduced(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...] | None]:
+    """``shape`` with extents of 1 for ``axes``; and the dimensions in the order that has these at the end.
+
+    ``None`` when they are there.
+    """
+    dimensions = tuple(range(len(shape)))
+    order = (*(d for d in dimensions if d not in axes), *axes)
+    return tuple(1 if d in axes else n for d, n in enumerate(shape)), None if order == dimensions else order
 
 
 def reduce_free(op: str, array: Array) -> Array:
