@@ -362,7 +362,7 @@ _PARTS = st.one_of(
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=3), st.lists(_PARTS, min_size=1, max_size=4))
 def test_a_plain_subscript_takes_what_its_bounds_say(extents, parts):
     shape = tuple(extents)
-    plain = _plain_cut(shape, parts)
+    plain = _plain_cut(shape, tuple(parts))
     try:
         bounds = _bounds(shape, parts)
     except KernelError:

@@ -260,16 +260,17 @@ def subscript(tensor: NkiTensor, index: object) -> NkiTensor:
     """``tensor[index]`` by Beta 2's rules: nothing is clipped, nothing is stepped, an integer drops its dimension."""
     if tensor.form == PATTERN:
         raise KernelError("", "subscript not supported, for an access pattern: index the tensor, or extend the pattern")
-    parts: Sequence[object] = index if isinstance(index, (tuple, list)) else (index,)
+    parts = index if type(index) is tuple else tuple(index) if isinstance(index, (tuple, list)) else (index,)
+    array = tensor.array
+    plain = _plain_cut(array.shape, parts) if tensor.form == WHOLE else None
+    if plain is not None:
+        cut, integers = plain
+        if not integers:
+            return NkiTensor(tensor.alloc, array[cut], SLICED, _NO_DIMENSIONS, tensor._label, array.shape)
+        if not state.rules().free_subscripts:
+            return NkiTensor(tensor.alloc, array[cut], SLICED, frozenset(integers), tensor._label, array.shape)
     if state.rules().free_subscripts:
         return _subscript_of_a_view(tensor, parts)
-    if tensor.form == WHOLE:
-        array = tensor.array
-        plain = _plain_cut(array.shape, parts)
-        if plain is not None:
-            cut, integers = plain
-            dropped = frozenset(integers) if integers else _NO_DIMENSIONS
-            return NkiTensor(tensor.alloc, array[cut], SLICED, dropped, tensor._label, array.shape)
     if tensor.dropped and not _is_everything(parts):
         raise KernelError(
             "",
@@ -280,21 +281,21 @@ def subscript(tensor: NkiTensor, index: object) -> NkiTensor:
     if tensor.form == NESTED:
         _check_bounds_of_the_whole(tensor, parts, bounds)
     dropped = tensor.dropped | {d for d, (_, _, is_integer) in enumerate(bounds) if is_integer}
-    array = tensor.array[tuple(slice(start, stop) for start, stop, _ in bounds)]
+    part = array[tuple(slice(start, stop) for start, stop, _ in bounds)]
     form = SLICED if tensor.form == WHOLE else NESTED
-    return NkiTensor(tensor.alloc, array, form, dropped, tensor._label, tensor._extents)
+    return NkiTensor(tensor.alloc, part, form, dropped, tensor._label, tensor._extents)
 
 
-def _plain_cut(shape: tuple[int, ...], parts: Sequence[object]) -> tuple[tuple[slice, ...], list[int]] | None:
+def _plain_cut(shape: tuple[int, ...], parts: tuple[Any, ...]) -> tuple[tuple[slice, ...], list[int]] | None:
     """What a subscript of ints and slices inside of ``shape`` takes of an array, and which dimensions have an int.
 
     ``None`` for anything else, which :func:`_bounds` judges.
     """
     if len(parts) > len(shape):
         return None
-    cut: list[slice] = []
     integers: list[int] = []
-    for part, extent in zip(parts, shape, strict=False):
+    for d, part in enumerate(parts):
+        extent = shape[d]
         if type(part) is slice:
             start, stop = part.start, part.stop
             if part.step is not None or not extent:
@@ -303,13 +304,13 @@ def _plain_cut(shape: tuple[int, ...], parts: Sequence[object]) -> tuple[tuple[s
                 return None
             if stop is not None and (type(stop) is not int or not 0 <= stop <= extent):
                 return None
-            cut.append(part)
         elif type(part) is int and 0 <= part < extent:
-            integers.append(len(cut))
-            cut.append(slice(part, part + 1))
+            integers.append(d)
         else:
             return None
-    return tuple(cut), integers
+    if not integers:
+        return parts, integers
+    return tuple([slice(part, part + 1) if type(part) is int else part for part in parts]), integers
 
 
 def _subscript_of_a_view(tensor: NkiTensor, parts: Sequence[object]) -> NkiTensor:
