@@ -69,7 +69,6 @@ class Allocation:
     accumulated: Array | None = field(default=None, init=False)
     last_flags: tuple[Array, Array] | None = field(default=None, init=False)
     _memory: Array | None = field(default=None, init=False)
-    _bytes: Array | None = field(default=None, init=False)
     _start: int | None = field(default=None, init=False)
 
     @property
@@ -125,19 +124,20 @@ class Allocation:
         return self.memory.strides[0] if self.whole is None else self.nbytes or 1
 
     @property
+    def base(self) -> Array:
+        """``memory`` as an array of whatever type and shape: what views are made on."""
+        return self.memory if self.whole is None else self.whole
+
+    @property
     def bytes(self) -> Array:
         """``memory`` as bytes."""
-        if self.space != "hbm":
-            return self.memory
-        if self._bytes is None:
-            self._bytes = self.memory.reshape(-1).view(np.uint8)
-        return self._bytes
+        return self.memory.reshape(-1).view(np.uint8) if self.space == "hbm" else self.memory
 
     @property
     def start(self) -> int:
         """Address of the first byte of ``memory`` in the emulator's own process."""
         if self._start is None:
-            self._start = address_of(self.memory if self.whole is None else self.whole)
+            self._start = address_of(self.base)
         return self._start
 
     def array(self) -> Array:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import isa
+from .. import isa, sites
 from ..errors import KernelError, location_of, user_frame
 from ..memory import Allocation, poisoned
 from ..naming import declared_name
@@ -24,7 +24,7 @@ from .blocks import BlockTensor, BlockTiles, split_shape
 from .pending import Call
 from .state import State, state
 from .tensor import Tile, whole
-from .tokens import PRIVATE_HBM, PSUM, SBUF, SHARED_HBM, Address, Buffer, dtype_of
+from .tokens import PRIVATE_HBM, PSUM, SBUF, SHARED_HBM, Address, Buffer, ParDim, dtype_of
 
 
 def ndarray(shape: Any, dtype: Any, *, buffer: Any = None, name: str = "", **_: Any) -> Tensor:
@@ -32,7 +32,7 @@ def ndarray(shape: Any, dtype: Any, *, buffer: Any = None, name: str = "", **_: 
 
     ``shape`` is ``(*blocks, par_dim(P), *free)``; without ``par_dim`` the first dimension is the partition dimension.
     """
-    return _declared(shape, dtype_of(dtype), buffer, name)
+    return _declared(shape, dtype, buffer, name)
 
 
 def zeros(shape: Any, dtype: Any, *, buffer: Any = None, name: str = "", **_: Any) -> Tensor:
@@ -57,7 +57,7 @@ def zeros_like(a: Any, dtype: Any = None, *, buffer: Any = None, name: str = "",
 
 def empty_like(a: Any, dtype: Any = None, *, buffer: Any = None, name: str = "", **_: Any) -> Tensor:
     """Declare a tensor with the shape (and type) of ``a`` and undefined contents."""
-    return _declared(a.shape, dtype_of(a.dtype if dtype is None else dtype), buffer, name)
+    return _declared(a.shape, a.dtype if dtype is None else dtype, buffer, name)
 
 
 def memset(shape: Any, value: Any, dtype: Any, *, mask: Any = None, engine: Any = None, **_: Any) -> Tile:
@@ -95,11 +95,31 @@ def shared_identity_matrix(n: int, dtype: Any = np.uint8, **_: Any) -> Tile:
 # --- declarations ----------------------------------------------------------------------------------------------------
 
 
-def _declared(shape: Any, dtype: np.dtype[Any], buffer: Any, name: str) -> Tensor:
+def _declared(shape: Any, dtype: Any, buffer: Any, name: str) -> Tensor:
     place = SBUF if buffer is None else buffer
+    current, frame = state(), user_frame(sys._getframe(2))  # it is a function of nl that calls this one
+    again = _declared_again(current, frame, shape, dtype, place)
+    return _judged(current, frame, shape, dtype_of(dtype), place, name) if again is None else again
+
+
+def _declared_again(current: State, frame: FrameType | None, shape: Any, dtype: Any, place: Any) -> Tile | None:
+    """An automatic tile that the same place in the kernel has declared before; ``None`` where it has to be judged."""
+    if type(shape) is tuple and shape and type(shape[0]) is ParDim:
+        shape = (int(shape[0]), *shape[1:])
+    site = sites.known(frame, shape, dtype, place)
+    if site is None or current.session.precision == "simulator":
+        return None
+    alloc = site.allocated(current.session.machine)
+    alloc.scope = current.scope
+    current.automatic.append(alloc.uid)
+    return whole(alloc, place)
+
+
+def _judged(
+    current: State, frame: FrameType | None, shape: Any, dtype: np.dtype[Any], place: Any, name: str
+) -> Tensor:
     if not isinstance(place, Buffer):
-        raise KernelError("", f"buffer must be one of nl.sbuf, nl.psum, nl.hbm or an allocation, got {buffer!r}")
-    current, frame = state(), user_frame(sys._getframe(1))
+        raise KernelError("", f"buffer must be one of nl.sbuf, nl.psum, nl.hbm or an allocation, got {place!r}")
     location = location_of(frame)
     named, position = _name(current, frame, name, "tile")
     if place.space == "hbm":
@@ -128,7 +148,10 @@ def _declared(shape: Any, dtype: np.dtype[Any], buffer: Any, name: str) -> Tenso
         return made
 
     if not blocks:
-        return make(())
+        made = make(())
+        if place.address_of is None and made.dtype is made.stored:
+            sites.remember(frame, made.alloc.declaration, place)
+        return made
     tiles = BlockTiles(named, tile, dtype, place, make)
     if pinned:
         for index in itertools.product(*(range(n) for n in blocks)):
@@ -204,7 +227,7 @@ def _filled(shape: Any, value: Any, dtype: Any, buffer: Any, name: str) -> Tenso
             "err_tensor_creation_on_scratchpad_with_init_value_not_supported",
             "Creating SBUF/PSUM tensor with init value is not supported in allocated NKI kernels.",
         )
-    tensor = _declared(shape, dtype_of(dtype), buffer, name)
+    tensor = _declared(shape, dtype, buffer, name)
     if isinstance(tensor, BlockTensor):
         for index in itertools.product(*(range(n) for n in tensor.blocks)):
             tensor[index if len(index) > 1 else index[0]][...] = value

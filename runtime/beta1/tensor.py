@@ -133,7 +133,7 @@ class Tile(Tensor):
             if self.limits:
                 array = self._cut(EVERYWHERE)
             else:
-                array = np.ndarray(self.shape, self.stored, alloc.bytes, self.offset, self.strides)
+                array = np.ndarray(self.shape, self.stored, alloc.base, self.offset, self.strides)
             self._view = View(alloc, array)
         return self._view
 
@@ -148,7 +148,7 @@ class Tile(Tensor):
             lows = [0] * len(shape)
         for limit in self.limits:
             _check(limit, lows, shape, self.name)
-        found: Array = np.ndarray(shape, self.stored, buffer=alloc.bytes, offset=offset, strides=strides)
+        found: Array = np.ndarray(shape, self.stored, buffer=alloc.base, offset=offset, strides=strides)
         return found
 
     def view_in(self, where: Region) -> View:
@@ -320,8 +320,8 @@ def _check(limit: Limit, lows: list[int], shape: Shape, name: str) -> None:
 
 def whole(alloc: Allocation, buffer: Buffer = PRIVATE_HBM) -> Tile:
     """The tile that is all of ``alloc``."""
-    if alloc.space == "hbm":
-        array = alloc.memory
+    array = alloc.whole
+    if array is not None:
         return Tile(alloc, array.dtype, 0, array.shape, array.strides, buffer)
     pitch = alloc.pitch
     strides = (pitch, *row_major_strides(alloc.shape[1:], alloc.dtype.itemsize))

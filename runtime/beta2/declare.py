@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
-from types import CodeType, FrameType
-from typing import Any, NamedTuple
+from types import FrameType
+from typing import Any
 
 import numpy as np
 
-from .. import naming, session
+from .. import naming, session, sites
 from ..errors import KernelError, location_of, user_frame
-from ..memory import Array, Declaration, poison, poisoned
+from ..memory import Array, poisoned
 from . import state
 from .buffers import Buffer
 from .tensor import NkiTensor
@@ -42,22 +42,9 @@ def declare(
     alloc = machine.allocate(
         buffer.name, shape, dtype, name=label, block=block, address=address, location=location_of(frame)
     )
-    if address is None and not name and frame is not None and naming.is_fixed(frame):
-        _SITES[id(frame.f_code), frame.f_lasti] = _Site(frame.f_code, alloc.declaration, buffer, poison(shape, dtype))
+    if address is None and not name:
+        sites.remember(frame, alloc.declaration, buffer)
     return NkiTensor(alloc, alloc.array())
-
-
-class _Site(NamedTuple):
-    """A place in the kernel's ``code`` that declares automatic tiles of one name, and what it declared last."""
-
-    code: CodeType
-    declaration: Declaration
-    buffer: Buffer
-    poison: Array | None
-
-
-_SITES: dict[tuple[int, int], _Site] = {}
-"""By ``id`` of the code, which is kept alive, and by the place."""
 
 
 def declared_again(shape: object, dtype: object, buffer: object) -> NkiTensor | None:
@@ -66,22 +53,14 @@ def declared_again(shape: object, dtype: object, buffer: object) -> NkiTensor | 
     ``None`` where it has not, or not with these arguments: they have to be judged.
     """
     frame = user_frame(sys._getframe(3))  # it is a built-in function that calls this one
-    site = None if frame is None else _SITES.get((id(frame.f_code), frame.f_lasti))
-    sessions = session.RUNNING.sessions
-    if site is None or site.buffer is not buffer or site.declaration.dtype is not dtype or not sessions:
-        return None
-    if type(shape) is not tuple:
-        return None
-    for extent in shape:
-        if type(extent) is not int:  # True and 8.0 equal ints
-            return None
-    if shape != site.declaration.shape:
+    site, sessions = sites.known(frame, shape, dtype, buffer), session.RUNNING.sessions
+    if site is None or not sessions:
         return None
     running = sessions[-1]
     if running.front.placement != "automatic":
         running.front.place("automatic")
-    array = site.poison.copy() if site.poison is not None else poisoned(shape, site.declaration.dtype)
-    return NkiTensor(running.machine.automatic(site.declaration, array), array)
+    alloc = site.allocated(running.machine)
+    return NkiTensor(alloc, alloc.array())
 
 
 def _name(front: state.State, name: str | None, frame: FrameType | None) -> naming.Name:
