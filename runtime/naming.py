@@ -92,6 +92,11 @@ def bound_name(frame: FrameType) -> Name | None:
     return None
 
 
+def is_bound_fixed(frame: FrameType) -> bool:
+    """Is the :func:`bound_name` of the call that runs in ``frame`` known to be the same every time?"""
+    return (id(frame.f_code), frame.f_lasti) in _BOUND
+
+
 _Sites = dict[tuple[int, int], tuple[CodeType, Name | None]]
 """Names that a call site has whatever its frame holds, by ``id`` of the code, which is kept alive, and by the place."""
 _DECLARED: _Sites = {}

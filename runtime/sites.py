@@ -1,11 +1,18 @@
-"""Places in kernels that declare a tile. Most declare the same one again and again: what it is, is found out once."""
+"""Places in kernels that declare a tile, or run an instruction that makes one.
+
+Most make the same one again and again: what it is, is found out once.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from types import CodeType, FrameType
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from . import naming
+from .errors import location_of
 from .memory import Allocation, Array, Declaration, Machine, poison, poisoned
 
 
@@ -45,4 +52,55 @@ def remember(frame: FrameType | None, declaration: Declaration, buffer: object) 
 
 
 _SITES: dict[tuple[int, int], Site] = {}
+"""By ``id`` of the code, which is kept alive, and by the place."""
+
+
+@dataclass(eq=False)
+class Place:
+    """A place in a kernel's ``code`` where an instruction gives a result.
+
+    ``bound`` is what the result is bound to (:func:`.naming.bound_name`) where that is ``fixed``, ``declaration`` the
+    automatic tile that it was given last.
+    """
+
+    code: CodeType | None
+    location: tuple[str, int]
+    fixed: bool = False
+    bound: naming.Name | None = None
+    declaration: Declaration | None = None
+
+    def bound_in(self, frame: FrameType) -> naming.Name | None:
+        """What the result of the instruction that runs here in ``frame`` is bound to."""
+        name = naming.bound_name(frame)
+        if naming.is_bound_fixed(frame):
+            self.fixed, self.bound = True, name
+        return name
+
+    def allocated(
+        self, machine: Machine, space: str, dtype: np.dtype[Any], name: str, block: tuple[int, ...], values: Array
+    ) -> Allocation:
+        """A tile on the memory of ``values``, as :meth:`.memory.Machine.allocate` makes it."""
+        known = self.declaration
+        if known is None or known[:5] != (space, name, block, values.shape, dtype):
+            made = machine.allocate(
+                space, values.shape, dtype, name=name, block=block, location=self.location, values=values
+            )
+            self.declaration = made.declaration
+            return made
+        return machine.automatic(known, values)
+
+
+def place_of(frame: FrameType | None) -> Place:
+    """The place that runs in ``frame``."""
+    if frame is None:
+        return _NO_PLACE
+    key = (id(frame.f_code), frame.f_lasti)
+    found = _PLACES.get(key)
+    if found is None:
+        found = _PLACES[key] = Place(frame.f_code, location_of(frame))
+    return found
+
+
+_NO_PLACE = Place(None, location_of(None), fixed=True)
+_PLACES: dict[tuple[int, int], Place] = {}
 """By ``id`` of the code, which is kept alive, and by the place."""

@@ -115,9 +115,7 @@ def _declared_again(current: State, frame: FrameType | None, shape: Any, dtype: 
     return whole(alloc, place)
 
 
-def _judged(
-    current: State, frame: FrameType | None, shape: Any, dtype: np.dtype[Any], place: Any, name: str
-) -> Tensor:
+def _judged(current: State, frame: FrameType | None, shape: Any, dtype: np.dtype[Any], place: Any, name: str) -> Tensor:
     if not isinstance(place, Buffer):
         raise KernelError("", f"buffer must be one of nl.sbuf, nl.psum, nl.hbm or an allocation, got {place!r}")
     location = location_of(frame)

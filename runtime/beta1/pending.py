@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from .. import isa
-from ..errors import KernelError, location_of, user_frame
+from ..errors import KernelError, user_frame
 from ..isa.core import Result, commit, fit, keep, owns_memory, recorded, rounded
 from ..memory import NOWHERE, Array, View
-from ..naming import bound_name
 from ..numerics import DTYPES, convert, is_integer
+from ..sites import Place, place_of
 from .base import Shape, Tensor
 from .indexing import EVERYWHERE, Region, region
 from .rows import in_rows
@@ -34,7 +34,7 @@ class Pending(Tile):
     as it is used as a tile, it has one of its own.
     """
 
-    __slots__ = ("explicit", "op", "place", "result", "state", "waiting", "where")
+    __slots__ = ("explicit", "op", "result", "site", "state", "waiting", "where")
 
     def __init__(
         self, call: Call, result: Result | None, shape: Shape, dtype: np.dtype[Any], space: str, where: Region
@@ -51,7 +51,7 @@ class Pending(Tile):
         self.where = where
         self.explicit = False
         self.op = call.op
-        self.place = call.place
+        self.site = call.site
         self.state = call.state
         self.waiting = True
 
@@ -69,7 +69,7 @@ class Pending(Tile):
         if self.waiting:
             self.waiting = False
             self.state.pending.discard(self)
-            _fill(self, self.state, self.op, self.place, self.result, self.where, name, block)
+            _fill(self, self.state, self.op, self.site, self.result, self.where, name, block)
             self.result = None
         return self
 
@@ -83,7 +83,7 @@ def _fill(
     tile: Tile,
     current: State,
     op: str,
-    place: tuple[str, int],
+    site: Place,
     result: Result | None,
     where: Region,
     name: str,
@@ -99,12 +99,14 @@ def _fill(
     memory = None
     if values is not None and values.size:
         memory = values if owns_memory(values) else values.copy()
-    uid = machine.declared
-    tile.alloc = alloc = machine.allocate(
-        space, shape, stored, name=name or f"{op}_{uid}", block=block, location=place, values=memory
-    )
+    label = name or f"{op}_{machine.declared}"
+    if memory is None:
+        alloc = machine.allocate(space, shape, stored, name=label, block=block, location=site.location)
+    else:
+        alloc = site.allocated(machine, space, stored, label, block, memory)
+    tile.alloc = alloc
     alloc.scope = current.scope
-    current.implicit[uid] = None
+    current.implicit[alloc.uid] = None
     array = alloc.array() if memory is None else memory.view()  # an operand is a view, see owns_memory
     tile._view = view = View(alloc, array)
     tile.stored, tile.offset, tile.strides = stored, 0, array.strides
@@ -133,7 +135,7 @@ def _opens(result: Result) -> bool:
 class Call:
     """One execution of one instruction: its mask, its place in the program, and what becomes of its result."""
 
-    __slots__ = ("frame", "op", "place", "region", "sequence", "state")
+    __slots__ = ("frame", "op", "region", "sequence", "site", "state")
 
     def __init__(self, op: str, mask: Any = None) -> None:
         self.state: State = state()
@@ -143,7 +145,12 @@ class Call:
         if self.state.session.machine.recorder is not None:
             self.reserve()
         self.frame = user_frame(sys._getframe(2))  # it is an instruction, of the emulator, that makes a call
-        self.place = location_of(self.frame)
+        self.site = place_of(self.frame)
+
+    @property
+    def place(self) -> tuple[str, int]:
+        """File and line."""
+        return self.site.location
 
     def reserve(self) -> None:
         """Take the next place in the program. (Again, after an instruction that this one waits for.)"""
@@ -203,12 +210,14 @@ class Call:
         ``shape`` is that of the whole result, ``where`` the part that is written (default: where the call executes).
         """
         written = self.region if where is None else where
+        site, frame = self.site, self.frame
         if result is not None:
-            result.sequence, result.location = self.sequence, self.place
-        bound = None if self.frame is None else bound_name(self.frame)
+            result.sequence = self.sequence
+            result.location = site.location
+        bound = site.bound if site.fixed or frame is None else site.bound_in(frame)
         if bound is not None:
             tile = Tile(NOWHERE, dtype, 0, shape, (), PSUM if space == "psum" else SBUF)
-            _fill(tile, self.state, self.op, self.place, result, written, *bound)
+            _fill(tile, self.state, self.op, site, result, written, *bound)
             return tile
         if result is not None:
             keep(result)
