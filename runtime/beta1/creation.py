@@ -19,7 +19,7 @@ from ..naming import declared_name
 from ..numerics import convert
 from ..positions import COMPREHENSION_CODES
 from ..spec.hardware import PSUM_BANK_BYTES, PSUM_BANKS
-from .base import Shape, Tensor
+from .base import Shape, Tensor, sibling
 from .blocks import BlockTensor, BlockTiles, split_shape
 from .pending import Call
 from .state import State, state
@@ -230,7 +230,7 @@ def _filled(shape: Any, value: Any, dtype: Any, buffer: Any, name: str) -> Tenso
         for index in itertools.product(*(range(n) for n in tensor.blocks)):
             tensor[index if len(index) > 1 else index[0]][...] = value
     else:
-        tensor.as_tile()[...] = value
+        sibling("assignment").assign(tensor, value)
     return tensor
 
 

@@ -15,6 +15,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from ..errors import KernelError, NotModelled, is_emulator_file
+from ..events import Recorder
 from ..session import in_kernel
 from ..source import bound_in_loop, has_plain_for, leaves_loop
 from .state import State, state
@@ -31,19 +32,23 @@ class TracedRange(Iterator[int]):
     iterations of a ``parallel`` one are told to the recorder, and must not write to the same place.
     """
 
+    iteration = -1
+    _entry: dict[str, Any] | None = None
+    _contents: Contents | None = None
+    _recorder: Recorder | None = None
+    _marks: list[int]
+    _written: dict[object, int] | None = None
+
     def __init__(self, values: range, state: State | None = None, parallel: bool = False) -> None:
         self._values = iter(values)
         self._repeats = len(values) > 1
-        self._entry: dict[str, Any] | None = None
-        self._contents: Contents | None = None
         self._state = state
         self._outer = () if state is None else state.scope
         self._inner = (*self._outer, self)
-        self._recorder = state.session.machine.recorder if state is not None and parallel else None
-        self._marks = self._recorder.loop() if self._recorder is not None else []
-        self._written: dict[object, int] = {}
         self.parallel = parallel
-        self.iteration = -1
+        if state is not None and parallel and state.session.machine.recorder is not None:
+            self._recorder = state.session.machine.recorder
+            self._marks = self._recorder.loop()
 
     def __iter__(self) -> TracedRange:
         return self
@@ -78,7 +83,9 @@ class TracedRange(Iterator[int]):
         """Leave the loop's scope, and let go of what the frame held: the scope has the loop, and the loop its scope."""
         if self._state is not None:
             self._state.scope = self._outer
-        self._inner, self._entry, self._contents = (), None, None
+        self._inner = ()
+        if self._repeats:
+            self._entry = self._contents = None
 
     def _check(self, frame: FrameType) -> None:
         """Raise where the loop of ``frame`` is none that a compiler could trace."""
@@ -91,6 +98,8 @@ class TracedRange(Iterator[int]):
 
     def writes_again(self, place: object) -> bool:
         """Was ``place`` written by an earlier iteration? Notes that this one writes it."""
+        if self._written is None:
+            self._written = {}
         return self._written.setdefault(place, self.iteration) != self.iteration
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from math import inf
-from operator import le, mul
 from typing import Any
 
 import numpy as np
@@ -156,28 +155,30 @@ def _advanced(tile: Tile, items: list[Any]) -> Tile:
 def _affine(tile: Tile, items: list[Any]) -> Tile:
     """Index vectors and numbers, one for each dimension."""
     tile._settled()
-    vectors = [k for k in items if isinstance(k, Index)]
+    vectors = [k for k in items if type(k) is Index]
     rank = len(vectors[0].extents)
     for vector in vectors:
         if len(vector.extents) != rank:
             items = _aligned(tile, items)
-            vectors = [k for k in items if isinstance(k, Index)]
+            vectors = [k for k in items if type(k) is Index]
             break
-    forms = tuple([k.form if isinstance(k, Index) else None for k in items])
-    pattern = _pattern(forms, tile.shape, tile.strides)
+    pattern = _pattern(tuple([k.form if type(k) is Index else None for k in items]), tile.shape, tile.strides)
     on_chip = tile.alloc.space != "hbm"
     if on_chip and len(pattern.shape) < 2:
         raise KernelError(
             "err_1d_arange_not_supported", f"indexing tensor `{tile.name}` with 1d arange is not supported"
         )
-    consts = [k if type(k) is int else _constant(k) for k in items]
-    inside = all(map(le, pattern.least, consts)) and all(map(le, consts, pattern.most))
+    offset, inside = tile.offset, True
+    for d, k in enumerate(items):
+        const = k if type(k) is int else _constant(k)
+        offset += const * tile.strides[d]
+        if not pattern.least[d] <= const <= pattern.most[d]:
+            inside = False
     if on_chip and pattern.partitions_elsewhere:
         raise KernelError(
             "", f"the partition dimension of tensor `{tile.name}` must be indexed along the first axis of the index"
         )
-    offset = tile.offset + sum(map(mul, consts, tile.strides))
-    limits = () if inside else _crossed(pattern, consts, tile.shape)
+    limits = () if inside else _crossed(pattern, [_constant(k) for k in items], tile.shape)
     view = tile.part(offset, pattern.shape, pattern.strides, limits)
     view.indexed_by = tuple(vectors)
     return view
@@ -232,7 +233,7 @@ def _coefficients(form: tuple[Shape, Shape] | None, rank: int) -> tuple[int, ...
 
 
 def _constant(k: Any) -> int:
-    if not isinstance(k, Index):
+    if type(k) is not Index:
         return int(k)
     if type(k.const) is int:
         return k.const

@@ -95,7 +95,10 @@ def owns_memory(values: Array) -> bool:
 def keep(result: Result) -> None:
     """Let ``result`` wait: values that lie in the memory of an operand are copied."""
     values = result.values
-    if values.base is not None and any(np.may_share_memory(values, view.array) for _, view in result.reads):
+    base = values.base
+    if base is not None and any(
+        view.array.base is base or np.may_share_memory(values, view.array) for _, view in result.reads
+    ):
         result.values = values.copy()
 
 
