@@ -44,6 +44,8 @@ class _Running(threading.local):
 
 
 RUNNING = _Running()
+BETA1: list[Session] = []
+"""The sessions of Beta 1 in all threads: as long as there are none, nothing of Beta 2 is called in a Beta 1 kernel."""
 
 
 def current() -> Session:
@@ -67,7 +69,11 @@ def in_kernel() -> bool:
 def running(session: Session) -> Iterator[Session]:
     """Make ``session`` the current one for the duration of the block."""
     RUNNING.sessions.append(session)
+    if session.dialect == "beta1":
+        BETA1.append(session)
     try:
         yield session
     finally:
         RUNNING.sessions.pop()
+        if session.dialect == "beta1":
+            BETA1.remove(session)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import naming, session
-from ..errors import KernelError
+from ..errors import KernelError, user_location
 from ..memory import Array, Machine
 from ..spec import hardware
 from ..spec.beta2_dialects import DIALECTS
@@ -89,7 +89,8 @@ def execute(
         running = session.Session(machines[index], grid, (index,) if grid else (), "beta2")
         state.install(running, state.State(version, shared, cores, index))
         with session.running(running), np.errstate(all="ignore"):
-            bound = {name: _argument(machines[index], name, value, inputs) for name, value in args.items()}
+            place = user_location()
+            bound = {name: _argument(machines[index], name, value, inputs, place) for name, value in args.items()}
             tensors = list(_tensors(_call(function, bound)))
             _check_outputs(tensors)
             return tensors
@@ -128,14 +129,14 @@ def _call(function: Callable[..., Any], bound: dict[str, object]) -> Any:
     return function(**bound)
 
 
-def _argument(machine: Machine, name: str, value: object, inputs: dict[str, Array]) -> object:
+def _argument(machine: Machine, name: str, value: object, inputs: dict[str, Array], place: tuple[str, int]) -> object:
     if isinstance(value, np.ndarray):
         if name not in inputs:
             inputs[name] = np.array(value, values.data_type(value.dtype), order="C")
-        alloc = machine.allocate_hbm(inputs[name], name=name, role="input")
+        alloc = machine.allocate_hbm(inputs[name], name=name, role="input", location=place)
         return NkiTensor(alloc, alloc.array())
     if isinstance(value, (list, tuple)):
-        return type(value)(_argument(machine, f"{name}_{i}", item, inputs) for i, item in enumerate(value))
+        return type(value)(_argument(machine, f"{name}_{i}", item, inputs, place) for i, item in enumerate(value))
     if isinstance(value, type) and issubclass(value, np.generic):
         raise KernelError("", "numpy dtypes are not supported as arguments. Use nki.language.X instead")
     return value

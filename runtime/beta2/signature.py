@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from .. import session
 from ..errors import KernelError
 from ..spec import beta2
-from .state import State, version
+from .state import version
 
 R = TypeVar("R")
 _ABSENT = object()
@@ -99,9 +99,8 @@ def _refuse(plan: _Plan, name: str, args: tuple[Any, ...], kwargs: dict[str, Any
 
 _DIRECT = """\
 def {name}(*args, {parameters}, **others):
-    sessions = RUNNING.sessions
-    if sessions and type(sessions[-1].front) is not State:
-        version()  # raises
+    if BETA1:
+        version()  # raises in a kernel of Beta 1
     if args:
         {positional}
         else:
@@ -144,7 +143,7 @@ def _direct(module: str, function: Callable[..., R], judged: Callable[..., R]) -
         pairs = list(zip(names, values, strict=True))
         return {name: value for name, value in pairs[taken:] if value is not _ABSENT}
 
-    space: dict[str, Any] = {"RUNNING": session.RUNNING, "State": State, "version": version, "ABSENT": _ABSENT}
+    space: dict[str, Any] = {"BETA1": session.BETA1, "version": version, "ABSENT": _ABSENT}
     space |= {"function": function, "judged": judged, "given": given}
     space |= {f"default_{name}": known[name].default for name in names}
     exec(compile(source, __file__, "exec"), space)

@@ -60,16 +60,18 @@ def _flat(array: Array) -> Array:
 
 def gemm(a: Array, b: Array) -> Array:
     """``a.T @ b`` in fp32 on zero-padded operands: all of the array, or a part of it that gives the same bits."""
-    rows, columns = _part(a.shape[1], b.shape[1])
+    height, width = a.shape[1], b.shape[1]
+    rows, columns = _part(height, width)
     product: Array = np.matmul(_padded(a, rows).T, _padded(b, columns))
-    return product[: a.shape[1], : b.shape[1]]
+    return product[:height, :width]
 
 
 def _padded(array: Array, columns: int) -> Array:
-    if array.shape == (PARTITIONS, columns):
+    partitions, given = array.shape
+    if partitions == PARTITIONS and given == columns:
         return to_float32(array)
     padded = np.zeros((PARTITIONS, columns), np.float32)
-    padded[: array.shape[0], : array.shape[1]] = array
+    padded[:partitions, :given] = array
     return padded
 
 
