@@ -5,6 +5,7 @@ Values come through helpers, so that the source does not tell their types.
 
 from __future__ import annotations
 
+import builtins
 import sys
 import textwrap
 
@@ -12,6 +13,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from nki_migrate.runtime import shims
+from nki_migrate.runtime.beta2.launch import launch
 from nki_migrate.runtime.beta2.python_values import binary
 from nki_migrate.runtime.errors import KernelError
 from nki_migrate.runtime.legality import check_source
@@ -235,3 +238,39 @@ def test_integers_compute_as_in_the_front_end_or_not_at_all(symbol, a, b):
     except (KernelError, ZeroDivisionError):
         return
     assert result == expected and type(result) is int
+
+
+UNIMPORTED = """
+import nki
+import nki.language as nl
+
+
+def rows(x):
+    return int(math.sqrt(x.shape[0] * x.shape[0]))
+
+
+@nki.jit
+def kernel(x):
+    tile = nl.ndarray((rows(x), 4), x.dtype, sbuf)
+    return nl.ndarray(tile.shape, x.dtype, nl.shared_hbm)
+
+
+@nki.jit
+def plain(x):
+    return nl.ndarray(x.shape, x.dtype, nl.shared_hbm)
+"""
+
+
+def test_names_that_the_front_end_knows_are_there_where_a_kernel_reads_them(tmp_path):
+    file = tmp_path / "unimported.py"
+    file.write_text(UNIMPORTED)
+    names = {"__name__": "unimported", "__file__": str(file)}
+    with shims.installed():
+        exec(compile(UNIMPORTED, str(file), "exec"), names)
+    x = np.zeros((8, 4), np.float32)
+    for kernel in (names["plain"], names["kernel"], names["plain"]):
+        assert launch(kernel, {"x": x}).outputs[0].shape == (8, 4)
+        assert not {"math", "sbuf", "psum", "hbm"} & vars(builtins).keys()
+    names["math"] = None  # what the module has itself is another thing
+    with pytest.raises(AttributeError):
+        launch(names["kernel"], {"x": x})

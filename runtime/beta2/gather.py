@@ -48,10 +48,14 @@ class Definition:
 
 @dataclass(frozen=True, eq=False)
 class Gathered:
-    """A function of kernel code, and what the checker finds in it that matters where it runs."""
+    """A function of kernel code, and what the checker finds in it that matters where it runs.
+
+    ``roots`` are the names that its definition, or that of its class, reads of the module level.
+    """
 
     function: FunctionType
     violations: tuple[Violation, ...]
+    roots: frozenset[str]
 
 
 def gathered(kernel: Callable[..., Any], arguments: Iterable[object], version: str) -> list[Gathered]:
@@ -79,7 +83,7 @@ def gathered(kernel: Callable[..., Any], arguments: Iterable[object], version: s
             continue
         late = _judged(definition, version)
         functions = [item] if isinstance(item, FunctionType) else _methods(item)
-        found += [Gathered(function, _inside(function, late)) for function in functions]
+        found += [Gathered(function, _inside(function, late), definition.roots) for function in functions]
         names = _globals_of(item)
         passed_over = {root for root in definition.roots if _is_stand_in(names.get(root))}
         for path in definition.paths:

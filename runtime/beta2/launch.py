@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -61,8 +61,11 @@ def launch(
         What the front end refuses or computes otherwise than Python, with the rule's code and place.
     """
     functions = gathered(getattr(kernel, "func", kernel), args.values(), version)
+    missing = {name for item in functions for name in item.roots if name not in item.function.__globals__}
     with observed(functions):
-        return execute(kernel, args, grid=grid, target=target, record=record, version=version)
+        return execute(
+            kernel, args, grid=grid, target=target, record=record, version=version, names=missing if functions else None
+        )
 
 
 def execute(
@@ -73,11 +76,13 @@ def execute(
     target: hardware.Target = hardware.TARGETS[hardware.DEFAULT_TARGET],
     record: bool = False,
     version: str = state.BETA2,
+    names: Set[str] | None = None,
 ) -> Launch:
     """Run ``kernel`` (a function or what ``nki.jit`` made of it) once for each program of ``grid``.
 
     ``args`` are keyword arguments: numpy arrays become HBM input tensors named after the parameter, also inside
     lists and tuples; anything else is passed as it is. Inputs are copied, a kernel never changes the caller's arrays.
+    ``names`` are those that the kernel's code reads and its modules do not have, ``None`` where they are not known.
     """
     function = getattr(kernel, "func", kernel)
     inputs: dict[str, Array] = {}
@@ -95,7 +100,7 @@ def execute(
             _check_outputs(tensors)
             return tensors
 
-    with front_end_names(version):
+    with front_end_names(version, names):
         returned = cores.run(program)
     for tensors in returned:
         for position, tensor in enumerate(tensors):
@@ -105,10 +110,18 @@ def execute(
 
 
 @contextmanager
-def front_end_names(version: str) -> Iterator[None]:
-    """The names that the front end knows without an import: the module ``math``; until 0.3 also the memories."""
-    names, known = _front_end_names(version), vars(builtins)
-    new = [name for name in names if name not in known]
+def front_end_names(version: str, wanted: Set[str] | None = None) -> Iterator[None]:
+    """Those of the ``wanted`` names (all by default) that the front end knows without an import.
+
+    They are the module ``math``; until 0.3 also the memories. None but these, because each new name, and each that
+    goes, makes Python look up anew what all code so far has found among its built-in functions. The stand-ins of
+    operators, which nobody else has names for, stay.
+    """
+    known = vars(builtins)
+    if "__nki_binary__" not in known:
+        known.update(STAND_INS)
+    names = _front_end_names(version)
+    new = [name for name in names if name not in known and (wanted is None or name in wanted)]
     for name in new:
         known[name] = names[name]
     try:
@@ -121,7 +134,7 @@ def front_end_names(version: str) -> Iterator[None]:
 @cache
 def _front_end_names(version: str) -> dict[str, Any]:
     memories = ("sbuf", "psum", "hbm") if DIALECTS[version].memory_names else ()
-    return {"math": math, **STAND_INS, **{name: BUFFERS[name] for name in memories}}
+    return {"math": math, **{name: BUFFERS[name] for name in memories}}
 
 
 @naming.kernel_boundary
