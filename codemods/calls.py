@@ -14,6 +14,7 @@ from .facts.index import index_value
 from .facts.masks import mask_value
 from .facts.values import (
     Absent,
+    Container,
     DType,
     Flag,
     Function,
@@ -28,7 +29,7 @@ from .facts.values import (
     Value,
 )
 from .handed import access_of, handed_on
-from .maybe_tensors import may_be_no_number
+from .maybe_tensors import is_container, may_be_no_number
 from .names import dotted
 from .operands import Operand
 from .parameters import described, parameter_value
@@ -268,7 +269,9 @@ def _python_argument(scope: Scope, node: ast.expr) -> Value:
         return value
     if isinstance(value, Slice) or (isinstance(node, ast.Call) and scope.qualified(node.func) == "nl.ds"):
         return Value()
-    return Value() if may_be_no_number(scope, node) else Python()
+    if not may_be_no_number(scope, node):
+        return Python()
+    return Container() if is_container(scope, node) else Value()
 
 
 def constructed(scope: Scope, node: ast.expr) -> Object | None:

@@ -1,4 +1,7 @@
-"""``rate > 0`` of a float becomes ``float(rate) > 0.0``: Beta 2 compares the types of numbers before their values."""
+"""``rate > 0`` of a float becomes ``float(rate) > 0.0``: Beta 2 compares the types of numbers before their values.
+
+A parameter that an instruction computes with may be a float: it is compared as one, which a whole number survives.
+"""
 
 from __future__ import annotations
 
@@ -42,15 +45,29 @@ def _whole_number(node: ast.expr) -> int | None:
 
 
 def _is_float(scope: Scope, node: ast.expr) -> bool:
-    """Is it a parameter or a field that is annotated as a float, or that is one by default?"""
+    """Is it a parameter or a field that is annotated as a float, that is one by default, or that may be one?"""
     if isinstance(node, ast.Name):
-        return node.id in _float_parameters(scope.function)
+        return node.id in _float_parameters(scope.function) | _computed_with(scope.function)
     return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and _is_field(scope, node.attr)
 
 
 def _float_parameters(function: ast.FunctionDef) -> set[str]:
     defaults = default_values(function)
     return {arg.arg for arg in named_parameters(function) if _says_float(arg.annotation, defaults.get(arg))}
+
+
+def _computed_with(function: ast.FunctionDef) -> set[str]:
+    """The parameters that the source does not describe, and that instructions get as a number to compute with."""
+    told = default_values(function)
+    untold = {arg.arg for arg in named_parameters(function) if arg.annotation is None and arg not in told}
+    calls = (node for node in ast.walk(function) if isinstance(node, ast.Call))
+    operands = {keyword.value for call in calls for keyword in call.keywords if keyword.arg in _OPERANDS}
+    numbers = {operand.operand if isinstance(operand, ast.UnaryOp) else operand for operand in operands}
+    return untold & {number.id for number in numbers if isinstance(number, ast.Name)}
+
+
+_OPERANDS = {"operand0", "operand1", "scale", "on_false_value", "fill_value"}
+"""Parameters of instructions that are numbers, or tiles: those are not compared."""
 
 
 def _is_field(scope: Scope, name: str) -> bool:

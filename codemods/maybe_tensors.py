@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from .facts.values import Constant, Hbm, Python, Several, Slice, Tensors, Tile, Value
+from .facts.values import Constant, Container, Hbm, Python, Several, Slice, Tensors, Tile, Value
 
 if TYPE_CHECKING:
     from .scope import Scope
@@ -19,6 +19,8 @@ _MEMBERS: dict[type[ast.AST], Callable[[ast.AST], ast.expr]] = {
     ast.keyword: attrgetter("value"),
     ast.comprehension: attrgetter("iter"),
 }
+_MAY_HOLD_TENSORS = Hbm | Tile | Tensors | Several | Constant | Slice | Container
+_DISPLAYS = ast.List | ast.Tuple | ast.Dict | ast.ListComp | ast.DictComp
 _GROWS = {"append", "extend", "insert", "setdefault", "update"}
 
 
@@ -72,11 +74,21 @@ def may_be_no_number(scope: Scope, node: ast.expr, seen: frozenset[str] = frozen
     return any(isinstance(child, ast.expr) and may_be_no_number(scope, child, seen) for child in children)
 
 
+def is_container(scope: Scope, node: ast.expr) -> bool:
+    """Is an expression a list, tuple or dictionary that the function makes?"""
+    made = [node]
+    for statement in ast.walk(scope.function) if isinstance(node, ast.Name) else ():
+        if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is not None:
+            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+            made += [statement.value for target in targets if ast.unparse(target) == ast.unparse(node)]
+    return any(isinstance(value, _DISPLAYS) for value in made)
+
+
 def _name_may_be(scope: Scope, name: str, seen: frozenset[str]) -> bool:
     value = scope.env.get(name)
     if name in seen:
         return False
-    if type(value) is Value or isinstance(value, Hbm | Tile | Tensors | Several | Constant | Slice):
+    if type(value) is Value or isinstance(value, _MAY_HOLD_TENSORS):
         return True
     within = seen | {name}
     alias = scope.definitions.get(name, "")

@@ -9,6 +9,7 @@ from . import algebra
 from .facts.values import (
     EITHER,
     Absent,
+    Container,
     DType,
     Flag,
     Gone,
@@ -42,9 +43,11 @@ def kernel_parameters(scope: Scope, told: dict[str, Value]) -> None:
         default = by_name.get(name)
         optional = isinstance(default, ast.Constant) and default.value is None
         if name in told and not isinstance(told[name], Absent):
-            changes = isinstance(told[name], Flag) and scope.assigned[name] > 1
-            changes = changes or (isinstance(told[name], Tensors) and not is_only_read(scope.function, name))
-            scope.env[name] = Python() if changes else of_another(name, told[name])
+            value = told[name]
+            if isinstance(value, Tensors) and not is_only_read(scope.function, name):
+                value = Container()
+            changes = isinstance(value, Flag) and scope.assigned[name] > 1
+            scope.env[name] = Python() if changes else of_another(name, value)
         elif isinstance(told.get(name), Absent) and scope.assigned[name] > 1:
             scope.env[name] = Absent()  # until the function binds it to something else
         elif default is not None and not (optional and _is_tensor(scope, name)):

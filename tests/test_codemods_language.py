@@ -296,12 +296,15 @@ def k(x, n, flag):
         ("rate > 0.0", None),
         ("limits.many > 1", None),
         ("n > 0", None),
+        ("bound > 0", "float(bound) > 0.0"),
     ],
 )
 def test_a_float_is_compared_with_a_float(before, after):
     source = f"""\
 import neuronxcc.nki as nki
+import neuronxcc.nki.isa as nisa
 import neuronxcc.nki.language as nl
+import numpy as np
 from dataclasses import dataclass
 
 
@@ -312,10 +315,10 @@ class Limits:
 
 
 @nki.jit
-def k(x, n, limits: Limits, rate: float, low=0.0):
+def k(x, n, bound, limits: Limits, rate: float, low=0.0):
     out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
     if {before}:
-        nl.store(out, nl.load(x))
+        nl.store(out, nisa.tensor_scalar(nl.load(x), np.maximum, operand0=-bound))
     return out
 """
     assert f"    if {after or before}:\n" in rewrite(source).source

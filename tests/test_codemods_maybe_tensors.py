@@ -144,3 +144,35 @@ def test_a_tile_is_no_condition_of_a_mask():
     body = "nl.store(out[i_p, i_f], value=nl.load(table[i_p, i_f], mask=first < 3))"
     findings = rewrite(PLACES.format(body=body)).findings
     assert any("it is not known whether 'first' in a mask is a number" in f.message for f in findings)
+
+
+CALLED = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+
+def stored(parts, out):
+    for i in range(2):
+        nl.store(out[i], value=parts[i])
+
+
+@nki.jit
+def k(x):
+    out = nl.ndarray((2, 64, 32), dtype=nl.float32, buffer=nl.shared_hbm)
+    tile = nl.load(x)
+    {made}
+    return out
+"""
+CALLS = (
+    "stored([tile, tile], out)",
+    "pair = (tile, tile)\n    stored(pair, out)",
+    "tiles = []\n    for i in range(2):\n        tiles.append(nl.load(x))\n    stored(tiles, out)",
+    "tiles: list = [nl.load(x) for i in range(2)]\n    stored(parts=tiles, out=out)",
+)
+
+
+@pytest.mark.parametrize("made", CALLS)
+def test_a_list_of_tiles_is_no_tile_in_the_function_that_gets_it(made):
+    outcome = rewrite(CALLED.format(made=made))
+    assert "nl.store(out[i], value=parts[i])" in outcome.source
+    assert any("'parts[i]'" in finding.message for finding in outcome.findings)

@@ -75,6 +75,11 @@ class Flag(Python):
 
 
 @dataclass(frozen=True)
+class Container(Value):
+    """A list, tuple or dictionary, which may hold tensors."""
+
+
+@dataclass(frozen=True)
 class Slice(Value):
     """``nl.ds(start, size)`` under a name: the call that made it."""
 

@@ -9,10 +9,10 @@ enumerate(a)`` becomes ``for i in range(len(a))``, ``zip`` likewise; ``for a, b 
 the body; ``sum``, ``any``, ``all`` and ``sorted`` of a sequence become loops in functions that the module gets, and so
 do ``sorted``, ``min`` and ``max`` with a key, after a loop that lists the keys. ``list(map(lambda x: f, a))`` and
 ``list(filter(lambda x: c, a))`` are loops like those of comprehensions, which may run over a ``zip``.
-``a & b`` of two truth values becomes ``a and b``, ``rate > 0`` of a parameter or field that is annotated as a float
-``float(rate) > 0.0``: the front end compares the types of numbers before their values. A dictionary with whole numbers
-for keys, of which only elements are read, gets strings, and is read at ``str(key)``. A ``collections.deque`` that is
-used as a list becomes one (:mod:`~..deques`).
+``a & b`` of two truth values becomes ``a and b``, ``rate > 0`` of a parameter or field that is annotated as a float, or
+that an instruction gets as ``operand0=``, ``float(rate) > 0.0``: the front end compares the types of numbers before
+their values. A dictionary with whole numbers for keys, of which only elements are read, gets strings, and is read at
+``str(key)``. A ``collections.deque`` that is used as a list becomes one (:mod:`~..deques`).
 ``**kwargs`` whose keys the source shows become parameters (:mod:`~..keyword_arguments`); other keys than those that a
 function reads, passes on, or gets from a call in these files end with Python's own error. ``*args`` of a function that
 is only called, always with the same number of arguments, become parameters, too (:mod:`~..variable_arguments`).

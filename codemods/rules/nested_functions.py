@@ -4,11 +4,12 @@ Why: Beta 2 does not support inner function definitions. What the function close
 call passes by keyword, so it sees the values of that moment, as the closure did. A factory that returns an allocation
 function is merged with what it returns.
 
-A function of the module that is called with different kinds of tensors (a number here and a tile there, SBUF and
-PSUM, tensors with and without blocks, of several ranks, one row and many) gets one copy for each kind, because the
-instructions depend on it; each call goes to its own, and kinds whose copies are written alike share one. Where a flag (``True`` or ``False``) tells copies
-apart, what it excludes is an assertion in each of them. A function that takes parts of a part of a tensor gets the
-tensor, and where the part lies, as further parameters: Beta 2 cannot index a part again.
+A function of the module that is called with different kinds of tensors (a number here and a tile there, SBUF and PSUM,
+tensors with and without blocks, of several ranks, one row and many) gets one copy for each kind, because the
+instructions depend on it; each call goes to its own, and kinds whose copies are written alike share one. Where a flag
+(``True`` or ``False``) tells copies apart, what it excludes is an assertion in each of them. A function that takes
+parts of a part of a tensor gets the tensor, and where the part lies, as further parameters: Beta 2 cannot index a part
+again.
 
 A kernel in a function of the host stays there, because Beta 2 reads it by its source, but only where it uses no name of
 that function: Beta 2 looks names up in the module.

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from nki_migrate.runtime.spec.seen import ON_CHIP, Seen, SeenFunction
 
 from ..emission import Refuse
-from ..facts.values import EITHER, DType, Hbm, Python, Tile, Value
+from ..facts.values import EITHER, Container, DType, Hbm, Python, Tile, Value
 from ..model import Assumption
 from ..syntax import default_values, unpacks_shape
 from .psum_accumulation import of_another
@@ -68,7 +68,7 @@ def _is_open(scope: Scope, argument: ast.arg, known: Value, told: Value | None) 
         blocks = isinstance(known, Tile) and known.blocks
         return known.dims is None and not blocks and not unpacks_shape(scope.function, argument.arg)
     if told is not None:
-        return type(told) is Python  # which is also said of containers and attributes, whatever is in them
+        return type(told) in (Python, Container)  # the first is said of attributes, too, whatever they are
     default = default_values(scope.function).get(argument)
     optional = isinstance(default, ast.Constant) and default.value is None
     return type(known) is Python and (default is None or optional)
