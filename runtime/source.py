@@ -185,6 +185,7 @@ class Source:
         self.tree = ast.parse("".join(lines))
         self.parents: dict[ast.AST, ast.AST] = {}
         self.calls: dict[tuple[int, int], ast.Call] = {}
+        self.operations: set[Span] = set()
         self.tests: dict[Span, tuple[str, ast.expr]] = {}
         self.comprehended: set[Span] = set()
         self.loops: list[ast.For] = []
@@ -197,6 +198,8 @@ class Source:
                 self.comprehended.add(span_of(node.iter))
             elif isinstance(node, ast.Call):
                 self.calls[(node.end_lineno or 0, node.end_col_offset or 0)] = node
+            elif isinstance(node, (ast.BinOp, ast.UnaryOp, ast.Compare)):
+                self.operations.add(span_of(node))
             elif isinstance(node, (ast.If, ast.While, ast.IfExp)):
                 kind = "expression" if isinstance(node, ast.IfExp) else "statement"
                 # Python up to 3.11 gives the jump the place of the whole statement, later versions that of the test.
@@ -228,7 +231,11 @@ class Source:
         return span_at(frame, self.tree) in self.comprehended
 
     def call_at(self, frame: FrameType) -> ast.Call | None:
-        _, end_line, _, end_column = span_at(frame, self.tree)
+        """The call that runs in ``frame``; an operator is none, though it ends where a call that it reads does."""
+        span = span_at(frame, self.tree)
+        if span in self.operations:
+            return None
+        _, end_line, _, end_column = span
         return self.calls.get((end_line or 0, end_column or 0))
 
 

@@ -485,6 +485,25 @@ def test_a_result_that_waits_keeps_its_values() -> None:
     np.testing.assert_array_equal(kernel(x), x)
 
 
+def test_an_operator_that_ends_in_a_call_writes_its_destination() -> None:
+    """What ``+`` gives is rounded once, to the destination's type, whether or not its last operand is a call."""
+
+    @nki.jit
+    def kernel(a: Any, b: Any) -> Any:
+        out = nl.ndarray((2, 4, 4), dtype=nl.float32, buffer=nl.shared_hbm)
+        wide = nl.ndarray((4, 4), dtype=nl.float32)
+        x, y = nl.load(a), nl.load(b)
+        other = nl.copy(y)
+        wide[...] = x + nl.copy(y)
+        nl.store(out[0], wide)
+        wide[...] = x + other
+        nl.store(out[1], wide)
+        return out
+
+    a, b = np.full((4, 4), 256, nl.bfloat16), np.ones((4, 4), nl.bfloat16)
+    np.testing.assert_array_equal(kernel(a, b), np.full((2, 4, 4), 257, np.float32))
+
+
 def test_the_memory_of_a_tile_is_not_that_of_an_argument() -> None:
     """Neither the caller's array nor the emulator's copy of it is written to by a tile that was loaded from it."""
 
