@@ -156,6 +156,18 @@ def test_an_output_that_comes_from_bytes_never_written() -> None:
     assert source_line(hazard, "second") == "nl.store(out, value=squared)"
 
 
+def test_a_tile_that_is_filled_backwards_is_filled() -> None:
+    def mirrored(x):
+        out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        tile = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
+        ip, jf = nl.mgrid[0 : x.shape[0], 0 : x.shape[1]]
+        tile[ip, x.shape[1] - 1 - jf] = nl.load(x)
+        nl.store(out, tile)
+        return out
+
+    assert hazards(mirrored, numbers(64, 16)) == []
+
+
 def test_garbage_that_no_output_gets_is_no_hazard() -> None:
     def masked(x):
         out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)

@@ -45,7 +45,10 @@ class _Memory:
 
 
 class _Walk:
-    """A program's instructions in order. ``shared``: its HBM tensors may be written by other programs."""
+    """A program's instructions in order. ``shared``: its HBM tensors may be written by other programs.
+
+    ``unseen`` are the tiles that an access writes which the marks do not show: of them nothing is said.
+    """
 
     def __init__(self, program: Program, shared: bool) -> None:
         self.program = program
@@ -53,6 +56,7 @@ class _Walk:
         self.tiles = owners(program)
         self.memories = _memories(program, self.tiles)
         self.first_written: dict[int, int] = {}
+        self.unseen: set[int] = set()
         self.reads: dict[int, Operand] = {}
         self.found: list[Hazard] = []
 
@@ -80,7 +84,7 @@ class _Walk:
         memory = self._memory(operand)
         if memory is None or not operand.used or operand.tile in self.program.untracked:
             return False
-        if operand.space == "hbm" and self.shared:
+        if operand.tile in self.unseen or (operand.space == "hbm" and self.shared):
             return False
         exact = operand.exact and not flow.is_indexed(event, operand)
         enough: Callable[[flow.Elements], np.bool_] = np.any if exact else np.all
@@ -138,6 +142,7 @@ class _Walk:
             self.first_written.setdefault(operand.tile, index)
             memory = self._memory(operand)
             if memory is None:
+                self.unseen.add(operand.tile)
                 continue
             writer = memory.grid.view(memory.writer, operand)
             owner = memory.grid.view(memory.owner, operand)
