@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 
+from .changed_objects import CHANGING
 from .emission import New, Refuse
 from .facts.values import Hbm, Python, Tensors, Tile, Value
 from .parameters import parameter_value
 from .render import render
 from .rules.language import CODE
-from .rules.loop_state import CHANGING
 from .scope import Scope
 
 _HELP = "loop over range(...) and index"

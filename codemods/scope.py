@@ -96,6 +96,7 @@ class Module:
         self.left: set[ast.FunctionDef] = set()
         self.bindings: dict[ast.AST, dict[str, list[ast.expr | None]]] = {}
         self.object_classes: dict[tuple[ast.FunctionDef, str], Class | None] = {}
+        self.changed_by: dict[ast.FunctionDef, set[tuple[str, bool]]] = {}
         self.edits = Edits()
         self.findings: list[Finding] = []
         self.assumptions: set[Assumption] = set()

@@ -47,6 +47,20 @@ def inner_functions(
         yield from inner_functions(child, inside)
 
 
+def names_read_by_nested(function: ast.FunctionDef) -> dict[str, set[str]]:
+    """By the name of each function inside another one: the names around it that it, or what it calls, reads."""
+    inner = [n for n in ast.walk(function) if isinstance(n, ast.FunctionDef) and n is not function]
+    read: dict[str, set[str]] = {nested.name: set() for nested in inner}
+    for nested in inner:
+        names = [n for n in ast.walk(nested) if isinstance(n, ast.Name)]
+        own = {n.id for n in names if not isinstance(n.ctx, ast.Load)}
+        own |= {n.arg for n in ast.walk(nested.args) if isinstance(n, ast.arg)}
+        read[nested.name] |= {n.id for n in names} - own
+    for _ in read:
+        read = {name: found.union(*(read[n] for n in found & read.keys())) for name, found in read.items()}
+    return read
+
+
 def way_to(node: ast.AST, target: ast.stmt) -> list[tuple[list[ast.stmt], int]]:
     """The blocks around ``target``, outermost first, and where in each it stands, or what it stands in."""
     for block in blocks(node):

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ..rules.loop_state import CHANGING
+from ..changed_objects import CHANGING
 from ..syntax import default_values, named_parameters, parents_of, positional_parameters
 
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from ..changed_objects import CHANGING
 from ..emission import Refuse
 from ..program import Program
 from ..rules.launch_grid import CODE
-from ..rules.loop_state import CHANGING
 from ..scope import Module
 from ..syntax import bound_by
 from .asked import meant

@@ -81,7 +81,8 @@ def _given(kernel: Looped) -> dict[str, str]:
         name for unit in kernel.body.outside for s in unit.statements for name in bound_by(s)
     }
     inside = [statement for unit in kernel.body.inside for statement in unit.statements]
-    carried = carried_names(ast.For(target=ast.Tuple([]), iter=ast.Tuple([]), body=inside, orelse=[]))
+    programs = ast.For(target=ast.Tuple([]), iter=ast.Tuple([]), body=inside, orelse=[])
+    carried = carried_names(programs, function)
     return {name: free_name(f"{name}_given", names_in(function)) for name in carried if name in before}
 
 

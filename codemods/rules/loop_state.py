@@ -16,13 +16,15 @@ Source: NKI migration guide, "Consistent control flow behavior".
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 
+from ..changed_objects import changes
 from ..emission import New, Refuse
 from ..facts.values import ERASED, Absent, DType, Gone, Hbm, Python, Tile, Value, merge
 from ..parameters import described
 from ..resized import restored
 from ..scope import Scope
-from ..syntax import bound_by
+from ..syntax import bound_by, names_read_by_nested
 from ..usage import names_used
 
 CODE = "NKI004"
@@ -31,7 +33,7 @@ GOLDENS = ("python_state", "running_counter", "return_in_loop")
 
 def restore_state(scope: Scope, statement: ast.For, targets: set[str]) -> None:
     """Names whose value one iteration hands to the next: Beta 1 traced the body once, so they advance once (NKI004)."""
-    carried = [n for n in carried_names(statement) if n not in targets and n in scope.env]
+    carried = [n for n in carried_names(statement, scope.outermost) if n not in targets and n in scope.env]
     for name in carried:
         if name in scope.resized:
             restored(scope, statement, name)
@@ -83,7 +85,7 @@ def check_last(scope: Scope, statement: ast.Return) -> None:
 
 def forget_carried(scope: Scope, statement: ast.For | ast.While | ast.With) -> None:
     """In a loop that both versions run again and again, a name may mean something else in each iteration."""
-    for name in carried_names(statement):
+    for name in carried_names(statement, scope.outermost):
         value = scope.env.get(name)
         if isinstance(value, Hbm | Tile):
             scope.env[name] = described(name, value)
@@ -153,66 +155,64 @@ def check_same_tensor(scope: Scope, statement: ast.If, name: str, first: Value |
         scope.module.report(Refuse(statement, CODE, message, "declare the tile before the loop"))
 
 
-CHANGING = set("append extend insert pop remove clear update setdefault add discard sort reverse popitem".split())
-
-
 def report_objects(scope: Scope, loop: ast.For) -> None:
     """Objects that the body changes in place: Beta 1 traced it once, so they changed once; Beta 2 does it each time."""
     inside = {n for s in loop.body for n in bound_by(s)}
-    for node in (n for s in loop.body for n in ast.walk(s)):
-        changed: ast.expr | None = None
-        if isinstance(node, ast.Assign | ast.AugAssign):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            changed = next((t.value for t in targets if isinstance(t, ast.Subscript | ast.Attribute)), None)
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in CHANGING:
-            changed = node.func.value
-        while isinstance(changed, ast.Subscript | ast.Attribute):
-            changed = changed.value
-        if not isinstance(changed, ast.Name) or changed.id in inside or not isinstance(node, ast.stmt | ast.expr):
+    for change in changes(scope.module, scope.outermost, loop.body):
+        known = scope.env.get(change.name)
+        tensor = isinstance(known, Hbm | Tile) or (change.stored and type(known) is Value)
+        if change.name in inside or change.name in scope.module.imports or tensor:
             continue
-        known = scope.env.get(changed.id)
-        if changed.id in scope.module.imports or isinstance(known, Hbm | Tile) or type(known) is Value:
-            continue
-        message = f"'{changed.id}' is changed in place by a loop whose body Beta 1 traced once"
-        scope.module.report(Refuse(node, CODE, message, "change it before or after the loop"))
+        message = f"'{change.name}' is changed in place by a loop whose body Beta 1 traced once"
+        scope.module.report(Refuse(change.node, CODE, message, "change it before or after the loop"))
 
 
-def carried_names(loop: ast.For | ast.While | ast.With) -> list[str]:
-    """Names that the body of a loop may read before it binds them, and that it binds."""
-    exposed: list[str] = []
-    _exposed_in(loop.body, set(), exposed)
+def carried_names(loop: ast.For | ast.While | ast.With, function: ast.FunctionDef) -> list[str]:
+    """Names that the body of a loop of ``function`` may read before it binds them, and that it binds.
+
+    What a nested function reads, whoever calls it reads.
+    """
+    reading = _Reading(names_read_by_nested(function))
+    reading.block(loop.body, set())
     bound = {n for s in loop.body for n in bound_by(s)}
-    return [name for name in exposed if name in bound]
+    return [name for name in reading.exposed if name in bound]
 
 
-def _exposed_in(body: list[ast.stmt], bound: set[str], exposed: list[str]) -> set[str]:
-    """Collect names read before they are certainly bound; return the names that are certainly bound afterwards."""
-    for statement in body:
-        if isinstance(statement, ast.If):
-            _reads(statement.test, bound, exposed)
-            then = _exposed_in(statement.body, set(bound), exposed)
-            other = _exposed_in(statement.orelse, set(bound), exposed)
-            bound |= then & other
-        elif isinstance(statement, ast.For | ast.While):
-            _reads(statement.iter if isinstance(statement, ast.For) else statement.test, bound, exposed)
-            inner = (
-                {n.id for n in ast.walk(statement.target) if isinstance(n, ast.Name)}
-                if isinstance(statement, ast.For)
-                else set()
-            )
-            _exposed_in(statement.body, bound | inner, exposed)
-        elif isinstance(statement, ast.FunctionDef):
-            bound.add(statement.name)
-        else:
-            _reads(statement, bound, exposed)
-            bound |= bound_by(statement)
-    return bound
+class _Reading:
+    """Collects the names that statements read before they are certainly bound, in the order of the source."""
 
+    def __init__(self, nested: Mapping[str, set[str]]) -> None:
+        self.nested = nested
+        self.exposed: list[str] = []
 
-def _reads(node: ast.AST, bound: set[str], exposed: list[str]) -> None:
-    for child in ast.walk(node):
-        read = isinstance(child, ast.Name) and isinstance(child.ctx, ast.Load)
-        if isinstance(child, ast.AugAssign) and isinstance(child.target, ast.Name):
-            child, read = child.target, True
-        if read and isinstance(child, ast.Name) and child.id not in bound and child.id not in exposed:
-            exposed.append(child.id)
+    def block(self, body: list[ast.stmt], bound: set[str]) -> set[str]:
+        """Read statements in turn; return the names that are certainly bound after them."""
+        for statement in body:
+            if isinstance(statement, ast.If):
+                self.names(statement.test, bound)
+                then = self.block(statement.body, set(bound))
+                other = self.block(statement.orelse, set(bound))
+                bound |= then & other
+            elif isinstance(statement, ast.For | ast.While):
+                self.names(statement.iter if isinstance(statement, ast.For) else statement.test, bound)
+                inner = (
+                    {n.id for n in ast.walk(statement.target) if isinstance(n, ast.Name)}
+                    if isinstance(statement, ast.For)
+                    else set()
+                )
+                self.block(statement.body, bound | inner)
+            elif isinstance(statement, ast.FunctionDef):
+                bound.add(statement.name)
+            else:
+                self.names(statement, bound)
+                bound |= bound_by(statement)
+        return bound
+
+    def names(self, node: ast.AST, bound: set[str]) -> None:
+        for child in ast.walk(node):
+            read = isinstance(child, ast.Name) and isinstance(child.ctx, ast.Load)
+            if isinstance(child, ast.AugAssign) and isinstance(child.target, ast.Name):
+                child, read = child.target, True
+            if read and isinstance(child, ast.Name):
+                found = [child.id, *sorted(self.nested.get(child.id, ()))]
+                self.exposed += [name for name in found if name not in bound and name not in self.exposed]
