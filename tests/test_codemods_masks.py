@@ -248,3 +248,63 @@ def test_what_a_function_returns_under_a_mask_does_not_overwrite_a_tile(migrate)
     assert any("'doubled' returns a result under a mask" in finding.message for finding in findings)
     migration = migrate(RETURNED.format(mask=", mask=None"), {"x": TensorSpec((3, 16, 8), "float32", "normal")})
     assert migration.outcome.findings == () and migration.before.outputs == migration.after.outputs
+
+
+MAY_BE_NONE = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+
+class Options:
+    def __init__(self, mask):
+        self.mask = mask
+
+
+def guard(t, causal):
+    if causal:
+        return t < 2
+    return None
+
+
+@nki.jit
+def k(x, causal):
+    tiles, rows, columns = x.shape
+    out = nl.ndarray((tiles, rows, columns), dtype=x.dtype, buffer=nl.shared_hbm)
+    for t in nl.affine_range(tiles):
+        tile = nl.zeros((rows, columns), dtype=x.dtype)
+        {before}
+        tile[...] = nl.load(x[t], mask={mask})
+        nl.store(out[t], value=tile)
+    return out
+"""
+
+
+@pytest.mark.parametrize("causal", [True, False])
+@pytest.mark.parametrize(
+    ("before", "mask"),
+    [
+        ("", "(t < 2) if causal else None"),
+        ("", "None if not causal else (t < 2)"),
+        ("", "guard(t, causal)"),
+        ("options = Options(None)", "options.mask"),
+        ("masks = [None, t < 2]", "masks[causal]"),
+        ("mask = guard(t, causal)", "mask"),
+    ],
+)
+def test_a_mask_that_is_none_masks_nothing(migrate, before, mask, causal):
+    source = MAY_BE_NONE.replace("{before}", before).replace("{mask}", mask)
+    migration = migrate(source, {"x": TensorSpec((3, 16, 4), "float32", "normal"), "causal": causal})
+    assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
+
+
+@pytest.mark.parametrize(
+    ("before", "mask"),
+    [
+        ("from elsewhere import tile_mask", "tile_mask(t, rows)"),
+        ("i_p, i_f = nl.mgrid[0:rows, 0:columns]\n        masks = [i_p < 2]", "masks[0]"),
+        ("n = 2\n\n        def keep(t):\n            return t < n\n", "keep(t)"),
+    ],
+)
+def test_a_mask_of_which_nothing_is_known_is_a_finding(before, mask):
+    outcome = rewrite(MAY_BE_NONE.replace("{before}", before).replace("{mask}", mask))
+    assert any(f.code == "NKI025" and "it is not known what the mask" in f.message for f in outcome.findings)

@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from .. import algebra
-from ..emission import Refuse
+from ..emission import New, Refuse
 from ..maybe_tensors import may_be_no_number
+from .classes import never_none
 from .index import index_value
 from .values import Bound, Comparison, Grid, Index, Mask, Python
 
@@ -59,11 +60,16 @@ def _chosen(scope: Scope, node: ast.IfExp) -> Mask | None:
 
     ``None`` where no side bounds an index vector: that is a Python value, or nothing.
     """
-    from ..render import render
-
     sides = [mask_value(scope, side) for side in (node.body, node.orelse)]
     if not any(side is not None and side.of_vectors for side in sides):
         return None
+    return _either(scope, node)
+
+
+def _either(scope: Scope, node: ast.IfExp) -> Mask:
+    """The mask that a choice between two is. Raises :class:`Refuse` where their bounds differ."""
+    from ..render import render
+
     a, b = (mask_of(scope, side) for side in (node.body, node.orelse))
     if [_written(bound) for bound in a.bounds] != [_written(bound) for bound in b.bounds] or a.ties or b.ties:
         raise Refuse(node, CODE, "a choice between masks of different bounds", "write one statement in each branch")
@@ -93,12 +99,29 @@ def mask_of(scope: Scope, node: ast.expr) -> Mask:
     mask = mask_value(scope, node)
     if mask is not None:
         return mask
+    if isinstance(node, ast.IfExp):
+        return _either(scope, node)
     text = render(scope, node)
-    if isinstance(node, ast.Name) and not _is_comparison(scope, node.id):
-        if not isinstance(scope.env.get(node.id), Python):
-            raise Refuse(node, CODE, f"it is not known what the mask '{node.id}' is", HELP)
-        text = f"{node.id} is None or {node.id}"  # None masks nothing
-    return Mask((text,))
+    if never_none(scope, node) or (isinstance(node, ast.Name) and _is_comparison(scope, node.id)):
+        return Mask((text,))
+    if not _is_python(scope, node):
+        raise Refuse(node, CODE, f"it is not known what the mask '{ast.unparse(node)}' is", HELP)
+    if not isinstance(node, ast.Name):
+        name = scope.fresh("mask")
+        scope.out.append(New(f"{name} = {text}"))
+        scope.env[name] = Python()
+        text = name
+    return Mask((f"{text} is None or {text}",))  # None masks nothing
+
+
+def _is_python(scope: Scope, node: ast.expr) -> bool:
+    """Is a mask that is no comparison a Python value, as far as its parts tell?"""
+    from ..interpreted import is_unread
+
+    if isinstance(node, ast.Name):
+        return isinstance(scope.env.get(node.id), Python)
+    calls = [part for part in ast.walk(node) if isinstance(part, ast.Call)]
+    return not may_be_no_number(scope, node) and not any(is_unread(scope, call) for call in calls)
 
 
 def _is_comparison(scope: Scope, name: str) -> bool:
