@@ -107,6 +107,12 @@ def call_value(scope: Scope, node: ast.Call) -> tuple[str, Value]:
     return f"{name}({', '.join(texts)})", analysis.returned or Value()
 
 
+def nested_call(scope: Scope, node: ast.Call) -> str | None:
+    """The text of a call of a nested function, which moves out and gets its closure as arguments."""
+    nested = isinstance(node.func, ast.Name) and isinstance(scope.env.get(node.func.id), Function)
+    return call_value(scope, node)[0] if nested else None
+
+
 @dataclass(frozen=True)
 class _Argument:
     """One argument of a call: the parameter that gets it, and what it is. ``view`` is set for tensors."""

@@ -331,7 +331,9 @@ def _call(scope: Scope, node: ast.Call) -> str | None:
     if number is not None:
         return number
     if qualified is None:
-        return sequence_call(scope, node) or _whole_product(scope, node)
+        from .calls import nested_call
+
+        return sequence_call(scope, node) or _whole_product(scope, node) or nested_call(scope, node)
     if qualified in _GRID and any(not _is_axis_zero(a) for a in [*node.args, *(k.value for k in node.keywords)]):
         message = f"{qualified} of an axis other than 0, and a launch grid of Beta 2 has one axis"
         if scope.outermost.name in scope.module.reviewed:

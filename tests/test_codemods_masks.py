@@ -289,6 +289,7 @@ def k(x, causal):
         ("options = Options(None)", "options.mask"),
         ("masks = [None, t < 2]", "masks[causal]"),
         ("mask = guard(t, causal)", "mask"),
+        ("n = 2\n\n        def keep(t):\n            return t < n if causal else None\n", "keep(t)"),
     ],
 )
 def test_a_mask_that_is_none_masks_nothing(migrate, before, mask, causal):
@@ -302,7 +303,6 @@ def test_a_mask_that_is_none_masks_nothing(migrate, before, mask, causal):
     [
         ("from elsewhere import tile_mask", "tile_mask(t, rows)"),
         ("i_p, i_f = nl.mgrid[0:rows, 0:columns]\n        masks = [i_p < 2]", "masks[0]"),
-        ("n = 2\n\n        def keep(t):\n            return t < n\n", "keep(t)"),
     ],
 )
 def test_a_mask_of_which_nothing_is_known_is_a_finding(before, mask):

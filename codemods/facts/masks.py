@@ -116,10 +116,13 @@ def mask_of(scope: Scope, node: ast.expr) -> Mask:
 
 def _is_python(scope: Scope, node: ast.expr) -> bool:
     """Is a mask that is no comparison a Python value, as far as its parts tell?"""
+    from ..calls import call_value, module_function
     from ..interpreted import is_unread
 
     if isinstance(node, ast.Name):
         return isinstance(scope.env.get(node.id), Python)
+    if isinstance(node, ast.Call) and module_function(scope, node) is not None:
+        return isinstance(call_value(scope, node)[1], Python)
     calls = [part for part in ast.walk(node) if isinstance(part, ast.Call)]
     return not may_be_no_number(scope, node) and not any(is_unread(scope, call) for call in calls)
 

@@ -1,0 +1,36 @@
+"""Functions inside a kernel that expressions call."""
+
+from __future__ import annotations
+
+from nki_migrate.runtime.cases import TensorSpec
+
+KERNEL = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def k(x):
+    tiles, rows, columns = x.shape
+    out = nl.ndarray((tiles, rows, columns), dtype=x.dtype, buffer=nl.shared_hbm)
+    base = 1
+
+    def off(t):
+        return (t + base) % tiles
+
+    def even(t):
+        return t % (base + 1) == 0
+
+    for t in nl.static_range(tiles):
+        tile = nl.load(x[off(t)])
+        if even(t):
+            tile[:, 0 : off(0)] = nl.multiply(tile[:, 0 : off(0)], float(off(1)))
+        for u in nl.static_range(off(1)):
+            nl.store(out[off(t)], value=tile, mask=even(u))
+    return out
+"""
+
+
+def test_a_call_of_a_nested_function_in_an_expression_passes_its_closure(migrate):
+    migration = migrate(KERNEL, {"x": TensorSpec((3, 16, 4), "float32", "normal")})
+    assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
