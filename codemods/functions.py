@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 
-from . import resized
+from . import algebra, resized
 from .accumulators import drop_zeros
 from .emission import New, Refuse
-from .facts.values import Value
+from .facts.values import Python, Value
 from .handed import further_parameters
 from .joints import write_joints
 from .parameters import kernel_parameters
@@ -34,11 +34,11 @@ def walk_function(
     on_device = decorated or (caller is not None and caller.on_device) or moves_tensors(module, node)
     scope = Scope(module, node, decorated, on_device, outer=outer)
     scope.assigned = assignment_counts(node)
-    captured = {n: of_enclosing(n, v) for n, v in outer.env.items()} if outer is not None else {}
-    scope.env = captured if outer is not None else dict(module.environment)
-    scope.definitions = dict(outer.definitions) if outer is not None else dict(module.definitions)
-    scope.dtypes = dict(outer.dtypes) if outer is not None else dict(module.dtypes)
-    scope.itemsizes = dict(outer.itemsizes) if outer is not None else {}
+    if outer is not None:
+        _see_enclosing(scope, outer)
+    else:
+        scope.env, scope.definitions = dict(module.environment), dict(module.definitions)
+        scope.dtypes = dict(module.dtypes)
     scope.direct = direct_allocation(scope, node) or (outer is not None and outer.direct)
     for name in scope.assigned:
         scope.definitions.pop(name, None)
@@ -66,6 +66,19 @@ def walk_function(
     analysis = Analysis(parameters, scope.returned, groups_of_others(scope))
     module.analyzed[node] = analysis
     return analysis
+
+
+def _see_enclosing(scope: Scope, outer: Scope) -> None:
+    """What a nested function knows of the names around it: in all of its calls, for it is written once."""
+    changing = {name for name, count in outer.assigned.items() if count > 1}
+    scope.env = {n: of_enclosing(n, v) for n, v in outer.env.items()}
+    scope.env |= {n: Python() for n in changing if type(scope.env.get(n)) is Python}
+    for known, told in (
+        (scope.definitions, outer.definitions),
+        (scope.dtypes, outer.dtypes),
+        (scope.itemsizes, outer.itemsizes),
+    ):
+        known |= {n: text for n, text in told.items() if not ({n} | algebra.names(text)) & changing}
 
 
 def moves_tensors(module: Module, node: ast.AST) -> bool:

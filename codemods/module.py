@@ -30,7 +30,7 @@ from .shipped import CODE as IMPORTS
 from .shipped import Homes, Renamed, renamed
 from .shipped import homes as homes_of
 from .source import Source, is_expanded
-from .syntax import lines_of
+from .syntax import bound_by, lines_of
 from .tables import dtype_name, is_function
 from .variable_arguments import name_arguments
 from .variants import copy_of, report_other_uses, served, variants_of
@@ -289,12 +289,16 @@ def _environment(module: Module) -> None:
     for node in ast.walk(module.source.tree):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             counts[node.id] = counts.get(node.id, 0) + 1
+    changing = _changing_globals(module.source.tree)
     for statement in module.source.tree.body:
         if not (isinstance(statement, ast.Assign) and len(statement.targets) == 1):
             continue
         target = statement.targets[0]
         if isinstance(target, ast.Name):
-            module.environment[target.id] = _global_value(scope, statement.value)
+            value = _global_value(scope, statement.value)
+            if target.id in changing:
+                value = Python() if isinstance(value, Python) else Value()
+            module.environment[target.id] = value
             if _is_dtype(scope.qualified(statement.value) or "") and counts[target.id] == 1:
                 module.environment[target.id] = _global_dtype(module, scope, target.id, statement.value)
             literal = isinstance(statement.value, ast.Constant) and type(statement.value.value) is int
@@ -302,6 +306,13 @@ def _environment(module: Module) -> None:
                 module.definitions[target.id] = module.source.segment(statement.value)
             if isinstance(module.environment[target.id], Api):
                 module.global_aliases[target.id] = statement
+
+
+def _changing_globals(tree: ast.Module) -> set[str]:
+    """Names of the module that something else than a plain assignment at its top level binds (again)."""
+    other = [s for s in tree.body if not isinstance(s, ast.Assign | ast.FunctionDef | ast.ClassDef)]
+    told = {name for node in ast.walk(tree) if isinstance(node, ast.Global) for name in node.names}
+    return told.union(*(bound_by(statement) for statement in other))
 
 
 def _global_value(scope: Scope, value: ast.expr) -> Value:

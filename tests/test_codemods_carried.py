@@ -77,3 +77,65 @@ def test_one_whose_size_cannot_be_written_is_a_finding():
 def test_one_that_may_be_another_in_the_next_iteration_is_a_finding(first, body):
     outcome = rewrite(KERNEL.format(first=first, body=body))
     assert any("'i_f' changes from one iteration to the next" in finding.message for finding in outcome.findings)
+
+
+SHRINKING = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+LIMIT = 4
+{module}
+
+
+@nki.jit
+def k(x):
+    rows, columns = x.shape
+    out = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.shared_hbm)
+    i_p, i_f = nl.mgrid[0:rows, 0:columns]
+    t = nl.load(x)
+    {body}
+    nl.store(out, value=t)
+    return out
+"""
+DOUBLED = "t[i_p, i_f] = nl.multiply(t[i_p, i_f], 2.0, mask=i_f < n)\n"
+
+
+@pytest.mark.parametrize(
+    ("module", "body"),
+    [
+        ("", "n = 2\n    for r in nl.static_range(4):\n        " + DOUBLED + "        n = n - 1"),
+        ("", "n = 2\n    while n > -3:\n        " + DOUBLED + "        n -= 2"),
+        (
+            "",
+            "n = 2\n    for r in nl.static_range(2):\n        for s in nl.static_range(2):\n            "
+            + DOUBLED
+            + "            n = n - 2",
+        ),
+        ("", "n = 4\n\n    def emit():\n        " + DOUBLED + "\n    emit()\n    n = -2\n    emit()"),
+        (
+            "",
+            "n = 4\n    less = n - 1\n\n    def emit():\n        "
+            + DOUBLED.replace("< n", "< less")
+            + "\n    emit()\n    n = 0\n    less = -2\n    emit()",
+        ),
+        ("if nl:\n    LIMIT = -2", DOUBLED.replace("< n", "< LIMIT")),
+        ("LIMIT -= 6", DOUBLED.replace("< n", "< LIMIT")),
+        ("LIMIT = -2", DOUBLED.replace("< n", "< LIMIT")),
+    ],
+)
+def test_a_number_that_is_positive_at_first_is_not_taken_for_one_that_stays_so(migrate, module, body):
+    x = {"x": TensorSpec((16, 12), "float32", "normal")}
+    migration = migrate(SHRINKING.replace("{module}", module).replace("{body}", body), x)
+    assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
+
+
+def test_a_tile_under_another_name_in_the_later_iterations_is_no_number():
+    body = """\
+previous = None
+    for r in nl.static_range(3):
+        now = nl.load(x)
+        if previous is not None:
+            t[...] = nl.add(t, previous)
+        previous = now"""
+    findings = rewrite(SHRINKING.replace("{module}", "").replace("{body}", body)).findings
+    assert any("'previous' is None at first" in finding.message for finding in findings)

@@ -89,6 +89,8 @@ def forget_carried(scope: Scope, statement: ast.For | ast.While | ast.With) -> N
         value = scope.env.get(name)
         if isinstance(value, Hbm | Tile):
             scope.env[name] = described(name, value)
+        elif type(value) is Python:
+            scope.env[name] = Python()  # positive at first, perhaps
         elif (
             isinstance(value, ERASED) and name not in scope.resized and not _bound_alike(scope, statement, name, value)
         ):
@@ -124,11 +126,14 @@ _PLAIN = (
 )
 
 
-def _computed(scope: Scope, loop: ast.For | ast.While | ast.With, name: str) -> bool:
-    """Does the body of a loop bind ``name`` to what the language or an instruction computes?"""
-    bound = (n for s in loop.body for n in ast.walk(s) if isinstance(n, ast.Assign) and name in bound_by(n))
+def _computed(scope: Scope, loop: ast.For | ast.While | ast.With, name: str, seen: tuple[str, ...] = ()) -> bool:
+    """Does the body of a loop bind ``name`` to what the language or an instruction computes, under any name?"""
+    bound = [n for s in loop.body for n in ast.walk(s) if isinstance(n, ast.Assign) and name in bound_by(n)]
     calls = (n for statement in bound for n in ast.walk(statement.value) if isinstance(n, ast.Call))
-    return any((scope.qualified(call.func) or "").startswith(("nl.", "nisa.")) for call in calls)
+    if any((scope.qualified(call.func) or "").startswith(("nl.", "nisa.")) for call in calls):
+        return True
+    others = {statement.value.id for statement in bound if isinstance(statement.value, ast.Name)} - {name, *seen}
+    return any(_computed(scope, loop, other, (*seen, name)) for other in sorted(others))
 
 
 def none_at_first(scope: Scope, test: ast.expr) -> tuple[str, bool] | None:
