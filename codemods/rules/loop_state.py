@@ -165,7 +165,8 @@ def report_objects(scope: Scope, loop: ast.For) -> None:
     inside = {n for s in loop.body for n in bound_by(s)}
     for change in changes(scope.module, scope.outermost, loop.body):
         known = scope.env.get(change.name)
-        tensor = isinstance(known, Hbm | Tile) or (change.stored and type(known) is Value)
+        unknown = type(known) is Value or isinstance(known, Gone)
+        tensor = isinstance(known, Hbm | Tile) or (change.stored and unknown)
         if change.name in inside or change.name in scope.module.imports or tensor:
             continue
         message = f"'{change.name}' is changed in place by a loop whose body Beta 1 traced once"
