@@ -234,3 +234,50 @@ def test_pinned_blocks_that_a_loop_does_not_reach_stay(migrate):
     migration = migrate(source, {"x": TensorSpec((1, 32, 5), "float32", "normal")})
     assert migration.outcome.findings == () and migration.trouble == ()
     assert migration.outcome.decisions[0].choice == "list"
+
+
+CHANGING = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.compiler as ncc
+import neuronxcc.nki.language as nl
+
+
+class Place:
+    def __init__(self, byte):
+        self.byte = byte
+
+    def skip(self, n):
+        self.byte = self.byte + n
+
+
+@nki.jit
+def k(x):
+    tiles, rows, columns = x.shape
+    out = nl.ndarray((tiles, rows, columns), dtype=x.dtype, buffer=nl.shared_hbm)
+    base, order, place, at = 64, [3, 0, 1], Place(64), {"a": 64}
+
+    def by_order(idx, pdim_size, fdim_size):
+        return (0, base + order[idx[0]] * fdim_size)
+
+    a = nl.ndarray((tiles, nl.par_dim(rows), columns), dtype=x.dtype, buffer=BUFFER)
+    CHANGE
+    for t in nl.affine_range(tiles):
+        a[t] = nl.load(x[t])
+        nl.store(out[t], value=a[t])
+    return out
+"""
+
+
+@pytest.mark.parametrize(
+    ("buffer", "change"),
+    [
+        ("ncc.sbuf.alloc(by_order)", "base = 4096"),
+        ("ncc.sbuf.alloc(by_order)", "order[0] = 6"),
+        ('ncc.sbuf.mod_alloc(base_addr=at["a"], num_free_tiles=(2,))', 'at["a"] = 4096'),
+        ("ncc.sbuf.mod_alloc(base_addr=place.byte, num_free_tiles=(2,))", "place.skip(4096)"),
+    ],
+)
+def test_a_declaration_does_not_move_behind_a_change_of_its_address(migrate, buffer, change):
+    source = CHANGING.replace("BUFFER", buffer).replace("CHANGE", change)
+    migration = migrate(source, {"x": TensorSpec((3, 32, 8), "float32", "normal")})
+    assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())

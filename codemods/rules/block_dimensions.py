@@ -23,17 +23,17 @@ Source: NKI migration guide, "Translation of Block Dimensions".
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .. import algebra
+from ..changed_objects import changes
 from ..counted import passes_from_zero
 from ..emission import Refuse
 from ..facts.index import index_value
-from ..facts.values import Allocator
+from ..facts.values import Allocator, Python
 from ..scope import Scope
-from ..syntax import viewed
+from ..syntax import names_read_by_nested, viewed
 
 if TYPE_CHECKING:
     from ..declare import Plan
@@ -191,18 +191,29 @@ def loop_of(scope: Scope, plan: Plan, found: Uses) -> tuple[ast.For | None, str]
     variable = statement.target.id
     if not all(_is_name(_indices(s)[0], variable) for s in found.subscripts):
         return None, f"its blocks are not used one by one over {variable}"
-    read = " + ".join(["0", *(f"len({text})" for text in _written_in_the_loop(scope, plan))])
-    if any(scope.assigned[name] > 1 for name in algebra.names(read)) or scope.assigned[variable] != 1:
+    read = _read_by(plan)
+    closure = set().union(*(names_read_by_nested(scope.outermost).get(name, ()) for name in read))
+    if any(scope.assigned[name] > 1 for name in read | closure) or scope.assigned[variable] != 1:
         return None, "a size or an address of it changes"
+    if closure & _changed_objects(scope):
+        return None, "an object that its address depends on changes"
     return statement, ""
 
 
-def _written_in_the_loop(scope: Scope, plan: Plan) -> Iterator[str]:
-    """What the declaration reads."""
-    yield from (*plan.dims, plan.dtype)
+def _read_by(plan: Plan) -> set[str]:
+    """The names that the declaration reads."""
+    texts = [*plan.dims, plan.dtype]
     if isinstance(plan.buffer, Allocator):
-        yield from (scope.source.segment(k.value) for k in plan.buffer.call.keywords)
-        yield plan.buffer.condition or "0"
+        call = plan.buffer.call
+        texts += [ast.unparse(node) for node in (*call.args, *(keyword.value for keyword in call.keywords))]
+        texts.append(plan.buffer.condition or "0")
+    return algebra.names(" + ".join(["0", *(f"len({text})" for text in texts)]))
+
+
+def _changed_objects(scope: Scope) -> set[str]:
+    """The Python objects that the function changes in place."""
+    found = changes(scope.module, scope.outermost, scope.function.body)
+    return {c.name for c in found if not c.stored or isinstance(scope.env.get(c.name), Python)}
 
 
 def _statements_of(scope: Scope, plan: Plan, found: Uses) -> list[ast.stmt]:
