@@ -88,6 +88,25 @@ def test_blocks_are_not_taken_for_a_tile_of_three_dimensions():
     assert kinds == [tile, tile, ("BlockTensor", (4, 8, 8)), tile]
 
 
+def test_blocks_that_a_place_declares_again_are_blocks_of_their_own():
+    made = []
+
+    @nki1.jit
+    def kernel(x):
+        out = nl1.ndarray((8, 8), dtype=nl1.float32, buffer=nl1.shared_hbm)
+        for count in (2, 2, 3, 2):
+            tiles = nl1.ndarray((count, nl1.par_dim(8), 8), dtype=nl1.float32, buffer=nl1.sbuf)
+            for block in range(count):
+                tiles[block] = nl1.load(x)
+            made.append((tiles.name, tiles.shape, [tiles[block].alloc.block for block in range(count)]))
+        nl1.store(out, tiles[0])
+        return out
+
+    machine = launch_beta1(kernel, {"x": X}).machines[0]
+    assert made == [("tiles", (n, 8, 8), [(block,) for block in range(n)]) for n in (2, 2, 3, 2)]
+    assert sum(tile.space == "sbuf" for tile in machine.allocations) == 9
+
+
 def test_the_precision_of_the_simulator_is_not_that_of_an_earlier_launch():
     stored = []
 

@@ -6,16 +6,17 @@ import inspect
 import itertools
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from math import prod
-from types import FrameType
-from typing import Any
+from types import CodeType, FrameType
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .. import isa, sites
 from ..errors import KernelError, location_of, user_frame
 from ..memory import Allocation, poisoned
-from ..naming import declared_name
+from ..naming import declared_name, is_fixed
 from ..numerics import convert
 from ..positions import COMPREHENSION_CODES
 from ..spec.hardware import PSUM_BANK_BYTES, PSUM_BANKS
@@ -102,17 +103,55 @@ def _declared(shape: Any, dtype: Any, buffer: Any, name: str) -> Tensor:
     return _judged(current, frame, shape, dtype_of(dtype), place, name) if again is None else again
 
 
-def _declared_again(current: State, frame: FrameType | None, shape: Any, dtype: Any, place: Any) -> Tile | None:
-    """An automatic tile that the same place in the kernel has declared before; ``None`` where it has to be judged."""
-    if type(shape) is tuple and shape and type(shape[0]) is ParDim:
-        shape = (int(shape[0]), *shape[1:])
-    site = sites.known(frame, shape, dtype, place)
-    if site is None or current.session.precision == "simulator":
+def _declared_again(current: State, frame: FrameType | None, shape: Any, dtype: Any, place: Any) -> Tensor | None:
+    """What the same place in the kernel has declared before, without an address; ``None`` where it has to be judged."""
+    if type(shape) is not tuple or frame is None:
+        return None
+    extents = (int(shape[0]), *shape[1:]) if shape and type(shape[0]) is ParDim else shape
+    site = sites.known(frame, extents, dtype, place)
+    if site is None:
+        return _blocks_again(current, frame, shape, dtype, place)
+    if current.session.precision == "simulator":
         return None
     alloc = site.allocated(current.session.machine)
     alloc.scope = current.scope
     current.automatic.append(alloc.uid)
     return whole(alloc, place)
+
+
+def _blocks_again(current: State, frame: FrameType, shape: Shape, dtype: Any, place: Any) -> Tensor | None:
+    known = _BLOCKS.get((id(frame.f_code), frame.f_lasti))
+    if known is None or known.blocks.dtype is not dtype or known.blocks.buffer is not place or current.strict:
+        return None
+    if known.shape != shape or known.kinds != tuple(map(type, shape)):
+        return None
+    return _tensor(current, known.blocks)
+
+
+@dataclass(frozen=True, eq=False)
+class _Tiles:
+    """A declaration on chip: ``blocks`` of tiles of ``shape`` (one tile where that is empty)."""
+
+    name: str
+    position: Shape
+    blocks: Shape
+    shape: Shape
+    dtype: np.dtype[Any]
+    buffer: Buffer
+    location: tuple[str, int]
+
+
+class _BlockSite(NamedTuple):
+    """A place in the kernel's ``code`` that declared ``blocks`` without an address, and with which arguments."""
+
+    code: CodeType
+    shape: tuple[int, ...]
+    kinds: tuple[type, ...]
+    blocks: _Tiles
+
+
+_BLOCKS: dict[tuple[int, int], _BlockSite] = {}
+"""By ``id`` of the code, which is kept alive, and by the place."""
 
 
 def _judged(current: State, frame: FrameType | None, shape: Any, dtype: np.dtype[Any], place: Any, name: str) -> Tensor:
@@ -130,51 +169,60 @@ def _judged(current: State, frame: FrameType | None, shape: Any, dtype: np.dtype
         )
     if len(tile) < 2:
         raise KernelError("", f"Insufficient rank: '{named}' has shape {tile}, a tile has at least two dimensions")
-    pinned = place.address_of is not None and not current.options.force_auto_alloc
+    declared = _Tiles(named, position, blocks, tile, dtype, place, location)
+    made = _tensor(current, declared)
+    if place.address_of is None and frame is not None:
+        if isinstance(made, Tile) and made.dtype is made.stored:
+            sites.remember(frame, made.alloc.declaration, place)
+        elif blocks and type(shape) is tuple and is_fixed(frame):
+            known = _BlockSite(frame.f_code, shape, tuple(map(type, shape)), declared)
+            _BLOCKS[id(frame.f_code), frame.f_lasti] = known
+    return made
+
+
+def _tensor(current: State, declared: _Tiles) -> Tensor:
+    """The tensor of a declaration. Tiles without an address are made when they are used, but for the first one."""
+    blocks, dtype, buffer = declared.blocks, declared.dtype, declared.buffer
+    pinned = buffer.address_of is not None and not current.options.force_auto_alloc
+    kind = dtype if pinned else current.stored(dtype)
     scope = current.scope
 
     def make(index: Shape) -> Tile:
-        kind = dtype if pinned else current.stored(dtype)
-        alloc = _allocated(current, place, tile, kind, named, (*position, *index), index, location)
+        alloc = _allocated(current, declared, kind, index)
         alloc.scope = scope
         if pinned:
             current.direct.append(alloc)
         else:
             current.automatic.append(alloc.uid)
-        made = whole(alloc, place)
+        made = whole(alloc, buffer)
         made.dtype = dtype
         return made
 
     if not blocks:
-        made = make(())
-        if place.address_of is None and made.dtype is made.stored:
-            sites.remember(frame, made.alloc.declaration, place)
-        return made
-    tiles = BlockTiles(named, tile, dtype, place, make)
+        return make(())
+    tiles = BlockTiles(declared.name, declared.shape, dtype, buffer, make)
     if pinned:
         for index in itertools.product(*(range(n) for n in blocks)):
             tiles.at(index)
-    else:
-        tiles.at((0,) * len(blocks)) if prod(blocks) else None
+    elif 0 not in blocks:
+        tiles.at((0,) * len(blocks))
     return BlockTensor(tiles, blocks)
 
 
-def _allocated(
-    current: State,
-    buffer: Buffer,
-    shape: Shape,
-    dtype: np.dtype[Any],
-    name: str,
-    block: Shape,
-    index: Shape,
-    location: tuple[str, int],
-) -> Allocation:
+def _allocated(current: State, declared: _Tiles, dtype: np.dtype[Any], index: Shape) -> Allocation:
     """One logical tile of a declaration; its address from the buffer's function, unless allocation is automatic."""
     address: Address | None = None
+    buffer, shape = declared.buffer, declared.shape
     if buffer.address_of is not None and not current.options.force_auto_alloc:
         address = buffer.address_of(index, shape[0], prod(shape[1:]) * dtype.itemsize)
     return current.session.machine.allocate(
-        buffer.space, shape, dtype, name=name, block=block, address=address, location=location
+        buffer.space,
+        shape,
+        dtype,
+        name=declared.name,
+        block=(*declared.position, *index),
+        address=address,
+        location=declared.location,
     )
 
 
