@@ -122,3 +122,26 @@ def test_the_precision_of_the_simulator_is_not_that_of_an_earlier_launch():
     for precision in ("engine", "simulator", "engine"):
         launch_beta1(kernel, {"x": X}, precision=precision)
     assert stored == [("bfloat16",) * 2, ("float32",) * 2, ("bfloat16",) * 2]
+
+
+@pytest.mark.parametrize("in_hbm", [True, False])
+def test_a_part_that_is_assigned_to_its_own_place_is_no_instruction(in_hbm):
+    @nki1.jit
+    def kernel(x):
+        out = nl1.ndarray((8, 8), dtype=nl1.float32, buffer=nl1.shared_hbm)
+        tile = nl1.load(x)
+        part = out if in_hbm else tile
+        part[0] = part[0]
+        key = (nl1.arange(8)[:, None], nl1.arange(8)[None, :])
+        tile[key] += 1.0
+        tile[key] = tile[key]
+        nl1.store(out, tile)
+        return out
+
+    if in_hbm:
+        with pytest.raises(KernelError, match="err_unsupported_memory"):
+            launch_beta1(kernel, {"x": X})
+        return
+    run = launch_beta1(kernel, {"x": X}, record=True)
+    assert [event.op for event in run.machines[0].events] == ["dma_copy", "tensor_scalar", "dma_copy"]
+    assert np.array_equal(run.outputs[0], X + 1)

@@ -39,13 +39,18 @@ def subscripted(tile: Tile, key: Any) -> Tile:
     if len(items) <= len(tile.shape):
         kinds = set(map(type, items))
         if kinds <= _BASIC:
-            return _selected(tile, items)
+            return _as_part(_selected(tile, items), tile, key)
         if kinds <= _AFFINE and len(items) == len(tile.shape):
-            return _affine(tile, items)
+            return _as_part(_affine(tile, items), tile, key)
     items = _expanded(tile, items)
     if any(isinstance(k, (Index, Tensor, RuntimeIndex)) for k in items):
         return _advanced(tile, items)
     return _basic(tile, items)
+
+
+def _as_part(found: Tile, tile: Tile, key: Any) -> Tile:
+    found.part_of = (tile, key)
+    return found
 
 
 def _expanded(tile: Tile, items: list[Any]) -> list[Any]:

@@ -43,6 +43,7 @@ class Gather:
 
 
 _NO_AXES = frozenset[int]()
+_NOTHING = (None, None)
 
 
 class Tile(Tensor):
@@ -52,7 +53,8 @@ class Tile(Tensor):
     known to hold, ``gather`` an indirect access (then ``shape`` is that of its indices and the strides describe the
     tensor that they index). ``restriction`` is an operand mask, ``indexed_by`` the index vectors that the tile came
     from. ``dtype`` is the type that the kernel gave the tile, ``stored`` that of the elements in memory: another one
-    where the simulator's precision keeps them in fp32.
+    where the simulator's precision keeps them in fp32. ``part_of`` is the tile of which it is the part under a key of
+    numbers, slices and index vectors, and this key.
     """
 
     __slots__ = (
@@ -64,11 +66,13 @@ class Tile(Tensor):
         "indexed_by",
         "limits",
         "offset",
+        "part_of",
         "restriction",
         "shape",
         "stored",
         "strides",
     )
+    part_of: tuple[Tile, Any]
 
     def __init__(
         self,
@@ -272,6 +276,9 @@ class Tile(Tensor):
         return found
 
     def __setitem__(self, key: Any, value: Any) -> None:
+        source, known = getattr(value, "part_of", _NOTHING)
+        if source is self and known is key and self.alloc.space != "hbm":
+            return  # tile[key] += x: there it is
         sibling("assignment").assign(self if key is Ellipsis else self[key], value)
 
 
