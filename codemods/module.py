@@ -10,7 +10,7 @@ from dataclasses import replace
 from nki_migrate.runtime.spec.dtypes import ITEMSIZE, NUMPY_SPELLINGS
 from nki_migrate.runtime.spec.seen import SeenFunction
 
-from . import dead_names, inner_kernels
+from . import dead_names, early_assertions, inner_kernels
 from .apply import applied
 from .assumptions import best_observed, with_assumptions
 from .emission import Refuse
@@ -188,6 +188,7 @@ def _outcome(module: Module) -> Outcome:
     tensor_annotations.rewrite(module)
     host_code.rewrite(module)
     allocator_objects.drop_globals(module)
+    early_assertions.move(module)
     dead_names.drop(module)
     namespace.rewrite(module)
     text = applied(module)

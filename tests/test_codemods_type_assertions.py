@@ -78,3 +78,48 @@ def test_a_tile_with_an_address_gets_a_result_that_is_converted_once(migrate, wr
         assert any("which is converted once" in text for text in migration.trouble)
     else:
         assert (migration.outcome.findings, migration.trouble) == ((), ())
+
+
+LOOPS = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.compiler as ncc
+import neuronxcc.nki.isa as nisa
+import neuronxcc.nki.language as nl
+
+
+@ncc.skip_middle_end_transformations
+@nki.jit
+def k(x, y):
+    rows, columns = x.shape
+    out = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.shared_hbm)
+    tile = nl.ndarray((nl.par_dim(rows), columns), dtype=x.dtype, buffer=ncc.sbuf.mod_alloc(base_addr=0))
+    tile[...] = nl.load(x)
+    kept = nl.ndarray((nl.par_dim(rows), columns), dtype=nl.bfloat16, buffer=ncc.sbuf.mod_alloc(base_addr=4096))
+    # twice
+    for i in nl.affine_range(2):
+        for j in nl.affine_range(2):
+            {inner}
+    for i in nl.affine_range(2):
+        kept[...] = nisa.tensor_copy(tile, dtype=y.dtype)
+    nl.store(out, value=kept)
+    return out
+"""
+COPY = "kept[...] = nisa.tensor_copy(tile, dtype=y.dtype)"
+
+
+def test_what_loops_assert_of_parameters_stands_once_before_the_first(migrate):
+    shapes = {"x": TensorSpec((16, 8), "float32", "normal"), "y": TensorSpec((16, 8), "bfloat16", "normal")}
+    migration = migrate(LOOPS.format(inner=COPY), shapes)
+    assert (migration.outcome.findings, migration.trouble) == ((), ())
+    before, assertion, after = migration.outcome.source.partition("    assert ")
+    assert "for i in" not in before
+    assert "which is converted once" in after.partition("for i in")[0]
+    assert "assert" not in after
+
+
+def test_what_a_condition_asserts_stays_under_it(migrate):
+    shapes = {"x": TensorSpec((16, 8), "float32", "normal"), "y": TensorSpec((16, 8), "bfloat16", "normal")}
+    migration = migrate(LOOPS.format(inner=f"if rows > 8:\n                {COPY}"), shapes)
+    assert (migration.outcome.findings, migration.trouble) == ((), ())
+    lines = [line for line in migration.outcome.source.splitlines() if line.lstrip().startswith("assert ")]
+    assert [len(line) - len(line.lstrip()) for line in lines] == [16, 4]

@@ -17,6 +17,7 @@ def first_tiles(x, bias, count):
     nisa.memset(dst=place, value=0)
     trips = nl.ndarray(count.shape, dtype=count.dtype, buffer=nl.sbuf)
     nisa.dma_copy(dst=trips, src=count)
+    assert len(bias.shape) == 2, "rewritten for 2 dimensions"
     trips_register = nisa.register_alloc()
     nisa.register_load(trips_register, trips)
     for _ in nl.dynamic_range(0, trips_register, 1):
@@ -25,7 +26,6 @@ def first_tiles(x, bias, count):
             dst=loaded_tile, src=x.ap(pattern=[[columns, rows], [1, columns]], scalar_offset=place, indirect_dim=0)
         )
         nisa.tensor_tensor(dst=total, data1=total, data2=loaded_tile, op=nl.add)
-        assert len(bias.shape) == 2, "rewritten for 2 dimensions"
         row = nl.ndarray((columns, 1), dtype=bias.dtype, buffer=nl.sbuf)
         nisa.dma_copy(dst=row, src=bias.ap(pattern=[[1, columns]], scalar_offset=place, indirect_dim=0))
         nisa.dma_copy(dst=picked[0], src=row)
