@@ -105,37 +105,43 @@ def {name}(*args, {parameters}, **others):
         {positional}
         else:
             return judged(*args, **given(({values},)), **others)
-    if others or {missing}:
+    if {missing} or (others and not others.keys() <= optional):
         return judged(*args, **given(({values},), len(args)), **others)
-    {defaults}
-    return function({passed})
+    {option}
+    return function({required}, **others) if others else function({required})
 """
 
 
 def _direct(module: str, function: Callable[..., R], judged: Callable[..., R]) -> Callable[..., R] | None:
-    """``function`` with its parameters written out, which spares a call its dictionary of arguments.
+    """``function`` with its required parameters, and the first other one, written out.
 
-    Calls that not every version takes go to ``judged``; all do, where the result is ``None``.
+    That spares most calls a dictionary of their arguments. Calls that not every version takes go to ``judged``; all do,
+    where the result is ``None``.
     """
     entries = [beta2.symbol(f"{module}.{function.__name__}", target) for target in beta2.TARGETS]
     if not all(entry is not None and entry.parameters for entry in entries):
         return None
     plans = [_plan(f"{module}.{function.__name__}", target) for target in beta2.TARGETS]
     known = signature(function).parameters
-    names = [name for name in known if all(name in plan.accepted for plan in plans)]
-    required = [n for n in names if known[n].default is Parameter.empty or any(n in plan.required for plan in plans)]
+    accepted = [name for name in known if all(name in plan.accepted for plan in plans)]
     wanted = {n for n, p in known.items() if p.default is Parameter.empty}.union(*(plan.required for plan in plans))
-    if not required or set(required) != wanted:
+    required = [name for name in accepted if name in wanted]
+    optional = [name for name in accepted if name not in wanted]
+    if not required or len(required) != len(wanted):
         return None
-    leading = [n for d, n in enumerate(required) if all(plan.names[: d + 1] == tuple(names[: d + 1]) for plan in plans)]
+    names = [*required, *optional[:1]]
+    passed = ", ".join(f"{name}={name}" for name in required)
+    leading = [n for d, n in enumerate(required) if all(plan.names[: d + 1] == (*required[: d + 1],) for plan in plans)]
     source = _DIRECT.format(
         name=function.__name__,
-        parameters=", ".join(f"{n}=ABSENT" for n in names),
+        parameters=", ".join(f"{name}=ABSENT" for name in names),
         positional="\n        ".join(_taken(leading[: d + 1], d) for d in range(len(leading))) or "if False: pass",
         values=", ".join(names),
-        missing=" or ".join(f"{n} is ABSENT" for n in required),
-        defaults="\n    ".join(f"if {n} is ABSENT: {n} = default_{n}" for n in names if n not in required),
-        passed=", ".join(f"{n}={n}" for n in names),
+        missing=" or ".join(f"{name} is ABSENT" for name in required),
+        option="".join(
+            f"if {name} is not ABSENT: return function({passed}, {name}={name}, **others)" for name in optional[:1]
+        ),
+        required=passed,
     )
 
     def given(values: Sequence[object], taken: int = 0) -> dict[str, object]:
@@ -144,8 +150,7 @@ def _direct(module: str, function: Callable[..., R], judged: Callable[..., R]) -
         return {name: value for name, value in pairs[taken:] if value is not _ABSENT}
 
     space: dict[str, Any] = {"BETA1": session.BETA1, "version": version, "ABSENT": _ABSENT}
-    space |= {"function": function, "judged": judged, "given": given}
-    space |= {f"default_{name}": known[name].default for name in names}
+    space |= {"function": function, "judged": judged, "given": given, "optional": frozenset(optional[1:])}
     exec(compile(source, __file__, "exec"), space)
     made: Callable[..., R] = space[function.__name__]
     return made
