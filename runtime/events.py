@@ -132,7 +132,7 @@ class Recorder:
 
 def operand(role: str, alloc: Allocation, array: Array, exact: bool = True, used: bool = True) -> Operand:
     """Physical place and normal form of an access: ``array`` is a view on the memory of ``alloc``."""
-    offset = address_of(array) - alloc.start
+    offset = 0 if _is_all_of(array, alloc.whole) else address_of(array) - alloc.start
     if alloc.space == "hbm":
         size = alloc.dtype.itemsize
         steps = _elements(array.strides, array.shape, size)
@@ -141,6 +141,15 @@ def operand(role: str, alloc: Allocation, array: Array, exact: bool = True, used
     row, byte = divmod(offset, pitch)
     steps = _bytes(array.strides, array.shape, pitch)
     return Operand(role, alloc.space, alloc.uid, alloc.pinned, row, byte, steps, _stored(array.dtype), exact, used)
+
+
+def _is_all_of(array: Array, whole: Array | None) -> bool:
+    """Is ``array`` all of a tile, element by element? (To ask for its address costs more.)"""
+    if array is whole or whole is None:
+        return whole is not None
+    if array.base is not whole or array.strides != whole.strides:
+        return False
+    return array.shape == whole.shape and array.itemsize == whole.itemsize
 
 
 @lru_cache(4096)

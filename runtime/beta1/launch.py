@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import naming, session
-from ..errors import KernelError
+from ..errors import KernelError, user_location
 from ..memory import Array, Machine
 from ..spec import hardware
 from .base import Tensor
@@ -140,6 +140,8 @@ class _Inputs:
         self.memory: dict[str, Array] = {}
         self.callers: dict[str, Array] = {}
         self.values: list[Any] = []
+        self.returns = kernel.new_style
+        self.place = user_location()
 
     def tensors(self, state: State) -> tuple[inspect.BoundArguments, list[Tile]]:
         """The arguments with arrays as HBM tensors of the program of ``state``, and these tensors."""
@@ -147,7 +149,7 @@ class _Inputs:
         parameters = self.bound.signature.parameters
         arguments = inspect.BoundArguments(self.bound.signature, type(self.bound.arguments)())
         for name, value in self.bound.arguments.items():
-            mutable = not self.kernel.new_style or is_mutable(parameters[name].annotation)
+            mutable = not self.returns or is_mutable(parameters[name].annotation)
             arguments.arguments[name] = self._tensor(state, name, value, mutable, tiles)
         return arguments, tiles
 
@@ -158,7 +160,7 @@ class _Inputs:
                 self.memory[name] = np.array(array, dtype_of(array.dtype), order="C")
                 self.callers[name] = array
                 self.values.append(value)
-            alloc = state.session.machine.allocate_hbm(self.memory[name], name=name, role="input")
+            alloc = state.session.machine.allocate_hbm(self.memory[name], name=name, role="input", location=self.place)
             if not mutable:
                 state.immutable.add(alloc.uid)
             tile = whole(alloc, PRIVATE_HBM)
