@@ -10,6 +10,7 @@ from . import algebra
 from .addresses import Address, Layout, layout, tuple_sizes
 from .block_names import block_names
 from .emission import New, Refuse
+from .facts.objects import only_value
 from .facts.values import Allocator, Declaration, Hbm, Tile, Value
 from .moves import Planned
 from .pinned import pinned as pinned_tensor
@@ -70,7 +71,10 @@ def buffer_value(scope: Scope, node: ast.expr | None) -> str | Allocator | None:
     if name in BUFFERS:
         return BUFFERS[name]
     if isinstance(node, ast.Name) and node.id in scope.definitions:
-        return buffer_value(scope, algebra.parse(scope.definitions[node.id]))
+        bound = only_value(scope, node)
+        defined = bound or algebra.parse(scope.definitions[node.id])
+        chosen_elsewhere = bound is None and isinstance(defined, ast.IfExp)
+        return None if chosen_elsewhere else buffer_value(scope, defined)
     if isinstance(node, ast.IfExp):
         return _either(scope, node)
     if not isinstance(node, ast.Call):

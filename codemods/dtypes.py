@@ -22,19 +22,22 @@ _COUNTS = {"nl.program_id", "nl.num_programs", "nl.program_ndim"}
 _CONVERSIONS = {"float": WEAK_FLOAT, "int": WEAK_INT, "len": WEAK_INT}
 
 
-def scalar_type(scope: Scope, node: ast.expr) -> str | None:
-    """How a Python operand takes part in promotion: weak, or the text of a type; ``None`` for no Python value."""
+def scalar_type(scope: Scope, node: ast.expr, name: str = "") -> str | None:
+    """How a Python operand takes part in promotion: weak, or the text of a type; ``None`` for no Python value.
+
+    ``name`` is what the source calls it, where the node is its definition.
+    """
     if isinstance(node, ast.UnaryOp):
-        return scalar_type(scope, node.operand)
+        return scalar_type(scope, node.operand, name)
     if isinstance(node, ast.Constant) and isinstance(node.value, bool | int | float):
         return WEAK_FLOAT if isinstance(node.value, float) else WEAK_INT
     if isinstance(node, ast.BinOp):
         if isinstance(node.op, ast.Div):
             return WEAK_FLOAT
-        sides = {scalar_type(scope, node.left), scalar_type(scope, node.right)}
+        sides = {scalar_type(scope, side, name) for side in (node.left, node.right)}
         if WEAK_FLOAT in sides or sides == {WEAK_INT}:
             return WEAK_FLOAT if WEAK_FLOAT in sides else WEAK_INT
-        return None if None in sides else _traced(scope, scope.source.segment(node))
+        return None if None in sides else _traced(scope, name or scope.source.segment(node))
     counted = node.value if isinstance(node, ast.Subscript) else node
     if isinstance(counted, ast.Name) and counted.id in scope.module.counts.get(scope.outermost.name, ()):
         return WEAK_INT
@@ -44,7 +47,7 @@ def scalar_type(scope: Scope, node: ast.expr) -> str | None:
         return _CONVERSIONS[node.func.id]
     if isinstance(node, ast.Name):
         if node.id in scope.definitions:
-            return scalar_type(scope, parse(scope.definitions[node.id]))
+            return scalar_type(scope, parse(scope.definitions[node.id]), node.id)
         literals = _assigned_literals(scope, node.id)
         if literals is not None:
             return literals

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from nki_migrate.codemods import rewrite
 from nki_migrate.runtime.cases import TensorSpec
 
 KERNEL = """\
@@ -34,3 +35,32 @@ def k(x):
 def test_a_call_of_a_nested_function_in_an_expression_passes_its_closure(migrate):
     migration = migrate(KERNEL, {"x": TensorSpec((3, 16, 4), "float32", "normal")})
     assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
+
+
+LATER = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def k(x, y):
+    tiles, rows, columns = x.shape
+    out = nl.ndarray((tiles, rows, columns), dtype=x.dtype, buffer=nl.shared_hbm)
+    extra = None
+
+    def emit(t):
+        tile = nl.load(x[t])
+        if extra is not None:
+            tile[...] = nl.add(tile, extra)
+        nl.store(out[t], value=tile)
+
+    emit(0)
+    extra = nl.load(y)
+    emit(1)
+    return out
+"""
+
+
+def test_what_is_none_in_one_call_and_a_tile_in_the_next_is_a_finding():
+    findings = rewrite(LATER).findings
+    assert any("'emit' uses 'extra', which changes between its calls" in finding.message for finding in findings)

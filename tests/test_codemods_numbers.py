@@ -198,3 +198,29 @@ return out"""
     migration = migrate(kernel(body, "x"), {"x": TensorSpec((64, 8), "float32", "normal")})
     assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
     assert f"value={named}" in migration.outcome.source and "import math" in migration.outcome.source
+
+
+@pytest.mark.parametrize(
+    ("s", "n", "dtype"), [(2, 3, "float32"), (0.5, 3, "int32"), (2, 3, "uint8"), (2, 0.25, "bfloat16")]
+)
+def test_the_type_of_a_number_under_a_name_is_that_of_its_definition(migrate, s, n, dtype):
+    body = """out = nl.ndarray((2, x.shape[0], x.shape[1]), dtype=nl.float32, buffer=nl.shared_hbm)
+tile = nl.load(x)
+product = s * n
+less = -(product + s) - 1
+nl.store(out[0], value=nl.multiply(tile, product))
+nl.store(out[1], value=nl.add(nl.multiply(tile, less), product - less))
+return out"""
+    given = {"x": TensorSpec((64, 8), dtype, "integers"), "s": s, "n": n}
+    migration = migrate(kernel(body, "x, s, n"), given)
+    assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
+
+
+@pytest.mark.parametrize("place", ["", "def make():\n    return "])
+def test_a_buffer_under_a_name_that_is_one_of_two_is_a_finding(place):
+    body = f"""space = nl.psum if n else nl.sbuf
+{place}tile = nl.ndarray((64, 8), dtype=nl.float32, buffer=space)
+"""
+    body = body.replace("return tile = ", "return ") if place else body
+    messages = [finding.message for finding in rewrite(kernel(body)).findings]
+    assert "a buffer that the source does not show" in messages

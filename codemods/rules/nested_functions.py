@@ -110,7 +110,8 @@ def _check_closure(scope: Scope, function: Function, closure: list[str]) -> None
     for name, value in scope.module.captured.get(function.node, {}).items():
         now = scope.env.get(name)
         moved = getattr(now, "origin", None) != getattr(value, "origin", None)  # another part of a tensor
-        if (now != value or moved) and not isinstance(value, Python | DType):
+        is_number = isinstance(value, Python | DType) and isinstance(now, Python | DType)
+        if (now != value or moved) and not is_number:
             message = f"'{function.name}' uses '{name}', which changes between its calls"
             raise Refuse(function.node, CODE, message, _HELP)
     for name in closure:
