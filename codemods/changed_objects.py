@@ -45,7 +45,7 @@ class _Callee:
 def changes(module: Module, function: ast.FunctionDef, body: Iterable[ast.stmt]) -> Iterator[Change]:
     """What statements of a function change, in the order of the source; ``function`` tells what their names mean."""
     nodes = list(_executed(body))
-    also_called = _also_called(nodes)
+    also_called = _also_called(module, function, nodes)
     for node in nodes:
         for change in _of_node(module, function, node):
             yield change
@@ -84,20 +84,35 @@ def _executed(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
             yield from _executed(ast.iter_child_nodes(node))
 
 
-def _also_called(nodes: list[ast.AST]) -> dict[tuple[str, bool], set[str]]:
+def _also_called(module: Module, function: ast.FunctionDef, nodes: list[ast.AST]) -> dict[tuple[str, bool], set[str]]:
     """Names of the objects that a name stands for, or (with ``False``) that what it stands for is a part of."""
     found: dict[tuple[str, bool], set[str]] = {}
     for node in nodes:
         source = node.value if isinstance(node, ast.Assign) else node.iter if isinstance(node, ast.For) else None
-        root = _root(source)
+        roots = [_root(source)]
+        if isinstance(source, ast.Call):
+            roots = list(_handed_back(module, function, source))
         targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.For) else []
         for target in targets:
-            if isinstance(target, ast.Name) and root is not None:
-                found.setdefault((target.id, isinstance(node, ast.Assign) and root is source), set()).add(root.id)
+            for root in roots:
+                if isinstance(target, ast.Name) and root is not None:
+                    whole = isinstance(node, ast.Assign) and root is source
+                    found.setdefault((target.id, whole), set()).add(root.id)
     for names in found.values():
         for _ in found:
             names |= {n for name in names for n in found.get((name, True), ())}
     return found
+
+
+def _handed_back(module: Module, function: ast.FunctionDef, call: ast.Call) -> Iterator[ast.Name | None]:
+    """Of what a call gets, what it may return, or a part of it."""
+    if isinstance(call.func, ast.Attribute) and call.func.attr in ("get", "setdefault"):
+        yield _root(call.func.value)
+    for callee in _callees(module, function, call):
+        given = _given(callee, call)
+        for node in (n for s in callee.function.body for n in ast.walk(s) if isinstance(n, ast.Return)):
+            root = _root(node.value)
+            yield _root(given.get(root.id)) if root is not None else None
 
 
 def _through_call(module: Module, function: ast.FunctionDef, call: ast.Call) -> Iterator[Change]:

@@ -58,6 +58,10 @@ def taken(counter):
     return counter.take()
 
 
+def handed_back(state):
+    return state["inner"]
+
+
 def local():
     own = []
     return noted(own)
@@ -84,6 +88,8 @@ CHANGES = [
     ('state = {"at": 0}', "n = advanced(state, 3)"),
     ('state = {"at": 0}', "n = advanced_by_another_name(n=3, state=state)"),
     ('state = {"at": 0}', 'mine = state\n        mine["at"] += 3\n        n = mine["at"]'),
+    ('state = {"inner": {"at": 0}}', 's = handed_back(state)\n        s["at"] += 3\n        n = s["at"]'),
+    ('state = {"inner": {"at": 0}}', 's = state.get("inner")\n        s["at"] += 3\n        n = s["at"]'),
     ("seen = []", "n = noted(seen)"),
     ("numbers = [1, 2]", "n = first_replaced(numbers)"),
     ("c = Counter(2)", "n = c.take()"),
