@@ -145,3 +145,22 @@ def test_a_part_that_is_assigned_to_its_own_place_is_no_instruction(in_hbm):
     run = launch_beta1(kernel, {"x": X}, record=True)
     assert [event.op for event in run.machines[0].events] == ["dma_copy", "tensor_scalar", "dma_copy"]
     assert np.array_equal(run.outputs[0], X + 1)
+
+
+def test_a_copy_of_a_masked_result_has_memory_of_its_own():
+    @nki1.jit
+    def kernel(x):
+        out = nl1.ndarray((8, 8), dtype=nl1.float32, buffer=nl1.shared_hbm)
+        rows, columns = nl1.arange(8)[:, None], nl1.arange(8)[None, :]
+        part = nl1.load(x[rows, columns], mask=rows < 4)
+        whole = nl1.ndarray((8, 8), dtype=nl1.float32, buffer=nl1.sbuf)
+        whole[...] = 1.0
+        first, second = nl1.copy(part), nl1.copy(whole)
+        part[...] = 7.0
+        whole[...] = 7.0
+        nl1.store(out[rows, columns], first, mask=rows < 4)
+        nl1.store(out[rows + 4, columns], second[rows, columns], mask=rows < 4)
+        return out
+
+    out = launch_beta1(kernel, {"x": X}).outputs[0]
+    assert np.array_equal(out, np.repeat([[0.0], [1.0]], 4, axis=0) * np.ones((1, 8)))

@@ -107,7 +107,7 @@ def _fill(
     tile.alloc = alloc
     alloc.scope = current.scope
     current.implicit[alloc.uid] = None
-    array = alloc.array() if memory is None else memory.view()  # an operand is a view, see owns_memory
+    array = (alloc.array() if memory is None else memory).view()  # an operand is a view, see owns_memory
     tile._view = view = View(alloc, array)
     tile.stored, tile.offset, tile.strides = stored, 0, array.strides
     if result is None:
@@ -138,12 +138,11 @@ class Call:
     __slots__ = ("frame", "op", "region", "sequence", "site", "state")
 
     def __init__(self, op: str, mask: Any = None) -> None:
-        self.state: State = state()
+        self.state = current = state()
         self.op = op
         self.region = EVERYWHERE if mask is None else region(mask)
-        self.sequence: int | None = None
-        if self.state.session.machine.recorder is not None:
-            self.reserve()
+        recorder = current.session.machine.recorder
+        self.sequence = None if recorder is None else recorder.reserve()
         self.frame = user_frame(sys._getframe(2))  # it is an instruction, of the emulator, that makes a call
         self.site = place_of(self.frame)
 

@@ -86,8 +86,8 @@ def rounded(result: Result, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Arr
 def owns_memory(values: Array) -> bool:
     """Can the array become the memory of a tile?
 
-    It is contiguous, and no other array's: an operand is always a view on the memory of a tensor, so that an array that
-    has no base is not one.
+    It is contiguous, and no other array's: an operand of Beta 1, whose results may wait, is always a view on the memory
+    of a tensor, so that an array that has no base is not one.
     """
     return values.base is None and values.flags.c_contiguous
 
