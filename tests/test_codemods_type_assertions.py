@@ -111,7 +111,7 @@ def test_what_loops_assert_of_parameters_stands_once_before_the_first(migrate):
     shapes = {"x": TensorSpec((16, 8), "float32", "normal"), "y": TensorSpec((16, 8), "bfloat16", "normal")}
     migration = migrate(LOOPS.format(inner=COPY), shapes)
     assert (migration.outcome.findings, migration.trouble) == ((), ())
-    before, assertion, after = migration.outcome.source.partition("    assert ")
+    before, _, after = migration.outcome.source.partition("    assert ")
     assert "for i in" not in before
     assert "which is converted once" in after.partition("for i in")[0]
     assert "assert" not in after
