@@ -43,7 +43,9 @@ class Launchers:
             return {**launch, "kernel": launch["function"]}
         known = self.texts.setdefault(path, {})
         body = _body(launch, outputs)
-        name = next((name for name, text in known.items() if text == body), f"{launch['function']}_{len(known) + 1}")
+        name = next(
+            (name for name, text in known.items() if text == body), f"{launch['function']}_launch_{len(known) + 1}"
+        )
         known[name] = body
         self.imported.setdefault(path, set()).update([launch["function"], *_classes(launch["args"])])
         given = {key: value for key, value in launch["args"].items() if key not in outputs}
