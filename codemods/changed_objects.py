@@ -124,7 +124,7 @@ def _through_call(module: Module, function: ast.FunctionDef, call: ast.Call) -> 
         for name, stored in sorted(_changed_by(callee)):
             argument = given.get(name)
             root = argument if stored else _root(argument)
-            if name not in own:
+            if name not in own and not _is_foreign(callee.home, name):
                 yield Change(call, name, stored)  # of the function around it, or of the module
             elif isinstance(root, ast.Name):
                 yield Change(call, root.id, stored)
@@ -141,7 +141,10 @@ def _changed_by(callee: _Callee) -> set[tuple[str, bool]]:
 
 
 def _callees(module: Module, function: ast.FunctionDef, call: ast.Call) -> Iterator[_Callee]:
-    """What a call may mean: of a method of an object of unknown class, all that have its name."""
+    """What a call may mean: of a method of an object of unknown class, all that have its name.
+
+    What a package has that is not rewritten, ``nl.load`` or ``np.append``, is none of them.
+    """
     if isinstance(call.func, ast.Name):
         nested = [n for n in ast.walk(function) if isinstance(n, ast.FunctionDef) and n is not function]
         for inner in (n for n in nested if n.name == call.func.id):
@@ -155,7 +158,14 @@ def _callees(module: Module, function: ast.FunctionDef, call: ast.Call) -> Itera
     if plain is not None:
         yield _Callee(*plain)
     elif isinstance(call.func, ast.Attribute):
-        yield from _methods(module, function, call.func)
+        root = _root(call.func)
+        if root is None or not _is_foreign(module, root.id):
+            yield from _methods(module, function, call.func)
+
+
+def _is_foreign(module: Module, name: str) -> bool:
+    """Does a module import ``name`` from what is not rewritten with it?"""
+    return name in module.imports and name not in module.program.links.get(module.path, {})
 
 
 def _methods(module: Module, function: ast.FunctionDef, node: ast.Attribute) -> Iterator[_Callee]:

@@ -190,3 +190,32 @@ def test_what_a_nested_function_reads_is_restored(migrate):
     migration = migrate(NESTED, X)
     assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
     assert "scale = scale_before_loop" in migration.outcome.source
+
+
+NAMESAKES = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+import json
+
+
+class Snapshot:
+    def __init__(self):
+        self.seen = []
+
+    def load(self, x):
+        json.last = x
+        self.seen.append(x)
+
+
+@nki.jit
+def k(x):
+    out = nl.ndarray((2, 16, 8), dtype=x.dtype, buffer=nl.shared_hbm)
+    for i in nl.affine_range(2):
+        nl.store(out[i], value=nl.load(x[i, 0:16, 0:8]))
+    return out
+"""
+
+
+def test_a_function_of_a_package_is_no_method_of_its_name(migrate):
+    migration = migrate(NAMESAKES, {"x": TensorSpec((2, 16, 8), "float32")})
+    assert (migration.outcome.findings, migration.trouble) == ((), ())
