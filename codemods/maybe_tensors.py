@@ -26,27 +26,23 @@ _GROWS = {"append", "extend", "insert", "setdefault", "update"}
 
 def is_number(scope: Scope, value: ast.expr) -> bool:
     """Is an expression made of Python values alone, and of the shapes of tensors?"""
-    pending: list[ast.AST] = [value]
-    while pending:
-        node = pending.pop()
-        if isinstance(node, ast.Attribute) and node.attr in TENSOR_ATTRIBUTES:
-            continue
-        if isinstance(node, ast.Name) and not isinstance(scope.env.get(node.id), Python | None):
-            return False
-        pending += ast.iter_child_nodes(node)
-    return True
+    return all(isinstance(scope.env.get(name), Python | None) for name in _names_taken(value))
 
 
 def reads_tensor(scope: Scope, value: ast.expr) -> bool:
     """Does an expression take anything of a tensor but its shape and its type?"""
+    return any(isinstance(scope.env.get(name), Hbm | Tile) for name in _names_taken(value))
+
+
+def _names_taken(value: ast.expr) -> Iterator[str]:
+    """The names of an expression, but for those of which it takes the shape or the type alone."""
     pending: list[ast.AST] = [value]
     while pending:
         node = pending.pop()
-        if isinstance(node, ast.Name) and isinstance(scope.env.get(node.id), Hbm | Tile):
-            return True
+        if isinstance(node, ast.Name):
+            yield node.id
         if not isinstance(node, ast.Attribute) or node.attr not in TENSOR_ATTRIBUTES:
             pending += ast.iter_child_nodes(node)
-    return False
 
 
 def may_be_no_number(scope: Scope, node: ast.expr, seen: frozenset[str] = frozenset()) -> bool:

@@ -46,7 +46,7 @@ def test_a_result_that_is_float_in_any_case_needs_no_assertion(migrate, division
     assert not [text for text in migration.trouble if text.startswith("numbers")]
 
 
-PINNED = """\
+HEAD = """\
 import neuronxcc.nki as nki
 import neuronxcc.nki.compiler as ncc
 import neuronxcc.nki.isa as nisa
@@ -61,6 +61,8 @@ def k(x, y):
     tile = nl.ndarray((nl.par_dim(rows), columns), dtype=x.dtype, buffer=ncc.sbuf.mod_alloc(base_addr=0))
     tile[...] = nl.load(x)
     kept = nl.ndarray((nl.par_dim(rows), columns), dtype=nl.bfloat16, buffer=ncc.sbuf.mod_alloc(base_addr=4096))
+"""
+PINNED = HEAD + """\
     kept[...] = nisa.tensor_copy(tile, dtype={dtype})
     nl.store(out, value=kept)
     return out
@@ -80,21 +82,7 @@ def test_a_tile_with_an_address_gets_a_result_that_is_converted_once(migrate, wr
         assert (migration.outcome.findings, migration.trouble) == ((), ())
 
 
-LOOPS = """\
-import neuronxcc.nki as nki
-import neuronxcc.nki.compiler as ncc
-import neuronxcc.nki.isa as nisa
-import neuronxcc.nki.language as nl
-
-
-@ncc.skip_middle_end_transformations
-@nki.jit
-def k(x, y):
-    rows, columns = x.shape
-    out = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.shared_hbm)
-    tile = nl.ndarray((nl.par_dim(rows), columns), dtype=x.dtype, buffer=ncc.sbuf.mod_alloc(base_addr=0))
-    tile[...] = nl.load(x)
-    kept = nl.ndarray((nl.par_dim(rows), columns), dtype=nl.bfloat16, buffer=ncc.sbuf.mod_alloc(base_addr=4096))
+LOOPS = HEAD + """\
     # twice
     for i in nl.affine_range(2):
         for j in nl.affine_range(2):
