@@ -8,10 +8,10 @@ Beta 2. Results are compared with NumPy's before anything is timed. The table gi
 ``ratio``     the time of the emulator over that of the expression;
 ``instr.``    its instructions, which do not include declarations;
 ``us/i``      microseconds an instruction, of all the time there is: the launch, the declarations, NumPy's work;
-``python``    at the smallest size, microseconds of Python's own work an instruction: without the NumPy calls
-              (``emulator_calls.py``: what the definitions in ``runtime/isa`` call is noted in one launch, and timed
-              alone), and without the time that it takes to launch a kernel at all (one that loads 8 x 8 elements and
-              stores them, whose two instructions do not count either);
+``python``    at the smallest size, microseconds of Python's own work an instruction: without NumPy's work
+              (``emulator_calls.py``: what the definitions in ``runtime/isa`` do with arrays is noted in one launch, and
+              timed alone), and without the time that it takes to launch a kernel at all (one that loads 8 x 8 elements
+              and stores them, whose two instructions do not count either);
 ``rec.``      the time with recording on over that without.
 
 At the smallest size the tiles are tiny, but NumPy's work is not nothing: a matmul is padded to 128 steps, a sum to 512
@@ -32,6 +32,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from emulator_calls import numpy_calls
+from emulator_calls import nothing, numpy_calls, repeat
 from nki_migrate.codemods.model import Options
 from nki_migrate.rewriting import rewrite_report
 from nki_migrate.runtime import shims
@@ -67,7 +68,8 @@ class Bench:
 class Row:
     """One kernel at one size; times of one launch in seconds.
 
-    ``launch`` is that of next to no kernel, ``calls`` that of the NumPy calls (both are for small sizes only).
+    ``launch`` is that of next to no kernel, ``calls`` NumPy's share of ``emulator``; ``launch`` is without its share.
+    (Both are for small sizes only.)
     """
 
     dialect: str
@@ -199,6 +201,13 @@ def best(action: Callable[[], object], repeat: int, clock: Callable[[], float]) 
     return shortest
 
 
+def numpys_share(run: Callable[[], object], timed: Callable[..., float]) -> float:
+    """Seconds of ``run`` that are NumPy's work."""
+    calls = numpy_calls(run)
+    idle = nothing(calls)
+    return timed(lambda: repeat(calls)) - timed(lambda: repeat(idle))
+
+
 def measured(dialect: str, module: Any, bench: Bench, size: tuple[int, ...], timed: Callable[..., float]) -> Row:
     """Run one kernel at one size, compare its result with that of the expression, and time it; ``timed`` is a clock."""
     launch, kernel, arguments = LAUNCHES[dialect], getattr(module, bench.name), bench.arguments(*size)
@@ -217,8 +226,8 @@ def measured(dialect: str, module: Any, bench: Bench, size: tuple[int, ...], tim
     if size != bench.sizes[0]:
         return row
     least, tile = getattr(module, LAUNCHED[0]), {"x": normal(8, 8)}
-    calls = numpy_calls(lambda: launch(kernel, arguments))
-    return replace(row, launch=timed(lambda: launch(least, tile)), calls=timed(calls))
+    shares = [numpys_share(partial(launch, *run), timed) for run in ((least, tile), (kernel, arguments))]
+    return replace(row, launch=timed(lambda: launch(least, tile)) - shares[0], calls=shares[1])
 
 
 HEADER = (
