@@ -169,6 +169,9 @@ def test_a_slice_of_a_slice_adds_the_offsets():
     for index in (slice(None), slice(0, None), slice(-1, 2)):
         with pytest.raises(KernelError, match=r"bounds of a third subscript in the whole tensor, of shape \(8, 8\)"):
             t[2:6][1:3][index]
+        for first in ((slice(2, 6), ...), slice(-6, 6)):
+            with pytest.raises(KernelError, match=r"in the whole tensor, of shape \(8, 8\)"):
+                t[first][1:3][index]
     with pytest.raises(KernelError, match="nested indexing"):
         t[2][1:3]
 

@@ -283,7 +283,7 @@ def subscript(tensor: NkiTensor, index: object) -> NkiTensor:
     dropped = tensor.dropped | {d for d, (_, _, is_integer) in enumerate(bounds) if is_integer}
     part = array[tuple(slice(start, stop) for start, stop, _ in bounds)]
     form = SLICED if tensor.form == WHOLE else NESTED
-    return NkiTensor(tensor.alloc, part, form, dropped, tensor._label, tensor._extents)
+    return NkiTensor(tensor.alloc, part, form, dropped, tensor._label, tensor.extents)
 
 
 def _plain_cut(shape: tuple[int, ...], parts: tuple[Any, ...]) -> tuple[tuple[slice, ...], list[int]] | None:
