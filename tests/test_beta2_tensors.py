@@ -372,6 +372,6 @@ def test_a_plain_subscript_takes_what_its_bounds_say(extents, parts):
         assert plain is None
         return
     if plain is not None:
-        array, (cut, integers) = np.arange(np.prod(shape)).reshape(shape), plain
+        array, (cut, dropped) = np.arange(np.prod(shape)).reshape(shape), plain
         np.testing.assert_array_equal(array[cut], array[tuple(slice(start, stop) for start, stop, _ in bounds)])
-        assert integers == [d for d, (_, _, integer) in enumerate(bounds) if integer]
+        assert dropped == tuple(d for d, (_, _, integer) in enumerate(bounds) if integer)

@@ -39,7 +39,7 @@ def reduced_axes(data: NkiTensor, axis: object) -> tuple[int, ...]:
     else:
         raise KernelError("", "not a valid dim")
     axes = tuple(range(max(1, rank - count), rank))
-    if data.dropped and data.dropped & set(axes):
+    if data.dropped and any(d in axes for d in data.dropped):
         raise NotModelled("tensor_reduce over a dimension that an integer index has reduced")
     return axes
 

@@ -18,7 +18,6 @@ from . import state, values
 from .buffers import Buffer, buffer_of
 
 WHOLE, SLICED, NESTED, PATTERN = "whole", "sliced", "nested", "pattern"
-_NO_DIMENSIONS = frozenset[int]()
 
 
 class Address(tuple[int | None, int | None]):
@@ -57,7 +56,7 @@ class NkiTensor(View):
         alloc: Allocation,
         array: Array,
         form: str = WHOLE,
-        dropped: frozenset[int] = _NO_DIMENSIONS,
+        dropped: tuple[int, ...] = (),
         label: str = "",
         extents: tuple[int, ...] = (),
     ) -> None:
@@ -126,7 +125,16 @@ class NkiTensor(View):
         return self
 
     def __getitem__(self, index: object) -> NkiTensor:
-        return subscript(self, index)
+        """By Beta 2's rules: nothing is clipped, nothing is stepped, an integer drops its dimension."""
+        parts = index if type(index) is tuple else tuple(index) if isinstance(index, (tuple, list)) else (index,)
+        if self.form is WHOLE:
+            array = self.array
+            plain = _plain_cut(array.shape, parts)
+            if plain is not None:
+                cut, dropped = plain
+                if 0 not in dropped or not state.rules().free_subscripts:
+                    return NkiTensor(self.alloc, array[cut], SLICED, dropped, self._label, array.shape)
+        return _subscript(self, parts)
 
     def __setitem__(self, index: object, value: object) -> None:
         raise KernelError("", "Updating a tile with lvalue assignment is not allowed")
@@ -256,19 +264,10 @@ def on_region(alloc: Allocation, shape: tuple[int, ...], dtype: np.dtype[Any]) -
 # --- subscripts ------------------------------------------------------------------------------------------------------
 
 
-def subscript(tensor: NkiTensor, index: object) -> NkiTensor:
-    """``tensor[index]`` by Beta 2's rules: nothing is clipped, nothing is stepped, an integer drops its dimension."""
+def _subscript(tensor: NkiTensor, parts: tuple[Any, ...]) -> NkiTensor:
+    """A subscript of whatever form, of whatever tensor."""
     if tensor.form == PATTERN:
         raise KernelError("", "subscript not supported, for an access pattern: index the tensor, or extend the pattern")
-    parts = index if type(index) is tuple else tuple(index) if isinstance(index, (tuple, list)) else (index,)
-    array = tensor.array
-    plain = _plain_cut(array.shape, parts) if tensor.form == WHOLE else None
-    if plain is not None:
-        cut, integers = plain
-        if not integers:
-            return NkiTensor(tensor.alloc, array[cut], SLICED, _NO_DIMENSIONS, tensor._label, array.shape)
-        if not state.rules().free_subscripts:
-            return NkiTensor(tensor.alloc, array[cut], SLICED, frozenset(integers), tensor._label, array.shape)
     if state.rules().free_subscripts:
         return _subscript_of_a_view(tensor, parts)
     if tensor.dropped and not _is_everything(parts):
@@ -280,21 +279,23 @@ def subscript(tensor: NkiTensor, index: object) -> NkiTensor:
     bounds = _bounds(tensor.array.shape, parts)
     if tensor.form == NESTED:
         _check_bounds_of_the_whole(tensor, parts, bounds)
-    dropped = tensor.dropped | {d for d, (_, _, is_integer) in enumerate(bounds) if is_integer}
-    part = array[tuple(slice(start, stop) for start, stop, _ in bounds)]
+    integers = tuple(d for d, (_, _, is_integer) in enumerate(bounds) if is_integer)
+    part = tensor.array[tuple(slice(start, stop) for start, stop, _ in bounds)]
     form = SLICED if tensor.form == WHOLE else NESTED
-    return NkiTensor(tensor.alloc, part, form, dropped, tensor._label, tensor.extents)
+    return NkiTensor(tensor.alloc, part, form, tensor.dropped + integers, tensor._label, tensor.extents)
 
 
-def _plain_cut(shape: tuple[int, ...], parts: tuple[Any, ...]) -> tuple[tuple[slice, ...], list[int]] | None:
+def _plain_cut(shape: tuple[int, ...], parts: tuple[Any, ...]) -> tuple[tuple[slice, ...], tuple[int, ...]] | None:
     """What a subscript of ints and slices inside of ``shape`` takes of an array, and which dimensions have an int.
 
     ``None`` for anything else, which :func:`_bounds` judges.
     """
     if len(parts) > len(shape):
         return None
-    integers: list[int] = []
-    for d, part in enumerate(parts):
+    cut: Any = parts
+    integers: tuple[int, ...] = ()
+    d = 0  # to enumerate the parts costs more than to count them
+    for part in parts:
         extent = shape[d]
         if type(part) is slice:
             start, stop = part.start, part.stop
@@ -305,12 +306,14 @@ def _plain_cut(shape: tuple[int, ...], parts: tuple[Any, ...]) -> tuple[tuple[sl
             if stop is not None and (type(stop) is not int or not 0 <= stop <= extent):
                 return None
         elif type(part) is int and 0 <= part < extent:
-            integers.append(d)
+            if not integers:
+                cut = list(parts)
+            cut[d] = slice(part, part + 1)
+            integers += (d,)
         else:
             return None
-    if not integers:
-        return parts, integers
-    return tuple([slice(part, part + 1) if type(part) is int else part for part in parts]), integers
+        d += 1
+    return (tuple(cut), integers) if integers else (cut, ())
 
 
 def _subscript_of_a_view(tensor: NkiTensor, parts: Sequence[object]) -> NkiTensor:
@@ -318,14 +321,12 @@ def _subscript_of_a_view(tensor: NkiTensor, parts: Sequence[object]) -> NkiTenso
     shown = [d for d in range(tensor.array.ndim) if d not in tensor.dropped]
     bounds = _bounds(tuple(tensor.array.shape[d] for d in shown), parts, steps=True)
     index: list[slice] = [slice(None)] * tensor.array.ndim
-    dropped = set(tensor.dropped)
+    dropped = list(tensor.dropped)
     for d, (start, stop, integer), step in zip(shown, bounds, _steps(len(shown), parts), strict=True):
         index[d] = slice(start, stop, step)
         if integer and d:
-            dropped.add(d)
-    return NkiTensor(
-        tensor.alloc, tensor.array[tuple(index)], form=SLICED, dropped=frozenset(dropped), label=tensor.label
-    )
+            dropped.append(d)
+    return NkiTensor(tensor.alloc, tensor.array[tuple(index)], form=SLICED, dropped=tuple(dropped), label=tensor.label)
 
 
 def _steps(rank: int, parts: Sequence[object]) -> list[int]:
