@@ -107,8 +107,11 @@ def {name}(*args, {parameters}, **others):
             return judged(*args, **given(({values},)), **others)
     if {missing} or (others and not others.keys() <= optional):
         return judged(*args, **given(({values},), len(args)), **others)
+    if others:
+        {kept}
+        return function({required}, **others)
     {option}
-    return function({required}, **others) if others else function({required})
+    return function({required})
 """
 
 
@@ -130,7 +133,7 @@ def _direct(module: str, function: Callable[..., R], judged: Callable[..., R]) -
     if not required or len(required) != len(wanted):
         return None
     names = [*required, *optional[:1]]
-    passed = ", ".join(f"{name}={name}" for name in required)
+    passed = [name if at == name else f"{name}={name}" for at, name in zip(known, names, strict=False)]
     leading = [n for d, n in enumerate(required) if all(plan.names[: d + 1] == (*required[: d + 1],) for plan in plans)]
     source = _DIRECT.format(
         name=function.__name__,
@@ -138,10 +141,9 @@ def _direct(module: str, function: Callable[..., R], judged: Callable[..., R]) -
         positional="\n        ".join(_taken(leading[: d + 1], d) for d in range(len(leading))) or "if False: pass",
         values=", ".join(names),
         missing=" or ".join(f"{name} is ABSENT" for name in required),
-        option="".join(
-            f"if {name} is not ABSENT: return function({passed}, {name}={name}, **others)" for name in optional[:1]
-        ),
-        required=passed,
+        kept="".join(f"if {name} is not ABSENT: others['{name}'] = {name}" for name in optional[:1]),
+        option="".join(f"if {name} is not ABSENT: return function({', '.join(passed)})" for name in optional[:1]),
+        required=", ".join(passed[: len(required)]),
     )
 
     def given(values: Sequence[object], taken: int = 0) -> dict[str, object]:
