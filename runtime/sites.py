@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from types import CodeType, FrameType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -16,19 +16,21 @@ from .errors import location_of
 from .memory import Allocation, Array, Declaration, Machine, poison, poisoned
 
 
-class Site(NamedTuple):
+@dataclass(frozen=True, eq=False, slots=True)
+class Site:
     """A place in a kernel's ``code`` that declares automatic tiles of one name, and what it declared last."""
 
     code: CodeType
-    declaration: Declaration
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
     buffer: object
+    declaration: Declaration
     poison: Array | None
 
     def allocated(self, machine: Machine) -> Allocation:
         """Another tile of the declaration."""
-        known = self.declaration
-        whole = poisoned(known.shape, known.dtype) if self.poison is None else self.poison.copy()
-        return machine.automatic(known, whole)
+        whole = poisoned(self.shape, self.dtype) if self.poison is None else self.poison.copy()
+        return machine.automatic(self.declaration, whole)
 
 
 def known(frame: FrameType | None, shape: object, dtype: object, buffer: object) -> Site | None:
@@ -36,19 +38,20 @@ def known(frame: FrameType | None, shape: object, dtype: object, buffer: object)
     if frame is None or type(shape) is not tuple:
         return None
     site = _SITES.get((id(frame.f_code), frame.f_lasti))
-    if site is None or site.buffer is not buffer or site.declaration.dtype is not dtype:
+    if site is None or site.buffer is not buffer or site.dtype is not dtype:
         return None
     for extent in shape:
         if type(extent) is not int:  # 8.0 equals 8
             return None
-    return site if site.declaration.shape == shape else None
+    return site if site.shape == shape else None
 
 
 def remember(frame: FrameType | None, declaration: Declaration, buffer: object) -> None:
     """Note an automatic tile that the kernel gives no name, for :func:`known`."""
     if frame is not None and naming.is_fixed(frame):
-        example = poison(declaration.shape, declaration.dtype)
-        _SITES[id(frame.f_code), frame.f_lasti] = Site(frame.f_code, declaration, buffer, example)
+        shape, dtype = declaration.shape, declaration.dtype
+        place = id(frame.f_code), frame.f_lasti
+        _SITES[place] = Site(frame.f_code, shape, dtype, buffer, declaration, poison(shape, dtype))
 
 
 _SITES: dict[tuple[int, int], Site] = {}

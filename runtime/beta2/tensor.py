@@ -312,7 +312,7 @@ def _plain_cut(shape: tuple[int, ...], parts: tuple[Any, ...]) -> tuple[tuple[sl
             integers += (d,)
         else:
             return None
-        d += 1
+        d += 1  # noqa: SIM113
     return (tuple(cut), integers) if integers else (cut, ())
 
 
