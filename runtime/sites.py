@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from . import naming
-from .errors import location_of
+from .errors import is_emulator_file, location_of
 from .memory import Allocation, Array, Declaration, Machine, poison, poisoned
 
 
@@ -27,10 +27,11 @@ class Site:
     declaration: Declaration
     poison: Array | None
 
-    def allocated(self, machine: Machine) -> Allocation:
-        """Another tile of the declaration."""
-        whole = poisoned(self.shape, self.dtype) if self.poison is None else self.poison.copy()
-        return machine.automatic(self.declaration, whole)
+    def allocated(self, machine: Machine, values: Array | None = None) -> Allocation:
+        """Another tile of the declaration, on the memory of ``values`` (see :meth:`.memory.Machine.allocate`)."""
+        if values is None:
+            values = poisoned(self.shape, self.dtype) if self.poison is None else self.poison.copy()
+        return machine.automatic(self.declaration, values)
 
 
 def known(frame: FrameType | None, shape: object, dtype: object, buffer: object) -> Site | None:
@@ -72,8 +73,10 @@ class Place:
     bound: naming.Name | None = None
     declaration: Declaration | None = None
 
-    def bound_in(self, frame: FrameType) -> naming.Name | None:
+    def bound_in(self, frame: FrameType | None) -> naming.Name | None:
         """What the result of the instruction that runs here in ``frame`` is bound to."""
+        if frame is None:
+            return None
         name = naming.bound_name(frame)
         if naming.is_bound_fixed(frame):
             self.fixed, self.bound = True, name
@@ -93,17 +96,20 @@ class Place:
         return machine.automatic(known, values)
 
 
-def place_of(frame: FrameType | None) -> Place:
-    """The place that runs in ``frame``."""
-    if frame is None:
-        return _NO_PLACE
-    key = (id(frame.f_code), frame.f_lasti)
-    found = _PLACES.get(key)
-    if found is None:
-        found = _PLACES[key] = Place(frame.f_code, location_of(frame))
-    return found
+def place_of(frame: FrameType | None) -> tuple[FrameType | None, Place]:
+    """``frame`` or the nearest caller of it that is not part of the emulator, and the place that runs in it."""
+    while frame is not None:
+        key = (id(frame.f_code), frame.f_lasti)
+        found = PLACES.get(key)
+        if found is not None:
+            return frame, found
+        if not is_emulator_file(frame.f_code.co_filename):
+            PLACES[key] = found = Place(frame.f_code, location_of(frame))
+            return frame, found
+        frame = frame.f_back
+    return None, _NO_PLACE
 
 
 _NO_PLACE = Place(None, location_of(None), fixed=True)
-_PLACES: dict[tuple[int, int], Place] = {}
+PLACES: dict[tuple[int, int], Place] = {}
 """By ``id`` of the code, which is kept alive, and by the place."""

@@ -91,7 +91,7 @@ def has_plain_for(frame: FrameType) -> bool:
         loop = source.loop_at(frame) if source is not None else None
         comprehends = frame.f_code.co_name in COMPREHENSION_CODES
         comprehends |= source is not None and source.comprehends_at(frame)
-        plain = frame.f_code.co_code[frame.f_lasti] == _FOR_ITER and not comprehends
+        plain = frame.f_code.co_code[_instruction(frame)] == _FOR_ITER and not comprehends
         _PLAIN[key] = (frame.f_code, plain and (loop is None or not _passes_on(loop.iter)))
     return _PLAIN[key][1]
 
@@ -106,7 +106,7 @@ def bound_in_loop(frame: FrameType) -> frozenset[str] | None:
     key = (id(code), frame.f_lasti)
     if key not in _BINDS:
         inner = (name for part in code.co_consts if isinstance(part, CodeType) for name in _stores(part))
-        body = _body_of_loop(code, frame.f_lasti)
+        body = _body_of_loop(code, _instruction(frame))
         _BINDS[key] = (code, None if body is None else frozenset((*body, *inner)))
     return _BINDS[key][1]
 
@@ -140,7 +140,19 @@ def _stored(instructions: Iterable[dis.Instruction]) -> list[str]:
     return found
 
 
+def _instruction(frame: FrameType) -> int:
+    """The offset of the instruction that ``frame`` runs.
+
+    While a generator makes the next value of a loop, Python 3.12 and later have gone on to the cache behind it.
+    """
+    at = frame.f_lasti
+    while frame.f_code.co_code[at] == _CACHE:
+        at -= 2
+    return at
+
+
 _FOR_ITER = dis.opmap["FOR_ITER"]
+_CACHE = dis.opmap.get("CACHE", -1)
 _PLAIN: dict[tuple[int, int], tuple[CodeType, bool]] = {}
 _WRAPPERS = ("enumerate", "filter", "iter", "map", "reversed", "zip")
 
@@ -196,6 +208,8 @@ class Source:
                 self.loops.append(node)
             elif isinstance(node, ast.comprehension):
                 self.comprehended.add(span_of(node.iter))
+            elif isinstance(node, COMPREHENSIONS):
+                self.comprehended.add(span_of(node))  # what Python 3.12 says of the loop
             elif isinstance(node, ast.Call):
                 self.calls[(node.end_lineno or 0, node.end_col_offset or 0)] = node
             elif isinstance(node, (ast.BinOp, ast.UnaryOp, ast.Compare)):

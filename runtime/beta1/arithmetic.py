@@ -109,7 +109,7 @@ def binary(call: Call, op: str, x: Any, y: Any, *, broadcast_partitions: bool) -
         tile, scalar = (call.tile("y", y), x) if reverse else (call.tile("x", x), y)
         call.limited(tile)
         shape: Shape = tile.shape
-        if call.skipped:
+        if call.region.skip:
             return None, shape
         value = number(scalar, "y", call.op)
         if reverse and op == "divide" and value == 1:
@@ -121,9 +121,9 @@ def binary(call: Call, op: str, x: Any, y: Any, *, broadcast_partitions: bool) -
     call.limited(a, b)
     if a.shape[0] != b.shape[0] and not (broadcast_partitions and 1 in (a.shape[0], b.shape[0])):
         raise mismatch(call.op, ("x", a), ("y", b))
-    if a.shape[0] != b.shape[0] and not call.skipped:
+    if a.shape[0] != b.shape[0] and not call.region.skip:
         a, b = _on_all_rows(call, a, b), _on_all_rows(call, b, a)
-    if a.alloc.space == b.alloc.space == "psum" and not call.skipped and not call.state.allocated:
+    if a.alloc.space == b.alloc.space == "psum" and not call.region.skip and not call.state.allocated:
         b = copied_to_sbuf(call, b)  # one operand at most is read from PSUM
     return _of_tiles(call, op, a, b)
 
@@ -142,15 +142,15 @@ def _on_all_rows(call: Call, tile: Tile, other: Tile) -> Tile:
 def _of_tiles(call: Call, op: str, a: Tile, b: Tile) -> tuple[Result | None, Shape]:
     if a.shape != b.shape and a.shape[0] == b.shape[0]:
         if is_vector(b):
-            if call.skipped:
+            if call.region.skip:
                 return None, a.shape
             return isa.tensor_scalar(call.view(a), op, call.view(b)), a.shape
         if is_vector(a):
-            if call.skipped:
+            if call.region.skip:
                 return None, b.shape
             return isa.tensor_scalar(call.view(b), op, call.view(a), op not in COMMUTATIVE), b.shape
     shape = a.shape if a.shape == b.shape else broadcast(a.shape, b.shape)
-    if call.skipped:
+    if call.region.skip:
         return None, shape
     return isa.tensor_tensor(*alike(call.view(a), call.view(b)), op), shape
 
@@ -189,7 +189,7 @@ def unary(op: str, x: Any, dtype: Any = None, mask: Any = None) -> Tile:
     tile = call.tile("x", x)
     call.limited(tile)
     _check_bias(call, op)
-    result = None if call.skipped else isa.activation(op, call.view(tile))[0]
+    result = None if call.region.skip else isa.activation(op, call.view(tile))[0]
     default = DTYPES["bool_"] if op in _BOOLEAN else tile.dtype
     return call.give(result, tile.shape, default if dtype is None else dtype_of(dtype), explicit=dtype is not None)
 
@@ -223,5 +223,5 @@ def reciprocal(x: Any, dtype: Any = None, mask: Any = None) -> Tile:
     call = Call("reciprocal", mask)
     tile = call.tile("data", x)
     call.limited(tile)
-    result = None if call.skipped else isa.reciprocal(call.view(tile))
+    result = None if call.region.skip else isa.reciprocal(call.view(tile))
     return call.give(result, tile.shape, tile.dtype if dtype is None else dtype_of(dtype), explicit=dtype is not None)

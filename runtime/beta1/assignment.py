@@ -33,7 +33,7 @@ class Reduction(Pending):
     operand: Tile
     operator: str
 
-    def settle(self, name: str = "", block: tuple[int, ...] = ()) -> Tile:
+    def settle(self) -> Tile:
         raise KernelError(
             "", "the result of nl.loop_reduce must be assigned to a tensor that is declared before the loop"
         )
@@ -42,11 +42,12 @@ class Reduction(Pending):
 def assign(dst: Tensor, value: Any) -> None:
     """``dst[...] = value``: a result that waits for its destination, another tile, or a number."""
     tile = dst.as_tile()
-    _check_on_chip(tile, "destination of an assignment")
-    if isinstance(value, Reduction):
-        _reduce(tile, value)
-    elif isinstance(value, Pending) and value.waiting:
+    if tile.alloc.space == "hbm":
+        raise _on_chip("destination of an assignment")
+    if type(value) is Pending and value.waiting:
         _bind(tile, value)
+    elif isinstance(value, Reduction):
+        _reduce(tile, value)
     elif isinstance(value, Tensor):
         source = value.as_tile()
         if not _same_place(tile, source):
@@ -61,12 +62,14 @@ def assign(dst: Tensor, value: Any) -> None:
 def update(dst: Tensor, op: str, value: Any) -> Tensor:
     """``dst op= value``: accumulation for a matmul into PSUM, else read, compute and write. Returns ``dst``."""
     tile = dst.as_tile()
-    _check_on_chip(tile, "destination of an assignment")
+    if tile.alloc.space == "hbm":
+        raise _on_chip("destination of an assignment")
     if isinstance(value, Pending) and value.waiting and tile.space == "psum" and op == "add":
         result = value.result
         if result is None or result.accumulates:
             if value.taken() is not None and result is not None:
-                _check_fits(tile, value.shape)
+                if tile.shape != value.shape:
+                    _check_fits(tile, value.shape)
                 store(value.state, result, tile, value.where, overwrite=False)
             return dst
     call = Call("tensor_tensor")
@@ -80,19 +83,21 @@ def update(dst: Tensor, op: str, value: Any) -> Tensor:
 def _bind(tile: Tile, value: Pending) -> None:
     """Write a waiting result straight into ``tile`` (module docstring)."""
     rounded_first = value.explicit and value.dtype != tile.dtype
-    by_tensor_engine = value.buffer is PSUM and tile.space == "sbuf"  # it writes PSUM only
+    by_tensor_engine = value.buffer is PSUM and tile.alloc.space == "sbuf"  # it writes PSUM only
     if (rounded_first or by_tensor_engine) and not tile.alloc.pinned:
         where = value.where
         _copy(tile, value.settle(), where)
         return
     result = value.taken()
-    _check_fits(tile, value.shape)
+    if tile.shape != value.shape:
+        _check_fits(tile, value.shape)
     if result is not None:
         store(value.state, result, tile, value.where)
 
 
 def _copy(tile: Tile, source: Tile, where: Any = None) -> None:
-    _check_on_chip(source, "source of an assignment")
+    if source.alloc.space == "hbm":
+        raise _on_chip("source of an assignment")
     if source.gather is not None:
         raise KernelError(
             "err_copy_dynamic_indirect_indices_not_natively_supported",
@@ -102,13 +107,13 @@ def _copy(tile: Tile, source: Tile, where: Any = None) -> None:
     call = Call("tensor_copy").limited(source)
     if where is not None:
         call.region = where
-    if not call.skipped:
+    if not call.region.skip:
         call.write(isa.copy("tensor_copy", call.view(source)), tile)
 
 
 def _reduce(tile: Tile, value: Reduction) -> None:
     call = value.call
-    if call.skipped:
+    if call.region.skip:
         return
     result: Result | None
     result, shape = binary(call, value.operator, tile, value.operand, broadcast_partitions=False)
@@ -140,12 +145,11 @@ def _same_place(a: Tile, b: Tile) -> bool:
     return (a.offset, a.shape, a.strides, a.dtype) == (b.offset, b.shape, b.strides, b.dtype)
 
 
-def _check_on_chip(tile: Tile, what: str) -> None:
-    if tile.space == "hbm":
-        raise KernelError(
-            "err_unsupported_memory",
-            f"Expected {what} to be in address space 'psum|sbuf', but got a tile in 'hbm' instead.",
-        )
+def _on_chip(what: str) -> KernelError:
+    return KernelError(
+        "err_unsupported_memory",
+        f"Expected {what} to be in address space 'psum|sbuf', but got a tile in 'hbm' instead.",
+    )
 
 
 def _check_fits(tile: Tile, shape: tuple[int, ...]) -> None:

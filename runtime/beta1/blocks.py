@@ -10,8 +10,11 @@ import numpy as np
 from ..errors import KernelError, NotModelled
 from .base import Shape, Tensor, sibling
 from .indexing import Index, Mask
-from .tensor import Limit, Tile
+from .selection import Limit
+from .tensor import Tile
 from .tokens import Buffer, ParDim, dtype_of
+
+_INT = {int}
 
 
 class BlockTensor(Tensor):
@@ -21,16 +24,19 @@ class BlockTensor(Tensor):
     bounds, which is an error unless a mask keeps the instruction from executing.
     """
 
-    __slots__ = ("_tiles", "blocks", "buffer", "dtype", "index", "outside", "shape")
+    __slots__ = ("_tiles", "blocks", "buffer", "dtype", "index", "outside")
 
     def __init__(self, tiles: BlockTiles, blocks: Shape, index: Shape = (), outside: Limit | None = None) -> None:
         self._tiles = tiles
         self.blocks = blocks
         self.index = index
         self.outside = outside
-        self.shape = (*blocks, ParDim(tiles.shape[0]), *tiles.shape[1:])
         self.dtype = tiles.dtype
         self.buffer = tiles.buffer
+
+    @property
+    def shape(self) -> Shape:  # type: ignore[override]
+        return (*self.blocks, ParDim(self._tiles.shape[0]), *self._tiles.shape[1:])
 
     @property
     def name(self) -> str:
@@ -46,6 +52,11 @@ class BlockTensor(Tensor):
 
     def __getitem__(self, key: Any) -> Any:
         keys = key if isinstance(key, tuple) else (key,)
+        if not self.index and self.outside is None:
+            chosen = keys[: len(self.blocks)]
+            known = self._tiles.made.get(chosen) if {*map(type, chosen)} == _INT else None
+            if known is not None:
+                return known[keys[len(chosen) :]] if len(keys) > len(chosen) else known
         if keys and keys[0] is Ellipsis and len(keys) == 1:
             return self
         taken: list[int] = []
@@ -96,12 +107,12 @@ class BlockTiles:
         self.dtype = dtype
         self.buffer = buffer
         self._make = make
-        self._made: dict[Shape, Tile] = {}
+        self.made: dict[Shape, Tile] = {}
 
     def at(self, index: Shape) -> Tile:
-        tile = self._made.get(index)
+        tile = self.made.get(index)
         if tile is None:
-            tile = self._made[index] = self._make(index)
+            tile = self.made[index] = self._make(index)
         return tile
 
     def viewed(self, dtype: np.dtype[Any]) -> BlockTiles:

@@ -6,7 +6,7 @@ import inspect
 import itertools
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
@@ -15,14 +15,16 @@ import numpy as np
 
 from .. import isa, sites
 from ..errors import KernelError, location_of, user_frame
-from ..memory import Allocation, poisoned
+from ..isa.core import owned, recorded, rounded
+from ..memory import Allocation, Array, Declaration, poisoned
 from ..naming import declared_name, is_fixed
 from ..numerics import convert
 from ..positions import COMPREHENSION_CODES
 from ..spec.hardware import PSUM_BANK_BYTES, PSUM_BANKS
 from .base import Shape, Tensor, sibling
 from .blocks import BlockTensor, BlockTiles, split_shape
-from .pending import Call
+from .indexing import EVERYWHERE
+from .pending import Call, number, opens
 from .state import State, state
 from .tensor import Tile, whole
 from .tokens import PRIVATE_HBM, PSUM, SBUF, SHARED_HBM, Address, Buffer, ParDim, dtype_of
@@ -66,7 +68,7 @@ def memset(shape: Any, value: Any, dtype: Any, *, mask: Any = None, engine: Any 
     call = Call("memset", mask)
     wanted = tuple(int(n) for n in shape)
     kind = dtype_of(dtype)
-    result = None if call.skipped else isa.memset(_cut(wanted, call), value, kind)
+    result = None if call.region.skip else isa.memset(_cut(wanted, call), value, kind)
     return call.give(result, wanted, kind)
 
 
@@ -83,7 +85,7 @@ def shared_constant(constant: Any, dtype: Any = None, **_: Any) -> Tile:
     stored = np.ascontiguousarray(convert(array, kind))
     frame = user_frame(sys._getframe(1))
     name, _block = _name(current, frame, "", "constant")
-    alloc = current.session.machine.allocate_hbm(stored, name=name, role="constant", location=location_of(frame))
+    alloc = current.machine.allocate_hbm(stored, name=name, role="constant", location=location_of(frame))
     current.immutable.add(alloc.uid)
     return whole(alloc, PRIVATE_HBM)
 
@@ -99,38 +101,45 @@ def shared_identity_matrix(n: int, dtype: Any = np.uint8, **_: Any) -> Tile:
 def _declared(shape: Any, dtype: Any, buffer: Any, name: str) -> Tensor:
     place = SBUF if buffer is None else buffer
     current, frame = state(), user_frame(sys._getframe(2))  # it is a function of nl that calls this one
-    again = _declared_again(current, frame, shape, dtype, place)
-    return _judged(current, frame, shape, dtype_of(dtype), place, name) if again is None else again
+    site = _site(current, frame, shape, dtype, place)
+    if site is not None:
+        return _again(current, site, place)
+    made = _blocks_again(current, frame, shape, dtype, place)
+    return _judged(current, frame, shape, dtype_of(dtype), place, name) if made is None else made
 
 
-def _declared_again(current: State, frame: FrameType | None, shape: Any, dtype: Any, place: Any) -> Tensor | None:
-    """What the same place in the kernel has declared before, without an address; ``None`` where it has to be judged."""
-    if type(shape) is not tuple or frame is None:
+def _site(current: State, frame: FrameType | None, shape: Any, dtype: Any, place: Any) -> sites.Site | None:
+    """The place in the kernel, where it has declared the same tile before, without an address."""
+    if type(shape) is not tuple or not shape or current.simulated:
         return None
-    extents = (int(shape[0]), *shape[1:]) if shape and type(shape[0]) is ParDim else shape
-    site = sites.known(frame, extents, dtype, place)
-    if site is None:
-        return _blocks_again(current, frame, shape, dtype, place)
-    if current.session.precision == "simulator":
-        return None
-    alloc = site.allocated(current.session.machine)
+    extents = (int(shape[0]), *shape[1:]) if type(shape[0]) is ParDim else shape
+    return sites.known(frame, extents, dtype, place)
+
+
+def _again(current: State, site: sites.Site, buffer: Buffer, values: Array | None = None) -> Tile:
+    """Another tile of the declaration at ``site``; ``values`` is memory that it may take."""
+    alloc = site.allocated(current.machine, values)
     alloc.scope = current.scope
     current.automatic.append(alloc.uid)
-    return whole(alloc, place)
+    return whole(alloc, buffer)
 
 
-def _blocks_again(current: State, frame: FrameType, shape: Shape, dtype: Any, place: Any) -> Tensor | None:
-    known = _BLOCKS.get((id(frame.f_code), frame.f_lasti))
+def _blocks_again(current: State, frame: FrameType | None, shape: Any, dtype: Any, place: Any) -> Tensor | None:
+    """The tensor with blocks that the same place in the kernel has declared before, without an address."""
+    known = None if frame is None else _BLOCKS.get((id(frame.f_code), frame.f_lasti))
     if known is None or known.blocks.dtype is not dtype or known.blocks.buffer is not place or current.strict:
         return None
-    if known.shape != shape or known.kinds != tuple(map(type, shape)):
+    if type(shape) is not tuple or known.shape != shape or known.kinds != tuple(map(type, shape)):
         return None
     return _tensor(current, known.blocks)
 
 
 @dataclass(frozen=True, eq=False)
 class _Tiles:
-    """A declaration on chip: ``blocks`` of tiles of ``shape`` (one tile where that is empty)."""
+    """A declaration on chip: ``blocks`` of tiles of ``shape`` (one tile where that is empty).
+
+    ``made`` are those that have no address and were made before, by block index.
+    """
 
     name: str
     position: Shape
@@ -139,6 +148,7 @@ class _Tiles:
     dtype: np.dtype[Any]
     buffer: Buffer
     location: tuple[str, int]
+    made: dict[Shape, Declaration] = field(default_factory=dict)
 
 
 class _BlockSite(NamedTuple):
@@ -211,11 +221,15 @@ def _tensor(current: State, declared: _Tiles) -> Tensor:
 
 def _allocated(current: State, declared: _Tiles, dtype: np.dtype[Any], index: Shape) -> Allocation:
     """One logical tile of a declaration; its address from the buffer's function, unless allocation is automatic."""
+    machine = current.machine
+    known = declared.made.get(index)
+    if known is not None and known.dtype is dtype:
+        return machine.automatic(known, poisoned(known.shape, dtype))
     address: Address | None = None
     buffer, shape = declared.buffer, declared.shape
     if buffer.address_of is not None and not current.options.force_auto_alloc:
         address = buffer.address_of(index, shape[0], prod(shape[1:]) * dtype.itemsize)
-    return current.session.machine.allocate(
+    alloc = machine.allocate(
         buffer.space,
         shape,
         dtype,
@@ -224,13 +238,16 @@ def _allocated(current: State, declared: _Tiles, dtype: np.dtype[Any], index: Sh
         address=address,
         location=declared.location,
     )
+    if address is None:
+        declared.made[index] = alloc.declaration
+    return alloc
 
 
 def _in_hbm(
     current: State, shape: Shape, dtype: np.dtype[Any], buffer: Buffer, name: str, location: tuple[str, int]
 ) -> Tile:
     """A tensor in HBM. The programs of a launch see one and the same ``shared_hbm`` tensor."""
-    machine = current.session.machine
+    machine = current.machine
     if buffer is SHARED_HBM:
         _check_kernel_level(current, name)
         order = current.shared_created
@@ -266,7 +283,10 @@ def _filled(shape: Any, value: Any, dtype: Any, buffer: Any, name: str) -> Tenso
         raise KernelError(
             "err_hbm_tensor_with_init_value_not_supported", "Creating HBM tensor with init value is not supported."
         )
-    current = state()
+    current, frame = state(), user_frame(sys._getframe(2))  # it is a function of nl that calls this one
+    site = None if isinstance(value, Tensor) else _site(current, frame, shape, dtype, place)
+    if site is not None:
+        return _filled_again(current, site, value, place)
     direct = isinstance(place, Buffer) and place.address_of is not None
     if direct and not current.options.stack_allocator and not current.options.force_auto_alloc:
         raise KernelError(
@@ -282,10 +302,22 @@ def _filled(shape: Any, value: Any, dtype: Any, buffer: Any, name: str) -> Tenso
     return tensor
 
 
+def _filled_again(current: State, site: sites.Site, value: Any, buffer: Buffer) -> Tile:
+    """Another tile of the declaration at ``site``, on whose memory ``value`` is already."""
+    call = Call("memset")
+    shape, dtype = site.shape, site.dtype
+    result = isa.memset(shape, number(value, "value", "assignment"), dtype)
+    result.sequence, result.location = call.sequence, call.site.location
+    tile = _again(current, site, buffer, owned(rounded(result, shape, dtype)))
+    tile.alloc.opened = buffer is PSUM and opens(result)
+    recorded(current.machine, result, tile.view_in(EVERYWHERE))
+    return tile
+
+
 def _name(current: State, frame: FrameType | None, given: str, kind: str) -> tuple[str, Shape]:
     """The variable that the declaration is assigned to, else the name that the kernel gives, else a neutral one."""
     found = declared_name(frame) if frame is not None else None
-    return found or (given or f"{kind}_{current.session.machine.declared}", ())
+    return found or (given or f"{kind}_{current.machine.declared}", ())
 
 
 # --- direct allocation -----------------------------------------------------------------------------------------------

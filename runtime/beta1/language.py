@@ -145,7 +145,7 @@ def atomic_rmw(dst: Any, value: Any, op: Any, *, mask: Any = None, **_: Any) -> 
     if operator_token(op) != "add":
         raise KernelError("", f"op of 'atomic_rmw' must be np.add, got {op!r}")
     target = call.tile("dst", dst, "hbm")
-    if call.skipped:
+    if call.region.skip:
         return
     if isinstance(value, Tensor):
         source = call.tile("value", value)

@@ -21,7 +21,7 @@ from .host import as_array, returner
 from .nki import Kernel
 from .programs import Ensemble
 from .rewriting import rewrite_helpers, rewritten
-from .state import Options, State
+from .state import STRICT, Options, State
 from .tensor import Tile, whole
 from .tokens import PRIVATE_HBM, dtype_of
 from .typing import is_mutable
@@ -82,6 +82,7 @@ def run(
 ) -> Launch:
     """:func:`launch` with arguments bound to the kernel's signature."""
     backwards = bool(os.environ.get(DESCENDING)) if descending is None else descending
+    strict = bool(os.environ.get(STRICT))
     function = rewritten(kernel.func)
     rewrite_helpers(function)
     options = Options(kernel.options.get("force_auto_alloc", False), kernel.options.get("stack_allocator", False))
@@ -94,7 +95,7 @@ def run(
     for program in order:
         machine = Machine(target, record=record)
         running = session.Session(machine, tuple(int(n) for n in grid), program, "beta1", precision, backwards)
-        states[program] = running.front = State(running, options, shared, ensemble)
+        states[program] = running.front = State(running, options, shared, ensemble, strict=strict)
         states[program].codes = tuple(_codes(function))
         result.machines.append(machine)
 
@@ -160,7 +161,7 @@ class _Inputs:
                 self.memory[name] = np.array(array, dtype_of(array.dtype), order="C")
                 self.callers[name] = array
                 self.values.append(value)
-            alloc = state.session.machine.allocate_hbm(self.memory[name], name=name, role="input", location=self.place)
+            alloc = state.machine.allocate_hbm(self.memory[name], name=name, role="input", location=self.place)
             if not mutable:
                 state.immutable.add(alloc.uid)
             tile = whole(alloc, PRIVATE_HBM)

@@ -15,8 +15,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from ..errors import KernelError, NotModelled, is_emulator_file
-from ..events import Recorder
-from ..session import in_kernel
+from ..session import RUNNING
 from ..source import bound_in_loop, has_plain_for, leaves_loop
 from .state import State, state
 from .tracing import Contents
@@ -25,82 +24,95 @@ from .typing import RuntimeBound
 _MISSING = object()
 
 
-class TracedRange(Iterator[int]):
-    """Iterates over ``values`` and keeps the names of the frame that asks for them (module docstring).
+class Loop:
+    """One run of a loop: tensors that its body declares belong to it.
 
-    ``state`` is that of the kernel that runs the loop: tensors that are declared in the body belong to this loop. The
-    iterations of a ``parallel`` one are told to the recorder, and must not write to the same place.
+    The iterations of a ``parallel`` one (there are several) must not write to the same place.
     """
 
-    iteration = -1
-    _entry: dict[str, Any] | None = None
-    _contents: Contents | None = None
-    _recorder: Recorder | None = None
-    _marks: list[int]
-    _written: dict[object, int] | None = None
+    __slots__ = ("_written", "iteration", "parallel")
 
-    def __init__(self, values: range, state: State | None = None, parallel: bool = False) -> None:
-        self._values = iter(values)
-        self._repeats = len(values) > 1
-        self._state = state
-        self._outer = () if state is None else state.scope
-        self._inner = (*self._outer, self)
+    def __init__(self, parallel: bool) -> None:
         self.parallel = parallel
-        if state is not None and parallel and state.session.machine.recorder is not None:
-            self._recorder = state.session.machine.recorder
-            self._marks = self._recorder.loop()
-
-    def __iter__(self) -> TracedRange:
-        return self
-
-    def __next__(self) -> int:
-        if self._recorder is not None:
-            self._recorder.mark(self._marks)
-        value = next(self._values, None)
-        if value is None:
-            self._end()
-            raise StopIteration
-        if self._state is not None:
-            self._state.scope = self._inner
-        self.iteration += 1
-        if self.iteration == 0:
-            frame = sys._getframe(1)
-            if self._state is None or (id(frame.f_code), frame.f_lasti) not in _PLAIN_LOOPS:
-                self._check(frame)
-            if self._repeats:
-                names = dict(frame.f_locals)
-                bound = bound_in_loop(frame)
-                self._entry = names if bound is None else {name: names[name] for name in bound & names.keys()}
-                self._contents = Contents(frame, names) if self._state is not None else None
-        else:
-            if self._entry:
-                _restore(sys._getframe(1), self._entry)
-            if self._contents is not None:
-                self._contents.restore()
-        return value
-
-    def _end(self) -> None:
-        """Leave the loop's scope, and let go of what the frame held: the scope has the loop, and the loop its scope."""
-        if self._state is not None:
-            self._state.scope = self._outer
-        self._inner = ()
-        if self._repeats:
-            self._entry = self._contents = None
-
-    def _check(self, frame: FrameType) -> None:
-        """Raise where the loop of ``frame`` is none that a compiler could trace."""
-        if not is_emulator_file(frame.f_code.co_filename):
-            _refuse_early_exit(frame)
-            if self._state is not None and not has_plain_for(frame):
-                raise NotModelled("an NKI range that something else than a 'for' statement iterates over")
-            if self._state is not None:
-                _PLAIN_LOOPS[id(frame.f_code), frame.f_lasti] = frame.f_code
+        self.iteration = 0
+        self._written: dict[object, int] | None = None
 
     def writes_again(self, place: object) -> bool:
         """Was ``place`` written by an earlier iteration? Notes that this one writes it."""
         if self._written is None:
             self._written = {}
         return self._written.setdefault(place, self.iteration) != self.iteration
+
+
+def _iterations(values: range, state: State, parallel: bool) -> Iterator[int]:
+    """``values``, for a loop of the kernel that ``state`` belongs to (module docstring).
+
+    The iterations of a ``parallel`` loop are told to the recorder.
+    """
+    outer, trips = state.scope, len(values)
+    recorder = state.machine.recorder if parallel else None
+    marks = None if recorder is None else recorder.loop()
+    entry = None
+    if trips:
+        frame = sys._getframe(1)
+        if (id(frame.f_code), frame.f_lasti) not in _PLAIN_LOOPS:
+            _check(frame, state)
+        entry = _Entry(frame, state) if trips > 1 else None
+        del frame  # it has this iterator
+    loop = Loop(parallel and trips > 1)
+    inner = (*outer, loop)
+    for value in values:
+        if recorder is not None and marks is not None:
+            recorder.mark(marks)
+        state.scope = inner
+        yield value
+        if entry is not None:
+            loop.iteration += 1
+            if loop.iteration < trips:
+                entry.restore(sys._getframe(1))
+    if recorder is not None and marks is not None:
+        recorder.mark(marks)
+    state.scope = outer
+
+
+def _outside(values: range) -> Iterator[int]:
+    """``values``, for a loop that runs outside of kernels: a test's, of the body of one."""
+    entry = None
+    for position, value in enumerate(values):
+        if not position:
+            _check(sys._getframe(1), None)
+            entry = _Entry(sys._getframe(1), None) if len(values) > 1 else None
+        elif entry is not None:
+            entry.restore(sys._getframe(1))
+        yield value
+
+
+class _Entry:
+    """The Python state that a loop finds: the names of its frame that the body binds, and contents of objects."""
+
+    __slots__ = ("_contents", "_names")
+
+    def __init__(self, frame: FrameType, state: State | None) -> None:
+        names = dict(frame.f_locals)
+        bound = bound_in_loop(frame)
+        self._names = names if bound is None else {name: names[name] for name in bound & names.keys()}
+        self._contents = Contents(frame, names) if state is not None else None
+
+    def restore(self, frame: FrameType) -> None:
+        if self._names:
+            _restore(frame, self._names)
+        if self._contents is not None:
+            self._contents.restore()
+
+
+def _check(frame: FrameType, state: State | None) -> None:
+    """Raise where the loop of ``frame`` is none that a compiler could trace."""
+    if not is_emulator_file(frame.f_code.co_filename):
+        _refuse_early_exit(frame)
+        if state is not None and not has_plain_for(frame):
+            raise NotModelled("an NKI range that something else than a 'for' statement iterates over")
+        if state is not None:
+            _PLAIN_LOOPS[id(frame.f_code), frame.f_lasti] = frame.f_code
 
 
 _PLAIN_LOOPS: dict[tuple[int, int], CodeType] = {}
@@ -135,16 +147,17 @@ def _restore(frame: FrameType, entry: dict[str, Any]) -> None:
 
 def affine_range(*args: Any, **_: Any) -> Iterator[int]:
     """A loop whose iterations do not depend on each other: ``(stop)``, ``(start, stop)`` or ``(start, stop, step)``."""
-    values = _bounds(args)
-    if not in_kernel():
-        return TracedRange(values)
+    values = range(args[0]) if len(args) == 1 and type(args[0]) is int else _bounds(args)
+    if not RUNNING.sessions:
+        return _outside(values)
     current = state()
-    return TracedRange(values[::-1] if current.session.descending else values, current, parallel=True)
+    return _iterations(values[::-1] if current.session.descending else values, current, parallel=True)
 
 
 def sequential_range(*args: Any, **_: Any) -> Iterator[int]:
     """A loop whose iterations may depend on earlier ones through tensors."""
-    return TracedRange(_bounds(args), state() if in_kernel() else None)
+    values = range(args[0]) if len(args) == 1 and type(args[0]) is int else _bounds(args)
+    return _iterations(values, state(), parallel=False) if RUNNING.sessions else _outside(values)
 
 
 def static_range(*args: Any, **_: Any) -> Iterator[int]:
@@ -153,8 +166,6 @@ def static_range(*args: Any, **_: Any) -> Iterator[int]:
 
 
 def _bounds(args: tuple[Any, ...]) -> range:
-    if len(args) == 1 and type(args[0]) is int:
-        return range(args[0])
     try:
         return range(*(a.value if isinstance(a, RuntimeBound) else int(a) for a in args))
     except (TypeError, ValueError):

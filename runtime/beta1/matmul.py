@@ -25,7 +25,7 @@ from .arithmetic import mismatch
 from .indexing import EVERYWHERE, NOWHERE, Region
 from .pending import Call, copied_to_sbuf
 from .tensor import Tile, both
-from .tokens import dtype_of
+from .tokens import PSUM, dtype_of
 
 
 def nc_matmul(
@@ -67,14 +67,14 @@ def _in_sbuf(call: Call, role: str, operand: Any) -> Tile:
 
     Source: ``reference/attention.py:999-1002`` of nki-samples multiplies by what ``nc_transpose`` returns.
     """
-    if isinstance(operand, Tile) and operand.space == "psum" and operand.alloc.uid in call.state.implicit:
+    if isinstance(operand, Tile) and operand.buffer is PSUM and operand.alloc.uid in call.state.implicit:
         return copied_to_sbuf(call, operand)
     return call.tile(role, operand, "sbuf")
 
 
 def _writes_input_type(call: Call) -> bool:
     """From gen3 on, a transpose by matmul leaves the type of its operand in PSUM."""
-    return call.state.session.machine.target.version >= 3
+    return call.state.machine.target.version >= 3
 
 
 def _result_region(region: Region, mask: Any, a: Tile, b: Tile, shape: tuple[int, ...]) -> Region:
@@ -223,7 +223,7 @@ def _double_row(call: Call, a: Tile, b: Tile, perf_mode: str) -> Tile:
             "", f"double row matmul takes (K, 2, M) and (K, 2, N), got {list(a.shape)} and {list(b.shape)}"
         )
     shape = (a.shape[2], b.shape[2])
-    if call.region.rank or call.skipped:
+    if call.region.rank or call.region.skip:
         raise NotModelled("a mask on a double row matmul")
     views = [(_contributing(a[:, row, :]), _contributing(b[:, row, :])) for row in range(2)]
     first, second = (isa.matmul(left, right) for left, right in views)

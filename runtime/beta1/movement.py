@@ -27,16 +27,18 @@ def load(src: Any, *, mask: Any = None, dtype: Any = None, mode: Any = OobMode.e
     The first dimension of ``src`` becomes the partition dimension; a tile has at least two.
     """
     call = Call("load", mask)
-    tile = call.tile("src", src, "hbm").skipping(mode)
-    _check_indirect(tile, "load")
+    tile = call.tile("src", src, "hbm")
+    if tile.gather is not None:
+        tile = _indirect(tile, "load", mode)
     shape = tile_shape(tile.shape)
     check_partitions(shape, "load")
     call.limited(tile)
     result = None
-    if not call.skipped:
+    if not call.region.skip:
         view = call.view(tile)
         result = isa.copy("dma_copy", view)
-        result.values = result.values.reshape(tile_shape(result.values.shape))
+        if len(tile.shape) < 2:
+            result.values = result.values.reshape(tile_shape(result.values.shape))
         call.region = in_bounds(call.region, view)
     return call.give(result, shape, tile.dtype if dtype is None else dtype_of(dtype), explicit=dtype is not None)
 
@@ -53,13 +55,15 @@ def in_bounds(region: Region, source: View) -> Region:
     return replace(region, valid=source.valid.reshape(tile_shape(source.valid.shape)))
 
 
-def _check_indirect(tile: Tile, op: str) -> None:
+def _indirect(tile: Tile, op: str, mode: Any) -> Tile:
+    """An indirect access, as ``mode`` treats what is out of bounds."""
     if tile.gather is not None and tile.gather.free:
         raise KernelError(
             "err_indirect_indices_free_dim",
             f"Dynamic indexing of '{tile.name}' in '{op}' only supports the indirect indexing to be on the partition "
             "or block dimension.",
         )
+    return tile.skipping(mode)
 
 
 def check_partitions(shape: Shape, op: str) -> None:
@@ -73,25 +77,25 @@ def check_partitions(shape: Shape, op: str) -> None:
 def store(dst: Any, value: Any, *, mask: Any = None, mode: Any = OobMode.error, **_: Any) -> None:
     """Store ``value`` (a tile, which may broadcast, or a number) to ``dst`` in HBM, converted to its type."""
     call = Call("store", mask)
-    target = call.tile("dst", dst, "hbm").skipping(mode)
-    _check_indirect(target, "store")
+    target = call.tile("dst", dst, "hbm")
+    if target.gather is not None:
+        target = _indirect(target, "store", mode)
     if isinstance(value, Tensor):
         source = call.tile("value", value)
         call.limited(source)
-        check_stored(target.shape, source.shape)
-        if source.space == "psum" and not call.skipped and not call.state.allocated:
+        if target.shape != source.shape:
+            check_stored(target.shape, source.shape)
+        if source.space == "psum" and not call.region.skip and not call.state.allocated:
             source = copied_to_sbuf(call, source)  # no DMA reads PSUM
-        if not call.skipped:
+        if not call.region.skip:
             call.write(isa.copy("dma_copy", call.view(source)), target)
-    elif not call.skipped:
+    elif not call.region.skip:
         left = call.view(target).array.shape  # of what a mask leaves
         call.write(isa.memset(left, number(value, "value", "store"), target.dtype), target)
 
 
 def check_stored(dst: Shape, src: Shape) -> None:
     """``src`` must have the shape of ``dst`` up to extents of 1, or broadcast to it."""
-    if dst == src:
-        return
     if [n for n in dst if n != 1] == [n for n in src if n != 1]:
         return
     pairs = list(zip(reversed(dst), reversed(src), strict=False))
@@ -113,7 +117,7 @@ def copied(src: Any, space: str, mask: Any = None, dtype: Any = None) -> Tile:
     call = Call("tensor_copy", mask)
     tile = call.tile("src", src)
     call.limited(tile)
-    result = None if call.skipped else isa.copy("tensor_copy", call.view(tile))
+    result = None if call.region.skip else isa.copy("tensor_copy", call.view(tile))
     wanted = tile.dtype if dtype is None else dtype_of(dtype)
     return call.give(result, tile.shape, wanted, explicit=dtype is not None, space=space)
 
@@ -142,7 +146,7 @@ def dma_copy(
     target = call.tile("dst", dst, "hbm|sbuf|psum").skipping(oob_mode)
     source = call.tile("src", src, "hbm|sbuf|psum").skipping(oob_mode)
     call.limited(source)
-    if call.skipped:
+    if call.region.skip:
         return
     view = call.view(source)
     result = isa.copy("dma_copy", view)
@@ -189,10 +193,10 @@ def _transposed(call: Call, tile: Tile, axes: tuple[int, ...], dtype: Any) -> Ti
     check_partitions(shape, call.op)
     call.limited(tile)
     result = None
-    if not call.skipped and call.op == "load_transpose2d":  # a DMA that walks the source by columns
+    if not call.region.skip and call.op == "load_transpose2d":  # a DMA that walks the source by columns
         source = call.view(tile)
         result = isa.copy("dma_copy", View(source.alloc, source.array.transpose(axes)))
-    elif not call.skipped:
+    elif not call.region.skip:
         result = isa.copy("dma_transpose", call.view(tile))
         result.values = result.values.transpose(axes)
     where = permuted(call.region, tile.ndim, axes)
@@ -234,7 +238,7 @@ def nc_transpose(data: Any, *, mask: Any = None, dtype: Any = None, engine: Any 
     flat = tile if tile.ndim == 2 else None
     region = call.region
     result = None
-    if not call.skipped:
+    if not call.region.skip:
         result = isa.transpose(call.view(tile))
     if (
         flat is None
@@ -268,7 +272,7 @@ def transpose(x: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
             f"of {PARTITIONS}.",
         )
     call.limited(tile)
-    result = None if call.skipped else isa.transpose(call.view(tile))
+    result = None if call.region.skip else isa.transpose(call.view(tile))
     default = tile.dtype if dtype is None else dtype_of(dtype)
     where = permuted(call.region, 2, (1, 0))
     return call.give(result, (tile.shape[1], tile.shape[0]), default, explicit=dtype is not None, where=where)
@@ -327,7 +331,7 @@ def tensor_copy_predicated(
     if target.shape[0] != chooser.shape[0]:
         raise mismatch(call.op, ("dst", target), ("predicate", chooser))
     call.limited(chooser)
-    if call.skipped:
+    if call.region.skip:
         return
     there, condition = call.view(target), call.view(chooser)
     chosen = (_spread_over(condition.array, there.array.shape) != 0) != bool(reverse_pred)

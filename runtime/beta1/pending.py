@@ -8,16 +8,18 @@ assigned (:mod:`.assignment`), or into a tile of its own on any other use.
 from __future__ import annotations
 
 import sys
+from types import FrameType
 from typing import Any
 
 import numpy as np
 
 from .. import isa
-from ..errors import KernelError, user_frame
-from ..isa.core import Result, commit, fit, keep, owns_memory, recorded, rounded
+from ..errors import KernelError
+from ..isa.core import Result, commit, fit, keep, owned, recorded, rounded
 from ..memory import NOWHERE, Array, View
 from ..numerics import DTYPES, convert, is_integer
-from ..sites import Place, place_of
+from ..naming import Name
+from ..sites import PLACES, Place, place_of
 from .base import Shape, Tensor
 from .indexing import EVERYWHERE, Region, region
 from .rows import in_rows
@@ -39,7 +41,7 @@ class Pending(Tile):
     def __init__(
         self, call: Call, result: Result | None, shape: Shape, dtype: np.dtype[Any], space: str, where: Region
     ) -> None:
-        self._view = None
+        self.known_view = None
         self.dtype = self.stored = dtype
         self.shape = shape
         self.gather = None
@@ -64,12 +66,12 @@ class Pending(Tile):
     def _settled(self) -> Tile:
         return self.settle()
 
-    def settle(self, name: str = "", block: Shape = ()) -> Tile:
+    def settle(self) -> Tile:
         """Give the result an automatic tile of its own."""
         if self.waiting:
             self.waiting = False
             self.state.pending.discard(self)
-            _fill(self, self.state, self.op, self.site, self.result, self.where, name, block)
+            _fill(self, self.state, self.op, self.site, self.result, self.where, ("", ()))
             self.result = None
         return self
 
@@ -86,45 +88,44 @@ def _fill(
     site: Place,
     result: Result | None,
     where: Region,
-    name: str,
-    block: Shape,
+    bound: Name,
 ) -> None:
     """Give ``tile``, so far without memory, an automatic allocation that holds ``result``.
 
     Where the whole result is written, the array of its values (or a copy, when it is not free) becomes the memory.
+    ``bound`` is the name of what the kernel binds the tile to, empty where it binds it to nothing, and its position.
     """
-    machine = current.session.machine
-    space, shape, stored = tile.buffer.space, tile.shape, current.stored(tile.dtype)
-    values = rounded(result, shape, stored) if result is not None and where is EVERYWHERE else None
-    memory = None
-    if values is not None and values.size:
-        memory = values if owns_memory(values) else values.copy()
-    label = name or f"{op}_{machine.declared}"
-    if memory is None:
-        alloc = machine.allocate(space, shape, stored, name=label, block=block, location=site.location)
+    machine, space, shape, stored = current.machine, tile.buffer.space, tile.shape, tile.dtype
+    if current.simulated:
+        stored = current.stored(stored)
+    name = bound[0] or f"{op}_{machine.declared}"
+    if result is None or where is not EVERYWHERE:
+        alloc = machine.allocate(space, shape, stored, name=name, block=bound[1], location=site.location)
     else:
-        alloc = site.allocated(machine, space, stored, label, block, memory)
-    tile.alloc = alloc
+        values = result.values
+        if values.shape != shape or values.dtype is not stored or result.truncates:
+            values = rounded(result, shape, stored)
+        alloc = site.allocated(machine, space, stored, name, bound[1], owned(values))
     alloc.scope = current.scope
     current.implicit[alloc.uid] = None
-    array = (alloc.array() if memory is None else memory).view()  # an operand is a view, see owns_memory
-    tile._view = view = View(alloc, array)
+    array = (alloc.array() if alloc.whole is None else alloc.whole).view()  # an operand is a view, see owned
+    tile.alloc, tile.known_view = alloc, View(alloc, array)
     tile.stored, tile.offset, tile.strides = stored, 0, array.strides
     if result is None:
         return
-    if values is None:
+    if where is not EVERYWHERE:
         store(current, result, tile, where)
         return
     if space == "psum":
-        alloc.opened = _opens(result)
+        alloc.opened = opens(result)
         if result.accumulates:
             result.restarts = True
             result.attributes = (*result.attributes, ("accumulate", False))
     if machine.recorder is not None:
-        recorded(machine, result, view)
+        recorded(machine, result, tile.known_view)
 
 
-def _opens(result: Result) -> bool:
+def opens(result: Result) -> bool:
     """Does what ``result`` writes to PSUM count as an accumulation group, to which a later ``+=`` adds?
 
     Not the zeros that a kernel starts from.
@@ -133,7 +134,10 @@ def _opens(result: Result) -> bool:
 
 
 class Call:
-    """One execution of one instruction: its mask, its place in the program, and what becomes of its result."""
+    """One execution of one instruction: its mask, its place in the program, and what becomes of its result.
+
+    ``region`` is where it executes; where that is to ``skip``, the mask keeps it from executing at all.
+    """
 
     __slots__ = ("frame", "op", "region", "sequence", "site", "state")
 
@@ -141,10 +145,11 @@ class Call:
         self.state = current = state()
         self.op = op
         self.region = EVERYWHERE if mask is None else region(mask)
-        recorder = current.session.machine.recorder
+        recorder = current.machine.recorder
         self.sequence = None if recorder is None else recorder.reserve()
-        self.frame = user_frame(sys._getframe(2))  # it is an instruction, of the emulator, that makes a call
-        self.site = place_of(self.frame)
+        frame: FrameType | None = sys._getframe(2)  # most instructions make their call themselves
+        site = PLACES.get((id(frame.f_code), frame.f_lasti))
+        self.frame, self.site = place_of(frame) if site is None else (frame, site)
 
     @property
     def place(self) -> tuple[str, int]:
@@ -153,13 +158,8 @@ class Call:
 
     def reserve(self) -> None:
         """Take the next place in the program. (Again, after an instruction that this one waits for.)"""
-        recorder = self.state.session.machine.recorder
+        recorder = self.state.machine.recorder
         self.sequence = recorder.reserve() if recorder is not None else None
-
-    @property
-    def skipped(self) -> bool:
-        """Does the mask keep the instruction from executing at all?"""
-        return self.region.skip
 
     def limited(self, *operands: Tile) -> Call:
         """This call, executing only where the operand masks of ``operands`` hold too."""
@@ -170,9 +170,12 @@ class Call:
 
     def tile(self, role: str, operand: Any, spaces: str = "psum|sbuf") -> Tile:
         """``operand`` as a tile in one of ``spaces``; raises with the documented texts when it is none."""
-        if not isinstance(operand, Tensor):
+        if isinstance(operand, Tile):
+            tile = operand
+        elif isinstance(operand, Tensor):
+            tile = operand.as_tile()
+        else:
             raise KernelError("", f"expected operand '{role}' of '{self.op}' to be a tile, got {operand!r}")
-        tile = operand.as_tile()
         alloc = tile.alloc
         if alloc.space not in spaces:
             raise KernelError(
@@ -180,13 +183,14 @@ class Call:
                 f"Expected operand '{role}' of '{self.op}' to be in address space '{spaces}', but got a tile in "
                 f"'{alloc.space}' instead.",
             )
-        if alloc.scope is not self.state.scope:
+        if alloc.scope and alloc.scope is not self.state.scope:
             check_scope(self.state, tile)
         return tile
 
     def view(self, tile: Tile) -> View:
         """``tile`` as an operand, cut to where this call executes."""
-        return tile.view_in(self.region)
+        view = tile.known_view if self.region is EVERYWHERE else None
+        return tile.view_in(self.region) if view is None or tile.gather is not None else view
 
     def operand(self, role: str, value: Any) -> View | float | int:
         """A number, or a tile as an operand."""
@@ -208,18 +212,17 @@ class Call:
 
         ``shape`` is that of the whole result, ``where`` the part that is written (default: where the call executes).
         """
-        written = self.region if where is None else where
-        site, frame = self.site, self.frame
+        site, written = self.site, self.region if where is None else where
+        bound = site.bound if site.fixed else site.bound_in(self.frame)
         if result is not None:
             result.sequence = self.sequence
             result.location = site.location
-        bound = site.bound if site.fixed or frame is None else site.bound_in(frame)
+            if bound is None:
+                keep(result)
         if bound is not None:
             tile = Tile(NOWHERE, dtype, 0, shape, (), PSUM if space == "psum" else SBUF)
-            _fill(tile, self.state, self.op, site, result, written, *bound)
+            _fill(tile, self.state, self.op, site, result, written, bound)
             return tile
-        if result is not None:
-            keep(result)
         pending = Pending(self, result, shape, dtype, space, written)
         pending.explicit = explicit
         self.state.pending.add(pending)
@@ -265,10 +268,10 @@ def store(current: State, result: Result, dst: Tile, where: Region, overwrite: b
     ``overwrite`` starts a new PSUM accumulation group; otherwise a matmul result is added to the open one. What other
     instructions write to PSUM counts as a group of its own, so that a later ``+=`` adds to it.
     """
-    machine = current.session.machine
-    if dst.alloc.scope is not current.scope:
+    machine, alloc = current.machine, dst.alloc
+    if alloc.scope and alloc.scope is not current.scope:
         check_scope(current, dst)
-    space = dst.alloc.space
+    space = alloc.space
     if space == "hbm":
         check_mutable(current, dst)
         _check_independent(current, dst, where)
@@ -282,9 +285,9 @@ def store(current: State, result: Result, dst: Tile, where: Region, overwrite: b
     if space == "psum":
         if result.accumulates and overwrite:
             result.restarts = True
-            view.alloc.set_group(view.array, False, chosen)
+            alloc.set_group(view.array, False, chosen)
         elif not result.accumulates:
-            view.alloc.set_group(view.array, _opens(result))
+            alloc.set_group(view.array, opens(result))
     if chosen is None:
         commit(machine, result, view)
         return
@@ -311,7 +314,7 @@ def accumulate(call: Call, result: Result, dst: Tile) -> None:
     result.sequence, result.location = call.sequence, call.place
     if dst.space == "hbm":
         check_mutable(call.state, dst)
-    scatter(call.state.session.machine, result, dst, call.region, add=True)
+    scatter(call.state.machine, result, dst, call.region, add=True)
 
 
 def check_scope(current: State, tile: Tile) -> None:
@@ -327,11 +330,12 @@ def check_scope(current: State, tile: Tile) -> None:
 
 def _check_independent(current: State, dst: Tile, where: Region) -> None:
     """Raise when two iterations of an ``affine_range`` write to the same place in HBM."""
-    if dst.gather is not None or where.residual:
+    parallel = [loop for loop in current.scope if loop.parallel]
+    if not parallel or dst.gather is not None or where.residual:
         return
     place = (dst.alloc.uid, dst.offset, dst.shape, dst.strides, tuple(where.box.items()))
-    for loop in current.scope:
-        if loop.parallel and loop.writes_again(place):
+    for loop in parallel:
+        if loop.writes_again(place):
             raise KernelError(
                 "err_unexpected_output_dependencies",
                 f"Unexpected output dependencies, different iterations of a parallel loop write to the same place of "

@@ -96,7 +96,7 @@ def _reduced(
     shape = reduced_shape(tile.shape, axes, keepdims)
     default = tile.dtype if dtype is None else dtype_of(dtype)
     where = kept_region(call.region, axes, tile, keepdims)
-    if call.skipped:
+    if call.region.skip:
         return call.give(None, shape, default, where=where)
     result = isa.tensor_reduce(op, masked_view(call, tile, op), axes, negate=negate, keepdims=keepdims)
     return call.give(result, shape, default, explicit=dtype is not None, where=where)
@@ -146,7 +146,7 @@ def _statistic(
     call.limited(tile)
     shape = reduced_shape(tile.shape, axes, keepdims)
     where = kept_region(call.region, axes, tile, keepdims)
-    if call.skipped:
+    if call.region.skip:
         return call.give(None, shape, dtype, where=where)
     if call.region.residual:
         raise NotModelled(f"a mask that ties several dimensions on nl.{call.op}")
@@ -169,7 +169,7 @@ def softmax(x: Any, axis: Any, *, dtype: Any = None, compute_dtype: Any = None, 
     _refuse_in_allocated(call)
     call.limited(tile)
     default = tile.dtype if dtype is None else dtype_of(dtype)
-    if call.skipped:
+    if call.region.skip:
         return call.give(None, tile.shape, default)
     view = masked_view(call, tile, "maximum")
     values = to_float32(view.array)
@@ -197,7 +197,7 @@ def rms_norm(
     _refuse_in_allocated(call)
     call.limited(tile, weight)
     default = tile.dtype if dtype is None else dtype_of(dtype)
-    if call.skipped:
+    if call.region.skip:
         return call.give(None, tile.shape, default)
     view, scale = masked_view(call, tile, "add"), call.view(weight)
     values = to_float32(view.array)
@@ -226,7 +226,7 @@ def tensor_partition_reduce(op: Any, data: Any, *, mask: Any = None, dtype: Any 
     shape = (1, *tile.shape[1:])
     default = tile.dtype if dtype is None else dtype_of(dtype)
     where = kept_region(call.region, (0,), tile, True)
-    result = None if call.skipped else isa.tensor_partition_reduce(token, masked_view(call, tile, token))
+    result = None if call.region.skip else isa.tensor_partition_reduce(token, masked_view(call, tile, token))
     return call.give(result, shape, default, explicit=dtype is not None, where=where)
 
 
@@ -252,9 +252,9 @@ def all_reduce(
     kind = tile.dtype if dtype is None else dtype_of(dtype)
     group = _group(call, program_axes)
     if len(group) == 1:
-        result = None if call.skipped else isa.copy("tensor_copy", call.view(tile))
+        result = None if call.region.skip else isa.copy("tensor_copy", call.view(tile))
         return call.give(result, tile.shape, kind, explicit=dtype is not None)
-    if call.skipped:
+    if call.region.skip:
         return call.give(None, tile.shape, kind)
     if len(group) == 2:
         tile = copied_to_sbuf(call, tile) if tile.space == "psum" else tile

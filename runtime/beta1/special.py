@@ -40,7 +40,7 @@ def max8(*, src: Any, mask: Any = None, dtype: Any = None, **_: Any) -> Tile:
     call = Call("max8", mask)
     tile = call.tile("src", src)
     call.limited(tile)
-    result = None if call.skipped else search.max8(call.view(tile))
+    result = None if call.region.skip else search.max8(call.view(tile))
     return _give(call, result, (tile.shape[0], search.EIGHT), tile.dtype, dtype, _columns_only(call, tile))
 
 
@@ -50,7 +50,7 @@ def nc_find_index8(*, data: Any, vals: Any, mask: Any = None, dtype: Any = None,
     tile, wanted = call.tile("data", data), call.tile("vals", vals)
     call.limited(tile)
     where = _columns_only(call, tile)
-    result = None if call.skipped else search.find_index8(call.view(tile), wanted.view_in(where))
+    result = None if call.region.skip else search.find_index8(call.view(tile), wanted.view_in(where))
     return _give(call, result, (tile.shape[0], search.EIGHT), DTYPES["uint32"], dtype, where)
 
 
@@ -64,7 +64,7 @@ def nc_match_replace8(
     call = Call("nc_match_replace8", mask)
     tile, wanted = call.tile("data", data), call.tile("vals", vals)
     call.limited(tile)
-    if call.skipped:
+    if call.region.skip:
         return _give(call, None, tile.shape, tile.dtype, dtype)
     where = _columns_only(call, tile)
     result, indices = search.match_replace8(call.view(tile), wanted.view_in(where), float(imm))
@@ -79,7 +79,7 @@ def gather_flattened(data: Any, indices: Any, *, mask: Any = None, dtype: Any = 
     tile, wanted = call.tile("data", data), call.tile("indices", indices)
     call.limited(wanted)
     result = None
-    if not call.skipped:
+    if not call.region.skip:
         partitions = Region(call.region.rank, {d: i for d, i in call.region.box.items() if d == 0})
         result = search.gather_flattened(tile.view_in(partitions), call.view(wanted))
     return _give(call, result, wanted.shape, tile.dtype, dtype)
@@ -95,7 +95,7 @@ def local_gather(
         raise mismatch(call.op, ("src_buffer", tile), ("index", wanted))
     if wanted.dtype != DTYPES["uint16"]:
         raise KernelError("", f"index of 'local_gather' must be uint16, got {wanted.dtype}")
-    if call.region.rank or call.skipped:
+    if call.region.rank or call.region.skip:
         raise NotModelled("a mask on nisa.local_gather")
     count = None if num_valid_indices is None else int(num_valid_indices)
     result = search.local_gather(call.view(tile), call.view(wanted), int(num_elem_per_idx), count)
@@ -115,7 +115,7 @@ def nc_stream_shuffle(src: Any, dst: Any, shuffle_mask: Any, *, dtype: Any = Non
         raise KernelError(
             "", f"dst of 'nc_stream_shuffle' is {target.dtype}, src is {source.dtype}: they must be equal"
         )
-    if call.skipped:
+    if call.region.skip:
         return
     before = target.array
     result, written = search.stream_shuffle(source.view_in(region(None)), before, tuple(int(m) for m in shuffle_mask))
@@ -140,7 +140,7 @@ def bn_stats(data: Any, *, mask: Any = None, dtype: Any = None, **_: Any) -> Til
     call = Call("bn_stats", mask)
     tile = call.tile("data", data)
     call.limited(tile)
-    result = None if call.skipped else statistics.bn_stats(call.view(tile))
+    result = None if call.region.skip else statistics.bn_stats(call.view(tile))
     return _give(call, result, (tile.shape[0], 6), tile.dtype, dtype, _columns_only(call, tile))
 
 
@@ -149,7 +149,7 @@ def bn_aggr(data: Any, *, mask: Any = None, dtype: Any = None, **_: Any) -> Tile
     call = Call("bn_aggr", mask)
     tile = call.tile("data", data)
     call.limited(tile)
-    result = None if call.skipped else statistics.bn_aggr(call.view(tile))
+    result = None if call.region.skip else statistics.bn_aggr(call.view(tile))
     return _give(call, result, (tile.shape[0], 2), tile.dtype, dtype, _columns_only(call, tile))
 
 
@@ -174,7 +174,7 @@ def range_select(
 ) -> Tile:
     """``on_true_tile`` where ``range_start`` plus the free index meets both bounds (P, 1), else ``on_false_value``."""
     call = Call("range_select", mask)
-    if call.state.session.machine.target.version < 3:
+    if call.state.machine.target.version < 3:
         raise KernelError("", "nisa.range_select needs NeuronCore-v3 (gen3) or later")
     tile = call.tile("on_true_tile", on_true_tile)
     limits = (call.tile("bound0", bound0), call.tile("bound1", bound1))
@@ -184,7 +184,7 @@ def range_select(
         if not is_vector(limit):
             raise KernelError("", f"'{role}' of 'range_select' must have one element a partition, got {limit!r}")
     call.limited(tile)
-    if call.skipped:
+    if call.region.skip:
         return _give(call, None, tile.shape, tile.dtype, dtype)
     ops = (operator_token(comp_op0), operator_token(comp_op1))
     bounds = (call.view(limits[0]), call.view(limits[1]))
@@ -213,7 +213,7 @@ def select_reduce(
     if chooser.shape[0] != chosen.shape[0]:
         raise mismatch(call.op, ("predicate", chooser), ("on_true", chosen))
     call.limited(chooser, chosen)
-    if call.skipped:
+    if call.region.skip:
         return
     result = isa.select("select_reduce", call.view(chooser), call.view(chosen), call.operand("on_false", on_false))
     if reverse_pred:
@@ -256,7 +256,7 @@ def tensor_copy_dynamic_src(src: Any, *, mask: Any = None, dtype: Any = None, en
     call = Call("tensor_copy_dynamic_src", mask)
     tile = call.tile("src", src)
     call.limited(tile)
-    result = None if call.skipped else isa.copy("tensor_copy", call.view(tile))
+    result = None if call.region.skip else isa.copy("tensor_copy", call.view(tile))
     return _give(call, result, tile.shape, tile.dtype, dtype)
 
 
@@ -267,7 +267,7 @@ def tensor_copy_dynamic_dst(
     call = Call("tensor_copy_dynamic_dst", mask)
     target, tile = call.tile("dst", dst), call.tile("src", src)
     call.limited(tile)
-    if not call.skipped:
+    if not call.region.skip:
         call.write(isa.copy("tensor_copy", call.view(tile)), target)
 
 
@@ -285,7 +285,7 @@ def rand(shape: Any, dtype: Any = np.float32, **_: Any) -> Tile:
 def random_seed(seed: Any, *, mask: Any = None, **_: Any) -> None:
     """Start the random numbers again from ``seed``: a tile of one element, or a number, which goes into one."""
     call = Call("random_seed", mask)
-    if call.skipped:
+    if call.region.skip:
         return
     if not isinstance(seed, Tensor) and not call.state.allocated:
         memset((1, 1), seed, np.int32).as_tile()
@@ -298,7 +298,7 @@ def dropout(data: Any, prob: Any, *, mask: Any = None, dtype: Any = None, **_: A
     call = Call("dropout", mask)
     tile = call.tile("data", data)
     call.limited(tile)
-    if call.skipped:
+    if call.region.skip:
         return _give(call, None, tile.shape, tile.dtype, dtype)
     view = call.view(tile)
     rate = call.operand("prob", prob)

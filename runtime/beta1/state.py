@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -10,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import KernelError, NotModelled
-from ..memory import Allocation, Array
+from ..memory import Allocation, Array, Machine
 from ..numerics import FLOAT32, is_integer
 from ..session import RUNNING, Session, current
 
 if TYPE_CHECKING:
     from types import CodeType
 
-    from .loops import TracedRange
+    from .loops import Loop
     from .pending import Pending
     from .programs import Ensemble
 
@@ -42,7 +41,8 @@ class State:
     ``implicit`` (by ``uid``, in order) those that an instruction made; ``hbm`` the tensors of the kernel's own in HBM.
     ``shared`` holds the ``shared_hbm`` tensors of the launch, in the order of their creation, for all programs,
     ``ensemble`` these programs. ``accumulators`` are the 128 registers of ScalarE, ``maxima`` those of VectorE.
-    ``scope`` are the NKI loops that run now, outermost first, ``codes`` are those of the kernel itself.
+    ``scope`` are the NKI loops that run now, outermost first, ``codes`` are those of the kernel itself. ``strict``: are
+    errors wanted that 2.26.1's own kernels deserve (:data:`STRICT`)? ``simulated``: is the precision the simulator's?
     """
 
     session: Session
@@ -57,15 +57,17 @@ class State:
     immutable: set[int] = field(default_factory=set)
     written: set[int] = field(default_factory=set)
     shared_created: int = 0
-    scope: tuple[TracedRange, ...] = ()
+    scope: tuple[Loop, ...] = ()
     codes: tuple[CodeType, ...] = ()
+    strict: bool = False
+    machine: Machine = field(init=False)
+    simulated: bool = field(init=False)
     accumulators: Array = field(default_factory=lambda: np.zeros(128, np.float32))
     maxima: Array = field(default_factory=lambda: np.full(128, -np.inf, np.float32))
 
-    @cached_property
-    def strict(self) -> bool:
-        """Does :data:`STRICT` ask for errors that 2.26.1's own kernels deserve?"""
-        return bool(os.environ.get(STRICT))
+    def __post_init__(self) -> None:
+        self.machine = self.session.machine
+        self.simulated = self.session.precision == "simulator"
 
     @cached_property
     def random(self) -> np.random.Generator:
@@ -74,7 +76,7 @@ class State:
 
     def stored(self, dtype: np.dtype[Any]) -> np.dtype[Any]:
         """The type that an automatic tile of ``dtype`` has in memory: the simulator keeps bf16 and fp8 in fp32."""
-        if self.session.precision != "simulator":
+        if not self.simulated:
             return dtype
         small = dtype.itemsize < 4 and not is_integer(dtype) and dtype != np.float16
         return FLOAT32 if small else dtype

@@ -18,39 +18,29 @@ from ..errors import KernelError, NotModelled
 from ..memory import Allocation, Array, View
 from .base import Shape, Tensor
 from .indexing import Index, Mask, broadcast
-from .tensor import Gather, Limit, Tile, restricted
+from .selection import Limit, span
+from .tensor import Gather, Tile, restricted
 from .tokens import Slice
 
 _INTS = (int, np.integer)
-_BASIC = frozenset((int, slice, Slice))
 _AFFINE = frozenset((int, Index))
 
 
 def subscripted(tile: Tile, key: Any) -> Tile:
-    """The view ``tile[key]``."""
-    if type(key) is tuple:
-        items = list(key)
-    elif key is Ellipsis and tile.ndim >= 2 and tile.restriction is None and not tile.indexed_by and not tile.limits:
+    """The view ``tile[key]``, where it is not one by ints and slices alone."""
+    if key is Ellipsis and tile.ndim >= 2 and tile.restriction is None and not tile.indexed_by and not tile.limits:
         return tile._settled()
-    elif isinstance(key, (Mask, bool)) or key is None:
+    if isinstance(key, (Mask, bool)) or key is None:
         return restricted(tile, key)
-    else:
-        items = list(key) if isinstance(key, tuple) else [key]
-    if len(items) <= len(tile.shape):
-        kinds = set(map(type, items))
-        if kinds <= _BASIC:
-            return _as_part(_selected(tile, items), tile, key)
-        if kinds <= _AFFINE and len(items) == len(tile.shape):
-            return _as_part(_affine(tile, items), tile, key)
+    items = list(key) if isinstance(key, tuple) else [key]
+    if len(items) == len(tile.shape) and _AFFINE.issuperset(map(type, items)):
+        found = _affine(tile, items)
+        found.part_of = tile, key
+        return found
     items = _expanded(tile, items)
     if any(isinstance(k, (Index, Tensor, RuntimeIndex)) for k in items):
         return _advanced(tile, items)
     return _basic(tile, items)
-
-
-def _as_part(found: Tile, tile: Tile, key: Any) -> Tile:
-    found.part_of = (tile, key)
-    return found
 
 
 def _expanded(tile: Tile, items: list[Any]) -> list[Any]:
@@ -68,80 +58,11 @@ def _expanded(tile: Tile, items: list[Any]) -> list[Any]:
 
 
 def _basic(tile: Tile, items: list[Any]) -> Tile:
-    """:func:`_selected`, of what may be something else than ints and slices."""
+    """:meth:`.tensor.Tile.selected`, of what may be something else than ints and slices."""
     for k in items:
         if not isinstance(k, (slice, Slice, *_INTS)):
             raise KernelError("", f"'{type(k).__name__}' cannot index a tensor")
-    return _selected(tile, items)
-
-
-def _selected(tile: Tile, items: list[Any]) -> Tile:
-    """Ints, slices and ``nl.ds``: sliced dimensions stay, in order. On chip the partitions always stay.
-
-    Dimensions without an index stay as they are.
-    """
-    tile._settled()
-    keys = tuple([(k.start, k.stop, k.step) if type(k) is slice else k for k in items])
-    itemsize = 0 if tile.alloc.space == "hbm" else tile.stored.itemsize
-    try:
-        offset, shape, strides, limits = _selection(keys, tile.shape, tile.strides, itemsize)
-    except TypeError:  # a bound that has no hash, or that is no number
-        offset, shape, strides, limits = _selection.__wrapped__(keys, tile.shape, tile.strides, itemsize)
-    return tile.part(tile.offset + offset, shape, strides, limits)
-
-
-@lru_cache(4096)
-def _selection(
-    keys: tuple[Any, ...], sizes: Shape, steps: Shape, itemsize: int
-) -> tuple[int, Shape, Shape, tuple[Limit, ...]]:
-    """Offset, shape, strides and limits of what ``keys`` select from a tile of ``sizes`` with the strides ``steps``.
-
-    A slice is the tuple (start, stop, step). ``itemsize`` is 0 in HBM, where no dimension has to stay.
-    """
-    shape: list[int] = []
-    strides: list[int] = []
-    outside: list[tuple[int, int, int, int, int]] = []
-    offset = 0
-    for d, k in enumerate(keys):
-        size, stride = sizes[d], steps[d]
-        start, count, step, stays = _span(slice(*k) if isinstance(k, tuple) else k, size)
-        stays = stays or (d == 0 and itemsize > 0)
-        if start < 0 or start + step * (count - 1) >= size:
-            outside.append((d, size, start, step, len(shape) if stays else -1))
-        offset += start * stride
-        if stays:
-            shape.append(count)
-            strides.append(stride * step)
-    shape += sizes[len(keys) :]
-    strides += steps[len(keys) :]
-    if itemsize and len(shape) < 2:
-        shape.append(1)
-        strides.append(itemsize)
-    return offset, tuple(shape), tuple(strides), _limits(outside, len(shape)) if outside else ()
-
-
-def _limits(outside: list[tuple[int, int, int, int, int]], rank: int) -> tuple[Limit, ...]:
-    """The limits of dimensions (number, size, start, step, dimension of the result or -1): those that go come first."""
-    return tuple(
-        Limit(d, size, start, tuple(step if k == r else 0 for k in range(rank)))
-        for d, size, start, step, r in sorted(outside, key=lambda dimension: dimension[-1] >= 0)
-    )
-
-
-def _span(k: Any, size: int) -> tuple[int, int, int, bool]:
-    """Start, count, step of one basic index, and whether its dimension stays."""
-    if isinstance(k, slice):
-        start = 0 if k.start is None else int(k.start)
-        stop = size if k.stop is None else int(k.stop)
-        step = 1 if k.step is None else int(k.step)
-        if start < 0 or stop < 0 or step < 1:
-            raise KernelError("", f"negative index in slice {start}:{stop}:{step}")
-        return start, max(-(-(stop - start) // step), 0), step, True
-    if isinstance(k, _INTS):
-        return int(k), 1, 1, False
-    if isinstance(k, Slice):
-        return int(k.start), int(k.size), 1, True
-    raise KernelError("", f"'{type(k).__name__}' cannot index a tensor")
+    return tile.selected(tuple([(k.start, k.stop, k.step) if isinstance(k, slice) else k for k in items]))
 
 
 def _advanced(tile: Tile, items: list[Any]) -> Tile:
@@ -344,7 +265,7 @@ def _gather(tile: Tile, items: list[Any]) -> Tile:
 def _placed(tile: Tile, part: Tile) -> Tile:
     """``part`` of ``tile`` at a place that only the chip knows: events record what was indexed."""
     if not (part.limits or tile.limits) and tile.gather is None:
-        part._view = Indexed(part.alloc, part.array, tile.array)
+        part.known_view = Indexed(part.alloc, part.array, tile.array)
     return part
 
 
@@ -365,7 +286,7 @@ class Indexed(View):
 def _outside(tile: Tile, items: list[Any]) -> Tile:
     """Ints and slices, of which an int read at run time is out of bounds: ``oob_mode.skip`` may leave all of it out."""
     tile._settled()
-    spans = [_span(k, n) for k, n in zip(items, tile.shape, strict=True)]
+    spans = [span(k, n) for k, n in zip(items, tile.shape, strict=True)]
     kept = [d for d, (_, _, _, stays) in enumerate(spans) if stays]
     arrays = []
     for d, (start, count, step, stays) in enumerate(spans):
@@ -382,7 +303,7 @@ def _spread(tile: Tile, items: list[Any]) -> list[Any]:
     out = []
     for d, k in enumerate(items):
         if d in sliced:
-            start, count, step, _ = _span(k, tile.shape[d])
+            start, count, step, _ = span(k, tile.shape[d])
             values = start + step * np.arange(count)
             at = sliced.index(d) + 1
             out.append(RuntimeIndex(values.reshape([count if r == at else 1 for r in range(len(sliced) + 1)])))

@@ -15,18 +15,9 @@ import numpy as np
 from ..errors import KernelError, NotModelled
 from ..memory import Allocation, Array, View, row_major_strides
 from .base import Shape, Tensor, sibling
-from .indexing import EVERYWHERE, Index, Number, Region, region
-from .tokens import PRIVATE_HBM, Buffer, OobMode, dtype_of
-
-
-@dataclass(frozen=True)
-class Limit:
-    """How one dimension of ``size`` is indexed: ``const + sum(coefficients[r] * position[r])``."""
-
-    dimension: int
-    size: int
-    const: Number
-    coefficients: tuple[int, ...]
+from .indexing import EVERYWHERE, Index, Region, region
+from .selection import Limit, selection
+from .tokens import PRIVATE_HBM, Buffer, OobMode, Slice, dtype_of
 
 
 @dataclass(frozen=True)
@@ -44,6 +35,7 @@ class Gather:
 
 _NO_AXES = frozenset[int]()
 _NOTHING = (None, None)
+_ndarray = np.ndarray
 
 
 class Tile(Tensor):
@@ -54,16 +46,16 @@ class Tile(Tensor):
     tensor that they index). ``restriction`` is an operand mask, ``indexed_by`` the index vectors that the tile came
     from. ``dtype`` is the type that the kernel gave the tile, ``stored`` that of the elements in memory: another one
     where the simulator's precision keeps them in fp32. ``part_of`` is the tile of which it is the part under a key of
-    numbers, slices and index vectors, and this key.
+    numbers, slices and index vectors, and this key. ``known_view`` is the operand that all of it is, once asked for.
     """
 
     __slots__ = (
-        "_view",
         "alloc",
         "buffer",
         "dtype",
         "gather",
         "indexed_by",
+        "known_view",
         "limits",
         "offset",
         "part_of",
@@ -85,7 +77,7 @@ class Tile(Tensor):
         limits: tuple[Limit, ...] = (),
     ) -> None:
         self.alloc = alloc
-        self._view: View | None = None
+        self.known_view: View | None = None
         self.dtype = self.stored = dtype
         self.shape = shape
         self.offset = offset
@@ -129,17 +121,18 @@ class Tile(Tensor):
 
     def cut(self, where: Region) -> Array:
         """The part of the view that ``where`` leaves; raises for an access that is out of bounds even so."""
-        return self._cut(where) if where.box else self._whole().array
+        return self._cut(where) if where.box else (self.known_view or self._whole()).array
 
     def _whole(self) -> View:
-        if self._view is None:
-            alloc = self.alloc
-            if self.limits:
-                array = self._cut(EVERYWHERE)
-            else:
-                array = np.ndarray(self.shape, self.stored, alloc.base, self.offset, self.strides)
-            self._view = View(alloc, array)
-        return self._view
+        """All of the tile as an operand: ``known_view`` from then on."""
+        alloc = self.alloc
+        if self.limits:
+            array = self._cut(EVERYWHERE)
+        else:
+            base = alloc.memory if alloc.whole is None else alloc.whole
+            array = _ndarray(self.shape, self.stored, base, self.offset, self.strides)
+        self.known_view = view = View(alloc, array)
+        return view
 
     def _cut(self, where: Region) -> Array:
         alloc, offset, shape, strides = self.alloc, self.offset, self.shape, self.strides
@@ -158,12 +151,11 @@ class Tile(Tensor):
     def view_in(self, where: Region) -> View:
         """The operand of an instruction that executes in ``where``."""
         if self.gather is not None or (where.residual and self.limits):
-            from .indirect import gathered
-
-            return gathered(self, where)
+            gathered: View = sibling("indirect").gathered(self, where)
+            return gathered
         if where.box:
             return View(self.alloc, self._cut(where))
-        return self._whole() if self._view is None else self._view
+        return self._whole() if self.known_view is None else self.known_view
 
     def skipping(self, mode: Any) -> Tile:
         """This access, where ``oob_mode.skip`` leaves out what is out of bounds."""
@@ -181,7 +173,8 @@ class Tile(Tensor):
     def part(self, offset: int, shape: Shape, strides: Shape, limits: tuple[Limit, ...] = ()) -> Tile:
         """Another view on the same allocation, with elements of the same type."""
         found = Tile(self.alloc, self.dtype, offset, shape, strides, self.buffer, limits)
-        found.stored = self.stored
+        if self.stored is not self.dtype:
+            found.stored = self.stored
         return found
 
     def limited(self, limit: Limit) -> Tile:
@@ -272,11 +265,35 @@ class Tile(Tensor):
     # --- subscripts ---
 
     def __getitem__(self, key: Any) -> Tile:
-        found: Tile = sibling("subscript").subscripted(self, key)
+        items = key if type(key) is tuple else (key,)
+        keys: list[Any] = []
+        for k in items:
+            kind = type(k)
+            if kind is slice:
+                keys.append((k.start, k.stop, k.step))
+            elif kind is int or kind is Slice:
+                keys.append(k)
+            else:
+                break
+        if len(keys) < len(items) or len(keys) > len(self.shape):
+            subscripted: Tile = sibling("subscript").subscripted(self, key)
+            return subscripted
+        found = self.selected(tuple(keys))
+        found.part_of = self, key
         return found
 
+    def selected(self, keys: tuple[Any, ...]) -> Tile:
+        """What ints, slices and ``nl.ds`` select (:func:`.selection.selection`)."""
+        tile = self if type(self) is Tile and self.gather is None and not self.limits else self._settled()
+        itemsize = 0 if tile.alloc.space == "hbm" else tile.stored.itemsize
+        try:
+            offset, shape, strides, limits = selection(keys, tile.shape, tile.strides, itemsize)
+        except TypeError:  # a bound that has no hash, or that is no number
+            offset, shape, strides, limits = selection.__wrapped__(keys, tile.shape, tile.strides, itemsize)
+        return tile.part(tile.offset + offset, shape, strides, limits)
+
     def __setitem__(self, key: Any, value: Any) -> None:
-        source, known = getattr(value, "part_of", _NOTHING)
+        source, known = (self, Ellipsis) if value is self else getattr(value, "part_of", _NOTHING)
         if source is self and known is key and self.alloc.space != "hbm":
             return  # tile[key] += x: there it is
         sibling("assignment").assign(self if key is Ellipsis else self[key], value)

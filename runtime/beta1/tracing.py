@@ -13,12 +13,12 @@ import array
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator
 from operator import is_
-from types import BuiltinMethodType, CellType, FrameType, FunctionType, MethodType
+from types import BuiltinMethodType, CellType, FrameType, FunctionType, GeneratorType, MethodType
 from typing import Any
 
 import numpy as np
 
-from ..errors import NotModelled
+from ..errors import NotModelled, is_emulator_file
 from .advancing import Position, is_advancing
 from .reached import Reached, functions_in, held_by, is_foreign, reached
 
@@ -206,6 +206,8 @@ class Contents:
         """Keep the parts of an object. Gives what they hold."""
         if parts[0] is _CLASS and is_foreign(value.__module__):
             return
+        if isinstance(value, GeneratorType) and is_emulator_file(value.gi_code.co_filename):
+            return  # an NKI range
         for part in parts:
             taken = part.take(value)
             if part is not _HOLDS:

@@ -60,7 +60,7 @@ def activation(
     the result over the free dimensions, ``reset_reduce`` does both; ``reduce_res`` (P, 1) receives them.
     """
     call = Call("activation", mask)
-    command = ReduceCmd(int(reduce_cmd))
+    command = reduce_cmd if type(reduce_cmd) is ReduceCmd else ReduceCmd(int(reduce_cmd))
     return _activate(call, op, data, bias, scale, reduce_op, reduce_res, command, dtype)
 
 
@@ -99,7 +99,7 @@ def _activate(
         raise KernelError("", f"reduce_op of '{call.op}' must be add, got '{reduction}'")
     call.limited(tile)
     default = tile.dtype if dtype is None else dtype_of(dtype)
-    if call.skipped:
+    if call.region.skip:
         return call.give(None, tile.shape, default)
     view = call.view(tile)
     column = call.view(call.tile("bias", bias)) if isinstance(bias, Tensor) else bias
@@ -180,7 +180,7 @@ def tensor_scalar(
         _vector(call, role, operand, tile)
     call.limited(tile)
     default = tile.dtype if dtype is None else dtype_of(dtype)
-    if call.skipped:
+    if call.region.skip:
         return call.give(None, tile.shape, default)
     second = None if op1 is None else operator_token(op1)
     last = None if op1 is None else call.operand("operand1", operand1)
@@ -209,7 +209,7 @@ def tensor_scalar_reduce(
     _vector(call, "operand0", operand0, tile)
     call.limited(tile)
     default = tile.dtype if dtype is None else dtype_of(dtype)
-    if call.skipped:
+    if call.region.skip:
         return call.give(None, tile.shape, default)
     reduction = operator_token(reduce_op)
     view = call.view(tile)
@@ -235,7 +235,7 @@ def tensor_tensor(
     call.limited(a, b)
     shape = a.shape if not is_vector(a) or is_vector(b) else b.shape
     default = promoted(token, a, b) if dtype is None else dtype_of(dtype)
-    if call.skipped:
+    if call.region.skip:
         return call.give(None, shape, default)
     left, right = call.view(a), call.view(b)
     if a.ndim == b.ndim:
@@ -267,7 +267,7 @@ def scalar_tensor_tensor(
     _partitions(call, ("data", tile), ("operand1", other))
     call.limited(tile, other)
     default = promoted("add", tile, other) if dtype is None else dtype_of(dtype)
-    if call.skipped:
+    if call.region.skip:
         return call.give(None, tile.shape, default)
     result = isa.scalar_tensor_tensor(
         call.view(tile),
@@ -301,7 +301,7 @@ def tensor_tensor_scan(
     _vector(call, "initial", initial, a)
     call.limited(a, b)
     default = promoted("add", a, b) if dtype is None else dtype_of(dtype)
-    if call.skipped:
+    if call.region.skip:
         return call.give(None, a.shape, default)
     result = isa.tensor_tensor_scan(
         call.view(a),
@@ -327,7 +327,7 @@ def iota(expr: Any, dtype: Any, *, mask: Any = None, **_: Any) -> Tile:
     shape = values.shape
     cuts = [call.region.interval(d, len(shape), n) for d, n in enumerate(shape)]
     box = tuple(slice(None) if c is None else slice(c.low, c.high) for c in cuts)
-    result = None if call.skipped else isa.iota(values[box], described)
+    result = None if call.region.skip else isa.iota(values[box], described)
     return call.give(result, shape, dtype_of(dtype))
 
 
@@ -346,7 +346,7 @@ def affine_select(
     tile = call.tile("on_true_tile", on_true_tile)
     default = tile.dtype if dtype is None else dtype_of(dtype)
     call.limited(tile)
-    if call.skipped:
+    if call.region.skip:
         return call.give(None, tile.shape, default)
     if tile.space == "psum" and not call.state.allocated:
         tile = copied_to_sbuf(call, tile)  # GpSimd reads SBUF only
@@ -383,7 +383,7 @@ def where(condition: Any, x: Any, y: Any, *, dtype: Any = None, mask: Any = None
     call.limited(chooser, *sides)
     default = promoted("add", x, y) if dtype is None else dtype_of(dtype)
     shape = np.broadcast_shapes(chooser.shape, *(side.shape for side in sides))
-    if call.skipped:
+    if call.region.skip:
         return call.give(None, tuple(shape), default)
     result = isa.select("select", call.view(chooser), call.operand("x", x), call.operand("y", y))
     return call.give(result, tuple(shape), default, explicit=dtype is not None)

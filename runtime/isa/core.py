@@ -80,26 +80,28 @@ def rounded(result: Result, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Arr
         values = fit(values, shape)
     if result.truncates and is_integer(dtype):
         values = np.trunc(values)
-    return convert(values, dtype)
+    return values if values.dtype is dtype else convert(values, dtype)
 
 
-def owns_memory(values: Array) -> bool:
-    """Can the array become the memory of a tile?
+def owned(values: Array) -> Array:
+    """``values`` as an array that can become the memory of a tile: itself, or a copy.
 
     It is contiguous, and no other array's: an operand of Beta 1, whose results may wait, is always a view on the memory
     of a tensor, so that an array that has no base is not one.
     """
-    return values.base is None and values.flags.c_contiguous
+    return values if values.base is None and values.flags.c_contiguous else values.copy()
 
 
 def keep(result: Result) -> None:
     """Let ``result`` wait: values that lie in the memory of an operand are copied."""
     values = result.values
     base = values.base
-    if base is not None and any(
-        view.array.base is base or np.may_share_memory(values, view.array) for _, view in result.reads
-    ):
-        result.values = values.copy()
+    if base is None or result.accumulates:  # a product is always computed
+        return
+    for _, view in result.reads:
+        if view.array.base is base or np.may_share_memory(values, view.array):
+            result.values = values.copy()
+            return
 
 
 def recorded(machine: Machine, result: Result, dst: View) -> None:

@@ -1,9 +1,9 @@
 """NumPy's work in one run of the emulator, to be timed without the emulator.
 
-That is what the definitions of the instructions (``runtime/isa``, ``runtime/numerics``) do with arrays: calls of NumPy's
-functions and of arrays' methods, operators, subscripts, and the copy into the destination. The code of these modules is
-replaced by one that also notes each of these with its operands. What the rest of the emulator does with arrays, such as
-the views that subscripts of a kernel make, is not NumPy's work but the emulator's.
+That is what the definitions of the instructions (``runtime/isa``, ``runtime/numerics``) do with arrays: calls of
+NumPy's functions and of arrays' methods, operators, subscripts, and the copy into the destination. The code of these
+modules is replaced by one that also notes each of these with its operands. What the rest of the emulator does with
+arrays, such as the views that subscripts of a kernel make, is not NumPy's work but the emulator's.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def _noted(node: ast.expr | ast.stmt, *parts: ast.expr, keywords: list[ast.keywo
 
 
 class _Notes:
-    """``notes(function, ...)`` calls the function; where it is NumPy's or has to do with an array, ``calls`` gets it."""
+    """``notes(function, ...)`` calls the function; ``calls`` gets it where it is NumPy's or has to do with an array."""
 
     def __init__(self, calls: list[Call]) -> None:
         self._calls = calls
