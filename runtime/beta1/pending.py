@@ -17,8 +17,8 @@ from .. import isa
 from ..errors import KernelError
 from ..isa.core import Result, commit, fit, keep, owned, recorded, rounded
 from ..memory import NOWHERE, Array, View
-from ..numerics import DTYPES, convert, is_integer
 from ..naming import Name
+from ..numerics import DTYPES, convert, is_integer
 from ..sites import PLACES, Place, place_of
 from .base import Shape, Tensor
 from .indexing import EVERYWHERE, Region, region
@@ -147,8 +147,9 @@ class Call:
         self.region = EVERYWHERE if mask is None else region(mask)
         recorder = current.machine.recorder
         self.sequence = None if recorder is None else recorder.reserve()
-        frame: FrameType | None = sys._getframe(2)  # most instructions make their call themselves
+        frame = sys._getframe(2)  # most instructions make their call themselves
         site = PLACES.get((id(frame.f_code), frame.f_lasti))
+        self.frame: FrameType | None
         self.frame, self.site = place_of(frame) if site is None else (frame, site)
 
     @property
