@@ -271,7 +271,7 @@ def _python_argument(scope: Scope, node: ast.expr) -> Value:
     if constant is not None:
         return constant
     value = scope.env.get(node.id) if isinstance(node, ast.Name) else constructed(scope, node)
-    if isinstance(value, DType | Absent | Flag | Object):
+    if isinstance(value, DType | Absent | Flag | Object) or (type(value) is Python and value.optional):
         return value
     if isinstance(value, Slice) or (isinstance(node, ast.Call) and scope.qualified(node.func) == "nl.ds"):
         return Value()

@@ -19,13 +19,15 @@ from .facts.values import Declaration, Tile
 from .maybe_tensors import may_be_no_number
 from .moves import Planned
 from .operands import Operand
-from .patterns import assert_rank, broadcast, of_name
+from .optional_types import optional_type, type_or
+from .patterns import assert_rank, of_name, spread
+from .placement import check_skipped_rows, check_starts
 from .render import render
 from .rules.data_types import dtype_text
 from .rules.masks import CODE as MASKS
 from .rules.masks import masked
 from .rules.psum_accumulation import check_group
-from .scope import Clamp, Scope
+from .scope import Scope
 from .shapes import shape_text
 from .staircase import ELEMENTWISE, Staircase, parts
 from .support import transposed_function
@@ -45,7 +47,8 @@ class Instruction:
     instruction with the same destination that comes before, ``shaped`` how the destination must be written.
     ``support`` marks a function that the module gets: without ``cut`` it fills a whole tile. ``precut`` arguments are
     what a mask leaves of them already. A result of unknown rank may be a column: ``perhaps_column``. ``ranked`` gives
-    the instruction with the ranks asserted on which its shape depends.
+    the instruction with the ranks asserted on which its shape depends. ``optional`` names a type that the result has
+    instead of its own ``dtype``, unless it is ``None``.
     """
 
     function: str
@@ -63,6 +66,7 @@ class Instruction:
     precut: bool = False
     perhaps_column: bool = False
     ranked: Callable[[], Instruction] | None = None
+    optional: str = ""
 
 
 @dataclass
@@ -110,7 +114,14 @@ class Call:
         return operand_or_text(self.scope, self.arguments[parameter])
 
     def dtype(self) -> str | None:
-        return dtype_text(self.scope, self.arguments["dtype"]) if self.has("dtype") else None
+        """The type that the call gives; ``None`` for one that may be ``None`` (:meth:`optional_dtype`), too."""
+        given = self.has("dtype") and not self.optional_dtype()
+        return dtype_text(self.scope, self.arguments["dtype"]) if given else None
+
+    def optional_dtype(self) -> str:
+        """The name of the type that the call gives where that is not ``None``; empty where it gives one, or none."""
+        required = "dtype" in required_parameters(self.name)
+        return optional_type(self.scope, self.arguments["dtype"]) if self.has("dtype") and not required else ""
 
 
 Handler = Callable[[Call], Instruction]
@@ -247,7 +258,8 @@ def lower(scope: Scope, node: ast.expr) -> Instruction:
         if name in HANDLERS:
             code, handler = HANDLERS[name]
             scope.apply(code, node)
-            return handler(bound_call(scope, node, name))
+            call = bound_call(scope, node, name)
+            return _perhaps_converted(call, handler(call))
         method = _method(scope, node)
         if method is not None:
             return method
@@ -259,6 +271,23 @@ def lower(scope: Scope, node: ast.expr) -> Instruction:
     if view is None:
         raise Refuse(node, DESTINATION, "an expression that is not known to be a tensor", "assign a tile")
     return copy_of(view)
+
+
+def _perhaps_converted(call: Call, instruction: Instruction) -> Instruction:
+    """The instruction with the type that the call gives where that is not ``None``."""
+    name = call.optional_dtype()
+    if name and instruction.function == "nc_transpose":  # it keeps the type, a copy converts
+        copied = copy_of(materialized(call.scope, call.node, instruction))
+        instruction = replace(copied, space=instruction.space)
+    return replace(instruction, optional=name)
+
+
+def _of_type(instruction: Instruction, otherwise: str | None) -> Instruction:
+    """The instruction whose type is that of its call, or ``otherwise`` where that is ``None``."""
+    if not instruction.optional or otherwise is None:
+        return instruction
+    dtype = type_or(instruction.optional, otherwise)
+    return replace(instruction, dtype=dtype, explicit=True, optional="")
 
 
 def copy_of(view: Operand) -> Instruction:
@@ -275,7 +304,8 @@ def bind(scope: Scope, node: ast.expr, name: str) -> Tile:
 def bind_instruction(scope: Scope, node: ast.expr, instruction: Instruction, name: str) -> Tile:
     """Declare the tile ``name`` that ``instruction`` computes, and compute into it."""
     if instruction.dims is None and instruction.ranked is not None:
-        instruction = instruction.ranked()
+        instruction = replace(instruction.ranked(), optional=instruction.optional)
+    instruction = _of_type(instruction, instruction.dtype)
     final, name = name, _free_name(scope, instruction, name)
     if instruction.dims is None and not instruction.like:
         raise Refuse(node, DESTINATION, "the shape of the result is not known", "declare the tile and assign to it")
@@ -299,7 +329,7 @@ def bind_instruction(scope: Scope, node: ast.expr, instruction: Instruction, nam
     place(scope, node, instruction, target, fresh=True)
     if name != final:
         scope.out.append(New(f"{final} = {name}"))
-    return replace(tile, dtype=f"{final}.dtype") if "(" in instruction.dtype else tile
+    return replace(tile, dtype=f"{final}.dtype") if {"(", " "} & {*instruction.dtype} else tile
 
 
 def _reads_column(instruction: Instruction) -> bool:
@@ -319,7 +349,9 @@ def _free_name(scope: Scope, instruction: Instruction, name: str) -> str:
 def write(scope: Scope, node: ast.expr, target: Operand, *, accumulate: bool = False) -> None:
     """``target = <computation>``: the instruction writes straight into ``target``."""
     with masked(scope, node):
-        instruction = lower(scope, node)
+        instruction = _of_type(lower(scope, node), target.dtype)
+        if instruction.optional:
+            raise Refuse(node, DESTINATION, "the data type of the destination is not known", "pass a type, or none")
         if instruction.first is not None or (instruction.support and not instruction.cut):
             instruction = copy_of(materialized(scope, node, instruction))
         if accumulate and instruction.function != "nc_matmul":
@@ -372,6 +404,8 @@ def place(
     fresh: bool = False,
 ) -> None:
     """Emit an instruction into ``target``; ``fresh`` where nothing has been written to it."""
+    if not accumulate:
+        instruction = _repeated(scope, node, instruction, target)
     if scope.stairs is not None and instruction.function == "dma_copy":
         _place_in_parts(scope, node, instruction, target, scope.stairs)
         return
@@ -391,13 +425,12 @@ def place(
         raise Refuse(
             node, DESTINATION, f"{instruction.function} into a tensor in HBM", "compute into a tile, then copy"
         )
-    _check_bounds(scope, node, instruction, target)
-    _check_starts(node, instruction, target, clamps)
+    check_skipped_rows(scope, node, instruction, target)
+    check_starts(node, instruction, target, clamps)
     check_cut(scope, node, target, clamps)
     for _, value in instruction.arguments:
         if isinstance(value, Operand):
             check_cut(scope, node, value, inside)
-    _spread(scope, node, instruction, target)
     if instruction.through:
         instruction = _copied_first(scope, node, instruction, target)
     check_group(scope, node, instruction.function, target, accumulate)
@@ -424,52 +457,28 @@ def _place_in_parts(scope: Scope, node: ast.expr, instruction: Instruction, targ
         scope.guards = guards
 
 
-def _check_bounds(scope: Scope, node: ast.expr, instruction: Instruction, target: Operand) -> None:
-    """Rows out of bounds can be skipped where the bounds are those of the tensor that Beta 2 sees."""
-    operands = [target, *(value for _, value in instruction.arguments if isinstance(value, Operand))]
-    skips = "oob_mode" in dict(instruction.arguments) and any((o.origin or o).joined for o in operands)
-    if skips and not scope.module.options.unsafe:
-        raise Refuse(
-            node,
-            "NKI024",
-            "rows of a part of a tensor, some of which may be skipped: Beta 2 knows only the tensor's own end",
-            "--unsafe takes an index that is out of bounds to be out of the tensor, too",
-            "review",
-        )
-
-
-def _check_starts(node: ast.expr, instruction: Instruction, target: Operand, clamps: list[Clamp]) -> None:
-    """What a lower bound leaves starts later: so it can, where each element is computed on its own.
-
-    Engines read and write from certain partitions on only; DMAs from any.
-    """
-    later = [clamp for clamp in clamps if clamp.start != "0"]
-    if not later:
-        return
-    if instruction.function not in ELEMENTWISE | {"dma_copy", "memset"} or instruction.precut:
-        raise Refuse(node, MASKS, f"a mask with a lower bound of {instruction.function}", "clamp the operands by hand")
-    operands = [target, *(value for _, value in instruction.arguments if isinstance(value, Operand))]
-    if any(view.dynamic or view.rows_at is not None for view in operands):
-        raise Refuse(node, MASKS, "a mask with a lower bound of a dynamic access", "clamp the operands by hand")
-    if instruction.function != "dma_copy" and any(0 in view.cuts(later) for view in operands):
-        raise Refuse(node, MASKS, "a mask with a lower bound of partitions", "clamp the operands by hand")
-
-
-def _spread(scope: Scope, node: ast.expr, instruction: Instruction, target: Operand) -> None:
-    """A copy of a (P, 1) tile into a wider one: Beta 1 repeats it, Beta 2 reads it with a step of 0."""
-    name, source = instruction.arguments[0] if instruction.arguments else ("", "")
-    if instruction.function not in ("tensor_copy", "dma_copy") or not isinstance(source, Operand):
-        return
-    if source.dims is None or target.dims is None or source.pattern or len(source.dims) != 2 or len(target.dims) != 2:
-        return
-    if scope.constant(source.dims[1]) == 1 and scope.constant(target.dims[1]) != 1:
-        if instruction.function == "dma_copy" and scope.constant(target.dims[1]) is None:
-            return  # Beta 2 refuses a DMA between different sizes
-        if instruction.function == "dma_copy":
-            raise Refuse(node, DESTINATION, "a DMA that broadcasts along the free dimension", "repeat it with .ap(...)")
-        if scope.clamps:
-            raise Refuse(node, MASKS, "a mask on a copy that broadcasts", "write the copy with .ap(...)")
-        instruction.arguments[0] = (name, broadcast(scope, node, source, target.dims))
+def _repeated(scope: Scope, node: ast.expr, instruction: Instruction, target: Operand) -> Instruction:
+    """A result in a larger place: Beta 1 repeats it, Beta 2 reads it with a step of 0."""
+    copied = dict(instruction.arguments).get("src") if instruction.function in ("tensor_copy", "dma_copy") else None
+    dims = copied.dims if isinstance(copied, Operand) else instruction.dims
+    if dims is None or target.dims is None or len(dims) != len(target.dims) or instruction.function == "memset":
+        return instruction
+    sizes = [(scope.constant(own), scope.constant(n)) for own, n in zip(dims, target.dims, strict=True)]
+    if not (isinstance(copied, Operand) and copied.space == "hbm"):
+        own, rows = sizes.pop(0)
+        if own == 1 and rows not in (1, None):
+            what = "a result of one partition in a place of several"
+            raise Refuse(node, DESTINATION, what, "broadcast it with .broadcast_to(...)")
+    wide = [n for own, n in sizes if own == 1]
+    if all(n == 1 for n in wide) or (scope.direct and None in wide):
+        return instruction
+    if not isinstance(copied, Operand):
+        dtype = instruction.dtype if instruction.space == "psum" else target.dtype
+        copied = materialized(scope, node, replace(instruction, dtype=dtype))
+        instruction = copy_of(copied)
+    source = spread(scope, node, copied, target.dims)
+    given = [(name, source if name == "src" else value) for name, value in instruction.arguments]
+    return replace(instruction, arguments=given)
 
 
 def _copied_first(scope: Scope, node: ast.expr, instruction: Instruction, target: Operand) -> Instruction:

@@ -13,6 +13,7 @@ from .emission import New, Refuse
 from .facts.objects import only_value
 from .facts.values import Allocator, Declaration, Hbm, Tile, Value
 from .moves import Planned
+from .optional_types import optional_type, type_or
 from .pinned import pinned as pinned_tensor
 from .reductions import UNWRITTEN, start_of_reductions
 from .render import beta2_name, render, render_stable
@@ -133,6 +134,8 @@ def declare(scope: Scope, name: str, node: ast.Call, statement: ast.stmt) -> Val
             given["buffer"], CREATION, "a buffer that the source does not show", "write the buffer in the call"
         )
     dtype = _dtype_of(scope, given["dtype"])
+    if function in _LIKE and optional_type(scope, given["dtype"]):
+        dtype = type_or(dtype, _dtype_of(scope, _of_like(given["a"], "dtype")))
     if buffer == "hbm":
         if function != "nl.ndarray":
             raise Refuse(node, CREATION, f"{function} in HBM", "declare it with nl.ndarray, and copy the values there")
@@ -170,8 +173,12 @@ def _of_another(scope: Scope, node: ast.Call, given: dict[str, ast.expr], functi
     like = given.get("a")
     if not isinstance(like, ast.Name) or not isinstance(scope.env.get(like.id), Tile | Hbm):
         raise Refuse(node, CREATION, f"{function} of what is not the name of a tensor", "write shape and type")
-    own = {name: ast.copy_location(ast.Attribute(like, name, ast.Load()), like) for name in ("shape", "dtype")}
-    return {**own, **given}
+    stated = {k: v for k, v in given.items() if not (isinstance(v, ast.Constant) and v.value is None)}
+    return {**{name: _of_like(like, name) for name in ("shape", "dtype")}, **stated}
+
+
+def _of_like(like: ast.expr, name: str) -> ast.expr:
+    return ast.copy_location(ast.Attribute(like, name, ast.Load()), like)
 
 
 def _style(scope: Scope, plan: Plan) -> Style | None:

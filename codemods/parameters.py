@@ -52,13 +52,14 @@ def kernel_parameters(scope: Scope, told: dict[str, Value]) -> None:
             scope.env[name] = Absent()  # until the function binds it to something else
         elif default is not None and not (optional and _is_tensor(scope, name)):
             absent = isinstance(told.get(name), Absent)
-            scope.env[name] = DType(name) if is_dtype(scope, default) else Absent() if absent else Python()
+            known = DType(name) if is_dtype(scope, default) else Python(optional=optional)
+            scope.env[name] = Absent() if absent and type(known) is Python else known
         elif _is_tile(scope, name):
             scope.env[name] = Tile(EITHER, None, f"{name}.dtype")
         elif _is_tensor(scope, name):
             scope.env[name] = Hbm(None, f"{name}.dtype")
         else:
-            scope.env[name] = Python()
+            scope.env[name] = Python(optional=isinstance(told.get(name), Absent))
         scope.env[name] = with_observed(scope, argument, scope.env[name], told.get(name))
     for default in by_name.values():
         text = render(scope, default)
@@ -239,7 +240,7 @@ def parameter_value(name: str, value: Value) -> Value:
     if isinstance(value, Hbm):
         return Hbm(_own_dims(name, value.dims), f"{name}.dtype", value.view)
     if isinstance(value, DType):
-        return DType(name)
+        return DType(name, value.optional)
     if isinstance(value, Object):
         return Object(tensors=tuple((f, parameter_value(f"{name}.{f}", t)) for f, t in value.tensors))
     return value

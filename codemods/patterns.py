@@ -68,9 +68,9 @@ def broadcast(scope: Scope, node: ast.expr, base: Operand, sizes: tuple[str, ...
 
 
 def spread(scope: Scope, node: ast.expr, view: Operand, dims: tuple[str, ...]) -> Operand:
-    """``view`` over ``dims`` of the same rank: free dimensions of size 1 are read again and again."""
-    sizes = view.dims or ()
-    wide = {d for d, (own, size) in enumerate(zip(sizes, dims, strict=True)) if d and _is_one(scope, own, size)}
+    """``view`` over ``dims`` of the same rank: dimensions of size 1 are read again and again, on chip the free ones."""
+    pairs = enumerate(zip(view.dims or (), dims, strict=True))
+    wide = {d for d, (own, n) in pairs if _is_one(scope, own, n) and (d or isinstance(view.value, Hbm))}
     if not wide:
         return view
     base, steps = as_pattern(scope, node, view)

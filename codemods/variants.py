@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from .emission import Refuse
-from .facts.values import Absent, Flag, Hbm, Object, Parameters, Python, Tile, Value
+from .facts.values import Absent, DType, Flag, Hbm, Object, Parameters, Python, Tile, Value
 from .handed import kinds
 from .names import dotted
 from .rules.nested_functions import CODE
@@ -131,14 +131,15 @@ def _merged(a: Parameters, b: Parameters) -> Parameters:
             merged[name] = value
         elif isinstance(value, Python) and isinstance(a.get(name), Flag) and value != a[name]:
             merged[name] = Python()
-        tile = merged[name]
-        if isinstance(tile, Tile) and any(_may_be_absent(v) for v in (value, known)):
-            merged[name] = replace(tile, optional=True)
+        found = merged[name]
+        plain = not isinstance(found, Python) or type(found) is Python
+        if isinstance(found, Tile | DType | Python) and plain and any(_may_be_absent(v) for v in (value, known)):
+            merged[name] = replace(found, optional=True)
     return merged
 
 
 def _may_be_absent(value: Value | None) -> bool:
-    return isinstance(value, Absent) or (isinstance(value, Tile) and value.optional)
+    return isinstance(value, Absent) or (isinstance(value, Tile | DType | Python) and value.optional)
 
 
 def telling_flags(module: Module, node: ast.FunctionDef, parameters: Parameters) -> dict[str, bool]:

@@ -31,9 +31,10 @@ class Gone(Value):
 
 @dataclass(frozen=True)
 class Python(Value):
-    """A Python value that exists when the kernel is traced (a size, an address, a flag)."""
+    """A Python value that exists when the kernel is traced (a size, an address, a flag). ``optional``: or ``None``."""
 
     positive: bool = False
+    optional: bool = field(default=False, kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -89,9 +90,10 @@ class Slice(Value):
 
 @dataclass(frozen=True)
 class DType(Value):
-    """A data type. ``text`` is how Beta 2 writes it, empty where branches disagree."""
+    """A data type. ``text`` is how Beta 2 writes it, empty where branches disagree. ``optional``: or ``None``."""
 
     text: str
+    optional: bool = False
 
 
 @dataclass(frozen=True)
@@ -319,7 +321,7 @@ def merge(a: Value | None, b: Value | None) -> Value:
     if isinstance(a, Tensors) and isinstance(b, Tensors):
         return Tensors(empty=a.empty and b.empty)
     if isinstance(a, Python) and isinstance(b, Python):
-        return Python(a.positive and b.positive)
+        return Python(a.positive and b.positive, optional=a.optional or b.optional)
     if isinstance(a, Index) and isinstance(b, Index) and _same_vector(a, b):
         return a
     if isinstance(a, ERASED) or isinstance(b, ERASED):

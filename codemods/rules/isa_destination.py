@@ -36,7 +36,7 @@ from ..products import cut_product, operand_masks
 from ..render import render, render_named
 from ..scope import is_tile
 from ..shapes import literal_axes, shape_text
-from ..support import reduced_axes_function, reduced_shape_function
+from ..support import product_function, reduced_axes_function, reduced_shape_function
 from .masks import CODE as MASKS
 from .operator_tokens import token
 
@@ -154,10 +154,15 @@ def _repeated(call: Call, instruction: Instruction, a: Operand, b: Operand) -> I
 
 
 def _column_repeated(call: Call, instruction: Instruction, a: Operand, b: Operand) -> Instruction:
-    """The same of a (partitions, 1) operand beside one of more dimensions: it has a step of 0 in each of them."""
+    """The same of a (partitions, 1) operand beside one of another rank, or of any: it has a step of 0 in all of it."""
     for name, column, other in (("data2", b, a), ("data1", a, b)):
-        if column.dims is not None and other.dims is not None and _is_column(call, column):
-            wide = repeated(call.scope, call.node, column, other.dims)
+        sizes = other.dims
+        if column.dims is None or not _is_column(call, column):
+            continue
+        if sizes is None and other.like:
+            sizes = column.dims[0], f"{product_function(call.scope)}({other.like}[1:])"
+        if sizes is not None:
+            wide = repeated(call.scope, call.node, column, sizes)
             given = [(n, wide if n == name else value) for n, value in instruction.arguments]
             return replace(instruction, arguments=given, dims=other.dims, like=other.like)
     return instruction

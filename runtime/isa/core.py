@@ -66,7 +66,7 @@ def commit(
     elif values is not target:
         target[...] = values
     if machine.recorder is not None:
-        repeats = result.op == "tensor_copy" and result.values.size != target.size
+        repeats = result.op in ("tensor_copy", "dma_copy") and result.values.size != target.size
         reads = [(role, repeated(view, target.shape)) for role, view in result.reads] if repeats else result.reads
         operands = [("dst", dst), *result.also_writes, *reads]
         partly = () if where is None else ("dst",)

@@ -1,0 +1,97 @@
+"""Operands and results of one column, or one row, in a larger place: Beta 1 repeats them, Beta 2 repeats nothing."""
+
+from __future__ import annotations
+
+import pytest
+from nki_migrate.runtime.cases import TensorSpec
+
+KERNEL = """\
+import numpy as np
+import neuronxcc.nki as nki
+import neuronxcc.nki.isa as nisa
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def k(x, scale):
+    p, n = x.shape
+    out = nl.ndarray((p, n), dtype=x.dtype, buffer=nl.shared_hbm)
+    {body}
+    return out
+"""
+ARGS = {"x": TensorSpec((6, 10), "float32", "normal"), "scale": TensorSpec((6, 1), "float32", "uniform")}
+
+
+def kernel(*lines: str) -> str:
+    return KERNEL.format(body="\n    ".join(lines))
+
+
+def numbers_are_equal(migration) -> bool:
+    """Without a finding, whatever instructions compute them."""
+    others = [line for line in migration.trouble if not line.startswith((" ", "operands: different"))]
+    return (migration.outcome.findings, migration.objection, others) == ((), None, [])
+
+
+@pytest.mark.parametrize("operation", ["tile, column", "column, tile"])
+@pytest.mark.parametrize("form", ["nisa.tensor_tensor({}, op=np.subtract)", "nl.subtract({})"])
+@pytest.mark.parametrize("place", ["result = ", "result = nl.ndarray(x.shape, dtype=x.dtype)\n    result[...] = "])
+@pytest.mark.parametrize("shape", [(6, 10), (6, 1)])
+def test_a_column_beside_a_tile_whose_shape_is_not_known(migrate, operation, form, place, shape):
+    lines = ["column = nl.load(scale[0:p, 0:1])", "tile = nl.load(x)", place + form.format(operation)]
+    source = kernel(*lines, "nl.store(out, result)")
+    migration = migrate(source, {**ARGS, "x": TensorSpec(shape, "float32", "normal")})
+    assert numbers_are_equal(migration)
+
+
+@pytest.mark.parametrize("form", ["nl.subtract(whole, factor)", "nl.subtract(factor, whole)", "whole * factor"])
+@pytest.mark.parametrize("shape", [(6, 10), (6, 1)])
+def test_a_tile_whose_shape_is_not_known_may_be_a_column(migrate, form, shape):
+    source = kernel("whole = nl.load(x[0:6, 0:10])", "factor = nl.load(scale)", f"nl.store(out, {form})")
+    migration = migrate(source, {**ARGS, "scale": TensorSpec(shape, "float32", "uniform")})
+    assert numbers_are_equal(migration)
+
+
+COLUMN = "column = nl.load(scale[0:p, 0:1])"
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [COLUMN, "nl.store(out[0:p, 0:n], column)"],
+        [COLUMN, "nl.store(out[0:6, 0:10], column)"],
+        [COLUMN, "tile = nl.ndarray((nl.par_dim(p), n), dtype=x.dtype)", "tile[...] = nl.copy(column)"],
+        ["tile = nl.ndarray((nl.par_dim(p), n), dtype=x.dtype)", "tile[...] = nl.load(scale[0:p, 0:1])"],
+        ["tile = nl.ndarray((nl.par_dim(p), n), dtype=x.dtype)", "tile[...] = nl.load(x[0:1, 0:n])"],
+        [
+            "tile = nl.load(x)",
+            COLUMN,
+            "i_p, i_f = nl.arange(p)[:, None], nl.arange(n)[None, :]",
+            "nl.store(out[i_p, i_f], nl.load(x[i_p, i_f]))",
+            "nl.store(out[i_p, i_f], column, mask=i_f < n - 3)",
+            "nl.store(out[i_p, i_f], column, mask=i_p < p - 4)",
+        ],
+    ],
+)
+def test_a_copy_repeats_a_column_and_a_load_a_row(migrate, lines):
+    last = [] if "store" in lines[-1] else ["nl.store(out, tile)"]
+    migration = migrate(kernel(*lines, *last), ARGS)
+    assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
+    assert "[0, " in migration.outcome.source
+
+
+@pytest.mark.parametrize("value", ["nl.exp(column)", "column * 3.0", "nl.max(tile, axis=1, keepdims=True)"])
+@pytest.mark.parametrize("dtype", ["x.dtype", "nl.bfloat16", "nl.float32"])
+def test_a_computed_column_gets_a_tile_of_the_type_that_it_is_rounded_to(migrate, value, dtype):
+    lines = ["tile = nl.load(x[0:6, 0:10])", COLUMN, f"wide = nl.ndarray((nl.par_dim(6), 10), dtype={dtype})"]
+    source = kernel(*lines, f"wide[...] = {value}", "nl.store(out, wide)")
+    half = {"x": TensorSpec((6, 10), "bfloat16", "normal"), "scale": TensorSpec((6, 1), "bfloat16", "uniform")}
+    for args in (ARGS, half):
+        assert numbers_are_equal(migrate(source, args))
+
+
+@pytest.mark.parametrize("line", ["nl.store(out[0:6, 0:10], row)", "wide[...] = nl.copy(row)", "wide[...] = row * 2.0"])
+def test_one_partition_in_the_place_of_several_is_left_under_a_finding(migrate, line):
+    wide = "wide = nl.ndarray((nl.par_dim(6), 10), dtype=x.dtype)"
+    outcome = migrate(kernel("row = nl.load(x[0:1, 0:10])", wide, line), ARGS).outcome
+    assert [f.message for f in outcome.findings] == ["a result of one partition in a place of several"]
+    assert line in outcome.source
