@@ -18,6 +18,7 @@ from .emission import Refuse
 from .facts.index import components_of, index_value
 from .facts.masks import is_mask
 from .facts.values import Absent, Axis, Grid, Hbm, Index, Object, Python, Slice, Tile, Value
+from .least_ranks import rank_at_least
 from .loose import aligned
 from .maybe_tensors import may_be_no_number
 from .names import dotted
@@ -315,12 +316,14 @@ def _unknown_rank(scope: Scope, node: ast.Subscript, base: Operand, elements: li
         for element in elements:
             _refuse_dynamic(scope, node, element)
         prefix = tuple(render_named(scope, e) for e in elements)
-    if prefix and scope.module.rank_at_least(scope.function, base.base) >= len(elements) + 2:
+    least = rank_at_least(scope.function, node, base.base) if not dynamic else 0
+    if prefix and least >= len(elements) + 2:
         text = f"{base.base}[{', '.join(prefix)}]"
         origin = replace(base, prefix=prefix)
         return replace(base, base=text, shape=f"{base.base}.shape[{len(elements)}:]", is_view=True, origin=origin)
-    dims = tuple(f"{base.base}.shape[{d}]" for d in range(len(elements)))
-    found = _indexed(scope, node, replace(base, dims=dims, axes=(None,) * len(dims)), elements)
+    dims = tuple(f"{base.base}.shape[{d}]" for d in range(max(least, len(elements))))
+    whole = replace(base, dims=dims, axes=(None,) * len(dims))
+    found = _indexed(scope, node, whole, _padded(scope, node, elements, len(dims)))
     return replace(found, prefix=prefix)
 
 

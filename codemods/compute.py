@@ -312,7 +312,7 @@ def bind_instruction(scope: Scope, node: ast.expr, instruction: Instruction, nam
     if instruction.dtype is None:
         raise Refuse(node, DESTINATION, "the data type of the result is not known", "declare the tile, or pass dtype=")
     for _, value in instruction.arguments:
-        if isinstance(value, Operand) and value.dims == ():
+        if isinstance(value, Operand) and (value.dims == () or value.prefix):
             assert_rank(scope, value)  # more dimensions would make another tile
     column = instruction.dims is None and (instruction.perhaps_column or _reads_column(instruction))
     tile = Tile(instruction.space, instruction.dims, instruction.dtype, (), None, perhaps_column=column)
@@ -468,7 +468,8 @@ def _repeated(scope: Scope, node: ast.expr, instruction: Instruction, target: Op
         own, rows = sizes.pop(0)
         if own == 1 and rows not in (1, None):
             what = "a result of one partition in a place of several"
-            raise Refuse(node, DESTINATION, what, "broadcast it with .broadcast_to(...)")
+            help = "broadcast it with .broadcast_to(...); where a subscript leaves out dimensions, write them"
+            raise Refuse(node, DESTINATION, what, help)
     wide = [n for own, n in sizes if own == 1]
     if all(n == 1 for n in wide) or (scope.direct and None in wide):
         return instruction

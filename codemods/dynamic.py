@@ -17,6 +17,7 @@ from . import algebra
 from .emission import Refuse
 from .facts.index import index_value
 from .facts.values import Axis, Hbm, Index, Term, Tile, Value
+from .least_ranks import rank_at_least
 from .patterns import VECTORS, indexed, of_name, of_rank, ranked, row_strides
 from .render import render, render_named
 
@@ -175,7 +176,7 @@ def _static(
         else:
             axis = rows[d]
         vectors[d] = Index(rank, (Term(axis, "1", position),))
-    if not any(isinstance(v, Index) for v in vectors) and _is_element(scope, base, len(elements)):
+    if not any(isinstance(v, Index) for v in vectors) and _is_element(scope, node, base, len(elements)):
         vectors[0] = Index(2, (), render(scope, elements[0]))
     if not any(isinstance(v, Index) for v in vectors):
         what = f"a single element of '{base.base}' at a dynamic place, as far as its rank is known"
@@ -183,10 +184,10 @@ def _static(
     return indexed(scope, node, base, elements, vectors)
 
 
-def _is_element(scope: Scope, base: Operand, count: int) -> bool:
+def _is_element(scope: Scope, node: ast.Subscript, base: Operand, count: int) -> bool:
     """Are ``count`` numbers one element of a tensor in HBM? One whose rank is not known is taken to have as many."""
     if isinstance(base.value, Tile) or base.items is not None or base.is_view:
         return False
     if base.value.dims is not None:
         return len(base.value.dims) == count
-    return scope.module.rank_at_least(scope.function, base.base) <= count
+    return rank_at_least(scope.function, node, base.base) <= count

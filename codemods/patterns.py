@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from . import algebra
 from .emission import New, Refuse
 from .facts.values import Axis, Hbm, Index, Tile, Value
+from .least_ranks import counts_from_the_end
 from .operands import Item, Operand, Step
 from .render import render
 
@@ -185,6 +186,9 @@ def of_rank(scope: Scope, view: Operand, rank: int) -> Operand:
 def assert_rank(scope: Scope, view: Operand) -> None:
     """The kernel asserts the rank that a subscript means, where the source does not tell the tensor's."""
     if view.value.dims is None and view.items is not None and scope.env.get(view.base) == view.value:
+        if view.dims == () and counts_from_the_end(scope.function, view.base):
+            what = f"'{view.base}' may have more dimensions than this subscript names: its rank is not known"
+            raise Refuse(scope.current or scope.function, VECTORS, what, "write every dimension: x[i, j, :, :]")
         _assert_rank(scope, view, len(view.items))
 
 

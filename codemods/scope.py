@@ -156,16 +156,6 @@ class Module:
                     self._functions |= {new: self._functions[old] for new, old in same}
         return self._functions[function]
 
-    def rank_at_least(self, function: ast.FunctionDef, name: str) -> int:
-        """The least rank of a parameter, from the ``name.shape[k]`` that its function reads."""
-        rank = 0
-        for node in ast.walk(function):
-            if not (isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant)):
-                continue
-            if dotted(node.value) == (name, ("shape",)) and isinstance(node.slice.value, int):
-                rank = max(rank, node.slice.value + 1)
-        return rank
-
     def is_kernel(self, function: ast.FunctionDef) -> bool:
         """Is a function decorated with ``nki.jit`` or one of its forerunners?"""
         return any(self.decorator(d) in KERNEL_DECORATORS for d in function.decorator_list)

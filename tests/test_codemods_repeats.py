@@ -43,14 +43,6 @@ def test_a_column_beside_a_tile_whose_shape_is_not_known(migrate, operation, for
     assert numbers_are_equal(migration)
 
 
-@pytest.mark.parametrize("form", ["nl.subtract(whole, factor)", "nl.subtract(factor, whole)", "whole * factor"])
-@pytest.mark.parametrize("shape", [(6, 10), (6, 1)])
-def test_a_tile_whose_shape_is_not_known_may_be_a_column(migrate, form, shape):
-    source = kernel("whole = nl.load(x[0:6, 0:10])", "factor = nl.load(scale)", f"nl.store(out, {form})")
-    migration = migrate(source, {**ARGS, "scale": TensorSpec(shape, "float32", "uniform")})
-    assert numbers_are_equal(migration)
-
-
 COLUMN = "column = nl.load(scale[0:p, 0:1])"
 
 

@@ -163,7 +163,7 @@ def _row_broadcast(scope: Scope, node: ast.expr, src: Operand, sizes: tuple[str,
 @lowers(CODE, "nl.divide")
 def divide(call: Call) -> Instruction:
     quotient = division(call.scope, call.node, call.arguments["x"], call.arguments["y"], call.dtype())
-    if quotient.support and call.optional_dtype():
+    if quotient.support and not quotient.cut and call.optional_dtype():
         raise call.refuse(CODE, "a division of integers into a type that may be None", "pass a type, or none")
     return quotient
 
@@ -429,15 +429,9 @@ def combined(scope: Scope, node: ast.expr, token: str, a: Operand, b: Operand, d
 
 
 def _combined_as_traced(scope: Scope, token: str, a: Operand, b: Operand, dtype: str | None) -> Instruction | None:
-    """``a token b`` where only a trace tells whether one of them is repeated along its free dimensions.
-
-    Two tiles of unknown shapes are taken to be equal, but for what a reduction left.
-    """
-    unknown = [v for v in (a, b) if v.dims is None]
-    columns = [v for v in unknown if isinstance(v.value, Tile) and v.value.perhaps_column]
-    if scope.clamps or scope.stairs is not None or "hbm" in (a.space, b.space):
-        return None
-    if not columns and len(unknown) != 1:
+    """``a token b`` where only a trace tells whether one of them is repeated along its free dimensions."""
+    columns = [isinstance(v.value, Tile) and v.dims is None and v.value.perhaps_column for v in (a, b)]
+    if scope.clamps or scope.stairs is not None or not any(columns) or "hbm" in (a.space, b.space):
         return None
     shapes = [shape_text(scope, side.dims, side.like) for side in (a, b)]
     if "" in shapes:
