@@ -16,6 +16,7 @@ from .comments import (
     Statement,
     comment_lines,
     comments_of,
+    is_about_dimensions,
     is_about_indices,
     is_heading,
     joined_lines,
@@ -156,7 +157,8 @@ class _Rebuild:
 
     def _on_index_vectors(self, statements: list[ast.stmt], comment: cst.Comment) -> Lines:
         """The comment behind index vectors that are gone: it goes with them, or stays apart from what follows."""
-        if not is_about_indices(comment.value, {name for old in statements for name in bound_by(old)}):
+        names = {name for old in statements for name in bound_by(old)}
+        if not (is_about_indices(comment.value, names) or is_about_dimensions(comment.value)):
             return [cst.EmptyLine(comment=comment), cst.EmptyLine(indent=False)]
         self.module.removed_comments.append(comment.value)
         return []

@@ -10,6 +10,9 @@ import libcst as cst
 Statement = cst.SimpleStatementLine | cst.BaseCompoundStatement
 Lines = list[cst.EmptyLine]
 _ABOUT_INDICES = re.compile(r"\b(index|indexes|indices|arange|mgrid)\b", re.IGNORECASE)
+_ABOUT_DIMENSIONS = re.compile(
+    r"\b(axis|axes|dims?|dimensions?|partitions?|free|rows?|columns?|strided?|vectors?)\b", re.IGNORECASE
+)
 
 
 def lines_above(node: cst.CSTNode) -> Lines:
@@ -59,6 +62,11 @@ def joined_lines(above: Sequence[cst.EmptyLine], below: Sequence[cst.EmptyLine])
 def is_about_indices(text: str, names: Iterable[str] = ()) -> bool:
     """Does a comment speak of indices, or of one of ``names``?"""
     return bool(_ABOUT_INDICES.search(text)) or any(re.search(rf"\b{re.escape(name)}\b", text) for name in names)
+
+
+def is_about_dimensions(text: str) -> bool:
+    """Does a comment, which stands behind an index vector, speak of what such a vector walks?"""
+    return bool(_ABOUT_DIMENSIONS.search(text))
 
 
 def without_index_comment(lines: Lines) -> tuple[Lines, Lines]:

@@ -47,7 +47,7 @@ class Instruction:
     instruction with the same destination that comes before, ``shaped`` how the destination must be written.
     ``support`` marks a function that the module gets: without ``cut`` it fills a whole tile. ``precut`` arguments are
     what a mask leaves of them already. A result of unknown rank may be a column: ``perhaps_column``. ``ranked`` gives
-    the instruction with the ranks asserted on which its shape depends. ``optional`` names a type that the result has
+    the instruction with the ranks asserted on which its shape depends. ``optional`` is a type that the result has
     instead of its own ``dtype``, unless it is ``None``.
     """
 
@@ -119,7 +119,7 @@ class Call:
         return dtype_text(self.scope, self.arguments["dtype"]) if given else None
 
     def optional_dtype(self) -> str:
-        """The name of the type that the call gives where that is not ``None``; empty where it gives one, or none."""
+        """The type that the call gives where that is not ``None``; empty where it certainly gives one, or none."""
         required = "dtype" in required_parameters(self.name)
         return optional_type(self.scope, self.arguments["dtype"]) if self.has("dtype") and not required else ""
 
@@ -461,7 +461,9 @@ def _repeated(scope: Scope, node: ast.expr, instruction: Instruction, target: Op
     """A result in a larger place: Beta 1 repeats it, Beta 2 reads it with a step of 0."""
     copied = dict(instruction.arguments).get("src") if instruction.function in ("tensor_copy", "dma_copy") else None
     dims = copied.dims if isinstance(copied, Operand) else instruction.dims
-    if dims is None or target.dims is None or len(dims) != len(target.dims) or instruction.function == "memset":
+    if dims is None or target.dims is None or len(dims) != len(target.dims):
+        return instruction
+    if instruction.function in ("memset", "iota"):  # they fill whatever partitions they are given
         return instruction
     sizes = [(scope.constant(own), scope.constant(n)) for own, n in zip(dims, target.dims, strict=True)]
     if not (isinstance(copied, Operand) and copied.space == "hbm"):
@@ -471,7 +473,7 @@ def _repeated(scope: Scope, node: ast.expr, instruction: Instruction, target: Op
             help = "broadcast it with .broadcast_to(...); where a subscript leaves out dimensions, write them"
             raise Refuse(node, DESTINATION, what, help)
     wide = [n for own, n in sizes if own == 1]
-    if all(n == 1 for n in wide) or (scope.direct and None in wide):
+    if all(n == 1 for n in wide) or (scope.direct and None in wide and not isinstance(copied, Operand)):
         return instruction
     if not isinstance(copied, Operand):
         dtype = instruction.dtype if instruction.space == "psum" else target.dtype

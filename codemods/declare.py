@@ -134,8 +134,9 @@ def declare(scope: Scope, name: str, node: ast.Call, statement: ast.stmt) -> Val
             given["buffer"], CREATION, "a buffer that the source does not show", "write the buffer in the call"
         )
     dtype = _dtype_of(scope, given["dtype"])
-    if function in _LIKE and optional_type(scope, given["dtype"]):
-        dtype = type_or(dtype, _dtype_of(scope, _of_like(given["a"], "dtype")))
+    optional = optional_type(scope, given["dtype"]) if function in _LIKE else ""
+    if optional:
+        dtype = type_or(optional, _dtype_of(scope, _of_like(given["a"], "dtype")))
     if buffer == "hbm":
         if function != "nl.ndarray":
             raise Refuse(node, CREATION, f"{function} in HBM", "declare it with nl.ndarray, and copy the values there")

@@ -9,19 +9,40 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from .algebra import parse
 from .facts.values import Absent, DType, Python
+from .render import render
 
 if TYPE_CHECKING:
     from .scope import Scope
 
+OTHERWISE = "{}"
+"""Where the text of an optional type has the type that stands for ``None``."""
+
 
 def optional_type(scope: Scope, node: ast.expr) -> str:
-    """The name of a data type that may be ``None``; empty for any other expression."""
-    value = scope.env.get(node.id) if isinstance(node, ast.Name) else None
+    """The text of a type that may be ``None``, with a place for another one; empty for any other expression."""
+    if isinstance(node, ast.IfExp):
+        sides = (node.body, node.orelse)
+        body, orelse = (OTHERWISE if _is_none(side) else render(scope, side) for side in sides)
+        return f"{body} if {render(scope, node.test)} else {orelse}" if _may_be_none(node) else ""
+    if not isinstance(node, ast.Name):
+        return ""
+    value = scope.env.get(node.id)
+    defined = parse(scope.definitions[node.id]) if node.id in scope.definitions else None
+    chosen = isinstance(defined, ast.IfExp) and _may_be_none(defined)
     left_out = isinstance(value, Absent) or (isinstance(value, Python | DType) and value.optional)
-    return node.id if isinstance(node, ast.Name) and left_out else ""
+    return f"{node.id} if {node.id} is not None else {OTHERWISE}" if left_out or chosen else ""
 
 
-def type_or(name: str, otherwise: str) -> str:
-    """Source text of the type ``name``, or of another one where it is ``None``."""
-    return f"{name} if {name} is not None else {otherwise}"
+def type_or(optional: str, otherwise: str) -> str:
+    """Source text of an optional type, or of another one where it is ``None``."""
+    return optional.replace(OTHERWISE, otherwise)
+
+
+def _may_be_none(node: ast.IfExp) -> bool:
+    return _is_none(node.body) or _is_none(node.orelse)
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None

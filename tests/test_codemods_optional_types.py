@@ -55,6 +55,8 @@ def kernel(*lines: str) -> str:
         "wide = scaled(tile, dtype=dt)",
         "wide = offset(tile, dt)",
         "wide = nl.add(offset(tile, None), offset(tile, nl.bfloat16))",
+        "wide = nl.exp(tile, dtype=None if dt is None else nl.bfloat16)",
+        "low = nl.bfloat16 if dt is not None else None\n    wide[...] = nl.exp(tile, dtype=low)",
         "if dt is None:\n        dt = nl.bfloat16\n    wide = nl.exp(tile, dtype=dt)",
     ],
 )

@@ -71,6 +71,41 @@ def test_a_copy_repeats_a_column_and_a_load_a_row(migrate, lines):
     assert "[0, " in migration.outcome.source
 
 
+PINNED = """\
+import numpy as np
+import neuronxcc.nki as nki
+import neuronxcc.nki.compiler as ncc
+import neuronxcc.nki.isa as nisa
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def k(x):
+    blocks, p, n = x.shape
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    columns = nl.ndarray((blocks, nl.par_dim(p), 1), dtype=x.dtype, buffer=ncc.sbuf.mod_alloc(base_addr=0))
+    tiles = nl.ndarray((blocks, nl.par_dim(p), n), dtype=x.dtype, buffer=ncc.sbuf.mod_alloc(base_addr=512))
+    for i in nl.affine_range(blocks):
+        columns[i] = nl.load(x[i, 0:p, 0:1])
+        tiles[i] = {value}
+        nl.store(out[i], tiles[i])
+    return out
+"""
+
+
+def test_a_copy_into_a_tile_with_an_address_repeats_a_column(migrate):
+    source = PINNED.format(value="nl.copy(columns[i])")
+    migration = migrate(source, {"x": TensorSpec((2, 6, 10), "float32", "normal")})
+    assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
+    assert "tiles[i, " not in migration.outcome.source and "[0, n]" in migration.outcome.source
+
+
+def test_no_tile_without_an_address_joins_those_that_have_one(migrate):
+    source = PINNED.format(value="nisa.tensor_scalar(columns[i], np.multiply, 2.0)").replace("p), n)", "p), 10)")
+    outcome = migrate(source, {"x": TensorSpec((2, 6, 10), "float32", "normal")}).outcome
+    assert [f.message for f in outcome.findings] == ["an intermediate tile in a kernel that allocates its tiles itself"]
+
+
 @pytest.mark.parametrize("value", ["nl.exp(column)", "column * 3.0", "nl.max(tile, axis=1, keepdims=True)"])
 @pytest.mark.parametrize("dtype", ["x.dtype", "nl.bfloat16", "nl.float32"])
 def test_a_computed_column_gets_a_tile_of_the_type_that_it_is_rounded_to(migrate, value, dtype):
@@ -79,6 +114,15 @@ def test_a_computed_column_gets_a_tile_of_the_type_that_it_is_rounded_to(migrate
     half = {"x": TensorSpec((6, 10), "bfloat16", "normal"), "scale": TensorSpec((6, 1), "bfloat16", "uniform")}
     for args in (ARGS, half):
         assert numbers_are_equal(migrate(source, args))
+
+
+@pytest.mark.parametrize(
+    "value", ["nisa.iota(nl.arange(10)[None, :], dtype=x.dtype)", "nl.full((6, 10), 2.0, x.dtype)"]
+)
+def test_what_has_no_operand_fills_all_partitions(migrate, value):
+    lines = ["wide = nl.ndarray((nl.par_dim(6), 10), dtype=x.dtype)", f"wide[...] = {value}", "nl.store(out, wide)"]
+    migration = migrate(kernel(*lines), ARGS)
+    assert numbers_are_equal(migration)
 
 
 @pytest.mark.parametrize("line", ["nl.store(out[0:6, 0:10], row)", "wide[...] = nl.copy(row)", "wide[...] = row * 2.0"])

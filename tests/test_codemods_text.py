@@ -194,3 +194,30 @@ def reindented(source: str, indent: str) -> str:
         if number not in inside and level >= 0:
             lines[number - 1] = indent * level + lines[number - 1].lstrip()
     return "\n".join(lines)
+
+
+@pytest.mark.parametrize("comment", ["# free axis", "# Rows of the tile", "# contraction dim", "# the i_p of all"])
+def test_a_comment_behind_index_vectors_goes_with_them(comment):
+    source = SOURCE_OF_VECTORS.format(comment=comment)
+    outcome = rewrite(source)
+    assert comment not in outcome.source and outcome.removed_comments == (comment,)
+
+
+def test_a_comment_behind_index_vectors_that_speaks_of_something_else_stays():
+    source = SOURCE_OF_VECTORS.format(comment="# see the paper")
+    assert rewrite(source).source.count("# see the paper") == 1
+
+
+SOURCE_OF_VECTORS = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def k(x):
+    out = nl.ndarray((8, 4), dtype=x.dtype, buffer=nl.shared_hbm)
+    i_p = nl.arange(8)[:, None]  {comment}
+    i_f = nl.arange(4)[None, :]
+    nl.store(out[i_p, i_f], nl.load(x[i_p, i_f]))
+    return out
+"""
