@@ -24,9 +24,16 @@ def rank_at_least(function: ast.FunctionDef, node: ast.expr, name: str) -> int:
 
 
 def counts_from_the_end(function: ast.FunctionDef, name: str) -> bool:
-    """Does a function read ``x.shape[-1]``, which does not tell which dimension that is?"""
-    shapes = (n for n in ast.walk(function) if isinstance(n, ast.Subscript) and ast.unparse(n.value) == f"{name}.shape")
-    return any((_number(node.slice) or 0) < 0 for node in shapes)
+    """Does a function read ``x.shape[-1]``, or ``*_, n = x.shape``, which does not tell which dimension that is?"""
+    for node in ast.walk(function):
+        if isinstance(node, ast.Subscript) and ast.unparse(node.value) == f"{name}.shape":
+            bounds = [node.slice.lower, node.slice.upper] if isinstance(node.slice, ast.Slice) else [node.slice]
+            if any(bound is not None and (_number(bound) or 0) < 0 for bound in bounds):
+                return True
+        unpacked = node.targets if isinstance(node, ast.Assign) and ast.unparse(node.value) == f"{name}.shape" else []
+        if any(isinstance(part, ast.Starred) for target in unpacked for part in ast.walk(target)):
+            return True
+    return False
 
 
 def _placed(node: ast.AST, branches: Branches) -> Iterator[tuple[ast.AST, Branches]]:
