@@ -92,7 +92,7 @@ def _declare_hbm(
         raise KernelError("", f"Tensor {key} has mismatched shape or dtype across program instances")
     alloc = machine.allocate_hbm(memory, name=key, role="scratch" if private else "output", location=location_of(frame))
     front.declared[alloc.uid] = buffer.name
-    return NkiTensor(alloc, alloc.array())
+    return NkiTensor(alloc, memory)
 
 
 def constant(data: Array, name: str) -> NkiTensor:

@@ -18,6 +18,8 @@ from enum import Enum
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
+import numpy as np
+
 from ..errors import KernelError, is_emulator_file
 from ..legality.classes import read_methods, read_statements
 from ..legality.model import Violation
@@ -131,7 +133,10 @@ _JUDGED: dict[tuple[int, str], tuple[Violation, ...]] = {}
 
 def _is_kernel(item: object) -> bool:
     """Is ``item`` what ``nki.jit`` made of a function?"""
-    return type(item).__module__ == __package__ + ".nki" and isinstance(getattr(item, "func", None), FunctionType)
+    return type(item).__module__ == _JIT and isinstance(getattr(item, "func", None), FunctionType)
+
+
+_JIT = f"{__package__}.nki"
 
 
 def _definition(item: FunctionType | type) -> Definition | None:
@@ -241,6 +246,8 @@ def _named(path: Path, names: dict[str, Any]) -> list[object]:
 
 def _held(value: object, depth: int = 8) -> list[object]:
     """Functions that ``value`` is or has inside, and the classes of objects; classes as elements are not followed."""
+    if type(value) in _EMPTY:
+        return []
     if isinstance(value, FunctionType) or _is_kernel(value):
         return [value]
     if isinstance(value, type) or not depth:
@@ -252,6 +259,10 @@ def _held(value: object, depth: int = 8) -> list[object]:
     if isinstance(value, ModuleType) or not hasattr(value, "__dict__") or not _is_written(type(value)):
         return []
     return [type(value), *(held for element in vars(value).values() for held in _held(element, depth - 1))]
+
+
+_EMPTY = frozenset({np.ndarray, int, float, bool, str, type(None)})
+"""Types of arguments that have nothing inside."""
 
 
 def _is_written(cls: type) -> bool:

@@ -146,8 +146,8 @@ def _argument(machine: Machine, name: str, value: object, inputs: dict[str, Arra
     if isinstance(value, np.ndarray):
         if name not in inputs:
             inputs[name] = np.array(value, values.data_type(value.dtype), order="C")
-        alloc = machine.allocate_hbm(inputs[name], name=name, role="input", location=place)
-        return NkiTensor(alloc, alloc.array())
+        array = inputs[name]
+        return NkiTensor(machine.allocate_hbm(array, name=name, role="input", location=place), array)
     if isinstance(value, (list, tuple)):
         return type(value)(_argument(machine, f"{name}_{i}", item, inputs, place) for i, item in enumerate(value))
     if isinstance(value, type) and issubclass(value, np.generic):
