@@ -109,6 +109,8 @@ def shared_identity_matrix(n: Any, dtype: Any = "uint8", dst: Any = None) -> Nki
 
 def affine_range(start: Any, stop: Any = None, step: Any = 1) -> Iterable[int]:
     """Python's ``range``: the loop is unrolled, whatever the hint says."""
+    if stop is None and type(start) is int:
+        return range(start)
     indices = _range(start, stop, step)
     return programs_of(indices) if isinstance(start if stop is None else stop, GridSize) else indices
 

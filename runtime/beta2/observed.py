@@ -219,8 +219,10 @@ class _Observer(ast.NodeTransformer):
         sides = [node.left, *node.comparators]
         if any(isinstance(side, ast.Constant) and side.value is None for side in sides):
             return node
-        symbols = ast.Tuple([ast.Constant(_COMPARISONS[type(op)]) for op in node.ops], ast.Load())
-        return _call("compared", node, symbols, *sides)
+        symbols: list[ast.expr] = [ast.Constant(_COMPARISONS[type(op)]) for op in node.ops]
+        if len(symbols) == 1:
+            return _call("comparison", node, symbols[0], *sides)
+        return _call("compared", node, ast.Tuple(symbols, ast.Load()), *sides)
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         self.generic_visit(node)

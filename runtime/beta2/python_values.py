@@ -87,6 +87,8 @@ _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "in": lambda item, container: item in container,
     "not in": lambda item, container: item not in container,
 }
+_COMPARISONS_OF_INTS = {**_COMPARISONS, "is": operator.eq, "is not": operator.ne}
+"""What comparisons of ints do: the front end has no identities of its own for them."""
 _NUMBERS = (bool, int, float)
 _BITS = frozenset({"<<", ">>", "|", "&", "^"})
 _WHOLE = frozenset({"+", "-", "*", "/"})
@@ -199,14 +201,17 @@ def compared(symbols: tuple[str, ...], first: Any, *others: Any) -> Any:
     result: Any = True
     left = first
     for symbol, right in zip(symbols, others, strict=True):
-        result = _comparison(symbol, left, right)
+        result = comparison(symbol, left, right)
         if len(symbols) > 1 and not result:
             return result
         left = right
     return result
 
 
-def _comparison(symbol: str, left: Any, right: Any) -> Any:
+def comparison(symbol: str, left: Any, right: Any) -> Any:
+    """``left symbol right``; the symbol is Python's."""
+    if type(left) is type(right) is int:
+        return _COMPARISONS_OF_INTS[symbol](left, right)
     if symbol in ("in", "not in"):
         if isinstance(right, dict):
             raise refusal(DICT_IN, message=f"in operator not support on types {kind(left)} and dict")
@@ -239,6 +244,8 @@ def truth(value: Any, whole: bool, state: str = "") -> Any:
     ``state`` names what the branches or the body change (see :mod:`..legality.rules_dynamic`), with ``loop:`` before it
     for the body of a ``while``.
     """
+    if type(value) is bool:
+        return value
     if isinstance(value, Register):
         if not whole:
             raise refusal(REGISTER_TRUTH)
@@ -308,7 +315,7 @@ def _check_slice(index: slice, length: int) -> None:
 
 def iterable(value: Any) -> Any:
     """``value`` where a loop goes over it or an assignment unpacks it."""
-    if isinstance(value, (dict, str)):
+    if type(value) is not range and isinstance(value, (dict, str)):
         raise refusal(DICT_LOOP)
     return value
 
@@ -424,6 +431,7 @@ _OTHERS: tuple[Callable[..., Any], ...] = (
     augmented,
     negated,
     compared,
+    comparison,
     truth,
     elements,
     iterable,
