@@ -21,7 +21,7 @@ from ..spec.operators import BITWISE
 from . import isa_memory, isa_search, language, state, values
 from .buffers import BUFFERS, Buffer, buffer
 from .declare import declare
-from .isa_compute import check_bitwise
+from .isa_compute import check_integers
 from .isa_matmul import nc_matmul, nc_transpose
 from .isa_reduce import reduced_axes
 from .isa_registers import untracked
@@ -53,7 +53,7 @@ def _binary(name: str) -> Function:
         wanted = dtype if dtype is not None else DTYPES[promote(tiles[0].dtype.name, tiles[-1].dtype.name)]
         dst = _new(tiles[0].shape, wanted)
         if name in BITWISE:
-            check_bitwise(name, (name,), *tiles, dst)
+            check_integers(name, *tiles, dst)
         if len(tiles) == 2:
             same_extent(name, ("x", "y"), tiles[0], tiles[1])
             not_both_in_psum(name, tiles[0], tiles[1], "x and y")
@@ -73,7 +73,7 @@ def _unary(name: str) -> Function:
         if name == "copy":
             result = isa.copy("tensor_copy", source)
         elif name == "invert":
-            check_bitwise(name, (name,), source, dst)
+            check_integers(name, source, dst)
             result = isa.tensor_scalar(source, name, 0)
         elif name == "reciprocal":
             result = isa.reciprocal(source)

@@ -129,20 +129,20 @@ def tensor_scalar(
         raise KernelError("", "tensor_scalar: op0 and op1 must both be bitvec or both be arithmetic operators")
     if (second is None) != (operand1 is None):
         raise KernelError("", "tensor_scalar: op1 and operand1 are given together or not at all")
-    check_bitwise("tensor_scalar", (first, second), source, target)
+    if first in BITWISE or second in BITWISE:
+        check_integers("tensor_scalar", source, target)
     left = immediate_or_column(operand0, source, "operand0")
     right = None if operand1 is None else immediate_or_column(operand1, source, "operand1")
     deliver(isa.tensor_scalar(source, first, left, bool(reverse0), second, right, bool(reverse1)), target)
 
 
-def check_bitwise(instruction: str, operators: tuple[str | None, ...], *tiles: NkiTensor) -> None:
+def check_integers(instruction: str, *tiles: NkiTensor) -> None:
     """Bitvec operators work on bits: operands and destination must be integers."""
-    if not BITWISE.isdisjoint(operators):
-        for tensor in tiles:
-            if not is_integer(tensor.dtype):
-                raise KernelError(
-                    "", f"{instruction}: bitvec operators need integer tensors, '{tensor.label}' is {tensor.dtype.name}"
-                )
+    for tensor in tiles:
+        if not is_integer(tensor.dtype):
+            raise KernelError(
+                "", f"{instruction}: bitvec operators need integer tensors, '{tensor.label}' is {tensor.dtype.name}"
+            )
 
 
 @builtin("nki.isa")
@@ -155,7 +155,8 @@ def tensor_tensor(
     operator = values.alu_operator(op)
     same_extent("tensor_tensor", ("data1", "data2"), left, right)
     not_both_in_psum("tensor_tensor", left, right, "data1 and data2")
-    check_bitwise("tensor_tensor", (operator,), left, right, target)
+    if operator in BITWISE:
+        check_integers("tensor_tensor", left, right, target)
     deliver(isa.tensor_tensor(left, right, operator), target)
 
 
@@ -208,9 +209,10 @@ def memset(dst: Any, value: Any, engine: Any = values.Engine.unknown, name: Any 
     values.engine(engine)
     target = on_chip(dst, "dst")
     immediate = values.number(value)
-    if isinstance(immediate, float) and is_integer(target.dtype) and not state.rules().memset_casts:
-        raise KernelError("", f"memset: value must be an integer for a tensor of type {target.dtype.name}")
-    deliver(isa.memset(target.array.shape, immediate, target.dtype), target)
+    array = target.array
+    if isinstance(immediate, float) and is_integer(array.dtype) and not state.rules().memset_casts:
+        raise KernelError("", f"memset: value must be an integer for a tensor of type {array.dtype.name}")
+    deliver(isa.memset(array.shape, immediate, array.dtype), target)
 
 
 @builtin("nki.isa")

@@ -111,13 +111,16 @@ def nc_transpose(dst: Any, data: Any, engine: Any = values.Engine.unknown, name:
     """``dst[f, p] = data[p, f]``, bits kept; free dimensions are flattened."""
     target, source = on_chip(dst, "dst"), on_chip(data, "data")
     chosen = values.engine(engine)
-    if target.dtype != source.dtype:
+    if target.array.dtype != source.array.dtype:
         raise KernelError(
             "", f"nc_transpose: dst is {target.dtype.name}, data is {source.dtype.name}: they must be the same type"
         )
-    partitions, elements = source.array.shape[0], source.array.size // max(source.array.shape[0], 1)
-    if chosen is values.Engine.vector and max(partitions, elements) > 32:
-        raise KernelError("", f"nc_transpose: the Vector Engine takes up to 32 x 32, data is {partitions} x {elements}")
+    if chosen is values.Engine.vector:
+        partitions, elements = source.array.shape[0], source.array.size // max(source.array.shape[0], 1)
+        if max(partitions, elements) > 32:
+            raise KernelError(
+                "", f"nc_transpose: the Vector Engine takes up to 32 x 32, data is {partitions} x {elements}"
+            )
     if chosen is values.Engine.tensor and target.alloc.space != "psum":
         raise KernelError("", "nc_transpose: the Tensor Engine writes to PSUM")
     deliver(isa.transpose(source), target)

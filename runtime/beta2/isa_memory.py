@@ -69,7 +69,8 @@ def dma_copy(
     operator = None if dst_rmw_op is None else values.alu_operator(dst_rmw_op)
     if operator not in (None, "add"):
         raise KernelError("", "Unsupported operation")
-    _check_memories("dma_copy", dst, src)
+    _check_memory("dma_copy", dst)
+    _check_memory("dma_copy", src)
     if dst.array.size != src.array.size:
         raise KernelError(
             "",
@@ -91,13 +92,12 @@ def _modes(oob_mode: object, dge_mode: object) -> values.OobMode:
     return found
 
 
-def _check_memories(instruction: str, *tensors: object) -> None:
-    """Operands are tensors; from 0.3 on they are not in PSUM."""
-    for tensor in tensors:
-        if not isinstance(tensor, NkiTensor):
-            raise KernelError("", f"expecting tensor access, got '{values.kind(tensor)}'")
-        if tensor.alloc.space == "psum" and not state.rules().dma_of_psum:
-            raise KernelError("", f"{instruction}: '{tensor.label}' is in PSUM, DMA accesses HBM and SBUF only")
+def _check_memory(instruction: str, tensor: object) -> None:
+    """An operand is a tensor; from 0.3 on it is not in PSUM."""
+    if not isinstance(tensor, NkiTensor):
+        raise KernelError("", f"expecting tensor access, got '{values.kind(tensor)}'")
+    if tensor.alloc.space == "psum" and not state.rules().dma_of_psum:
+        raise KernelError("", f"{instruction}: '{tensor.label}' is in PSUM, DMA accesses HBM and SBUF only")
 
 
 def _check_conversion(dst: object, src: object) -> None:
@@ -122,7 +122,9 @@ def _transfer(dst: NkiTensor, src: NkiTensor, operator: str | None, skip: bool) 
         return
     target, source = dst.resolved(), src.resolved()
     result = isa.copy("dma_copy", source)
-    result.values = result.values.reshape(target.array.shape)
+    shape = target.array.shape
+    if result.values.shape != shape:
+        result.values = result.values.reshape(shape)
     if operator is not None:
         result.values = to_float32(target.array) + to_float32(result.values)
         result.attributes = (("dst_rmw_op", operator),)
@@ -141,7 +143,8 @@ def dma_transpose(
 ) -> None:
     """Transpose by DMA: (3, 1, 2, 0) in four dimensions, which 0.2 wants; from 0.3 on also (1, 0) and (2, 1, 0)."""
     _modes(oob_mode, dge_mode)
-    _check_memories("dma_transpose", dst, src)
+    _check_memory("dma_transpose", dst)
+    _check_memory("dma_transpose", src)
     rank = len(src.shape)
     if state.rules().transposed_ranks == (4,):
         if rank != 4:
@@ -179,7 +182,8 @@ def dma_compute(
     operands = [srcs] if isinstance(srcs, NkiTensor) else list(srcs)
     if not 1 <= len(operands) <= 16:
         raise KernelError("", f"dma_compute: srcs must be 1 to 16 tensors, got {len(operands)}")
-    _check_memories("dma_compute", dst, *operands)
+    for tensor in (dst, *operands):
+        _check_memory("dma_compute", tensor)
     if values.alu_operator(reduce_op) != "add":
         raise KernelError("", "dma_compute: reduce_op must be nl.add")
     if scales is not None and (len(scales) != len(operands) or any(values.number(scale) != 1 for scale in scales)):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from .. import isa
 from ..errors import KernelError, NotModelled
 from ..spec.operators import BITWISE
 from . import state, values
-from .isa_compute import check_bitwise
+from .isa_compute import check_integers
 from .operands import deliver, deliver_with, immediate_or_column, on_chip, same_extent
 from .signature import builtin
 from .tensor import NkiTensor
@@ -38,10 +39,16 @@ def reduced_axes(data: NkiTensor, axis: object) -> tuple[int, ...]:
         count = len(axis)
     else:
         raise KernelError("", "not a valid dim")
-    axes = tuple(range(max(1, rank - count), rank))
+    axes = _innermost(rank, count)
     if data.dropped and any(d in axes for d in data.dropped):
         raise NotModelled("tensor_reduce over a dimension that an integer index has reduced")
     return axes
+
+
+@cache
+def _innermost(rank: int, count: int) -> tuple[int, ...]:
+    """The last ``count`` of ``rank`` dimensions, as far as they are free ones."""
+    return tuple(range(max(1, rank - count), rank))
 
 
 @builtin("nki.isa")
@@ -51,7 +58,8 @@ def tensor_reduce(
     """Reduce the innermost free dimensions of ``data`` (see :func:`reduced_axes`) in fp32."""
     target, source = on_chip(dst, "dst"), on_chip(data, "data")
     operator = values.alu_operator(op)
-    check_bitwise("tensor_reduce", (operator,), source, target)
+    if operator in BITWISE:
+        check_integers("tensor_reduce", source, target)
     axes = reduced_axes(source, axis)
     deliver(isa.tensor_reduce(operator, source, axes, negate=bool(negate), keepdims=bool(keepdims)), target)
 

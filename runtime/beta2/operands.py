@@ -49,23 +49,26 @@ def immediate_or_column(value: object, data: NkiTensor, name: str) -> View | Sca
     if type(value) is float or not isinstance(value, NkiTensor):
         return values.number(value)
     column, lanes_ = on_chip(value, name), data.array.shape[0]
-    if column.array.shape[0] < lanes_ or column.array.size != column.array.shape[0]:
+    array = column.array
+    partitions = array.shape[0]
+    if partitions < lanes_ or array.size != partitions:
         raise KernelError(
             "",
             f"{name} must be a number or have one element for each of the {lanes_} partitions, its shape is "
             f"{column.shape}",
         )
-    return column if column.array.shape[0] == lanes_ else View(column.alloc, column.array[:lanes_])
+    return column if partitions == lanes_ else View(column.alloc, array[:lanes_])
 
 
 def same_extent(instruction: str, roles: tuple[str, ...], first: NkiTensor, *others: NkiTensor) -> None:
     """Check that the operands have equal partitions and equal elements a partition: nothing broadcasts in Beta 2."""
     shape = first.array.shape
-    for position, other in enumerate(others, start=1):
+    for other in others:
         if other.array.shape != shape and extent(other) != extent(first):
+            role = roles[1 + others.index(other)]
             raise KernelError(
                 "",
-                f"{instruction}: {roles[0]} has (partitions, elements) {extent(first)} and {roles[position]} has "
+                f"{instruction}: {roles[0]} has (partitions, elements) {extent(first)} and {role} has "
                 f"{extent(other)}: they must be equal, nothing is broadcast",
             )
 
@@ -80,10 +83,10 @@ def not_both_in_psum(instruction: str, a: NkiTensor, b: NkiTensor, names: str) -
         raise KernelError("", f"{instruction}: {names} cannot both reside in PSUM")
 
 
-def deliver(result: isa.Result, dst: NkiTensor, *, where: Array | None = None, accumulate: bool | None = None) -> None:
+def deliver(result: isa.Result, dst: NkiTensor, where: Array | None = None, accumulate: bool | None = None) -> None:
     """Write ``result`` to ``dst``; they must have the same partitions and the same elements a partition."""
-    given = result.values.shape
-    if given != dst.array.shape:
+    given, wanted = result.values.shape, dst.array.shape
+    if given != wanted:
         found = given[0], prod(given[1:])
         if found != extent(dst):
             raise KernelError(
@@ -91,9 +94,9 @@ def deliver(result: isa.Result, dst: NkiTensor, *, where: Array | None = None, a
                 f"{result.op}: the result has (partitions, elements) {found}, dst has {extent(dst)}: they must be "
                 "equal, nothing is broadcast",
             )
-        result.values = result.values.reshape(dst.array.shape)
+        result.values = result.values.reshape(wanted)
     if where is not None:
-        where = where.reshape(dst.array.shape)
+        where = where.reshape(wanted)
     isa.commit(session.current().machine, result, dst, where, accumulate)
 
 

@@ -211,6 +211,8 @@ def engine(value: object) -> Engine:
 
 
 def reduce_command(value: object) -> ReduceCmd:
+    if type(value) is ReduceCmd:
+        return value
     found: ReduceCmd = member(
         ReduceCmd, value, "expecting accumulator command (idle, reset, reduce, reset_reduce, load_reduce)"
     )
