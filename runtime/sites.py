@@ -5,7 +5,9 @@ Most make the same one again and again: what it is, is found out once.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from types import CodeType, FrameType
 from typing import Any
 
@@ -18,20 +20,21 @@ from .memory import Allocation, Array, Declaration, Machine, poison, poisoned
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Site:
-    """A place in a kernel's ``code`` that declares automatic tiles of one name, and what it declared last."""
+    """A place in a kernel's ``code`` that declares automatic tiles of one name, and what it declared last.
+
+    ``memory`` makes what another tile of the declaration lies on.
+    """
 
     code: CodeType
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
     buffer: object
     declaration: Declaration
-    poison: Array | None
+    memory: Callable[[], Array]
 
     def allocated(self, machine: Machine, values: Array | None = None) -> Allocation:
         """Another tile of the declaration, on the memory of ``values`` (see :meth:`.memory.Machine.allocate`)."""
-        if values is None:
-            values = poisoned(self.shape, self.dtype) if self.poison is None else self.poison.copy()
-        return machine.automatic(self.declaration, values)
+        return machine.automatic(self.declaration, self.memory() if values is None else values)
 
 
 def known(frame: FrameType | None, shape: object, dtype: object, buffer: object) -> Site | None:
@@ -48,11 +51,12 @@ def known(frame: FrameType | None, shape: object, dtype: object, buffer: object)
 
 
 def remember(frame: FrameType | None, declaration: Declaration, buffer: object) -> None:
-    """Note an automatic tile that the kernel gives no name, for :func:`known`."""
-    if frame is not None and naming.is_fixed(frame):
-        shape, dtype = declaration.shape, declaration.dtype
-        place = id(frame.f_code), frame.f_lasti
-        _SITES[place] = Site(frame.f_code, shape, dtype, buffer, declaration, poison(shape, dtype))
+    """Note an automatic tile that has elements, and no name from the kernel, for :func:`known`."""
+    shape, dtype = declaration.shape, declaration.dtype
+    if frame is not None and 0 not in shape and naming.is_fixed(frame):
+        example = poison(shape, dtype)
+        memory = partial(poisoned, shape, dtype) if example is None else example.copy
+        _SITES[id(frame.f_code), frame.f_lasti] = Site(frame.f_code, shape, dtype, buffer, declaration, memory)
 
 
 _SITES: dict[tuple[int, int], Site] = {}

@@ -52,15 +52,16 @@ def declared_again(shape: object, dtype: object, buffer: object) -> NkiTensor | 
 
     ``None`` where it has not, or not with these arguments: they have to be judged.
     """
-    frame = user_frame(sys._getframe(3))  # it is a built-in function that calls this one
-    site, sessions = sites.known(frame, shape, dtype, buffer), session.RUNNING.sessions
+    frame = sys._getframe(3)  # it is a built-in function that calls this one: for a kernel, or for another (nl.zeros)
+    site = sites.known(frame, shape, dtype, buffer) or sites.known(user_frame(frame), shape, dtype, buffer)
+    sessions = session.RUNNING.sessions
     if site is None or not sessions:
         return None
     running = sessions[-1]
     if running.front.placement != "automatic":
         running.front.place("automatic")
-    alloc = site.allocated(running.machine)
-    return NkiTensor(alloc, alloc.array())
+    whole = site.memory()
+    return NkiTensor(running.machine.automatic(site.declaration, whole), whole)
 
 
 def _name(front: state.State, name: str | None, frame: FrameType | None) -> naming.Name:
