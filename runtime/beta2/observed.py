@@ -156,9 +156,10 @@ class _Observer(ast.NodeTransformer):
         if type(node.op) not in OPERATOR_SYMBOLS or _is_plain_sum(node):
             return node
         symbol = OPERATOR_SYMBOLS[type(node.op)]
-        if symbol in OF_INTS:
-            return _call(OF_INTS[symbol].__name__, node, node.left, node.right)
-        return _call("binary", node, ast.Constant(symbol), node.left, node.right)
+        if symbol not in OF_INTS:
+            return _call("binary", node, ast.Constant(symbol), node.left, node.right)
+        other = _call(OF_INTS[symbol].__name__, node, node.left, node.right)
+        return _of_ints(node, other) if _is_leaf(node.left) and _is_leaf(node.right) else other
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt:
         value = self.visit(node.value)
@@ -254,6 +255,21 @@ class _Observer(ast.NodeTransformer):
         node.target = self.visit(node.target)
         node.value = self.visit(node.value) if node.value is not None else None
         return node
+
+
+def _of_ints(node: ast.BinOp, other: ast.expr) -> ast.expr:
+    """``node`` itself where both sides, which can be evaluated twice, are ints (and no divisor is below 1), ``other``
+    else."""
+    kinds = [_call("type", node, side) for side in (node.left, node.right)]
+    are_ints: ast.expr = ast.Compare(kinds[0], [ast.Is(), ast.Is()], [kinds[1], ast.Name("__nki_int__", ast.Load())])
+    if isinstance(node.op, (ast.FloorDiv, ast.Mod)):
+        is_positive = ast.Compare(node.right, [ast.Gt()], [ast.Constant(0)])
+        are_ints = ast.BoolOp(ast.And(), [are_ints, is_positive])
+    return ast.copy_location(ast.IfExp(are_ints, node, other), node)
+
+
+def _is_leaf(side: ast.expr) -> bool:
+    return isinstance(side, ast.Name) or (isinstance(side, ast.Constant) and type(side.value) is int)
 
 
 def _is_plain_sum(node: ast.BinOp) -> bool:

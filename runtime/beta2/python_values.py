@@ -437,6 +437,8 @@ _OTHERS: tuple[Callable[..., Any], ...] = (
     iterable,
     method,
     function,
+    type,
+    int,
 )
 STAND_INS = {f"__nki_{stand_in.__name__}__": stand_in for stand_in in (*OF_INTS.values(), *_OTHERS)}
 """What stands in a kernel's code for Python's own operators, by the name that it has there."""
