@@ -25,6 +25,8 @@ from .signature import builtin
 from .tensor import NkiTensor
 
 ReduceCmd = values.ReduceCmd
+_IDLE = ReduceCmd.idle
+"""Asked for in each activation: Python 3.11 takes long to find a member in its class."""
 
 
 @builtin("nki.isa")
@@ -80,12 +82,12 @@ def _activate(
         raise KernelError("", f"{instruction}: reduce_op must be nl.add, got '{reduction}'")
     result, reduced = isa.activation(function, source, bias=column, scale=factor, reduce_op=reduction, name=instruction)
     same_extent(instruction, ("dst", "data"), target, source)
-    if command is ReduceCmd.idle and reduce_res is None:
+    if command is _IDLE and reduce_res is None:
         deliver(result, target)
         return
     registers = state.current().accumulators["scalar"][lanes(source)]
     accumulate(registers, command, "add", reduced, 0.0)
-    if command is not ReduceCmd.idle and instruction == "activation":
+    if command is not _IDLE and instruction == "activation":
         result.attributes = (*result.attributes, ("reduce_cmd", command.name))
     deliver_with(result, target, "reduce_res", reduce_res, registers.copy())
 

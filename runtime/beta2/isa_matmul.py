@@ -14,6 +14,9 @@ from .signature import builtin
 from .tensor import NkiTensor
 
 PerfMode = values.MatmulPerfMode
+_DOUBLE_ROW, _INTERLEAVED = PerfMode.double_row, PerfMode.double_row_sw_interleave
+_VECTOR, _TENSOR = values.Engine.vector, values.Engine.tensor
+"""Members that are asked for in each instruction: Python 3.11 takes long to find one in its class."""
 
 
 @builtin("nki.isa")
@@ -42,17 +45,18 @@ def nc_matmul(
     mode = values.member(
         PerfMode, perf_mode, "expecting matmul performance mode (none, double_row, double_row_sw_interleave)"
     )
-    if mode is PerfMode.double_row_sw_interleave:
+    if mode is _INTERLEAVED:
         raise NotModelled("nc_matmul with perf_mode double_row_sw_interleave, which is not documented")
-    if mode is PerfMode.double_row:
+    is_double_row = mode is _DOUBLE_ROW
+    if is_double_row:
         _check_double_row(left, right)
     elif not is_transpose:
         _check_types(left, right)
     rows, columns = tiling("nc_matmul", tile_position, tile_size)
     partitions = left.array.shape[0]
-    if partitions > rows or left.array.size // partitions > columns * (1 + (mode is not PerfMode.none)):
+    if partitions > rows or left.array.size // partitions > columns * (1 + is_double_row):
         raise KernelError("", f"nc_matmul: stationary of shape {left.shape} exceeds tile_size {(rows, columns)}")
-    result = isa.matmul(left, right, is_transpose=bool(is_transpose), double_row=mode is PerfMode.double_row)
+    result = isa.matmul(left, right, is_transpose=bool(is_transpose), double_row=is_double_row)
     deliver(result, target, accumulate=None if accumulate is None else bool(accumulate))
 
 
@@ -115,12 +119,12 @@ def nc_transpose(dst: Any, data: Any, engine: Any = values.Engine.unknown, name:
         raise KernelError(
             "", f"nc_transpose: dst is {target.dtype.name}, data is {source.dtype.name}: they must be the same type"
         )
-    if chosen is values.Engine.vector:
+    if chosen is _VECTOR:
         partitions, elements = source.array.shape[0], source.array.size // max(source.array.shape[0], 1)
         if max(partitions, elements) > 32:
             raise KernelError(
                 "", f"nc_transpose: the Vector Engine takes up to 32 x 32, data is {partitions} x {elements}"
             )
-    if chosen is values.Engine.tensor and target.alloc.space != "psum":
+    if chosen is _TENSOR and target.alloc.space != "psum":
         raise KernelError("", "nc_transpose: the Tensor Engine writes to PSUM")
     deliver(isa.transpose(source), target)

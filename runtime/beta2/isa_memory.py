@@ -16,6 +16,9 @@ from .patterns import DynamicTensor, GatheredTensor, OutOfBounds
 from .signature import builtin
 from .tensor import NkiTensor
 
+_GPSIMD, _SKIP, _HARDWARE_DGE = values.Engine.gpsimd, values.OobMode.skip, values.DgeMode.hwdge
+"""Members that are asked for in each copy: Python 3.11 takes long to find one in its class."""
+
 
 @builtin("nki.isa")
 def tensor_copy(dst: Any, src: Any, engine: Any = values.Engine.unknown, dtype: Any = None, name: Any = None) -> None:
@@ -27,7 +30,7 @@ def tensor_copy(dst: Any, src: Any, engine: Any = values.Engine.unknown, dtype: 
     chosen = values.engine(engine)
     target, source = on_chip(dst, "dst"), on_chip(src, "src")
     same_extent("tensor_copy", ("dst", "src"), target, source)
-    if chosen is values.Engine.gpsimd and "psum" in (target.alloc.space, source.alloc.space):
+    if chosen is _GPSIMD and "psum" in (target.alloc.space, source.alloc.space):
         raise KernelError("", "tensor_copy: the GpSimd Engine cannot access PSUM")
     result = isa.copy("tensor_copy", source)
     if dtype is not None and values.data_type(dtype) not in (target.dtype, source.dtype):
@@ -62,8 +65,8 @@ def dma_copy(
     name: Any = None,
 ) -> None:
     """Copy between HBM and SBUF, row-major element by element; shapes may differ, numbers of elements may not."""
-    mode = _modes(oob_mode, dge_mode)
-    if dge_mode is values.DgeMode.hwdge:
+    skip = _modes(oob_mode, dge_mode) is _SKIP
+    if dge_mode is _HARDWARE_DGE:
         _check_conversion(dst, src)
     values.engine(engine)
     operator = None if dst_rmw_op is None else values.alu_operator(dst_rmw_op)
@@ -77,12 +80,12 @@ def dma_copy(
             f"dma_copy: src of shape {src.shape} has {src.array.size} elements, dst of shape {dst.shape} has "
             f"{dst.array.size}: the numbers must be equal",
         )
-    if operator is not None and mode is values.OobMode.skip and _is_dynamic(dst, src):
+    if operator is not None and skip and _is_dynamic(dst, src):
         raise KernelError("", "dma_copy: with dst_rmw_op only oob_mode.error is allowed")
     try:
-        _transfer(dst, src, operator, mode is values.OobMode.skip)
+        _transfer(dst, src, operator, skip)
     except OutOfBounds:
-        if mode is not values.OobMode.skip:
+        if not skip:
             raise
 
 

@@ -94,7 +94,8 @@ def select_reduce(
 ) -> None:
     """``on_true`` where ``predicate`` is not 0, else ``on_false`` (number or (P, 1)), with a running maximum."""
     target, chooser, chosen = on_chip(dst, "dst"), on_chip(predicate, "predicate"), on_chip(on_true, "on_true")
-    same_extent("select_reduce", ("dst", "predicate", "on_true"), target, chooser, chosen)
+    same_extent("select_reduce", ("dst", "predicate"), target, chooser)
+    same_extent("select_reduce", ("dst", "on_true"), target, chosen)
     not_both_in_psum("select_reduce", chooser, chosen, "predicate and on_true")
     other = immediate_or_column(on_false, chosen, "on_false")
     command = values.reduce_command(reduce_cmd)

@@ -60,17 +60,14 @@ def immediate_or_column(value: object, data: NkiTensor, name: str) -> View | Sca
     return column if partitions == lanes_ else View(column.alloc, array[:lanes_])
 
 
-def same_extent(instruction: str, roles: tuple[str, ...], first: NkiTensor, *others: NkiTensor) -> None:
+def same_extent(instruction: str, roles: tuple[str, str], first: NkiTensor, second: NkiTensor) -> None:
     """Check that the operands have equal partitions and equal elements a partition: nothing broadcasts in Beta 2."""
-    shape = first.array.shape
-    for other in others:
-        if other.array.shape != shape and extent(other) != extent(first):
-            role = roles[1 + others.index(other)]
-            raise KernelError(
-                "",
-                f"{instruction}: {roles[0]} has (partitions, elements) {extent(first)} and {role} has "
-                f"{extent(other)}: they must be equal, nothing is broadcast",
-            )
+    if first.array.shape != second.array.shape and extent(first) != extent(second):
+        raise KernelError(
+            "",
+            f"{instruction}: {roles[0]} has (partitions, elements) {extent(first)} and {roles[1]} has "
+            f"{extent(second)}: they must be equal, nothing is broadcast",
+        )
 
 
 def extent(tensor: NkiTensor) -> tuple[int, int]:
