@@ -14,7 +14,7 @@ from ..errors import KernelError, NotModelled
 from ..memory import Array
 from . import state, values
 from .registers import Register, element
-from .tensor import PATTERN, WHOLE, NkiTensor, on_region
+from .tensor import PATTERN, WHOLE, NkiTensor
 
 Pattern = tuple[tuple[int, int], ...]
 OUT_OF_BOUNDS = "access pattern leaves the tensor"
@@ -181,13 +181,13 @@ def _check_partition_step(tensor: NkiTensor, steps: Pattern, kind: np.dtype[Any]
 
 def pattern_array(tensor: NkiTensor, steps: Pattern, start: int, kind: np.dtype[Any]) -> Array:
     """The strided array that a pattern with a known start selects; raises when it leaves the tensor."""
-    counts = tuple(count for _, count in steps)
+    counts = tuple([count for _, count in steps])
     if tensor.alloc.space == "hbm":
         total = tensor.array.size * tensor.dtype.itemsize // kind.itemsize
         _check_range(start, steps, total, "elements")
-        whole = on_region(tensor.alloc, (total,), kind)
-        strides = tuple(step * kind.itemsize for step, _ in steps)
-        part: Array = np.ndarray(counts, kind, buffer=whole, offset=start * kind.itemsize, strides=strides)
+        size = kind.itemsize
+        strides = tuple([step * size for step, _ in steps])
+        part: Array = np.ndarray(counts, kind, buffer=tensor.alloc.bytes, offset=start * size, strides=strides)
         return part
     _check_partition_step(tensor, steps, kind)
     row = _row_elements(tensor, kind)
@@ -207,9 +207,13 @@ def pattern_array(tensor: NkiTensor, steps: Pattern, start: int, kind: np.dtype[
 
 
 def _check_range(start: int, steps: Pattern, total: int, what: str) -> None:
-    if any(count == 0 for _, count in steps):
-        return
-    low = start + sum(min(step, 0) * (count - 1) for step, count in steps)
-    high = start + sum(max(step, 0) * (count - 1) for step, count in steps)
+    low = high = start
+    for step, count in steps:
+        if count == 0:
+            return
+        if step < 0:
+            low += step * (count - 1)
+        else:
+            high += step * (count - 1)
     if low < 0 or high >= total:
         raise OutOfBounds("", f"{OUT_OF_BOUNDS}: {what} [{low}, {high}] of {total}")
