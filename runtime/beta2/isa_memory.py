@@ -65,7 +65,8 @@ def dma_copy(
     name: Any = None,
 ) -> None:
     """Copy between HBM and SBUF, row-major element by element; shapes may differ, numbers of elements may not."""
-    skip = _modes(oob_mode, dge_mode) is _SKIP
+    values.member(values.DgeMode, dge_mode, "unsupported dge mode")
+    skip = values.member(values.OobMode, oob_mode, "unsupported oob mode") is _SKIP
     if dge_mode is _HARDWARE_DGE:
         _check_conversion(dst, src)
     values.engine(engine)
@@ -87,12 +88,6 @@ def dma_copy(
     except OutOfBounds:
         if not skip:
             raise
-
-
-def _modes(oob_mode: object, dge_mode: object) -> values.OobMode:
-    values.member(values.DgeMode, dge_mode, "unsupported dge mode")
-    found: values.OobMode = values.member(values.OobMode, oob_mode, "unsupported oob mode")
-    return found
 
 
 def _check_memory(instruction: str, tensor: object) -> None:
@@ -145,7 +140,8 @@ def dma_transpose(
     name: Any = None,
 ) -> None:
     """Transpose by DMA: (3, 1, 2, 0) in four dimensions, which 0.2 wants; from 0.3 on also (1, 0) and (2, 1, 0)."""
-    _modes(oob_mode, dge_mode)
+    values.member(values.DgeMode, dge_mode, "unsupported dge mode")
+    values.member(values.OobMode, oob_mode, "unsupported oob mode")
     _check_memory("dma_transpose", dst)
     _check_memory("dma_transpose", src)
     rank = len(src.shape)

@@ -134,7 +134,8 @@ def _range(start: object, stop: object, step: object) -> range:
 @builtin("nki.language")
 def ds(start: Any, size: Any) -> slice:
     """The slice ``start : start + size``."""
-    return slice(values.integer(start), values.integer(start) + values.integer(size))
+    first = values.integer(start)
+    return slice(first, first + values.integer(size))
 
 
 @builtin("nki.language")
