@@ -10,15 +10,15 @@ Beta 2. Results are compared with NumPy's before anything is timed. The table gi
 ``us/i``      microseconds an instruction, of all the time there is: the launch, the declarations, NumPy's work;
 ``python``    at the smallest size, microseconds of Python's own work an instruction: without NumPy's work
               (``emulator_calls.py``: what the definitions in ``runtime/isa`` do with arrays is noted in one launch, and
-              timed alone), and without the time that it takes to launch a kernel at all (one that loads 8 x 8 elements
-              and stores them, whose two instructions do not count either);
+              timed alone), and without the time that it takes to launch a kernel at all (one with as many inputs that
+              loads 8 x 8 elements and stores them, whose two instructions do not count either);
 ``rec.``      the time with recording on over that without.
 
 At the smallest size the tiles are tiny, but NumPy's work is not nothing: a matmul is padded to 128 steps, a sum to 512
 terms, so that the bits do not depend on the size.
 
 On a machine that does other work too, ``--cpu`` counts processor time instead of time, with one BLAS thread
-(``OPENBLAS_NUM_THREADS=1``) so that no thread spins while it waits. Times are the shortest of ``--repeat`` runs.
+(``OPENBLAS_NUM_THREADS=1``) so that no thread spins while it waits. Times are the shortest of ``--repeat`` turns.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ import math
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -50,8 +50,11 @@ from nki_migrate.runtime.beta2.launch import launch as launch_beta2
 Array = np.ndarray[Any, Any]
 KERNELS = Path(__file__).resolve().with_name("emulator_kernels.py")
 LAUNCHES: dict[str, Callable[..., Any]] = {"beta1": launch_beta1, "beta2": launch_beta2}
-LAUNCHED = ("launched", 2)
-"""The kernel whose time is that of a launch, and its instructions."""
+LAUNCHED = {1: "launched", 2: "launched_with_two", 3: "launched_with_three"}
+"""The kernel whose time is that of a launch with so many inputs."""
+LEAST = 2
+"""Its instructions."""
+Timed = Callable[[list[Callable[[], object]]], list[float]]
 
 
 @dataclass(frozen=True)
@@ -95,7 +98,7 @@ class Row:
         """Microseconds of Python's own work an instruction (module docstring)."""
         if self.launch is None or self.calls is None:
             return None
-        return max(self.emulator - self.launch - self.calls, 0) / (self.instructions - LAUNCHED[1]) * 1e6
+        return max(self.emulator - self.launch - self.calls, 0) / (self.instructions - LEAST) * 1e6
 
     @property
     def recording(self) -> float:
@@ -183,51 +186,51 @@ def kernels(dialect: str, folder: Path) -> Any:
     return module
 
 
-def best(action: Callable[[], object], repeat: int, clock: Callable[[], float]) -> float:
-    """The shortest time of ``repeat`` runs, and of as many more as fit into a quarter of a second.
+def best(actions: Sequence[Callable[[], object]], repeat: int, clock: Callable[[], float]) -> list[float]:
+    """The shortest time of each action, in ``repeat`` turns: what else the machine does meets all of them.
 
-    Short actions are run several times at once, until they take long enough to be timed.
+    In its turn an action runs for some milliseconds. Short ones are run several times at once, long enough to be timed.
     """
-    rounds, shortest, begun, runs = 1, math.inf, clock(), 0
-    while runs < repeat or clock() - begun < 0.25:
-        started = clock()
-        for _ in range(rounds):
-            action()
-        taken = clock() - started
-        if taken < 0.0002:
-            rounds *= 4
-            continue
-        shortest, runs = min(shortest, taken / rounds), runs + 1
+    shortest = [math.inf] * len(actions)
+    for turn in range(-1, repeat):  # the first one is for warmth
+        for position, action in enumerate(actions):
+            begun = now = clock()
+            rounds = 1
+            while now - begun < 0.006:
+                started = now
+                for _ in range(rounds):
+                    action()
+                now = clock()
+                if now - started < 0.0002:
+                    rounds *= 4
+                elif turn >= 0:
+                    shortest[position] = min(shortest[position], (now - started) / rounds)
     return shortest
 
 
-def numpys_share(run: Callable[[], object], timed: Callable[..., float]) -> float:
-    """Seconds of ``run`` that are NumPy's work."""
-    calls = numpy_calls(run)
-    idle = nothing(calls)
-    return timed(lambda: repeat(calls)) - timed(lambda: repeat(idle))
-
-
-def measured(dialect: str, module: Any, bench: Bench, size: tuple[int, ...], timed: Callable[..., float]) -> Row:
-    """Run one kernel at one size, compare its result with that of the expression, and time it; ``timed`` is a clock."""
+def measured(dialect: str, module: Any, bench: Bench, size: tuple[int, ...], timed: Timed) -> Row:
+    """Run one kernel at one size, compare its result with that of the expression, and time it."""
     launch, kernel, arguments = LAUNCHES[dialect], getattr(module, bench.name), bench.arguments(*size)
     arrays = {name: value for name, value in arguments.items() if isinstance(value, np.ndarray)}
     run = launch(kernel, arguments, record=True)
     np.testing.assert_allclose(run.outputs[0], bench.expression(**arrays), rtol=1e-3, atol=1e-3)
-    row = Row(
-        dialect,
-        bench.name,
-        size,
-        timed(lambda: bench.expression(**arrays)),
-        timed(lambda: launch(kernel, arguments)),
-        timed(lambda: launch(kernel, arguments, record=True)),
-        len(run.machines[0].events),
-    )
-    if size != bench.sizes[0]:
+    actions: list[Callable[[], object]] = [
+        lambda: bench.expression(**arrays),
+        lambda: launch(kernel, arguments),
+        lambda: launch(kernel, arguments, record=True),
+    ]
+    if size == bench.sizes[0]:
+        least = getattr(module, LAUNCHED[len(arrays)])
+        tiles = dict(zip("xyz", (normal(8, 8) for _ in arrays), strict=False))
+        actions.append(lambda: launch(least, tiles))
+        for share in (numpy_calls(actions[1]), numpy_calls(actions[3])):
+            actions += [partial(repeat, share), partial(repeat, nothing(share))]
+    numpy, emulator, recorded, *small = timed(actions)
+    row = Row(dialect, bench.name, size, numpy, emulator, recorded, len(run.machines[0].events))
+    if not small:
         return row
-    least, tile = getattr(module, LAUNCHED[0]), {"x": normal(8, 8)}
-    shares = [numpys_share(partial(launch, *run), timed) for run in ((least, tile), (kernel, arguments))]
-    return replace(row, launch=timed(lambda: launch(least, tile)) - shares[0], calls=shares[1])
+    launching, calls, idle, calls_of_launch, idle_of_launch = small
+    return replace(row, launch=launching - (calls_of_launch - idle_of_launch), calls=calls - idle)
 
 
 HEADER = (
@@ -285,7 +288,7 @@ def main(argv: list[str]) -> int:
             for bench in BENCHES:
                 for size in bench.sizes[: options.sizes] if options.only in bench.name else ():
                     done.append(
-                        measured(dialect, module, bench, size, lambda action: best(action, options.repeat, clock))
+                        measured(dialect, module, bench, size, partial(best, repeat=options.repeat, clock=clock))
                     )
                     print(line(done[-1]), flush=True)
     for dialect, done in rows.items():

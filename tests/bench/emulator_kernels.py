@@ -142,3 +142,21 @@ def launched(x):
     tile = nl.load(x)
     nl.store(out, tile)
     return out
+
+
+@nki.jit
+def launched_with_two(x, y):
+    """:func:`launched`, with an input more."""
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    tile = nl.load(x)
+    nl.store(out, tile)
+    return out
+
+
+@nki.jit
+def launched_with_three(x, y, z):
+    """:func:`launched`, with two inputs more."""
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    tile = nl.load(x)
+    nl.store(out, tile)
+    return out
