@@ -202,10 +202,6 @@ class Allocation:
         return flags
 
 
-NOWHERE = Allocation(-1, "", Declaration("", "", (), (), np.dtype(np.uint8), 0, 0, ("", 0)), None)
-"""Where a tile is that has no memory yet."""
-
-
 class View:
     """A tensor as an instruction sees it: an array on the bytes of an allocation."""
 

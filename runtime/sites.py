@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from . import naming
-from .errors import is_emulator_file, location_of
+from .errors import location_of, user_frame
 from .memory import Allocation, Array, Declaration, Machine, poison, poisoned
 
 
@@ -44,10 +44,7 @@ def known(frame: FrameType | None, shape: object, dtype: object, buffer: object)
     site = _SITES.get((id(frame.f_code), frame.f_lasti))
     if site is None or site.buffer is not buffer or site.dtype is not dtype:
         return None
-    for extent in shape:
-        if type(extent) is not int:  # 8.0 equals 8
-            return None
-    return site if site.shape == shape else None
+    return site if {*map(type, shape)} == _INT and site.shape == shape else None  # 8.0 equals 8
 
 
 def remember(frame: FrameType | None, declaration: Declaration, buffer: object) -> None:
@@ -59,6 +56,7 @@ def remember(frame: FrameType | None, declaration: Declaration, buffer: object) 
         _SITES[id(frame.f_code), frame.f_lasti] = Site(frame.f_code, shape, dtype, buffer, declaration, memory)
 
 
+_INT = {int}
 _SITES: dict[tuple[int, int], Site] = {}
 """By ``id`` of the code, which is kept alive, and by the place."""
 
@@ -76,6 +74,7 @@ class Place:
     fixed: bool = False
     bound: naming.Name | None = None
     declaration: Declaration | None = None
+    _declared: tuple[str, naming.Name, tuple[int, ...], np.dtype[Any]] | None = None
 
     def bound_in(self, frame: FrameType | None) -> naming.Name | None:
         """What the result of the instruction that runs here in ``frame`` is bound to."""
@@ -87,31 +86,34 @@ class Place:
         return name
 
     def allocated(
-        self, machine: Machine, space: str, dtype: np.dtype[Any], name: str, block: tuple[int, ...], values: Array
+        self,
+        machine: Machine,
+        space: str,
+        named: naming.Name,
+        shape: tuple[int, ...],
+        dtype: np.dtype[Any],
+        values: Array,
     ) -> Allocation:
         """A tile on the memory of ``values``, as :meth:`.memory.Machine.allocate` makes it."""
-        known = self.declaration
-        if known is None or known[:5] != (space, name, block, values.shape, dtype):
-            made = machine.allocate(
-                space, values.shape, dtype, name=name, block=block, location=self.location, values=values
-            )
-            self.declaration = made.declaration
-            return made
-        return machine.automatic(known, values)
+        declared = (space, named, shape, dtype)
+        if self.declaration is not None and self._declared == declared:
+            return machine.automatic(self.declaration, values)
+        name, block = named
+        made = machine.allocate(space, shape, dtype, name=name, block=block, location=self.location, values=values)
+        self.declaration, self._declared = made.declaration, declared
+        return made
 
 
 def place_of(frame: FrameType | None) -> tuple[FrameType | None, Place]:
     """``frame`` or the nearest caller of it that is not part of the emulator, and the place that runs in it."""
-    while frame is not None:
-        key = (id(frame.f_code), frame.f_lasti)
-        found = PLACES.get(key)
-        if found is not None:
-            return frame, found
-        if not is_emulator_file(frame.f_code.co_filename):
-            PLACES[key] = found = Place(frame.f_code, location_of(frame))
-            return frame, found
-        frame = frame.f_back
-    return None, _NO_PLACE
+    frame = user_frame(frame)
+    if frame is None:
+        return None, _NO_PLACE
+    key = (id(frame.f_code), frame.f_lasti)
+    found = PLACES.get(key)
+    if found is None:
+        found = PLACES[key] = Place(frame.f_code, location_of(frame))
+    return frame, found
 
 
 _NO_PLACE = Place(None, location_of(None), fixed=True)

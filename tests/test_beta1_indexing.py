@@ -371,3 +371,18 @@ def test_a_column_beside_other_partitions_is_refused() -> None:
 
     with pytest.raises(NotModelled, match="a column beside index vectors with partitions of their own"):
         kernel(np.zeros((4, 4, 2), np.float32))
+
+
+def test_vectors_of_different_ranks_broadcast() -> None:
+    x = np.arange(4 * 8, dtype=np.float32).reshape(4, 8)
+    found = hbm(x)[arange(3)[:, None], arange(2, 7)]
+    np.testing.assert_array_equal(found.array, x[:3, 2:7])
+
+
+def test_a_constant_that_is_a_whole_float_is_an_index() -> None:
+    x = np.arange(4 * 8, dtype=np.float32).reshape(4, 8)
+    for start in (2.0, 2, np.int64(2), 2.0):
+        found = hbm(x)[arange(2)[:, None] + start, arange(8)[None, :]]
+        np.testing.assert_array_equal(found.array, x[2:4])
+    with pytest.raises(KernelError, match="2.5 is not an integer index"):
+        _ = hbm(x)[arange(2)[:, None] + 2.5, arange(8)[None, :]]

@@ -33,6 +33,8 @@ def promoted(op: str, x: Any, y: Any) -> np.dtype[Any]:
     """Default type of ``x op y``: bool for comparisons, else the promotion of both types (numbers are weak)."""
     if op in _BOOLEAN:
         return DTYPES["bool_"]
+    if isinstance(x, Tensor) and isinstance(y, Tensor) and x.dtype is y.dtype:
+        return x.dtype
     return DTYPES[promote(_type_name(x), _type_name(y))]
 
 
@@ -52,12 +54,14 @@ def operator_result(op: str, x: Any, y: Any) -> Any:
         if isinstance(vector, (Index, RuntimeIndex)):
             return _shifted(op, vector, tile, swapped=vector is x)
     kind = promoted(op, x, y)
-    whole = _whole_quotient(op, x, y, kind)
+    whole = _whole_quotient(x, y, kind) if op == "divide" else None
     if whole is not None:
         return whole
     call = Call(op)
     result, shape = binary(call, op, x, y, broadcast_partitions=False)
-    return call.give(_quotient(result, op, kind), shape, kind)
+    if op == "divide":
+        _round_quotient(result, kind)
+    return call.give(result, shape, kind)
 
 
 def _shifted(op: str, vector: Any, tile: Any, swapped: bool) -> Any:
@@ -69,35 +73,40 @@ def _shifted(op: str, vector: Any, tile: Any, swapped: bool) -> Any:
     raise KernelError("", f"'{op}' of an index vector and a tile is not an index")
 
 
-def elementwise(op: str, x: Any, y: Any, dtype: Any = None, mask: Any = None) -> Tile:
-    """``nl.<op>(x, y)``."""
-    kind = promoted(op, x, y)
+def elementwise(call: Call, x: Any, y: Any, dtype: Any = None) -> Tile:
+    """``nl.<op of call>(x, y)``, of anything but a division."""
+    wanted = promoted(call.op, x, y) if dtype is None else dtype_of(dtype)
+    result, shape = binary(call, call.op, x, y, broadcast_partitions=True)
+    return call.give(result, shape, wanted, explicit=dtype is not None)
+
+
+def divide(x: Any, y: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
+    """The quotient of two tiles, or of a tile and a number, element by element."""
+    kind = promoted("divide", x, y)
     wanted = kind if dtype is None else dtype_of(dtype)
-    whole = _whole_quotient(op, x, y, wanted) if mask is None and is_integer(kind) else None
+    whole = _whole_quotient(x, y, wanted) if mask is None and is_integer(kind) else None
     if whole is not None:
         return whole
-    call = Call(op, mask)
-    result, shape = binary(call, op, x, y, broadcast_partitions=True)
-    return call.give(_quotient(result, op, kind), shape, wanted, explicit=dtype is not None)
+    call = Call("divide", mask)
+    result, shape = binary(call, "divide", x, y, broadcast_partitions=True)
+    _round_quotient(result, kind)
+    return call.give(result, shape, wanted, explicit=dtype is not None)
 
 
-def _whole_quotient(op: str, x: Any, y: Any, dtype: np.dtype[Any]) -> Tile | None:
+def _whole_quotient(x: Any, y: Any, dtype: np.dtype[Any]) -> Tile | None:
     """A division of whole numbers as the instructions that it takes; ``None`` for anything else."""
-    if op != "divide":
-        return None
     from .composites import quotient
 
     return quotient(x, y, dtype)
 
 
-def _quotient(result: Result | None, op: str, kind: np.dtype[Any]) -> Result | None:
+def _round_quotient(result: Result | None, kind: np.dtype[Any]) -> None:
     """A quotient of integers has an integer type by promotion, and loses its fraction there.
 
     The documents do not say how; ``reference/vision.py:219`` of nki-samples takes rows from positions that way.
     """
-    if result is not None and op == "divide":
+    if result is not None:
         result.truncates = is_integer(kind)
-    return result
 
 
 def binary(call: Call, op: str, x: Any, y: Any, *, broadcast_partitions: bool) -> tuple[Result | None, Shape]:
@@ -107,7 +116,8 @@ def binary(call: Call, op: str, x: Any, y: Any, *, broadcast_partitions: bool) -
         if reverse and not isinstance(y, Tensor):
             raise KernelError("", f"'{call.op}' needs at least one tile, got {x!r} and {y!r}")
         tile, scalar = (call.tile("y", y), x) if reverse else (call.tile("x", x), y)
-        call.limited(tile)
+        if tile.restriction is not None:
+            call.limited(tile)
         shape: Shape = tile.shape
         if call.region.skip:
             return None, shape
@@ -118,11 +128,13 @@ def binary(call: Call, op: str, x: Any, y: Any, *, broadcast_partitions: bool) -
             op, value = "multiply", 1 / value  # the same bits, and what Beta 2 can write
         return isa.tensor_scalar(call.view(tile), op, value, reverse and op not in COMMUTATIVE), shape
     a, b = call.tile("x", x), call.tile("y", y)
-    call.limited(a, b)
-    if a.shape[0] != b.shape[0] and not (broadcast_partitions and 1 in (a.shape[0], b.shape[0])):
-        raise mismatch(call.op, ("x", a), ("y", b))
-    if a.shape[0] != b.shape[0] and not call.region.skip:
-        a, b = _on_all_rows(call, a, b), _on_all_rows(call, b, a)
+    if a.restriction is not None or b.restriction is not None:
+        call.limited(a, b)
+    if a.shape[0] != b.shape[0]:
+        if not (broadcast_partitions and 1 in (a.shape[0], b.shape[0])):
+            raise mismatch(call.op, ("x", a), ("y", b))
+        if not call.region.skip:
+            a, b = _on_all_rows(call, a, b), _on_all_rows(call, b, a)
     if a.alloc.space == b.alloc.space == "psum" and not call.region.skip and not call.state.allocated:
         b = copied_to_sbuf(call, b)  # one operand at most is read from PSUM
     return _of_tiles(call, op, a, b)
@@ -140,19 +152,15 @@ def _on_all_rows(call: Call, tile: Tile, other: Tile) -> Tile:
 
 
 def _of_tiles(call: Call, op: str, a: Tile, b: Tile) -> tuple[Result | None, Shape]:
-    if a.shape != b.shape and a.shape[0] == b.shape[0]:
-        if is_vector(b):
-            if call.region.skip:
-                return None, a.shape
-            return isa.tensor_scalar(call.view(a), op, call.view(b)), a.shape
-        if is_vector(a):
-            if call.region.skip:
-                return None, b.shape
-            return isa.tensor_scalar(call.view(b), op, call.view(a), op not in COMMUTATIVE), b.shape
-    shape = a.shape if a.shape == b.shape else broadcast(a.shape, b.shape)
-    if call.region.skip:
-        return None, shape
-    return isa.tensor_tensor(*alike(call.view(a), call.view(b)), op), shape
+    skip, shape = call.region.skip, a.shape
+    if shape != b.shape:
+        if shape[0] == b.shape[0] and is_vector(b):
+            return None if skip else isa.tensor_scalar(call.view(a), op, call.view(b)), shape
+        if shape[0] == b.shape[0] and is_vector(a):
+            reverse = op not in COMMUTATIVE
+            return None if skip else isa.tensor_scalar(call.view(b), op, call.view(a), reverse), b.shape
+        shape = broadcast(shape, b.shape)
+    return None if skip else isa.tensor_tensor(*alike(call.view(a), call.view(b)), op), shape
 
 
 def alike(a: View, b: View) -> tuple[View, View]:
@@ -183,11 +191,11 @@ def mismatch(op: str, *operands: tuple[str, Tile]) -> KernelError:
     )
 
 
-def unary(op: str, x: Any, dtype: Any = None, mask: Any = None) -> Tile:
-    """``nl.<op>(x)``: an activation without bias and scale."""
-    call = Call(op, mask)
-    tile = call.tile("x", x)
-    call.limited(tile)
+def unary(call: Call, x: Any, dtype: Any = None) -> Tile:
+    """``nl.<op of call>(x)``: an activation without bias and scale."""
+    op, tile = call.op, call.tile("x", x)
+    if tile.restriction is not None:
+        call.limited(tile)
     _check_bias(call, op)
     result = None if call.region.skip else isa.activation(op, call.view(tile))[0]
     default = DTYPES["bool_"] if op in _BOOLEAN else tile.dtype
@@ -218,10 +226,10 @@ def inverted(x: Tensor) -> Tile:
     return call.give(result, shape, tile.dtype)
 
 
-def reciprocal(x: Any, dtype: Any = None, mask: Any = None) -> Tile:
+def reciprocal(call: Call, x: Any, dtype: Any = None) -> Tile:
     """``1 / x``."""
-    call = Call("reciprocal", mask)
     tile = call.tile("data", x)
-    call.limited(tile)
+    if tile.restriction is not None:
+        call.limited(tile)
     result = None if call.region.skip else isa.reciprocal(call.view(tile))
     return call.give(result, tile.shape, tile.dtype if dtype is None else dtype_of(dtype), explicit=dtype is not None)

@@ -67,7 +67,8 @@ def update(dst: Tensor, op: str, value: Any) -> Tensor:
     if isinstance(value, Pending) and value.waiting and tile.space == "psum" and op == "add":
         result = value.result
         if result is None or result.accumulates:
-            if value.taken() is not None and result is not None:
+            value.state.pending.discard(value)
+            if result is not None:
                 if tile.shape != value.shape:
                     _check_fits(tile, value.shape)
                 store(value.state, result, tile, value.where, overwrite=False)
@@ -88,7 +89,8 @@ def _bind(tile: Tile, value: Pending) -> None:
         where = value.where
         _copy(tile, value.settle(), where)
         return
-    result = value.taken()
+    value.state.pending.discard(value)
+    result = value.result
     if tile.shape != value.shape:
         _check_fits(tile, value.shape)
     if result is not None:

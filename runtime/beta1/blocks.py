@@ -53,10 +53,11 @@ class BlockTensor(Tensor):
     def __getitem__(self, key: Any) -> Any:
         keys = key if isinstance(key, tuple) else (key,)
         if not self.index and self.outside is None:
-            chosen = keys[: len(self.blocks)]
+            blocks = len(self.blocks)
+            chosen = keys if len(keys) <= blocks else keys[:blocks]
             known = self._tiles.made.get(chosen) if {*map(type, chosen)} == _INT else None
             if known is not None:
-                return known[keys[len(chosen) :]] if len(keys) > len(chosen) else known
+                return known if chosen is keys else known[keys[blocks:]]
         if keys and keys[0] is Ellipsis and len(keys) == 1:
             return self
         taken: list[int] = []

@@ -101,11 +101,11 @@ def shared_identity_matrix(n: int, dtype: Any = np.uint8, **_: Any) -> Tile:
 def _declared(shape: Any, dtype: Any, buffer: Any, name: str) -> Tensor:
     place = SBUF if buffer is None else buffer
     current, frame = state(), user_frame(sys._getframe(2))  # it is a function of nl that calls this one
-    site = _site(current, frame, shape, dtype, place)
-    if site is not None:
-        return _again(current, site, place)
-    made = _blocks_again(current, frame, shape, dtype, place)
-    return _judged(current, frame, shape, dtype_of(dtype), place, name) if made is None else made
+    again: Tensor | None = _blocks_again(current, frame, shape, dtype, place)
+    if again is None:
+        site = _site(current, frame, shape, dtype, place)
+        again = None if site is None else _again(current, site, place)
+    return _judged(current, frame, shape, dtype_of(dtype), place, name) if again is None else again
 
 
 def _site(current: State, frame: FrameType | None, shape: Any, dtype: Any, place: Any) -> sites.Site | None:
@@ -126,8 +126,10 @@ def _again(current: State, site: sites.Site, buffer: Buffer, values: Array | Non
 
 def _blocks_again(current: State, frame: FrameType | None, shape: Any, dtype: Any, place: Any) -> Tensor | None:
     """The tensor with blocks that the same place in the kernel has declared before, without an address."""
-    known = None if frame is None else _BLOCKS.get((id(frame.f_code), frame.f_lasti))
-    if known is None or known.blocks.dtype is not dtype or known.blocks.buffer is not place or current.strict:
+    known = _BLOCKS.get((id(frame.f_code), frame.f_lasti)) if frame is not None else None
+    if known is None:
+        return None
+    if known.blocks.dtype is not dtype or known.blocks.buffer is not place or current.strict:
         return None
     if type(shape) is not tuple or known.shape != shape or known.kinds != tuple(map(type, shape)):
         return None
@@ -198,7 +200,11 @@ def _tensor(current: State, declared: _Tiles) -> Tensor:
     scope = current.scope
 
     def make(index: Shape) -> Tile:
-        alloc = _allocated(current, declared, kind, index)
+        known = declared.made.get(index)
+        if known is not None and known.dtype is kind:
+            alloc = current.machine.automatic(known, poisoned(known.shape, kind))
+        else:
+            alloc = _allocated(current, declared, kind, index)
         alloc.scope = scope
         if pinned:
             current.direct.append(alloc)
@@ -221,15 +227,11 @@ def _tensor(current: State, declared: _Tiles) -> Tensor:
 
 def _allocated(current: State, declared: _Tiles, dtype: np.dtype[Any], index: Shape) -> Allocation:
     """One logical tile of a declaration; its address from the buffer's function, unless allocation is automatic."""
-    machine = current.machine
-    known = declared.made.get(index)
-    if known is not None and known.dtype is dtype:
-        return machine.automatic(known, poisoned(known.shape, dtype))
     address: Address | None = None
     buffer, shape = declared.buffer, declared.shape
     if buffer.address_of is not None and not current.options.force_auto_alloc:
         address = buffer.address_of(index, shape[0], prod(shape[1:]) * dtype.itemsize)
-    alloc = machine.allocate(
+    alloc = current.machine.allocate(
         buffer.space,
         shape,
         dtype,
@@ -286,7 +288,7 @@ def _filled(shape: Any, value: Any, dtype: Any, buffer: Any, name: str) -> Tenso
     current, frame = state(), user_frame(sys._getframe(2))  # it is a function of nl that calls this one
     site = None if isinstance(value, Tensor) else _site(current, frame, shape, dtype, place)
     if site is not None:
-        return _filled_again(current, site, value, place)
+        return _filled_again(current, frame, site, value, place)
     direct = isinstance(place, Buffer) and place.address_of is not None
     if direct and not current.options.stack_allocator and not current.options.force_auto_alloc:
         raise KernelError(
@@ -302,15 +304,18 @@ def _filled(shape: Any, value: Any, dtype: Any, buffer: Any, name: str) -> Tenso
     return tensor
 
 
-def _filled_again(current: State, site: sites.Site, value: Any, buffer: Buffer) -> Tile:
+def _filled_again(current: State, frame: FrameType | None, site: sites.Site, value: Any, buffer: Buffer) -> Tile:
     """Another tile of the declaration at ``site``, on whose memory ``value`` is already."""
-    call = Call("memset")
+    call = Call("memset", None, frame)
     shape, dtype = site.shape, site.dtype
     result = isa.memset(shape, number(value, "value", "assignment"), dtype)
     result.sequence, result.location = call.sequence, call.site.location
-    tile = _again(current, site, buffer, owned(rounded(result, shape, dtype)))
-    tile.alloc.opened = buffer is PSUM and opens(result)
-    recorded(current.machine, result, tile.view_in(EVERYWHERE))
+    values = result.values if result.values.dtype is dtype else rounded(result, shape, dtype)
+    tile = _again(current, site, buffer, owned(values))
+    if buffer is PSUM:
+        tile.alloc.opened = opens(result)
+    if current.machine.recorder is not None:
+        recorded(current.machine, result, tile.view_in(EVERYWHERE))
     return tile
 
 

@@ -26,40 +26,40 @@ _UNARY = (
     "relu rsqrt sigmoid sign silu silu_dx sin softplus sqrt square tan tanh trunc"
 ).split()
 _BINARY = (
-    "add bitwise_and bitwise_or bitwise_xor divide left_shift maximum minimum multiply power right_shift subtract"
+    "add bitwise_and bitwise_or bitwise_xor left_shift maximum minimum multiply power right_shift subtract"
 ).split()
 _CONDITIONS = "equal greater greater_equal less less_equal logical_and logical_or logical_xor not_equal".split()
 
 
 def _unary(name: str) -> Any:
     def function(x: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
-        return arithmetic.unary(name, x, dtype, mask)
+        return arithmetic.unary(Call(name, mask), x, dtype)
 
     return _named(function, name, f"``{name}`` of a tile, element by element.")
 
 
 def _binary(name: str) -> Any:
     def function(x: Any, y: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
-        return arithmetic.elementwise(name, x, y, dtype, mask)
+        return arithmetic.elementwise(Call(name, mask), x, y, dtype)
 
     return _named(function, name, f"``{name}`` of two tiles, or a tile and a number, element by element.")
 
 
 def fmod(x: Any, y: Any, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
     """The remainder with the sign of ``x``."""
-    return arithmetic.elementwise("fmod", x, y, dtype, mask)
+    return arithmetic.elementwise(Call("fmod", mask), x, y, dtype)
 
 
 def _condition(name: str) -> Any:
     def function(x: Any, y: Any, *, dtype: Any = bool, mask: Any = None, **_: Any) -> Tile:
-        return arithmetic.elementwise(name, x, y, None if dtype is bool else dtype, mask)
+        return arithmetic.elementwise(Call(name, mask), x, y, None if dtype is bool else dtype)
 
     return _named(function, name, f"Is ``{name}`` true of two tiles, or a tile and a number, element by element?")
 
 
 def logical_not(x: Any, *, dtype: Any = bool, mask: Any = None, **_: Any) -> Tile:
     """Is each element 0?"""
-    return arithmetic.unary("logical_not", x, None if dtype is bool else dtype, mask)
+    return arithmetic.unary(Call("logical_not", mask), x, None if dtype is bool else dtype)
 
 
 def _named(function: Any, name: str, doc: str) -> Any:
@@ -70,12 +70,12 @@ def _named(function: Any, name: str, doc: str) -> Any:
 
 def negative(x: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
     """``-x``, element by element."""
-    return arithmetic.elementwise("multiply", x, -1.0, x.dtype if dtype is None else dtype, mask)
+    return arithmetic.elementwise(Call("multiply", mask), x, -1.0, x.dtype if dtype is None else dtype)
 
 
 def reciprocal(x: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
     """``1 / x``, element by element."""
-    return arithmetic.reciprocal(x, dtype, mask)
+    return arithmetic.reciprocal(Call("reciprocal", mask), x, dtype)
 
 
 def invert(x: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
@@ -129,7 +129,7 @@ def loop_reduce(x: Any, op: Any, loop_indices: Any, *, dtype: Any = None, mask: 
     """
     call = Call("loop_reduce", mask)
     tile = call.tile("x", x)
-    pending = Reduction(call, None, tile.shape, tile.dtype, "sbuf", call.region)
+    pending = Reduction(call, None, tile.shape, tile.dtype, SBUF, call.region)
     pending.call, pending.operand, pending.operator = call, tile, operator_token(op)
     name = None if call.frame is None else bound_name(call.frame)
     bound = None if call.frame is None or name is None else call.frame.f_locals.get(name[0])
@@ -199,6 +199,7 @@ MEMBERS: dict[str, Any] = {
     **{name: dtype for name, dtype in DTYPES.items() if name != "float8_e4m3fn"},
     **{name: _unary(name) for name in _UNARY},
     **{name: _binary(name) for name in _BINARY},
+    "divide": arithmetic.divide,
     "fmod": fmod,
     "mod": composites.mod,
     "floor": composites.floor,

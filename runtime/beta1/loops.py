@@ -15,6 +15,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from ..errors import KernelError, NotModelled, is_emulator_file
+from ..events import Recorder
 from ..session import RUNNING
 from ..source import bound_in_loop, has_plain_for, leaves_loop
 from .state import State, state
@@ -45,34 +46,35 @@ class Loop:
 
 
 def _iterations(values: range, state: State, parallel: bool) -> Iterator[int]:
-    """``values``, for a loop of the kernel that ``state`` belongs to (module docstring).
-
-    The iterations of a ``parallel`` loop are told to the recorder.
-    """
-    outer, trips = state.scope, len(values)
-    recorder = state.machine.recorder if parallel else None
-    marks = None if recorder is None else recorder.loop()
-    entry = None
+    """``values``, for a loop of the kernel that ``state`` belongs to (module docstring)."""
+    outer, trips, entry = state.scope, len(values), None
     if trips:
         frame = sys._getframe(1)
         if (id(frame.f_code), frame.f_lasti) not in _PLAIN_LOOPS:
             _check(frame, state)
-        entry = _Entry(frame, state) if trips > 1 else None
+        if trips > 1:
+            entry = _Entry(frame, state)
         del frame  # it has this iterator
     loop = Loop(parallel and trips > 1)
     inner = (*outer, loop)
-    for value in values:
-        if recorder is not None and marks is not None:
-            recorder.mark(marks)
+    recorder = state.machine.recorder if parallel else None
+    for value in values if recorder is None else _told(recorder, values):
         state.scope = inner
         yield value
         if entry is not None:
             loop.iteration += 1
             if loop.iteration < trips:
                 entry.restore(sys._getframe(1))
-    if recorder is not None and marks is not None:
-        recorder.mark(marks)
     state.scope = outer
+
+
+def _told(recorder: Recorder, values: range) -> Iterator[int]:
+    """``values``; the recorder is told of each iteration, and of the end."""
+    marks = recorder.loop()
+    for value in values:
+        recorder.mark(marks)
+        yield value
+    recorder.mark(marks)
 
 
 def _outside(values: range) -> Iterator[int]:

@@ -52,12 +52,16 @@ def nc_matmul(
         raise mismatch(call.op, ("stationary", a), ("moving", b))
     if perf_mode not in (None, "", "none"):
         return _double_row(call, a, b, str(perf_mode))
-    rows = prod(a.shape[1:])
-    shape = (rows, *b.shape[1:])
-    region = _result_region(call.region, mask, a, b, shape)
-    if region.skip:
-        return call.give(None, shape, FLOAT32, space="psum", where=region)
-    result = isa.matmul(*_operands(a, b, region), is_transpose=is_transpose)
+    shape = (prod(a.shape[1:]), *b.shape[1:])
+    region = EVERYWHERE
+    if mask is None and a.restriction is None and b.restriction is None:
+        left, right = call.view(a), call.view(b)
+    else:
+        region = _result_region(call.region, mask, a, b, shape)
+        if region.skip:
+            return call.give(None, shape, FLOAT32, space="psum", where=region)
+        left, right = _operands(a, b, region)
+    result = isa.matmul(left, right, is_transpose=is_transpose)
     dtype = a.dtype if is_transpose and _writes_input_type(call) else FLOAT32
     return call.give(result, shape, dtype, space="psum", where=region)
 

@@ -32,7 +32,8 @@ def load(src: Any, *, mask: Any = None, dtype: Any = None, mode: Any = OobMode.e
         tile = _indirect(tile, "load", mode)
     shape = tile_shape(tile.shape)
     check_partitions(shape, "load")
-    call.limited(tile)
+    if tile.restriction is not None:
+        call.limited(tile)
     result = None
     if not call.region.skip:
         view = call.view(tile)
@@ -82,7 +83,8 @@ def store(dst: Any, value: Any, *, mask: Any = None, mode: Any = OobMode.error, 
         target = _indirect(target, "store", mode)
     if isinstance(value, Tensor):
         source = call.tile("value", value)
-        call.limited(source)
+        if source.restriction is not None:
+            call.limited(source)
         if target.shape != source.shape:
             check_stored(target.shape, source.shape)
         if source.space == "psum" and not call.region.skip and not call.state.allocated:
@@ -109,14 +111,14 @@ def check_stored(dst: Shape, src: Shape) -> None:
 
 def copy(src: Any, *, mask: Any = None, dtype: Any = None, **_: Any) -> Tile:
     """Copy a tile into a new SBUF tile (``nl.copy``, ``nisa.tensor_copy``)."""
-    return copied(src, "sbuf", mask, dtype)
+    return copied(Call("tensor_copy", mask), src, "sbuf", dtype)
 
 
-def copied(src: Any, space: str, mask: Any = None, dtype: Any = None) -> Tile:
+def copied(call: Call, src: Any, space: str, dtype: Any = None) -> Tile:
     """Copy a tile into a new one in SBUF or PSUM."""
-    call = Call("tensor_copy", mask)
     tile = call.tile("src", src)
-    call.limited(tile)
+    if tile.restriction is not None:
+        call.limited(tile)
     result = None if call.region.skip else isa.copy("tensor_copy", call.view(tile))
     wanted = tile.dtype if dtype is None else dtype_of(dtype)
     return call.give(result, tile.shape, wanted, explicit=dtype is not None, space=space)
@@ -124,7 +126,7 @@ def copied(src: Any, space: str, mask: Any = None, dtype: Any = None) -> Tile:
 
 def tensor_copy(src: Any, *, mask: Any = None, dtype: Any = None, engine: Any = Engine.unknown, **_: Any) -> Tile:
     """Copy a tile into a new SBUF tile; bits are kept where the types are equal."""
-    return copy(src, mask=mask, dtype=dtype)
+    return copied(Call("tensor_copy", mask), src, "sbuf", dtype)
 
 
 def dma_copy(
@@ -191,7 +193,8 @@ def _transposed(call: Call, tile: Tile, axes: tuple[int, ...], dtype: Any) -> Ti
         )
     shape = tuple(tile.shape[a] for a in axes)
     check_partitions(shape, call.op)
-    call.limited(tile)
+    if tile.restriction is not None:
+        call.limited(tile)
     result = None
     if not call.region.skip and call.op == "load_transpose2d":  # a DMA that walks the source by columns
         source = call.view(tile)
@@ -222,7 +225,8 @@ def nc_transpose(data: Any, *, mask: Any = None, dtype: Any = None, engine: Any 
     """(P, F...) to (F, P): by TensorE into PSUM (up to 128 x 128), by VectorE into SBUF (up to 32 x 32)."""
     call = Call("nc_transpose", mask)
     tile = call.tile("data", data)
-    call.limited(tile)
+    if tile.restriction is not None:
+        call.limited(tile)
     rows, columns = tile.shape_2d
     by_vector = engine == Engine.vector
     if by_vector and max(rows, columns) > 32:
@@ -271,7 +275,8 @@ def transpose(x: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
             f"size of dimension 1 in 'x{list(tile.shape)}' of 'transpose' exceed architecture limitation "
             f"of {PARTITIONS}.",
         )
-    call.limited(tile)
+    if tile.restriction is not None:
+        call.limited(tile)
     result = None if call.region.skip else isa.transpose(call.view(tile))
     default = tile.dtype if dtype is None else dtype_of(dtype)
     where = permuted(call.region, 2, (1, 0))

@@ -16,7 +16,7 @@ import numpy as np
 from .. import isa
 from ..errors import KernelError
 from ..isa.core import Result, commit, fit, keep, owned, recorded, rounded
-from ..memory import NOWHERE, Array, View
+from ..memory import Allocation, Array, View
 from ..naming import Name
 from ..numerics import DTYPES, convert, is_integer
 from ..sites import PLACES, Place, place_of
@@ -25,7 +25,9 @@ from .indexing import EVERYWHERE, Region, region
 from .rows import in_rows
 from .state import State, state
 from .tensor import Tile, both
-from .tokens import PSUM, SBUF
+from .tokens import PSUM, SBUF, Buffer
+
+_NO_NAME: Name = ("", ())
 
 
 class Pending(Tile):
@@ -39,7 +41,7 @@ class Pending(Tile):
     __slots__ = ("explicit", "op", "result", "site", "state", "waiting", "where")
 
     def __init__(
-        self, call: Call, result: Result | None, shape: Shape, dtype: np.dtype[Any], space: str, where: Region
+        self, call: Call, result: Result | None, shape: Shape, dtype: np.dtype[Any], buffer: Buffer, where: Region
     ) -> None:
         self.known_view = None
         self.dtype = self.stored = dtype
@@ -48,7 +50,7 @@ class Pending(Tile):
         self.restriction = None
         self.indexed_by = ()
         self.limits = ()
-        self.buffer = PSUM if space == "psum" else SBUF
+        self.buffer = buffer
         self.result = result
         self.where = where
         self.explicit = False
@@ -71,58 +73,71 @@ class Pending(Tile):
         if self.waiting:
             self.waiting = False
             self.state.pending.discard(self)
-            _fill(self, self.state, self.op, self.site, self.result, self.where, ("", ()))
-            self.result = None
+            made = _made(
+                self.state,
+                self.op,
+                self.site,
+                self.result,
+                self.shape,
+                self.dtype,
+                self.buffer,
+                self.where,
+                _NO_NAME,
+            )
+            self.alloc, self.known_view, self.stored = made.alloc, made.known_view, made.stored
+            self.offset, self.strides, self.result = made.offset, made.strides, None
         return self
 
-    def taken(self) -> Result | None:
-        """The result, for a destination that the kernel assigns it to."""
-        self.state.pending.discard(self)
-        return self.result
 
-
-def _fill(
-    tile: Tile,
+def _made(
     current: State,
     op: str,
     site: Place,
     result: Result | None,
+    shape: Shape,
+    dtype: np.dtype[Any],
+    buffer: Buffer,
     where: Region,
     bound: Name,
-) -> None:
-    """Give ``tile``, so far without memory, an automatic allocation that holds ``result``.
+) -> Tile:
+    """An automatic tile that holds ``result``.
 
     Where the whole result is written, the array of its values (or a copy, when it is not free) becomes the memory.
     ``bound`` is the name of what the kernel binds the tile to, empty where it binds it to nothing, and its position.
     """
-    machine, space, shape, stored = current.machine, tile.buffer.space, tile.shape, tile.dtype
-    if current.simulated:
-        stored = current.stored(stored)
-    name = bound[0] or f"{op}_{machine.declared}"
+    machine = current.machine
+    stored = current.stored(dtype) if current.simulated else dtype
+    named = bound if bound[0] else (f"{op}_{machine.declared}", ())
     if result is None or where is not EVERYWHERE:
-        alloc = machine.allocate(space, shape, stored, name=name, block=bound[1], location=site.location)
-    else:
-        values = result.values
-        if values.shape != shape or values.dtype is not stored or result.truncates:
-            values = rounded(result, shape, stored)
-        alloc = site.allocated(machine, space, stored, name, bound[1], owned(values))
-    alloc.scope = current.scope
-    current.implicit[alloc.uid] = None
-    array = (alloc.array() if alloc.whole is None else alloc.whole).view()  # an operand is a view, see owned
-    tile.alloc, tile.known_view = alloc, View(alloc, array)
-    tile.stored, tile.offset, tile.strides = stored, 0, array.strides
-    if result is None:
-        return
-    if where is not EVERYWHERE:
-        store(current, result, tile, where)
-        return
-    if space == "psum":
+        name, block = named
+        alloc = machine.allocate(buffer.space, shape, stored, name=name, block=block, location=site.location)
+        tile = _tile_of(current, alloc, dtype, buffer)
+        if result is not None:
+            store(current, result, tile, where)
+        return tile
+    values = result.values
+    if values.shape != shape or values.dtype is not stored or result.truncates:
+        values = rounded(result, shape, stored)
+    alloc = site.allocated(machine, buffer.space, named, shape, stored, owned(values))
+    tile = _tile_of(current, alloc, dtype, buffer)
+    if buffer is PSUM:
         alloc.opened = opens(result)
         if result.accumulates:
             result.restarts = True
             result.attributes = (*result.attributes, ("accumulate", False))
     if machine.recorder is not None:
-        recorded(machine, result, tile.known_view)
+        recorded(machine, result, tile.view_in(EVERYWHERE))
+    return tile
+
+
+def _tile_of(current: State, alloc: Allocation, dtype: np.dtype[Any], buffer: Buffer) -> Tile:
+    """The tile of an allocation that an instruction has made."""
+    alloc.scope = current.scope
+    current.implicit[alloc.uid] = None
+    array = (alloc.array() if alloc.whole is None else alloc.whole).view()  # an operand is a view, see owned
+    tile = Tile(alloc, array.dtype, 0, array.shape, array.strides, buffer)
+    tile.known_view, tile.dtype = View(alloc, array), dtype
+    return tile
 
 
 def opens(result: Result) -> bool:
@@ -141,16 +156,19 @@ class Call:
 
     __slots__ = ("frame", "op", "region", "sequence", "site", "state")
 
-    def __init__(self, op: str, mask: Any = None) -> None:
+    def __init__(self, op: str, mask: Any = None, frame: FrameType | None = None) -> None:
+        """``frame`` is the kernel's, where that is known."""
         self.state = current = state()
         self.op = op
         self.region = EVERYWHERE if mask is None else region(mask)
         recorder = current.machine.recorder
         self.sequence = None if recorder is None else recorder.reserve()
-        frame = sys._getframe(2)  # most instructions make their call themselves
+        if frame is None:
+            frame = sys._getframe(2)  # most instructions make their call themselves
         site = PLACES.get((id(frame.f_code), frame.f_lasti))
-        self.frame: FrameType | None
-        self.frame, self.site = place_of(frame) if site is None else (frame, site)
+        if site is None:
+            frame, site = place_of(frame)
+        self.frame, self.site = frame, site
 
     @property
     def place(self) -> tuple[str, int]:
@@ -214,17 +232,16 @@ class Call:
         ``shape`` is that of the whole result, ``where`` the part that is written (default: where the call executes).
         """
         site, written = self.site, self.region if where is None else where
+        buffer = PSUM if space == "psum" else SBUF
         bound = site.bound if site.fixed else site.bound_in(self.frame)
         if result is not None:
             result.sequence = self.sequence
             result.location = site.location
-            if bound is None:
-                keep(result)
         if bound is not None:
-            tile = Tile(NOWHERE, dtype, 0, shape, (), PSUM if space == "psum" else SBUF)
-            _fill(tile, self.state, self.op, site, result, written, bound)
-            return tile
-        pending = Pending(self, result, shape, dtype, space, written)
+            return _made(self.state, self.op, site, result, shape, dtype, buffer, written, bound)
+        if result is not None:
+            keep(result)
+        pending = Pending(self, result, shape, dtype, buffer, written)
         pending.explicit = explicit
         self.state.pending.add(pending)
         return pending
@@ -359,4 +376,4 @@ def copied_to_sbuf(call: Call, operand: Tile) -> Tile:
     result = isa.copy("tensor_copy", copying.view(operand))
     result.sequence, result.location = copying.sequence, copying.place
     call.reserve()
-    return Pending(copying, result, operand.shape, operand.dtype, "sbuf", copying.region).settle()
+    return Pending(copying, result, operand.shape, operand.dtype, SBUF, copying.region).settle()

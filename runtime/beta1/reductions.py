@@ -18,7 +18,7 @@ from .indexing import EVERYWHERE, Region
 from .nki import ProgramId
 from .pending import Call, Pending, copied_to_sbuf
 from .tensor import Tile
-from .tokens import dtype_of, operator_token
+from .tokens import SBUF, dtype_of, operator_token
 
 _IDENTITIES = {
     "add": 0.0,
@@ -32,12 +32,16 @@ _IDENTITIES = {
 
 def free_axes(tile: Tile, axis: Any, op: str) -> tuple[int, ...]:
     """``axis`` (an int or several) as the free dimensions that it names."""
-    rank = len(tile.shape)
-    given = axis if isinstance(axis, (tuple, list)) else (axis,)
-    axes = tuple(sorted([int(a) + rank if a < 0 else int(a) for a in given]))
-    if not axes or axes[0] < 1 or axes[-1] >= rank:
+    axes = _axes(len(tile.shape), tuple(axis) if isinstance(axis, (tuple, list)) else (axis,))
+    if axes is None:
         raise KernelError("", f"'{op}' reduces free dimensions only: axis {axis} of a tile of shape {list(tile.shape)}")
     return axes
+
+
+@lru_cache(4096)
+def _axes(rank: int, given: tuple[Any, ...]) -> tuple[int, ...] | None:
+    axes = tuple(sorted([int(a) + rank if a < 0 else int(a) for a in given]))
+    return None if not axes or axes[0] < 1 or axes[-1] >= rank else axes
 
 
 @lru_cache(4096)
@@ -92,7 +96,8 @@ def _reduced(
 ) -> Tile:
     tile = call.tile("data", data)
     axes = free_axes(tile, axis, call.op)
-    call.limited(tile)
+    if tile.restriction is not None:
+        call.limited(tile)
     shape = reduced_shape(tile.shape, axes, keepdims)
     default = tile.dtype if dtype is None else dtype_of(dtype)
     where = kept_region(call.region, axes, tile, keepdims)
@@ -143,7 +148,8 @@ def _statistic(
 ) -> Tile:
     """Mean, or with ``squared`` the mean squared distance from the mean."""
     axes = free_axes(tile, axis, call.op)
-    call.limited(tile)
+    if tile.restriction is not None:
+        call.limited(tile)
     shape = reduced_shape(tile.shape, axes, keepdims)
     where = kept_region(call.region, axes, tile, keepdims)
     if call.region.skip:
@@ -167,7 +173,8 @@ def softmax(x: Any, axis: Any, *, dtype: Any = None, compute_dtype: Any = None, 
     tile = call.tile("x", x)
     axes = free_axes(tile, axis, call.op)
     _refuse_in_allocated(call)
-    call.limited(tile)
+    if tile.restriction is not None:
+        call.limited(tile)
     default = tile.dtype if dtype is None else dtype_of(dtype)
     if call.region.skip:
         return call.give(None, tile.shape, default)
@@ -222,7 +229,8 @@ def tensor_partition_reduce(op: Any, data: Any, *, mask: Any = None, dtype: Any 
     call = Call("tensor_partition_reduce", mask)
     tile = call.tile("data", data)
     token = operator_token(op)
-    call.limited(tile)
+    if tile.restriction is not None:
+        call.limited(tile)
     shape = (1, *tile.shape[1:])
     default = tile.dtype if dtype is None else dtype_of(dtype)
     where = kept_region(call.region, (0,), tile, True)
@@ -248,7 +256,8 @@ def all_reduce(
     call = Call("all_reduce", mask)
     tile = call.tile("x", x)
     token = operator_token(op)
-    call.limited(tile)
+    if tile.restriction is not None:
+        call.limited(tile)
     kind = tile.dtype if dtype is None else dtype_of(dtype)
     group = _group(call, program_axes)
     if len(group) == 1:
@@ -283,7 +292,7 @@ def _received(call: Call, tile: Tile, group: tuple[tuple[int, ...], ...]) -> Til
     result.attributes = (("send_to_rank", 1 - here), ("recv_from_rank", 1 - here), ("pipe_id", 0))
     result.sequence, result.location = exchange.sequence, exchange.place
     call.reserve()
-    return Pending(exchange, result, view.array.shape, tile.dtype, "sbuf", EVERYWHERE).settle()
+    return Pending(exchange, result, view.array.shape, tile.dtype, SBUF, EVERYWHERE).settle()
 
 
 def _group(call: Call, program_axes: Any) -> tuple[tuple[int, ...], ...]:

@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import KernelError, NotModelled
 from ..memory import Allocation, Array, Machine
 from ..numerics import FLOAT32, is_integer
-from ..session import RUNNING, Session, current
+from ..session import RUNNING, Session, outside
 
 if TYPE_CHECKING:
     from types import CodeType
@@ -124,8 +124,10 @@ class State:
 
 def state() -> State:
     """The state of the running kernel; raises outside of a kernel and in a Beta 2 kernel."""
-    sessions = RUNNING.sessions or [current()]
-    found = sessions[-1].front
+    try:
+        found = RUNNING.sessions[-1].front
+    except IndexError:
+        raise outside() from None
     if type(found) is not State:
         raise NotModelled("a Beta 1 API called from a Beta 2 kernel")
     return found

@@ -7,37 +7,27 @@ dimensions, of the index vector's coefficient times the tensor's stride. Runtime
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import lru_cache
-from math import inf
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ..errors import KernelError, NotModelled
 from ..memory import Allocation, Array, View
-from .base import Shape, Tensor
+from .base import Tensor
 from .indexing import Index, Mask, broadcast
-from .selection import Limit, span
+from .selection import affine, plain_affine, span
 from .tensor import Gather, Tile, restricted
 from .tokens import Slice
 
 _INTS = (int, np.integer)
-_AFFINE = frozenset((int, Index))
 
 
 def subscripted(tile: Tile, key: Any) -> Tile:
-    """The view ``tile[key]``, where it is not one by ints and slices alone."""
-    if key is Ellipsis and tile.ndim >= 2 and tile.restriction is None and not tile.indexed_by and not tile.limits:
-        return tile._settled()
+    """The view ``tile[key]``, where it is not one by ints and slices alone, or by ints and index vectors alone."""
     if isinstance(key, (Mask, bool)) or key is None:
         return restricted(tile, key)
-    items = list(key) if isinstance(key, tuple) else [key]
-    if len(items) == len(tile.shape) and _AFFINE.issuperset(map(type, items)):
-        found = _affine(tile, items)
-        found.part_of = tile, key
-        return found
-    items = _expanded(tile, items)
+    items = _expanded(tile, list(key) if isinstance(key, tuple) else [key])
     if any(isinstance(k, (Index, Tensor, RuntimeIndex)) for k in items):
         return _advanced(tile, items)
     return _basic(tile, items)
@@ -75,100 +65,50 @@ def _advanced(tile: Tile, items: list[Any]) -> Tile:
             raise _mixing(tile)
         if not isinstance(k, (Index, *_INTS)):
             raise KernelError("", f"'{type(k).__name__}' cannot index a tensor")
-    return _affine(tile, items)
+    return affine_part(tile, items, *_keys(items))
 
 
-def _affine(tile: Tile, items: list[Any]) -> Tile:
-    """Index vectors and numbers, one for each dimension."""
+def affine_part(tile: Tile, items: Sequence[Any], keys: tuple[Any, ...], vectors: tuple[Index, ...]) -> Tile:
+    """What ``items`` select: index vectors and numbers, one for each dimension.
+
+    ``keys`` are they as :func:`.selection.affine` takes them, ``vectors`` those that are index vectors.
+    """
     tile._settled()
-    vectors = [k for k in items if type(k) is Index]
-    rank = len(vectors[0].extents)
-    for vector in vectors:
-        if len(vector.extents) != rank:
-            items = _aligned(tile, items)
-            vectors = [k for k in items if type(k) is Index]
-            break
-    pattern = _pattern(tuple([k.form if type(k) is Index else None for k in items]), tile.shape, tile.strides)
-    on_chip = tile.alloc.space != "hbm"
-    if on_chip and len(pattern.shape) < 2:
-        raise KernelError(
-            "err_1d_arange_not_supported", f"indexing tensor `{tile.name}` with 1d arange is not supported"
-        )
-    offset, inside = tile.offset, True
-    for d, k in enumerate(items):
-        const = k if type(k) is int else _constant(k)
-        offset += const * tile.strides[d]
-        if not pattern.least[d] <= const <= pattern.most[d]:
-            inside = False
-    if on_chip and pattern.partitions_elsewhere:
-        raise KernelError(
-            "", f"the partition dimension of tensor `{tile.name}` must be indexed along the first axis of the index"
-        )
-    limits = () if inside else _crossed(pattern, [_constant(k) for k in items], tile.shape)
-    view = tile.part(offset, pattern.shape, pattern.strides, limits)
-    view.indexed_by = tuple(vectors)
+    found = plain_affine(keys, tile.shape, tile.strides)
+    if found is None:
+        keys, vectors = _keys([_whole_constant(k) for k in _aligned(tile, items)])
+        found = affine(keys, tile.shape, tile.strides)
+    offset, shape, strides, limits, partitions_elsewhere = found
+    if tile.alloc.space != "hbm":
+        if len(shape) < 2:
+            raise KernelError(
+                "err_1d_arange_not_supported", f"indexing tensor `{tile.name}` with 1d arange is not supported"
+            )
+        if partitions_elsewhere:
+            raise KernelError(
+                "", f"the partition dimension of tensor `{tile.name}` must be indexed along the first axis of the index"
+            )
+    view = tile.part(tile.offset + offset, shape, strides, limits)
+    view.indexed_by = vectors
     return view
 
 
-@dataclass(frozen=True)
-class _Pattern:
-    """What a subscript by index vectors gives, whatever their constants.
-
-    ``shape`` and ``strides`` are those of the result, ``coefficients`` of each dimension of the tensor along those of
-    the result; ``least`` and ``most`` are the constants of each between which all elements are in bounds.
-    ``partitions_elsewhere``: does the first dimension of the tensor vary along another one of the result than the
-    first?
-    """
-
-    shape: Shape
-    strides: Shape
-    coefficients: tuple[tuple[int, ...], ...]
-    least: tuple[float, ...]
-    most: tuple[float, ...]
-    partitions_elsewhere: bool
+def _keys(items: Sequence[Any]) -> tuple[tuple[Any, ...], tuple[Index, ...]]:
+    """``items`` as :func:`.selection.affine` takes them, and those that are vectors."""
+    keys = tuple([(k.const, k.form) if type(k) is Index else k for k in items])
+    return keys, tuple([k for k in items if type(k) is Index])
 
 
-@lru_cache(4096)
-def _pattern(forms: tuple[tuple[Shape, Shape] | None, ...], sizes: Shape, strides: Shape) -> _Pattern:
-    """The pattern of the extents and coefficients ``forms`` (``None``: a number) on a tensor of ``sizes``."""
-    shape = broadcast(*(form[0] for form in forms if form is not None))
-    rank = len(shape)
-    coefficients = tuple(_coefficients(form, rank) for form in forms)
-    found = [sum(c[r] * stride for c, stride in zip(coefficients, strides, strict=True)) for r in range(rank)]
-    steps = [[c * (n - 1) for c, n in zip(along, shape, strict=True)] for along in coefficients]
-    spans = [(sum(min(s, 0) for s in along), sum(max(s, 0) for s in along)) for along in steps]
-    least = tuple(-inf if 0 in shape else -low for low, _ in spans)
-    most = tuple(inf if 0 in shape else size - 1 - high for (_, high), size in zip(spans, sizes, strict=True))
-    return _Pattern(shape, tuple(found), coefficients, least, most, any(coefficients[0][1:]))
-
-
-def _crossed(pattern: _Pattern, consts: list[int], sizes: Shape) -> tuple[Limit, ...]:
-    """The limits of the dimensions that elements with these constants lie outside of."""
-    return tuple(
-        Limit(d, sizes[d], const, pattern.coefficients[d])
-        for d, const in enumerate(consts)
-        if not pattern.least[d] <= const <= pattern.most[d]
-    )
-
-
-def _coefficients(form: tuple[Shape, Shape] | None, rank: int) -> tuple[int, ...]:
-    if form is None:
-        return (0,) * rank
-    kept = tuple(c if n > 1 else 0 for n, c in zip(*form, strict=True))
-    return (0,) * (rank - len(kept)) + kept
-
-
-def _constant(k: Any) -> int:
-    if type(k) is not Index:
-        return int(k)
-    if type(k.const) is int:
-        return k.const
+def _whole_constant(k: Any) -> Any:
+    """An index vector whose constant is an int; raises for one whose constant is no whole number."""
+    if type(k) is not Index or type(k.const) is int:
+        return k
     if k.const != int(k.const):
         raise KernelError("", f"{k.const} is not an integer index")
-    return int(k.const)
+    return Index(int(k.const), k.extents, k.coefficients, k.axes)
 
 
-def _aligned(tile: Tile, items: list[Any]) -> list[Any]:
+def _aligned(tile: Tile, items: Sequence[Any]) -> list[Any]:
     """``items`` with column vectors of fewer dimensions than the others as columns still, ``[:, None]`` beside 4-D.
 
     numpy would put their values elsewhere than the first axis, and leave none for the partitions: the team's

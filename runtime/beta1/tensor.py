@@ -35,6 +35,7 @@ class Gather:
 
 _NO_AXES = frozenset[int]()
 _NOTHING = (None, None)
+_AFFINE = frozenset((int, Index))
 _ndarray = np.ndarray
 
 
@@ -267,18 +268,32 @@ class Tile(Tensor):
     def __getitem__(self, key: Any) -> Tile:
         items = key if type(key) is tuple else (key,)
         keys: list[Any] = []
+        vectors: list[Index] = []
         for k in items:
             kind = type(k)
             if kind is slice:
                 keys.append((k.start, k.stop, k.step))
             elif kind is int or kind is Slice:
                 keys.append(k)
+            elif kind is Index:
+                keys.append((k.const, k.form))
+                vectors.append(k)
             else:
                 break
+        found: Tile
         if len(keys) < len(items) or len(keys) > len(self.shape):
-            subscripted: Tile = sibling("subscript").subscripted(self, key)
-            return subscripted
-        found = self.selected(tuple(keys))
+            narrowed = self.limits or self.indexed_by or self.restriction is not None
+            if key is Ellipsis and len(self.shape) >= 2 and not narrowed:
+                return self._settled()
+            found = sibling("subscript").subscripted(self, key)
+            return found
+        if not vectors:
+            found = self.selected(tuple(keys))
+        elif len(keys) == len(self.shape) and _AFFINE.issuperset(map(type, items)):
+            found = sibling("subscript").affine_part(self, items, tuple(keys), tuple(vectors))
+        else:
+            found = sibling("subscript").subscripted(self, key)
+            return found
         found.part_of = self, key
         return found
 
@@ -290,7 +305,10 @@ class Tile(Tensor):
             offset, shape, strides, limits = selection(keys, tile.shape, tile.strides, itemsize)
         except TypeError:  # a bound that has no hash, or that is no number
             offset, shape, strides, limits = selection.__wrapped__(keys, tile.shape, tile.strides, itemsize)
-        return tile.part(tile.offset + offset, shape, strides, limits)
+        found = Tile(tile.alloc, tile.dtype, tile.offset + offset, shape, strides, tile.buffer, limits)
+        if tile.stored is not tile.dtype:
+            found.stored = tile.stored
+        return found
 
     def __setitem__(self, key: Any, value: Any) -> None:
         source, known = (self, Ellipsis) if value is self else getattr(value, "part_of", _NOTHING)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
@@ -87,10 +88,17 @@ class NcVersion(IntEnum):
 
 def operator_token(op: Any) -> str:
     """The canonical name of an operator: ``nl.add``, ``np.add`` and ``np.sum`` are ``add``."""
+    if isinstance(op, np.ufunc):
+        return _of_ufunc(op)
     name = getattr(op, "__name__", None)
     if not isinstance(name, str) or not callable(op):
         raise KernelError("", f"expecting an operator such as nl.add or np.add, got {op!r}")
     return canonical(name)
+
+
+@cache
+def _of_ufunc(op: np.ufunc) -> str:
+    return canonical(op.__name__)
 
 
 def dtype_of(dtype: Any) -> np.dtype[Any]:

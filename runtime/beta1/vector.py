@@ -97,21 +97,23 @@ def _activate(
     reduction = None if reduce_op is None else operator_token(reduce_op)
     if reduction not in (None, "add"):
         raise KernelError("", f"reduce_op of '{call.op}' must be add, got '{reduction}'")
-    call.limited(tile)
+    if tile.restriction is not None:
+        call.limited(tile)
     default = tile.dtype if dtype is None else dtype_of(dtype)
     if call.region.skip:
         return call.give(None, tile.shape, default)
     view = call.view(tile)
     column = call.view(call.tile("bias", bias)) if isinstance(bias, Tensor) else bias
-    factor = call.operand("scale", scale)
+    factor = scale if type(scale) is float else call.operand("scale", scale)
     result, reduced = isa.activation(
         operator_token(op), view, bias=column, scale=factor, reduce_op=reduction, name=call.op
     )
-    if command != ReduceCmd.idle and call.op == "activation":
+    if command is not ReduceCmd.idle and call.op == "activation":
         result.attributes = (*result.attributes, ("reduce_cmd", command.name))
     if reduced is not None and (chosen := call.region.where(view.array.shape)) is not None:
         reduced = reduce_free("add", np.where(chosen, result.values, np.float32(0)))
-    _accumulate(call, command, reduced, reduce_res, result)
+    if command is not ReduceCmd.idle or reduce_res is not None:
+        _accumulate(call, command, reduced, reduce_res, result)
     return call.give(result, tile.shape, default, explicit=dtype is not None)
 
 
@@ -127,7 +129,8 @@ def _check_activation(call: Call, tile: Tile, bias: Any, scale: Any) -> None:
                 "err_activation_bias_invalid_type",
                 f"Bias parameter of '{call.op}' must be a vector of type float32, float16, or bfloat16, got {bias!r}",
             )
-        _partitions(call, ("data", tile), ("bias", bias))
+        if bias.shape[0] != tile.shape[0]:
+            raise mismatch(call.op, ("data", tile), ("bias", bias.as_tile()))
     elif bias is not None:
         raise KernelError(
             "err_activation_bias_invalid_type",
@@ -178,7 +181,8 @@ def tensor_scalar(
     tile = call.tile("data", data)
     for role, operand in (("operand0", operand0), ("operand1", operand1)):
         _vector(call, role, operand, tile)
-    call.limited(tile)
+    if tile.restriction is not None:
+        call.limited(tile)
     default = tile.dtype if dtype is None else dtype_of(dtype)
     if call.region.skip:
         return call.give(None, tile.shape, default)
@@ -207,7 +211,8 @@ def tensor_scalar_reduce(
     call = Call("tensor_scalar_reduce", mask)
     tile = call.tile("data", data)
     _vector(call, "operand0", operand0, tile)
-    call.limited(tile)
+    if tile.restriction is not None:
+        call.limited(tile)
     default = tile.dtype if dtype is None else dtype_of(dtype)
     if call.region.skip:
         return call.give(None, tile.shape, default)
@@ -232,7 +237,8 @@ def tensor_tensor(
     token = operator_token(op)
     if a.shape[0] != b.shape[0]:
         raise mismatch(call.op, ("data1", a), ("data2", b))
-    call.limited(a, b)
+    if a.restriction is not None or b.restriction is not None:
+        call.limited(a, b)
     shape = a.shape if not is_vector(a) or is_vector(b) else b.shape
     default = promoted(token, a, b) if dtype is None else dtype_of(dtype)
     if call.region.skip:
@@ -299,7 +305,8 @@ def tensor_tensor_scan(
     a, b = call.tile("data0", data0), call.tile("data1", data1)
     _partitions(call, ("data0", a), ("data1", b))
     _vector(call, "initial", initial, a)
-    call.limited(a, b)
+    if a.restriction is not None or b.restriction is not None:
+        call.limited(a, b)
     default = promoted("add", a, b) if dtype is None else dtype_of(dtype)
     if call.region.skip:
         return call.give(None, a.shape, default)
@@ -345,7 +352,8 @@ def affine_select(
     call = Call("affine_select", mask)
     tile = call.tile("on_true_tile", on_true_tile)
     default = tile.dtype if dtype is None else dtype_of(dtype)
-    call.limited(tile)
+    if tile.restriction is not None:
+        call.limited(tile)
     if call.region.skip:
         return call.give(None, tile.shape, default)
     if tile.space == "psum" and not call.state.allocated:

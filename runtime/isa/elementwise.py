@@ -8,11 +8,11 @@ import numpy as np
 
 from ..errors import KernelError
 from ..memory import Array, View
-from ..numerics import is_integer, to_float32
+from ..numerics import FLOAT32, is_integer, to_float32
 from ..packed import is_packed, type_name
 from ..spec.operators import BITWISE
 from .core import Result
-from .operators import ACTIVATIONS, apply_alu
+from .operators import ACTIVATIONS, alu, apply_alu
 from .reductions import reduce_free
 
 Scalar = int | float
@@ -54,16 +54,16 @@ def activation(
     attributes: list[tuple[str, Any]] = [("op", op)]
     if isinstance(scale, View):
         reads.append(("scale", scale))
+        x = x * per_partition(scale, x.ndim)
     elif scale != 1.0:
         attributes.append(("scale", float(scale)))
-    if isinstance(scale, View) or scale != 1.0:
-        x = x * per_partition(scale, x.ndim)
+        x = x * np.float32(scale)
     if isinstance(bias, View):
         reads.append(("bias", bias))
+        x = x + per_partition(bias, x.ndim)
     elif bias:
         attributes.append(("bias", float(bias)))
-    if isinstance(bias, View) or bias:
-        x = x + per_partition(bias, x.ndim)
+        x = x + np.float32(bias)
     values = ACTIVATIONS[op](x)
     reduced = None
     if reduce_op is not None:
@@ -82,7 +82,7 @@ def per_partition(value: Operand, ndim: int) -> Array | np.float32:
         scalar: np.float32 = np.float32(value)
         return scalar
     array: Array = to_float32(value.array)
-    if array.size != array.shape[0]:
+    if array.ndim == ndim or array.size != array.shape[0]:
         return array
     column: Array = array.reshape(array.shape[0], *[1] * (ndim - 1))
     return column
@@ -139,12 +139,12 @@ _WORDS = (np.dtype(np.int32).char, np.dtype(np.uint32).char)
 def tensor_tensor(data1: View, data2: View, op: str) -> Result:
     """``data1 op data2``: fp32, except bitwise operators (raw bits) and 32-bit integer arithmetic (exact)."""
     a, b = data1.array, data2.array
-    exact = op in _EXACT and a.dtype.char in _WORDS and b.dtype.char in _WORDS
+    exact = a.dtype is not FLOAT32 and op in _EXACT and a.dtype.char in _WORDS and b.dtype.char in _WORDS
     if exact:
         a, b = a.astype(np.int64), b.astype(np.int64)
     elif op not in BITWISE:
         a, b = to_float32(a), to_float32(b)
-    values = apply_alu(op, a, align(b, a))
+    values = apply_alu(op, a, b if b.shape == a.shape else align(b, a))
     if exact:
         values = values.astype(np.uint32).view(data1.array.dtype)
     return Result("tensor_tensor", values, (("data1", data1), ("data2", data2)), (("op", op),))
@@ -152,8 +152,6 @@ def tensor_tensor(data1: View, data2: View, op: str) -> Result:
 
 def align(b: Array, a: Array) -> Array:
     """``b`` shaped like ``a`` where both have the same elements a partition; (P, 1) gets ``a``'s rank to broadcast."""
-    if b.shape == a.shape:
-        return b
     if b.size == a.size and b.shape[0] == a.shape[0]:
         return b.reshape(a.shape)
     if b.ndim < a.ndim and b.size == b.shape[0]:
@@ -192,9 +190,10 @@ def tensor_tensor_scan(
     a, b = to_float32(data0.array), align(to_float32(data1.array), data0.array)
     flat_a, flat_b = a.reshape(a.shape[0], -1), np.broadcast_to(b, a.shape).reshape(a.shape[0], -1)
     values = np.empty_like(flat_a)
+    first, second = alu(op0), alu(op1)
     for i in range(flat_a.shape[1]):
-        step = apply_alu(op0, state, flat_a[:, i]) if reverse0 else apply_alu(op0, flat_a[:, i], state)
-        state = apply_alu(op1, flat_b[:, i], step) if reverse1 else apply_alu(op1, step, flat_b[:, i])
+        step = first(state, flat_a[:, i]) if reverse0 else first(flat_a[:, i], state)
+        state = second(flat_b[:, i], step) if reverse1 else second(step, flat_b[:, i])
         values[:, i] = state
     for index, reverse in (("0", reverse0), ("1", reverse1)):
         if reverse:

@@ -40,8 +40,10 @@ def matmul(
         )
     free = b.shape[2:] if double_row else b.shape[1:]
     first, second = (_flat(a[:, 0]), _flat(b[:, 0])) if double_row else (_flat(a), _flat(b))
-    _check("stationary", first.shape[1], GEMM_STATIONARY_FMAX)
-    _check("moving", second.shape[1], GEMM_MOVING_FMAX)
+    if first.shape[1] > GEMM_STATIONARY_FMAX:
+        raise _too_large("stationary", first.shape[1], GEMM_STATIONARY_FMAX)
+    if second.shape[1] > GEMM_MOVING_FMAX:
+        raise _too_large("moving", second.shape[1], GEMM_MOVING_FMAX)
     values = gemm(first, second)
     if double_row:
         values = values + gemm(_flat(a[:, 1]), _flat(b[:, 1]))
@@ -104,13 +106,13 @@ def _is_exact(rows: int, columns: int) -> bool:
 def transpose(data: View, *, engine: str = "") -> Result:
     """(P, F...) to (F, P): free dimensions are flattened, bits are kept."""
     array = data.array.reshape(data.array.shape[0], -1)
-    _check("data", array.shape[1], GEMM_STATIONARY_FMAX)
+    if array.shape[1] > GEMM_STATIONARY_FMAX:
+        raise _too_large("data", array.shape[1], GEMM_STATIONARY_FMAX)
     return Result("nc_transpose", array.T, (("data", data),))
 
 
-def _check(operand: str, size: int, limit: int) -> None:
-    if size > limit:
-        raise KernelError(
-            "err_size_of_dimension_exceed_arch_limit",
-            f"size of dimension 1 in '{operand}' is {size}, which exceeds the architecture limitation of {limit}",
-        )
+def _too_large(operand: str, size: int, limit: int) -> KernelError:
+    return KernelError(
+        "err_size_of_dimension_exceed_arch_limit",
+        f"size of dimension 1 in '{operand}' is {size}, which exceeds the architecture limitation of {limit}",
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from math import erf, sqrt
 from typing import Any
 
@@ -118,6 +119,15 @@ ALU: dict[str, Callable[[Array, Array], Array]] = {
     "rsqrt": lambda a, b: ACTIVATIONS["rsqrt"](a),
     "invert": lambda a, b: np.invert(a),
 }
+
+
+_NUMBERS = frozenset(("add", "subtract", "multiply", "divide", "maximum", "minimum"))
+"""Operators whose result on fp32 is fp32 as it is."""
+
+
+def alu(op: str) -> Callable[[Array, Array], Array]:
+    """:func:`apply_alu` of one operator on fp32, for many operands."""
+    return ALU[op] if op in _NUMBERS else partial(apply_alu, op)
 
 
 def apply_alu(op: str, a: Array, b: Array) -> Array:
