@@ -131,7 +131,7 @@ def _blocks_again(current: State, frame: FrameType | None, shape: Any, dtype: An
         return None
     if known.blocks.dtype is not dtype or known.blocks.buffer is not place or current.strict:
         return None
-    if type(shape) is not tuple or known.shape != shape or known.kinds != tuple(map(type, shape)):
+    if type(shape) is not tuple or known.kinds != tuple(map(type, shape)) or known.shape != shape:
         return None
     return _tensor(current, known.blocks)
 
