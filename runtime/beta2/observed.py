@@ -236,8 +236,11 @@ class _Observer(ast.NodeTransformer):
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         is_tensors = isinstance(node.slice, ast.Tuple) and isinstance(node.ctx, ast.Load)
         self.generic_visit(node)
-        if not is_tensors:  # nothing else is read with several indices
-            node.value = _call("elements", node.value, node.value)
+        if is_tensors:  # nothing else is read with several indices
+            return node
+        if isinstance(node.ctx, ast.Load) and _is_leaf(node.slice):
+            return _call("element", node, node.value, node.slice)
+        node.value = _call("elements", node.value, node.value)
         return node
 
     def visit_For(self, node: ast.For) -> ast.stmt:

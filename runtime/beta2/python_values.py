@@ -275,6 +275,13 @@ def elements(value: Any) -> Any:
 _CONTAINERS = frozenset({list, tuple, dict})
 
 
+def element(value: Any, index: Any) -> Any:
+    """``value[index]``."""
+    if type(index) is int and (type(value) is tuple or type(value) is list):
+        return value[index]
+    return elements(value)[index]
+
+
 class _Elements:
     """A list, tuple or dictionary that is subscripted as the front end does it."""
 
@@ -434,6 +441,7 @@ _OTHERS: tuple[Callable[..., Any], ...] = (
     comparison,
     truth,
     elements,
+    element,
     iterable,
     method,
     function,
