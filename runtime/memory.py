@@ -176,6 +176,8 @@ class Allocation:
 
     def set_group(self, view: Array, opened: bool, where: Array | None = None) -> None:
         """Say of the elements of ``view`` (``where`` restricts them) whether an accumulation group has them."""
+        if self.accumulated is None and self.opened is opened:
+            return
         if where is None and self._covered_by(view):
             self.opened, self.accumulated, self.last_flags = opened, None, None
             return

@@ -265,7 +265,14 @@ class Tile(Tensor):
 
     # --- subscripts ---
 
+    @property
+    def _is_plain(self) -> bool:
+        """Is it a tile whose ``[...]`` is itself?"""
+        return len(self.shape) >= 2 and not self.limits and not self.indexed_by and self.restriction is None
+
     def __getitem__(self, key: Any) -> Tile:
+        if key is Ellipsis and self._is_plain:
+            return self._settled()
         items = key if type(key) is tuple else (key,)
         keys: list[Any] = []
         vectors: list[Index] = []
@@ -282,9 +289,6 @@ class Tile(Tensor):
                 break
         found: Tile
         if len(keys) < len(items) or len(keys) > len(self.shape):
-            narrowed = self.limits or self.indexed_by or self.restriction is not None
-            if key is Ellipsis and len(self.shape) >= 2 and not narrowed:
-                return self._settled()
             found = sibling("subscript").subscripted(self, key)
             return found
         if not vectors:
