@@ -261,8 +261,7 @@ class _Observer(ast.NodeTransformer):
 
 
 def _of_ints(node: ast.BinOp, other: ast.expr) -> ast.expr:
-    """``node`` itself where both sides, which can be evaluated twice, are ints (and no divisor is below 1), ``other``
-    else."""
+    """``node`` where both sides are ints (and no divisor is below 1), else ``other``; they can be evaluated twice."""
     kinds = [_call("type", node, side) for side in (node.left, node.right)]
     are_ints: ast.expr = ast.Compare(kinds[0], [ast.Is(), ast.Is()], [kinds[1], ast.Name("__nki_int__", ast.Load())])
     if isinstance(node.op, (ast.FloorDiv, ast.Mod)):
@@ -272,6 +271,7 @@ def _of_ints(node: ast.BinOp, other: ast.expr) -> ast.expr:
 
 
 def _is_leaf(side: ast.expr) -> bool:
+    """Is ``side`` a name or a literal int, which have no parts and no effects?"""
     return isinstance(side, ast.Name) or (isinstance(side, ast.Constant) and type(side.value) is int)
 
 
