@@ -131,6 +131,12 @@ class Program:
         return any(module.classes for module in self.modules.values())
 
     @cached_property
+    def hides_shapes(self) -> bool:
+        from .one_shape import hides_shapes
+
+        return hides_shapes(module.source.tree for module in self.modules.values())
+
+    @cached_property
     def bases(self) -> set[tuple[str, str]]:
         """The classes that others derive from: their file, and their name there."""
         return {

@@ -131,3 +131,34 @@ def test_one_partition_in_the_place_of_several_is_left_under_a_finding(migrate, 
     outcome = migrate(kernel("row = nl.load(x[0:1, 0:10])", wide, line), ARGS).outcome
     assert [f.message for f in outcome.findings] == ["a result of one partition in a place of several"]
     assert line in outcome.source
+
+
+@pytest.mark.parametrize(
+    "total",
+    [
+        "total = nl.sum(both, axis=[1, 2])",
+        "total = nisa.tensor_reduce(np.add, both, axis=(1, 2))",
+        "total = nl.zeros((nl.par_dim(6), 1), dtype=nl.float32)\n"
+        "    wide = nisa.activation_reduce(np.exp, both, reduce_op=np.add, reduce_res=total)",
+    ],
+)
+@pytest.mark.parametrize("first", ["nl.load(x)", "nl.load(x[0:6, 0:4]).reshape((6, 4, 1))"])
+def test_shapes_that_a_sum_would_hide_are_asserted_to_be_one(migrate, total, first):
+    source = kernel(f"both = nl.multiply({first}, nl.load(scale))", total, "nl.store(result, total)")
+    source = source.replace("out = nl.ndarray((p, n)", "result = nl.ndarray((6, 1)").replace(
+        "return out", "return result"
+    )
+    source = source.replace("p, n = x.shape", "p = x.shape[0]")
+    deep, flat = TensorSpec((6, 4, 1), "float32", "normal"), TensorSpec((6, 4), "float32", "normal")
+    x = flat if "reshape" in first else deep
+    migration = migrate(source, {"x": x, "scale": deep})
+    assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
+    broadcast = migrate(source, {"x": x, "scale": TensorSpec((6, 1, 4), "float32", "normal")})
+    assert any("rewritten for tiles of one shape" in line for line in broadcast.trouble)
+
+
+def test_shapes_that_nothing_hides_are_not_asserted(migrate):
+    source = kernel("both = nl.load(x) * nl.load(scale)", "nl.store(out, both)")
+    same = {**ARGS, "scale": TensorSpec((6, 10), "float32", "normal")}
+    migration = migrate(source, same)
+    assert numbers_are_equal(migration) and "one shape" not in migration.outcome.source

@@ -10,10 +10,11 @@ to: where only a trace tells the types, a function that the module gets computes
 it is declared, a ``memset`` more, and a destination that another function declares is *review*.
 
 Safe: the instruction computes the same in fp32 and rounds once. Two operands of shapes that the source does not tell
-are taken to be equal, and Beta 2 refuses them where they are not; where one of them is what a reduction over axes that
-a parameter names has left, a function that the module gets looks which one is repeated. An operand of one partition
-is copied to all of them first. A division is *review* (``--unsafe`` writes it): it becomes a reciprocal and a
-multiplication, and its last bit may differ; a division by a power of two is exact.
+are taken to be equal, and Beta 2 refuses them where they are not (the kernel asserts it where reductions of several
+dimensions would hide it); where one of them is what a reduction over axes that a parameter names has left, a function
+that the module gets looks which one is repeated. An operand of one partition is copied to all of them first. A
+division is *review* (``--unsafe`` writes it): it becomes a reciprocal and a multiplication, and its last bit may
+differ; a division by a power of two is exact.
 
 Declared: 1 ULP of the result's type for a division by a tile, 2 ULP by a number. Quotient, reciprocal and product are
 each rounded to the nearest, so that before its last rounding the product is less than a unit away from the quotient,
@@ -37,6 +38,7 @@ from ..compute import METHODS, Call, Instruction, copy_of, in_sbuf, lowers, mate
 from ..dtypes import WEAK_INT, is_integer, promoted, scalar_type, type_name
 from ..emission import New, Refuse
 from ..facts.values import Tile
+from ..one_shape import assert_one_shape
 from ..operands import Operand
 from ..patterns import broadcast, common_dims, of_rank, permuted, spread
 from ..products import operand_masks
@@ -477,6 +479,7 @@ def _same_partitions(scope: Scope, node: ast.expr, a: Operand, b: Operand) -> No
 def same_sizes(scope: Scope, node: ast.expr, a: Operand, b: Operand) -> None:
     """Beta 1 broadcasts dimensions of size 1, Beta 2 does not."""
     if a.dims is None or b.dims is None:
+        assert_one_shape(scope, a, b)
         return
     _same_partitions(scope, node, a, b)
     pairs = list(zip(a.dims, b.dims, strict=False))

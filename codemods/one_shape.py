@@ -1,0 +1,48 @@
+"""Tiles of unknown shapes that are taken to be equal, where nothing later would tell that they are not.
+
+Beta 1 broadcasts (P, 4, 1) and (P, 1, 4) to (P, 4, 4), Beta 2 combines their four elements one by one. Whatever needs
+the larger shape ends the kernel then, but a reduction over several dimensions, or over all, has a result all the same.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from .emission import New
+from .shapes import literal_axes, shape_text
+
+if TYPE_CHECKING:
+    from .operands import Operand
+    from .scope import Scope
+
+_REDUCTIONS = {"sum", "max", "min", "prod", "mean", "tensor_reduce"}
+_WHOLE = {"activation_reduce", "tensor_scalar_reduce", "select_reduce", "max8", "nc_find_index8", "bn_stats"}
+"""Instructions that reduce all free dimensions, however many there are."""
+
+
+def assert_one_shape(scope: Scope, a: Operand, b: Operand) -> None:
+    """The kernel asserts that two tiles have one shape: of two dimensions Beta 2 would tell."""
+    shapes = [shape_text(scope, side.dims, side.like) for side in (a, b)]
+    flat = any(side.dims is not None and len(side.dims) == 2 for side in (a, b))
+    if flat or "" in shapes or shapes[0] == shapes[1] or not scope.module.program.hides_shapes:
+        return
+    check = New(f'assert {shapes[0]} == {shapes[1]}, "rewritten for tiles of one shape"')
+    if check not in scope.out:
+        scope.out.append(check)
+
+
+def hides_shapes(trees: Iterable[ast.Module]) -> bool:
+    """Does a function reduce several dimensions at once, or others than the second?"""
+    return any(_hides(node) for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Call))
+
+
+def _hides(node: ast.Call) -> bool:
+    if not isinstance(node.func, ast.Attribute):
+        return False
+    given = {keyword.arg: keyword.value for keyword in node.keywords}
+    if node.func.attr in _WHOLE or "reduce_res" in given:
+        return True
+    axis = given.get("axis", node.args[-1] if node.args else None)
+    return node.func.attr in _REDUCTIONS and axis is not None and literal_axes(axis) != (1,)
