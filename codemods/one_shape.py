@@ -1,4 +1,4 @@
-"""Tiles of unknown shapes that are taken to be equal, where nothing later would tell that they are not.
+"""Tiles of unknown sizes that are taken to be equal, where nothing later would tell that they are not.
 
 Beta 1 broadcasts (P, 4, 1) and (P, 1, 4) to (P, 4, 4), Beta 2 combines their four elements one by one. Whatever needs
 the larger shape ends the kernel then, but a reduction over several dimensions, or over all, has a result all the same.
@@ -23,14 +23,21 @@ _WHOLE = {"activation_reduce", "tensor_scalar_reduce", "select_reduce", "max8", 
 
 
 def assert_one_shape(scope: Scope, a: Operand, b: Operand) -> None:
-    """The kernel asserts that two tiles have one shape: of two dimensions Beta 2 would tell."""
+    """The kernel asserts that two tiles have one shape, but where as many elements in a partition tell that."""
     shapes = [shape_text(scope, side.dims, side.like) for side in (a, b)]
-    flat = any(side.dims is not None and len(side.dims) == 2 for side in (a, b))
-    if flat or "" in shapes or shapes[0] == shapes[1] or not scope.module.program.hides_shapes:
+    if _is_told(scope, a, b) or "" in shapes or shapes[0] == shapes[1] or not scope.module.program.hides_shapes:
         return
     check = New(f'assert {shapes[0]} == {shapes[1]}, "rewritten for tiles of one shape"')
     if check not in scope.out:
         scope.out.append(check)
+
+
+def _is_told(scope: Scope, a: Operand, b: Operand) -> bool:
+    """Can tiles of as many elements in a partition differ in one free dimension at most?"""
+    if a.dims is None or b.dims is None:
+        return any(side.dims is not None and len(side.dims) == 2 for side in (a, b))
+    free = zip(a.dims[1:], b.dims[1:], strict=False)
+    return len(a.dims) != len(b.dims) or sum(not scope.equal(x, y) for x, y in free) < 2
 
 
 def hides_shapes(trees: Iterable[ast.Module]) -> bool:

@@ -142,15 +142,20 @@ def test_one_partition_in_the_place_of_several_is_left_under_a_finding(migrate, 
         "    wide = nisa.activation_reduce(np.exp, both, reduce_op=np.add, reduce_res=total)",
     ],
 )
-@pytest.mark.parametrize("first", ["nl.load(x)", "nl.load(x[0:6, 0:4]).reshape((6, 4, 1))"])
+@pytest.mark.parametrize(
+    "first", ["nl.load(x)", "nl.load(x[0:6, 0:4]).reshape((6, 4, 1))", "nl.load(x[0:p, 0:m, 0:1]).reshape((p, m, l))"]
+)
 def test_shapes_that_a_sum_would_hide_are_asserted_to_be_one(migrate, total, first):
-    source = kernel(f"both = nl.multiply({first}, nl.load(scale))", total, "nl.store(result, total)")
+    known = "l)" in first
+    sizes = "m, l = x.shape[1], x.shape[2]\n    q, s, t = scale.shape" if known else ""
+    second = "nl.load(scale)"
+    source = kernel(sizes, f"both = nl.multiply({first}, {second})", total, "nl.store(result, total)")
     source = source.replace("out = nl.ndarray((p, n)", "result = nl.ndarray((6, 1)").replace(
         "return out", "return result"
     )
     source = source.replace("p, n = x.shape", "p = x.shape[0]")
     deep, flat = TensorSpec((6, 4, 1), "float32", "normal"), TensorSpec((6, 4), "float32", "normal")
-    x = flat if "reshape" in first else deep
+    x = flat if "reshape((6" in first else deep
     migration = migrate(source, {"x": x, "scale": deep})
     assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
     broadcast = migrate(source, {"x": x, "scale": TensorSpec((6, 1, 4), "float32", "normal")})

@@ -486,3 +486,4 @@ def same_sizes(scope: Scope, node: ast.expr, a: Operand, b: Operand) -> None:
     sizes = [(scope.constant(x), scope.constant(y)) for x, y in pairs]
     if len(a.dims) != len(b.dims) or any(x != y and (1 in (x, y) or None not in (x, y)) for x, y in sizes):
         raise Refuse(node, CODE, "operands of different shapes", "broadcast the smaller one with .ap(...)")
+    assert_one_shape(scope, a, b)
