@@ -19,7 +19,7 @@ from ..numerics import DTYPES, is_integer
 from ..spec.dtypes import promote, weak_type
 from ..spec.operators import COMMUTATIVE, COMPARISON
 from .base import Shape, Tensor
-from .indexing import broadcast
+from .indexing import Index, broadcast
 from .pending import Call, copied_to_sbuf, number
 from .subscript import RuntimeIndex, runtime_values
 from .tensor import Tile
@@ -48,8 +48,6 @@ def _type_name(x: Any) -> str:
 
 def operator_result(op: str, x: Any, y: Any) -> Any:
     """``x op y`` for Python's operators; no broadcast over partitions. With an index vector it is a runtime index."""
-    from .indexing import Index
-
     for vector, tile in ((x, y), (y, x)):
         if isinstance(vector, (Index, RuntimeIndex)):
             return _shifted(op, vector, tile, swapped=vector is x)

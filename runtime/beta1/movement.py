@@ -20,6 +20,9 @@ from .pending import Call, accumulate, copied_to_sbuf, number
 from .tensor import Tile
 from .tokens import Engine, OobMode, dtype_of, operator_token
 
+_VECTOR = Engine.vector
+"""Asked for in each transpose: Python 3.11 takes long to find a member in its class."""
+
 
 def load(src: Any, *, mask: Any = None, dtype: Any = None, mode: Any = OobMode.error, **_: Any) -> Tile:
     """Load from HBM into a new SBUF tile, of type ``dtype`` (default: that of ``src``).
@@ -228,7 +231,7 @@ def nc_transpose(data: Any, *, mask: Any = None, dtype: Any = None, engine: Any 
     if tile.restriction is not None:
         call.limited(tile)
     rows, columns = tile.shape_2d
-    by_vector = engine == Engine.vector
+    by_vector = engine == _VECTOR
     if by_vector and max(rows, columns) > 32:
         raise KernelError(
             "err_size_of_dimension_exceed_arch_limit",

@@ -19,6 +19,8 @@ from .pending import Call, copied_to_sbuf
 from .tensor import Tile
 from .tokens import ReduceCmd, dtype_of, operator_token
 
+_IDLE = ReduceCmd.idle
+"""Asked for in each activation: Python 3.11 takes long to find a member in its class."""
 _BIAS_TYPES = frozenset(DTYPES[name] for name in ("float32", "float16", "bfloat16"))
 
 
@@ -108,11 +110,11 @@ def _activate(
     result, reduced = isa.activation(
         operator_token(op), view, bias=column, scale=factor, reduce_op=reduction, name=call.op
     )
-    if command is not ReduceCmd.idle and call.op == "activation":
+    if command is not _IDLE and call.op == "activation":
         result.attributes = (*result.attributes, ("reduce_cmd", command.name))
     if reduced is not None and (chosen := call.region.where(view.array.shape)) is not None:
         reduced = reduce_free("add", np.where(chosen, result.values, np.float32(0)))
-    if command is not ReduceCmd.idle or reduce_res is not None:
+    if command is not _IDLE or reduce_res is not None:
         _accumulate(call, command, reduced, reduce_res, result)
     return call.give(result, tile.shape, default, explicit=dtype is not None)
 
