@@ -65,16 +65,15 @@ _SITES: dict[tuple[int, int], Site] = {}
 class Place:
     """A place in a kernel's ``code`` where an instruction gives a result.
 
-    ``bound`` is what the result is bound to (:func:`.naming.bound_name`) where that is ``fixed``, ``declaration`` the
-    automatic tile that it was given last.
+    ``bound`` is what the result is bound to (:func:`.naming.bound_name`) where that is ``fixed``. ``last`` is the
+    automatic tile that it was given last: what was asked for, and the declaration.
     """
 
     code: CodeType | None
     location: tuple[str, int]
     fixed: bool = False
     bound: naming.Name | None = None
-    declaration: Declaration | None = None
-    _declared: tuple[str, naming.Name, tuple[int, ...], np.dtype[Any]] | None = None
+    last: tuple[tuple[object, ...], Declaration] | None = None
 
     def bound_in(self, frame: FrameType | None) -> naming.Name | None:
         """What the result of the instruction that runs here in ``frame`` is bound to."""
@@ -95,12 +94,12 @@ class Place:
         values: Array,
     ) -> Allocation:
         """A tile on the memory of ``values``, as :meth:`.memory.Machine.allocate` makes it."""
-        declared = (space, named, shape, dtype)
-        if self.declaration is not None and self._declared == declared:
-            return machine.automatic(self.declaration, values)
+        asked, last = (space, named, shape, dtype), self.last
+        if last is not None and last[0] == asked:
+            return machine.automatic(last[1], values)
         name, block = named
         made = machine.allocate(space, shape, dtype, name=name, block=block, location=self.location, values=values)
-        self.declaration, self._declared = made.declaration, declared
+        self.last = asked, made.declaration
         return made
 
 
