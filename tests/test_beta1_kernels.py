@@ -188,6 +188,64 @@ def test_a_return_that_ends_a_loop_of_a_helper_is_after_all_iterations() -> None
         np.testing.assert_array_equal(kernel(x), np.tile(x, (3, 1)))
 
 
+class Held:
+    """A decorator that is a class."""
+
+    def __init__(self, func: Any) -> None:
+        self.func = func
+
+    def __call__(self, *args: Any) -> Any:
+        return self.func(*args)
+
+
+class HeldInASlot(Held):
+    __slots__ = ("func",)
+
+
+def test_what_a_decorator_that_is_a_class_holds_is_searched() -> None:
+    def upper(out: Any, tile: Any) -> Any:
+        for i in nl.affine_range(3):
+            nl.store(out[2 * i : 2 * i + 2], tile)
+            return out
+
+    def lower(out: Any, tile: Any) -> Any:
+        for i in nl.affine_range(3):
+            nl.store(out[2 * i + 6 : 2 * i + 8], tile)
+            return out
+
+    held = Held(lambda out, tile: upper(out, tile))
+    in_a_slot = HeldInASlot(lambda out, tile: lower(out, tile))
+
+    @nki.jit
+    def kernel(x: Any) -> Any:
+        out = nl.ndarray((12, 4), dtype=x.dtype, buffer=nl.shared_hbm)
+        return in_a_slot(held(out, nl.load(x)), nl.load(x))
+
+    x = np.arange(8, dtype=np.float32).reshape(2, 4)
+    np.testing.assert_array_equal(kernel(x), np.tile(x, (6, 1)))
+
+
+def test_an_object_that_answers_anything_or_nothing_is_not_asked_for_functions() -> None:
+    class Curious:
+        def __getattr__(self, name: str) -> Any:
+            raise ValueError(name)
+
+    class Empty:
+        __slots__ = ("func",)
+
+    curious, empty = Curious(), Empty()
+
+    @nki.jit
+    def kernel(x: Any) -> Any:
+        out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        if curious is not empty:
+            nl.store(out, nl.load(x))
+        return out
+
+    x = np.ones((2, 4), np.float32)
+    np.testing.assert_array_equal(kernel(x), x)
+
+
 def test_the_contraction_is_cut_where_the_mask_of_one_operand_cuts_it() -> None:
     """``blockwise_mm.py:750``: rows of the other operand that no one has written are not multiplied by zero."""
 

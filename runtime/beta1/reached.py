@@ -104,8 +104,13 @@ def functions_in(value: Any) -> Iterator[FunctionType]:
             yield from functions_in(wrapped)
     elif isinstance(value, MethodType):
         yield from functions_in(value.__func__)
-    elif isinstance(value, functools.partial) or _is_kernel(value):
+    elif holds_a_function(value):
         yield from functions_in(value.func)
+
+
+def holds_a_function(value: Any) -> bool:
+    """Is the value's ``func`` what calling it runs: that of a partial, or of a kernel?"""
+    return isinstance(value, functools.partial) or _is_kernel(value)
 
 
 def _is_kernel(value: Any) -> bool:

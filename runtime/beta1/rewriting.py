@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import ast
 import copy
+import inspect
 from collections.abc import Callable
 from contextlib import suppress
-from types import CellType, CodeType, FunctionType, ModuleType
+from types import CellType, CodeType, FunctionType, MemberDescriptorType, ModuleType
 from typing import Any
 
 from ..errors import KernelError, NotModelled, is_emulator_file
@@ -23,6 +24,7 @@ from ..recompiled import recompiled
 from ..source import function_source, last_statement
 from .base import Tensor
 from .loops import end_returns_handled, sequential_range
+from .reached import holds_a_function
 from .typing import Annotation
 
 _RANGE = "__nki_range__"
@@ -93,7 +95,7 @@ def _names(code: CodeType) -> set[str]:
 
 
 def _rewrite_helper(value: Any, seen: set[CodeType]) -> None:
-    helper = getattr(value, "func", value)
+    helper = value.func if holds_a_function(value) else _held_function(value)
     if not isinstance(helper, FunctionType) or helper.__code__ in seen or is_emulator_file(helper.__code__.co_filename):
         return
     found = function_source(helper.__code__) if _iterates(helper.__code__) else None
@@ -104,6 +106,17 @@ def _rewrite_helper(value: Any, seen: set[CodeType]) -> None:
         helper.__globals__.update({_RETURNS: Returns, _RANGE: sequential_range})
         helper.__code__ = _compiled(helper, tree, helper.__code__.co_freevars)
     rewrite_helpers(helper, seen)
+
+
+def _held_function(value: Any) -> Any:
+    """What a decorator that is a class holds as ``func``, without asking the object; ``value`` itself without one."""
+    held = inspect.getattr_static(value, "func", value)
+    if not isinstance(held, MemberDescriptorType):
+        return held
+    try:
+        return held.__get__(value)
+    except AttributeError:  # a slot that nothing was put into
+        return value
 
 
 def _iterates(code: CodeType) -> bool:
