@@ -39,6 +39,7 @@ from .interpreted import unpacked
 from .maybe_tensors import may_be_no_number, reads_tensor
 from .number_tables import assign_table
 from .operands import Operand
+from .operator_values import is_operator, operator_value
 from .parameters import described_anew
 from .reductions import reduced
 from .render import is_pure, render
@@ -163,7 +164,8 @@ def _compile_time(scope: Scope, name: str, value: ast.expr) -> Value | None:
         allocator = allocator_value(scope, value)
         return allocator if isinstance(allocator, Allocator) else None
     qualified = scope.qualified(value)
-    if qualified is not None and is_function(qualified):
+    named = qualified is not None and is_function(qualified)
+    if qualified is not None and named and not (scope.assigned[name] > 1 and is_operator(scope, name)):
         return Api(qualified)
     return None
 
@@ -189,7 +191,7 @@ def _python(scope: Scope, name: str, value: ast.expr) -> None:
         if scope.assigned[name] == 1 and all(scope.assigned[n] <= 1 for n in algebra.names(text)):
             scope.dtypes[name] = text
         return
-    text = render(scope, value)
+    text = operator_value(scope, value, name) or render(scope, value)
     scope.emit(f"{name} = {text}")
     known_slice = scope.env.get(value.id) if isinstance(value, ast.Name) else None
     if isinstance(known_slice, Slice):

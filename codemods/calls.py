@@ -32,6 +32,7 @@ from .handed import access_of, handed_on
 from .maybe_tensors import is_container, may_be_no_number
 from .names import dotted
 from .operands import Operand
+from .operator_values import operator_argument
 from .parameters import described, parameter_value
 from .patterns import of_name, of_rank
 from .render import render
@@ -81,7 +82,7 @@ def call_value(scope: Scope, node: ast.Call) -> tuple[str, Value]:
     assert function is not None
     if any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords):
         raise Refuse(node, "NKI091", "a call with starred arguments", "write the arguments out")
-    given = [_argument(scope, name, keyword, argument) for name, keyword, argument in by_parameter(function.node, node)]
+    given = [_argument(scope, function, *argument) for argument in by_parameter(function.node, node)]
     told = _left_out(scope, function, {a.parameter for a in given})
     told |= {a.parameter: parameter_value(a.parameter, a.value) for a in given if type(a.value) is not Value}
     parts = _parts(scope, function, given, told)
@@ -235,7 +236,7 @@ def parts_of(result: Value, names: list[str | None]) -> list[Value]:
     return [Value() for _ in names]
 
 
-def _argument(scope: Scope, parameter: str, keyword: str | None, node: ast.expr) -> _Argument:
+def _argument(scope: Scope, function: Function, parameter: str, keyword: str | None, node: ast.expr) -> _Argument:
     if index_value(scope, node) is not None:
         raise Refuse(node, "NKI024", "an index vector is passed to a function", "pass its start and size")
     mask = mask_value(scope, node)
@@ -249,7 +250,9 @@ def _argument(scope: Scope, parameter: str, keyword: str | None, node: ast.expr)
         value = replace(view.value, dims=view.known_dims, view=True) if part else view.value
         return _Argument(parameter, keyword, view, view.text(()), value)
     known = Value() if _is_field(scope, node) else _python_argument(scope, node)
-    return _Argument(parameter, keyword, None, render(scope, node), known)
+    home = function.home or scope.module
+    text = operator_argument(scope, home, function.node, parameter, node) or render(scope, node)
+    return _Argument(parameter, keyword, None, text, known)
 
 
 def _is_field(scope: Scope, node: ast.expr) -> bool:

@@ -33,6 +33,7 @@ from .vector_subscripts import is_index_tile, vector_subscripts
 
 def kernel_parameters(scope: Scope, told: dict[str, Value]) -> None:
     """Put the function's parameters into its environment, and rewrite their defaults and annotations."""
+    from .operator_values import operator_value
     from .render import render
 
     arguments = scope.function.args
@@ -61,8 +62,8 @@ def kernel_parameters(scope: Scope, told: dict[str, Value]) -> None:
         else:
             scope.env[name] = Python(optional=isinstance(told.get(name), Absent))
         scope.env[name] = with_observed(scope, argument, scope.env[name], told.get(name))
-    for default in by_name.values():
-        text = render(scope, default)
+    for name, default in by_name.items():
+        text = operator_value(scope, default, name) or render(scope, default)
         if text != scope.source.segment(default):
             scope.module.edits.expressions[default] = text
 

@@ -30,6 +30,9 @@ def reduced(scope: Scope, node: ast.Call, destination: Operand) -> None:
     call = bound_call(scope, node, "nl.loop_reduce")
     scope.apply(CODE, node)
     with masked(scope, node):
+        if scope.qualified(call.arguments["op"]) is None:
+            what = f"the operator {ast.unparse(call.arguments['op'])} of a reduction is not known"
+            raise Refuse(node, CODE, what, "pass nl.<operator>")
         operator = token(call, "op").rpartition(".")[2]
         _check_start(scope, node, destination, operator)
         instruction = combined(scope, node, operator, destination, call.tensor("x"), destination.dtype)

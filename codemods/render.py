@@ -26,7 +26,7 @@ from .rules.tensor_shapes import shape_attribute, size_2d
 from .rules.unsupported import CODE as UNSUPPORTED
 from .sequences import sequence_call
 from .support import product_function
-from .tables import beta2_has, dtype_name, refusal_note
+from .tables import activation_token, beta2_has, beta2_lacks, dtype_name, operator_token, refusal_note
 from .truths import truth_text
 from .typed_numbers import typed_number
 
@@ -299,7 +299,14 @@ def _qualified(scope: Scope, node: ast.Name | ast.Attribute, qualified: str) -> 
     if root not in BETA2:
         return scope.source.segment(node)
     if not beta2_has(qualified):
-        raise Refuse(node, UNSUPPORTED, f"{qualified} does not exist in Beta 2", refusal_note(qualified))
+        if activation_token(qualified) or operator_token(qualified):
+            what, help = (
+                f"{qualified} is only an operator of instructions in Beta 2",
+                "write the instruction where it is called",
+            )
+            raise Refuse(node, UNSUPPORTED, what, help)
+        what = "does not exist" if beta2_lacks(qualified) else "is not the same"
+        raise Refuse(node, UNSUPPORTED, f"{qualified} {what} in Beta 2", refusal_note(qualified))
     return beta2_name(scope, node)
 
 

@@ -42,16 +42,15 @@ from ..scope import is_tile
 from ..shapes import literal_axes, shape_text
 from ..support import product_function, reduced_axes_function, reduced_shape_function
 from .masks import CODE as MASKS
-from .operator_tokens import token
+from .operator_tokens import PARAMETERS, token
 
 CODE = "NKI021"
 GOLDENS = ("isa_destination", "isa_operands")
 
-_TOKEN_PARAMETERS = {"op0", "op1", "reduce_op"}
 _DROPPED = {"mask", "dtype", "name"}
 
 
-def arguments(call: Call, order: tuple[str, ...], *, activation: bool = False) -> list[tuple[str, Operand | str]]:
+def arguments(call: Call, order: tuple[str, ...]) -> list[tuple[str, Operand | str]]:
     """The arguments that the source gave, in Beta 2's order and spelling."""
     unknown = [name for name in call.arguments if name not in order and name not in _DROPPED]
     if unknown:
@@ -60,18 +59,16 @@ def arguments(call: Call, order: tuple[str, ...], *, activation: bool = False) -
     for name in order:
         if name not in call.arguments:
             continue
-        if name == "op":
-            result.append((name, token(call, name, activation=activation)))
-        elif name in _TOKEN_PARAMETERS and call.has(name):
+        if name == "op" or (name in PARAMETERS and call.has(name)):
             result.append((name, token(call, name)))
         elif call.has(name):
             result.append((name, call.value(name)))
     return result
 
 
-def like(call: Call, function: str, order: tuple[str, ...], data: str, *, activation: bool = False) -> Instruction:
+def like(call: Call, function: str, order: tuple[str, ...], data: str) -> Instruction:
     """An instruction whose result has the shape and type of its operand ``data``."""
-    given = arguments(call, order, activation=activation)
+    given = arguments(call, order)
     operand = dict(given)[data]
     if isinstance(operand, str):
         raise call.refuse(CODE, f"the operand '{data}' of {call.name} is not known to be a tensor", "pass a tile")
@@ -84,7 +81,7 @@ def like(call: Call, function: str, order: tuple[str, ...], data: str, *, activa
 @lowers(CODE, "nisa.activation")
 def activation(call: Call) -> Instruction:
     order = ("op", "data", "bias", "scale", "reduce_op", "reduce_res", "reduce_cmd")
-    instruction = like(call, "activation", order, "data", activation=True)
+    instruction = like(call, "activation", order, "data")
     _bias_is_a_tile(call, instruction)
     return instruction
 
@@ -92,7 +89,7 @@ def activation(call: Call) -> Instruction:
 @lowers(CODE, "nisa.activation_reduce")
 def activation_reduce(call: Call) -> Instruction:
     order = ("op", "data", "reduce_op", "reduce_res", "bias", "scale")
-    instruction = like(call, "activation_reduce", order, "data", activation=True)
+    instruction = like(call, "activation_reduce", order, "data")
     _bias_is_a_tile(call, instruction)
     return instruction
 

@@ -14,26 +14,40 @@ import ast
 
 from ..compute import Call
 from ..emission import Refuse
+from ..render import render
 from ..tables import activation_token, operator_token
 
 CODE = "NKI006"
 GOLDENS = ("operator_tokens",)
 
 
-def token(call: Call, parameter: str, *, activation: bool = False) -> str:
+PARAMETERS = {"op", "op0", "op1", "reduce_op", "comp_op0", "comp_op1"}
+"""Parameters of instructions that are operators."""
+
+
+def is_activation(instruction: str, parameter: str) -> bool:
+    """Is the operator that an instruction gets as ``parameter`` an activation function?"""
+    return instruction in ("nisa.activation", "nisa.activation_reduce") and parameter == "op"
+
+
+def token(call: Call, parameter: str) -> str:
     """Beta 2's token for the operator argument ``parameter`` (NKI006)."""
-    node = call.arguments[parameter]
-    qualified = call.scope.qualified(node)
+    from ..operator_values import operator_choice
+
+    node, scope = call.arguments[parameter], call.scope
+    activation = is_activation(call.name, parameter)
+    qualified = scope.qualified(node)
     if qualified is None:
-        if isinstance(node, ast.Name):
-            return node.id
-        raise Refuse(node, CODE, f"the operator {ast.unparse(node)} is not known", "pass nl.<operator>")
+        text = render(scope, node) if isinstance(node, ast.Name) else operator_choice(scope, node, {activation})
+        if not text:
+            raise Refuse(node, CODE, f"the operator {ast.unparse(node)} is not known", "pass nl.<operator>")
+        return text
     name = activation_token(qualified) if activation else operator_token(qualified)
     if name is None:
         raise Refuse(
             node, CODE, f"Beta 2 has no operator for {qualified}", "compute it with other instructions by hand"
         )
-    text = f"{call.scope.nl}.{name}"
-    if text != call.scope.source.segment(node):
-        call.scope.apply(CODE, node)
+    text = f"{scope.nl}.{name}"
+    if text != scope.source.segment(node):
+        scope.apply(CODE, node)
     return text
