@@ -24,7 +24,7 @@ from .maybe_tensors import may_be_no_number
 from .names import dotted
 from .operands import Item, Operand
 from .own_tiles import own_tile
-from .patterns import assert_all_named, broadcast, check_mates, indexed, of_name, of_rank, recut, whole_tensor
+from .patterns import assert_all_named, broadcast, check_mates, indexed, of_name, of_rank, recut, rest_of, whole_tensor
 from .reinterpreted import reinterpreted
 from .render import render, render_named
 from .reshaped import expanded, reshaped
@@ -318,9 +318,7 @@ def _unknown_rank(scope: Scope, node: ast.Subscript, base: Operand, elements: li
         prefix = tuple(render_named(scope, e) for e in elements)
     least = rank_at_least(scope.function, node, base.base) if not dynamic else 0
     if prefix and least >= len(elements) + 2:
-        text = f"{base.base}[{', '.join(prefix)}]"
-        origin = replace(base, prefix=prefix)
-        return replace(base, base=text, shape=f"{base.base}.shape[{len(elements)}:]", is_view=True, origin=origin)
+        return rest_of(base, prefix)
     dims = tuple(f"{base.base}.shape[{d}]" for d in range(max(least, len(elements))))
     whole = replace(base, dims=dims, axes=(None,) * len(dims))
     found = _indexed(scope, node, whole, _padded(scope, node, elements, len(dims)))

@@ -206,6 +206,13 @@ def of_name(scope: Scope, name: str, value: Hbm | Tile) -> Operand:
     return Operand(name, value, value.dims, nl=scope.nl, axes=axes, is_view=value.view, origin=origin)
 
 
+def rest_of(whole: Operand, indices: tuple[str, ...]) -> Operand:
+    """``x[i]`` of a tensor of unknown rank, with all the dimensions that it leaves, however many these are."""
+    text = f"{whole.base}[{', '.join(indices)}]"
+    shape = f"{whole.base}.shape[{len(indices)}:]"
+    return replace(whole, base=text, shape=shape, is_view=True, origin=replace(whole, prefix=indices))
+
+
 def rank_test(name: str, rank: int) -> str:
     """What the kernel asserts of a tensor whose rank the source does not tell."""
     return f"len({name}.shape) == {rank}"

@@ -85,6 +85,13 @@ EXPANDED_SHAPE = '''def {name}(shape, axes):
     return tuple(sizes)
 '''
 
+TILE_SHAPE = '''def {name}(shape):
+    """The shape of the tile that a part of ``shape`` is loaded into: it has two dimensions at least."""
+    if len(shape) > 1:
+        return shape
+    return (shape[0], 1) if len(shape) == 1 else (1, 1)
+'''
+
 COMBINED = '''def {name}(dst, a, b, op, ordered=False):
     """``a op b`` of tiles of one shape, or of which one has one element in each partition."""
     free_a = {product}(a.shape[1:])
@@ -134,6 +141,23 @@ ON_ROWS = '''def {name}(src, rows):
     assert src.shape[0] == 1, "a broadcast of several rows"
     dst = {nl}.ndarray((rows, src.shape[1]), dtype=src.dtype, buffer={nl}.sbuf)
     {broadcast_rows}(dst=dst, src=src)
+    return dst
+'''
+
+SPREAD_OVER = '''def {name}(src, rows, columns):
+    """``src``, or a copy with its one row on each of ``rows`` partitions, and its one column in each of ``columns``."""
+    if src.shape[0] == rows and src.shape[1] == columns:
+        return src
+    assert src.shape[0] == 1 or src.shape[0] == rows, "a broadcast of several rows"
+    assert src.shape[1] == 1 or src.shape[1] == columns, "a broadcast of several columns"
+    repeated = src
+    if src.shape[1] != columns:
+        repeated = src.ap(pattern=[[1, src.shape[0]], [0, columns]])
+    dst = {nl}.ndarray((rows, columns), dtype=src.dtype, buffer={nl}.sbuf)
+    if src.shape[0] == rows:
+        {nisa}.tensor_copy(dst=dst, src=repeated)
+    else:
+        {broadcast_rows}(dst=dst, src=repeated)
     return dst
 '''
 
@@ -376,6 +400,11 @@ def expanded_shape_function(scope: Scope) -> str:
     return _function(scope, "expanded_shape", EXPANDED_SHAPE)
 
 
+def tile_shape_function(scope: Scope) -> str:
+    """The name of the function that gives the shape of a loaded tile, which the module gets where it has none."""
+    return _function(scope, "tile_shape", TILE_SHAPE)
+
+
 def reduced_shape_function(scope: Scope) -> str:
     """Name of the module's function for the shape of a reduction whose axes only a trace tells."""
     return _function(scope, "reduced_shape", REDUCED_SHAPE)
@@ -405,6 +434,12 @@ def on_rows_function(scope: Scope) -> str:
     """Name of the module's function for a tile whose one row, where it has no more, goes to all partitions."""
     broadcast_rows = broadcast_rows_function(scope)
     return _function(scope, "on_rows", ON_ROWS, broadcast_rows=broadcast_rows)
+
+
+def spread_over_function(scope: Scope) -> str:
+    """The name of the function that repeats a tile of one row, of one column, or of both."""
+    broadcast_rows = broadcast_rows_function(scope)
+    return _function(scope, "spread_over", SPREAD_OVER, nisa=scope.nisa, broadcast_rows=broadcast_rows)
 
 
 def affine_constant_function(scope: Scope) -> str:

@@ -1,7 +1,8 @@
 """NKI020 load-store: ``nl.load`` and ``nl.store`` become ``nisa.dma_copy``.
 
 Why: Beta 2 removed both. A load that returned a tile needs a tile to load into, so one is declared with the shape of
-the access and the type of the source. A store of a PSUM tile goes through an SBUF tile, because DMA cannot read PSUM.
+the access and the type of the source, two dimensions at least: ``x[i]`` of a tensor of unknown rank leaves the shape
+to a function that the module gets. A store of a PSUM tile goes through an SBUF tile, because DMA cannot read PSUM.
 ``mode=`` becomes ``oob_mode=``. A number that is stored fills a tile first.
 
 Safe: the same bytes move between the same places; where the types differ, both convert in the same way.
@@ -21,9 +22,10 @@ from ..facts.values import Absent, Hbm, Object, Python
 from ..maybe_tensors import may_be_no_number
 from ..names import dotted
 from ..operands import Operand
-from ..patterns import of_name
+from ..patterns import of_name, rest_of
 from ..render import is_pure, render
 from ..scope import Scope
+from ..support import tile_shape_function
 
 CODE = "NKI020"
 GOLDENS = ("load_store", "optional_tensors")
@@ -37,6 +39,10 @@ def load(call: Call) -> Instruction:
     dtype = call.dtype()
     dims = src.dims if src.dims is None or len(src.dims) >= 2 else (*src.dims, "1", "1")[:2]
     like = src.like
+    of_any_rank = _is_of_any_rank(src)
+    if of_any_rank:
+        src = rest_of(of_name(call.scope, src.base, src.value), src.prefix) if src.prefix else src
+        dims, like = None, f"{tile_shape_function(call.scope)}({src.like})"
     given: list[tuple[str, Operand | str]] = [("src", src), *out_of_bounds(call)]
     return Instruction(
         "dma_copy",
@@ -44,8 +50,15 @@ def load(call: Call) -> Instruction:
         dims,
         dtype or src.dtype,
         like=like,
+        perhaps_column=of_any_rank,
         explicit=not call.scope.same_dtype(dtype or src.dtype, src.dtype),
     )
+
+
+def _is_of_any_rank(src: Operand) -> bool:
+    """May a part of a tensor have less than the two dimensions of a tile, or more, for all that the source tells?"""
+    named = src.is_view and src.base.isidentifier()  # otherwise the function takes more dimensions of it elsewhere
+    return bool(src.prefix) or (src.dims is None and named)
 
 
 def _field(call: Call) -> Operand | None:

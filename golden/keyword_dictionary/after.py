@@ -5,11 +5,18 @@ import nki.language as nl
 import nki.isa as nisa
 
 
+def tile_shape(shape):
+    """The shape of the tile that a part of ``shape`` is loaded into: it has two dimensions at least."""
+    if len(shape) > 1:
+        return shape
+    return (shape[0], 1) if len(shape) == 1 else (1, 1)
+
+
 def scaled(src, dst, factor, shift=1.0):
     """dst = src * factor + shift, (P, F) each."""
     if shift is None:
         shift = 0.0
-    loaded_tile = nl.ndarray(src.shape, dtype=src.dtype, buffer=nl.sbuf)
+    loaded_tile = nl.ndarray(tile_shape(src.shape), dtype=src.dtype, buffer=nl.sbuf)
     nisa.dma_copy(dst=loaded_tile, src=src)
     product = nl.ndarray(loaded_tile.shape, dtype=nl.float32, buffer=nl.sbuf)
     nisa.tensor_scalar(dst=product, data=loaded_tile, op0=nl.multiply, operand0=factor)
