@@ -40,6 +40,7 @@ from .maybe_tensors import may_be_no_number, reads_tensor
 from .number_tables import assign_table
 from .operands import Operand
 from .operator_values import is_operator, operator_value
+from .optional_types import may_lack
 from .parameters import described_anew
 from .reductions import reduced
 from .render import is_pure, render
@@ -219,7 +220,8 @@ def _python(scope: Scope, name: str, value: ast.expr) -> None:
     (scope.unknown_results.add if unknown else scope.unknown_results.discard)(name)
     scope.none_at_first.discard(name)
     known = not may_be_no_number(scope, value) and not unknown
-    _set(scope, name, Python(positivity.positive(scope, text)) if known else Value())
+    plain = Python(positivity.positive(scope, text), optional=may_lack(scope, value))
+    _set(scope, name, plain if known else Value())
     define(scope, name, text)
 
 

@@ -26,6 +26,8 @@ def k(x, dt=None):
 
 HELPERS = {
     "scaled": "def scaled(tile, dtype=None):\n    return nl.multiply(tile, 0.3, dtype=dtype)\n\n\n",
+    "optioned": "def optioned(tile, options):\n    return nl.multiply(tile, 0.3, dtype=options['dtype'])\n\n\n",
+    "keyworded": "def keyworded(tile, **kw):\n    return nl.multiply(tile, 0.3, dtype=kw.get('dtype'))\n\n\n",
     "offset": "def offset(tile, dtype):\n    return nl.add(tile, 0.7, dtype=dtype)\n\n\n",
 }
 
@@ -58,6 +60,11 @@ def kernel(*lines: str) -> str:
         "wide = nl.exp(tile, dtype=None if dt is None else nl.bfloat16)",
         "low = nl.bfloat16 if dt is not None else None\n    wide[...] = nl.exp(tile, dtype=low)",
         "if dt is None:\n        dt = nl.bfloat16\n    wide = nl.exp(tile, dtype=dt)",
+        "options = {'dtype': dt, 'n': 3}\n    wide = nl.exp(tile, dtype=options['dtype'])",
+        "options = {'dtype': dt}\n    wide[0:6, 0:8] = nl.add(tile, nl.exp(tile, dtype=options.get('dtype')))",
+        "options = {}\n    options['low'] = dt\n    low = options['low']\n    wide = nl.exp(tile, dtype=low)",
+        "wide = optioned(tile, {'dtype': dt})",
+        "wide = keyworded(tile, dtype=dt)",
     ],
 )
 def test_a_type_that_may_be_none(migrate, line, dtype, dt):
@@ -65,6 +72,15 @@ def test_a_type_that_may_be_none(migrate, line, dtype, dt):
     migration = migrate(kernel(line), args)
     assert (migration.outcome.findings, migration.objection) == ((), None)
     assert [found for found in migration.trouble if not found.startswith((" ", "operands: different"))] == []
+
+
+def test_a_type_that_a_dictionary_certainly_has_is_no_choice():
+    source = kernel("options = {'dtype': nl.bfloat16}", "wide = nl.exp(tile, dtype=options['dtype'])")
+    assert "is not None" not in rewrite(source).source
+    changed = kernel(
+        "options = {'dtype': nl.bfloat16}", "options.update(dt)", "wide = nl.exp(tile, dtype=options['dtype'])"
+    )
+    assert "is not None" in rewrite(changed).source
 
 
 def test_a_type_that_every_call_gives_is_no_choice():
