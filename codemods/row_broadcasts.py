@@ -1,4 +1,4 @@
-"""``x.broadcast_to((rows, columns))`` of a tile of which only a trace tells whether it has one row, or one column.
+"""``x.broadcast_to((rows, columns))`` of a tile of which only a trace tells whether it has one row or all.
 
 Source: NKI 2.26.1, ``nki.language.broadcast_to`` and the method of tiles.
 """
@@ -12,7 +12,7 @@ from . import algebra
 from .emission import Refuse
 from .facts.values import Tile
 from .patterns import of_name
-from .support import on_rows_function, spread_over_function
+from .support import on_rows_function
 
 if TYPE_CHECKING:
     from .operands import Operand
@@ -32,12 +32,9 @@ def on_rows(scope: Scope, node: ast.Call, base: Operand, sizes: tuple[str, ...])
         if written_later(scope, base):
             raise Refuse(node, CODE, f"'{base.base}' is broadcast, and written again later", "broadcast it after that")
         scope.apply(CODE, node)
+        scope.assert_equal(base.dims[1], sizes[1], "a broadcast over partitions")
         name = scope.fresh("spread_tile")
-        if isinstance(base.value, Tile) and base.value.perhaps_column:
-            scope.emit(f"{name} = {spread_over_function(scope)}({base.text(())}, {sizes[0]}, {sizes[1]})")
-        else:
-            scope.assert_equal(base.dims[1], sizes[1], "a broadcast over partitions")
-            scope.emit(f"{name} = {on_rows_function(scope)}({base.text(())}, {sizes[0]})")
+        scope.emit(f"{name} = {on_rows_function(scope)}({base.text(())}, {sizes[0]})")
         scope.env[name] = Tile("sbuf", sizes, base.dtype)
         scope.called[node] = name, scope.env[name]
     name, value = scope.called[node]

@@ -144,23 +144,6 @@ ON_ROWS = '''def {name}(src, rows):
     return dst
 '''
 
-SPREAD_OVER = '''def {name}(src, rows, columns):
-    """``src``, or a copy with its one row on each of ``rows`` partitions, and its one column in each of ``columns``."""
-    if src.shape[0] == rows and src.shape[1] == columns:
-        return src
-    assert src.shape[0] == 1 or src.shape[0] == rows, "a broadcast of several rows"
-    assert src.shape[1] == 1 or src.shape[1] == columns, "a broadcast of several columns"
-    repeated = src
-    if src.shape[1] != columns:
-        repeated = src.ap(pattern=[[1, src.shape[0]], [0, columns]])
-    dst = {nl}.ndarray((rows, columns), dtype=src.dtype, buffer={nl}.sbuf)
-    if src.shape[0] == rows:
-        {nisa}.tensor_copy(dst=dst, src=repeated)
-    else:
-        {broadcast_rows}(dst=dst, src=repeated)
-    return dst
-'''
-
 TRANSPOSED = '''def {name}(dst, data, engine={nisa}.engine.unknown):
     """Transpose ``data`` into ``dst``, whatever its type: the instruction itself converts none."""
     if str(dst.dtype) == str(data.dtype):
@@ -434,12 +417,6 @@ def on_rows_function(scope: Scope) -> str:
     """Name of the module's function for a tile whose one row, where it has no more, goes to all partitions."""
     broadcast_rows = broadcast_rows_function(scope)
     return _function(scope, "on_rows", ON_ROWS, broadcast_rows=broadcast_rows)
-
-
-def spread_over_function(scope: Scope) -> str:
-    """The name of the function that repeats a tile of one row, of one column, or of both."""
-    broadcast_rows = broadcast_rows_function(scope)
-    return _function(scope, "spread_over", SPREAD_OVER, nisa=scope.nisa, broadcast_rows=broadcast_rows)
 
 
 def affine_constant_function(scope: Scope) -> str:

@@ -19,6 +19,7 @@ from ..access import operand
 from ..compute import Call, Instruction, in_sbuf, lowers, materialized
 from ..facts.objects import changing_part
 from ..facts.values import Absent, Hbm, Object, Python
+from ..loaded_parts import has_any_shape
 from ..maybe_tensors import may_be_no_number
 from ..names import dotted
 from ..operands import Operand
@@ -39,7 +40,7 @@ def load(call: Call) -> Instruction:
     dtype = call.dtype()
     dims = src.dims if src.dims is None or len(src.dims) >= 2 else (*src.dims, "1", "1")[:2]
     like = src.like
-    of_any_rank = _is_of_any_rank(src)
+    of_any_rank = _is_of_any_rank(call, src)
     if of_any_rank:
         src = rest_of(of_name(call.scope, src.base, src.value), src.prefix) if src.prefix else src
         dims, like = None, f"{tile_shape_function(call.scope)}({src.like})"
@@ -55,10 +56,10 @@ def load(call: Call) -> Instruction:
     )
 
 
-def _is_of_any_rank(src: Operand) -> bool:
+def _is_of_any_rank(call: Call, src: Operand) -> bool:
     """May a part of a tensor have less than the two dimensions of a tile, or more, for all that the source tells?"""
     named = src.is_view and src.base.isidentifier()  # otherwise the function takes more dimensions of it elsewhere
-    return bool(src.prefix) or (src.dims is None and named)
+    return has_any_shape(call.scope, call.node) if src.prefix else src.dims is None and named
 
 
 def _field(call: Call) -> Operand | None:

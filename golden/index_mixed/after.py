@@ -57,35 +57,11 @@ def promoted_dtype(a, b):
     return nl.int32 if needed == 4 else nl.float32
 
 
-def tile_shape(shape):
-    """The shape of the tile that a part of ``shape`` is loaded into: it has two dimensions at least."""
-    if len(shape) > 1:
-        return shape
-    return (shape[0], 1) if len(shape) == 1 else (1, 1)
-
-
 def broadcast_rows(dst, src):
     """Copy the one row of ``src`` to every partition of ``dst``, 32 at a time."""
     for first in range(0, dst.shape[0], 32):
         rows = min(32, dst.shape[0] - first)
         nisa.nc_stream_shuffle(dst=dst[first : first + rows], src=src, shuffle_mask=[0] * 32)
-
-
-def spread_over(src, rows, columns):
-    """``src``, or a copy with its one row on each of ``rows`` partitions, and its one column in each of ``columns``."""
-    if src.shape[0] == rows and src.shape[1] == columns:
-        return src
-    assert src.shape[0] == 1 or src.shape[0] == rows, "a broadcast of several rows"
-    assert src.shape[1] == 1 or src.shape[1] == columns, "a broadcast of several columns"
-    repeated = src
-    if src.shape[1] != columns:
-        repeated = src.ap(pattern=[[1, src.shape[0]], [0, columns]])
-    dst = nl.ndarray((rows, columns), dtype=src.dtype, buffer=nl.sbuf)
-    if src.shape[0] == rows:
-        nisa.tensor_copy(dst=dst, src=repeated)
-    else:
-        broadcast_rows(dst=dst, src=repeated)
-    return dst
 
 
 @nki.jit
@@ -139,16 +115,17 @@ def selected(x, column):
     """(R, C) and one number give (R, 1): a column, by its number."""
     rows, columns = x.shape
     out = nl.ndarray((rows, 1), dtype=x.dtype, buffer=nl.shared_hbm)
-    number = nl.ndarray(tile_shape(column.shape[1:]), dtype=nl.float32, buffer=nl.sbuf)
+    assert len(column.shape) == 1, "rewritten for 1 dimensions"
+    number = nl.ndarray((1, 1), dtype=nl.float32, buffer=nl.sbuf)
     nisa.dma_copy(dst=number, src=column[0])
     tile = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
     nisa.dma_copy(dst=tile, src=x)
     positions = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
     nisa.iota(dst=positions, pattern=[[1, columns]], offset=0, channel_multiplier=0)
-    assert len(number.shape) == 2, "rewritten for 2 dimensions"
-    spread_tile = spread_over(number, rows, columns)
+    tile_2 = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
+    broadcast_rows(dst=tile_2, src=number.ap(pattern=[[1, 1], [0, columns]]))
     hit = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
-    nisa.tensor_tensor(dst=hit, data1=positions, data2=spread_tile, op=nl.equal)
+    nisa.tensor_tensor(dst=hit, data1=positions, data2=tile_2, op=nl.equal)
     product_tile = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
     nisa.tensor_tensor(dst=product_tile, data1=tile, data2=hit, op=nl.multiply)
     sum_tile = nl.ndarray((rows, 1), dtype=nl.float32, buffer=nl.sbuf)

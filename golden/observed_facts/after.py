@@ -5,13 +5,6 @@ import nki.language as nl
 import nki.isa as nisa
 
 
-def tile_shape(shape):
-    """The shape of the tile that a part of ``shape`` is loaded into: it has two dimensions at least."""
-    if len(shape) > 1:
-        return shape
-    return (shape[0], 1) if len(shape) == 1 else (1, 1)
-
-
 def add_weighted(total, tiles, columns, height, width):
     """Add the first ``width`` columns of each tile to ``total``, times its column of weights."""
     for index in range(min(len(tiles), len(columns))):
@@ -32,7 +25,7 @@ def blended(x, weights, width):
     for t in nl.static_range(count):
         tile = nl.ndarray((height, x.shape[2]), dtype=x.dtype, buffer=nl.sbuf)
         nisa.dma_copy(dst=tile, src=x[t])
-        column = nl.ndarray(tile_shape(weights.shape[1:]), dtype=weights.dtype, buffer=nl.sbuf)
+        column = nl.ndarray((weights.shape[1], weights.shape[2]), dtype=weights.dtype, buffer=nl.sbuf)
         nisa.dma_copy(dst=column, src=weights[t])
         tiles.append(tile)
         columns.append(column)
