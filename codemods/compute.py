@@ -16,6 +16,7 @@ from .cuts import check_cut
 from .emission import New, Refuse
 from .facts.masks import is_mask, mask_of
 from .facts.values import Declaration, Tile
+from .fillings import as_large_as
 from .maybe_tensors import may_be_no_number
 from .moves import Planned
 from .operands import Operand
@@ -349,7 +350,7 @@ def _free_name(scope: Scope, instruction: Instruction, name: str) -> str:
 def write(scope: Scope, node: ast.expr, target: Operand, *, accumulate: bool = False) -> None:
     """``target = <computation>``: the instruction writes straight into ``target``."""
     with masked(scope, node):
-        instruction = _of_type(lower(scope, node), target.dtype)
+        instruction = as_large_as(scope, _of_type(lower(scope, node), target.dtype), target)
         if instruction.optional:
             raise Refuse(node, DESTINATION, "the data type of the destination is not known", "pass a type, or none")
         if instruction.first is not None or (instruction.support and not instruction.cut):
@@ -462,8 +463,6 @@ def _repeated(scope: Scope, node: ast.expr, instruction: Instruction, target: Op
     copied = dict(instruction.arguments).get("src") if instruction.function in ("tensor_copy", "dma_copy") else None
     dims = copied.dims if isinstance(copied, Operand) else instruction.dims
     if dims is None or target.dims is None or len(dims) != len(target.dims):
-        return instruction
-    if instruction.function in ("memset", "iota"):  # they fill whatever partitions they are given
         return instruction
     sizes = [(scope.constant(own), scope.constant(n)) for own, n in zip(dims, target.dims, strict=True)]
     if not (isinstance(copied, Operand) and copied.space == "hbm"):

@@ -1,4 +1,6 @@
-"""Tiles of unknown sizes that are taken to be equal, where nothing later would tell that they are not.
+"""Tiles of unknown sizes: combined as a trace finds them, or taken to be equal.
+
+Where nothing later would tell that they are not, the kernel asserts it.
 
 Beta 1 broadcasts (P, 4, 1) and (P, 1, 4) to (P, 4, 4), Beta 2 combines their four elements one by one. Whatever needs
 the larger shape ends the kernel then, but a reduction over several dimensions, or over all, has a result all the same.
@@ -10,12 +12,18 @@ import ast
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from .compute import Instruction
 from .emission import New
+from .facts.values import Tile
 from .shapes import literal_axes, shape_text
+from .support import combined_function, wider_shape_function
 
 if TYPE_CHECKING:
     from .operands import Operand
     from .scope import Scope
+
+REVERSIBLE = {"add", "multiply", "maximum", "minimum"}
+"""Operators whose operands can change places."""
 
 _REDUCTIONS = {"sum", "max", "min", "prod", "mean", "tensor_reduce"}
 _WHOLE = {"activation_reduce", "tensor_scalar_reduce", "select_reduce", "max8", "nc_find_index8", "bn_stats"}
@@ -30,6 +38,30 @@ def assert_one_shape(scope: Scope, a: Operand, b: Operand) -> None:
     check = New(f'assert {shapes[0]} == {shapes[1]}, "rewritten for tiles of one shape"')
     if check not in scope.out:
         scope.out.append(check)
+
+
+def combined_as_traced(scope: Scope, token: str, a: Operand, b: Operand, dtype: str | None) -> Instruction | None:
+    """``a token b`` where only a trace tells whether one of them is repeated along its free dimensions."""
+    perhaps = any(isinstance(v.value, Tile) and v.dims is None and v.value.perhaps_column for v in (a, b))
+    if scope.clamps or scope.stairs is not None or "hbm" in (a.space, b.space):
+        return None
+    shapes = [shape_text(scope, side.dims, side.like) for side in (a, b)]
+    if "" in shapes or not (perhaps or _is_wide_beside_unknown(a, b) or _is_wide_beside_unknown(b, a)):
+        return None
+    known = a.dims or b.dims
+    like = "" if known else f"{wider_shape_function(scope)}({', '.join(shapes)})"
+    given: list[tuple[str, Operand | str]] = [("a", a), ("b", b), ("op", f"{scope.nl}.{token}")]
+    given += [] if token in REVERSIBLE else [("ordered", "True")]
+    return Instruction(combined_function(scope), given, known, dtype, like=like, support=True)
+
+
+def _is_wide_beside_unknown(wide: Operand, other: Operand) -> bool:
+    """Is a tile of two known dimensions beside one of any shape that the function loads whole, or computes of that?
+
+    What a function gets as a tile is taken to have the shape that its name for the other one suggests.
+    """
+    made = isinstance(other.value, Tile) and other.value.declaration is not None
+    return wide.dims is not None and len(wide.dims) == 2 and other.dims is None and made
 
 
 def _is_told(scope: Scope, a: Operand, b: Operand) -> bool:

@@ -34,6 +34,7 @@ from ..dtypes import promoted, type_name
 from ..emission import Refuse
 from ..facts.values import Mask
 from ..maybe_tensors import is_number
+from ..one_shape import combined_as_traced
 from ..operands import Operand
 from ..patterns import common_dims, of_rank, permuted, repeated, spread
 from ..products import cut_product, operand_masks
@@ -166,7 +167,11 @@ def _column_repeated(call: Call, instruction: Instruction, a: Operand, b: Operan
             wide = repeated(call.scope, call.node, column, sizes)
             given = [(n, wide if n == name else value) for n, value in instruction.arguments]
             return replace(instruction, arguments=given, dims=other.dims, like=other.like)
-    return instruction
+    given = dict(instruction.arguments)
+    operator, _, token = str(given["op"]).rpartition(".")
+    plain = operator == call.scope.nl and "engine" not in given and not call.scope.direct
+    traced = combined_as_traced(call.scope, token, a, b, instruction.dtype) if plain else None
+    return instruction if traced is None else replace(traced, explicit=instruction.explicit)
 
 
 def _is_column(call: Call, operand: Operand) -> bool:

@@ -38,15 +38,15 @@ from ..compute import METHODS, Call, Instruction, copy_of, in_sbuf, lowers, mate
 from ..dtypes import WEAK_INT, is_integer, promoted, scalar_type, type_name
 from ..emission import New, Refuse
 from ..facts.values import Tile
-from ..one_shape import assert_one_shape
+from ..one_shape import REVERSIBLE, assert_one_shape, combined_as_traced
 from ..operands import Operand
 from ..patterns import broadcast, common_dims, of_rank, permuted, spread
 from ..products import operand_masks
 from ..render import render
 from ..row_broadcasts import written_later
 from ..scope import Scope
-from ..shapes import broadcast_sizes, literal_axes, shape_text
-from ..support import broadcast_rows_function, combined_function, is_float_function, wider_shape_function
+from ..shapes import broadcast_sizes, literal_axes
+from ..support import broadcast_rows_function, is_float_function
 from ..tables import activation_token, operator_token
 from .isa_destination import cut_and_move, product, reduction, same_precision
 from .whole_numbers import floor_divided, is_whole
@@ -63,7 +63,6 @@ _UNARY = (
     "abs arctan erf erf_dx exp gelu gelu_apprx_sigmoid gelu_apprx_tanh gelu_dx log mish relu rsqrt sigmoid sign silu "
     "silu_dx sin softplus sqrt square tanh"
 ).split()
-_REVERSIBLE = {"add", "multiply", "maximum", "minimum"}
 _OPERATORS: dict[type[ast.operator], str] = {
     ast.Add: "add",
     ast.Sub: "subtract",
@@ -417,7 +416,7 @@ def combined(scope: Scope, node: ast.expr, token: str, a: Operand, b: Operand, d
         b = in_sbuf(scope, node, b)
     column_a, column_b = _is_column(scope, a), _is_column(scope, b)
     if column_a == column_b:
-        traced = _combined_as_traced(scope, token, a, b, dtype)
+        traced = combined_as_traced(scope, token, a, b, dtype)
         if traced is not None:
             return traced
         dims = common_dims(scope, (a, b))
@@ -430,28 +429,13 @@ def combined(scope: Scope, node: ast.expr, token: str, a: Operand, b: Operand, d
     return _with_scalar(scope, node, token, data, other, reverse, dtype)
 
 
-def _combined_as_traced(scope: Scope, token: str, a: Operand, b: Operand, dtype: str | None) -> Instruction | None:
-    """``a token b`` where only a trace tells whether one of them is repeated along its free dimensions."""
-    columns = [isinstance(v.value, Tile) and v.dims is None and v.value.perhaps_column for v in (a, b)]
-    if scope.clamps or scope.stairs is not None or not any(columns) or "hbm" in (a.space, b.space):
-        return None
-    shapes = [shape_text(scope, side.dims, side.like) for side in (a, b)]
-    if "" in shapes:
-        return None
-    known = a.dims or b.dims
-    like = "" if known else f"{wider_shape_function(scope)}({', '.join(shapes)})"
-    given: list[tuple[str, Operand | str]] = [("a", a), ("b", b), ("op", f"{scope.nl}.{token}")]
-    given += [] if token in _REVERSIBLE else [("ordered", "True")]
-    return Instruction(combined_function(scope), given, known, dtype, like=like, support=True)
-
-
 def _with_scalar(
     scope: Scope, node: ast.expr, token: str, data: Operand, other: Operand | str, reverse: bool, dtype: str | None
 ) -> Instruction:
     if data.space == "hbm":
         raise Refuse(node, CODE, "a computation on a tensor in HBM", "load it first")
     given: list[tuple[str, Operand | str]] = [("data", data), ("op0", f"{scope.nl}.{token}"), ("operand0", other)]
-    if reverse and token not in _REVERSIBLE:
+    if reverse and token not in REVERSIBLE:
         given.append(("reverse0", "True"))
     return Instruction("tensor_scalar", given, data.dims, dtype, like=data.like)
 

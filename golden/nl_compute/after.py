@@ -5,6 +5,27 @@ import nki.language as nl
 import nki.isa as nisa
 
 
+def product(sizes):
+    """The product of some sizes."""
+    result = 1
+    for size in sizes:
+        result = result * size
+    return result
+
+
+def combined(dst, a, b, op, ordered=False):
+    """``a op b`` of tiles of one shape, or of which one has one element in each partition."""
+    free_a = product(a.shape[1:])
+    free_b = product(b.shape[1:])
+    if free_a == free_b:
+        nisa.tensor_tensor(dst=dst, data1=a, data2=b, op=op)
+    elif free_b == 1:
+        nisa.tensor_scalar(dst=dst, data=a, op0=op, operand0=b)
+    else:
+        assert free_a == 1, "combined: tiles of different sizes"
+        nisa.tensor_scalar(dst=dst, data=b, op0=op, operand0=a, reverse0=ordered)
+
+
 @nki.jit
 def shares(x, y):
     """(P, F) twice: exp(x - max) over its sum, times y, plus a half."""
@@ -29,7 +50,7 @@ def shares(x, y):
     nisa.tensor_scalar(dst=share, data=power, op0=nl.multiply, operand0=inverse)
     # two tiles, then a tile and a number, on either side
     weighted = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
-    nisa.tensor_tensor(dst=weighted, data1=share, data2=b, op=nl.multiply)
+    combined(dst=weighted, a=share, b=b, op=nl.multiply)
     shifted_again = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
     nisa.tensor_scalar(dst=shifted_again, data=weighted, op0=nl.add, operand0=0.5)
     flipped = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
