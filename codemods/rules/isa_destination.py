@@ -167,9 +167,9 @@ def _column_repeated(call: Call, instruction: Instruction, a: Operand, b: Operan
             wide = repeated(call.scope, call.node, column, sizes)
             given = [(n, wide if n == name else value) for n, value in instruction.arguments]
             return replace(instruction, arguments=given, dims=other.dims, like=other.like)
-    given = dict(instruction.arguments)
-    operator, _, token = str(given["op"]).rpartition(".")
-    plain = operator == call.scope.nl and "engine" not in given and not call.scope.direct
+    named = dict(instruction.arguments)
+    operator, _, token = str(named["op"]).rpartition(".")
+    plain = operator == call.scope.nl and "engine" not in named and not call.scope.direct
     traced = combined_as_traced(call.scope, token, a, b, instruction.dtype) if plain else None
     return instruction if traced is None else replace(traced, explicit=instruction.explicit)
 
