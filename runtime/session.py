@@ -5,9 +5,9 @@ Instructions are plain functions in both dialects, so they find their machine he
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,24 +36,18 @@ class Session:
     front: Any = None
 
 
-class _Running(threading.local):
-    """The sessions of one thread, innermost last: the programs of a launch may run in threads."""
-
-    def __init__(self) -> None:
-        self.sessions: list[Session] = []
-
-
-RUNNING = _Running()
+RUNNING: ContextVar[Session | None] = ContextVar("RUNNING", default=None)
+"""The session of the kernel that runs now in this thread: the programs of a launch may run in threads."""
 BETA1: list[Session] = []
 """The sessions of Beta 1 in all threads: as long as there are none, nothing of Beta 2 is called in a Beta 1 kernel."""
 
 
 def current() -> Session:
     """The session of the kernel that runs now; raises :class:`KernelError` when none does."""
-    sessions = RUNNING.sessions
-    if not sessions:
+    session = RUNNING.get()
+    if session is None:
         raise outside()
-    return sessions[-1]
+    return session
 
 
 def outside() -> KernelError:
@@ -62,18 +56,18 @@ def outside() -> KernelError:
 
 
 def in_kernel() -> bool:
-    return bool(RUNNING.sessions)
+    return RUNNING.get() is not None
 
 
 @contextmanager
 def running(session: Session) -> Iterator[Session]:
     """Make ``session`` the current one for the duration of the block."""
-    RUNNING.sessions.append(session)
+    outer = RUNNING.set(session)
     if session.dialect == "beta1":
         BETA1.append(session)
     try:
         yield session
     finally:
-        RUNNING.sessions.pop()
+        RUNNING.reset(outer)
         if session.dialect == "beta1":
             BETA1.remove(session)

@@ -23,7 +23,6 @@ from ..positions import COMPREHENSION_CODES
 from ..spec.hardware import PSUM_BANK_BYTES, PSUM_BANKS
 from .base import Shape, Tensor, sibling
 from .blocks import BlockTensor, BlockTiles, split_shape
-from .indexing import EVERYWHERE
 from .pending import Call, number, opens
 from .state import State, state
 from .tensor import Tile, whole
@@ -315,7 +314,7 @@ def _filled_again(current: State, frame: FrameType | None, site: sites.Site, val
     if buffer is PSUM:
         tile.alloc.opened = opens(result)
     if current.machine.recorder is not None:
-        recorded(current.machine, result, tile.view_in(EVERYWHERE))
+        recorded(current.machine, result, tile)
     return tile
 
 

@@ -150,7 +150,7 @@ def _restore(frame: FrameType, entry: dict[str, Any]) -> None:
 def affine_range(*args: Any, **_: Any) -> Iterator[int]:
     """A loop whose iterations do not depend on each other: ``(stop)``, ``(start, stop)`` or ``(start, stop, step)``."""
     values = range(args[0]) if len(args) == 1 and type(args[0]) is int else _bounds(args)
-    if not RUNNING.sessions:
+    if RUNNING.get() is None:
         return _outside(values)
     current = state()
     return _iterations(values[::-1] if current.session.descending else values, current, parallel=True)
@@ -159,7 +159,7 @@ def affine_range(*args: Any, **_: Any) -> Iterator[int]:
 def sequential_range(*args: Any, **_: Any) -> Iterator[int]:
     """A loop whose iterations may depend on earlier ones through tensors."""
     values = range(args[0]) if len(args) == 1 and type(args[0]) is int else _bounds(args)
-    return _iterations(values, state(), parallel=False) if RUNNING.sessions else _outside(values)
+    return _iterations(values, state(), parallel=False) if RUNNING.get() is not None else _outside(values)
 
 
 def static_range(*args: Any, **_: Any) -> Iterator[int]:

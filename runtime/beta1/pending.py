@@ -24,7 +24,7 @@ from .base import Shape, Tensor
 from .indexing import EVERYWHERE, Region, region
 from .rows import in_rows
 from .state import State, state
-from .tensor import Tile, both
+from .tensor import Access, Tile, both
 from .tokens import PSUM, SBUF, Buffer
 
 _NO_NAME: Name = ("", ())
@@ -43,13 +43,10 @@ class Pending(Tile):
     def __init__(
         self, call: Call, result: Result | None, shape: Shape, dtype: np.dtype[Any], buffer: Buffer, where: Region
     ) -> None:
-        self.known_view = None
-        self.dtype = self.stored = dtype
+        self.dtype = dtype
         self.shape = shape
-        self.gather = None
         self.restriction = None
         self.indexed_by = ()
-        self.limits = ()
         self.buffer = buffer
         self.result = result
         self.where = where
@@ -60,8 +57,8 @@ class Pending(Tile):
         self.waiting = True
 
     def __getattr__(self, name: str) -> Any:
-        """``alloc``, ``offset`` and ``strides``, which there are none of before it is used as a tile."""
-        if name not in ("alloc", "offset", "strides"):
+        """``alloc``, ``array``, ``offset`` and ``strides``: there are none of them before it is used as a tile."""
+        if name not in ("alloc", "array", "offset", "strides"):
             raise AttributeError(name)
         return getattr(self.settle(), name)
 
@@ -84,7 +81,7 @@ class Pending(Tile):
                 self.where,
                 _NO_NAME,
             )
-            self.alloc, self.known_view, self.stored = made.alloc, made.known_view, made.stored
+            self.alloc, self.array = made.alloc, made.array
             self.offset, self.strides, self.result = made.offset, made.strides, None
         return self
 
@@ -126,7 +123,7 @@ def _made(
             result.restarts = True
             result.attributes = (*result.attributes, ("accumulate", False))
     if machine.recorder is not None:
-        recorded(machine, result, tile.view_in(EVERYWHERE))
+        recorded(machine, result, tile)
     return tile
 
 
@@ -135,9 +132,7 @@ def _tile_of(current: State, alloc: Allocation, dtype: np.dtype[Any], buffer: Bu
     alloc.scope = current.scope
     current.implicit[alloc.uid] = None
     array = (alloc.array() if alloc.whole is None else alloc.whole).view()  # an operand is a view, see owned
-    tile = Tile(alloc, array.dtype, 0, array.shape, array.strides, buffer)
-    tile.known_view, tile.dtype = View(alloc, array), dtype
-    return tile
+    return Tile(alloc, array, dtype, 0, array.shape, array.strides, buffer)
 
 
 def opens(result: Result) -> bool:
@@ -208,8 +203,7 @@ class Call:
 
     def view(self, tile: Tile) -> View:
         """``tile`` as an operand, cut to where this call executes."""
-        view = tile.known_view if self.region is EVERYWHERE else None
-        return tile.view_in(self.region) if view is None or tile.gather is not None else view
+        return tile if self.region is EVERYWHERE and type(tile) is not Access else tile.view_in(self.region)
 
     def operand(self, role: str, value: Any) -> View | float | int:
         """A number, or a tile as an operand."""

@@ -124,10 +124,10 @@ class State:
 
 def state() -> State:
     """The state of the running kernel; raises outside of a kernel and in a Beta 2 kernel."""
-    try:
-        found = RUNNING.sessions[-1].front
-    except IndexError:
-        raise outside() from None
+    running = RUNNING.get()
+    if running is None:
+        raise outside()
+    found = running.front
     if type(found) is not State:
         raise NotModelled("a Beta 1 API called from a Beta 2 kernel")
     return found

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from ..errors import KernelError, NotModelled
-from ..memory import Allocation, Array, View
+from ..memory import Array
 from .base import Tensor
 from .indexing import Index, Mask, broadcast
 from .selection import affine, plain_affine, span
-from .tensor import Gather, Tile, restricted
+from .tensor import Access, Gather, Tile, restricted
 from .tokens import Slice
 
 _INTS = (int, np.integer)
@@ -197,25 +197,23 @@ def _gather(tile: Tile, items: list[Any]) -> Tile:
         items = _spread(tile, items)
     arrays = [runtime_values(k) for k in items]
     shape = broadcast(*(a.shape for a in arrays))
-    found = tile.part(tile.offset, shape, tile.strides)
-    found.gather = Gather(tile.shape, tuple(arrays), free=free)
-    return found
+    return Access(tile, tile.offset, shape, tile.strides, (), Gather(tile.shape, tuple(arrays), free=free))
 
 
 def _placed(tile: Tile, part: Tile) -> Tile:
     """``part`` of ``tile`` at a place that only the chip knows: events record what was indexed."""
     if not (part.limits or tile.limits) and tile.gather is None:
-        part.known_view = Indexed(part.alloc, part.array, tile.array)
+        return Indexed(part, tile.array)
     return part
 
 
-class Indexed(View):
-    """A part of ``whole`` at a place that a register tells."""
+class Indexed(Tile):
+    """A ``part`` of ``whole`` at a place that a register tells."""
 
     __slots__ = ("whole",)
 
-    def __init__(self, alloc: Allocation, array: Array, whole: Array) -> None:
-        super().__init__(alloc, array)
+    def __init__(self, part: Tile, whole: Array) -> None:
+        super().__init__(part.alloc, part.array, part.dtype, part.offset, part.shape, part.strides, part.buffer)
         self.whole = whole
 
     @property
@@ -232,9 +230,8 @@ def _outside(tile: Tile, items: list[Any]) -> Tile:
     for d, (start, count, step, stays) in enumerate(spans):
         values = start + step * np.arange(count)
         arrays.append(values.reshape([count if d == r else 1 for r in kept] if stays else ()))
-    found = tile.part(tile.offset, tuple(spans[d][1] for d in kept), tile.strides)
-    found.gather = Gather(tile.shape, tuple(arrays), free=False)
-    return found
+    shape = tuple(spans[d][1] for d in kept)
+    return Access(tile, tile.offset, shape, tile.strides, (), Gather(tile.shape, tuple(arrays), free=False))
 
 
 def _spread(tile: Tile, items: list[Any]) -> list[Any]:

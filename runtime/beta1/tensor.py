@@ -1,7 +1,7 @@
 """Tiles: strided views on one allocation.
 
-A :class:`Tile` is metadata of an HBM tensor, an on-chip tile, or a part of either. Nothing is copied until an
-instruction reads it, and bounds are checked then, because a mask may still cut the access.
+A :class:`Tile` is an HBM tensor, an on-chip tile, or a part of either: a view, so that nothing is copied. An
+:class:`Access` is a part whose bounds are checked when an instruction reads it, because a mask may still cut it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import KernelError, NotModelled
-from ..memory import Allocation, Array, View, row_major_strides
+from ..memory import Allocation, Array, View
 from .base import Shape, Tensor, sibling
 from .indexing import EVERYWHERE, Index, Region, region
 from .selection import Limit, selection
@@ -39,55 +39,44 @@ _AFFINE = frozenset((int, Index))
 _ndarray = np.ndarray
 
 
-class Tile(Tensor):
+class Tile(Tensor, View):
     """A strided view on one allocation (module docstring).
 
-    ``offset`` and ``strides`` are bytes in the allocation's memory. ``limits`` are the dimensions whose bounds are not
-    known to hold, ``gather`` an indirect access (then ``shape`` is that of its indices and the strides describe the
-    tensor that they index). ``restriction`` is an operand mask, ``indexed_by`` the index vectors that the tile came
-    from. ``dtype`` is the type that the kernel gave the tile, ``stored`` that of the elements in memory: another one
-    where the simulator's precision keeps them in fp32. ``part_of`` is the tile of which it is the part under a key of
-    numbers, slices and index vectors, and this key. ``known_view`` is the operand that all of it is, once asked for.
+    ``offset`` and ``strides`` are bytes in the allocation's memory. ``restriction`` is an operand mask, ``indexed_by``
+    the index vectors that the tile came from. ``dtype`` is the type that the kernel gave the tile: the elements in
+    memory have another one where the simulator's precision keeps them in fp32. ``part_of`` is the tile of which it is
+    the part under a key of numbers, slices and index vectors, and this key.
     """
 
-    __slots__ = (
-        "alloc",
-        "buffer",
-        "dtype",
-        "gather",
-        "indexed_by",
-        "known_view",
-        "limits",
-        "offset",
-        "part_of",
-        "restriction",
-        "shape",
-        "stored",
-        "strides",
-    )
+    __slots__ = ("buffer", "dtype", "indexed_by", "offset", "part_of", "restriction", "shape", "strides")
     part_of: tuple[Tile, Any]
+    limits: tuple[Limit, ...] = ()
+    gather: Gather | None = None
 
     def __init__(
         self,
         alloc: Allocation,
+        array: Array,
         dtype: np.dtype[Any],
         offset: int,
         shape: Shape,
         strides: Shape,
         buffer: Buffer,
-        limits: tuple[Limit, ...] = (),
     ) -> None:
         self.alloc = alloc
-        self.known_view: View | None = None
-        self.dtype = self.stored = dtype
-        self.shape = shape
+        self.array = array
+        self.dtype = dtype
         self.offset = offset
+        self.shape = shape
         self.strides = strides
         self.buffer = buffer
-        self.limits = limits
-        self.gather: Gather | None = None
         self.restriction: Region | None = None
         self.indexed_by: tuple[Index, ...] = ()
+
+    @property
+    def stored(self) -> np.dtype[Any]:
+        """The type of the elements in memory."""
+        return self.array.dtype
 
     @property
     def axes(self) -> tuple[frozenset[int], ...]:
@@ -115,27 +104,8 @@ class Tile(Tensor):
 
     # --- memory ---
 
-    @property
-    def array(self) -> Array:
-        """The view as a numpy array on the memory; raises for an access out of bounds."""
-        return self.cut(EVERYWHERE)
-
     def cut(self, where: Region) -> Array:
         """The part of the view that ``where`` leaves; raises for an access that is out of bounds even so."""
-        return self._cut(where) if where.box else (self.known_view or self._whole()).array
-
-    def _whole(self) -> View:
-        """All of the tile as an operand: ``known_view`` from then on."""
-        alloc = self.alloc
-        if self.limits:
-            array = self._cut(EVERYWHERE)
-        else:
-            base = alloc.memory if alloc.whole is None else alloc.whole
-            array = _ndarray(self.shape, self.stored, base, self.offset, self.strides)
-        self.known_view = view = View(alloc, array)
-        return view
-
-    def _cut(self, where: Region) -> Array:
         alloc, offset, shape, strides = self.alloc, self.offset, self.shape, self.strides
         if where.box:
             cuts = [where.interval(d, len(shape), n) for d, n in enumerate(shape)]
@@ -146,25 +116,15 @@ class Tile(Tensor):
             lows = [0] * len(shape)
         for limit in self.limits:
             _check(limit, lows, shape, self.name)
-        found: Array = np.ndarray(shape, self.stored, buffer=alloc.base, offset=offset, strides=strides)
-        return found
+        return _array(alloc, self.stored, offset, shape, strides)
 
     def view_in(self, where: Region) -> View:
         """The operand of an instruction that executes in ``where``."""
-        if self.gather is not None or (where.residual and self.limits):
-            gathered: View = sibling("indirect").gathered(self, where)
-            return gathered
-        if where.box:
-            return View(self.alloc, self._cut(where))
-        return self._whole() if self.known_view is None else self.known_view
+        return View(self.alloc, self.cut(where)) if where.box else self
 
     def skipping(self, mode: Any) -> Tile:
         """This access, where ``oob_mode.skip`` leaves out what is out of bounds."""
-        if self.gather is None or mode != OobMode.skip:
-            return self
-        derived = self._derived(self.offset, self.shape, self.strides)
-        derived.gather = replace(self.gather, skip=True)
-        return derived
+        return self
 
     # --- views ---
 
@@ -173,16 +133,20 @@ class Tile(Tensor):
 
     def part(self, offset: int, shape: Shape, strides: Shape, limits: tuple[Limit, ...] = ()) -> Tile:
         """Another view on the same allocation, with elements of the same type."""
-        found = Tile(self.alloc, self.dtype, offset, shape, strides, self.buffer, limits)
-        if self.stored is not self.dtype:
-            found.stored = self.stored
-        return found
+        if limits:
+            return Access(self, offset, shape, strides, limits)
+        array = _array(self.alloc, self.stored, offset, shape, strides)
+        return Tile(self.alloc, array, self.dtype, offset, shape, strides, self.buffer)
+
+    def again(self) -> Tile:
+        """Another view of the same elements."""
+        return Tile(self.alloc, self.array, self.dtype, self.offset, self.shape, self.strides, self.buffer)
 
     def limited(self, limit: Limit) -> Tile:
         """This view, where an index that does not vary over it must be in bounds, too."""
         limits = (*self.limits, replace(limit, coefficients=(0,) * self.ndim))
-        found = self.part(self.offset, self.shape, self.strides, limits)
-        found.gather, found.restriction, found.indexed_by = self.gather, self.restriction, self.indexed_by
+        found = Access(self, self.offset, self.shape, self.strides, limits, self.gather)
+        found.restriction, found.indexed_by = self.restriction, self.indexed_by
         return found
 
     def _derived(self, offset: int, shape: Shape, strides: Shape) -> Tile:
@@ -192,10 +156,6 @@ class Tile(Tensor):
 
     def _settled(self) -> Tile:
         """This view with its bounds checked (a view of it could not be cut any more)."""
-        if self.gather is not None:
-            raise NotModelled("a view of an indirect access")
-        if self.limits:
-            self.cut(EVERYWHERE)
         return self
 
     def reshape(self, *dims: Any, shape: Any = None) -> Tile:
@@ -252,8 +212,9 @@ class Tile(Tensor):
             if strides[-1] != old or nbytes % new or (self.space == "hbm" and any(n % new for n in strides[:-1])):
                 raise KernelError("", f"cannot view {self!r} as {wanted}")
             shape, strides = (*shape[:-1], nbytes // new), (*strides[:-1], new)
-        found = self._derived(self.offset, shape, strides)
-        found.dtype = found.stored = wanted
+        array = _array(self.alloc, wanted, self.offset, shape, strides)
+        found = Tile(self.alloc, array, wanted, self.offset, shape, strides, self.buffer)
+        found.restriction = self.restriction
         return found
 
     def astype(self, dtype: Any) -> Tile:
@@ -303,16 +264,18 @@ class Tile(Tensor):
 
     def selected(self, keys: tuple[Any, ...]) -> Tile:
         """What ints, slices and ``nl.ds`` select (:func:`.selection.selection`)."""
-        tile = self if type(self) is Tile and self.gather is None and not self.limits else self._settled()
-        itemsize = 0 if tile.alloc.space == "hbm" else tile.stored.itemsize
+        tile = self if type(self) is Tile else self._settled()
+        alloc, stored = tile.alloc, tile.array.dtype
+        itemsize = 0 if alloc.space == "hbm" else stored.itemsize
         try:
             offset, shape, strides, limits = selection(keys, tile.shape, tile.strides, itemsize)
         except TypeError:  # a bound that has no hash, or that is no number
             offset, shape, strides, limits = selection.__wrapped__(keys, tile.shape, tile.strides, itemsize)
-        found = Tile(tile.alloc, tile.dtype, tile.offset + offset, shape, strides, tile.buffer, limits)
-        if tile.stored is not tile.dtype:
-            found.stored = tile.stored
-        return found
+        offset += tile.offset
+        if limits:
+            return Access(tile, offset, shape, strides, limits)
+        array = _ndarray(shape, stored, alloc.memory if alloc.whole is None else alloc.whole, offset, strides)
+        return Tile(alloc, array, tile.dtype, offset, shape, strides, tile.buffer)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         source, known = (self, Ellipsis) if value is self else getattr(value, "part_of", _NOTHING)
@@ -321,10 +284,77 @@ class Tile(Tensor):
         sibling("assignment").assign(self if key is Ellipsis else self[key], value)
 
 
+class Access(Tile):
+    """A part of ``tile`` whose bounds are not known to hold, or an indirect access.
+
+    ``limits`` are the dimensions that may be out of bounds, ``gather`` an indirect access: then ``shape`` is that of
+    its indices, and the strides describe the tensor that they index.
+    """
+
+    __slots__ = ("_stored", "gather", "limits")
+
+    def __init__(
+        self,
+        tile: Tile,
+        offset: int,
+        shape: Shape,
+        strides: Shape,
+        limits: tuple[Limit, ...],
+        gather: Gather | None = None,
+    ) -> None:
+        self.alloc = tile.alloc
+        self.dtype = tile.dtype
+        self._stored = tile.stored
+        self.offset = offset
+        self.shape = shape
+        self.strides = strides
+        self.buffer = tile.buffer
+        self.restriction = None
+        self.indexed_by = ()
+        self.limits = limits
+        self.gather = gather
+
+    @property
+    def stored(self) -> np.dtype[Any]:
+        return self._stored
+
+    @property
+    def array(self) -> Array:  # type: ignore[override]
+        """The view as a numpy array on the memory; raises for an access out of bounds."""
+        return self.cut(EVERYWHERE)
+
+    def view_in(self, where: Region) -> View:
+        if self.gather is not None or where.residual:
+            gathered: View = sibling("indirect").gathered(self, where)
+            return gathered
+        return View(self.alloc, self.cut(where))
+
+    def skipping(self, mode: Any) -> Tile:
+        if self.gather is None or mode != OobMode.skip:
+            return self
+        derived = Access(self, self.offset, self.shape, self.strides, (), replace(self.gather, skip=True))
+        derived.restriction = self.restriction
+        return derived
+
+    def again(self) -> Tile:
+        return Access(self, self.offset, self.shape, self.strides, self.limits, self.gather)
+
+    def _settled(self) -> Tile:
+        if self.gather is not None:
+            raise NotModelled("a view of an indirect access")
+        self.cut(EVERYWHERE)
+        return self
+
+
+def _array(alloc: Allocation, dtype: np.dtype[Any], offset: int, shape: Shape, strides: Shape) -> Array:
+    """A view on the memory of ``alloc``; ``offset`` and ``strides`` are bytes."""
+    found: Array = _ndarray(shape, dtype, alloc.memory if alloc.whole is None else alloc.whole, offset, strides)
+    return found
+
+
 def restricted(tile: Tile, mask: Any) -> Tile:
     """``tile[mask]``: an operand of which only the elements under ``mask`` take part."""
-    derived = tile.part(tile.offset, tile.shape, tile.strides, tile.limits)
-    derived.gather = tile.gather
+    derived = tile.again()
     derived.indexed_by = tile.indexed_by
     added = region(mask)
     derived.restriction = added if tile.restriction is None else both(tile.restriction, added)
@@ -368,7 +398,6 @@ def whole(alloc: Allocation, buffer: Buffer = PRIVATE_HBM) -> Tile:
     """The tile that is all of ``alloc``."""
     array = alloc.whole
     if array is not None:
-        return Tile(alloc, array.dtype, 0, array.shape, array.strides, buffer)
-    pitch = alloc.pitch
-    strides = (pitch, *row_major_strides(alloc.shape[1:], alloc.dtype.itemsize))
-    return Tile(alloc, alloc.dtype, alloc.origin[0] * pitch + alloc.origin[1], alloc.shape, strides, buffer)
+        return Tile(alloc, array.view(), array.dtype, 0, array.shape, array.strides, buffer)
+    array, (row, byte) = alloc.array(), alloc.origin
+    return Tile(alloc, array, array.dtype, row * alloc.pitch + byte, array.shape, array.strides, buffer)

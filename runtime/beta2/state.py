@@ -88,10 +88,10 @@ class State:
 
 def current() -> State:
     """The front end of the kernel that runs now."""
-    sessions = session.RUNNING.sessions
-    if not sessions:
+    running = session.RUNNING.get()
+    if running is None:
         raise session.outside()
-    front = sessions[-1].front
+    front = running.front
     if type(front) is not State:
         raise _mixed()
     return front
@@ -103,10 +103,10 @@ def _mixed() -> KernelError:
 
 def version() -> str:
     """The version whose rules hold now: the running kernel's, or Beta 2's outside of a kernel."""
-    sessions = session.RUNNING.sessions
-    if not sessions:
+    running = session.RUNNING.get()
+    if running is None:
         return BETA2
-    front = sessions[-1].front
+    front = running.front
     if type(front) is not State:
         raise _mixed()
     return front.version
@@ -114,10 +114,10 @@ def version() -> str:
 
 def rules() -> Dialect:
     """What the running kernel's version allows, or Beta 2 outside of a kernel."""
-    sessions = session.RUNNING.sessions
-    if not sessions:
+    running = session.RUNNING.get()
+    if running is None:
         return DIALECTS[BETA2]
-    front = sessions[-1].front
+    front = running.front
     if type(front) is not State:
         raise _mixed()
     return front.rules
