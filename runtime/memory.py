@@ -28,7 +28,8 @@ _NO_MEMORY: Array = np.zeros((0, 0), np.uint8)
 class Declaration(NamedTuple):
     """What a kernel says of a tile (or HBM tensor). What one place declares again and again may be one object.
 
-    ``partitions`` and ``nbytes`` (per partition) are the extent, ``place`` is the file and line.
+    ``partitions`` and ``nbytes`` (per partition) are the extent, ``place`` is the file and line. ``numbered``: is the
+    name that of the instruction, which the number of the tile follows?
     """
 
     space: str
@@ -39,6 +40,7 @@ class Declaration(NamedTuple):
     partitions: int
     nbytes: int
     place: tuple[str, int]
+    numbered: bool = False
 
 
 @dataclass(eq=False, repr=False)
@@ -73,7 +75,8 @@ class Allocation:
 
     @property
     def name(self) -> str:
-        return self.declaration.name
+        declaration = self.declaration
+        return f"{declaration.name}_{self.uid}" if declaration.numbered else declaration.name
 
     @property
     def block(self) -> tuple[int, ...]:
@@ -308,6 +311,7 @@ class Machine:
         address: tuple[int, int] | None = None,
         location: tuple[str, int] | None = None,
         values: Array | None = None,
+        numbered: bool = False,
     ) -> Allocation:
         """Declare one on-chip tile of ``shape`` (partitions first) in ``space`` (``"sbuf"`` or ``"psum"``).
 
@@ -325,7 +329,7 @@ class Machine:
                 file=place[0],
                 line=place[1],
             )
-        declaration = Declaration(space, name, block, shape, dtype, partitions, nbytes, place)
+        declaration = Declaration(space, name, block, shape, dtype, partitions, nbytes, place, numbered)
         if address is None:
             return self.automatic(declaration, poisoned(shape, dtype) if values is None else values)
         self._check_address(space, partitions, nbytes, address, name, *place)

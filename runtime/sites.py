@@ -61,19 +61,23 @@ _SITES: dict[tuple[int, int], Site] = {}
 """By ``id`` of the code, which is kept alive, and by the place."""
 
 
+Asked = tuple[str, str, naming.Name, tuple[int, ...], np.dtype[Any]]
+"""The space of a tile, the instruction that makes it, what it is bound to, its shape and type."""
+
+
 @dataclass(eq=False)
 class Place:
     """A place in a kernel's ``code`` where an instruction gives a result.
 
     ``bound`` is what the result is bound to (:func:`.naming.bound_name`) where that is ``fixed``. ``last`` is the
-    automatic tile that it was given last: what was asked for, and the declaration.
+    automatic tile that it was given last: what :meth:`allocated` was asked for, and the declaration.
     """
 
     code: CodeType | None
     location: tuple[str, int]
     fixed: bool = False
     bound: naming.Name | None = None
-    last: tuple[tuple[object, ...], Declaration] | None = None
+    last: tuple[Asked, Declaration] | None = None
 
     def bound_in(self, frame: FrameType | None) -> naming.Name | None:
         """What the result of the instruction that runs here in ``frame`` is bound to."""
@@ -84,21 +88,19 @@ class Place:
             self.fixed, self.bound = True, name
         return name
 
-    def allocated(
-        self,
-        machine: Machine,
-        space: str,
-        named: naming.Name,
-        shape: tuple[int, ...],
-        dtype: np.dtype[Any],
-        values: Array,
-    ) -> Allocation:
-        """A tile on the memory of ``values``, as :meth:`.memory.Machine.allocate` makes it."""
-        asked, last = (space, named, shape, dtype), self.last
-        if last is not None and last[0] == asked:
-            return machine.automatic(last[1], values)
-        name, block = named
-        made = machine.allocate(space, shape, dtype, name=name, block=block, location=self.location, values=values)
+    def allocated(self, machine: Machine, asked: Asked, values: Array | None) -> Allocation:
+        """A tile (on the memory of ``values``) as :meth:`.memory.Machine.allocate` makes it."""
+        space, op, (name, block), shape, dtype = asked
+        made = machine.allocate(
+            space,
+            shape,
+            dtype,
+            name=name or op,
+            block=block,
+            location=self.location,
+            values=values,
+            numbered=not name,
+        )
         self.last = asked, made.declaration
         return made
 

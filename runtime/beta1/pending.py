@@ -102,20 +102,22 @@ def _made(
     Where the whole result is written, the array of its values (or a copy, when it is not free) becomes the memory.
     ``bound`` is the name of what the kernel binds the tile to, empty where it binds it to nothing, and its position.
     """
-    machine = current.machine
+    machine, space = current.machine, buffer.space
     stored = current.stored(dtype) if current.simulated else dtype
-    named = bound if bound[0] else (f"{op}_{machine.declared}", ())
+    asked, known = (space, op, bound, shape, stored), site.last
     if result is None or where is not EVERYWHERE:
-        name, block = named
-        alloc = machine.allocate(buffer.space, shape, stored, name=name, block=block, location=site.location)
-        tile = _tile_of(current, alloc, dtype, buffer)
+        tile = _tile_of(current, site.allocated(machine, asked, None), dtype, buffer)
         if result is not None:
             store(current, result, tile, where)
         return tile
     values = result.values
     if values.shape != shape or values.dtype is not stored or result.truncates:
         values = rounded(result, shape, stored)
-    alloc = site.allocated(machine, buffer.space, named, shape, stored, owned(values))
+    values = owned(values)
+    if known is not None and known[0] == asked:
+        alloc = machine.automatic(known[1], values)
+    else:
+        alloc = site.allocated(machine, asked, values)
     tile = _tile_of(current, alloc, dtype, buffer)
     if buffer is PSUM:
         alloc.opened = opens(result)
@@ -185,7 +187,7 @@ class Call:
     def tile(self, role: str, operand: Any, spaces: str = "psum|sbuf") -> Tile:
         """``operand`` as a tile in one of ``spaces``; raises with the documented texts when it is none."""
         if isinstance(operand, Tile):
-            tile = operand
+            tile = operand.settle() if type(operand) is Pending else operand
         elif isinstance(operand, Tensor):
             tile = operand.as_tile()
         else:
