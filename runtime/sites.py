@@ -19,22 +19,35 @@ from .memory import Allocation, Array, Declaration, Machine, poison, poisoned
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Site:
-    """A place in a kernel's ``code`` that declares automatic tiles of one name, and what it declared last.
+class Declared:
+    """A ``declaration`` of automatic tiles; ``memory`` makes what another tile of it lies on."""
 
-    ``memory`` makes what another tile of the declaration lies on.
-    """
+    declaration: Declaration
+    memory: Callable[[], Array]
+
+    @staticmethod
+    def by(declaration: Declaration) -> Declared:
+        return Declared(declaration, _memory(declaration))
+
+    def allocated(self, machine: Machine, values: Array | None = None) -> Allocation:
+        """Another tile of the declaration, on the memory of ``values`` (see :meth:`.memory.Machine.allocate`)."""
+        return machine.automatic(self.declaration, self.memory() if values is None else values)
+
+
+def _memory(declaration: Declaration) -> Callable[[], Array]:
+    """What makes arrays that were never written."""
+    example = poison(declaration.shape, declaration.dtype)
+    return partial(poisoned, declaration.shape, declaration.dtype) if example is None else example.copy
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Site(Declared):
+    """A place in a kernel's ``code`` that declares automatic tiles of one name, and what it declared last."""
 
     code: CodeType
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
     buffer: object
-    declaration: Declaration
-    memory: Callable[[], Array]
-
-    def allocated(self, machine: Machine, values: Array | None = None) -> Allocation:
-        """Another tile of the declaration, on the memory of ``values`` (see :meth:`.memory.Machine.allocate`)."""
-        return machine.automatic(self.declaration, self.memory() if values is None else values)
 
 
 def known(frame: FrameType | None, shape: object, dtype: object, buffer: object) -> Site | None:
@@ -51,9 +64,8 @@ def remember(frame: FrameType | None, declaration: Declaration, buffer: object) 
     """Note an automatic tile that has elements, and no name from the kernel, for :func:`known`."""
     shape, dtype = declaration.shape, declaration.dtype
     if frame is not None and 0 not in shape and naming.is_fixed(frame):
-        example = poison(shape, dtype)
-        memory = partial(poisoned, shape, dtype) if example is None else example.copy
-        _SITES[id(frame.f_code), frame.f_lasti] = Site(frame.f_code, shape, dtype, buffer, declaration, memory)
+        site = Site(declaration, _memory(declaration), frame.f_code, shape, dtype, buffer)
+        _SITES[id(frame.f_code), frame.f_lasti] = site
 
 
 _INT = {int}

@@ -24,15 +24,21 @@ class BlockTensor(Tensor):
     bounds, which is an error unless a mask keeps the instruction from executing.
     """
 
-    __slots__ = ("_tiles", "blocks", "buffer", "dtype", "index", "outside")
+    __slots__ = ("_tiles", "blocks", "index", "outside")
 
     def __init__(self, tiles: BlockTiles, blocks: Shape, index: Shape = (), outside: Limit | None = None) -> None:
         self._tiles = tiles
         self.blocks = blocks
         self.index = index
         self.outside = outside
-        self.dtype = tiles.dtype
-        self.buffer = tiles.buffer
+
+    @property
+    def dtype(self) -> np.dtype[Any]:  # type: ignore[override]
+        return self._tiles.dtype
+
+    @property
+    def buffer(self) -> Buffer:  # type: ignore[override]
+        return self._tiles.buffer
 
     @property
     def shape(self) -> Shape:  # type: ignore[override]
@@ -90,7 +96,7 @@ class BlockTensor(Tensor):
 
     def view(self, dtype: Any) -> BlockTensor:
         """Every logical tile read as ``dtype``."""
-        return BlockTensor(self._tiles.viewed(dtype_of(dtype)), self.blocks, self.index, self.outside)
+        return BlockTensor(_Viewed(self._tiles, dtype_of(dtype)), self.blocks, self.index, self.outside)
 
     def reshape(self, *shape: Any) -> Any:
         raise NotModelled("reshape of a tensor with block dimensions")
@@ -100,14 +106,15 @@ class BlockTensor(Tensor):
 
 
 class BlockTiles:
-    """The logical tiles of a block tensor, made when they are first used (``make`` is given the block index)."""
+    """The logical tiles of a block tensor, made when they are first used. ``shape`` is that of each."""
 
-    def __init__(self, name: str, shape: Shape, dtype: np.dtype[Any], buffer: Buffer, make: Any) -> None:
-        self.name = name
-        self.shape = shape
-        self.dtype = dtype
-        self.buffer = buffer
-        self._make = make
+    __slots__ = ("made",)
+    name: str
+    shape: Shape
+    dtype: np.dtype[Any]
+    buffer: Buffer
+
+    def __init__(self) -> None:
         self.made: dict[Shape, Tile] = {}
 
     def at(self, index: Shape) -> Tile:
@@ -116,9 +123,21 @@ class BlockTiles:
             tile = self.made[index] = self._make(index)
         return tile
 
-    def viewed(self, dtype: np.dtype[Any]) -> BlockTiles:
-        shape = (*self.shape[:-1], self.shape[-1] * self.dtype.itemsize // dtype.itemsize)
-        return BlockTiles(self.name, shape, dtype, self.buffer, lambda index: self.at(index).view(dtype))
+    def _make(self, index: Shape) -> Tile:
+        raise NotImplementedError
+
+
+class _Viewed(BlockTiles):
+    """The tiles of another tensor, read as ``dtype``."""
+
+    def __init__(self, tiles: BlockTiles, dtype: np.dtype[Any]) -> None:
+        super().__init__()
+        self._tiles = tiles
+        self.name, self.dtype, self.buffer = tiles.name, dtype, tiles.buffer
+        self.shape = (*tiles.shape[:-1], tiles.shape[-1] * tiles.dtype.itemsize // dtype.itemsize)
+
+    def _make(self, index: Shape) -> Tile:
+        return self._tiles.at(index).view(self.dtype)
 
 
 def split_shape(shape: Any, on_chip: bool) -> tuple[Shape, Shape]:

@@ -9,14 +9,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import prod
 from types import CodeType, FrameType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import isa, sites
 from ..errors import KernelError, location_of, user_frame
 from ..isa.core import owned, recorded, rounded
-from ..memory import Allocation, Array, Declaration, poisoned
+from ..memory import Allocation, Array, poisoned
 from ..naming import declared_name, is_fixed
 from ..numerics import convert
 from ..positions import COMPREHENSION_CODES
@@ -28,38 +28,41 @@ from .state import State, state
 from .tensor import Tile, whole
 from .tokens import PRIVATE_HBM, PSUM, SBUF, SHARED_HBM, Address, Buffer, ParDim, dtype_of
 
+if TYPE_CHECKING:
+    from .loops import Loop
+
 
 def ndarray(shape: Any, dtype: Any, *, buffer: Any = None, name: str = "", **_: Any) -> Tensor:
     """Declare a tensor with undefined contents; ``buffer`` defaults to ``nl.sbuf``.
 
     ``shape`` is ``(*blocks, par_dim(P), *free)``; without ``par_dim`` the first dimension is the partition dimension.
     """
-    return _declared(shape, dtype, buffer, name)
+    return _declared(sys._getframe(1), shape, dtype, buffer, name)
 
 
 def zeros(shape: Any, dtype: Any, *, buffer: Any = None, name: str = "", **_: Any) -> Tensor:
     """Declare a tensor of zeros in SBUF or PSUM."""
-    return _filled(shape, 0, dtype, buffer, name)
+    return _filled(sys._getframe(1), shape, 0, dtype, buffer, name)
 
 
 def ones(shape: Any, dtype: Any, *, buffer: Any = None, name: str = "", **_: Any) -> Tensor:
     """Declare a tensor of ones in SBUF or PSUM."""
-    return _filled(shape, 1, dtype, buffer, name)
+    return _filled(sys._getframe(1), shape, 1, dtype, buffer, name)
 
 
 def full(shape: Any, fill_value: Any, dtype: Any, *, buffer: Any = None, name: str = "", **_: Any) -> Tensor:
     """Declare a tensor in SBUF or PSUM whose elements are all ``fill_value``."""
-    return _filled(shape, fill_value, dtype, buffer, name)
+    return _filled(sys._getframe(1), shape, fill_value, dtype, buffer, name)
 
 
 def zeros_like(a: Any, dtype: Any = None, *, buffer: Any = None, name: str = "", **_: Any) -> Tensor:
     """Declare a tensor of zeros with the shape (and type) of ``a``."""
-    return _filled(a.shape, 0, a.dtype if dtype is None else dtype, buffer, name)
+    return _filled(sys._getframe(1), a.shape, 0, a.dtype if dtype is None else dtype, buffer, name)
 
 
 def empty_like(a: Any, dtype: Any = None, *, buffer: Any = None, name: str = "", **_: Any) -> Tensor:
     """Declare a tensor with the shape (and type) of ``a`` and undefined contents."""
-    return _declared(a.shape, a.dtype if dtype is None else dtype, buffer, name)
+    return _declared(sys._getframe(1), a.shape, a.dtype if dtype is None else dtype, buffer, name)
 
 
 def memset(shape: Any, value: Any, dtype: Any, *, mask: Any = None, engine: Any = None, **_: Any) -> Tile:
@@ -97,17 +100,20 @@ def shared_identity_matrix(n: int, dtype: Any = np.uint8, **_: Any) -> Tile:
 # --- declarations ----------------------------------------------------------------------------------------------------
 
 
-def _declared(shape: Any, dtype: Any, buffer: Any, name: str) -> Tensor:
+def _declared(frame: FrameType, shape: Any, dtype: Any, buffer: Any, name: str) -> Tensor:
+    """The tensor that a kernel declares in ``frame``, or the emulator for it."""
     place = SBUF if buffer is None else buffer
-    current, frame = state(), user_frame(sys._getframe(2))  # it is a function of nl that calls this one
-    again: Tensor | None = _blocks_again(current, frame, shape, dtype, place)
-    if again is None:
-        site = _site(current, frame, shape, dtype, place)
-        again = None if site is None else _again(current, site, place)
-    return _judged(current, frame, shape, dtype_of(dtype), place, name) if again is None else again
+    current = state()
+    blocks = _BLOCKS.get((id(frame.f_code), frame.f_lasti))
+    if blocks is not None and blocks.declares(shape, dtype, place) and not current.strict:
+        return _tensor(current, blocks.tiles)
+    site = _site(current, frame, shape, dtype, place)
+    if site is not None:
+        return _again(current, site, place)
+    return _judged(current, user_frame(frame), shape, dtype_of(dtype), place, name)
 
 
-def _site(current: State, frame: FrameType | None, shape: Any, dtype: Any, place: Any) -> sites.Site | None:
+def _site(current: State, frame: FrameType, shape: Any, dtype: Any, place: Any) -> sites.Site | None:
     """The place in the kernel, where it has declared the same tile before, without an address."""
     if type(shape) is not tuple or not shape or current.simulated:
         return None
@@ -121,18 +127,6 @@ def _again(current: State, site: sites.Site, buffer: Buffer, values: Array | Non
     alloc.scope = current.scope
     current.automatic.append(alloc.uid)
     return whole(alloc, buffer)
-
-
-def _blocks_again(current: State, frame: FrameType | None, shape: Any, dtype: Any, place: Any) -> Tensor | None:
-    """The tensor with blocks that the same place in the kernel has declared before, without an address."""
-    known = _BLOCKS.get((id(frame.f_code), frame.f_lasti)) if frame is not None else None
-    if known is None:
-        return None
-    if known.blocks.dtype is not dtype or known.blocks.buffer is not place or current.strict:
-        return None
-    if type(shape) is not tuple or known.kinds != tuple(map(type, shape)) or known.shape != shape:
-        return None
-    return _tensor(current, known.blocks)
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,16 +143,26 @@ class _Tiles:
     dtype: np.dtype[Any]
     buffer: Buffer
     location: tuple[str, int]
-    made: dict[Shape, Declaration] = field(default_factory=dict)
+    made: dict[Shape, sites.Declared] = field(default_factory=dict)
 
 
-class _BlockSite(NamedTuple):
-    """A place in the kernel's ``code`` that declared ``blocks`` without an address, and with which arguments."""
+@dataclass(frozen=True, eq=False, slots=True)
+class _BlockSite:
+    """A place in the kernel's ``code`` that declared ``tiles`` with blocks and without an address.
+
+    ``shape`` is the argument, ``kinds`` the types of its items.
+    """
 
     code: CodeType
     shape: tuple[int, ...]
     kinds: tuple[type, ...]
-    blocks: _Tiles
+    tiles: _Tiles
+
+    def declares(self, shape: Any, dtype: Any, buffer: Any) -> bool:
+        """Do these arguments declare the same again?"""
+        if self.tiles.dtype is not dtype or self.tiles.buffer is not buffer or type(shape) is not tuple:
+            return False
+        return self.shape == shape and self.kinds == tuple(map(type, shape))
 
 
 _BLOCKS: dict[tuple[int, int], _BlockSite] = {}
@@ -193,30 +197,11 @@ def _judged(current: State, frame: FrameType | None, shape: Any, dtype: np.dtype
 
 def _tensor(current: State, declared: _Tiles) -> Tensor:
     """The tensor of a declaration. Tiles without an address are made when they are used, but for the first one."""
-    blocks, dtype, buffer = declared.blocks, declared.dtype, declared.buffer
-    pinned = buffer.address_of is not None and not current.options.force_auto_alloc
-    kind = dtype if pinned else current.stored(dtype)
-    scope = current.scope
-
-    def make(index: Shape) -> Tile:
-        known = declared.made.get(index)
-        if known is not None and known.dtype is kind:
-            alloc = current.machine.automatic(known, poisoned(known.shape, kind))
-        else:
-            alloc = _allocated(current, declared, kind, index)
-        alloc.scope = scope
-        if pinned:
-            current.direct.append(alloc)
-        else:
-            current.automatic.append(alloc.uid)
-        made = whole(alloc, buffer)
-        made.dtype = dtype
-        return made
-
+    blocks = declared.blocks
     if not blocks:
-        return make(())
-    tiles = BlockTiles(declared.name, declared.shape, dtype, buffer, make)
-    if pinned:
+        return _made(current, declared, (), current.scope)
+    tiles = _Blocks(current, declared)
+    if _is_pinned(current, declared):
         for index in itertools.product(*(range(n) for n in blocks)):
             tiles.at(index)
     elif 0 not in blocks:
@@ -224,11 +209,54 @@ def _tensor(current: State, declared: _Tiles) -> Tensor:
     return BlockTensor(tiles, blocks)
 
 
-def _allocated(current: State, declared: _Tiles, dtype: np.dtype[Any], index: Shape) -> Allocation:
+class _Blocks(BlockTiles):
+    """The logical tiles of a tensor that is ``declared`` where the loops of ``scope`` run."""
+
+    __slots__ = ("_current", "_declared", "_scope")
+
+    def __init__(self, current: State, declared: _Tiles) -> None:
+        self.made = {}
+        self._current = current
+        self._declared = declared
+        self._scope = current.scope
+
+    def _make(self, index: Shape) -> Tile:
+        return _made(self._current, self._declared, index, self._scope)
+
+    def __getattr__(self, name: str) -> Any:
+        """``name``, ``shape``, ``dtype`` and ``buffer``."""
+        return getattr(self._declared, name)
+
+
+def _is_pinned(current: State, declared: _Tiles) -> bool:
+    """Does the buffer say where the tiles lie?"""
+    return declared.buffer.address_of is not None and not current.options.force_auto_alloc
+
+
+def _made(current: State, declared: _Tiles, index: Shape, scope: tuple[Loop, ...]) -> Tile:
+    """The logical tile ``index`` of a declaration."""
+    known = declared.made.get(index)
+    if known is not None and not current.simulated:
+        alloc = known.allocated(current.machine)
+    else:
+        alloc = _allocated(current, declared, index)
+    alloc.scope = scope
+    if alloc.byte is None:
+        current.automatic.append(alloc.uid)
+    else:
+        current.direct.append(alloc)
+    made = whole(alloc, declared.buffer)
+    made.dtype = declared.dtype
+    return made
+
+
+def _allocated(current: State, declared: _Tiles, index: Shape) -> Allocation:
     """One logical tile of a declaration; its address from the buffer's function, unless allocation is automatic."""
     address: Address | None = None
-    buffer, shape = declared.buffer, declared.shape
-    if buffer.address_of is not None and not current.options.force_auto_alloc:
+    buffer, shape, dtype = declared.buffer, declared.shape, declared.dtype
+    if buffer.address_of is None or current.options.force_auto_alloc:
+        dtype = current.stored(dtype)
+    else:
         address = buffer.address_of(index, shape[0], prod(shape[1:]) * dtype.itemsize)
     alloc = current.machine.allocate(
         buffer.space,
@@ -239,8 +267,8 @@ def _allocated(current: State, declared: _Tiles, dtype: np.dtype[Any], index: Sh
         address=address,
         location=declared.location,
     )
-    if address is None:
-        declared.made[index] = alloc.declaration
+    if address is None and not current.simulated and 0 not in shape:
+        declared.made[index] = sites.Declared.by(alloc.declaration)
     return alloc
 
 
@@ -278,13 +306,13 @@ def _check_kernel_level(current: State, name: str) -> None:
         )
 
 
-def _filled(shape: Any, value: Any, dtype: Any, buffer: Any, name: str) -> Tensor:
+def _filled(frame: FrameType, shape: Any, value: Any, dtype: Any, buffer: Any, name: str) -> Tensor:
     place = SBUF if buffer is None else buffer
     if isinstance(place, Buffer) and place.space == "hbm":
         raise KernelError(
             "err_hbm_tensor_with_init_value_not_supported", "Creating HBM tensor with init value is not supported."
         )
-    current, frame = state(), user_frame(sys._getframe(2))  # it is a function of nl that calls this one
+    current = state()
     site = None if isinstance(value, Tensor) else _site(current, frame, shape, dtype, place)
     if site is not None:
         return _filled_again(current, frame, site, value, place)
@@ -294,7 +322,7 @@ def _filled(shape: Any, value: Any, dtype: Any, buffer: Any, name: str) -> Tenso
             "err_tensor_creation_on_scratchpad_with_init_value_not_supported",
             "Creating SBUF/PSUM tensor with init value is not supported in allocated NKI kernels.",
         )
-    tensor = _declared(shape, dtype, buffer, name)
+    tensor = _declared(frame, shape, dtype, buffer, name)
     if isinstance(tensor, BlockTensor):
         for index in itertools.product(*(range(n) for n in tensor.blocks)):
             tensor[index if len(index) > 1 else index[0]][...] = value
@@ -303,7 +331,7 @@ def _filled(shape: Any, value: Any, dtype: Any, buffer: Any, name: str) -> Tenso
     return tensor
 
 
-def _filled_again(current: State, frame: FrameType | None, site: sites.Site, value: Any, buffer: Buffer) -> Tile:
+def _filled_again(current: State, frame: FrameType, site: sites.Site, value: Any, buffer: Buffer) -> Tile:
     """Another tile of the declaration at ``site``, on whose memory ``value`` is already."""
     call = Call("memset", None, frame)
     shape, dtype = site.shape, site.dtype
