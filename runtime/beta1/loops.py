@@ -31,12 +31,9 @@ class Loop:
     The iterations of a ``parallel`` one (there are several) must not write to the same place.
     """
 
-    __slots__ = ("_written", "iteration", "parallel")
-
-    def __init__(self, parallel: bool) -> None:
-        self.parallel = parallel
-        self.iteration = 0
-        self._written: dict[object, int] | None = None
+    parallel = False
+    iteration = 0
+    _written: dict[object, int] | None = None
 
     def writes_again(self, place: object) -> bool:
         """Was ``place`` written by an earlier iteration? Notes that this one writes it."""
@@ -47,24 +44,25 @@ class Loop:
 
 def _iterations(values: range, state: State, parallel: bool) -> Iterator[int]:
     """``values``, for a loop of the kernel that ``state`` belongs to (module docstring)."""
-    outer, trips, entry = state.scope, len(values), None
-    if trips:
+    outer = state.scope
+    entry = None
+    loop = Loop()
+    if values:
         frame = sys._getframe(1)
         if (id(frame.f_code), frame.f_lasti) not in _PLAIN_LOOPS:
             _check(frame, state)
-        if trips > 1:
+        if len(values) > 1:
             entry = _Entry(frame, state)
+            loop.parallel = parallel
         del frame  # it has this iterator
-    loop = Loop(parallel and trips > 1)
     inner = (*outer, loop)
     recorder = state.machine.recorder if parallel else None
     for value in values if recorder is None else _told(recorder, values):
+        if entry is not None and value != values[0]:
+            loop.iteration += 1
+            entry.restore(sys._getframe(1))
         state.scope = inner
         yield value
-        if entry is not None:
-            loop.iteration += 1
-            if loop.iteration < trips:
-                entry.restore(sys._getframe(1))
     state.scope = outer
 
 
@@ -153,7 +151,7 @@ def affine_range(*args: Any, **_: Any) -> Iterator[int]:
     if RUNNING.get() is None:
         return _outside(values)
     current = state()
-    return _iterations(values[::-1] if current.session.descending else values, current, parallel=True)
+    return _iterations(values[::-1] if current.session.descending else values, current, True)
 
 
 def sequential_range(*args: Any, **_: Any) -> Iterator[int]:
