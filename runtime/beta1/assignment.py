@@ -41,7 +41,7 @@ class Reduction(Pending):
 
 def assign(dst: Tensor, value: Any) -> None:
     """``dst[...] = value``: a result that waits for its destination, another tile, or a number."""
-    tile = dst.as_tile()
+    tile = dst if type(dst) is Tile else dst.as_tile()
     if tile.alloc.space == "hbm":
         raise _on_chip("destination of an assignment")
     if type(value) is Pending and value.waiting:

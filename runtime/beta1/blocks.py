@@ -60,10 +60,11 @@ class BlockTensor(Tensor):
         keys = key if isinstance(key, tuple) else (key,)
         if not self.index and self.outside is None:
             blocks = len(self.blocks)
-            chosen = keys if len(keys) <= blocks else keys[:blocks]
-            known = self._tiles.made.get(chosen) if {*map(type, chosen)} == _INT else None
+            chosen = keys[:blocks]
+            ints = type(keys[0]) is int if blocks == 1 and keys else {*map(type, chosen)} == _INT
+            known = self._tiles.made.get(chosen) if ints else None
             if known is not None:
-                return known if chosen is keys else known[keys[blocks:]]
+                return known if len(keys) == blocks else known[keys[blocks:]]
         if keys and keys[0] is Ellipsis and len(keys) == 1:
             return self
         taken: list[int] = []

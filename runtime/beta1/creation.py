@@ -201,11 +201,12 @@ def _tensor(current: State, declared: _Tiles) -> Tensor:
     if not blocks:
         return _made(current, declared, (), current.scope)
     tiles = _Blocks(current, declared)
-    if _is_pinned(current, declared):
+    if declared.buffer.address_of is not None and not current.options.force_auto_alloc:
         for index in itertools.product(*(range(n) for n in blocks)):
             tiles.at(index)
     elif 0 not in blocks:
-        tiles.at((0,) * len(blocks))
+        first = (0,) * len(blocks)
+        tiles.made[first] = _made(current, declared, first, current.scope)
     return BlockTensor(tiles, blocks)
 
 
@@ -226,11 +227,6 @@ class _Blocks(BlockTiles):
     def __getattr__(self, name: str) -> Any:
         """``name``, ``shape``, ``dtype`` and ``buffer``."""
         return getattr(self._declared, name)
-
-
-def _is_pinned(current: State, declared: _Tiles) -> bool:
-    """Does the buffer say where the tiles lie?"""
-    return declared.buffer.address_of is not None and not current.options.force_auto_alloc
 
 
 def _made(current: State, declared: _Tiles, index: Shape, scope: tuple[Loop, ...]) -> Tile:

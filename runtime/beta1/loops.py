@@ -148,10 +148,11 @@ def _restore(frame: FrameType, entry: dict[str, Any]) -> None:
 def affine_range(*args: Any, **_: Any) -> Iterator[int]:
     """A loop whose iterations do not depend on each other: ``(stop)``, ``(start, stop)`` or ``(start, stop, step)``."""
     values = range(args[0]) if len(args) == 1 and type(args[0]) is int else _bounds(args)
-    if RUNNING.get() is None:
+    running = RUNNING.get()
+    if running is None:
         return _outside(values)
-    current = state()
-    return _iterations(values[::-1] if current.session.descending else values, current, True)
+    current = running.front if type(running.front) is State else state()
+    return _iterations(values[::-1] if running.descending else values, current, True)
 
 
 def sequential_range(*args: Any, **_: Any) -> Iterator[int]:

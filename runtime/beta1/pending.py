@@ -19,6 +19,7 @@ from ..isa.core import Result, commit, fit, keep, owned, recorded, rounded
 from ..memory import Allocation, Array, View
 from ..naming import Name
 from ..numerics import DTYPES, convert, is_integer
+from ..session import RUNNING
 from ..sites import PLACES, Place, place_of
 from .base import Shape, Tensor
 from .indexing import EVERYWHERE, Region, region
@@ -102,23 +103,28 @@ def _made(
     Where the whole result is written, the array of its values (or a copy, when it is not free) becomes the memory.
     ``bound`` is the name of what the kernel binds the tile to, empty where it binds it to nothing, and its position.
     """
-    machine, space = current.machine, buffer.space
+    machine, known = current.machine, site.last
     stored = current.stored(dtype) if current.simulated else dtype
-    asked, known = (space, op, bound, shape, stored), site.last
-    if result is None or where is not EVERYWHERE:
-        tile = _tile_of(current, site.allocated(machine, asked, None), dtype, buffer)
-        if result is not None:
-            store(current, result, tile, where)
-        return tile
-    values = result.values
-    if values.shape != shape or values.dtype is not stored or result.truncates:
-        values = rounded(result, shape, stored)
-    values = owned(values)
-    if known is not None and known[0] == asked:
+    asked = buffer.space, op, bound, shape, stored
+    values = None
+    if result is not None and where is EVERYWHERE:
+        values = result.values
+        if values.shape != shape or values.dtype is not stored or result.truncates:
+            values = rounded(result, shape, stored)
+        values = owned(values)
+    if values is not None and known is not None and known[0] == asked:
         alloc = machine.automatic(known[1], values)
     else:
         alloc = site.allocated(machine, asked, values)
-    tile = _tile_of(current, alloc, dtype, buffer)
+    alloc.scope = current.scope
+    current.implicit[alloc.uid] = None
+    array = (alloc.array() if alloc.whole is None else alloc.whole).view()  # an operand is a view, see owned
+    tile = Tile(alloc, array, dtype, 0, array.shape, array.strides, buffer)
+    if result is None:
+        return tile
+    if values is None:
+        store(current, result, tile, where)
+        return tile
     if buffer is PSUM:
         alloc.opened = opens(result)
         if result.accumulates:
@@ -127,14 +133,6 @@ def _made(
     if machine.recorder is not None:
         recorded(machine, result, tile)
     return tile
-
-
-def _tile_of(current: State, alloc: Allocation, dtype: np.dtype[Any], buffer: Buffer) -> Tile:
-    """The tile of an allocation that an instruction has made."""
-    alloc.scope = current.scope
-    current.implicit[alloc.uid] = None
-    array = (alloc.array() if alloc.whole is None else alloc.whole).view()  # an operand is a view, see owned
-    return Tile(alloc, array, dtype, 0, array.shape, array.strides, buffer)
 
 
 def opens(result: Result) -> bool:
@@ -155,7 +153,8 @@ class Call:
 
     def __init__(self, op: str, mask: Any = None, frame: FrameType | None = None) -> None:
         """``frame`` is the kernel's, where that is known."""
-        self.state = current = state()
+        running = RUNNING.get()
+        self.state = current = state() if running is None or type(running.front) is not State else running.front
         self.op = op
         self.region = EVERYWHERE if mask is None else region(mask)
         recorder = current.machine.recorder
@@ -186,7 +185,9 @@ class Call:
 
     def tile(self, role: str, operand: Any, spaces: str = "psum|sbuf") -> Tile:
         """``operand`` as a tile in one of ``spaces``; raises with the documented texts when it is none."""
-        if isinstance(operand, Tile):
+        if type(operand) is Tile:
+            tile: Tile = operand
+        elif isinstance(operand, Tile):
             tile = operand.settle() if type(operand) is Pending else operand
         elif isinstance(operand, Tensor):
             tile = operand.as_tile()
@@ -199,8 +200,9 @@ class Call:
                 f"Expected operand '{role}' of '{self.op}' to be in address space '{spaces}', but got a tile in "
                 f"'{alloc.space}' instead.",
             )
-        if alloc.scope and alloc.scope is not self.state.scope:
-            check_scope(self.state, tile)
+        scope, now = alloc.scope, self.state.scope
+        if scope is not now and scope and now[: len(scope)] != scope:
+            raise _out_of_scope(alloc)
         return tile
 
     def view(self, tile: Tile) -> View:
@@ -283,8 +285,9 @@ def store(current: State, result: Result, dst: Tile, where: Region, overwrite: b
     instructions write to PSUM counts as a group of its own, so that a later ``+=`` adds to it.
     """
     machine, alloc = current.machine, dst.alloc
-    if alloc.scope and alloc.scope is not current.scope:
-        check_scope(current, dst)
+    scope, now = alloc.scope, current.scope
+    if scope is not now and scope and now[: len(scope)] != scope:
+        raise _out_of_scope(alloc)
     space = alloc.space
     if space == "hbm":
         check_mutable(current, dst)
@@ -294,8 +297,14 @@ def store(current: State, result: Result, dst: Tile, where: Region, overwrite: b
 
         scatter(machine, result, dst, where)
         return
-    view = (_without_repeats(dst, result.values.shape, where) if 0 in dst.strides else dst).view_in(where)
-    chosen = None if where is EVERYWHERE else where.where(view.array.shape)
+    if 0 in dst.strides:
+        dst = _without_repeats(dst, result.values.shape, where)
+    if where is EVERYWHERE and type(dst) is Tile:
+        view: View = dst
+        chosen = None
+    else:
+        view = dst.view_in(where)
+        chosen = where.where(view.array.shape)
     if space == "psum":
         if result.accumulates and overwrite:
             result.restarts = True
@@ -331,15 +340,13 @@ def accumulate(call: Call, result: Result, dst: Tile) -> None:
     scatter(call.state.machine, result, dst, call.region, add=True)
 
 
-def check_scope(current: State, tile: Tile) -> None:
-    """Raise for a tensor that is used after the loop in which it was declared."""
-    scope = tile.alloc.scope
-    if scope and current.scope[: len(scope)] != scope:
-        raise KernelError(
-            "err_local_variable_used_out_of_scope",
-            f"Local variable '{tile.name}' is referenced outside of its parent scope: it is a tensor of the loop body "
-            f"that created it in line {tile.alloc.line}",
-        )
+def _out_of_scope(alloc: Allocation) -> KernelError:
+    """The error of a tensor that is used after the loop in which it was declared."""
+    return KernelError(
+        "err_local_variable_used_out_of_scope",
+        f"Local variable '{alloc.name}' is referenced outside of its parent scope: it is a tensor of the loop body "
+        f"that created it in line {alloc.line}",
+    )
 
 
 def _check_independent(current: State, dst: Tile, where: Region) -> None:
