@@ -167,16 +167,13 @@ class Tensor:
         return sibling("arithmetic").inverted(self)
 
     def __iadd__(self, other: Any) -> Any:
-        return self._updated("add", other)
+        return sibling("assignment").update(self, "add", other)
 
     def __isub__(self, other: Any) -> Any:
-        return self._updated("subtract", other)
+        return sibling("assignment").update(self, "subtract", other)
 
     def __imul__(self, other: Any) -> Any:
-        return self._updated("multiply", other)
+        return sibling("assignment").update(self, "multiply", other)
 
     def __itruediv__(self, other: Any) -> Any:
-        return self._updated("divide", other)
-
-    def _updated(self, op: str, other: Any) -> Any:
-        return sibling("assignment").update(self, op, other)
+        return sibling("assignment").update(self, "divide", other)

@@ -62,7 +62,7 @@ def nc_transpose(data: Any, *, mask: Any = None, dtype: Any = None, engine: Any 
     if dtype is None or _in_one_step(mask, data) or not isinstance(data, Tile) or dtype_of(dtype) == data.dtype:
         return movement.nc_transpose(data, mask=mask, dtype=dtype, engine=engine)
     turned = movement.nc_transpose(data, engine=engine)
-    return movement.copied(Call("tensor_copy"), turned, turned.space, dtype)
+    return movement.copied(Call("tensor_copy"), turned, turned.buffer, dtype)
 
 
 def mean(x: Any, axis: Any, *, dtype: Any = None, mask: Any = None, keepdims: bool = False, **_: Any) -> Tile:

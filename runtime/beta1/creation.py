@@ -332,7 +332,7 @@ def _filled_again(current: State, frame: FrameType, site: sites.Site, value: Any
     call = Call("memset", None, frame)
     shape, dtype = site.shape, site.dtype
     result = isa.memset(shape, number(value, "value", "assignment"), dtype)
-    result.sequence, result.location = call.sequence, call.site.location
+    call.note(result)
     values = result.values if result.values.dtype is dtype else rounded(result, shape, dtype)
     tile = _again(current, site, buffer, owned(values))
     if buffer is PSUM:

@@ -59,11 +59,11 @@ def nc_matmul(
     else:
         region = _result_region(call.region, mask, a, b, shape)
         if region.skip:
-            return call.give(None, shape, FLOAT32, space="psum", where=region)
+            return call.give(None, shape, FLOAT32, buffer=PSUM, where=region)
         left, right = _operands(a, b, region)
     result = isa.matmul(left, right, is_transpose=is_transpose)
     dtype = a.dtype if is_transpose and _writes_input_type(call) else FLOAT32
-    return call.give(result, shape, dtype, space="psum", where=region)
+    return call.give(result, shape, dtype, buffer=PSUM, where=region)
 
 
 def _in_sbuf(call: Call, role: str, operand: Any) -> Tile:
@@ -238,7 +238,7 @@ def _double_row(call: Call, a: Tile, b: Tile, perf_mode: str) -> Tile:
         (("perf_mode", "double_row"),),
         accumulates=True,
     )
-    return call.give(result, shape, FLOAT32, space="psum")
+    return call.give(result, shape, FLOAT32, buffer=PSUM)
 
 
 def matmul(x: Any, y: Any, *, transpose_x: bool = False, mask: Any = None, dtype: Any = None, **_: Any) -> Tile:
@@ -272,7 +272,7 @@ def matmul(x: Any, y: Any, *, transpose_x: bool = False, mask: Any = None, dtype
     shape = (rows, b.shape[1])
     region = _result_region(call.region, mask, a, b, shape)
     if region.skip:
-        return call.give(None, shape, FLOAT32, space="psum", where=region)
+        return call.give(None, shape, FLOAT32, buffer=PSUM, where=region)
     if transpose_x:
         left, right = _operands(a, b, region)
     elif a.restriction is not None or b.restriction is not None:
@@ -283,4 +283,4 @@ def matmul(x: Any, y: Any, *, transpose_x: bool = False, mask: Any = None, dtype
         left, right = View(cut.alloc, cut.array.T), b.view_in(Region(2, columns))
     result = isa.matmul(left, right)
     kind = FLOAT32 if dtype is None else dtype_of(dtype)
-    return call.give(result, shape, kind, explicit=dtype is not None, space="psum", where=region)
+    return call.give(result, shape, kind, explicit=dtype is not None, buffer=PSUM, where=region)

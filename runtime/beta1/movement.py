@@ -18,7 +18,7 @@ from .indexing import Interval, Region
 from .indirect import Gathered
 from .pending import Call, accumulate, copied_to_sbuf, number
 from .tensor import Tile
-from .tokens import Engine, OobMode, dtype_of, operator_token
+from .tokens import PSUM, SBUF, Buffer, Engine, OobMode, dtype_of, operator_token
 
 _VECTOR = Engine.vector
 """Asked for in each transpose: Python 3.11 takes long to find a member in its class."""
@@ -33,8 +33,9 @@ def load(src: Any, *, mask: Any = None, dtype: Any = None, mode: Any = OobMode.e
     tile = call.tile("src", src, "hbm")
     if tile.gather is not None:
         tile = _indirect(tile, "load", mode)
-    shape = tile_shape(tile.shape)
-    check_partitions(shape, "load")
+    shape = tile.shape if len(tile.shape) >= 2 else tile_shape(tile.shape)
+    if shape[0] > PARTITIONS:
+        check_partitions(shape, "load")
     if tile.restriction is not None:
         call.limited(tile)
     result = None
@@ -114,22 +115,22 @@ def check_stored(dst: Shape, src: Shape) -> None:
 
 def copy(src: Any, *, mask: Any = None, dtype: Any = None, **_: Any) -> Tile:
     """Copy a tile into a new SBUF tile (``nl.copy``, ``nisa.tensor_copy``)."""
-    return copied(Call("tensor_copy", mask), src, "sbuf", dtype)
+    return copied(Call("tensor_copy", mask), src, SBUF, dtype)
 
 
-def copied(call: Call, src: Any, space: str, dtype: Any = None) -> Tile:
+def copied(call: Call, src: Any, buffer: Buffer, dtype: Any = None) -> Tile:
     """Copy a tile into a new one in SBUF or PSUM."""
     tile = call.tile("src", src)
     if tile.restriction is not None:
         call.limited(tile)
     result = None if call.region.skip else isa.copy("tensor_copy", call.view(tile))
     wanted = tile.dtype if dtype is None else dtype_of(dtype)
-    return call.give(result, tile.shape, wanted, explicit=dtype is not None, space=space)
+    return call.give(result, tile.shape, wanted, explicit=dtype is not None, buffer=buffer)
 
 
 def tensor_copy(src: Any, *, mask: Any = None, dtype: Any = None, engine: Any = Engine.unknown, **_: Any) -> Tile:
     """Copy a tile into a new SBUF tile; bits are kept where the types are equal."""
-    return copied(Call("tensor_copy", mask), src, "sbuf", dtype)
+    return copied(Call("tensor_copy", mask), src, SBUF, dtype)
 
 
 def dma_copy(
@@ -255,8 +256,8 @@ def nc_transpose(data: Any, *, mask: Any = None, dtype: Any = None, engine: Any 
         raise NotModelled("a mask over one of several free dimensions of nc_transpose")
     where = permuted(region, 2, (1, 0)) if flat is not None else _partition_only(region)
     default = tile.dtype if dtype is None else dtype_of(dtype)
-    space = "sbuf" if by_vector else "psum"
-    return call.give(result, (columns, rows), default, explicit=dtype is not None, space=space, where=where)
+    buffer = SBUF if by_vector else PSUM
+    return call.give(result, (columns, rows), default, explicit=dtype is not None, buffer=buffer, where=where)
 
 
 def _partition_only(region: Region) -> Region:

@@ -42,7 +42,14 @@ class Pending(Tile):
     __slots__ = ("explicit", "op", "result", "site", "state", "waiting", "where")
 
     def __init__(
-        self, call: Call, result: Result | None, shape: Shape, dtype: np.dtype[Any], buffer: Buffer, where: Region
+        self,
+        call: Call,
+        result: Result | None,
+        shape: Shape,
+        dtype: np.dtype[Any],
+        buffer: Buffer,
+        where: Region,
+        explicit: bool = False,
     ) -> None:
         self.dtype = dtype
         self.shape = shape
@@ -51,7 +58,7 @@ class Pending(Tile):
         self.buffer = buffer
         self.result = result
         self.where = where
-        self.explicit = False
+        self.explicit = explicit
         self.op = call.op
         self.site = call.site
         self.state = call.state
@@ -166,10 +173,9 @@ class Call:
             frame, site = place_of(frame)
         self.frame, self.site = frame, site
 
-    @property
-    def place(self) -> tuple[str, int]:
-        """File and line."""
-        return self.site.location
+    def note(self, result: Result) -> None:
+        """Tell ``result`` its place in the program, for the recorder."""
+        result.sequence, result.location = self.sequence, self.site.location
 
     def reserve(self) -> None:
         """Take the next place in the program. (Again, after an instruction that this one waits for.)"""
@@ -222,25 +228,23 @@ class Call:
         dtype: np.dtype[Any],
         *,
         explicit: bool = False,
-        space: str = "sbuf",
+        buffer: Buffer = SBUF,
         where: Region | None = None,
     ) -> Tile:
         """The instruction's result as the kernel receives it: waiting for its destination, or in a tile that it names.
 
         ``shape`` is that of the whole result, ``where`` the part that is written (default: where the call executes).
         """
-        site, written = self.site, self.region if where is None else where
-        buffer = PSUM if space == "psum" else SBUF
+        site = self.site
+        written = self.region if where is None else where
         bound = site.bound if site.fixed else site.bound_in(self.frame)
-        if result is not None:
-            result.sequence = self.sequence
-            result.location = site.location
+        if result is not None and self.sequence is not None:
+            self.note(result)
         if bound is not None:
             return _made(self.state, self.op, site, result, shape, dtype, buffer, written, bound)
         if result is not None:
             keep(result)
-        pending = Pending(self, result, shape, dtype, buffer, written)
-        pending.explicit = explicit
+        pending = Pending(self, result, shape, dtype, buffer, written, explicit)
         self.state.pending.add(pending)
         return pending
 
@@ -260,7 +264,8 @@ class Call:
 
     def write(self, result: Result, dst: Tensor, *, where: Region | None = None) -> None:
         """Write the result of an instruction that has an explicit destination."""
-        result.sequence, result.location = self.sequence, self.place
+        if self.sequence is not None:
+            self.note(result)
         store(self.state, result, dst.as_tile(), self.region if where is None else where)
 
 
@@ -334,7 +339,7 @@ def accumulate(call: Call, result: Result, dst: Tile) -> None:
     """Add ``result`` to ``dst`` in memory, as a DMA engine does (``dst_rmw_op``, ``atomic_rmw``)."""
     from .indirect import scatter
 
-    result.sequence, result.location = call.sequence, call.place
+    call.note(result)
     if dst.space == "hbm":
         check_mutable(call.state, dst)
     scatter(call.state.machine, result, dst, call.region, add=True)
@@ -351,12 +356,10 @@ def _out_of_scope(alloc: Allocation) -> KernelError:
 
 def _check_independent(current: State, dst: Tile, where: Region) -> None:
     """Raise when two iterations of an ``affine_range`` write to the same place in HBM."""
-    parallel = [loop for loop in current.scope if loop.parallel]
-    if not parallel or dst.gather is not None or where.residual:
-        return
-    place = (dst.alloc.uid, dst.offset, dst.shape, dst.strides, tuple(where.box.items()))
-    for loop in parallel:
-        if loop.writes_again(place):
+    for loop in current.scope:
+        if not loop.parallel or dst.gather is not None or where.residual:
+            continue
+        if loop.writes_again((dst.alloc.uid, dst.offset, dst.shape, dst.strides, tuple(where.box.items()))):
             raise KernelError(
                 "err_unexpected_output_dependencies",
                 f"Unexpected output dependencies, different iterations of a parallel loop write to the same place of "
@@ -377,6 +380,6 @@ def copied_to_sbuf(call: Call, operand: Tile) -> Tile:
     """A copy of a PSUM tile that the compiler makes for ``call``, whose engine cannot read it where it is."""
     copying = Call("tensor_copy").limited(operand)
     result = isa.copy("tensor_copy", copying.view(operand))
-    result.sequence, result.location = copying.sequence, copying.place
+    copying.note(result)
     call.reserve()
     return Pending(copying, result, operand.shape, operand.dtype, SBUF, copying.region).settle()

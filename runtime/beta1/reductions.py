@@ -100,10 +100,15 @@ def _reduced(
         call.limited(tile)
     shape = reduced_shape(tile.shape, axes, keepdims)
     default = tile.dtype if dtype is None else dtype_of(dtype)
-    where = kept_region(call.region, axes, tile, keepdims)
-    if call.region.skip:
-        return call.give(None, shape, default, where=where)
-    result = isa.tensor_reduce(op, masked_view(call, tile, op), axes, negate=negate, keepdims=keepdims)
+    where = call.region
+    if where is EVERYWHERE:
+        view = call.view(tile)
+    else:
+        where = kept_region(where, axes, tile, keepdims)
+        if call.region.skip:
+            return call.give(None, shape, default, where=where)
+        view = masked_view(call, tile, op)
+    result = isa.tensor_reduce(op, view, axes, negate=negate, keepdims=keepdims)
     return call.give(result, shape, default, explicit=dtype is not None, where=where)
 
 
@@ -290,7 +295,7 @@ def _received(call: Call, tile: Tile, group: tuple[tuple[int, ...], ...]) -> Til
     result = isa.copy("sendrecv", view)
     result.values = sent[1 - here]
     result.attributes = (("send_to_rank", 1 - here), ("recv_from_rank", 1 - here), ("pipe_id", 0))
-    result.sequence, result.location = exchange.sequence, exchange.place
+    exchange.note(result)
     call.reserve()
     return Pending(exchange, result, view.array.shape, tile.dtype, SBUF, EVERYWHERE).settle()
 

@@ -48,11 +48,11 @@ def _expanded(tile: Tile, items: list[Any]) -> list[Any]:
 
 
 def _basic(tile: Tile, items: list[Any]) -> Tile:
-    """:meth:`.tensor.Tile.selected`, of what may be something else than ints and slices."""
+    """Ints, slices and ``nl.ds``, of which any int will do."""
     for k in items:
         if not isinstance(k, (slice, Slice, *_INTS)):
             raise KernelError("", f"'{type(k).__name__}' cannot index a tensor")
-    return tile.selected(tuple([(k.start, k.stop, k.step) if isinstance(k, slice) else k for k in items]))
+    return tile[tuple([int(k) if isinstance(k, _INTS) else k for k in items])]
 
 
 def _advanced(tile: Tile, items: list[Any]) -> Tile:

@@ -249,33 +249,30 @@ class Tile(Tensor, View):
             else:
                 break
         found: Tile
-        if len(keys) < len(items) or len(keys) > len(self.shape):
-            found = sibling("subscript").subscripted(self, key)
-            return found
-        if not vectors:
-            found = self.selected(tuple(keys))
-        elif len(keys) == len(self.shape) and _AFFINE.issuperset(map(type, items)):
+        if vectors or len(keys) < len(items) or len(keys) > len(self.shape):
+            if len(keys) != len(self.shape) or not _AFFINE.issuperset(map(type, items)):
+                found = sibling("subscript").subscripted(self, key)
+                return found
             found = sibling("subscript").affine_part(self, items, tuple(keys), tuple(vectors))
-        else:
-            found = sibling("subscript").subscripted(self, key)
+            found.part_of = self, key
             return found
-        found.part_of = self, key
-        return found
-
-    def selected(self, keys: tuple[Any, ...]) -> Tile:
-        """What ints, slices and ``nl.ds`` select (:func:`.selection.selection`)."""
         tile = self if type(self) is Tile else self._settled()
         alloc, stored = tile.alloc, tile.array.dtype
         itemsize = 0 if alloc.space == "hbm" else stored.itemsize
+        chosen = tuple(keys)
         try:
-            offset, shape, strides, limits = selection(keys, tile.shape, tile.strides, itemsize)
+            offset, shape, strides, limits = selection(chosen, tile.shape, tile.strides, itemsize)
         except TypeError:  # a bound that has no hash, or that is no number
-            offset, shape, strides, limits = selection.__wrapped__(keys, tile.shape, tile.strides, itemsize)
+            offset, shape, strides, limits = selection.__wrapped__(chosen, tile.shape, tile.strides, itemsize)
         offset += tile.offset
         if limits:
-            return Access(tile, offset, shape, strides, limits)
-        array = _ndarray(shape, stored, alloc.memory if alloc.whole is None else alloc.whole, offset, strides)
-        return Tile(alloc, array, tile.dtype, offset, shape, strides, tile.buffer)
+            found = Access(tile, offset, shape, strides, limits)
+        else:
+            base = alloc.memory if alloc.whole is None else alloc.whole
+            array = _ndarray(shape, stored, base, offset, strides)
+            found = Tile(alloc, array, tile.dtype, offset, shape, strides, tile.buffer)
+        found.part_of = self, key
+        return found
 
     def __setitem__(self, key: Any, value: Any) -> None:
         source, known = (self, Ellipsis) if value is self else getattr(value, "part_of", _NOTHING)
