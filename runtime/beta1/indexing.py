@@ -21,6 +21,8 @@ from ..memory import Array
 from ..source import condition
 
 Number = int | float
+NO_AXES = frozenset[int]()
+_ALL = slice(None)
 _axis_ids = itertools.count()
 
 
@@ -57,6 +59,11 @@ class Index:
 
     def __getitem__(self, key: Any) -> Index:
         """Insert dimensions of extent 1: only ``:``, ``None`` and ``...`` are index expressions here."""
+        if type(key) is tuple and len(key) == 2 and len(self.extents) == 1:
+            if key[1] is None and key[0] == _ALL:
+                return self.leading(2)
+            if key[0] is None and key[1] == _ALL:
+                return _padded(self, 2)
         keys = list(key) if isinstance(key, tuple) else [key]
         if Ellipsis in keys:
             at = keys.index(Ellipsis)
@@ -67,8 +74,8 @@ class Index:
             if k is None:
                 extents.append(1)
                 coefficients.append(0)
-                axes.append(frozenset[int]())
-            elif isinstance(k, slice) and k == slice(None) and source < self.ndim:
+                axes.append(NO_AXES)
+            elif isinstance(k, slice) and k == _ALL and source < self.ndim:
                 extents.append(self.extents[source])
                 coefficients.append(self.coefficients[source])
                 axes.append(self.axes[source])
@@ -142,7 +149,7 @@ class Index:
             self.const,
             self.extents + (1,) * extra,
             self.coefficients + (0,) * extra,
-            self.axes + (frozenset[int](),) * extra,
+            self.axes + (NO_AXES,) * extra,
         )
 
     def __lt__(self, other: Any) -> Any:
@@ -207,7 +214,7 @@ def _padded(a: Index, rank: int) -> Index:
     extra = rank - a.ndim
     if not extra:
         return a
-    return Index(a.const, (1,) * extra + a.extents, (0,) * extra + a.coefficients, (frozenset[int](),) * extra + a.axes)
+    return Index(a.const, (1,) * extra + a.extents, (0,) * extra + a.coefficients, (NO_AXES,) * extra + a.axes)
 
 
 def broadcast(*shapes: tuple[int, ...]) -> tuple[int, ...]:
@@ -263,7 +270,7 @@ class MeshGrid:
         extents = tuple(v.extents[0] for v in vectors)
         parts = []
         for d, v in enumerate(vectors):
-            axes = tuple(v.axes[0] if k == d else frozenset[int]() for k in range(rank))
+            axes = tuple(v.axes[0] if k == d else NO_AXES for k in range(rank))
             parts.append(Index(v.const, extents, tuple(int(k == d) for k in range(rank)), axes))
         return Grid(parts) if isinstance(key, tuple) else parts[0]
 

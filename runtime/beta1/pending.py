@@ -65,8 +65,8 @@ class Pending(Tile):
         self.waiting = True
 
     def __getattr__(self, name: str) -> Any:
-        """``alloc``, ``array``, ``offset`` and ``strides``: there are none of them before it is used as a tile."""
-        if name not in ("alloc", "array", "offset", "strides"):
+        """``alloc``, ``array`` and ``offset``: there are none of them before it is used as a tile."""
+        if name not in ("alloc", "array", "offset"):
             raise AttributeError(name)
         return getattr(self.settle(), name)
 
@@ -89,8 +89,7 @@ class Pending(Tile):
                 self.where,
                 _NO_NAME,
             )
-            self.alloc, self.array = made.alloc, made.array
-            self.offset, self.strides, self.result = made.offset, made.strides, None
+            self.alloc, self.array, self.offset, self.result = made.alloc, made.array, made.offset, None
         return self
 
 
@@ -126,7 +125,7 @@ def _made(
     alloc.scope = current.scope
     current.implicit[alloc.uid] = None
     array = (alloc.array() if alloc.whole is None else alloc.whole).view()  # an operand is a view, see owned
-    tile = Tile(alloc, array, dtype, 0, array.shape, array.strides, buffer)
+    tile = Tile(alloc, array, dtype, 0, shape, buffer)
     if result is None:
         return tile
     if values is None:
@@ -297,14 +296,15 @@ def store(current: State, result: Result, dst: Tile, where: Region, overwrite: b
     if space == "hbm":
         check_mutable(current, dst)
         _check_independent(current, dst, where)
-    if dst.gather is not None:
+    plain = type(dst) is Tile
+    if not plain and dst.gather is not None:
         from .indirect import scatter
 
         scatter(machine, result, dst, where)
         return
-    if 0 in dst.strides:
+    if 0 in (dst.array.strides if plain else dst.strides):
         dst = _without_repeats(dst, result.values.shape, where)
-    if where is EVERYWHERE and type(dst) is Tile:
+    if plain and where is EVERYWHERE:
         view: View = dst
         chosen = None
     else:

@@ -213,7 +213,7 @@ class Indexed(Tile):
     __slots__ = ("whole",)
 
     def __init__(self, part: Tile, whole: Array) -> None:
-        super().__init__(part.alloc, part.array, part.dtype, part.offset, part.shape, part.strides, part.buffer)
+        super().__init__(part.alloc, part.array, part.dtype, part.offset, part.shape, part.buffer)
         self.whole = whole
 
     @property

@@ -15,7 +15,7 @@ import numpy as np
 from ..errors import KernelError, NotModelled
 from ..memory import Allocation, Array, View
 from .base import Shape, Tensor, sibling
-from .indexing import EVERYWHERE, Index, Region, region
+from .indexing import EVERYWHERE, NO_AXES, Index, Region, region
 from .selection import Limit, selection
 from .tokens import PRIVATE_HBM, Buffer, OobMode, Slice, dtype_of
 
@@ -33,7 +33,6 @@ class Gather:
     free: bool = False
 
 
-_NO_AXES = frozenset[int]()
 _NOTHING = (None, None)
 _AFFINE = frozenset((int, Index))
 _ndarray = np.ndarray
@@ -48,7 +47,7 @@ class Tile(Tensor, View):
     the part under a key of numbers, slices and index vectors, and this key.
     """
 
-    __slots__ = ("buffer", "dtype", "indexed_by", "offset", "part_of", "restriction", "shape", "strides")
+    __slots__ = ("buffer", "dtype", "indexed_by", "offset", "part_of", "restriction", "shape")
     part_of: tuple[Tile, Any]
     limits: tuple[Limit, ...] = ()
     gather: Gather | None = None
@@ -60,7 +59,6 @@ class Tile(Tensor, View):
         dtype: np.dtype[Any],
         offset: int,
         shape: Shape,
-        strides: Shape,
         buffer: Buffer,
     ) -> None:
         self.alloc = alloc
@@ -68,7 +66,6 @@ class Tile(Tensor, View):
         self.dtype = dtype
         self.offset = offset
         self.shape = shape
-        self.strides = strides
         self.buffer = buffer
         self.restriction: Region | None = None
         self.indexed_by: tuple[Index, ...] = ()
@@ -79,9 +76,13 @@ class Tile(Tensor, View):
         return self.array.dtype
 
     @property
+    def strides(self) -> Shape:
+        return self.array.strides
+
+    @property
     def axes(self) -> tuple[frozenset[int], ...]:
         """What each dimension varies with: the axes of the index vectors (none of a tile that none made)."""
-        found = [_NO_AXES] * len(self.shape) if self.indexed_by else []
+        found = [NO_AXES] * len(self.shape) if self.indexed_by else []
         for vector in self.indexed_by:
             for r, axes in enumerate(vector.axes, start=len(found) - len(vector.axes)):
                 found[r] = found[r] | axes
@@ -136,11 +137,11 @@ class Tile(Tensor, View):
         if limits:
             return Access(self, offset, shape, strides, limits)
         array = _array(self.alloc, self.stored, offset, shape, strides)
-        return Tile(self.alloc, array, self.dtype, offset, shape, strides, self.buffer)
+        return Tile(self.alloc, array, self.dtype, offset, shape, self.buffer)
 
     def again(self) -> Tile:
         """Another view of the same elements."""
-        return Tile(self.alloc, self.array, self.dtype, self.offset, self.shape, self.strides, self.buffer)
+        return Tile(self.alloc, self.array, self.dtype, self.offset, self.shape, self.buffer)
 
     def limited(self, limit: Limit) -> Tile:
         """This view, where an index that does not vary over it must be in bounds, too."""
@@ -213,7 +214,7 @@ class Tile(Tensor, View):
                 raise KernelError("", f"cannot view {self!r} as {wanted}")
             shape, strides = (*shape[:-1], nbytes // new), (*strides[:-1], new)
         array = _array(self.alloc, wanted, self.offset, shape, strides)
-        found = Tile(self.alloc, array, wanted, self.offset, shape, strides, self.buffer)
+        found = Tile(self.alloc, array, wanted, self.offset, shape, self.buffer)
         found.restriction = self.restriction
         return found
 
@@ -257,20 +258,20 @@ class Tile(Tensor, View):
             found.part_of = self, key
             return found
         tile = self if type(self) is Tile else self._settled()
-        alloc, stored = tile.alloc, tile.array.dtype
+        alloc, whole, stored = tile.alloc, tile.array, tile.array.dtype
         itemsize = 0 if alloc.space == "hbm" else stored.itemsize
         chosen = tuple(keys)
         try:
-            offset, shape, strides, limits = selection(chosen, tile.shape, tile.strides, itemsize)
+            offset, shape, strides, limits = selection(chosen, tile.shape, whole.strides, itemsize)
         except TypeError:  # a bound that has no hash, or that is no number
-            offset, shape, strides, limits = selection.__wrapped__(chosen, tile.shape, tile.strides, itemsize)
+            offset, shape, strides, limits = selection.__wrapped__(chosen, tile.shape, whole.strides, itemsize)
         offset += tile.offset
         if limits:
             found = Access(tile, offset, shape, strides, limits)
         else:
             base = alloc.memory if alloc.whole is None else alloc.whole
             array = _ndarray(shape, stored, base, offset, strides)
-            found = Tile(alloc, array, tile.dtype, offset, shape, strides, tile.buffer)
+            found = Tile(alloc, array, tile.dtype, offset, shape, tile.buffer)
         found.part_of = self, key
         return found
 
@@ -288,7 +289,7 @@ class Access(Tile):
     its indices, and the strides describe the tensor that they index.
     """
 
-    __slots__ = ("_stored", "gather", "limits")
+    __slots__ = ("_stored", "gather", "limits", "strides")
 
     def __init__(
         self,
@@ -304,7 +305,7 @@ class Access(Tile):
         self._stored = tile.stored
         self.offset = offset
         self.shape = shape
-        self.strides = strides
+        self.strides = strides  # type: ignore[misc]
         self.buffer = tile.buffer
         self.restriction = None
         self.indexed_by = ()
@@ -395,6 +396,6 @@ def whole(alloc: Allocation, buffer: Buffer = PRIVATE_HBM) -> Tile:
     """The tile that is all of ``alloc``."""
     array = alloc.whole
     if array is not None:
-        return Tile(alloc, array.view(), array.dtype, 0, array.shape, array.strides, buffer)
+        return Tile(alloc, array.view(), array.dtype, 0, alloc.declaration.shape, buffer)
     array, (row, byte) = alloc.array(), alloc.origin
-    return Tile(alloc, array, array.dtype, row * alloc.pitch + byte, array.shape, array.strides, buffer)
+    return Tile(alloc, array, array.dtype, row * alloc.pitch + byte, array.shape, buffer)

@@ -30,7 +30,8 @@ def memset(shape: tuple[int, ...], value: Scalar, dtype: np.dtype[Any]) -> Resul
         if value != 0:
             raise KernelError("", f"memset: a tensor of type {type_name(dtype)} can be set to 0 only, not to {value}")
         return Result("memset", np.zeros(shape, dtype), (), (("value", value),))
-    values: Array = np.full(shape, value, np.int64 if is_integer(dtype) and isinstance(value, int) else np.float32)
+    values: Array = np.empty(shape, np.int64 if is_integer(dtype) and isinstance(value, int) else np.float32)
+    values.fill(value)
     return Result("memset", values, (), (("value", value),))
 
 
