@@ -45,7 +45,17 @@ def assign(dst: Tensor, value: Any) -> None:
     if tile.alloc.space == "hbm":
         raise _on_chip("destination of an assignment")
     if type(value) is Pending and value.waiting:
-        _bind(tile, value)
+        rounded_first = value.explicit and value.dtype != tile.dtype
+        by_tensor_engine = value.buffer is PSUM and tile.alloc.space == "sbuf"  # it writes PSUM only
+        if (rounded_first or by_tensor_engine) and not tile.alloc.pinned:
+            where = value.where
+            _copy(tile, value.settle(), where)
+            return
+        value.state.pending.discard(value)
+        if tile.shape != value.shape:
+            _check_fits(tile, value.shape)
+        if value.result is not None:
+            store(value.state, value.result, tile, value.where)
     elif isinstance(value, Reduction):
         _reduce(tile, value)
     elif isinstance(value, Tensor):
@@ -61,10 +71,10 @@ def assign(dst: Tensor, value: Any) -> None:
 
 def update(dst: Tensor, op: str, value: Any) -> Tensor:
     """``dst op= value``: accumulation for a matmul into PSUM, else read, compute and write. Returns ``dst``."""
-    tile = dst.as_tile()
+    tile = dst if type(dst) is Tile else dst.as_tile()
     if tile.alloc.space == "hbm":
         raise _on_chip("destination of an assignment")
-    if isinstance(value, Pending) and value.waiting and tile.space == "psum" and op == "add":
+    if isinstance(value, Pending) and value.waiting and tile.alloc.space == "psum" and op == "add":
         result = value.result
         if result is None or result.accumulates:
             value.state.pending.discard(value)
@@ -79,22 +89,6 @@ def update(dst: Tensor, op: str, value: Any) -> Tensor:
     if result is not None:
         call.write(result, tile)
     return dst
-
-
-def _bind(tile: Tile, value: Pending) -> None:
-    """Write a waiting result straight into ``tile`` (module docstring)."""
-    rounded_first = value.explicit and value.dtype != tile.dtype
-    by_tensor_engine = value.buffer is PSUM and tile.alloc.space == "sbuf"  # it writes PSUM only
-    if (rounded_first or by_tensor_engine) and not tile.alloc.pinned:
-        where = value.where
-        _copy(tile, value.settle(), where)
-        return
-    value.state.pending.discard(value)
-    result = value.result
-    if tile.shape != value.shape:
-        _check_fits(tile, value.shape)
-    if result is not None:
-        store(value.state, result, tile, value.where)
 
 
 def _copy(tile: Tile, source: Tile, where: Any = None) -> None:

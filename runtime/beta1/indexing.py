@@ -100,6 +100,8 @@ class Index:
         raise _control_flow()
 
     def __add__(self, other: Any) -> Any:
+        if type(other) is int:
+            return Index(self.const + other, self.extents, self.coefficients, self.axes)
         if isinstance(other, Index):
             return _sum(self, other)
         return self.shifted(other) if _is_number(other) else NotImplemented

@@ -27,16 +27,21 @@ class Limit:
     coefficients: tuple[int, ...]
 
 
+Cut = tuple["int | slice", ...]
+
+
 @lru_cache(4096)
 def selection(
     keys: tuple[Any, ...], sizes: Shape, steps: Shape, itemsize: int
-) -> tuple[int, Shape, Shape, tuple[Limit, ...]]:
+) -> tuple[int, Shape, Shape, tuple[Limit, ...], Cut | None]:
     """Offset, shape, strides and limits of what ``keys`` select from a tile of ``sizes`` with the strides ``steps``.
 
-    A slice is the tuple (start, stop, step). ``itemsize`` is 0 in HBM, where no dimension has to stay.
+    A slice is the tuple (start, stop, step). ``itemsize`` is 0 in HBM, where no dimension has to stay. The last item
+    is the subscript by which numpy selects the same, where there is one.
     """
     shape: list[int] = []
     strides: list[int] = []
+    cut: list[int | slice] = []
     outside: list[tuple[int, int, int, int, int]] = []
     offset = 0
     for d, k in enumerate(keys):
@@ -49,12 +54,16 @@ def selection(
         if stays:
             shape.append(count)
             strides.append(stride * step)
+        cut.append(slice(start, start + step * count, step) if stays else start)
     shape += sizes[len(keys) :]
     strides += steps[len(keys) :]
+    alike = bool(shape) and 0 not in shape and not outside  # numpy's result would be no array, or begin elsewhere
     if itemsize and len(shape) < 2:
         shape.append(1)
         strides.append(itemsize)
-    return offset, tuple(shape), tuple(strides), _limits(outside, len(shape)) if outside else ()
+        alike = False
+    limits = _limits(outside, len(shape)) if outside else ()
+    return offset, tuple(shape), tuple(strides), limits, tuple(cut) if alike else None
 
 
 def _limits(outside: list[tuple[int, int, int, int, int]], rank: int) -> tuple[Limit, ...]:

@@ -74,7 +74,7 @@ def affine_part(tile: Tile, items: Sequence[Any], keys: tuple[Any, ...], vectors
     ``keys`` are they as :func:`.selection.affine` takes them, ``vectors`` those that are index vectors.
     """
     tile._settled()
-    found = plain_affine(keys, tile.shape, tile.strides)
+    found = plain_affine(keys, tile.shape, tile.array.strides)
     if found is None:
         keys, vectors = _keys([_whole_constant(k) for k in _aligned(tile, items)])
         found = affine(keys, tile.shape, tile.strides)

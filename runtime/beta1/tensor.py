@@ -262,15 +262,14 @@ class Tile(Tensor, View):
         itemsize = 0 if alloc.space == "hbm" else stored.itemsize
         chosen = tuple(keys)
         try:
-            offset, shape, strides, limits = selection(chosen, tile.shape, whole.strides, itemsize)
+            offset, shape, strides, limits, cut = selection(chosen, tile.shape, whole.strides, itemsize)
         except TypeError:  # a bound that has no hash, or that is no number
-            offset, shape, strides, limits = selection.__wrapped__(chosen, tile.shape, whole.strides, itemsize)
+            offset, shape, strides, limits, cut = selection.__wrapped__(chosen, tile.shape, whole.strides, itemsize)
         offset += tile.offset
         if limits:
             found = Access(tile, offset, shape, strides, limits)
         else:
-            base = alloc.memory if alloc.whole is None else alloc.whole
-            array = _ndarray(shape, stored, base, offset, strides)
+            array = _array(alloc, stored, offset, shape, strides) if cut is None else whole[cut]
             found = Tile(alloc, array, tile.dtype, offset, shape, tile.buffer)
         found.part_of = self, key
         return found

@@ -103,8 +103,8 @@ def _of_ufunc(op: np.ufunc) -> str:
 
 def dtype_of(dtype: Any) -> np.dtype[Any]:
     """The data type that a kernel means by ``dtype``: an ``nl`` type, a numpy type, or its name."""
-    if isinstance(dtype, np.dtype) and dtype in _KNOWN:
-        return dtype
+    if id(dtype) in _BY_ID:
+        return _BY_ID[id(dtype)]
     if isinstance(dtype, str) and dtype in DTYPES:
         return DTYPES[dtype]
     try:
@@ -117,6 +117,8 @@ def dtype_of(dtype: Any) -> np.dtype[Any]:
 
 
 _KNOWN = frozenset(DTYPES.values())
+_BY_ID = {id(known): known for known in DTYPES.values()}
+"""For the data types themselves: their hash is slow."""
 
 
 class ParDim(int):
