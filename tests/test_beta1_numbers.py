@@ -106,6 +106,7 @@ def test_no_bit_of_a_product_depends_on_its_size(k: int, m: int, n: int, seed: i
 
 
 def test_a_part_that_adds_in_another_order_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(matmul, "_is_exact", lambda rows, columns: (rows, columns) != (32, 64))
-    assert matmul._part.__wrapped__(8, 8) == (128, 512)
-    assert matmul._part.__wrapped__(40, 8) == (64, 64)
+    monkeypatch.setattr(matmul, "_is_exact", lambda *part: part not in ((16, 32, 64), (16, 64, 64), (128, 32, 64)))
+    assert matmul._part.__wrapped__(8, 8, 8) == (128, 128, 512)
+    assert matmul._part.__wrapped__(8, 40, 8) == (128, 64, 64)
+    assert matmul._part.__wrapped__(17, 8, 8) == (32, 32, 64)

@@ -62,44 +62,50 @@ def _flat(array: Array) -> Array:
 
 def gemm(a: Array, b: Array) -> Array:
     """``a.T @ b`` in fp32 on zero-padded operands: all of the array, or a part of it that gives the same bits."""
-    height, width = a.shape[1], b.shape[1]
-    rows, columns = _part(height, width)
-    product: Array = np.matmul(_padded(a, rows).T, _padded(b, columns))
+    partitions, height = a.shape
+    width = b.shape[1]
+    depth, rows, columns = _part(partitions, height, width)
+    product: Array = np.matmul(_padded(a, depth, rows).T, _padded(b, depth, columns))
     return product[:height, :width]
 
 
-def _padded(array: Array, columns: int) -> Array:
+def _padded(array: Array, depth: int, columns: int) -> Array:
     partitions, given = array.shape
-    if partitions == PARTITIONS and given == columns:
+    if partitions == depth and given == columns:
         return to_float32(array)
-    padded = np.zeros((PARTITIONS, columns), np.float32)
+    padded = np.zeros((depth, columns), np.float32)
     padded[:partitions, :given] = array
     return padded
 
 
+_WHOLE = (PARTITIONS, GEMM_STATIONARY_FMAX, GEMM_MOVING_FMAX)
+_DEPTHS = (16, 32, 64, PARTITIONS)
 _ROWS = (32, 64, GEMM_STATIONARY_FMAX)
 _COLUMNS = (64, 128, 256, GEMM_MOVING_FMAX)
 
 
 @cache
-def _part(rows: int, columns: int) -> tuple[int, int]:
-    """The smallest part of the array for a product of (``rows``, ``columns``) whose every bit is the whole array's."""
-    part = next(n for n in _ROWS if n >= rows), next(n for n in _COLUMNS if n >= columns)
-    return part if _is_exact(*part) else (GEMM_STATIONARY_FMAX, GEMM_MOVING_FMAX)
+def _part(depth: int, rows: int, columns: int) -> tuple[int, int, int]:
+    """The smallest part of the array for ``depth`` steps to a product of (``rows``, ``columns``) with the same bits."""
+    wanted = zip((_DEPTHS, _ROWS, _COLUMNS), (depth, rows, columns), strict=True)
+    smallest, height, width = (next(n for n in sizes if n >= least) for sizes, least in wanted)
+    parts = (smallest, height, width), (PARTITIONS, height, width)
+    return next((part for part in parts if _is_exact(*part)), _WHOLE)
 
 
 @cache
-def _is_exact(rows: int, columns: int) -> bool:
-    """Does a part of the array give the bits of the whole?
+def _is_exact(depth: int, rows: int, columns: int) -> bool:
+    """Does a part of the array give the bits of the whole, which goes on to add zeros?
 
-    It depends on the BLAS library, so it is tried once for each part: the contraction always has all 128 steps, and a
-    library that adds them up in one order for some sizes and in another for others is found out here.
+    It depends on the BLAS library, so it is tried once for each part: one that adds products up in one order for some
+    sizes and in another for others is found out here.
     """
     random = np.random.default_rng(0)
     left = random.standard_normal((PARTITIONS, GEMM_STATIONARY_FMAX), np.float32)
     right = random.standard_normal((PARTITIONS, GEMM_MOVING_FMAX), np.float32)
+    left[depth:], right[depth:] = 0, 0
     whole = (left.T @ right)[:rows, :columns]
-    alone = np.ascontiguousarray(left[:, :rows]).T @ np.ascontiguousarray(right[:, :columns])
+    alone = np.ascontiguousarray(left[:depth, :rows]).T @ np.ascontiguousarray(right[:depth, :columns])
     return bool(np.array_equal(whole, alone))
 
 
