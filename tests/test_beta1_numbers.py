@@ -1,4 +1,4 @@
-"""Rounding and saturation, for every number of the small types; products whose bits do not depend on their size."""
+"""Rounding and saturation, for every number of the small types; products and sums whose bits do not depend on size."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from nki_migrate.runtime.numerics import DTYPES, convert
 
 matmul: Any = importlib.import_module("nki_migrate.runtime.isa.matmul")
+reductions: Any = importlib.import_module("nki_migrate.runtime.isa.reductions")
 FLOATS = ["bfloat16", "float16", "float8_e4m3", "float8_e4m3fn", "float8_e5m2"]
 INTEGERS = ["int8", "uint8", "int16", "uint16"]
 
@@ -110,3 +111,19 @@ def test_a_part_that_adds_in_another_order_is_not_used(monkeypatch: pytest.Monke
     assert matmul._part.__wrapped__(8, 8, 8) == (128, 128, 512)
     assert matmul._part.__wrapped__(8, 40, 8) == (128, 64, 64)
     assert matmul._part.__wrapped__(17, 8, 8) == (32, 32, 64)
+
+
+@pytest.mark.parametrize(("op", "identity"), [("add", 0), ("multiply", 1)])
+@settings(deadline=None)
+@given(n=st.integers(0, 700), more=st.integers(0, 700), rows=st.integers(1, 5), seed=st.integers(0, 2**31))
+def test_no_bit_of_a_sum_depends_on_identities_behind_it(
+    op: str, identity: int, n: int, more: int, rows: int, seed: int
+) -> None:
+    random = np.random.default_rng(seed)
+    values = random.standard_normal((rows, n), np.float32) * np.float32(10) ** random.integers(-6, 6, (rows, n))
+    values = values.astype(np.float32)
+    longer = np.concatenate((values, np.full((rows, more), identity, np.float32)), axis=1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reductions, "FLOAT32", np.dtype(np.float64))  # before the result is rounded, where it would show
+        found, padded = reductions.reduce_last(op, values), reductions.reduce_last(op, longer)
+    np.testing.assert_array_equal(found.view(np.int64), padded.view(np.int64))

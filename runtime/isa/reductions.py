@@ -29,7 +29,9 @@ def reduce_last(op: str, array: Array) -> Array:
     """Reduce the last axis of ``array`` and drop it.
 
     Sums and products accumulate in float64 over blocks of a fixed size that are padded with the identity, so trailing
-    identities (a zero-padded tile) leave every bit as it is; the result is rounded to fp32 once.
+    identities (a zero-padded tile) leave every bit as it is; the result is rounded to fp32 once. A single block ends
+    where numpy would only add up identities: its summation splits numbers into halves down to 128, which it adds in
+    eight rows.
     """
     if op == "subtract":
         first = array[..., :1].astype(np.float64)
@@ -43,13 +45,17 @@ def reduce_last(op: str, array: Array) -> Array:
         raise KernelError("", f"'{op}' is not a reduction operator")
     n = array.shape[-1]
     blocks = -(-n // _BLOCK) if n else 1
-    padded = (np.zeros if op == "add" else np.ones)((*array.shape[:-1], blocks * _BLOCK))
+    size = blocks * _BLOCK if n > _BLOCK // 2 else _BLOCK // 2 if n > _BLOCK // 4 else -(-n // 8) * 8 or 8
+    padded = (np.zeros if op == "add" else np.ones)((*array.shape[:-1], size))
     padded[..., :n] = array
     ufunc = np.add if op == "add" else np.multiply
-    partial = ufunc.reduce(padded.reshape(*array.shape[:-1], blocks, _BLOCK), axis=-1)
-    total = partial[..., 0]
-    for i in range(1, blocks):
-        total = ufunc(total, partial[..., i])
+    if blocks == 1:
+        total = ufunc.reduce(padded, axis=-1)
+    else:
+        partial = ufunc.reduce(padded.reshape(*array.shape[:-1], blocks, _BLOCK), axis=-1)
+        total = partial[..., 0]
+        for i in range(1, blocks):
+            total = ufunc(total, partial[..., i])
     rounded: Array = total.astype(FLOAT32)
     return rounded
 
