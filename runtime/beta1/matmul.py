@@ -47,7 +47,11 @@ def nc_matmul(
     the operands are (K, 2, M) and (K, 2, N) and both rows are summed.
     """
     call = Call("nc_matmul", mask)
-    a, b = _in_sbuf(call, "stationary", stationary), _in_sbuf(call, "moving", moving)
+    if type(stationary) is not Tile or stationary.buffer is PSUM:
+        stationary = _in_sbuf(call, stationary)
+    if type(moving) is not Tile or moving.buffer is PSUM:
+        moving = _in_sbuf(call, moving)
+    a, b = call.tile("stationary", stationary, "sbuf"), call.tile("moving", moving, "sbuf")
     if a.shape[0] != b.shape[0]:
         raise mismatch(call.op, ("stationary", a), ("moving", b))
     if perf_mode not in (None, "", "none"):
@@ -66,14 +70,14 @@ def nc_matmul(
     return call.give(result, shape, dtype, buffer=PSUM, where=region)
 
 
-def _in_sbuf(call: Call, role: str, operand: Any) -> Tile:
+def _in_sbuf(call: Call, operand: Any) -> Any:
     """An operand of TensorE. A result that has no declaration goes where its user needs it: the compiler copies it.
 
     Source: ``reference/attention.py:999-1002`` of nki-samples multiplies by what ``nc_transpose`` returns.
     """
     if isinstance(operand, Tile) and operand.buffer is PSUM and operand.alloc.uid in call.state.implicit:
         return copied_to_sbuf(call, operand)
-    return call.tile(role, operand, "sbuf")
+    return operand
 
 
 def _writes_input_type(call: Call) -> bool:

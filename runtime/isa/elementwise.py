@@ -189,7 +189,8 @@ def tensor_tensor_scan(
         attributes.append(("initial", float(initial)))
         state = np.full(data0.array.shape[0], initial, np.float32)
     a, b = to_float32(data0.array), align(to_float32(data1.array), data0.array)
-    flat_a, flat_b = a.reshape(a.shape[0], -1), np.broadcast_to(b, a.shape).reshape(a.shape[0], -1)
+    b = b if b.shape == a.shape else np.broadcast_to(b, a.shape)
+    flat_a, flat_b = a.reshape(a.shape[0], -1), b.reshape(a.shape[0], -1)
     values = np.empty_like(flat_a)
     first, second = alu(op0), alu(op1)
     for i in range(flat_a.shape[1]):

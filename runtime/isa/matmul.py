@@ -39,7 +39,9 @@ def matmul(
             f"'nc_matmul': {a.shape[0]} and {b.shape[0]}",
         )
     free = b.shape[2:] if double_row else b.shape[1:]
-    first, second = (_flat(a[:, 0]), _flat(b[:, 0])) if double_row else (_flat(a), _flat(b))
+    first, second = (a[:, 0], b[:, 0]) if double_row else (a, b)
+    first = first if first.ndim == 2 else _flat(first)
+    second = second if second.ndim == 2 else _flat(second)
     if first.shape[1] > GEMM_STATIONARY_FMAX:
         raise _too_large("stationary", first.shape[1], GEMM_STATIONARY_FMAX)
     if second.shape[1] > GEMM_MOVING_FMAX:
@@ -57,7 +59,7 @@ def matmul(
 
 def _flat(array: Array) -> Array:
     """(P, F...) with one free dimension."""
-    return array if array.ndim == 2 else array.reshape(array.shape[0], -1)
+    return array.reshape(array.shape[0], -1)
 
 
 def gemm(a: Array, b: Array) -> Array:
