@@ -148,7 +148,7 @@ def _restore(frame: FrameType, entry: dict[str, Any]) -> None:
 def affine_range(*args: Any, **_: Any) -> Iterator[int]:
     """A loop whose iterations do not depend on each other: ``(stop)``, ``(start, stop)`` or ``(start, stop, step)``."""
     values = range(args[0]) if len(args) == 1 and type(args[0]) is int else _bounds(args)
-    running = RUNNING.get()
+    running = RUNNING.get()  # state(), without a call
     if running is None:
         return _outside(values)
     current = running.front if type(running.front) is State else state()

@@ -159,7 +159,7 @@ class Call:
 
     def __init__(self, op: str, mask: Any = None, frame: FrameType | None = None) -> None:
         """``frame`` is the kernel's, where that is known."""
-        running = RUNNING.get()
+        running = RUNNING.get()  # state(), without a call
         self.state = current = state() if running is None or type(running.front) is not State else running.front
         self.op = op
         self.region = EVERYWHERE if mask is None else region(mask)
