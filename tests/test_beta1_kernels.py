@@ -238,7 +238,7 @@ def test_an_object_that_answers_anything_or_nothing_is_not_asked_for_functions()
     @nki.jit
     def kernel(x: Any) -> Any:
         out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
-        if curious is not empty:
+        if not isinstance(curious, Empty) and curious is not empty:
             nl.store(out, nl.load(x))
         return out
 

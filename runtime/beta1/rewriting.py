@@ -110,7 +110,7 @@ def _rewrite_helper(value: Any, seen: set[CodeType]) -> None:
 
 def _held_function(value: Any) -> Any:
     """What a decorator that is a class holds as ``func``, without asking the object; ``value`` itself without one."""
-    held = inspect.getattr_static(value, "func", value)
+    held = value if isinstance(value, type) else inspect.getattr_static(value, "func", value)
     if not isinstance(held, MemberDescriptorType):
         return held
     try:
