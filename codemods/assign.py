@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import builtins
 from dataclasses import replace
 
 from . import algebra, positivity
@@ -36,14 +35,14 @@ from .facts.values import (
     texts,
 )
 from .interpreted import unpacked
-from .maybe_tensors import may_be_no_number, reads_tensor
+from .maybe_tensors import may_be_no_number, may_give_tensor, reads_tensor
 from .number_tables import assign_table
 from .operands import Operand
 from .operator_values import is_operator, operator_value
 from .optional_types import may_lack
 from .parameters import described_anew
 from .reductions import reduced
-from .render import is_pure, render
+from .render import render
 from .resized import with_named_size
 from .rules import constants
 from .rules.data_types import dtype_text, is_dtype
@@ -216,7 +215,7 @@ def _python(scope: Scope, name: str, value: ast.expr) -> None:
         _set(scope, name, Absent())
         return
     _itemsize_name(scope, name, value)
-    unknown = _may_give_tensor(scope, value)
+    unknown = may_give_tensor(scope, value)
     (scope.unknown_results.add if unknown else scope.unknown_results.discard)(name)
     scope.none_at_first.discard(name)
     known = not may_be_no_number(scope, value) and not unknown
@@ -230,18 +229,6 @@ def _is_absent(scope: Scope, value: ast.expr) -> bool:
     if isinstance(value, ast.Name):
         return isinstance(scope.env.get(value.id), Absent)
     return isinstance(value, ast.Constant) and value.value is None
-
-
-def _may_give_tensor(scope: Scope, value: ast.expr) -> bool:
-    """Is an expression a call, of a function that is not at hand, that gets a tensor?"""
-    if not isinstance(value, ast.Call) or is_pure(scope, value):
-        return False
-    if (scope.qualified(value.func) or "").partition(".")[0] in ("nl", "nisa", "ncc", "nccl", "nki", "math", "np"):
-        return False
-    if isinstance(value.func, ast.Name) and value.func.id not in scope.env and hasattr(builtins, value.func.id):
-        return False
-    given = [*value.args, *(keyword.value for keyword in value.keywords)]
-    return any(operand(scope, argument) is not None for argument in given)
 
 
 def _makes_slice(scope: Scope, value: ast.expr) -> bool:

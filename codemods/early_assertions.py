@@ -7,6 +7,7 @@ function begins. What stands under a condition stays there: where it does not ru
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
 
 from .emission import New
@@ -21,9 +22,10 @@ def move(module: Module) -> None:
     """Move the assertions of every function that was rewritten, and drop those that it repeats."""
     for function in module.analyzed:
         asserted: set[str] = set()
+        counts = assignment_counts(function)
         for statement in function.body:
             found = [(inner, new) for inner in _always_run(statement) for new in module.edits.replaced.get(inner, [])]
-            fixed = [(inner, new) for inner, new in found if _is_fixed(function, new)]
+            fixed = [(inner, new) for inner, new in found if _is_fixed(function, counts, new)]
             in_loops = [new for inner, new in fixed if inner is not statement and new.text not in asserted]
             if in_loops:
                 before = module.edits.before.get(statement, [])
@@ -42,11 +44,10 @@ def _always_run(statement: ast.stmt) -> Iterator[ast.stmt]:
             yield from _always_run(inner)
 
 
-def _is_fixed(function: ast.FunctionDef, new: New) -> bool:
+def _is_fixed(function: ast.FunctionDef, counts: Counter[str], new: New) -> bool:
     """Is it an assertion of shapes and types of parameters alone?"""
     if new.guard or not new.text.startswith("assert ") or _WRITTEN_FOR not in new.text:
         return False
-    counts = assignment_counts(function)
     bound_once = {argument.arg for argument in named_parameters(function) if counts[argument.arg] == 1}
     nodes = list(ast.walk(ast.parse(new.text)))
     described = {n.value for n in nodes if isinstance(n, ast.Attribute) and n.attr in TENSOR_ATTRIBUTES}

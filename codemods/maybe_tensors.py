@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Callable, Iterator
 from operator import attrgetter
 from typing import TYPE_CHECKING
@@ -68,6 +69,21 @@ def may_be_no_number(scope: Scope, node: ast.expr, seen: frozenset[str] = frozen
             return True
     children = (_MEMBERS[type(n)](n) if type(n) in _MEMBERS else n for n in ast.iter_child_nodes(node))
     return any(isinstance(child, ast.expr) and may_be_no_number(scope, child, seen) for child in children)
+
+
+def may_give_tensor(scope: Scope, node: ast.expr) -> bool:
+    """Is an expression a call, of a function that is not at hand, that gets a tensor?"""
+    from .access import operand
+    from .render import is_pure
+
+    if not isinstance(node, ast.Call) or is_pure(scope, node):
+        return False
+    if (scope.qualified(node.func) or "").partition(".")[0] in ("nl", "nisa", "ncc", "nccl", "nki", "math", "np"):
+        return False
+    if isinstance(node.func, ast.Name) and node.func.id not in scope.env and hasattr(builtins, node.func.id):
+        return False
+    given = [*node.args, *(keyword.value for keyword in node.keywords)]
+    return any(operand(scope, argument) is not None for argument in given)
 
 
 def is_container(scope: Scope, node: ast.expr) -> bool:

@@ -11,9 +11,8 @@ from nki_migrate.runtime.spec.dtypes import LIMITS
 from . import algebra, resized
 from .comparisons import comparison_text
 from .emission import New, Refuse
-from .facts.objects import changing_part, only_value
+from .facts.objects import changing_part
 from .facts.values import Allocator, Api, DType, Gone, Grid, Hbm, Index, Mask, Numbers, Python, Spelled, Tile
-from .maybe_tensors import is_number
 from .names import BETA2, dotted
 from .number_keys import looked_up
 from .rules.data_types import CODE as DTYPES
@@ -25,6 +24,7 @@ from .rules.launch_grid import CODE as GRID
 from .rules.tensor_shapes import shape_attribute, size_2d
 from .rules.unsupported import CODE as UNSUPPORTED
 from .sequences import sequence_call
+from .size_products import factors_of, whole_product
 from .support import product_function
 from .tables import activation_token, beta2_has, beta2_lacks, dtype_name, operator_token, refusal_note
 from .truths import truth_text
@@ -340,7 +340,7 @@ def _call(scope: Scope, node: ast.Call) -> str | None:
     if qualified is None:
         from .calls import nested_call
 
-        return sequence_call(scope, node) or _whole_product(scope, node) or nested_call(scope, node)
+        return sequence_call(scope, node) or whole_product(scope, node) or nested_call(scope, node)
     if qualified in _GRID and any(not _is_axis_zero(a) for a in [*node.args, *(k.value for k in node.keywords)]):
         message = f"{qualified} of an axis other than 0, and a launch grid of Beta 2 has one axis"
         if scope.outermost.name in scope.module.reviewed:
@@ -349,7 +349,7 @@ def _call(scope: Scope, node: ast.Call) -> str | None:
     if qualified in _MATH and len(node.args) == 1 and not node.keywords:
         scope.apply(DTYPES, node)
         return f"{_math(scope)}.{_MATH[qualified]}({render(scope, node.args[0])})"
-    factors = _factors(scope, qualified, node)
+    factors = factors_of(scope, qualified, node)
     if factors is not None:
         scope.apply(DTYPES, node)
         return f"{product_function(scope)}({render(scope, factors)})"
@@ -393,49 +393,6 @@ _MATH = {"np.ceil": "ceil", "np.floor": "floor", "np.sqrt": "sqrt", "np.log2": "
 
 _CONSTANTS = {"inf", "nan", "pi", "e"}
 """Numbers that numpy and ``math`` call alike."""
-
-
-def _factors(scope: Scope, qualified: str, node: ast.Call) -> ast.expr | None:
-    """The numbers whose product a call gives: Python's, or numpy's for sizes; ``None`` for other calls."""
-    match node.args:
-        case [factors] if not node.keywords:
-            sizes = qualified == "np.prod" and _holds_sizes(scope, factors)
-            return factors if sizes or qualified == "math.prod" else None
-        case [function, factors, *first] if qualified == "functools.reduce" and not node.keywords:
-            from_one = all(isinstance(n, ast.Constant) and n.value == 1 for n in first)
-            return factors if from_one and scope.qualified(function) == "operator.mul" else None
-    return None
-
-
-def _whole_product(scope: Scope, node: ast.Call) -> str | None:
-    """``int(np.prod(numbers))``: whatever numpy makes of numbers on the way, the product becomes one of Python's."""
-    inner = node.args[0] if len(node.args) == 1 and not node.keywords else None
-    taken = isinstance(node.func, ast.Name) and node.func.id == "int" and "int" not in scope.module.rebound
-    if not taken or not isinstance(inner, ast.Call) or scope.qualified(inner.func) != "np.prod":
-        return None
-    if len(inner.args) != 1 or inner.keywords or not (inner.args[0] in scope.given or is_number(scope, inner.args[0])):
-        return None
-    scope.apply(DTYPES, inner)
-    return f"int({product_function(scope)}({render(scope, inner.args[0])}))"
-
-
-def _holds_sizes(scope: Scope, node: ast.expr) -> bool:
-    """Is a sequence a part of a shape, or a list made from one?"""
-    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
-        return _holds_sizes(scope, node.value)
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-        sides = (node.left, node.right)
-        shapes = [_holds_sizes(scope, side) for side in sides]
-        return any(shapes) and all(s or _is_list_of_integers(n) for s, n in zip(shapes, sides, strict=True))
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("list", "tuple"):
-        return len(node.args) == 1 and _holds_sizes(scope, node.args[0])
-    value = only_value(scope, node) or node
-    return isinstance(value, ast.Attribute) and value.attr == "shape"
-
-
-def _is_list_of_integers(node: ast.expr) -> bool:
-    elements = node.elts if isinstance(node, ast.List | ast.Tuple) else [node]
-    return all(isinstance(n, ast.Constant) and type(n.value) is int for n in elements)
 
 
 def _math(scope: Scope) -> str:

@@ -25,7 +25,6 @@ from ..names import dotted
 from ..operands import Operand
 from ..patterns import of_name, rest_of
 from ..render import is_pure, render
-from ..scope import Scope
 from ..support import tile_shape_function
 
 CODE = "NKI020"
@@ -87,9 +86,8 @@ def _filled(call: Call, dst: Operand) -> Operand:
     """A tile of the shape of ``dst`` that holds the number which is stored: a DMA can only copy."""
     node = call.arguments["value"]
     number = node.operand if isinstance(node, ast.UnaryOp) else node
-    if not isinstance(number, ast.Constant) and (
-        may_be_no_number(call.scope, node) or not _is_number(call.scope, node)
-    ):
+    called = isinstance(node, ast.Call) and not is_pure(call.scope, node)  # by a function that may return a tensor
+    if not isinstance(number, ast.Constant) and (called or may_be_no_number(call.scope, node)):
         raise call.refuse(CODE, "the value of nl.store is not known to be a tensor or a number", "store a tile")
     if dst.dims is None or len(dst.dims) < 2 or dst.dtype is None:
         raise call.refuse(CODE, "a number stored to a place whose shape is not known", "fill a tile, then copy it")
@@ -98,11 +96,6 @@ def _filled(call: Call, dst: Operand) -> Operand:
     tile = materialized(call.scope, call.node, fill)
     call.scope.clamps = clamps
     return replace(tile, axes=dst.axes)
-
-
-def _is_number(scope: Scope, node: ast.expr) -> bool:
-    """Is a value certainly no tensor: does it call no function of the user's, which may return one?"""
-    return not isinstance(node, ast.Call) or is_pure(scope, node)
 
 
 def store(call: Call) -> tuple[Operand, Operand]:

@@ -2,8 +2,11 @@
 
 Why: Beta 1 took numpy's functions and ``nl.max`` as operators, Beta 2 wants ``nl.add``, ``nl.maximum``, ``nl.exp``.
 
+So do those under names, in a choice (``nl.relu if flag else nl.gelu``), in defaults and in calls of functions
+(:mod:`~..operator_values`), where instructions alone take them.
+
 Safe: they name the same operator. Left alone: operators that Beta 2 has no token for (``divide``, ``logical_not``,
-...), and operators whose meaning the source does not tell.
+...), operators whose meaning the source does not tell, and functions under a name that is called.
 
 Source: NKI 2.28, "Supported math operators"; the tokens that the front end of leanprover/KLR accepts.
 """
