@@ -58,7 +58,7 @@ def combined_as_traced(scope: Scope, token: str, a: Operand, b: Operand, dtype: 
 def _is_wide_beside_unknown(wide: Operand, other: Operand) -> bool:
     """Is a tile of two known dimensions beside one of any shape that the function loads whole, or computes of that?
 
-    What a function gets as a tile is taken to have the shape that its name for the other one suggests.
+    A tile that the function gets is taken to have the shape of the other one.
     """
     made = isinstance(other.value, Tile) and other.value.declaration is not None
     return wide.dims is not None and len(wide.dims) == 2 and other.dims is None and made
