@@ -96,7 +96,9 @@ COMBINED = '''def {name}(dst, a, b, op, ordered=False):
     """``a op b`` of tiles of one shape, or of which one has one element in each partition."""
     free_a = {product}(a.shape[1:])
     free_b = {product}(b.shape[1:])
+    assert a.shape[0] == b.shape[0], "{name}: tiles of different partitions"
     if free_a == free_b:
+        assert a.shape == b.shape or free_a == 1, "{name}: tiles of different shapes"
         {nisa}.tensor_tensor(dst=dst, data1=a, data2=b, op=op)
     elif free_b == 1:
         {nisa}.tensor_scalar(dst=dst, data=a, op0=op, operand0=b)
