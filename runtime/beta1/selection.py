@@ -97,12 +97,18 @@ Affine = tuple[int, Shape, Shape, tuple[Limit, ...], bool]
 
 
 @lru_cache(4096)
-def plain_affine(keys: tuple[Any, ...], sizes: Shape, strides: Shape) -> Affine | None:
-    """:func:`affine`; ``None`` where the vectors differ in rank, or have a constant that is no int."""
+def plain_affine(
+    keys: tuple[Any, ...], sizes: Shape, strides: Shape, on_chip: bool
+) -> tuple[int, Shape, Shape, tuple[Limit, ...]] | None:
+    """:func:`affine`; ``None`` where that has to be judged.
+
+    The vectors may differ in rank, or have a constant that is no int; the result may be none that a tile can be.
+    """
     vectors = [k for k in keys if isinstance(k, tuple)]
     if len({len(extents) for _, (extents, _) in vectors}) != 1 or any(type(const) is not int for const, _ in vectors):
         return None
-    return affine(keys, sizes, strides)
+    offset, shape, steps, limits, partitions_elsewhere = affine(keys, sizes, strides)
+    return None if on_chip and (len(shape) < 2 or partitions_elsewhere) else (offset, shape, steps, limits)
 
 
 def affine(keys: tuple[Any, ...], sizes: Shape, strides: Shape) -> Affine:

@@ -16,7 +16,7 @@ from ..errors import KernelError, NotModelled
 from ..memory import Array
 from .base import Tensor
 from .indexing import Index, Mask, broadcast
-from .selection import affine, plain_affine, span
+from .selection import affine, span
 from .tensor import Access, Gather, Tile, restricted
 from .tokens import Slice
 
@@ -65,20 +65,10 @@ def _advanced(tile: Tile, items: list[Any]) -> Tile:
             raise _mixing(tile)
         if not isinstance(k, (Index, *_INTS)):
             raise KernelError("", f"'{type(k).__name__}' cannot index a tensor")
-    return affine_part(tile, items, *_keys(items))
-
-
-def affine_part(tile: Tile, items: Sequence[Any], keys: tuple[Any, ...], vectors: tuple[Index, ...]) -> Tile:
-    """What ``items`` select: index vectors and numbers, one for each dimension.
-
-    ``keys`` are they as :func:`.selection.affine` takes them, ``vectors`` those that are index vectors.
-    """
-    tile._settled()
-    found = plain_affine(keys, tile.shape, tile.array.strides)
-    if found is None:
-        keys, vectors = _keys([_whole_constant(k) for k in _aligned(tile, items)])
-        found = affine(keys, tile.shape, tile.strides)
-    offset, shape, strides, limits, partitions_elsewhere = found
+    keys = [_whole_constant(k) for k in _aligned(tile, items)]
+    vectors = tuple([k for k in keys if type(k) is Index])
+    selected = affine(tuple([(k.const, k.form) if type(k) is Index else k for k in keys]), tile.shape, tile.strides)
+    offset, shape, strides, limits, partitions_elsewhere = selected
     if tile.alloc.space != "hbm":
         if len(shape) < 2:
             raise KernelError(
@@ -91,12 +81,6 @@ def affine_part(tile: Tile, items: Sequence[Any], keys: tuple[Any, ...], vectors
     view = tile.part(tile.offset + offset, shape, strides, limits)
     view.indexed_by = vectors
     return view
-
-
-def _keys(items: Sequence[Any]) -> tuple[tuple[Any, ...], tuple[Index, ...]]:
-    """``items`` as :func:`.selection.affine` takes them, and those that are vectors."""
-    keys = tuple([(k.const, k.form) if type(k) is Index else k for k in items])
-    return keys, tuple([k for k in items if type(k) is Index])
 
 
 def _whole_constant(k: Any) -> Any:

@@ -16,7 +16,7 @@ from ..errors import KernelError, NotModelled
 from ..memory import Allocation, Array, View
 from .base import Shape, Tensor, sibling
 from .indexing import EVERYWHERE, NO_AXES, Index, Region, region
-from .selection import Limit, selection
+from .selection import Limit, plain_affine, selection
 from .tokens import PRIVATE_HBM, Buffer, OobMode, Slice, dtype_of
 
 
@@ -34,7 +34,6 @@ class Gather:
 
 
 _NOTHING = (None, None)
-_AFFINE = frozenset((int, Index))
 _ndarray = np.ndarray
 
 
@@ -238,39 +237,52 @@ class Tile(Tensor, View):
         items = key if type(key) is tuple else (key,)
         keys: list[Any] = []
         vectors: list[Index] = []
+        sliced = False
         for k in items:
             kind = type(k)
-            if kind is slice:
-                keys.append((k.start, k.stop, k.step))
-            elif kind is int or kind is Slice:
+            if kind is int:
                 keys.append(k)
+            elif kind is slice:
+                keys.append((k.start, k.stop, k.step))
+                sliced = True
             elif kind is Index:
                 keys.append((k.const, k.form))
                 vectors.append(k)
+            elif kind is Slice:
+                keys.append(k)
+                sliced = True
             else:
                 break
         found: Tile
-        if vectors or len(keys) < len(items) or len(keys) > len(self.shape):
-            if len(keys) != len(self.shape) or not _AFFINE.issuperset(map(type, items)):
-                found = sibling("subscript").subscripted(self, key)
-                return found
-            found = sibling("subscript").affine_part(self, items, tuple(keys), tuple(vectors))
-            found.part_of = self, key
+        count = len(keys)
+        if count < len(items) or count > len(self.shape) or (vectors and (sliced or count < len(self.shape))):
+            found = sibling("subscript").subscripted(self, key)
             return found
         tile = self if type(self) is Tile else self._settled()
-        alloc, whole, stored = tile.alloc, tile.array, tile.array.dtype
+        alloc, whole, stored, chosen = tile.alloc, tile.array, tile.array.dtype, tuple(keys)
         itemsize = 0 if alloc.space == "hbm" else stored.itemsize
-        chosen = tuple(keys)
-        try:
-            offset, shape, strides, limits, cut = selection(chosen, tile.shape, whole.strides, itemsize)
-        except TypeError:  # a bound that has no hash, or that is no number
-            offset, shape, strides, limits, cut = selection.__wrapped__(chosen, tile.shape, whole.strides, itemsize)
+        part = plain_affine(chosen, tile.shape, whole.strides, itemsize > 0) if vectors else None
+        if part is not None:
+            offset, shape, strides, limits = part
+            cut = None
+        elif vectors:
+            found = sibling("subscript").subscripted(self, key)
+            found.part_of = self, key
+            return found
+        else:
+            try:
+                offset, shape, strides, limits, cut = selection(chosen, tile.shape, whole.strides, itemsize)
+            except TypeError:  # a bound that has no hash, or that is no number
+                uncached = selection.__wrapped__
+                offset, shape, strides, limits, cut = uncached(chosen, tile.shape, whole.strides, itemsize)
         offset += tile.offset
         if limits:
             found = Access(tile, offset, shape, strides, limits)
         else:
             array = _array(alloc, stored, offset, shape, strides) if cut is None else whole[cut]
             found = Tile(alloc, array, tile.dtype, offset, shape, tile.buffer)
+        if vectors:
+            found.indexed_by = tuple(vectors)
         found.part_of = self, key
         return found
 
