@@ -193,11 +193,14 @@ def test_a_rank_that_the_output_would_assert_wrongly_is_taken_from_the_cases(
 ) -> None:
     source = HEAD + """
 
+def saved(out, tile):
+    nl.store(out, value=tile)
+
+
 @nki.jit
 def k(x):
     out = nl.ndarray((64, 32), dtype=x.dtype, buffer=nl.shared_hbm)
-    t = nl.load(x[1])
-    nl.store(out, value=nl.broadcast_to(t, shape=(64, 32)))
+    saved(out, nl.load(x[1]))
     return out
 """
     files(CASE.replace("[64, 32]", "[2, 64, 32]"), k=source)
