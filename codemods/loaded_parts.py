@@ -51,6 +51,8 @@ def _bound_to(scope: Scope, node: ast.AST, parents: dict[ast.AST, ast.AST]) -> s
         case ast.Assign():
             names = {target.id for target in parent.targets if isinstance(target, ast.Name)}
             return names if all(isinstance(target, ast.Name | ast.Subscript) for target in parent.targets) else None
+        case ast.AnnAssign(target=ast.Name(id=name)):
+            return {name}
         case ast.AugAssign() | ast.Expr():
             return set()
     return None

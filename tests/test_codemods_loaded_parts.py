@@ -36,6 +36,7 @@ SHAPES = [(6,), (6, 5), (6, 5, 7), (6, 5, 4, 3)]
     "lines",
     [
         ("tile = nl.load(x[i])", OUT, "nl.store(out, tile)"),
+        ("tile: object = nl.load(x[i])", OUT, "nl.store(out, tile)"),
         ("tile = nl.load(x[i], dtype=nl.bfloat16)", OUT, "nl.store(out, nl.exp(tile))"),
         ("tile = nl.load(x[i])", OUT, "nl.store(out, tile * tile + 1.0)"),
         ("tile = nl.load(x[i])", OUT, "nl.store(out, nisa.tensor_scalar(tile, np.add, 2.0))"),
