@@ -124,7 +124,7 @@ class Allocation:
     @property
     def pitch(self) -> int:
         """Bytes from one partition of ``memory`` to the next."""
-        return self.memory.strides[0] if self.whole is None else self.nbytes or 1
+        return (self.memory.strides[0] if self.whole is None else 0) or self.nbytes or 1
 
     @property
     def base(self) -> Array:
@@ -225,6 +225,33 @@ class View:
     def place(self) -> Array:
         """What an event records: the array itself, unless it was gathered from a larger one."""
         return self.array
+
+    def reading(self, array: Array) -> View:
+        """This operand, of which an instruction reads ``array``: its elements in another order, or again and again."""
+        place = self.place
+        return View(self.alloc, array) if place is self.array else Computed(self.alloc, array, place, used=self.used)
+
+
+class Computed(View):
+    """An operand whose values are no view on memory: they were gathered from ``whole``, or a mask replaces some.
+
+    ``used``: does any element take part?
+    """
+
+    __slots__ = ("_used", "whole")
+
+    def __init__(self, alloc: Allocation, values: Array, whole: Array, *, used: bool = True) -> None:
+        super().__init__(alloc, values)
+        self.whole = whole
+        self._used = used
+
+    @property
+    def used(self) -> bool:
+        return self._used
+
+    @property
+    def place(self) -> Array:
+        return self.whole
 
 
 @lru_cache(4096)

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from nki_migrate.runtime.beta1.indexing import EVERYWHERE, Index, Mask, MeshGrid, arange, region
+from nki_migrate.runtime.beta1.launch import launch
 from nki_migrate.runtime.beta1.modules import MODULES
 from nki_migrate.runtime.beta1.tensor import Tile, whole
 from nki_migrate.runtime.errors import KernelError, NotModelled
@@ -259,6 +260,55 @@ def test_hbm_shapes_are_numpys() -> None:
     array = np.arange(48, dtype=np.float32).reshape(4, 6, 2)
     for key in itertools.product([0, slice(None), slice(1, 2)], repeat=3):
         np.testing.assert_array_equal(hbm(array)[key].array, array[key])
+
+
+@pytest.mark.parametrize("key", [np.s_[4:4, 3:], np.s_[2:2], np.s_[3:2], np.s_[:, 6:6], np.s_[4:4, 2, 1:]], ids=str)
+def test_a_part_without_elements(key: Any) -> None:
+    array = np.zeros((4, 6, 2), np.float32)
+    assert hbm(array)[key].array.shape == array[key].shape
+    assert sbuf(array)[key].array.size == 0
+
+
+def test_a_load_of_no_rows_is_recorded() -> None:
+    @nki.jit
+    def kernel(x: Any, rows: int) -> Any:
+        out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        tile = nl.load(x)
+        rest = nl.load(x[4 - rows :])
+        nl.store(out, tile)
+        nl.store(out[4 - rows :], rest)
+        return out
+
+    x = np.ones((4, 6), np.float32)
+    for rows in (2, 0):
+        events = launch(kernel, {"x": x, "rows": rows}, record=True).machines[0].events
+        assert [event.op for event in events] == ["dma_copy"] * 4
+        assert events[1].operands[0].steps == ((1, 0, rows), (0, 4, 6))
+
+
+@pytest.mark.parametrize(
+    ("body", "problem"),
+    [
+        ("t = nl.copy(c[:, 0], mask=i * 2 + j < 9)", "a mask over [4, 6] elements does not fit a tile of [4, 2]"),
+        ("t = nl.copy(b[nl.ds(0, 1)])", "a slice or a vector across a block dimension"),
+    ],
+)
+def test_what_fits_nothing_is_an_error_of_the_kernel(body: str, problem: str) -> None:
+    source = f"""
+@nki.jit
+def kernel(x):
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    i, j = nl.arange(4)[:, None], nl.arange(6)[None, :]
+    b = nl.zeros((2, nl.par_dim(4), 6), dtype=nl.float32, buffer=nl.sbuf)
+    c = nl.zeros((4, 3, 2), dtype=nl.float32, buffer=nl.sbuf)
+    {body}
+    return out
+"""
+    space: dict[str, Any] = {"nki": nki, "nl": nl}
+    exec(compile(source, "a kernel", "exec"), space)
+    with pytest.raises((KernelError, NotModelled)) as error:
+        launch(space["kernel"], {"x": np.zeros((4, 6), np.float32)})
+    assert problem in str(error.value)
 
 
 def test_ds_is_a_slice() -> None:

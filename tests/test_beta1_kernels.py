@@ -577,3 +577,20 @@ def test_the_memory_of_a_tile_is_not_that_of_an_argument() -> None:
 
     x = np.ones((4, 4), np.float32)
     np.testing.assert_array_equal(kernel(x), np.stack([np.full((4, 4), 5.0, np.float32), x]))
+
+
+@pytest.mark.parametrize("axis", [1, 2])
+def test_an_operand_under_a_mask_of_several_dimensions_is_recorded_where_it_lies(axis: int) -> None:
+    @nki.jit
+    def kernel(x: Any, axis: int) -> Any:
+        out = nl.ndarray((4, x.shape[3 - axis]), dtype=x.dtype, buffer=nl.shared_hbm)
+        i_p, i_f = nl.arange(4)[:, None, None], nl.arange(3)[None, :, None]
+        tile = nl.load(x)
+        total = nisa.tensor_reduce(np.add, tile, axis=(axis,), mask=i_p + i_f < 5)
+        nl.store(out, nl.copy(total))
+        return out
+
+    events = launch(kernel, {"x": np.ones((4, 3, 2), np.float32), "axis": axis}, record=True).machines[0].events
+    operand = next(event for event in events if event.op == "tensor_reduce").operands[1]
+    assert (operand.partition, operand.byte, operand.exact) == (0, 0, False)
+    assert operand.steps == ((1, 0, 4), (0, 4, 6))

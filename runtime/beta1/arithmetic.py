@@ -166,14 +166,14 @@ def alike(a: View, b: View) -> tuple[View, View]:
     if a.array.shape == b.array.shape:
         return a, b
     common = broadcast(a.array.shape, b.array.shape)
-    return View(a.alloc, np.broadcast_to(a.array, common)), View(b.alloc, np.broadcast_to(b.array, common))
+    return a.reading(np.broadcast_to(a.array, common)), b.reading(np.broadcast_to(b.array, common))
 
 
 def over(vector: View, other: View) -> View:
     """An operand of one element a partition with the shape of another operand: read with steps of 0."""
     index = (slice(None), *(0 for _ in vector.array.shape[1:]), *(None for _ in other.array.shape[1:]))
     column = vector.array[index]
-    return View(vector.alloc, np.broadcast_to(column, (column.shape[0], *other.array.shape[1:])))
+    return vector.reading(np.broadcast_to(column, (column.shape[0], *other.array.shape[1:])))
 
 
 def is_vector(tile: Tile) -> bool:

@@ -12,7 +12,7 @@ from .base import Shape, Tensor, sibling
 from .indexing import Index, Mask
 from .selection import Limit
 from .tensor import Tile
-from .tokens import Buffer, ParDim, dtype_of
+from .tokens import Buffer, ParDim, Slice, dtype_of
 
 _INT = {int}
 
@@ -88,7 +88,7 @@ class BlockTensor(Tensor):
             raise NotModelled("a runtime value as a block index")
         if isinstance(k, Index) and prod(k.extents) == 1:
             k = k.const
-        if isinstance(k, (slice, Index, Mask)) or k is Ellipsis or k is None:
+        if isinstance(k, (slice, Slice, Index, Mask)) or k is Ellipsis or k is None:
             raise NotModelled("a slice or a vector across a block dimension")
         return int(k)
 

@@ -413,7 +413,12 @@ class Region:
             slice(self.box[d].low, self.box[d].high) if d in self.box and n > 1 else slice(None)
             for d, n in zip(range(self.rank - chosen.ndim, self.rank), chosen.shape, strict=True)
         )
-        within = np.broadcast_to(chosen[cut], shape)
+        left = chosen[cut]
+        if len(left.shape) > len(shape) or any(
+            n not in (1, m) for n, m in zip(left.shape[::-1], shape[::-1], strict=False)
+        ):
+            raise KernelError("", f"a mask over {list(left.shape)} elements does not fit a tile of {list(shape)}")
+        within = np.broadcast_to(left, shape)
         return within if self.valid is None else within & self.valid
 
 

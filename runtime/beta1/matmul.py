@@ -18,13 +18,13 @@ import numpy as np
 from .. import isa
 from ..errors import KernelError, NotModelled
 from ..isa.core import Result
-from ..memory import View
+from ..memory import Array, Computed, View
 from ..numerics import FLOAT32
 from ..spec.hardware import GEMM_MOVING_FMAX, GEMM_STATIONARY_FMAX
 from .arithmetic import mismatch
 from .indexing import EVERYWHERE, NOWHERE, Region
 from .pending import Call, copied_to_sbuf
-from .tensor import Tile, both
+from .tensor import Access, Tile, both
 from .tokens import PSUM, dtype_of
 
 
@@ -175,7 +175,7 @@ def _contributing(tile: Tile, cut: Region = EVERYWHERE) -> View:
     spans = [(0, n) if i is None else (i.low, i.high) for i, n in zip(outer, tile.shape, strict=True)]
     values = np.zeros([high - low for low, high in spans], tile.stored)
     if restriction.skip or cut.skip:
-        return Computed(tile, values, used=False)
+        return Computed(tile.alloc, values, _place(tile, values), used=False)
     inner = both(cut, _of_rank(restriction, tile.ndim))
     if not inner.skip:
         inside = tile.view_in(inner).array
@@ -186,7 +186,12 @@ def _contributing(tile: Tile, cut: Region = EVERYWHERE) -> View:
         )
         chosen = inner.where(inside.shape)
         values[box] = inside if chosen is None else np.where(chosen, inside, values[box])
-    return Computed(tile, values, used=not inner.skip)
+    return Computed(tile.alloc, values, _place(tile, values), used=not inner.skip)
+
+
+def _place(tile: Tile, values: Array) -> Array:
+    """All of an operand in memory; ``values`` where no view is."""
+    return values if type(tile) is Access else tile.array
 
 
 def _is_cut_by(restriction: Region, tile: Tile, cut: Region) -> bool:
@@ -202,25 +207,6 @@ def _of_rank(region: Region, ndim: int) -> Region:
         return region
     places = {d: region.mask_dimension(d, ndim) for d in range(ndim)}
     return Region(ndim, {d: region.box[at] for d, at in places.items() if at in region.box}, (), region.skip)
-
-
-class Computed(View):
-    """An operand whose elements outside a mask count as zero; ``place`` is the whole operand in memory."""
-
-    __slots__ = ("_used", "whole")
-
-    def __init__(self, tile: Tile, values: Any, used: bool) -> None:
-        super().__init__(tile.alloc, values)
-        self.whole = tile.array if not tile.limits and tile.gather is None else values
-        self._used = used
-
-    @property
-    def used(self) -> bool:
-        return self._used
-
-    @property
-    def place(self) -> Any:
-        return self.whole
 
 
 def _double_row(call: Call, a: Tile, b: Tile, perf_mode: str) -> Tile:
@@ -284,7 +270,7 @@ def matmul(x: Any, y: Any, *, transpose_x: bool = False, mask: Any = None, dtype
     else:
         row, columns = region.box.get(0), {d: i for d, i in region.box.items() if d > 0}
         cut = a.view_in(Region(2, {} if row is None else {0: row}))
-        left, right = View(cut.alloc, cut.array.T), b.view_in(Region(2, columns))
+        left, right = cut.reading(cut.array.T), b.view_in(Region(2, columns))
     result = isa.matmul(left, right)
     kind = FLOAT32 if dtype is None else dtype_of(dtype)
     return call.give(result, shape, kind, explicit=dtype is not None, buffer=PSUM, where=region)

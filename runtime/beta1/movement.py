@@ -202,7 +202,7 @@ def _transposed(call: Call, tile: Tile, axes: tuple[int, ...], dtype: Any) -> Ti
     result = None
     if not call.region.skip and call.op == "load_transpose2d":  # a DMA that walks the source by columns
         source = call.view(tile)
-        result = isa.copy("dma_copy", View(source.alloc, source.array.transpose(axes)))
+        result = isa.copy("dma_copy", source.reading(source.array.transpose(axes)))
     elif not call.region.skip:
         result = isa.copy("dma_transpose", call.view(tile))
         result.values = result.values.transpose(axes)

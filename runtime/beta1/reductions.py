@@ -11,7 +11,7 @@ from .. import isa
 from ..errors import KernelError, NotModelled
 from ..isa.core import Result
 from ..isa.reductions import reduce_axes
-from ..memory import View
+from ..memory import Computed, View
 from ..numerics import DTYPES, FLOAT32, is_integer, to_float32
 from .base import Shape
 from .indexing import EVERYWHERE, Region
@@ -73,7 +73,8 @@ def masked_view(call: Call, tile: Tile, op: str) -> View:
         return view
     if op not in _IDENTITIES:
         raise NotModelled(f"a mask that ties several dimensions on a reduction by '{op}'")
-    return View(tile.alloc, np.where(chosen, to_float32(view.array), np.float32(_IDENTITIES[op])))
+    values = np.where(chosen, to_float32(view.array), np.float32(_IDENTITIES[op]))
+    return Computed(tile.alloc, values, view.place)
 
 
 def tensor_reduce(

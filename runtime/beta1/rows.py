@@ -35,7 +35,7 @@ def in_rows(result: Result, dst: View, chosen: Array) -> Iterator[tuple[Result, 
     cuts = [(slice(0, full), slice(None))] if full else []
     cuts += [(slice(full, full + 1), slice(0, rest))] if rest else []
     for cut in cuts:
-        reads = tuple((role, View(view.alloc, view.array[cut])) for role, view in result.reads)
+        reads = tuple((role, view.reading(view.array[cut])) for role, view in result.reads)
         part = copy(result)
         part.values, part.reads = result.values[cut], reads
         yield part, View(dst.alloc, dst.array[cut]), None

@@ -357,7 +357,10 @@ class Access(Tile):
 
 def _array(alloc: Allocation, dtype: np.dtype[Any], offset: int, shape: Shape, strides: Shape) -> Array:
     """A view on the memory of ``alloc``; ``offset`` and ``strides`` are bytes."""
-    found: Array = _ndarray(shape, dtype, alloc.memory if alloc.whole is None else alloc.whole, offset, strides)
+    base = alloc.memory if alloc.whole is None else alloc.whole
+    if 0 in shape:
+        offset = min(offset, base.nbytes)  # it may begin behind the end
+    found: Array = _ndarray(shape, dtype, base, offset, strides)
     return found
 
 

@@ -133,7 +133,7 @@ def _accumulated(dst: View, values: Array, adds: bool, everywhere: bool) -> tupl
 
 def repeated(view: View, shape: tuple[int, ...]) -> View:
     """The source of a copy as the engine reads it when the destination is larger: again and again."""
-    return View(view.alloc, np.broadcast_to(view.array, shape))
+    return view.reading(np.broadcast_to(view.array, shape))
 
 
 def fit(values: Array, shape: tuple[int, ...]) -> Array:

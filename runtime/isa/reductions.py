@@ -101,7 +101,7 @@ def tensor_reduce(
     if not keepdims:
         values = values.reshape(kept)
     if axes != last:  # recorded with the reduced dimensions innermost: however they were named, it is one access
-        data = View(data.alloc, np.moveaxis(data.array, axes, last))
+        data = data.reading(np.moveaxis(data.array, axes, last))
     attributes: list[tuple[str, Any]] = [("op", op), ("axes", named)]
     if negate:
         attributes.append(("negate", True))
