@@ -579,6 +579,22 @@ def test_the_memory_of_a_tile_is_not_that_of_an_argument() -> None:
     np.testing.assert_array_equal(kernel(x), np.stack([np.full((4, 4), 5.0, np.float32), x]))
 
 
+def test_a_column_that_fills_a_tile_is_read_again_and_again() -> None:
+    @nki.jit
+    def kernel(x: Any) -> Any:
+        out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        tile = nl.ndarray((4, 6), dtype=x.dtype, buffer=nl.sbuf)
+        tile[...] = nl.load(x[:, 2])
+        nl.store(out, tile)
+        return out
+
+    x = np.arange(24, dtype=np.float32).reshape(4, 6)
+    run = launch(kernel, {"x": x}, record=True)
+    np.testing.assert_array_equal(run.outputs[0], np.repeat(x[:, 2:3], 6, axis=1))
+    source = run.machines[0].events[0].operands[1]
+    assert (source.byte, source.steps) == (2, ((0, 6, 4), (0, 0, 6)))
+
+
 @pytest.mark.parametrize("axis", [1, 2])
 def test_an_operand_under_a_mask_of_several_dimensions_is_recorded_where_it_lies(axis: int) -> None:
     @nki.jit

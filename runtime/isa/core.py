@@ -67,7 +67,10 @@ def commit(
         target[...] = values
     if machine.recorder is not None:
         repeats = result.op in ("tensor_copy", "dma_copy") and result.values.size != target.size
-        reads = [(role, repeated(view, target.shape)) for role, view in result.reads] if repeats else result.reads
+        shape = result.values.shape
+        reads = (
+            [(role, repeated(view, shape, target.shape)) for role, view in result.reads] if repeats else result.reads
+        )
         operands = [("dst", dst), *result.also_writes, *reads]
         partly = () if where is None else ("dst",)
         machine.recorder.add(result.op, operands, attributes, result.sequence, result.location, partly, result.restarts)
@@ -131,9 +134,12 @@ def _accumulated(dst: View, values: Array, adds: bool, everywhere: bool) -> tupl
     return to_float32(target) + values, True
 
 
-def repeated(view: View, shape: tuple[int, ...]) -> View:
-    """The source of a copy as the engine reads it when the destination is larger: again and again."""
-    return view.reading(np.broadcast_to(view.array, shape))
+def repeated(view: View, given: tuple[int, ...], shape: tuple[int, ...]) -> View:
+    """The source of a copy as the engine reads it when the destination of ``shape`` is larger: again and again.
+
+    ``given`` is the shape that the source has as a tile: a column of a tensor in HBM has a dimension less.
+    """
+    return view.reading(np.broadcast_to(view.array.reshape(given), shape))
 
 
 def fit(values: Array, shape: tuple[int, ...]) -> Array:
