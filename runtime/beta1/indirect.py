@@ -12,28 +12,23 @@ import numpy as np
 
 from ..errors import KernelError
 from ..isa.core import Result, fit
-from ..memory import Array, Machine, View
+from ..memory import Array, Computed, Machine
 from ..numerics import FLOAT32, convert
 from .indexing import Region
 from .tensor import Tile
 
 
-class Gathered(View):
+class Gathered(Computed):
     """An operand that was gathered: ``array`` are its elements, ``place`` the tensor that they come from.
 
     ``valid`` tells the elements that are in bounds, where ``oob_mode.skip`` allows others.
     """
 
-    __slots__ = ("indexed", "valid")
+    __slots__ = ("valid",)
 
     def __init__(self, tile: Tile, array: Array, valid: Array | None) -> None:
-        super().__init__(tile.alloc, array)
-        self.indexed = indexed_array(tile)
+        super().__init__(tile.alloc, array, indexed_array(tile))
         self.valid = valid
-
-    @property
-    def place(self) -> Array:
-        return self.indexed
 
 
 def indexed_array(tile: Tile) -> Array:
