@@ -131,7 +131,7 @@ def _nowhere(case: Case, homes: dict[str, Reply]) -> Failure:
 
 def _kernels(workers: Pool, named: dict[str, str], source: CaseFile) -> dict[str, Reply]:
     """The kernels of the files that may have those of the cases, by path."""
-    beside = {str(path.resolve()) for path in Path(source.path).parent.glob("*.py")}
+    beside = {os.path.realpath(path) for path in Path(source.path).parent.glob("*.py")}
     said = {os.path.realpath(case.source) for case in source.cases if case.source}
     names = {case.kernel.encode() for case in source.cases}
     asked = {}

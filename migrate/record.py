@@ -78,6 +78,8 @@ def _known(path: Path) -> tuple[Case, ...]:
     if not path.exists():
         if not path.parent.is_dir():
             raise InputError(f"--out {path}: there is no directory {path.parent}")
+        if not os.access(path.parent, os.W_OK):
+            raise InputError(f"--out {path}: cannot write to the directory {path.parent}")
         return ()
     try:
         return read_cases(path).cases

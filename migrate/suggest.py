@@ -21,7 +21,7 @@ from .case_text import case_toml
 from .errors import InputError
 from .judging import Limits
 from .suggest_facts import Facts, facts_of, holds, parameters
-from .suggest_objects import class_of, classes_of, objects
+from .suggest_objects import class_of, classes_of, objects, tree_beside
 
 _SIZES = (128, 256, 512, 64, 2, 1, 32, 4, 1024, 8, 2048, 16)
 _OUTER_SIZES = (2, 1, 4, 8, 16, 3, 128, 256, 32, 64, 512, 1024)
@@ -228,11 +228,8 @@ def called_cases(path: Path, tree: ast.Module, kernel: ast.FunctionDef) -> Itera
     for other in [path, *sorted(path.absolute().parent.glob("*.py"))]:
         if other.absolute() == path.absolute() and other is not path:
             continue
-        try:
-            calling = tree if other is path else ast.parse(other.read_bytes())
-        except (OSError, SyntaxError, ValueError):
-            continue
-        for function in ast.walk(calling):
+        calling = tree if other is path else tree_beside(other)
+        for function in ast.walk(calling) if calling else ():
             if isinstance(function, (ast.FunctionDef, ast.Module)):
                 for case in _calls_in(path, function, kernel):
                     if repr(case) not in seen:

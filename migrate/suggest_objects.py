@@ -12,6 +12,9 @@ from pathlib import Path
 
 from nki_migrate.runtime.cases import DtypeSpec, MemberSpec, ObjectSpec
 
+from .errors import FileError
+from .reports import parsed
+
 _ENUMS = {"Enum", "IntEnum", "StrEnum"}
 _VARIANTS = 4
 _DEPTH = 3
@@ -31,19 +34,24 @@ class Class:
     members: tuple[str, ...] = ()
 
 
+def tree_beside(path: Path) -> ast.Module | None:
+    """The tree of a file beside a kernel's, or ``None`` where there is no file of Python."""
+    try:
+        return parsed(path.read_bytes())[1] if path.is_file() else None
+    except (OSError, FileError):
+        return None
+
+
 def classes_of(path: Path, tree: ast.Module) -> dict[str, Class]:
     """The classes that the module can name, by that name."""
     found = {node.name: known for node in tree.body if isinstance(node, ast.ClassDef) and (known := _class(node))}
     for node in tree.body:
         if not isinstance(node, ast.ImportFrom) or not node.module:
             continue
-        beside = path.parent.joinpath(*node.module.split(".")).with_suffix(".py")
-        if node.level > 1 or not beside.is_file():
+        beside = tree_beside(path.parent.joinpath(*node.module.split(".")).with_suffix(".py"))
+        if node.level > 1 or beside is None:
             continue
-        try:
-            defined = {n.name: n for n in ast.parse(beside.read_bytes()).body if isinstance(n, ast.ClassDef)}
-        except (OSError, SyntaxError, ValueError):
-            continue
+        defined = {n.name: n for n in beside.body if isinstance(n, ast.ClassDef)}
         for alias in node.names:
             known = _class(defined[alias.name]) if alias.name in defined else None
             if known is not None:

@@ -131,8 +131,13 @@ def _roots_named_in(file: str) -> list[str]:
 
 
 def _tree_of(file: str) -> ast.Module:
-    """The syntax tree of a file as imports see it."""
-    return ast.parse(importlib.machinery.SourceFileLoader("", file).get_data(file), file)
+    """The syntax tree of a file as imports see it. Raises ``CaseError`` for what has no line of the file."""
+    try:
+        return ast.parse(importlib.machinery.SourceFileLoader("", file).get_data(file), file)
+    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        if isinstance(error, SyntaxError) and error.lineno:
+            raise
+        raise CaseError(f"{file}: cannot be read as Python: {getattr(error, 'strerror', None) or error}") from error
 
 
 # --- the kernel ------------------------------------------------------------------------------------------------------

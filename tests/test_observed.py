@@ -82,6 +82,13 @@ def test_a_helper_that_other_files_call_is_rewritten_for_review(capsys: pytest.C
     assert "nisa.activation(dst=exp_tile, op=nl.exp, data=src[0:height, 0:width])" in Path("helpers.py").read_text()
 
 
+def test_a_link_to_itself_beside_the_cases_is_no_file_with_kernels(capsys: pytest.CaptureFixture[str]) -> None:
+    files(helpers=HELPERS, k=USING)
+    Path("loop.py").symlink_to("loop.py")
+    code, err = run(capsys, "helpers.py")
+    assert code == 1 and "NKI033" in err
+
+
 def test_what_verifies_in_the_same_run_needs_no_review(capsys: pytest.CaptureFixture[str]) -> None:
     files(helpers=HELPERS, k=USING)
     code, err = run(capsys, "--write", "--verify", ".")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -156,6 +157,14 @@ def test_nothing_launched_is_an_error(tmp_path: Path, monkeypatch: pytest.Monkey
         run([sys.executable, "-c", "pass"], "cases.toml")
     with pytest.raises(InputError, match="there is no directory"):
         run([sys.executable, "-c", "pass"], "nowhere/cases.toml")
+
+
+def test_where_nothing_can_be_written_nothing_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(os, "access", lambda path, mode: path != tmp_path)
+    with pytest.raises(InputError, match="cannot write to the directory"):
+        run([sys.executable, "-c", "open('ran', 'w')"], str(tmp_path / "cases.toml"))
+    assert not (tmp_path / "ran").exists()
 
 
 def test_the_commands_exit_code_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

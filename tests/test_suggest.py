@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from nki_migrate.cli import main
 from nki_migrate.runtime.cases import TensorSpec, read_cases
 from nki_migrate.suggest import called_cases, proposed_cases
 from nki_migrate.suggest_facts import Facts, Unknown, documented_shapes, evaluated, facts_of, holds
+from nki_migrate.suggest_objects import classes_of
 
 HEAD = "import neuronxcc.nki as nki\nimport neuronxcc.nki.isa as nisa\nimport neuronxcc.nki.language as nl\n\n\n"
 
@@ -84,6 +86,19 @@ def test_calls_beside_the_kernel_give_cases(tmp_path: Path) -> None:
     assert case.grid == (2,) and case.args["scale"] == 2.0
     assert case.args["x"] == TensorSpec((128, 64), "float16", "normal")
     assert case.args["y"] == TensorSpec((4, 3), "int32", "integers")
+
+
+def test_what_is_beside_the_kernel_and_cannot_be_read_is_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "a_deep.py").write_text("x = " + "-" * 20_000 + "1\n")
+    (tmp_path / "a_loop.py").symlink_to("a_loop.py")
+    os.mkfifo(tmp_path / "a_pipe.py")
+    (tmp_path / "test_k.py").write_text("import numpy as np\nfrom k import k\nk(np.zeros((128, 64)))\n")
+    tree = ast.parse("from a_deep import A\nfrom a_pipe import B\ndef k(x):\n    pass\n")
+    kernel = tree.body[-1]
+    assert isinstance(kernel, ast.FunctionDef)
+    (case,) = called_cases(tmp_path / "k.py", tree, kernel)
+    assert case.args["x"] == TensorSpec((128, 64), "float32", "normal")
+    assert not classes_of(tmp_path / "k.py", tree)
 
 
 def suggest(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:

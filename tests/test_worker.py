@@ -226,6 +226,25 @@ def test_a_file_that_does_not_load_is_an_error_with_its_line(ask: Ask, body: str
     assert (os.path.basename(found.file), found.line) == ("kernel.py", line)
 
 
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"x = 1\0", "null byte"),
+        (b"# coding: nonsense\n", "encoding"),
+        (b"x = " + b"-" * 20_000 + b"1\n", ""),
+    ],
+    ids=["null byte", "unknown encoding", "nested too deeply"],
+)
+def test_what_no_parser_reads_is_an_error_that_names_the_file(
+    worker: Worker, tmp_path: Path, data: bytes, message: str
+) -> None:
+    file = tmp_path / "kernel.py"
+    file.write_bytes(data)
+    found = failure(worker.ask(Request("kernels", str(file))))
+    assert found.file == str(file) and message in found.message
+    assert found.line or str(file) in found.message
+
+
 def test_a_missing_file_is_an_error(worker: Worker, tmp_path: Path) -> None:
     found = failure(worker.ask(Request("kernels", str(tmp_path / "gone.py"))))
     assert found.message.endswith("gone.py: no such file")
