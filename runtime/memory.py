@@ -7,7 +7,6 @@ aliases whatever else lives there; a tile without an address gets storage of its
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from math import prod
 from typing import Any, NamedTuple
@@ -43,7 +42,6 @@ class Declaration(NamedTuple):
     numbered: bool = False
 
 
-@dataclass(eq=False, repr=False)
 class Allocation:
     """One logical tile (or HBM tensor): what was declared, and where it lies.
 
@@ -61,17 +59,17 @@ class Allocation:
     space: str
     declaration: Declaration
     whole: Array | None
-    partition: int | None = field(default=None, init=False)
-    byte: int | None = field(default=None, init=False)
-    origin: tuple[int, int] = field(default=(0, 0), init=False)
-    role: str = field(default="", init=False)
-    output: int | None = field(default=None, init=False)
-    scope: tuple[object, ...] = field(default=(), init=False)
-    opened: bool = field(default=False, init=False)
-    accumulated: Array | None = field(default=None, init=False)
-    last_flags: tuple[Array, Array] | None = field(default=None, init=False)
-    _memory: Array | None = field(default=None, init=False)
-    _start: int | None = field(default=None, init=False)
+    partition: int | None = None
+    byte: int | None = None
+    origin: tuple[int, int] = (0, 0)
+    role: str = ""
+    output: int | None = None
+    scope: tuple[object, ...] = ()
+    opened: bool = False
+    accumulated: Array | None = None
+    last_flags: tuple[Array, Array] | None = None
+    _memory: Array | None = None
+    _start: int | None = None
 
     @property
     def name(self) -> str:
@@ -207,14 +205,21 @@ class Allocation:
         return flags
 
 
+def _allocation(uid: int, space: str, declaration: Declaration, whole: Array | None) -> Allocation:
+    made = Allocation()
+    made.uid = uid
+    made.space = space
+    made.declaration = declaration
+    made.whole = whole
+    return made
+
+
 class View:
     """A tensor as an instruction sees it: an array on the bytes of an allocation."""
 
     __slots__ = ("alloc", "array")
-
-    def __init__(self, alloc: Allocation, array: Array) -> None:
-        self.alloc = alloc
-        self.array = array
+    alloc: Allocation
+    array: Array
 
     @property
     def used(self) -> bool:
@@ -229,7 +234,15 @@ class View:
     def reading(self, array: Array) -> View:
         """This operand, of which an instruction reads ``array``: its elements in another order, or again and again."""
         place = self.place
-        return View(self.alloc, array) if place is self.array else Computed(self.alloc, array, place, used=self.used)
+        return view_of(self.alloc, array) if place is self.array else Computed(self.alloc, array, place, used=self.used)
+
+
+def view_of(alloc: Allocation, array: Array) -> View:
+    """``array``, which lies on the bytes of ``alloc``, as an operand."""
+    made = View()
+    made.alloc = alloc
+    made.array = array
+    return made
 
 
 class Computed(View):
@@ -241,7 +254,8 @@ class Computed(View):
     __slots__ = ("_used", "whole")
 
     def __init__(self, alloc: Allocation, values: Array, whole: Array, *, used: bool = True) -> None:
-        super().__init__(alloc, values)
+        self.alloc = alloc
+        self.array = values
         self.whole = whole
         self._used = used
 
@@ -271,7 +285,7 @@ def poisoned(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
 @lru_cache(4096)
 def poison(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array | None:
     """What :func:`poisoned` copies, which is cheaper than to fill an array; ``None`` for what is large."""
-    return _filled(shape, dtype) if prod(shape) * dtype.itemsize <= _SMALL else None
+    return _filled(shape, dtype) if prod(shape) * dtype.itemsize <= SMALL else None
 
 
 def _filled(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
@@ -280,8 +294,8 @@ def _filled(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     return raw.view(dtype).reshape(shape)
 
 
-_SMALL = 4096
-"""Bytes."""
+SMALL = 4096
+"""Bytes up to which it is cheaper to copy an array than to fill one."""
 
 
 class Machine:
@@ -309,7 +323,7 @@ class Machine:
         """
         for uid, declared in enumerate(self._declared):
             if isinstance(declared, Declaration):
-                self._declared[uid] = Allocation(uid, declared.space, declared, None)
+                self._declared[uid] = _allocation(uid, declared.space, declared, None)
         return [declared for declared in self._declared if isinstance(declared, Allocation)]
 
     @property
@@ -358,20 +372,25 @@ class Machine:
             )
         declaration = Declaration(space, name, block, shape, dtype, partitions, nbytes, place, numbered)
         if address is None:
-            return self.automatic(declaration, poisoned(shape, dtype) if values is None else values)
+            allocation = self.automatic(declaration, poisoned(shape, dtype) if values is None else values)
+            if 0 in shape:
+                allocation.whole = None
+                allocation._memory = np.zeros((partitions, nbytes or 1), np.uint8)
+            return allocation
         self._check_address(space, partitions, nbytes, address, name, *place)
-        allocation = Allocation(len(self._declared), space, declaration, None)
+        allocation = _allocation(len(self._declared), space, declaration, None)
         allocation._memory = self.sbuf if space == "sbuf" else self.psum
         allocation.partition, allocation.byte = allocation.origin = address
         self._declared.append(allocation)
         return allocation
 
     def automatic(self, declaration: Declaration, whole: Array) -> Allocation:
-        """The tile of a declaration without an address, on the memory of ``whole`` (as :meth:`allocate` takes it)."""
-        allocation = Allocation(len(self._declared), declaration.space, declaration, whole)
-        if not whole.size:
-            allocation.whole = None
-            allocation._memory = np.zeros((declaration.partitions, declaration.nbytes or 1), np.uint8)
+        """The tile of a declaration that has elements and no address, on the memory of ``whole`` (see allocate)."""
+        allocation = Allocation()
+        allocation.uid = len(self._declared)
+        allocation.space = declaration.space
+        allocation.declaration = declaration
+        allocation.whole = whole
         self._declared.append(declaration)
         return allocation
 
@@ -381,7 +400,7 @@ class Machine:
         """Declare an HBM tensor that is ``array``. ``role`` is ``input``, ``output``, ``constant`` or ``scratch``."""
         place = location or user_location()
         declaration = Declaration("hbm", name, (), array.shape, array.dtype, 0, array.nbytes, place)
-        allocation = Allocation(len(self._declared), "hbm", declaration, array)
+        allocation = _allocation(len(self._declared), "hbm", declaration, array)
         allocation.role = role
         self._declared.append(allocation)
         return allocation

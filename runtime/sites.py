@@ -29,10 +29,6 @@ class Declared:
     def by(declaration: Declaration) -> Declared:
         return Declared(declaration, _memory(declaration))
 
-    def allocated(self, machine: Machine, values: Array | None = None) -> Allocation:
-        """Another tile of the declaration, on the memory of ``values`` (see :meth:`.memory.Machine.allocate`)."""
-        return machine.automatic(self.declaration, self.memory() if values is None else values)
-
 
 def _memory(declaration: Declaration) -> Callable[[], Array]:
     """What makes arrays that were never written."""
@@ -113,7 +109,8 @@ class Place:
             values=values,
             numbered=not name,
         )
-        self.last = asked, made.declaration
+        if 0 not in shape:
+            self.last = asked, made.declaration
         return made
 
 

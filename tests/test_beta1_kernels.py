@@ -543,6 +543,33 @@ def test_a_result_that_waits_keeps_its_values() -> None:
     np.testing.assert_array_equal(kernel(x), x)
 
 
+@pytest.mark.parametrize("how", ["assigned", "computed", "number"])
+def test_a_result_that_waits_for_a_subscript_keeps_its_values(how: str) -> None:
+    """Python evaluates the subscript of a destination after the value, which lies in the memory of its operand."""
+
+    @nki.jit
+    def kernel(x: Any) -> Any:
+        out = nl.ndarray((4, 4), dtype=nl.float32, buffer=nl.shared_hbm)
+        a, b, c = nl.load(x), nl.ndarray((4, 8), dtype=nl.float32), nl.load(x)
+
+        def columns() -> Any:
+            if how == "assigned":
+                a[...] = nl.multiply(c, 3.0)
+            elif how == "computed":
+                nisa.tensor_copy_predicated(src=nl.multiply(c, 3.0), dst=a, predicate=c)
+            else:
+                a[...] = 3.0
+            return slice(4, 8)
+
+        b[:, columns()] = nl.copy(a)
+        b[:, 0:4] = nl.copy(a)
+        nl.store(out, nl.add(b[:, 0:4], b[:, 4:8]))
+        return out
+
+    x = np.ones((4, 4), np.float32)
+    np.testing.assert_array_equal(kernel(x), np.full((4, 4), 4.0, np.float32))
+
+
 def test_an_operator_that_ends_in_a_call_writes_its_destination() -> None:
     """What ``+`` gives is rounded once, to the destination's type, whether or not its last operand is a call."""
 

@@ -24,7 +24,7 @@ from nki_migrate.runtime.compare import (
     trace_of,
 )
 from nki_migrate.runtime.events import Event, Operand
-from nki_migrate.runtime.memory import Machine, View
+from nki_migrate.runtime.memory import Machine, View, view_of
 from nki_migrate.runtime.spec.hardware import TARGETS
 
 F32 = np.dtype(np.float32)
@@ -45,13 +45,13 @@ def products(pinned: bool) -> Run:
     def tile(name: str, byte: int, block: tuple[int, ...] = (), space: str = "sbuf", rows: int = 128) -> View:
         address = (0, byte) if pinned else None
         alloc = machine.allocate(space, (rows, WIDTH), F32, name=name, block=block, address=address)
-        return View(alloc, alloc.array())
+        return view_of(alloc, alloc.array())
 
     def hbm(allocation, at: object = ...) -> View:  # type: ignore[no-untyped-def]
-        return View(allocation, allocation.array()[at])
+        return view_of(allocation, allocation.array()[at])
 
     def rows(view: View) -> View:
-        return View(view.alloc, view.array[:WIDTH])
+        return view_of(view.alloc, view.array[:WIDTH])
 
     size = WIDTH * 4
     right = tile("right", 0)

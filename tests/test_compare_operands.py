@@ -9,7 +9,7 @@ import pytest
 from nki_migrate.runtime import isa
 from nki_migrate.runtime.compare import Permitted, Run, Verdict, compare_operands, trace_of
 from nki_migrate.runtime.compare.operands import UNPINNED
-from nki_migrate.runtime.memory import Allocation, Machine, View
+from nki_migrate.runtime.memory import Allocation, Machine, View, view_of
 from nki_migrate.runtime.spec.hardware import TARGETS
 
 F32 = np.dtype(np.float32)
@@ -58,7 +58,7 @@ class Bench:
 
 
 def _view(alloc: Allocation, at: object = ...) -> View:
-    return View(alloc, alloc.array()[at])
+    return view_of(alloc, alloc.array()[at])
 
 
 def record(kernel: Callable[[Bench], None]) -> Run:

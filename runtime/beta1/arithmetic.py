@@ -20,7 +20,7 @@ from ..spec.dtypes import promote, weak_type
 from ..spec.operators import COMMUTATIVE, COMPARISON
 from .base import Shape, Tensor
 from .indexing import Index, broadcast
-from .pending import Call, copied_to_sbuf, number
+from .pending import Call, call_of, copied_to_sbuf, number
 from .subscript import RuntimeIndex, runtime_values
 from .tensor import Tile
 from .tokens import dtype_of
@@ -55,7 +55,7 @@ def operator_result(op: str, x: Any, y: Any) -> Any:
     whole = _whole_quotient(x, y, kind) if op == "divide" else None
     if whole is not None:
         return whole
-    call = Call(op)
+    call = call_of(op)
     result, shape = binary(call, op, x, y, broadcast_partitions=False)
     if op == "divide":
         _round_quotient(result, kind)
@@ -85,7 +85,7 @@ def divide(x: Any, y: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> 
     whole = _whole_quotient(x, y, wanted) if mask is None and is_integer(kind) else None
     if whole is not None:
         return whole
-    call = Call("divide", mask)
+    call = call_of("divide", mask)
     result, shape = binary(call, "divide", x, y, broadcast_partitions=True)
     _round_quotient(result, kind)
     return call.give(result, shape, wanted, explicit=dtype is not None)
@@ -210,14 +210,14 @@ def _check_bias(call: Call, op: str) -> None:
 
 def negated(x: Tensor) -> Tile:
     """``-x``, computed as ``x * -1``."""
-    call = Call("negative")
+    call = call_of("negative")
     result, shape = binary(call, "multiply", x, -1.0, broadcast_partitions=False)
     return call.give(result, shape, x.dtype)
 
 
 def inverted(x: Tensor) -> Tile:
     """``~x``: the bits of an integer, the truth of a boolean."""
-    call = Call("invert")
+    call = call_of("invert")
     tile = call.tile("x", x)
     op = "equal" if tile.dtype.kind == "b" else "bitwise_xor"
     result, shape = binary(call, op, tile, 0 if op == "equal" else -1, broadcast_partitions=False)

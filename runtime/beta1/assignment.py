@@ -19,7 +19,7 @@ from ..memory import POISON
 from ..numerics import to_float32
 from .arithmetic import binary
 from .base import Tensor
-from .pending import Call, Pending, number, store
+from .pending import Call, Pending, call_of, keep_waiting, number, store
 from .tensor import Tile
 from .tokens import PSUM
 
@@ -51,7 +51,7 @@ def assign(dst: Tensor, value: Any) -> None:
             where = value.where
             _copy(tile, value.settle(), where)
             return
-        value.state.pending.discard(value)
+        _arrived(value)
         if tile.shape != value.shape:
             _check_fits(tile, value.shape)
         if value.result is not None:
@@ -63,10 +63,18 @@ def assign(dst: Tensor, value: Any) -> None:
         if not _same_place(tile, source):
             _copy(tile, source)
     else:
-        call = Call("memset")
+        call = call_of("memset")
         _check_fits(tile, ())
         scalar = number(value, "value", "assignment")
         call.write(isa.memset(tile.shape, scalar, tile.dtype), tile)
+
+
+def _arrived(value: Pending) -> None:
+    """``value`` has its destination, which is written now."""
+    waiting = value.state.pending
+    waiting.discard(value)
+    if waiting:
+        keep_waiting(value.state)
 
 
 def update(dst: Tensor, op: str, value: Any) -> Tensor:
@@ -77,13 +85,13 @@ def update(dst: Tensor, op: str, value: Any) -> Tensor:
     if isinstance(value, Pending) and value.waiting and tile.alloc.space == "psum" and op == "add":
         result = value.result
         if result is None or result.accumulates:
-            value.state.pending.discard(value)
+            _arrived(value)
             if result is not None:
                 if tile.shape != value.shape:
                     _check_fits(tile, value.shape)
                 store(value.state, result, tile, value.where, overwrite=False)
             return dst
-    call = Call("tensor_tensor")
+    call = call_of("tensor_tensor")
     result, shape = binary(call, op, tile, value, broadcast_partitions=False)
     _check_fits(tile, shape)
     if result is not None:
@@ -100,7 +108,7 @@ def _copy(tile: Tile, source: Tile, where: Any = None) -> None:
             "copying indirect memory references is not natively supported; use nisa.tensor_copy_dynamic_src",
         )
     _check_fits(tile, source.shape)
-    call = Call("tensor_copy").limited(source)
+    call = call_of("tensor_copy").limited(source)
     if where is not None:
         call.region = where
     if not call.region.skip:

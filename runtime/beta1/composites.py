@@ -17,7 +17,7 @@ from . import arithmetic, creation, movement, reductions, special, vector
 from . import matmul as matrix
 from .arithmetic import promoted
 from .base import Tensor
-from .pending import Call
+from .pending import call_of
 from .state import state
 from .tensor import Tile
 from .tokens import Engine, dtype_of
@@ -62,7 +62,7 @@ def nc_transpose(data: Any, *, mask: Any = None, dtype: Any = None, engine: Any 
     if dtype is None or _in_one_step(mask, data) or not isinstance(data, Tile) or dtype_of(dtype) == data.dtype:
         return movement.nc_transpose(data, mask=mask, dtype=dtype, engine=engine)
     turned = movement.nc_transpose(data, engine=engine)
-    return movement.copied(Call("tensor_copy"), turned, turned.buffer, dtype)
+    return movement.copied(call_of("tensor_copy"), turned, turned.buffer, dtype)
 
 
 def mean(x: Any, axis: Any, *, dtype: Any = None, mask: Any = None, keepdims: bool = False, **_: Any) -> Tile:
@@ -95,7 +95,7 @@ def floor(x: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
     """``floor`` into an integer type: a conversion, which rounds up or down, less 1 where it went up."""
     wanted = dtype_of(dtype) if dtype is not None else getattr(x, "dtype", FLOAT32)
     if _in_one_step(mask, x) or not isinstance(x, Tile) or not is_integer(wanted) or wanted == np.uint32:
-        return arithmetic.unary(Call("floor", mask), x, dtype)
+        return arithmetic.unary(call_of("floor", mask), x, dtype)
     if is_integer(x.dtype):
         return movement.tensor_copy(x, dtype=wanted)
     whole = movement.tensor_copy(x, dtype=np.int32)
@@ -108,7 +108,7 @@ def mod(x: Any, y: Any, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
     kind = promoted("mod", x, y)
     wanted = kind if dtype is None else dtype_of(dtype)
     if not _is_whole(x, y) or _in_one_step(mask, x) or not is_integer(kind):
-        return arithmetic.elementwise(Call("mod", mask), x, y, dtype)
+        return arithmetic.elementwise(call_of("mod", mask), x, y, dtype)
     return _rest(floor_divided(x, y, kind), x, y, wanted)
 
 

@@ -16,17 +16,17 @@ import numpy as np
 from .. import isa, sites
 from ..errors import KernelError, location_of, user_frame
 from ..isa.core import owned, recorded, rounded
-from ..memory import Allocation, Array, poisoned
+from ..memory import SMALL, Allocation, Array, poisoned
 from ..naming import declared_name, is_fixed
 from ..numerics import convert
 from ..positions import COMPREHENSION_CODES
 from ..spec.hardware import PSUM_BANK_BYTES, PSUM_BANKS
 from .base import Shape, Tensor, sibling
 from .blocks import BlockTensor, BlockTiles, split_shape
-from .pending import Call, number, opens
+from .pending import Call, call_of, number
 from .state import State, state
-from .tensor import Tile, whole
-from .tokens import PRIVATE_HBM, PSUM, SBUF, SHARED_HBM, Address, Buffer, ParDim, dtype_of
+from .tensor import Tile, tile_of, whole
+from .tokens import PRIVATE_HBM, PSUM, SBUF, SHARED_HBM, Address, Buffer, dtype_of
 
 if TYPE_CHECKING:
     from .loops import Loop
@@ -67,7 +67,7 @@ def empty_like(a: Any, dtype: Any = None, *, buffer: Any = None, name: str = "",
 
 def memset(shape: Any, value: Any, dtype: Any, *, mask: Any = None, engine: Any = None, **_: Any) -> Tile:
     """A tile of ``shape`` (the first dimension is the partition) filled with ``value``."""
-    call = Call("memset", mask)
+    call = call_of("memset", mask)
     wanted = tuple(int(n) for n in shape)
     kind = dtype_of(dtype)
     result = None if call.region.skip else isa.memset(_cut(wanted, call), value, kind)
@@ -104,36 +104,18 @@ def _declared(frame: FrameType, shape: Any, dtype: Any, buffer: Any, name: str) 
     """The tensor that a kernel declares in ``frame``, or the emulator for it."""
     place = SBUF if buffer is None else buffer
     current = state()
-    blocks = _BLOCKS.get((id(frame.f_code), frame.f_lasti))
-    if blocks is not None and blocks.declares(shape, dtype, place) and not current.strict:
-        return _tensor(current, blocks.tiles)
-    site = _site(current, frame, shape, dtype, place)
-    if site is not None:
-        return _again(current, site, place)
+    known = _known(current, frame, shape, dtype, place)
+    if known is not None:
+        return _tensor(current, known)
     return _judged(current, user_frame(frame), shape, dtype_of(dtype), place, name)
 
 
-def _site(current: State, frame: FrameType, shape: Any, dtype: Any, place: Any) -> sites.Site | None:
-    """The place in the kernel, where it has declared the same tile before, without an address."""
-    if type(shape) is not tuple or not shape or current.simulated:
-        return None
-    extents = (int(shape[0]), *shape[1:]) if type(shape[0]) is ParDim else shape
-    return sites.known(frame, extents, dtype, place)
-
-
-def _again(current: State, site: sites.Site, buffer: Buffer, values: Array | None = None) -> Tile:
-    """Another tile of the declaration at ``site``; ``values`` is memory that it may take."""
-    alloc = site.allocated(current.machine, values)
-    alloc.scope = current.scope
-    current.automatic.append(alloc.uid)
-    return whole(alloc, buffer)
-
-
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class _Tiles:
     """A declaration on chip: ``blocks`` of tiles of ``shape`` (one tile where that is empty).
 
-    ``made`` are those that have no address and were made before, by block index.
+    ``first`` is the block index of the first one, if there is any. ``made`` are those that have no address and were
+    made before, by block index; ``filled`` is what one was filled with last.
     """
 
     name: str
@@ -144,11 +126,16 @@ class _Tiles:
     buffer: Buffer
     location: tuple[str, int]
     made: dict[Shape, sites.Declared] = field(default_factory=dict)
+    filled: tuple[int | float, Array] | None = None
+    first: Shape | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.first = None if 0 in self.blocks else (0,) * len(self.blocks)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class _BlockSite:
-    """A place in the kernel's ``code`` that declared ``tiles`` with blocks and without an address.
+class _Site:
+    """A place in a kernel's ``code`` that declared ``tiles`` without an address.
 
     ``shape`` is the argument, ``kinds`` the types of its items.
     """
@@ -158,15 +145,20 @@ class _BlockSite:
     kinds: tuple[type, ...]
     tiles: _Tiles
 
-    def declares(self, shape: Any, dtype: Any, buffer: Any) -> bool:
-        """Do these arguments declare the same again?"""
-        if self.tiles.dtype is not dtype or self.tiles.buffer is not buffer or type(shape) is not tuple:
-            return False
-        return self.shape == shape and self.kinds == tuple(map(type, shape))
 
-
-_BLOCKS: dict[tuple[int, int], _BlockSite] = {}
+_SITES: dict[tuple[int, int], _Site] = {}
 """By ``id`` of the code, which is kept alive, and by the place."""
+
+
+def _known(current: State, frame: FrameType, shape: Any, dtype: Any, buffer: Any) -> _Tiles | None:
+    """What the place in the kernel declares with these arguments, where it has declared just this before."""
+    site = _SITES.get((id(frame.f_code), frame.f_lasti))
+    if site is None or type(shape) is not tuple or current.strict:
+        return None
+    tiles = site.tiles
+    if tiles.dtype is not dtype or tiles.buffer is not buffer or site.kinds != tuple(map(type, shape)):
+        return None
+    return tiles if site.shape == shape else None
 
 
 def _judged(current: State, frame: FrameType | None, shape: Any, dtype: np.dtype[Any], place: Any, name: str) -> Tensor:
@@ -186,26 +178,21 @@ def _judged(current: State, frame: FrameType | None, shape: Any, dtype: np.dtype
         raise KernelError("", f"Insufficient rank: '{named}' has shape {tile}, a tile has at least two dimensions")
     declared = _Tiles(named, position, blocks, tile, dtype, place, location)
     made = _tensor(current, declared)
-    if place.address_of is None and frame is not None:
-        if isinstance(made, Tile) and made.dtype is made.stored:
-            sites.remember(frame, made.alloc.declaration, place)
-        elif blocks and type(shape) is tuple and is_fixed(frame):
-            known = _BlockSite(frame.f_code, shape, tuple(map(type, shape)), declared)
-            _BLOCKS[id(frame.f_code), frame.f_lasti] = known
+    if place.address_of is None and frame is not None and type(shape) is tuple and is_fixed(frame):
+        _SITES[id(frame.f_code), frame.f_lasti] = _Site(frame.f_code, shape, tuple(map(type, shape)), declared)
     return made
 
 
 def _tensor(current: State, declared: _Tiles) -> Tensor:
     """The tensor of a declaration. Tiles without an address are made when they are used, but for the first one."""
-    blocks = declared.blocks
+    blocks, first = declared.blocks, declared.first
     if not blocks:
         return _made(current, declared, (), current.scope)
     tiles = _Blocks(current, declared)
     if declared.buffer.address_of is not None and not current.options.force_auto_alloc:
         for index in itertools.product(*(range(n) for n in blocks)):
             tiles.at(index)
-    elif 0 not in blocks:
-        first = (0,) * len(blocks)
+    elif first is not None:
         tiles.made[first] = _made(current, declared, first, current.scope)
     return BlockTensor(tiles, blocks)
 
@@ -229,13 +216,16 @@ class _Blocks(BlockTiles):
         return getattr(self._declared, name)
 
 
-def _made(current: State, declared: _Tiles, index: Shape, scope: tuple[Loop, ...]) -> Tile:
-    """The logical tile ``index`` of a declaration."""
+def _made(current: State, declared: _Tiles, index: Shape, scope: tuple[Loop, ...], values: Array | None = None) -> Tile:
+    """The logical tile ``index`` of a declaration; ``values`` is memory that one which was made before may take."""
     known = declared.made.get(index)
     if known is not None and not current.simulated:
-        alloc = known.allocated(current.machine)
-    else:
-        alloc = _allocated(current, declared, index)
+        memory = known.memory() if values is None else values
+        alloc = current.machine.automatic(known.declaration, memory)
+        alloc.scope = scope
+        current.automatic.append(alloc.uid)
+        return tile_of(alloc, memory.view(), declared.dtype, 0, declared.shape, declared.buffer)
+    alloc = _allocated(current, declared, index)
     alloc.scope = scope
     if alloc.byte is None:
         current.automatic.append(alloc.uid)
@@ -309,9 +299,9 @@ def _filled(frame: FrameType, shape: Any, value: Any, dtype: Any, buffer: Any, n
             "err_hbm_tensor_with_init_value_not_supported", "Creating HBM tensor with init value is not supported."
         )
     current = state()
-    site = None if isinstance(value, Tensor) else _site(current, frame, shape, dtype, place)
-    if site is not None:
-        return _filled_again(current, frame, site, value, place)
+    known = None if isinstance(value, Tensor) else _known(current, frame, shape, dtype, place)
+    if known is not None and () in known.made and not current.simulated:
+        return _filled_again(current, frame, known, number(value, "value", "assignment"))
     direct = isinstance(place, Buffer) and place.address_of is not None
     if direct and not current.options.stack_allocator and not current.options.force_auto_alloc:
         raise KernelError(
@@ -327,19 +317,29 @@ def _filled(frame: FrameType, shape: Any, value: Any, dtype: Any, buffer: Any, n
     return tensor
 
 
-def _filled_again(current: State, frame: FrameType, site: sites.Site, value: Any, buffer: Buffer) -> Tile:
-    """Another tile of the declaration at ``site``, on whose memory ``value`` is already."""
-    call = Call("memset", None, frame)
-    shape, dtype = site.shape, site.dtype
-    result = isa.memset(shape, number(value, "value", "assignment"), dtype)
-    call.note(result)
-    values = result.values if result.values.dtype is dtype else rounded(result, shape, dtype)
-    tile = _again(current, site, buffer, owned(values))
-    if buffer is PSUM:
-        tile.alloc.opened = opens(result)
-    if current.machine.recorder is not None:
-        recorded(current.machine, result, tile)
+def _filled_again(current: State, frame: FrameType, declared: _Tiles, value: int | float) -> Tile:
+    """Another tile of a declaration, on whose memory ``value`` is already."""
+    tile = _made(current, declared, (), current.scope, _filling(declared, value))
+    if declared.buffer is PSUM:
+        tile.alloc.opened = value != 0  # as pending.opens says
+    machine = current.machine
+    if machine.recorder is not None:
+        result = isa.result_of("memset", tile.array, (), (("value", value),))
+        call_of("memset", None, frame).note(result)
+        recorded(machine, result, tile)
     return tile
+
+
+def _filling(declared: _Tiles, value: int | float) -> Array:
+    """Memory of a tile that is filled with ``value``."""
+    last = declared.filled
+    if last is not None and last[0] is value:  # -0.0 equals 0.0, and 1 equals 1.0
+        again: Array = last[1].copy()
+        return again
+    values = owned(rounded(isa.memset(declared.shape, value, declared.dtype), declared.shape, declared.dtype))
+    if values.nbytes <= SMALL:
+        declared.filled = value, values.copy()
+    return values
 
 
 def _name(current: State, frame: FrameType | None, given: str, kind: str) -> tuple[str, Shape]:

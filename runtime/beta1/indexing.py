@@ -36,18 +36,11 @@ class Index:
     __slots__ = ("axes", "coefficients", "const", "extents", "form")
     __array_ufunc__ = None
 
-    def __init__(
-        self,
-        const: Number,
-        extents: tuple[int, ...],
-        coefficients: tuple[int, ...],
-        axes: tuple[frozenset[int], ...],
-    ) -> None:
-        self.const = const
-        self.extents = extents
-        self.coefficients = coefficients
-        self.axes = axes
-        self.form = extents, coefficients
+    const: Number
+    extents: tuple[int, ...]
+    coefficients: tuple[int, ...]
+    axes: tuple[frozenset[int], ...]
+    form: tuple[tuple[int, ...], tuple[int, ...]]
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -83,7 +76,7 @@ class Index:
             else:
                 raise NotModelled("an index vector subscripted with anything but ':', 'None' and '...'")
         rest = slice(source, None)
-        return Index(
+        return vector_of(
             self.const,
             (*extents, *self.extents[rest]),
             (*coefficients, *self.coefficients[rest]),
@@ -101,7 +94,7 @@ class Index:
 
     def __add__(self, other: Any) -> Any:
         if type(other) is int:
-            return Index(self.const + other, self.extents, self.coefficients, self.axes)
+            return vector_of(self.const + other, self.extents, self.coefficients, self.axes)
         if isinstance(other, Index):
             return _sum(self, other)
         return self.shifted(other) if _is_number(other) else NotImplemented
@@ -109,7 +102,7 @@ class Index:
     __radd__ = __add__
 
     def __neg__(self) -> Index:
-        return Index(-self.const, self.extents, tuple(-c for c in self.coefficients), self.axes)
+        return vector_of(-self.const, self.extents, tuple(-c for c in self.coefficients), self.axes)
 
     def __pos__(self) -> Index:
         return self
@@ -128,7 +121,7 @@ class Index:
         factor = int(other)
         if factor != other:
             raise _not_affine("*", other)
-        return Index(self.const * factor, self.extents, tuple(c * factor for c in self.coefficients), self.axes)
+        return vector_of(self.const * factor, self.extents, tuple(c * factor for c in self.coefficients), self.axes)
 
     __rmul__ = __mul__
 
@@ -142,12 +135,12 @@ class Index:
         raise _not_affine("/", other)
 
     def shifted(self, by: Number) -> Index:
-        return Index(self.const + by, self.extents, self.coefficients, self.axes)
+        return vector_of(self.const + by, self.extents, self.coefficients, self.axes)
 
     def leading(self, rank: int) -> Index:
         """The vector in ``rank`` dimensions, of which its own are the first."""
         extra = rank - self.ndim
-        return Index(
+        return vector_of(
             self.const,
             self.extents + (1,) * extra,
             self.coefficients + (0,) * extra,
@@ -183,6 +176,19 @@ class Index:
         return total
 
 
+def vector_of(
+    const: Number, extents: tuple[int, ...], coefficients: tuple[int, ...], axes: tuple[frozenset[int], ...]
+) -> Index:
+    """The index vector of these extents."""
+    made = Index()
+    made.const = const
+    made.extents = extents
+    made.coefficients = coefficients
+    made.axes = axes
+    made.form = extents, coefficients
+    return made
+
+
 def _is_number(value: object) -> bool:
     return isinstance(value, (int, float, np.integer, np.floating))
 
@@ -209,14 +215,16 @@ def _sum(a: Index, b: Index) -> Index:
         (ca if na > 1 else 0) + (cb if nb > 1 else 0)
         for na, nb, ca, cb in zip(a.extents, b.extents, a.coefficients, b.coefficients, strict=True)
     )
-    return Index(a.const + b.const, extents, coefficients, tuple(x | y for x, y in zip(a.axes, b.axes, strict=True)))
+    return vector_of(
+        a.const + b.const, extents, coefficients, tuple(x | y for x, y in zip(a.axes, b.axes, strict=True))
+    )
 
 
 def _padded(a: Index, rank: int) -> Index:
     extra = rank - a.ndim
     if not extra:
         return a
-    return Index(a.const, (1,) * extra + a.extents, (0,) * extra + a.coefficients, (NO_AXES,) * extra + a.axes)
+    return vector_of(a.const, (1,) * extra + a.extents, (0,) * extra + a.coefficients, (NO_AXES,) * extra + a.axes)
 
 
 def broadcast(*shapes: tuple[int, ...]) -> tuple[int, ...]:
@@ -233,7 +241,7 @@ def arange(*bounds: int) -> Index:
         raise KernelError("", f"arange takes (stop) or (start, stop), got {len(bounds)} arguments")
     start, stop = (0, bounds[0]) if len(bounds) == 1 else bounds
     start, stop = int(start), int(stop)
-    return Index(start, (max(stop - start, 0),), (1,), (frozenset((next(_axis_ids),)),))
+    return vector_of(start, (max(stop - start, 0),), (1,), (frozenset((next(_axis_ids),)),))
 
 
 class Grid(tuple[Index, ...]):
@@ -273,7 +281,7 @@ class MeshGrid:
         parts = []
         for d, v in enumerate(vectors):
             axes = tuple(v.axes[0] if k == d else NO_AXES for k in range(rank))
-            parts.append(Index(v.const, extents, tuple(int(k == d) for k in range(rank)), axes))
+            parts.append(vector_of(v.const, extents, tuple(int(k == d) for k in range(rank)), axes))
         return Grid(parts) if isinstance(key, tuple) else parts[0]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from ..host import host_target
 from ..session import current, in_kernel
 from . import arithmetic, composites, creation, matmul, movement, reductions, special, vector
-from .pending import Call
+from .pending import call_of
 from .tensor import Tile
 from .tokens import FP32, DgeMode, Engine, NcVersion, OobMode, ReduceCmd
 
@@ -20,7 +20,7 @@ def get_nc_version() -> NcVersion:
 
 def reciprocal(data: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
     """``1 / data``, element by element."""
-    return arithmetic.reciprocal(Call("reciprocal", mask), data, dtype)
+    return arithmetic.reciprocal(call_of("reciprocal", mask), data, dtype)
 
 
 CONSTANTS: dict[str, Any] = {

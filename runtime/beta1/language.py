@@ -17,7 +17,7 @@ from . import arithmetic, composites, creation, loops, movement, nki, reductions
 from .assignment import Reduction, assign
 from .base import Tensor
 from .indexing import MeshGrid, arange
-from .pending import Call, accumulate
+from .pending import accumulate, call_of
 from .tensor import Tile
 from .tokens import BFP16, FP32, PRIVATE_HBM, PSUM, SBUF, SHARED_HBM, ParDim, Slice, dtype_of, operator_token
 
@@ -33,33 +33,33 @@ _CONDITIONS = "equal greater greater_equal less less_equal logical_and logical_o
 
 def _unary(name: str) -> Any:
     def function(x: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
-        return arithmetic.unary(Call(name, mask), x, dtype)
+        return arithmetic.unary(call_of(name, mask), x, dtype)
 
     return _named(function, name, f"``{name}`` of a tile, element by element.")
 
 
 def _binary(name: str) -> Any:
     def function(x: Any, y: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
-        return arithmetic.elementwise(Call(name, mask), x, y, dtype)
+        return arithmetic.elementwise(call_of(name, mask), x, y, dtype)
 
     return _named(function, name, f"``{name}`` of two tiles, or a tile and a number, element by element.")
 
 
 def fmod(x: Any, y: Any, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
     """The remainder with the sign of ``x``."""
-    return arithmetic.elementwise(Call("fmod", mask), x, y, dtype)
+    return arithmetic.elementwise(call_of("fmod", mask), x, y, dtype)
 
 
 def _condition(name: str) -> Any:
     def function(x: Any, y: Any, *, dtype: Any = bool, mask: Any = None, **_: Any) -> Tile:
-        return arithmetic.elementwise(Call(name, mask), x, y, None if dtype is bool else dtype)
+        return arithmetic.elementwise(call_of(name, mask), x, y, None if dtype is bool else dtype)
 
     return _named(function, name, f"Is ``{name}`` true of two tiles, or a tile and a number, element by element?")
 
 
 def logical_not(x: Any, *, dtype: Any = bool, mask: Any = None, **_: Any) -> Tile:
     """Is each element 0?"""
-    return arithmetic.unary(Call("logical_not", mask), x, None if dtype is bool else dtype)
+    return arithmetic.unary(call_of("logical_not", mask), x, None if dtype is bool else dtype)
 
 
 def _named(function: Any, name: str, doc: str) -> Any:
@@ -70,12 +70,12 @@ def _named(function: Any, name: str, doc: str) -> Any:
 
 def negative(x: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
     """``-x``, element by element."""
-    return arithmetic.elementwise(Call("multiply", mask), x, -1.0, x.dtype if dtype is None else dtype)
+    return arithmetic.elementwise(call_of("multiply", mask), x, -1.0, x.dtype if dtype is None else dtype)
 
 
 def reciprocal(x: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
     """``1 / x``, element by element."""
-    return arithmetic.reciprocal(Call("reciprocal", mask), x, dtype)
+    return arithmetic.reciprocal(call_of("reciprocal", mask), x, dtype)
 
 
 def invert(x: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
@@ -127,9 +127,10 @@ def loop_reduce(x: Any, op: Any, loop_indices: Any, *, dtype: Any = None, mask: 
 
     Also ``b = loop_reduce(...)``, where ``b`` is a tile from before the loop.
     """
-    call = Call("loop_reduce", mask)
+    call = call_of("loop_reduce", mask)
     tile = call.tile("x", x)
-    pending = Reduction(call, None, tile.shape, tile.dtype, SBUF, call.region)
+    pending = Reduction()
+    pending.hold(call, None, tile.shape, tile.dtype, SBUF, call.region)
     pending.call, pending.operand, pending.operator = call, tile, operator_token(op)
     name = None if call.frame is None else bound_name(call.frame)
     bound = None if call.frame is None or name is None else call.frame.f_locals.get(name[0])
@@ -141,7 +142,7 @@ def loop_reduce(x: Any, op: Any, loop_indices: Any, *, dtype: Any = None, mask: 
 
 def atomic_rmw(dst: Any, value: Any, op: Any, *, mask: Any = None, **_: Any) -> None:
     """``dst = op(dst, value)`` in HBM; ``dst`` is an indirect access, ``op`` np.add."""
-    call = Call("atomic_rmw", mask)
+    call = call_of("atomic_rmw", mask)
     if operator_token(op) != "add":
         raise KernelError("", f"op of 'atomic_rmw' must be np.add, got {op!r}")
     target = call.tile("dst", dst, "hbm")

@@ -16,7 +16,7 @@ from typing import Any
 
 from ..errors import KernelError, NotModelled, is_emulator_file
 from ..events import Recorder
-from ..session import RUNNING
+from ..session import RUNNING, Session
 from ..source import bound_in_loop, has_plain_for, leaves_loop
 from .state import State, state
 from .tracing import Contents
@@ -42,28 +42,32 @@ class Loop:
         return self._written.setdefault(place, self.iteration) != self.iteration
 
 
-def _iterations(values: range, state: State, parallel: bool) -> Iterator[int]:
-    """``values``, for a loop of the kernel that ``state`` belongs to (module docstring)."""
-    outer = state.scope
+def _loop(args: tuple[Any, ...], running: Session, parallel: bool) -> Iterator[int]:
+    """The iterations of a loop with the bounds ``args`` in the kernel of ``running`` (module docstring)."""
+    values = range(args[0]) if len(args) == 1 and type(args[0]) is int else _bounds(args)
+    current = running.front if type(running.front) is State else state()
+    outer = current.scope
     entry = None
     loop = Loop()
     if values:
         frame = sys._getframe(1)
         if (id(frame.f_code), frame.f_lasti) not in _PLAIN_LOOPS:
-            _check(frame, state)
+            _check(frame, current)
         if len(values) > 1:
-            entry = _Entry(frame, state)
+            entry = _Entry(frame, current)
             loop.parallel = parallel
+            if parallel and running.descending:
+                values = values[::-1]
         del frame  # it has this iterator
     inner = (*outer, loop)
-    recorder = state.machine.recorder if parallel else None
+    recorder = current.machine.recorder if parallel else None
     for value in values if recorder is None else _told(recorder, values):
         if entry is not None and value != values[0]:
             loop.iteration += 1
             entry.restore(sys._getframe(1))
-        state.scope = inner
+        current.scope = inner
         yield value
-    state.scope = outer
+    current.scope = outer
 
 
 def _told(recorder: Recorder, values: range) -> Iterator[int]:
@@ -147,18 +151,14 @@ def _restore(frame: FrameType, entry: dict[str, Any]) -> None:
 
 def affine_range(*args: Any, **_: Any) -> Iterator[int]:
     """A loop whose iterations do not depend on each other: ``(stop)``, ``(start, stop)`` or ``(start, stop, step)``."""
-    values = range(args[0]) if len(args) == 1 and type(args[0]) is int else _bounds(args)
-    running = RUNNING.get()  # state(), without a call
-    if running is None:
-        return _outside(values)
-    current = running.front if type(running.front) is State else state()
-    return _iterations(values[::-1] if running.descending else values, current, True)
+    running = RUNNING.get()
+    return _outside(_bounds(args)) if running is None else _loop(args, running, True)
 
 
 def sequential_range(*args: Any, **_: Any) -> Iterator[int]:
     """A loop whose iterations may depend on earlier ones through tensors."""
-    values = range(args[0]) if len(args) == 1 and type(args[0]) is int else _bounds(args)
-    return _iterations(values, state(), parallel=False) if RUNNING.get() is not None else _outside(values)
+    running = RUNNING.get()
+    return _outside(_bounds(args)) if running is None else _loop(args, running, False)
 
 
 def static_range(*args: Any, **_: Any) -> Iterator[int]:

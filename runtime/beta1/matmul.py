@@ -17,13 +17,13 @@ import numpy as np
 
 from .. import isa
 from ..errors import KernelError, NotModelled
-from ..isa.core import Result
+from ..isa.core import result_of
 from ..memory import Array, Computed, View
 from ..numerics import FLOAT32
 from ..spec.hardware import GEMM_MOVING_FMAX, GEMM_STATIONARY_FMAX
 from .arithmetic import mismatch
 from .indexing import EVERYWHERE, NOWHERE, Region
-from .pending import Call, copied_to_sbuf
+from .pending import Call, call_of, copied_to_sbuf
 from .tensor import Access, Tile, both
 from .tokens import PSUM, dtype_of
 
@@ -46,7 +46,7 @@ def nc_matmul(
     Several free dimensions are flattened, the result keeps those of ``moving``. With ``perf_mode="double_row_gen3"``
     the operands are (K, 2, M) and (K, 2, N) and both rows are summed.
     """
-    call = Call("nc_matmul", mask)
+    call = call_of("nc_matmul", mask)
     if type(stationary) is not Tile or stationary.buffer is PSUM:
         stationary = _in_sbuf(call, stationary)
     if type(moving) is not Tile or moving.buffer is PSUM:
@@ -221,7 +221,7 @@ def _double_row(call: Call, a: Tile, b: Tile, perf_mode: str) -> Tile:
         raise NotModelled("a mask on a double row matmul")
     views = [(_contributing(a[:, row, :]), _contributing(b[:, row, :])) for row in range(2)]
     first, second = (isa.matmul(left, right) for left, right in views)
-    result = Result(
+    result = result_of(
         "nc_matmul",
         first.values + second.values,
         (("stationary", _contributing(a)), ("moving", _contributing(b))),
@@ -233,7 +233,7 @@ def _double_row(call: Call, a: Tile, b: Tile, perf_mode: str) -> Tile:
 
 def matmul(x: Any, y: Any, *, transpose_x: bool = False, mask: Any = None, dtype: Any = None, **_: Any) -> Tile:
     """``x @ y`` (``transpose_x``: ``x.T @ y``, the layout that TensorE wants) in fp32 in PSUM."""
-    call = Call("matmul", mask)
+    call = call_of("matmul", mask)
     a, b = call.tile("x", x), call.tile("y", y)
     if a.ndim != 2 or b.ndim != 2:
         raise KernelError(

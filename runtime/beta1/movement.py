@@ -16,7 +16,7 @@ from .arithmetic import mismatch
 from .base import Shape, Tensor
 from .indexing import Interval, Region
 from .indirect import Gathered
-from .pending import Call, accumulate, copied_to_sbuf, number
+from .pending import Call, accumulate, call_of, copied_to_sbuf, number
 from .tensor import Tile
 from .tokens import PSUM, SBUF, Buffer, Engine, OobMode, dtype_of, operator_token
 
@@ -29,7 +29,7 @@ def load(src: Any, *, mask: Any = None, dtype: Any = None, mode: Any = OobMode.e
 
     The first dimension of ``src`` becomes the partition dimension; a tile has at least two.
     """
-    call = Call("load", mask)
+    call = call_of("load", mask)
     tile = call.tile("src", src, "hbm")
     if tile.gather is not None:
         tile = _indirect(tile, "load", mode)
@@ -81,7 +81,7 @@ def check_partitions(shape: Shape, op: str) -> None:
 
 def store(dst: Any, value: Any, *, mask: Any = None, mode: Any = OobMode.error, **_: Any) -> None:
     """Store ``value`` (a tile, which may broadcast, or a number) to ``dst`` in HBM, converted to its type."""
-    call = Call("store", mask)
+    call = call_of("store", mask)
     target = call.tile("dst", dst, "hbm")
     if target.gather is not None:
         target = _indirect(target, "store", mode)
@@ -115,7 +115,7 @@ def check_stored(dst: Shape, src: Shape) -> None:
 
 def copy(src: Any, *, mask: Any = None, dtype: Any = None, **_: Any) -> Tile:
     """Copy a tile into a new SBUF tile (``nl.copy``, ``nisa.tensor_copy``)."""
-    return copied(Call("tensor_copy", mask), src, SBUF, dtype)
+    return copied(call_of("tensor_copy", mask), src, SBUF, dtype)
 
 
 def copied(call: Call, src: Any, buffer: Buffer, dtype: Any = None) -> Tile:
@@ -130,7 +130,7 @@ def copied(call: Call, src: Any, buffer: Buffer, dtype: Any = None) -> Tile:
 
 def tensor_copy(src: Any, *, mask: Any = None, dtype: Any = None, engine: Any = Engine.unknown, **_: Any) -> Tile:
     """Copy a tile into a new SBUF tile; bits are kept where the types are equal."""
-    return copied(Call("tensor_copy", mask), src, SBUF, dtype)
+    return copied(call_of("tensor_copy", mask), src, SBUF, dtype)
 
 
 def dma_copy(
@@ -148,7 +148,7 @@ def dma_copy(
     ``dst_rmw_op=np.add`` adds to ``dst``. With ``oob_mode.skip``, rows of an indirect access that are out of bounds are
     left alone; negative indices are out of bounds.
     """
-    call = Call("dma_copy", mask)
+    call = call_of("dma_copy", mask)
     target = call.tile("dst", dst, "hbm|sbuf|psum").skipping(oob_mode)
     source = call.tile("src", src, "hbm|sbuf|psum").skipping(oob_mode)
     call.limited(source)
@@ -169,13 +169,13 @@ def dma_copy(
 
 def load_transpose2d(src: Any, *, mask: Any = None, dtype: Any = None, **_: Any) -> Tile:
     """Load (N, M) from HBM and transpose it to (M, N); ``mask`` is in the index space of ``src``."""
-    call = Call("load_transpose2d", mask)
+    call = call_of("load_transpose2d", mask)
     return _transposed(call, call.tile("src", src, "hbm"), (1, 0), dtype)
 
 
 def dma_transpose(src: Any, *, axes: Any = None, mask: Any = None, dtype: Any = None, **_: Any) -> Tile:
     """Transpose by DMA: (1, 0), (2, 1, 0) or (3, 1, 2, 0) by rank."""
-    call = Call("dma_transpose", mask)
+    call = call_of("dma_transpose", mask)
     tile = call.tile("src", src, "hbm|sbuf|psum")
     legal = {2: (1, 0), 3: (2, 1, 0), 4: (3, 1, 2, 0)}.get(tile.ndim)
     if legal is None or (axes is not None and tuple(axes) != legal):
@@ -227,7 +227,7 @@ def permuted(region: Region, ndim: int, axes: tuple[int, ...]) -> Region:
 
 def nc_transpose(data: Any, *, mask: Any = None, dtype: Any = None, engine: Any = Engine.unknown, **_: Any) -> Tile:
     """(P, F...) to (F, P): by TensorE into PSUM (up to 128 x 128), by VectorE into SBUF (up to 32 x 32)."""
-    call = Call("nc_transpose", mask)
+    call = call_of("nc_transpose", mask)
     tile = call.tile("data", data)
     if tile.restriction is not None:
         call.limited(tile)
@@ -266,7 +266,7 @@ def _partition_only(region: Region) -> Region:
 
 def transpose(x: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
     """Transpose a tile of up to 128 x 128 (``nl.transpose``); the result is in SBUF."""
-    call = Call("transpose", mask)
+    call = call_of("transpose", mask)
     tile = call.tile("x", x)
     if tile.ndim != 2:
         raise KernelError(
@@ -289,7 +289,7 @@ def transpose(x: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
 
 def broadcast_to(src: Any, *, shape: Any, **_: Any) -> Tile:
     """``src`` repeated to ``shape``, over the partitions too; ``src`` itself where the shapes are equal."""
-    call = Call("broadcast_to")
+    call = call_of("broadcast_to")
     tile = call.tile("src", src)
     wanted = tuple(int(n) for n in shape)
     if tile.shape == wanted:
@@ -307,7 +307,7 @@ def broadcast_to(src: Any, *, shape: Any, **_: Any) -> Tile:
 
 def expand_dims(data: Any, axis: int) -> Tile:
     """A dimension of extent 1 behind the last one."""
-    tile = Call("expand_dims").tile("data", data, "hbm|sbuf|psum")
+    tile = call_of("expand_dims").tile("data", data, "hbm|sbuf|psum")
     if axis not in (-1, tile.ndim):
         raise KernelError("", f"nl.expand_dims adds a dimension behind the last one only, got axis {axis}")
     return tile.expand_dims(axis)
@@ -335,7 +335,7 @@ def tensor_copy_predicated(
     ``predicate`` has as many elements a partition as ``dst``, or the first dimensions of it: then one of its elements
     counts for all that the others hold (``flash_attn_core.py:429`` and ``flash_attn_impl.py:556`` of nki-samples).
     """
-    call = Call("tensor_copy_predicated", mask)
+    call = call_of("tensor_copy_predicated", mask)
     target, chooser = call.tile("dst", dst), call.tile("predicate", predicate)
     if target.shape[0] != chooser.shape[0]:
         raise mismatch(call.op, ("dst", target), ("predicate", chooser))

@@ -25,7 +25,7 @@ from .base import Shape, Tensor
 from .indexing import EVERYWHERE, Region, region
 from .rows import in_rows
 from .state import State, state
-from .tensor import Access, Tile, both
+from .tensor import NOTHING, Access, Tile, both, tile_of
 from .tokens import PSUM, SBUF, Buffer
 
 _NO_NAME: Name = ("", ())
@@ -41,7 +41,15 @@ class Pending(Tile):
 
     __slots__ = ("explicit", "op", "result", "site", "state", "waiting", "where")
 
-    def __init__(
+    op: str
+    result: Result | None
+    where: Region
+    explicit: bool
+    site: Place
+    state: State
+    waiting: bool
+
+    def hold(
         self,
         call: Call,
         result: Result | None,
@@ -51,6 +59,7 @@ class Pending(Tile):
         where: Region,
         explicit: bool = False,
     ) -> None:
+        """Be what ``call`` computed, with the arguments of :meth:`Call.give`."""
         self.dtype = dtype
         self.shape = shape
         self.restriction = None
@@ -63,6 +72,7 @@ class Pending(Tile):
         self.site = call.site
         self.state = call.state
         self.waiting = True
+        self.part_of = NOTHING
 
     def __getattr__(self, name: str) -> Any:
         """``alloc``, ``array`` and ``offset``: there are none of them before it is used as a tile."""
@@ -125,7 +135,7 @@ def _made(
     alloc.scope = current.scope
     current.implicit[alloc.uid] = None
     array = (alloc.array() if alloc.whole is None else alloc.whole).view()  # an operand is a view, see owned
-    tile = Tile(alloc, array, dtype, 0, shape, buffer)
+    tile = tile_of(alloc, array, dtype, 0, shape, buffer)
     if result is None:
         return tile
     if values is None:
@@ -157,20 +167,12 @@ class Call:
 
     __slots__ = ("frame", "op", "region", "sequence", "site", "state")
 
-    def __init__(self, op: str, mask: Any = None, frame: FrameType | None = None) -> None:
-        """``frame`` is the kernel's, where that is known."""
-        running = RUNNING.get()  # state(), without a call
-        self.state = current = state() if running is None or type(running.front) is not State else running.front
-        self.op = op
-        self.region = EVERYWHERE if mask is None else region(mask)
-        recorder = current.machine.recorder
-        self.sequence = None if recorder is None else recorder.reserve()
-        if frame is None:
-            frame = sys._getframe(2)  # most instructions make their call themselves
-        site = PLACES.get((id(frame.f_code), frame.f_lasti))
-        if site is None:
-            frame, site = place_of(frame)
-        self.frame, self.site = frame, site
+    op: str
+    state: State
+    region: Region
+    sequence: int | None
+    frame: FrameType | None
+    site: Place
 
     def note(self, result: Result) -> None:
         """Tell ``result`` its place in the program, for the recorder."""
@@ -241,11 +243,14 @@ class Call:
             self.note(result)
         if bound is not None:
             return _made(self.state, self.op, site, result, shape, dtype, buffer, written, bound)
-        if result is not None:
-            keep(result)
-        pending = Pending(self, result, shape, dtype, buffer, written, explicit)
+        pending = Pending()
+        pending.hold(self, result, shape, dtype, buffer, written, explicit)
         self.state.pending.add(pending)
         return pending
+
+    def unnamed(self, result: Result, shape: Shape, dtype: np.dtype[Any]) -> Tile:
+        """The instruction's result in a tile of SBUF that the kernel has no name for."""
+        return _made(self.state, self.op, self.site, result, shape, dtype, SBUF, self.region, _NO_NAME)
 
     def partitions(self, count: int) -> slice:
         """The partitions that take part, ``count`` of them."""
@@ -266,6 +271,34 @@ class Call:
         if self.sequence is not None:
             self.note(result)
         store(self.state, result, dst.as_tile(), self.region if where is None else where)
+
+
+def call_of(op: str, mask: Any = None, frame: FrameType | None = None) -> Call:
+    """The execution of the instruction ``op`` that begins now; ``frame`` is the kernel's, where that is known."""
+    running = RUNNING.get()  # state(), without a call
+    call = Call()
+    call.state = current = state() if running is None or type(running.front) is not State else running.front
+    if current.pending:
+        keep_waiting(current)
+    call.op = op
+    call.region = EVERYWHERE if mask is None else region(mask)
+    recorder = current.machine.recorder
+    call.sequence = None if recorder is None else recorder.reserve()
+    if frame is None:
+        frame = sys._getframe(2)  # most instructions make their call themselves
+    site = PLACES.get((id(frame.f_code), frame.f_lasti))
+    if site is None:
+        frame, site = place_of(frame)
+    call.frame = frame
+    call.site = site
+    return call
+
+
+def keep_waiting(current: State) -> None:
+    """Let the results that wait for their destination survive what is written now."""
+    for pending in current.pending:
+        if pending.result is not None:
+            keep(pending.result)
 
 
 def number(value: Any, role: str, op: str) -> float | int:
@@ -378,8 +411,8 @@ def check_mutable(current: State, dst: Tile) -> None:
 
 def copied_to_sbuf(call: Call, operand: Tile) -> Tile:
     """A copy of a PSUM tile that the compiler makes for ``call``, whose engine cannot read it where it is."""
-    copying = Call("tensor_copy").limited(operand)
+    copying = call_of("tensor_copy").limited(operand)
     result = isa.copy("tensor_copy", copying.view(operand))
     copying.note(result)
     call.reserve()
-    return Pending(copying, result, operand.shape, operand.dtype, SBUF, copying.region).settle()
+    return copying.unnamed(result, operand.shape, operand.dtype)

@@ -9,16 +9,16 @@ import numpy as np
 
 from .. import isa
 from ..errors import KernelError, NotModelled
-from ..isa.core import Result
+from ..isa.core import result_of
 from ..isa.reductions import reduce_axes
 from ..memory import Computed, View
 from ..numerics import DTYPES, FLOAT32, is_integer, to_float32
 from .base import Shape
 from .indexing import EVERYWHERE, Region
 from .nki import ProgramId
-from .pending import Call, Pending, copied_to_sbuf
+from .pending import Call, call_of, copied_to_sbuf
 from .tensor import Tile
-from .tokens import SBUF, dtype_of, operator_token
+from .tokens import dtype_of, operator_token
 
 _IDENTITIES = {
     "add": 0.0,
@@ -89,7 +89,7 @@ def tensor_reduce(
     **_: Any,
 ) -> Tile:
     """Reduce the free dimensions ``axis`` of ``data`` in fp32, negate if asked, convert."""
-    return _reduced(Call("tensor_reduce", mask), operator_token(op), data, axis, dtype, negate, keepdims)
+    return _reduced(call_of("tensor_reduce", mask), operator_token(op), data, axis, dtype, negate, keepdims)
 
 
 def _reduced(
@@ -117,7 +117,7 @@ def reduction(name: str, op: str) -> Any:
     """``nl.sum`` and its relatives: ``f(x, axis, *, dtype=None, mask=None, keepdims=False)``."""
 
     def reduce(x: Any, axis: Any, *, dtype: Any = None, mask: Any = None, keepdims: bool = False, **_: Any) -> Tile:
-        return _reduced(Call(name, mask), op, x, axis, dtype, keepdims=keepdims)
+        return _reduced(call_of(name, mask), op, x, axis, dtype, keepdims=keepdims)
 
     reduce.__name__ = name
     reduce.__doc__ = f"Reduce the free dimensions ``axis`` by '{op}'."
@@ -126,12 +126,12 @@ def reduction(name: str, op: str) -> Any:
 
 def all_true(x: Any, axis: Any, *, dtype: Any = bool, mask: Any = None, **_: Any) -> Tile:
     """Are all elements along the free dimensions ``axis`` true?"""
-    return _reduced(Call("all", mask), "logical_and", x, axis, dtype)
+    return _reduced(call_of("all", mask), "logical_and", x, axis, dtype)
 
 
 def mean(x: Any, axis: Any, *, dtype: Any = None, mask: Any = None, keepdims: bool = False, **_: Any) -> Tile:
     """Mean over the free dimensions ``axis``; of integers in fp32."""
-    call = Call("mean", mask)
+    call = call_of("mean", mask)
     tile = call.tile("x", x)
     default = FLOAT32 if is_integer(tile.dtype) else tile.dtype
     return _statistic(
@@ -141,7 +141,7 @@ def mean(x: Any, axis: Any, *, dtype: Any = None, mask: Any = None, keepdims: bo
 
 def var(x: Any, axis: Any, *, dtype: Any = None, mask: Any = None, keepdims: bool = False, **_: Any) -> Tile:
     """Population variance over the free dimensions ``axis``."""
-    call = Call("var", mask)
+    call = call_of("var", mask)
     tile = call.tile("x", x)
     default = FLOAT32 if is_integer(tile.dtype) else tile.dtype
     return _statistic(
@@ -169,13 +169,13 @@ def _statistic(
     if squared:
         average = reduce_axes("add", np.square(values - average), axes) / count
     cut = reduced_shape(values.shape, axes, keepdims)
-    result = Result(call.op, average.reshape(cut), (("data", view),), (("axes", axes),))
+    result = result_of(call.op, average.reshape(cut), (("data", view),), (("axes", axes),))
     return call.give(result, shape, dtype, explicit=explicit, where=where)
 
 
 def softmax(x: Any, axis: Any, *, dtype: Any = None, compute_dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
     """``exp(x - max) / sum(exp(x - max))`` over the free dimensions ``axis``."""
-    call = Call("softmax", mask)
+    call = call_of("softmax", mask)
     tile = call.tile("x", x)
     axes = free_axes(tile, axis, call.op)
     _refuse_in_allocated(call)
@@ -187,7 +187,7 @@ def softmax(x: Any, axis: Any, *, dtype: Any = None, compute_dtype: Any = None, 
     view = masked_view(call, tile, "maximum")
     values = to_float32(view.array)
     powers = isa.operators.ACTIVATIONS["exp"](values - reduce_axes("maximum", values, axes))
-    result = Result(call.op, powers / reduce_axes("add", powers, axes), (("data", view),), (("axes", axes),))
+    result = result_of(call.op, powers / reduce_axes("add", powers, axes), (("data", view),), (("axes", axes),))
     return call.give(result, tile.shape, default, explicit=dtype is not None)
 
 
@@ -204,7 +204,7 @@ def rms_norm(
     **_: Any,
 ) -> Tile:
     """``x / sqrt(sum(x * x, axis) / n + epsilon) * w``."""
-    call = Call("rms_norm", mask)
+    call = call_of("rms_norm", mask)
     tile, weight = call.tile("x", x), call.tile("w", w)
     axes = free_axes(tile, axis, call.op)
     _refuse_in_allocated(call)
@@ -217,7 +217,7 @@ def rms_norm(
     total = reduce_axes("add", np.square(values), axes)
     inverse = isa.operators.ACTIVATIONS["rsqrt"](total / np.float32(n) + np.float32(epsilon))
     normed = values * inverse * to_float32(scale.array)
-    result = Result(
+    result = result_of(
         call.op, normed, (("data", view), ("weight", scale)), (("n", float(n)), ("epsilon", float(epsilon)))
     )
     return call.give(result, tile.shape, default, explicit=dtype is not None)
@@ -232,7 +232,7 @@ def _refuse_in_allocated(call: Call) -> None:
 
 def tensor_partition_reduce(op: Any, data: Any, *, mask: Any = None, dtype: Any = None, **_: Any) -> Tile:
     """Reduce over the partitions: (P, F...) to (1, F...)."""
-    call = Call("tensor_partition_reduce", mask)
+    call = call_of("tensor_partition_reduce", mask)
     tile = call.tile("data", data)
     token = operator_token(op)
     if tile.restriction is not None:
@@ -259,7 +259,7 @@ def all_reduce(
 
     Each of these programs receives the result. Two programs exchange their tiles, then compute with both.
     """
-    call = Call("all_reduce", mask)
+    call = call_of("all_reduce", mask)
     tile = call.tile("x", x)
     token = operator_token(op)
     if tile.restriction is not None:
@@ -282,13 +282,13 @@ def all_reduce(
     if any(v.shape != values[0].shape for v in values):
         raise KernelError("", "the programs of an nl.all_reduce bring tiles of different shapes")
     reduced = reduce_axes(token, np.stack(values), (0,))[0]
-    result = Result("all_reduce", reduced, (("data", view),), (("op", token), ("programs", len(group))))
+    result = result_of("all_reduce", reduced, (("data", view),), (("op", token), ("programs", len(group))))
     return call.give(result, tile.shape, kind, explicit=dtype is not None)
 
 
 def _received(call: Call, tile: Tile, group: tuple[tuple[int, ...], ...]) -> Tile:
     """What the other one of two programs sends in exchange for the part of ``tile`` that ``call`` works on."""
-    exchange, view = Call("sendrecv"), call.view(tile)
+    exchange, view = call_of("sendrecv"), call.view(tile)
     here = group.index(call.state.session.program)
     sent = call.state.ensemble.exchanged(call.state.session.program, group, view.array.copy())
     if sent[0].shape != sent[1].shape:
@@ -298,7 +298,7 @@ def _received(call: Call, tile: Tile, group: tuple[tuple[int, ...], ...]) -> Til
     result.attributes = (("send_to_rank", 1 - here), ("recv_from_rank", 1 - here), ("pipe_id", 0))
     exchange.note(result)
     call.reserve()
-    return Pending(exchange, result, view.array.shape, tile.dtype, SBUF, EVERYWHERE).settle()
+    return exchange.unnamed(result, view.array.shape, tile.dtype)
 
 
 def _group(call: Call, program_axes: Any) -> tuple[tuple[int, ...], ...]:

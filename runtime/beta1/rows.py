@@ -11,7 +11,7 @@ from copy import copy
 import numpy as np
 
 from ..isa.core import Result
-from ..memory import Array, View
+from ..memory import Array, View, view_of
 
 
 def first_elements(chosen: Array) -> tuple[int, int] | None:
@@ -38,4 +38,4 @@ def in_rows(result: Result, dst: View, chosen: Array) -> Iterator[tuple[Result, 
         reads = tuple((role, view.reading(view.array[cut])) for role, view in result.reads)
         part = copy(result)
         part.values, part.reads = result.values[cut], reads
-        yield part, View(dst.alloc, dst.array[cut]), None
+        yield part, view_of(dst.alloc, dst.array[cut]), None

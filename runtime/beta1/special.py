@@ -9,7 +9,7 @@ import numpy as np
 from .. import isa
 from ..errors import KernelError, NotModelled
 from ..isa import search, statistics
-from ..isa.core import Result
+from ..isa.core import Result, result_of
 from ..memory import Array
 from ..numerics import DTYPES, is_integer, to_float32
 from .arithmetic import is_vector, mismatch
@@ -17,7 +17,7 @@ from .base import Tensor
 from .chip import NeedsHardware
 from .creation import memset
 from .indexing import Region, region
-from .pending import Call
+from .pending import Call, call_of
 from .reductions import kept_region
 from .tensor import Tile
 from .tokens import FP32, ReduceCmd, dtype_of, operator_token
@@ -37,7 +37,7 @@ def _give(
 
 def max8(*, src: Any, mask: Any = None, dtype: Any = None, **_: Any) -> Tile:
     """The 8 largest values of each partition in descending order, as (P, 8)."""
-    call = Call("max8", mask)
+    call = call_of("max8", mask)
     tile = call.tile("src", src)
     call.limited(tile)
     result = None if call.region.skip else search.max8(call.view(tile))
@@ -46,7 +46,7 @@ def max8(*, src: Any, mask: Any = None, dtype: Any = None, **_: Any) -> Tile:
 
 def nc_find_index8(*, data: Any, vals: Any, mask: Any = None, dtype: Any = None, **_: Any) -> Tile:
     """Index of the first occurrence of each of 8 ``vals`` in each partition of ``data``, as (P, 8)."""
-    call = Call("nc_find_index8", mask)
+    call = call_of("nc_find_index8", mask)
     tile, wanted = call.tile("data", data), call.tile("vals", vals)
     call.limited(tile)
     where = _columns_only(call, tile)
@@ -61,7 +61,7 @@ def nc_match_replace8(
 
     Behind a mask that cuts the free dimensions, indices count the elements under the mask.
     """
-    call = Call("nc_match_replace8", mask)
+    call = call_of("nc_match_replace8", mask)
     tile, wanted = call.tile("data", data), call.tile("vals", vals)
     call.limited(tile)
     if call.region.skip:
@@ -75,7 +75,7 @@ def nc_match_replace8(
 
 def gather_flattened(data: Any, indices: Any, *, mask: Any = None, dtype: Any = None, **_: Any) -> Tile:
     """``data`` at ``indices`` of its flattened free dimensions, partition by partition."""
-    call = Call("gather_flattened", mask)
+    call = call_of("gather_flattened", mask)
     tile, wanted = call.tile("data", data), call.tile("indices", indices)
     call.limited(wanted)
     result = None
@@ -89,7 +89,7 @@ def local_gather(
     src_buffer: Any, index: Any, num_elem_per_idx: int = 1, num_valid_indices: Any = None, *, mask: Any = None, **_: Any
 ) -> Tile:
     """Gather in each group of 16 partitions by that group's indices; the result is (P, indices, elements)."""
-    call = Call("local_gather", mask)
+    call = call_of("local_gather", mask)
     tile, wanted = call.tile("src_buffer", src_buffer), call.tile("index", index)
     if tile.shape[0] != wanted.shape[0] or tile.shape[0] % search.CORE_PARTITIONS:
         raise mismatch(call.op, ("src_buffer", tile), ("index", wanted))
@@ -109,7 +109,7 @@ def local_gather(
 
 def nc_stream_shuffle(src: Any, dst: Any, shuffle_mask: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> None:
     """In each 32 partitions, partition ``i`` of ``dst`` becomes ``shuffle_mask[i]`` of ``src`` (255: is kept)."""
-    call = Call("nc_stream_shuffle", mask)
+    call = call_of("nc_stream_shuffle", mask)
     source, target = call.tile("src", src), call.tile("dst", dst)
     if source.dtype != target.dtype:
         raise KernelError(
@@ -129,7 +129,7 @@ def nc_stream_shuffle(src: Any, dst: Any, shuffle_mask: Any, *, dtype: Any = Non
 
 def sequence_bounds(*, segment_ids: Any, dtype: Any = None, **_: Any) -> Tile:
     """Start and end of the segment of each element: (1, n) gives (1, 2, n)."""
-    call = Call("sequence_bounds")
+    call = call_of("sequence_bounds")
     tile = call.tile("segment_ids", segment_ids)
     result = search.sequence_bounds(call.view(tile))
     return _give(call, result, result.values.shape, tile.dtype, dtype)
@@ -137,7 +137,7 @@ def sequence_bounds(*, segment_ids: Any, dtype: Any = None, **_: Any) -> Tile:
 
 def bn_stats(data: Any, *, mask: Any = None, dtype: Any = None, **_: Any) -> Tile:
     """(P, F <= 512) to (P, 6): count, mean, variance * count of the even, then of the odd elements."""
-    call = Call("bn_stats", mask)
+    call = call_of("bn_stats", mask)
     tile = call.tile("data", data)
     call.limited(tile)
     result = None if call.region.skip else statistics.bn_stats(call.view(tile))
@@ -146,7 +146,7 @@ def bn_stats(data: Any, *, mask: Any = None, dtype: Any = None, **_: Any) -> Til
 
 def bn_aggr(data: Any, *, mask: Any = None, dtype: Any = None, **_: Any) -> Tile:
     """(P, 3k) of :func:`bn_stats` to (P, 2): mean and population variance."""
-    call = Call("bn_aggr", mask)
+    call = call_of("bn_aggr", mask)
     tile = call.tile("data", data)
     call.limited(tile)
     result = None if call.region.skip else statistics.bn_aggr(call.view(tile))
@@ -173,7 +173,7 @@ def range_select(
     **_: Any,
 ) -> Tile:
     """``on_true_tile`` where ``range_start`` plus the free index meets both bounds (P, 1), else ``on_false_value``."""
-    call = Call("range_select", mask)
+    call = call_of("range_select", mask)
     if call.state.machine.target.version < 3:
         raise KernelError("", "nisa.range_select needs NeuronCore-v3 (gen3) or later")
     tile = call.tile("on_true_tile", on_true_tile)
@@ -208,7 +208,7 @@ def select_reduce(
     **_: Any,
 ) -> None:
     """``dst`` = ``on_true`` where ``predicate``, else ``on_false`` (number or (P, 1)); with a running maximum."""
-    call = Call("select_reduce", mask)
+    call = call_of("select_reduce", mask)
     target, chooser, chosen = call.tile("dst", dst), call.tile("predicate", predicate), call.tile("on_true", on_true)
     if chooser.shape[0] != chosen.shape[0]:
         raise mismatch(call.op, ("predicate", chooser), ("on_true", chosen))
@@ -253,7 +253,7 @@ def _running_maximum(call: Call, command: ReduceCmd, op: Any, result: Result, re
 
 def tensor_copy_dynamic_src(src: Any, *, mask: Any = None, dtype: Any = None, engine: Any = None, **_: Any) -> Tile:
     """Copy a tile whose subscript has an offset that is known at run time."""
-    call = Call("tensor_copy_dynamic_src", mask)
+    call = call_of("tensor_copy_dynamic_src", mask)
     tile = call.tile("src", src)
     call.limited(tile)
     result = None if call.region.skip else isa.copy("tensor_copy", call.view(tile))
@@ -264,7 +264,7 @@ def tensor_copy_dynamic_dst(
     *, dst: Any, src: Any, mask: Any = None, dtype: Any = None, engine: Any = None, **_: Any
 ) -> None:
     """Copy to a tile whose subscript has an offset that is known at run time."""
-    call = Call("tensor_copy_dynamic_dst", mask)
+    call = call_of("tensor_copy_dynamic_dst", mask)
     target, tile = call.tile("dst", dst), call.tile("src", src)
     call.limited(tile)
     if not call.region.skip:
@@ -276,15 +276,15 @@ def tensor_copy_dynamic_dst(
 
 def rand(shape: Any, dtype: Any = np.float32, **_: Any) -> Tile:
     """A tile of uniform random numbers in [0, 1). The bits are the emulator's, not the hardware's."""
-    call = Call("rand")
+    call = call_of("rand")
     wanted = tuple(int(n) for n in shape)
     values = call.state.random.random(wanted, np.float32)
-    return call.give(Result("rand", values, ()), wanted, dtype_of(dtype))
+    return call.give(result_of("rand", values, ()), wanted, dtype_of(dtype))
 
 
 def random_seed(seed: Any, *, mask: Any = None, **_: Any) -> None:
     """Start the random numbers again from ``seed``: a tile of one element, or a number, which goes into one."""
-    call = Call("random_seed", mask)
+    call = call_of("random_seed", mask)
     if call.region.skip:
         return
     if not isinstance(seed, Tensor) and not call.state.allocated:
@@ -295,7 +295,7 @@ def random_seed(seed: Any, *, mask: Any = None, **_: Any) -> None:
 
 def dropout(data: Any, prob: Any, *, mask: Any = None, dtype: Any = None, **_: Any) -> Tile:
     """``data`` with elements replaced by 0 with probability ``prob`` (number or (P, 1)); what stays is not scaled."""
-    call = Call("dropout", mask)
+    call = call_of("dropout", mask)
     tile = call.tile("data", data)
     call.limited(tile)
     if call.region.skip:
@@ -308,7 +308,7 @@ def dropout(data: Any, prob: Any, *, mask: Any = None, dtype: Any = None, **_: A
     draws = call.state.random.random(tile.shape, np.float32)[tuple(slice(0, n) for n in view.array.shape)]
     kept = draws >= threshold
     values = view.array if is_integer(tile.dtype) else to_float32(view.array)
-    result = Result("dropout", np.where(kept, values, values.dtype.type(0)), (("data", view),))
+    result = result_of("dropout", np.where(kept, values, values.dtype.type(0)), (("data", view),))
     return _give(call, result, tile.shape, tile.dtype, dtype)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from ..errors import KernelError, NotModelled
 from ..memory import Array
 from .base import Tensor
-from .indexing import Index, Mask, broadcast
+from .indexing import Index, Mask, broadcast, vector_of
 from .selection import affine, span
 from .tensor import Access, Gather, Tile, restricted
 from .tokens import Slice
@@ -89,7 +89,7 @@ def _whole_constant(k: Any) -> Any:
         return k
     if k.const != int(k.const):
         raise KernelError("", f"{k.const} is not an integer index")
-    return Index(int(k.const), k.extents, k.coefficients, k.axes)
+    return vector_of(int(k.const), k.extents, k.coefficients, k.axes)
 
 
 def _aligned(tile: Tile, items: Sequence[Any]) -> list[Any]:
@@ -197,7 +197,14 @@ class Indexed(Tile):
     __slots__ = ("whole",)
 
     def __init__(self, part: Tile, whole: Array) -> None:
-        super().__init__(part.alloc, part.array, part.dtype, part.offset, part.shape, part.buffer)
+        self.alloc = part.alloc
+        self.array = part.array
+        self.dtype = part.dtype
+        self.offset = part.offset
+        self.shape = part.shape
+        self.buffer = part.buffer
+        self.restriction = None
+        self.indexed_by = ()
         self.whole = whole
 
     @property

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import KernelError, NotModelled
-from ..memory import Allocation, Array, View
+from ..memory import Allocation, Array, View, view_of
 from .base import Shape, Tensor, sibling
 from .indexing import EVERYWHERE, NO_AXES, Index, Region, region
 from .selection import Limit, plain_affine, selection
@@ -33,7 +33,8 @@ class Gather:
     free: bool = False
 
 
-_NOTHING = (None, None)
+NOTHING: tuple[Any, Any] = (None, None)
+"""The ``part_of`` of what is no part."""
 _ndarray = np.ndarray
 
 
@@ -51,23 +52,9 @@ class Tile(Tensor, View):
     limits: tuple[Limit, ...] = ()
     gather: Gather | None = None
 
-    def __init__(
-        self,
-        alloc: Allocation,
-        array: Array,
-        dtype: np.dtype[Any],
-        offset: int,
-        shape: Shape,
-        buffer: Buffer,
-    ) -> None:
-        self.alloc = alloc
-        self.array = array
-        self.dtype = dtype
-        self.offset = offset
-        self.shape = shape
-        self.buffer = buffer
-        self.restriction: Region | None = None
-        self.indexed_by: tuple[Index, ...] = ()
+    offset: int
+    restriction: Region | None
+    indexed_by: tuple[Index, ...]
 
     @property
     def stored(self) -> np.dtype[Any]:
@@ -120,7 +107,7 @@ class Tile(Tensor, View):
 
     def view_in(self, where: Region) -> View:
         """The operand of an instruction that executes in ``where``."""
-        return View(self.alloc, self.cut(where)) if where.box else self
+        return view_of(self.alloc, self.cut(where)) if where.box else self
 
     def skipping(self, mode: Any) -> Tile:
         """This access, where ``oob_mode.skip`` leaves out what is out of bounds."""
@@ -136,11 +123,11 @@ class Tile(Tensor, View):
         if limits:
             return Access(self, offset, shape, strides, limits)
         array = _array(self.alloc, self.stored, offset, shape, strides)
-        return Tile(self.alloc, array, self.dtype, offset, shape, self.buffer)
+        return tile_of(self.alloc, array, self.dtype, offset, shape, self.buffer)
 
     def again(self) -> Tile:
         """Another view of the same elements."""
-        return Tile(self.alloc, self.array, self.dtype, self.offset, self.shape, self.buffer)
+        return tile_of(self.alloc, self.array, self.dtype, self.offset, self.shape, self.buffer)
 
     def limited(self, limit: Limit) -> Tile:
         """This view, where an index that does not vary over it must be in bounds, too."""
@@ -213,7 +200,7 @@ class Tile(Tensor, View):
                 raise KernelError("", f"cannot view {self!r} as {wanted}")
             shape, strides = (*shape[:-1], nbytes // new), (*strides[:-1], new)
         array = _array(self.alloc, wanted, self.offset, shape, strides)
-        found = Tile(self.alloc, array, wanted, self.offset, shape, self.buffer)
+        found = tile_of(self.alloc, array, wanted, self.offset, shape, self.buffer)
         found.restriction = self.restriction
         return found
 
@@ -280,17 +267,31 @@ class Tile(Tensor, View):
             found = Access(tile, offset, shape, strides, limits)
         else:
             array = _array(alloc, stored, offset, shape, strides) if cut is None else whole[cut]
-            found = Tile(alloc, array, tile.dtype, offset, shape, tile.buffer)
+            found = tile_of(alloc, array, tile.dtype, offset, shape, tile.buffer)
         if vectors:
             found.indexed_by = tuple(vectors)
         found.part_of = self, key
         return found
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        source, known = (self, Ellipsis) if value is self else getattr(value, "part_of", _NOTHING)
+        source, known = (self, Ellipsis) if value is self else getattr(value, "part_of", NOTHING)
         if source is self and known is key and self.alloc.space != "hbm":
             return  # tile[key] += x: there it is
         sibling("assignment").assign(self if key is Ellipsis else self[key], value)
+
+
+def tile_of(alloc: Allocation, array: Array, dtype: np.dtype[Any], offset: int, shape: Shape, buffer: Buffer) -> Tile:
+    """A tile without an operand mask that is ``array``, a view at ``offset`` of the memory of ``alloc``."""
+    made = Tile()
+    made.alloc = alloc
+    made.array = array
+    made.dtype = dtype
+    made.offset = offset
+    made.shape = shape
+    made.buffer = buffer
+    made.restriction = None
+    made.indexed_by = ()
+    return made
 
 
 class Access(Tile):
@@ -336,7 +337,7 @@ class Access(Tile):
         if self.gather is not None or where.residual:
             gathered: View = sibling("indirect").gathered(self, where)
             return gathered
-        return View(self.alloc, self.cut(where))
+        return view_of(self.alloc, self.cut(where))
 
     def skipping(self, mode: Any) -> Tile:
         if self.gather is None or mode != OobMode.skip:
@@ -410,6 +411,6 @@ def whole(alloc: Allocation, buffer: Buffer = PRIVATE_HBM) -> Tile:
     """The tile that is all of ``alloc``."""
     array = alloc.whole
     if array is not None:
-        return Tile(alloc, array.view(), array.dtype, 0, alloc.declaration.shape, buffer)
+        return tile_of(alloc, array.view(), array.dtype, 0, alloc.declaration.shape, buffer)
     array, (row, byte) = alloc.array(), alloc.origin
-    return Tile(alloc, array, array.dtype, row * alloc.pitch + byte, array.shape, buffer)
+    return tile_of(alloc, array, array.dtype, row * alloc.pitch + byte, array.shape, buffer)

@@ -14,8 +14,8 @@ from ..memory import Array
 from ..numerics import DTYPES
 from .arithmetic import alike, is_vector, mismatch, over, promoted
 from .base import Tensor
-from .indexing import Index, Mask
-from .pending import Call, copied_to_sbuf
+from .indexing import Index, Mask, vector_of
+from .pending import Call, call_of, copied_to_sbuf
 from .tensor import Tile
 from .tokens import ReduceCmd, dtype_of, operator_token
 
@@ -61,7 +61,7 @@ def activation(
     ``reduce_cmd`` works on 128 registers that all activations share: ``reset`` clears them, ``reduce`` adds the sum of
     the result over the free dimensions, ``reset_reduce`` does both; ``reduce_res`` (P, 1) receives them.
     """
-    call = Call("activation", mask)
+    call = call_of("activation", mask)
     command = reduce_cmd if type(reduce_cmd) is ReduceCmd else ReduceCmd(int(reduce_cmd))
     return _activate(call, op, data, bias, scale, reduce_op, reduce_res, command, dtype)
 
@@ -79,7 +79,7 @@ def activation_reduce(
     **_: Any,
 ) -> Tile:
     """:func:`activation` that also writes the sum of its result over the free dimensions to ``reduce_res`` (P, 1)."""
-    call = Call("activation_reduce", mask)
+    call = call_of("activation_reduce", mask)
     return _activate(call, op, data, bias, scale, reduce_op, reduce_res, ReduceCmd.reset_reduce, dtype)
 
 
@@ -179,7 +179,7 @@ def tensor_scalar(
     **_: Any,
 ) -> Tile:
     """``(data op0 operand0) op1 operand1``, each operand a number or (P, 1); ``reverse`` swaps the two sides."""
-    call = Call("tensor_scalar", mask)
+    call = call_of("tensor_scalar", mask)
     tile = call.tile("data", data)
     for role, operand in (("operand0", operand0), ("operand1", operand1)):
         _vector(call, role, operand, tile)
@@ -210,7 +210,7 @@ def tensor_scalar_reduce(
     **_: Any,
 ) -> Tile:
     """``data op0 operand0``; ``reduce_res`` (P, 1) receives its reduction over the free dimensions."""
-    call = Call("tensor_scalar_reduce", mask)
+    call = call_of("tensor_scalar_reduce", mask)
     tile = call.tile("data", data)
     _vector(call, "operand0", operand0, tile)
     if tile.restriction is not None:
@@ -234,7 +234,7 @@ def tensor_tensor(
     data1: Any, data2: Any, op: Any, *, dtype: Any = None, mask: Any = None, engine: Any = None, **_: Any
 ) -> Tile:
     """``data1 op data2``; the partitions are equal, a (P, 1) operand is repeated along the free dimensions."""
-    call = Call("tensor_tensor", mask)
+    call = call_of("tensor_tensor", mask)
     a, b = call.tile("data1", data1), call.tile("data2", data2)
     token = operator_token(op)
     if a.shape[0] != b.shape[0]:
@@ -269,7 +269,7 @@ def scalar_tensor_tensor(
     **_: Any,
 ) -> Tile:
     """``(data op0 operand0) op1 operand1``: ``operand0`` a number or (P, 1), ``operand1`` a tile like ``data``."""
-    call = Call("scalar_tensor_tensor", mask)
+    call = call_of("scalar_tensor_tensor", mask)
     tile, other = call.tile("data", data), call.tile("operand1", operand1)
     _vector(call, "operand0", operand0, tile)
     _partitions(call, ("data", tile), ("operand1", other))
@@ -303,7 +303,7 @@ def tensor_tensor_scan(
     **_: Any,
 ) -> Tile:
     """``r[:, i] = op1(op0(data0[:, i], r[:, i - 1]), data1[:, i])``; ``initial``, a number or (P, 1), is before."""
-    call = Call("tensor_tensor_scan", mask)
+    call = call_of("tensor_tensor_scan", mask)
     a, b = call.tile("data0", data0), call.tile("data1", data1)
     _partitions(call, ("data0", a), ("data1", b))
     _vector(call, "initial", initial, a)
@@ -326,7 +326,7 @@ def tensor_tensor_scan(
 
 def iota(expr: Any, dtype: Any, *, mask: Any = None, **_: Any) -> Tile:
     """An index expression as a tile, computed in int32. A scalar gives (1, 1)."""
-    call = Call("iota", mask)
+    call = call_of("iota", mask)
     if isinstance(expr, Index):
         index = expr if expr.ndim >= 2 else expr[None, :]
         values, described = index.values(), affine_attributes(index)
@@ -351,7 +351,7 @@ def affine_select(
     pred: Any, on_true_tile: Any, on_false_value: Any, *, mask: Any = None, dtype: Any = None, **_: Any
 ) -> Tile:
     """``on_true_tile`` where ``pred``, a comparison of index vectors, holds, ``on_false_value`` elsewhere."""
-    call = Call("affine_select", mask)
+    call = call_of("affine_select", mask)
     tile = call.tile("on_true_tile", on_true_tile)
     default = tile.dtype if dtype is None else dtype_of(dtype)
     if tile.restriction is not None:
@@ -382,12 +382,12 @@ def _wide(index: Index, shape: tuple[int, ...]) -> Index:
     coefficients = (0,) * extra + tuple(
         c if n > 1 else 0 for c, n in zip(index.coefficients, index.extents, strict=True)
     )
-    return Index(index.const, shape, coefficients, (frozenset[int](),) * len(shape))
+    return vector_of(index.const, shape, coefficients, (frozenset[int](),) * len(shape))
 
 
 def where(condition: Any, x: Any, y: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
     """``x`` where ``condition`` is not 0, else ``y``; both tiles or numbers."""
-    call = Call("where", mask)
+    call = call_of("where", mask)
     chooser = call.tile("condition", condition)
     sides = [call.tile(role, side) for role, side in (("x", x), ("y", y)) if isinstance(side, Tensor)]
     call.limited(chooser, *sides)

@@ -326,7 +326,7 @@ def rand(shape: Any, dtype: Any, buffer: Any = _SBUF, name: Any = "") -> NkiTens
     """Random numbers of [0, 1)."""
     tensor: NkiTensor = language.ndarray(shape=shape, dtype=dtype, buffer=buffer, name=name)
     uniform = state.current().random.random(tensor.array.shape, np.float32)
-    deliver(isa.Result("rand", uniform, ()), on_chip(tensor, "tensor"))
+    deliver(isa.result_of("rand", uniform, ()), on_chip(tensor, "tensor"))
     return tensor
 
 

@@ -169,7 +169,7 @@ def dma_transpose(
     wanted = tuple(src.shape[axis] for axis in order)
     if wanted != dst.shape:
         raise KernelError("", f"dma_transpose: src of shape {src.shape} gives {wanted}, dst has {dst.shape}")
-    result = isa.Result("dma_transpose", array.transpose(order).reshape(target.array.shape), (("src", source),))
+    result = isa.result_of("dma_transpose", array.transpose(order).reshape(target.array.shape), (("src", source),))
     isa.commit(session.current().machine, result, target)
 
 
@@ -199,7 +199,7 @@ def dma_compute(
     for source in sources[1:]:
         total = total + to_float32(source.array).reshape(target.array.shape)
     reads = tuple((f"src{position}", source) for position, source in enumerate(sources))
-    isa.commit(session.current().machine, isa.Result("dma_compute", total, reads, (("op", "add"),)), target)
+    isa.commit(session.current().machine, isa.result_of("dma_compute", total, reads, (("op", "add"),)), target)
 
 
 def _indirect(dst: NkiTensor, src: NkiTensor, operator: str | None, skip: bool) -> None:

@@ -119,7 +119,7 @@ def nonzero_with_count(dst: Any, src: Any, index_offset: Any = 0, padding_val: A
         places = np.flatnonzero(flat[partition])
         found[partition, : places.size] = places + offset
         found[partition, -1] = places.size
-    result = isa.Result(
+    result = isa.result_of(
         "nonzero_with_count", found, (("src", source),), (("index_offset", offset), ("padding_val", padding))
     )
     active = np.arange(flat.shape[0]) % search.CORE_PARTITIONS == 0
@@ -169,7 +169,7 @@ def rng(dst: Any, engine: Any = values.Engine.unknown, name: Any = None) -> None
     if not is_integer(target.dtype):
         raise KernelError("", f"rng: dst must be an integer tensor, not {target.dtype.name}")
     bits = state.current().random.integers(0, 2**32, target.array.shape, np.uint32)
-    deliver(isa.Result("rng", bits.astype(target.dtype), ()), target)
+    deliver(isa.result_of("rng", bits.astype(target.dtype), ()), target)
 
 
 @builtin("nki.isa")
@@ -182,7 +182,7 @@ def rand2(dst: Any, min: Any, max: Any, name: Any = None) -> None:
         for role, bound in (("min", min), ("max", max))
     )
     uniform = state.current().random.random(target.array.shape, np.float32)
-    deliver(isa.Result("rand2", low + uniform * (high - low), ()), target)
+    deliver(isa.result_of("rand2", low + uniform * (high - low), ()), target)
 
 
 @builtin("nki.isa")
@@ -193,7 +193,7 @@ def dropout(dst: Any, data: Any, prob: Any, name: Any = None) -> None:
     rate = isa.elementwise.per_partition(immediate_or_column(prob, source, "prob"), source.array.ndim)
     kept = state.current().random.random(source.array.shape, np.float32) >= rate
     elements = source.array if is_integer(source.dtype) else to_float32(source.array)
-    deliver(isa.Result("dropout", np.where(kept, elements, elements.dtype.type(0)), (("data", source),)), target)
+    deliver(isa.result_of("dropout", np.where(kept, elements, elements.dtype.type(0)), (("data", source),)), target)
 
 
 # --- what is not modelled --------------------------------------------------------------------------------------------

@@ -132,7 +132,7 @@ def exponential(
         reads.append(("max_value", shift))
     else:
         attributes.append(("max_value", float(shift)))
-    result = isa.Result("exponential", ACTIVATIONS["exp"](shifted), tuple(reads), tuple(attributes))
+    result = isa.result_of("exponential", ACTIVATIONS["exp"](shifted), tuple(reads), tuple(attributes))
     registers = state.current().accumulators["vector"][lanes(source)]
     accumulate(registers, command, "add", reduce_free("add", result.values), start)
     deliver_with(result, target, "reduce_res", reduce_res, registers.copy())

@@ -8,7 +8,7 @@ from .. import isa, session
 from ..errors import KernelError
 from ..events import address_of
 from ..isa.operators import apply_alu
-from ..memory import Array, View
+from ..memory import Array, View, view_of
 from ..numerics import convert
 from . import values
 from .tensor import NkiTensor
@@ -57,7 +57,7 @@ def immediate_or_column(value: object, data: NkiTensor, name: str) -> View | Sca
             f"{name} must be a number or have one element for each of the {lanes_} partitions, its shape is "
             f"{column.shape}",
         )
-    return column if partitions == lanes_ else View(column.alloc, array[:lanes_])
+    return column if partitions == lanes_ else view_of(column.alloc, array[:lanes_])
 
 
 def same_extent(instruction: str, roles: tuple[str, str], first: NkiTensor, second: NkiTensor) -> None:
@@ -108,7 +108,7 @@ def deliver_with(result: isa.Result, dst: NkiTensor, role: str, second: object, 
     whole, lanes_ = on_chip(second, role), column.shape[0]
     if extent(whole)[0] < lanes_ or extent(whole)[1] != 1:
         raise KernelError("", f"{role} must have shape ({lanes_}, 1), it has {whole.shape}")
-    also = whole if extent(whole)[0] == lanes_ else View(whole.alloc, whole.array[:lanes_])
+    also = whole if extent(whole)[0] == lanes_ else view_of(whole.alloc, whole.array[:lanes_])
     result.also_writes = (*result.also_writes, (role, also))
     deliver(result, dst)
     also.array[...] = convert(column, also.array.dtype).reshape(also.array.shape)

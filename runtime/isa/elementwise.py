@@ -11,7 +11,7 @@ from ..memory import Array, View
 from ..numerics import FLOAT32, is_integer, to_float32
 from ..packed import is_packed, type_name
 from ..spec.operators import BITWISE
-from .core import Result
+from .core import Result, result_of
 from .operators import ACTIVATIONS, alu, apply_alu
 from .reductions import reduce_free
 
@@ -21,7 +21,7 @@ Operand = View | Scalar
 
 def copy(op: str, src: View) -> Result:
     """``tensor_copy``, ``dma_copy``: the same bits where the types are equal, through fp32 where they differ."""
-    return Result(op, src.array, (("src", src),))
+    return result_of(op, src.array, (("src", src),))
 
 
 def memset(shape: tuple[int, ...], value: Scalar, dtype: np.dtype[Any]) -> Result:
@@ -29,10 +29,10 @@ def memset(shape: tuple[int, ...], value: Scalar, dtype: np.dtype[Any]) -> Resul
     if is_packed(dtype):
         if value != 0:
             raise KernelError("", f"memset: a tensor of type {type_name(dtype)} can be set to 0 only, not to {value}")
-        return Result("memset", np.zeros(shape, dtype), (), (("value", value),))
+        return result_of("memset", np.zeros(shape, dtype), (), (("value", value),))
     values: Array = np.empty(shape, np.int64 if is_integer(dtype) and isinstance(value, int) else np.float32)
     values.fill(value)
-    return Result("memset", values, (), (("value", value),))
+    return result_of("memset", values, (), (("value", value),))
 
 
 def activation(
@@ -70,11 +70,11 @@ def activation(
     if reduce_op is not None:
         attributes.append(("reduce_op", reduce_op))
         reduced = reduce_free(reduce_op, values)
-    return Result(name, values, tuple(reads), tuple(attributes)), reduced
+    return result_of(name, values, tuple(reads), tuple(attributes)), reduced
 
 
 def reciprocal(data: View) -> Result:
-    return Result("reciprocal", np.float32(1) / to_float32(data.array), (("data", data),))
+    return result_of("reciprocal", np.float32(1) / to_float32(data.array), (("data", data),))
 
 
 def per_partition(value: Operand, ndim: int) -> Array | np.float32:
@@ -106,7 +106,7 @@ def tensor_scalar(
     if op1 is not None:
         attributes.append(("op1", op1))
         x = _step(x, op1, operand1, reverse1, "1", reads, attributes)  # type: ignore[arg-type]
-    return Result("tensor_scalar", x, tuple(reads), tuple(attributes))
+    return result_of("tensor_scalar", x, tuple(reads), tuple(attributes))
 
 
 _ROLES = {"0": ("operand0", "reverse0"), "1": ("operand1", "reverse1")}
@@ -148,7 +148,7 @@ def tensor_tensor(data1: View, data2: View, op: str) -> Result:
     values = apply_alu(op, a, b if b.shape == a.shape else align(b, a))
     if exact:
         values = values.astype(np.uint32).view(data1.array.dtype)
-    return Result("tensor_tensor", values, (("data1", data1), ("data2", data2)), (("op", op),))
+    return result_of("tensor_tensor", values, (("data1", data1), ("data2", data2)), (("op", op),))
 
 
 def align(b: Array, a: Array) -> Array:
@@ -173,7 +173,7 @@ def scalar_tensor_tensor(
     if reverse1:
         attributes.append(("reverse1", True))
     values = apply_alu(op1, other, x) if reverse1 else apply_alu(op1, x, other)
-    return Result("scalar_tensor_tensor", values, tuple(reads), tuple(attributes))
+    return result_of("scalar_tensor_tensor", values, tuple(reads), tuple(attributes))
 
 
 def tensor_tensor_scan(
@@ -190,17 +190,17 @@ def tensor_tensor_scan(
         state = np.full(data0.array.shape[0], initial, np.float32)
     a, b = to_float32(data0.array), align(to_float32(data1.array), data0.array)
     b = b if b.shape == a.shape else np.broadcast_to(b, a.shape)
-    flat_a, flat_b = a.reshape(a.shape[0], -1), b.reshape(a.shape[0], -1)
+    flat_a, flat_b = (np.asfortranarray(x.reshape(x.shape[0], -1)) for x in (a, b))
     values = np.empty_like(flat_a)
     first, second = alu(op0), alu(op1)
-    for i in range(flat_a.shape[1]):
-        step = first(state, flat_a[:, i]) if reverse0 else first(flat_a[:, i], state)
-        state = second(flat_b[:, i], step) if reverse1 else second(step, flat_b[:, i])
-        values[:, i] = state
+    for column_a, column_b, column in zip(flat_a.T, flat_b.T, values.T, strict=True):
+        step = first(state, column_a) if reverse0 else first(column_a, state)
+        state = second(column_b, step) if reverse1 else second(step, column_b)
+        column[...] = state
     for index, reverse in (("0", reverse0), ("1", reverse1)):
         if reverse:
             attributes.append((f"reverse{index}", True))
-    return Result("tensor_tensor_scan", values.reshape(a.shape), tuple(reads), tuple(attributes))
+    return result_of("tensor_tensor_scan", values.reshape(a.shape), tuple(reads), tuple(attributes))
 
 
 def affine_select(predicate: Array, on_true: View, on_false: float, attributes: tuple[tuple[str, Any], ...]) -> Result:
@@ -209,7 +209,7 @@ def affine_select(predicate: Array, on_true: View, on_false: float, attributes: 
     ``attributes`` describe the predicate the same way in both front ends (:func:`affine_attributes`).
     """
     values = np.where(np.broadcast_to(predicate, on_true.array.shape), to_float32(on_true.array), np.float32(on_false))
-    return Result("affine_select", values, (("on_true", on_true),), (*attributes, ("on_false", float(on_false))))
+    return result_of("affine_select", values, (("on_true", on_true),), (*attributes, ("on_false", float(on_false))))
 
 
 def select(op: str, predicate: View, on_true: Operand, on_false: Operand) -> Result:
@@ -226,9 +226,9 @@ def select(op: str, predicate: View, on_true: Operand, on_false: Operand) -> Res
         else:
             attributes.append((role, float(value)))
         sides.append(per_partition(value, chosen.ndim))
-    return Result(op, np.where(chosen, sides[0], sides[1]), tuple(reads), tuple(attributes))
+    return result_of(op, np.where(chosen, sides[0], sides[1]), tuple(reads), tuple(attributes))
 
 
 def iota(values: Array, attributes: tuple[tuple[str, Any], ...] = ()) -> Result:
     """Index values, computed in int32."""
-    return Result("iota", values.astype(np.int32), (), attributes)
+    return result_of("iota", values.astype(np.int32), (), attributes)

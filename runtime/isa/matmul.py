@@ -15,7 +15,7 @@ from ..errors import KernelError
 from ..memory import Array, View
 from ..numerics import to_float32
 from ..spec.hardware import GEMM_MOVING_FMAX, GEMM_STATIONARY_FMAX, PARTITIONS
-from .core import Result
+from .core import Result, result_of
 
 
 def matmul(
@@ -54,7 +54,9 @@ def matmul(
         values = values.reshape(first.shape[1], *free)
     if is_transpose:
         attributes = (*attributes, ("is_transpose", True))
-    return Result("nc_matmul", values, (("stationary", stationary), ("moving", moving)), attributes, accumulates=True)
+    return result_of(
+        "nc_matmul", values, (("stationary", stationary), ("moving", moving)), attributes, accumulates=True
+    )
 
 
 def _flat(array: Array) -> Array:
@@ -116,7 +118,7 @@ def transpose(data: View, *, engine: str = "") -> Result:
     array = data.array.reshape(data.array.shape[0], -1)
     if array.shape[1] > GEMM_STATIONARY_FMAX:
         raise _too_large("data", array.shape[1], GEMM_STATIONARY_FMAX)
-    return Result("nc_transpose", array.T, (("data", data),))
+    return result_of("nc_transpose", array.T, (("data", data),))
 
 
 def _too_large(operand: str, size: int, limit: int) -> KernelError:

@@ -11,7 +11,7 @@ from ..errors import KernelError
 from ..memory import Array, View
 from ..numerics import FLOAT32, to_float32
 from ..packed import FOUR, format_of, pack, unpack
-from .core import Result
+from .core import Result, result_of
 from .matmul import gemm
 
 BLOCK = 8
@@ -51,7 +51,7 @@ def quantize(src: View, dtype: np.dtype[np.void]) -> tuple[Result, Array]:
     shrunk = np.ldexp(blocks.astype(np.float64), _BIAS - scales[:, None, :, None])
     clipped = np.clip(shrunk, -layout.largest, layout.largest).astype(FLOAT32)
     packed = pack(clipped.reshape(values.shape), dtype)
-    return Result("quantize_mx", packed, (("src", src),)), scales.astype(np.uint8)
+    return result_of("quantize_mx", packed, (("src", src),)), scales.astype(np.uint8)
 
 
 def dequantized(data: View, scale: View, role: str) -> Array:
@@ -89,4 +89,4 @@ def matmul_mx(stationary: View, moving: View, stationary_scale: View, moving_sca
         ("stationary_scale", stationary_scale),
         ("moving_scale", moving_scale),
     )
-    return Result("nc_matmul_mx", values, reads, accumulates=True)
+    return result_of("nc_matmul_mx", values, reads, accumulates=True)

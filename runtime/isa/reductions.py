@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import KernelError
 from ..memory import Array, View
 from ..numerics import FLOAT32, to_float32
-from .core import Result
+from .core import Result, result_of
 
 _BLOCK = 512
 _EXACT = {
@@ -105,7 +105,7 @@ def tensor_reduce(
     attributes: list[tuple[str, Any]] = [("op", op), ("axes", named)]
     if negate:
         attributes.append(("negate", True))
-    return Result("tensor_reduce", values, (("data", data),), tuple(attributes))
+    return result_of("tensor_reduce", values, (("data", data),), tuple(attributes))
 
 
 @lru_cache(4096)
@@ -126,4 +126,4 @@ def _reduction(
 def tensor_partition_reduce(op: str, data: View) -> Result:
     """Reduce over the partitions: (P, F...) to (1, F...)."""
     values = reduce_axes(op, to_float32(data.array), (0,))
-    return Result("tensor_partition_reduce", values, (("data", data),), (("op", op),))
+    return result_of("tensor_partition_reduce", values, (("data", data),), (("op", op),))

@@ -9,7 +9,7 @@ import numpy as np
 from ..errors import KernelError
 from ..memory import Array, View
 from ..numerics import to_float32
-from .core import Result
+from .core import Result, result_of
 
 EIGHT = 8
 ABSENT = 0xFFFFFFFF
@@ -37,7 +37,7 @@ def max8(src: View) -> Result:
     flat = rows(to_float32(src.array))
     if not EIGHT <= flat.shape[1] <= 16384:
         raise KernelError("", f"max8 takes 8 to 16384 elements a partition, got {flat.shape[1]}")
-    return Result("max8", -np.sort(-flat, axis=1)[:, :EIGHT], (("src", src),))
+    return result_of("max8", -np.sort(-flat, axis=1)[:, :EIGHT], (("src", src),))
 
 
 def occurrences(data: Array, values: Array) -> Array:
@@ -56,7 +56,7 @@ def occurrences(data: Array, values: Array) -> Array:
 def find_index8(data: View, values: View) -> Result:
     """Flat index in each partition of ``data`` of the first occurrence of each of 8 ``values``, as (P, 8)."""
     found = occurrences(rows(to_float32(data.array)), _eight("vals", values))
-    return Result("nc_find_index8", found, (("data", data), ("vals", values)))
+    return result_of("nc_find_index8", found, (("data", data), ("vals", values)))
 
 
 def match_replace8(data: View, values: View, replacement: float) -> tuple[Result, Array]:
@@ -67,7 +67,7 @@ def match_replace8(data: View, values: View, replacement: float) -> tuple[Result
     row, column = np.nonzero(found != ABSENT)
     replaced[row, found[row, column]] = np.float32(replacement)
     reads = (("data", data), ("vals", values))
-    result = Result("nc_match_replace8", replaced.reshape(data.array.shape), reads, (("imm", float(replacement)),))
+    result = result_of("nc_match_replace8", replaced.reshape(data.array.shape), reads, (("imm", float(replacement)),))
     return result, found
 
 
@@ -79,7 +79,7 @@ def gather_flattened(data: View, indices: View) -> Result:
     if wanted.size and (wanted.min() < 0 or wanted.max() >= flat.shape[1]):
         raise KernelError("err_tensor_access_out_of_bound", f"an index of the gather is not in [0, {flat.shape[1]})")
     picked = np.take_along_axis(flat, wanted, axis=1).reshape(indices.array.shape)
-    return Result("gather", picked, (("data", data), ("indices", indices)))
+    return result_of("gather", picked, (("data", data), ("indices", indices)))
 
 
 def local_gather(source: View, indices: View, elements: int, count: int | None) -> Result:
@@ -104,7 +104,7 @@ def local_gather(source: View, indices: View, elements: int, count: int | None) 
             )
         picked[core] = flat[core][:, places]
     attributes = (("num_elem_per_idx", elements), ("num_valid_indices", used))
-    return Result("local_gather", picked, (("src_buffer", source), ("index", indices)), attributes)
+    return result_of("local_gather", picked, (("src_buffer", source), ("index", indices)), attributes)
 
 
 def stream_shuffle(src: View, dst: Array, mask: tuple[int, ...]) -> tuple[Result, Array]:
@@ -131,7 +131,7 @@ def stream_shuffle(src: View, dst: Array, mask: tuple[int, ...]) -> tuple[Result
                 "", f"partition {partition} of dst takes partition {at} of src, which has {source.shape[0]}"
             )
         values[partition], written[partition] = source[at], True
-    result = Result("nc_stream_shuffle", values.reshape(dst.shape), (("src", src),), (("shuffle_mask", mask),))
+    result = result_of("nc_stream_shuffle", values.reshape(dst.shape), (("src", src),), (("shuffle_mask", mask),))
     return result, written.reshape(-1, *[1] * (dst.ndim - 1))
 
 
@@ -148,7 +148,7 @@ def sequence_bounds(segments: View) -> Result:
     for i in range(n - 1, -1, -1):
         precedes = i < n - 1 and flat[i] == flat[i + 1]
         ends[i] = -1 if flat[i] == 0 else ends[i + 1] if precedes else i + 1
-    return Result("sequence_bounds", np.stack([starts, ends])[None], (("segment_ids", segments),))
+    return result_of("sequence_bounds", np.stack([starts, ends])[None], (("segment_ids", segments),))
 
 
 _COMPARE = {
@@ -180,4 +180,4 @@ def range_select(
         ("on_false", float(on_false)),
     )
     reads = (("on_true", on_true), ("bound0", bounds[0]), ("bound1", bounds[1]))
-    return Result("range_select", values, reads, attributes)
+    return result_of("range_select", values, reads, attributes)

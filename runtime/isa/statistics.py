@@ -8,7 +8,7 @@ from ..errors import KernelError
 from ..memory import Array, View
 from ..numerics import to_float32
 from ..spec.hardware import BN_STATS_FMAX
-from .core import Result
+from .core import Result, result_of
 from .reductions import reduce_last
 
 
@@ -21,7 +21,7 @@ def bn_stats(data: View) -> Result:
             f"bn_stats takes up to {BN_STATS_FMAX} elements a partition, got {flat.shape[1]}",
         )
     columns = [column for half in (flat[:, 0::2], flat[:, 1::2]) for column in _moments(half)]
-    return Result("bn_stats", np.stack(columns, axis=1), (("data", data),))
+    return result_of("bn_stats", np.stack(columns, axis=1), (("data", data),))
 
 
 def _moments(half: Array) -> tuple[Array, Array, Array]:
@@ -41,4 +41,4 @@ def bn_aggr(data: View) -> Result:
     total = reduce_last("add", count)
     average = reduce_last("add", count * mean) / total
     within = reduce_last("add", spread) + reduce_last("add", count * np.square(mean - average[:, None]))
-    return Result("bn_aggr", np.stack([average, within / total], axis=1), (("data", data),))
+    return result_of("bn_aggr", np.stack([average, within / total], axis=1), (("data", data),))
