@@ -368,11 +368,12 @@ def basic_item(scope: Scope, node: ast.Subscript, element: ast.expr, size: str) 
 def _is_no_number(scope: Scope, element: ast.expr) -> bool:
     """May an index be something else than a number, a slice for example?"""
     from .calls import call_value, module_function
+    from .given_slices import may_be_slice
 
     if isinstance(element, ast.Call) and module_function(scope, element) is not None:
         return not isinstance(call_value(scope, element)[1], Python)
     absent = isinstance(element, ast.Name) and isinstance(scope.env.get(element.id), Absent)
-    return absent or may_be_no_number(scope, element)
+    return absent or may_be_no_number(scope, element) or may_be_slice(scope, element)
 
 
 def slice_item(scope: Scope, element: ast.Slice, size: str) -> Item:

@@ -1,0 +1,76 @@
+"""May an index be a slice, or something else than a number, that code gives which is not at hand?
+
+``x[part]`` with ``part = rows(i)`` leaves out a dimension where ``rows`` gives a number, and keeps it where it gives a
+slice: a slice of one row has as many elements, so that nothing else would tell.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from .interpreted import is_unread
+from .names import dotted
+
+if TYPE_CHECKING:
+    from .scope import Module, Scope
+
+_MODULES = ("nl", "nisa", "ncc", "nccl", "nki", "nt", "np", "math")
+
+
+def may_be_slice(scope: Scope, node: ast.expr, seen: frozenset[str] = frozenset()) -> bool:
+    """Does an expression name or call what may give a slice as it is? Arithmetic gives none. ``seen`` are judged."""
+    match node:
+        case ast.Call(func=ast.Name(id="slice")):
+            return True
+        case ast.Call():
+            return is_unread(scope, node)
+        case ast.IfExp(body=first, orelse=second):
+            return may_be_slice(scope, first, seen) or may_be_slice(scope, second, seen)
+        case ast.Subscript(value=value):
+            return may_be_slice(scope, value, seen)
+        case ast.List(elts=elements) | ast.Tuple(elts=elements):
+            return any(may_be_slice(scope, element, seen) for element in elements)
+        case ast.ListComp(elt=element):
+            return may_be_slice(scope, element, seen)
+        case ast.Name(id=name) if name in seen:
+            return False
+        case ast.Name(id=name) if name in scope.assigned or _is_parameter(scope, name):
+            return any(may_be_slice(scope, value, seen | {name}) for value in _given(scope.function, name))
+        case ast.Name() | ast.Attribute():
+            return _is_given(scope, node, seen)
+    return False
+
+
+def _is_parameter(scope: Scope, name: str) -> bool:
+    return any(node.arg == name for node in ast.walk(scope.function.args) if isinstance(node, ast.arg))
+
+
+def _given(owner: ast.AST, name: str) -> Iterator[ast.expr]:
+    """All that assignments, loops and defaults of parameters give to ``name``: itself, or what holds it."""
+    for node in ast.walk(owner):
+        if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == name for t in node.targets):
+            yield node.value
+        elif isinstance(node, ast.For) and isinstance(node.target, ast.Name) and node.target.id == name:
+            yield node.iter
+        elif isinstance(node, ast.arguments):
+            yield from (d for a, d in _defaults(node) if a.arg == name)
+
+
+def _defaults(arguments: ast.arguments) -> Iterator[tuple[ast.arg, ast.expr]]:
+    positional = [*arguments.posonlyargs, *arguments.args]
+    yield from zip(positional[len(positional) - len(arguments.defaults) :], arguments.defaults, strict=True)
+    yield from ((a, d) for a, d in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if d is not None)
+
+
+def _is_given(scope: Scope, node: ast.expr, seen: frozenset[str]) -> bool:
+    """May a name of a module be a slice: one that this program's modules assign, or that another package has?"""
+    chain = dotted(node)
+    if chain is None or (scope.qualified(node) or "").partition(".")[0] in _MODULES:
+        return False
+    path, name = scope.module.program.origin(scope.module, node)
+    home: Module = scope.module.program.modules[path]
+    if home is scope.module and chain[0] in home.imports:
+        return True
+    return bool(name) and any(may_be_slice(scope, value, seen | {chain[0]}) for value in _given(home.source.tree, name))

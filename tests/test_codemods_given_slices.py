@@ -1,0 +1,72 @@
+"""An index that other code gives may be a slice: of one row, it has as many elements as a number takes."""
+
+from __future__ import annotations
+
+import pytest
+from nki_migrate.codemods import rewrite, rewrite_together
+
+HEAD = "import neuronxcc.nki as nki\nimport neuronxcc.nki.language as nl\n"
+KERNEL = """
+
+@nki.jit
+def k(y{parameters}):
+    out = nl.ndarray(y.shape, dtype=y.dtype, buffer=nl.shared_hbm)
+    for i in nl.affine_range(4):
+{made}
+        b = nl.load(y[{index}])
+        nl.store(out[{index}], value=nl.subtract(b, nl.max(b, axis=1)))
+    return out
+"""
+
+
+def source(top: str, index: str, made: str = "pass", parameters: str = "") -> str:
+    return HEAD + top + "\n" + KERNEL.format(index=index, made=f"        {made}", parameters=parameters)
+
+
+def unknown(text: str) -> set[str]:
+    """The indices that a finding names."""
+    return {f.message.partition("'")[2][:-4] for f in rewrite(text).findings if "what the index" in f.message}
+
+
+@pytest.mark.parametrize(
+    ("top", "index", "made", "parameters"),
+    [
+        ("from sizes import part", "part", "pass", ""),
+        ("from sizes import rows", "rows(i)", "pass", ""),
+        ("from sizes import rows", "part", "part = rows(i)", ""),
+        ("from sizes import rows", "part", "part = rows(i) if i else 0", ""),
+        ("from sizes import rows", "parts[i]", "parts = [rows(j) for j in range(4)]", ""),
+        ("import sizes", "sizes.part", "pass", ""),
+        ("import sizes", "sizes.parts[i]", "pass", ""),
+        ("PARTS = [slice(0, 1), slice(1, 2)]", "PARTS[i]", "pass", ""),
+        ("PART = slice(0, 1)", "PART", "pass", ""),
+        ("", "part", "pass", ", part=slice(0, 1)"),
+        ("", "part", "part = slice(i, i + 1)", ""),
+    ],
+)
+def test_what_other_code_gives_may_be_a_slice(top: str, index: str, made: str, parameters: str) -> None:
+    assert unknown(source(top, index, made, parameters)) == {index}
+
+
+@pytest.mark.parametrize(
+    ("top", "index", "made", "parameters"),
+    [
+        ("from sizes import first", "first + i", "pass", ""),
+        ("from sizes import rows", "part", "part = 2 * rows(i)", ""),
+        ("from sizes import rows", "part", "part = int(rows(i))", ""),
+        ("import math", "part", "part = math.floor(i)", ""),
+        ("FIRST = 0", "FIRST", "pass", ""),
+        ("ROWS = [3, 2, 1, 0]", "ROWS[i]", "pass", ""),
+        ("", "row", "pass", ", row"),
+        ("", "row", "pass", ", row=0"),
+    ],
+)
+def test_arithmetic_gives_no_slice_and_constants_are_read(top: str, index: str, made: str, parameters: str) -> None:
+    assert unknown(source(top, index, made, parameters)) == set()
+
+
+def test_a_constant_of_another_module_is_read_where_that_is_at_hand() -> None:
+    kernel = source("from sizes import ROW, PART", "ROW") + source("", "PART").replace("def k", "def k2")[len(HEAD) :]
+    sizes = HEAD + "\nROW = 3\nPART = slice(0, 1)\n"
+    found = rewrite_together({"k.py": kernel, "sizes.py": sizes})["k.py"].findings
+    assert {f.message for f in found if "index" in f.message} == {"it is not known what the index 'PART' is"}
