@@ -160,12 +160,11 @@ class Allocation:
 
     def _covered_by(self, view: Array) -> bool:
         """Is ``view`` all of the tile, each element once, in whatever order?"""
-        if view is self.whole:
+        whole = self.whole
+        if whole is not None and view.nbytes == whole.nbytes and view.flags.c_contiguous:
             return True
         if view.nbytes != self.partitions * self.nbytes:
             return False
-        if self.byte is None and view.flags.c_contiguous:
-            return True
         pitch, step = self.pitch, view.itemsize
         for stride, extent in sorted(zip(view.strides, view.shape, strict=True)):
             if extent != 1:

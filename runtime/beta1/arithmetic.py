@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from math import prod
 from typing import Any
 
@@ -33,17 +34,21 @@ def promoted(op: str, x: Any, y: Any) -> np.dtype[Any]:
     """Default type of ``x op y``: bool for comparisons, else the promotion of both types (numbers are weak)."""
     if op in _BOOLEAN:
         return DTYPES["bool_"]
-    if isinstance(x, Tensor) and isinstance(y, Tensor) and x.dtype is y.dtype:
-        return x.dtype
-    return DTYPES[promote(_type_name(x), _type_name(y))]
+    a: Any = x.dtype if isinstance(x, Tensor) else type(x)
+    b: Any = y.dtype if isinstance(y, Tensor) else type(y)
+    return _promotion(a, b)
 
 
-def _type_name(x: Any) -> str:
-    if isinstance(x, Tensor):
-        return _NAMES[x.dtype]
-    if isinstance(x, np.generic) and x.dtype in _NAMES:
-        return _NAMES[x.dtype]
-    return weak_type(x)
+@cache
+def _promotion(a: Any, b: Any) -> np.dtype[Any]:
+    """The promotion of the types of two operands, of which a number's is a type of Python's or numpy's."""
+    return DTYPES[promote(_type_name(a), _type_name(b))]
+
+
+def _type_name(kind: np.dtype[Any] | type) -> str:
+    if isinstance(kind, type) and not issubclass(kind, np.generic):
+        return weak_type(kind)
+    return _NAMES.get(np.dtype(kind)) or weak_type(np.dtype(kind).type)
 
 
 def operator_result(op: str, x: Any, y: Any) -> Any:

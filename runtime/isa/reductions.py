@@ -46,8 +46,11 @@ def reduce_last(op: str, array: Array) -> Array:
     n = array.shape[-1]
     blocks = -(-n // _BLOCK) if n else 1
     size = blocks * _BLOCK if n > _BLOCK // 2 else _BLOCK // 2 if n > _BLOCK // 4 else -(-n // 8) * 8 or 8
-    padded = (np.zeros if op == "add" else np.ones)((*array.shape[:-1], size))
-    padded[..., :n] = array
+    if size == n:
+        padded = array.astype(np.float64, order="C")
+    else:
+        padded = (np.zeros if op == "add" else np.ones)((*array.shape[:-1], size))
+        padded[..., :n] = array
     ufunc = np.add if op == "add" else np.multiply
     if blocks == 1:
         total = ufunc.reduce(padded, axis=-1)

@@ -94,8 +94,8 @@ def promote(a: str, b: str) -> str:
     return f"int{bits}" if bits <= 32 else "float32"
 
 
-def weak_type(scalar: bool | int | float) -> str:
-    """Type that a bare Python scalar takes before it is promoted with a tile."""
-    if isinstance(scalar, bool):
+def weak_type(scalar: type) -> str:
+    """Type that a bare Python scalar of the type ``scalar`` takes before it is promoted with a tile."""
+    if issubclass(scalar, bool):
         return "uint8"
-    return "int32" if isinstance(scalar, int) else "float32"
+    return "int32" if issubclass(scalar, int) else "float32"
