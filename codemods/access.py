@@ -319,7 +319,8 @@ def _unknown_rank(scope: Scope, node: ast.Subscript, base: Operand, elements: li
     least = rank_at_least(scope.function, node, base.base) if not dynamic else 0
     if prefix and least >= len(elements) + 2:
         return rest_of(base, prefix)
-    dims = tuple(f"{base.base}.shape[{d}]" for d in range(max(least, len(elements))))
+    least = max(least, len(elements), 2 if isinstance(base.value, Tile) else 0)
+    dims = tuple(f"{base.base}.shape[{d}]" for d in range(least))
     whole = replace(base, dims=dims, axes=(None,) * len(dims))
     found = _indexed(scope, node, whole, _padded(scope, node, elements, len(dims)))
     return replace(found, prefix=prefix)

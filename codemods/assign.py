@@ -37,6 +37,7 @@ from .facts.values import (
 from .interpreted import unpacked
 from .maybe_tensors import may_be_no_number, may_give_tensor, reads_tensor
 from .number_tables import assign_table
+from .open_ranks import assert_rank_of_part
 from .operands import Operand
 from .operator_values import is_operator, operator_value
 from .optional_types import may_lack
@@ -124,7 +125,7 @@ def _to_name(scope: Scope, statement: ast.stmt, name: str, value: ast.expr) -> N
     called = isinstance(value, ast.Call) and module_function(scope, value) is not None
     view = operand(scope, value) if not called else None
     if view is not None:
-        _view(scope, name, view)
+        _view(scope, name, value, view)
         return
     if isinstance(value, ast.Call) and called:
         text, result = scope.called.get(value) or call_value(scope, value)
@@ -170,7 +171,8 @@ def _compile_time(scope: Scope, name: str, value: ast.expr) -> Value | None:
     return None
 
 
-def _view(scope: Scope, name: str, view: Operand) -> None:
+def _view(scope: Scope, name: str, node: ast.expr, view: Operand) -> None:
+    assert_rank_of_part(scope, view, node)
     if view.text(()) != name:
         scope.emit(f"{name} = {view.text(())}")
     value = view.value

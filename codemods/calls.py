@@ -31,6 +31,7 @@ from .facts.values import (
 from .handed import access_of, handed_on
 from .maybe_tensors import is_container, may_be_no_number
 from .names import dotted
+from .open_ranks import assert_rank_of_part
 from .operands import Operand
 from .operator_values import operator_argument
 from .parameters import described, parameter_value
@@ -246,6 +247,7 @@ def _argument(scope: Scope, function: Function, parameter: str, keyword: str | N
     if view is not None:
         if view.pattern is not None:
             raise Refuse(node, "NKI024", "an access pattern is passed to a function", "pass the tensor")
+        assert_rank_of_part(scope, view)
         part = view.items is not None
         value = replace(view.value, dims=view.known_dims, view=True) if part else view.value
         return _Argument(parameter, keyword, view, view.text(()), value)

@@ -19,6 +19,7 @@ from .facts.values import Declaration, Tile
 from .fillings import as_large_as
 from .maybe_tensors import may_be_no_number
 from .moves import Planned
+from .open_ranks import assert_ranks
 from .operands import Operand
 from .optional_types import optional_type, type_or
 from .patterns import assert_rank, of_name, spread
@@ -315,6 +316,7 @@ def bind_instruction(scope: Scope, node: ast.expr, instruction: Instruction, nam
     for _, value in instruction.arguments:
         if isinstance(value, Operand) and (value.dims == () or value.prefix):
             assert_rank(scope, value)  # more dimensions would make another tile
+    assert_ranks(scope, node, instruction, fresh=True)
     column = instruction.dims is None and (instruction.perhaps_column or _reads_column(instruction))
     tile = Tile(instruction.space, instruction.dims, instruction.dtype, (), None, perhaps_column=column)
     shape = shape_text(scope, instruction.dims, instruction.like)
@@ -371,6 +373,7 @@ def write(scope: Scope, node: ast.expr, target: Operand, *, accumulate: bool = F
             instruction = copy_of(materialized(scope, node, instruction))
         elif may_convert_in_psum(scope, instruction, target):
             instruction = replace(instruction, function=transposed_function(scope), support=True)
+        assert_ranks(scope, node, instruction, fresh=False)
         place(scope, node, instruction, target, accumulate=accumulate)
 
 

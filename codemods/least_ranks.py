@@ -11,9 +11,10 @@ Branches = frozenset[tuple[ast.AST, bool]]
 """The conditions that a node stands under, each with the side that it stands on."""
 
 
-def rank_at_least(function: ast.FunctionDef, node: ast.expr, name: str) -> int:
-    """The least rank of the parameter ``name`` where ``node`` stands; 0 for a name that is bound to more than that.
+def rank_at_least(function: ast.FunctionDef, node: ast.expr | None, name: str) -> int:
+    """The least rank of the parameter ``name`` where ``node`` stands (``None``: by what always runs).
 
+    It is 0 for a name that is bound to more than that.
     What other branches take of it tells nothing: it may have another rank there.
     """
     if assignment_counts(function)[name] > 1:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from .maybe_tensors import TENSOR_ATTRIBUTES
@@ -12,17 +13,26 @@ if TYPE_CHECKING:
     from .scope import Scope
 
 
+BoundTo = Callable[["Scope", ast.AST, dict[ast.AST, ast.AST]], set[str] | None]
+"""The names that a node gives its value to, with all that it stands in; ``None`` for a use that ends the search."""
+
+
 def has_any_shape(scope: Scope, load: ast.Call) -> bool:
     """Does the function compute with and move what it loads as tiles of any shape, in all that it does with it?
 
     What is an index, is repeated, or leaves the function may be one element that these uses need.
     """
+    return all_uses(scope, load, _bound_to)
+
+
+def all_uses(scope: Scope, made: ast.AST, bound_to: BoundTo) -> bool:
+    """Is no use of a tile, nor of what is computed from it, one for which ``bound_to`` gives ``None``?"""
     parents = parents_of(scope.function)
     names: set[str] = set()
-    pending: list[ast.AST] = [load]
+    pending: list[ast.AST] = [made]
     while pending:
         node = pending.pop()
-        bound = _bound_to(scope, node, parents)
+        bound = bound_to(scope, node, parents)
         if bound is None:
             return False
         for name in bound - names:

@@ -46,7 +46,8 @@ def combined_as_traced(scope: Scope, token: str, a: Operand, b: Operand, dtype: 
     if scope.clamps or scope.stairs is not None or "hbm" in (a.space, b.space):
         return None
     shapes = [shape_text(scope, side.dims, side.like) for side in (a, b)]
-    if "" in shapes or not (perhaps or _is_wide_beside_unknown(a, b) or _is_wide_beside_unknown(b, a)):
+    perhaps = perhaps or _is_wide_beside_unknown(a, b) or _is_wide_beside_unknown(b, a)
+    if "" in shapes or shapes[0] == shapes[1] or not perhaps:
         return None
     known = a.dims or b.dims
     like = "" if known else f"{wider_shape_function(scope)}({', '.join(shapes)})"

@@ -101,7 +101,13 @@ class Operand:
     @property
     def known_dims(self) -> tuple[str, ...] | None:
         """The extents, where it is certain that the subscript names all dimensions of its tensor."""
-        return None if self.prefix else self.dims
+        return None if self.prefix or self.is_row_slice else self.dims
+
+    @property
+    def is_row_slice(self) -> bool:
+        """Is it ``x[a:b]`` of a tensor in HBM, of which nothing tells what dimensions follow?"""
+        one = self.value.dims is None and self.items is not None and len(self.items) == 1
+        return one and isinstance(self.value, Hbm) and self.axes == (None,)
 
     @property
     def rows(self) -> str:

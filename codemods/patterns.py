@@ -175,7 +175,7 @@ def of_rank(scope: Scope, view: Operand, rank: int) -> Operand:
     whole = view.items is None and view.pattern is None and not view.is_view
     if view.dims is not None or not whole or value != view.value:
         return view
-    _assert_rank(scope, view, rank)
+    assert_dimensions(scope, view, rank)
     dims = tuple(f"{view.base}.shape[{d}]" for d in range(rank))
     known = replace(view.value, dims=dims)
     scope.env[view.base] = known
@@ -185,18 +185,19 @@ def of_rank(scope: Scope, view: Operand, rank: int) -> Operand:
 
 def assert_rank(scope: Scope, view: Operand) -> None:
     """The kernel asserts the rank that a subscript means, where the source does not tell the tensor's."""
-    if view.value.dims is None and view.items is not None and scope.env.get(view.base) == view.value:
+    known = scope.env.get(view.base, view.value)  # nothing is known of the field of an object under its own name
+    if view.value.dims is None and view.items is not None and known == view.value:
         if view.dims == () and counts_from_the_end(scope.function, view.base):
             what = f"'{view.base}' may have more dimensions than this subscript names: its rank is not known"
             raise Refuse(scope.current or scope.function, VECTORS, what, "write every dimension: x[i, j, :, :]")
-        _assert_rank(scope, view, len(view.items))
+        assert_dimensions(scope, view, len(view.items))
 
 
 def assert_all_named(scope: Scope, view: Operand, count: int) -> None:
     """A subscript of ``count`` indices names all dimensions of a tile, where branches gave it different ranks."""
     ranks = view.value.ranks if isinstance(view.value, Tile) else ()
     if ranks and count < max(ranks):
-        _assert_rank(scope, view, count)
+        assert_dimensions(scope, view, count)
 
 
 def of_name(scope: Scope, name: str, value: Hbm | Tile) -> Operand:
@@ -218,7 +219,8 @@ def rank_test(name: str, rank: int) -> str:
     return f"len({name}.shape) == {rank}"
 
 
-def _assert_rank(scope: Scope, view: Operand, rank: int) -> None:
+def assert_dimensions(scope: Scope, view: Operand, rank: int) -> None:
+    """The kernel asserts that a tensor has ``rank`` dimensions, where branches did not give it others."""
     given = view.value.ranks if isinstance(view.value, Tile) else ()
     if given and rank not in given:
         what = f"'{view.base}' has {' or '.join(map(str, given))} dimensions, and is used as a tile of {rank}"

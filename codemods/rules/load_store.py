@@ -1,8 +1,9 @@
 """NKI020 load-store: ``nl.load`` and ``nl.store`` become ``nisa.dma_copy``.
 
 Why: Beta 2 removed both. A load that returned a tile needs a tile to load into, so one is declared with the shape of
-the access and the type of the source, two dimensions at least: ``x[i]`` of a tensor of unknown rank leaves the shape
-to a function that the module gets. A store of a PSUM tile goes through an SBUF tile, because DMA cannot read PSUM.
+the access and the type of the source, two dimensions at least: ``x[i]`` and ``x[a:b]`` of a tensor of unknown rank
+leave the shape to a function that the module gets; another subscript of such a tensor, or all of it, asserts the rank
+where the shape of the tile shows. A store of a PSUM tile goes through an SBUF tile, because DMA cannot read PSUM.
 ``mode=`` becomes ``oob_mode=``. A number that is stored fills a tile first.
 
 Safe: the same bytes move between the same places; where the types differ, both convert in the same way.
@@ -28,7 +29,7 @@ from ..render import is_pure, render
 from ..support import tile_shape_function
 
 CODE = "NKI020"
-GOLDENS = ("load_store", "optional_tensors")
+GOLDENS = ("load_store", "loaded_ranks", "optional_tensors")
 
 
 @lowers(CODE, "nl.load")
@@ -42,7 +43,7 @@ def load(call: Call) -> Instruction:
     of_any_rank = _is_of_any_rank(call, src)
     if of_any_rank:
         src = rest_of(of_name(call.scope, src.base, src.value), src.prefix) if src.prefix else src
-        dims, like = None, f"{tile_shape_function(call.scope)}({src.like})"
+        dims, like = None, f"{tile_shape_function(call.scope)}({src.like or f'{src.text(())}.shape'})"
     given: list[tuple[str, Operand | str]] = [("src", src), *out_of_bounds(call)]
     return Instruction(
         "dma_copy",
@@ -58,7 +59,8 @@ def load(call: Call) -> Instruction:
 def _is_of_any_rank(call: Call, src: Operand) -> bool:
     """May a part of a tensor have less than the two dimensions of a tile, or more, for all that the source tells?"""
     named = src.is_view and src.base.isidentifier()  # otherwise the function takes more dimensions of it elsewhere
-    return has_any_shape(call.scope, call.node) if src.prefix else src.dims is None and named
+    open = src.prefix or src.is_row_slice
+    return has_any_shape(call.scope, call.node) if open else src.dims is None and named
 
 
 def _field(call: Call) -> Operand | None:

@@ -47,6 +47,7 @@ def causal(q, k, window):
     out = nl.ndarray((size, size), dtype=nl.float32, buffer=nl.shared_hbm)
     queries = nl.ndarray((q.shape[0], size), dtype=q.dtype, buffer=nl.sbuf)
     nisa.dma_copy(dst=queries, src=q)
+    assert len(k.shape) > 1, "rewritten for 2 dimensions at least"
     keys = nl.ndarray(k.shape, dtype=k.dtype, buffer=nl.sbuf)
     nisa.dma_copy(dst=keys, src=k)
     # predicates in variables; TensorE leaves the product in PSUM

@@ -105,6 +105,7 @@ def shifted(x, number):
     out = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.shared_hbm)
     tile = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
     nisa.dma_copy(dst=tile, src=x)
+    assert len(number.shape) == 2, "rewritten for 2 dimensions"
     one = nl.ndarray((1, 1), dtype=number.dtype, buffer=nl.sbuf)
     nisa.dma_copy(dst=one, src=number[0:1, 0:1])
     tile_2 = nl.ndarray((rows, columns), dtype=number.dtype, buffer=nl.sbuf)

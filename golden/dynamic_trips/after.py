@@ -15,6 +15,7 @@ def first_tiles(x, bias, count):
     nisa.memset(dst=total, value=0)
     place = nl.ndarray((1, 1), dtype=nl.int32, buffer=nl.sbuf)
     nisa.memset(dst=place, value=0)
+    assert len(count.shape) > 1, "rewritten for 2 dimensions at least"
     trips = nl.ndarray(count.shape, dtype=count.dtype, buffer=nl.sbuf)
     nisa.dma_copy(dst=trips, src=count)
     assert len(bias.shape) == 2, "rewritten for 2 dimensions"

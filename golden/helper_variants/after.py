@@ -21,6 +21,7 @@ def scaled_2(dst, src, factor, shift=None):
 def scaled_square(x, shift):
     """x (64, 64) gives x.T @ x / 2, scaled with the sums of its rows, plus shift (64, 64)."""
     out = nl.ndarray((64, 64), dtype=x.dtype, buffer=nl.shared_hbm)
+    assert len(x.shape) > 1, "rewritten for 2 dimensions at least"
     tile = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
     nisa.dma_copy(dst=tile, src=x)
     half = nl.ndarray((64, 64), dtype=x.dtype, buffer=nl.sbuf)
@@ -31,6 +32,7 @@ def scaled_square(x, shift):
     sums = nl.ndarray((tile.shape[0], 1), dtype=x.dtype, buffer=nl.sbuf)
     nisa.tensor_reduce(dst=sums, op=nl.add, data=tile, axis=1)
     result = nl.ndarray((64, 64), dtype=x.dtype, buffer=nl.sbuf)
+    assert len(shift.shape) > 1, "rewritten for 2 dimensions at least"
     loaded_tile = nl.ndarray(shift.shape, dtype=shift.dtype, buffer=nl.sbuf)
     nisa.dma_copy(dst=loaded_tile, src=shift)
     scaled_2(result, product, sums, shift=loaded_tile)

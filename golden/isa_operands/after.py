@@ -96,6 +96,7 @@ def planes(x, bias):
     out = nl.ndarray((count, rows, high, wide - 1), dtype=x.dtype, buffer=nl.shared_hbm)
     tile = nl.ndarray((rows, high, wide), dtype=x.dtype, buffer=nl.sbuf)
     nisa.dma_copy(dst=tile, src=x)
+    assert len(bias.shape) == 2, "rewritten for 2 dimensions"
     columns = nl.ndarray((rows, count), dtype=bias.dtype, buffer=nl.sbuf)
     nisa.dma_copy(dst=columns, src=bias[0:rows, 0:count])
     for n in nl.affine_range(count):
@@ -162,6 +163,7 @@ def picked(table, rows):
     count = rows.shape[0]
     columns = table.shape[1]
     out = nl.ndarray((count, columns), dtype=table.dtype, buffer=nl.shared_hbm)
+    assert len(rows.shape) == 2, "rewritten for 2 dimensions"
     index = nl.ndarray((count, 1), dtype=rows.dtype, buffer=nl.sbuf)
     nisa.dma_copy(dst=index, src=rows[0:count, 0:1])
     tile = nl.ndarray((count, columns), dtype=table.dtype, buffer=nl.sbuf)

@@ -11,6 +11,7 @@ def tile_of(x, width, group, program_1, program_2):
     """The tile of this program."""
     row = program_1 * ROWS
     column = program_2 * width
+    assert len(x.shape) == 3, "rewritten for 3 dimensions"
     loaded_tile = nl.ndarray((ROWS, width), dtype=x.dtype, buffer=nl.sbuf)
     nisa.dma_copy(dst=loaded_tile, src=x[group, row : row + ROWS, column : column + width])
     return loaded_tile

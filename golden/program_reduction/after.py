@@ -32,8 +32,10 @@ def product(a, b, rows):
     shards, shard = nl.num_programs(axes=0), nl.program_id(axis=0)
     contraction = a.shape[0] // shards
     out = nl.ndarray((shards, 128, b.shape[1]), dtype=nl.float32, buffer=nl.shared_hbm)
+    assert len(a.shape) == 2, "rewritten for 2 dimensions"
     left = nl.ndarray((contraction, 128), dtype=a.dtype, buffer=nl.sbuf)
     nisa.dma_copy(dst=left, src=a[nl.ds(shard * contraction, contraction), 0:128])
+    assert len(b.shape) == 2, "rewritten for 2 dimensions"
     right = nl.ndarray((contraction, b.shape[1]), dtype=b.dtype, buffer=nl.sbuf)
     nisa.dma_copy(dst=right, src=b[nl.ds(shard * contraction, contraction), 0 : b.shape[1]])
     product_tile = nl.ndarray((128, b.shape[1]), dtype=nl.float32, buffer=nl.psum)

@@ -54,6 +54,7 @@ def doubled(a, b):
     out = nl.ndarray((n, n), dtype=nl.float32, buffer=nl.shared_hbm)
     left = nl.ndarray((depth, n), dtype=a.dtype, buffer=nl.sbuf)
     nisa.dma_copy(dst=left, src=a)
+    assert len(b.shape) > 1, "rewritten for 2 dimensions at least"
     right = nl.ndarray(b.shape, dtype=b.dtype, buffer=nl.sbuf)
     nisa.dma_copy(dst=right, src=b)
     product = nl.ndarray((n, n), dtype=nl.float32, buffer=nl.psum)

@@ -62,6 +62,7 @@ def dropped(x, seed, rate):
     """(P, F) gives (P, F): elements become 0 with probability ``rate``, the others are scaled."""
     rows, columns = x.shape
     out = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.shared_hbm)
+    assert len(seed.shape) == 2, "rewritten for 2 dimensions"
     seed_tile = nl.ndarray((1, 1), dtype=seed.dtype, buffer=nl.sbuf)
     nisa.dma_copy(dst=seed_tile, src=seed[0:1, 0:1])
     rate_tile = nl.ndarray((rows, 1), dtype=nl.float32, buffer=nl.sbuf)
@@ -93,6 +94,7 @@ def half(x):
     memset_tile = nl.ndarray((1, 1), dtype=nl.int32, buffer=nl.sbuf)
     nisa.memset(dst=memset_tile, value=17)
     nisa.set_rng_seed(src_seeds=memset_tile)
+    assert len(x.shape) > 1, "rewritten for 2 dimensions at least"
     loaded_tile = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
     nisa.dma_copy(dst=loaded_tile, src=x)
     dropout_tile = nl.ndarray(loaded_tile.shape, dtype=x.dtype, buffer=nl.sbuf)

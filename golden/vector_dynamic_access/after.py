@@ -11,6 +11,7 @@ def gathered(table, rows):
     count = rows.shape[0]
     columns = table.shape[1]
     out = nl.ndarray((count, columns), dtype=table.dtype, buffer=nl.shared_hbm)
+    assert len(rows.shape) > 1, "rewritten for 2 dimensions at least"
     index = nl.ndarray(rows.shape, dtype=rows.dtype, buffer=nl.sbuf)
     nisa.dma_copy(dst=index, src=rows)
     assert len(table.shape) == 2, "rewritten for 2 dimensions"
