@@ -5,7 +5,8 @@ becomes ``nisa.tensor_scalar``, ``x * y`` of two tiles ``nisa.tensor_tensor``, `
 ``nl.sum`` and ``nl.max`` ``nisa.tensor_reduce``, ``nl.copy`` ``nisa.tensor_copy``, ``nl.matmul`` ``nisa.nc_matmul``.
 ``nl.transpose``, ``nl.mean``, ``nl.where`` and a matmul that transposes are several instructions, with tiles between
 them; ``nl.load_transpose2d`` is a DMA that walks its source by columns. The result has the type that Beta 1 promotes
-to: where only a trace tells the types, a function that the module gets computes it.
+to: where only a trace tells the types, a function that the module gets computes it. A comparison gives ``bool_``, or
+``uint8`` where that does not show.
 ``nl.loop_reduce`` starts with its first operand where its destination is only declared: the new tensor is filled where
 it is declared, a ``memset`` more, and a destination that another function declares is *review*.
 
@@ -48,6 +49,7 @@ from ..scope import Scope
 from ..shapes import broadcast_sizes, literal_axes
 from ..support import broadcast_rows_function, is_float_function
 from ..tables import activation_token, operator_token
+from ..truth_tiles import COMPARISONS, truth_type
 from .isa_destination import cut_and_move, product, reduction, same_precision
 from .whole_numbers import floor_divided, is_whole
 
@@ -58,7 +60,6 @@ GOLDENS = ("nl_compute", "nl_sequences", "loop_reduce", "broadcast_rows", "windo
 _BINARY = (
     "add subtract multiply maximum minimum power bitwise_and bitwise_or bitwise_xor left_shift right_shift".split()
 )
-_COMPARE = "equal not_equal greater greater_equal less less_equal logical_and logical_or logical_xor".split()
 _UNARY = (
     "abs arctan erf erf_dx exp gelu gelu_apprx_sigmoid gelu_apprx_tanh gelu_dx log mish relu rsqrt sigmoid sign silu "
     "silu_dx sin softplus sqrt square tanh"
@@ -72,13 +73,13 @@ _OPERATORS: dict[type[ast.operator], str] = {
 }
 
 
-@lowers(CODE, *(f"nl.{name}" for name in _BINARY + _COMPARE))
+@lowers(CODE, *(f"nl.{name}" for name in _BINARY + COMPARISONS))
 def binary(call: Call) -> Instruction:
     token = operator_token(call.name)
     assert token is not None
     explicit = call.dtype()
-    if explicit is None and call.name.partition(".")[2] in _COMPARE:
-        return replace(_binary(call, token, f"{call.scope.nl}.uint8"), explicit=False)
+    if explicit is None and call.name.partition(".")[2] in COMPARISONS:
+        return replace(_binary(call, token, truth_type(call.scope, call.node)), explicit=False)
     return _binary(call, token, explicit)
 
 
@@ -225,9 +226,14 @@ def _assert_floats(scope: Scope, node: ast.expr, result: str | None, *kinds: str
     told = result if WEAK_INT not in kinds and result is not None else tiles[0] if tiles else None
     if told is None:
         raise Refuse(node, CODE, "a division of numbers whose type is not known", "convert the tiles to float32 first")
-    if type_name(scope, result) is None and type_name(scope, told) is None:
-        what = "a division of floating-point numbers"
-        check = New(f'assert {is_float_function(scope)}({told}), "rewritten for {what}"')
+    if type_name(scope, result) is None:
+        _assert_float(scope, told, "a division")
+
+
+def _assert_float(scope: Scope, dtype: str | None, what: str) -> None:
+    """The kernel asserts that a type which only a trace tells is a floating-point one, of which ``what`` is meant."""
+    if dtype is not None and type_name(scope, dtype) is None:
+        check = New(f'assert {is_float_function(scope)}({dtype}), "rewritten for {what} of floating-point numbers"')
         scope.out += [] if check in scope.out else [check]
 
 
@@ -330,6 +336,8 @@ def mean(call: Call) -> Instruction:
         ("op0", f"{call.scope.nl}.multiply"),
         ("operand0", factor),
     ]
+    if dtype is None:
+        _assert_float(call.scope, x.dtype, "a mean")  # that of integers is a float32
     natural = f"{call.scope.nl}.float32" if is_integer(call.scope, x.dtype) else x.dtype
     return Instruction("tensor_scalar", parts, summed.dims, dtype or natural, explicit=dtype is not None)
 

@@ -242,7 +242,7 @@ def tensor_tensor(
     if a.restriction is not None or b.restriction is not None:
         call.limited(a, b)
     shape = a.shape if not is_vector(a) or is_vector(b) else b.shape
-    default = promoted(token, a, b) if dtype is None else dtype_of(dtype)
+    default = promoted("add", a, b) if dtype is None else dtype_of(dtype)  # truth values are no bool here
     if call.region.skip:
         return call.give(None, shape, default)
     left, right = call.view(a), call.view(b)
