@@ -27,15 +27,15 @@ _GROWS = {"append", "extend", "insert", "setdefault", "update"}
 
 def is_number(scope: Scope, value: ast.expr) -> bool:
     """Is an expression made of Python values alone, and of the shapes of tensors?"""
-    return all(isinstance(scope.env.get(name), Python | None) for name in _names_taken(value))
+    return all(isinstance(scope.env.get(name), Python | None) for name in names_taken(value))
 
 
 def reads_tensor(scope: Scope, value: ast.expr) -> bool:
     """Does an expression take anything of a tensor but its shape and its type?"""
-    return any(isinstance(scope.env.get(name), Hbm | Tile) for name in _names_taken(value))
+    return any(isinstance(scope.env.get(name), Hbm | Tile) for name in names_taken(value))
 
 
-def _names_taken(value: ast.expr) -> Iterator[str]:
+def names_taken(value: ast.expr) -> Iterator[str]:
     """The names of an expression, but for those of which it takes the shape or the type alone."""
     pending: list[ast.AST] = [value]
     while pending:

@@ -139,3 +139,46 @@ previous = None
         previous = now"""
     findings = rewrite(SHRINKING.replace("{module}", "").replace("{body}", body)).findings
     assert any("'previous' is None at first" in finding.message for finding in findings)
+
+
+SCALED = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def k(x):
+    n, m = x.shape
+    out = nl.ndarray((3, n, m), dtype=nl.float32, buffer=nl.shared_hbm)
+    t = nl.load(x)
+    s = 1.0
+    for r in nl.static_range(3):
+        u = nl.multiply(t, s)
+        nl.store(out[r], u)
+        {}
+    return out
+"""
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "s = nl.max(nl.copy(u, dtype=nl.float32), axis=1)",
+        "s = u + t",
+        "s += t",
+        "s = -u",
+        "v = u\n        s = v",
+        "s = s + 1\n        if r > 1:\n            s = nl.max(u, axis=1)",
+    ],
+)
+def test_a_number_that_later_iterations_have_a_tile_for_is_a_finding(body):
+    findings = rewrite(SCALED.format(body)).findings
+    assert any("not known whether 's' is a tensor" in finding.message for finding in findings)
+
+
+@pytest.mark.parametrize(
+    "body", ["s = s * 0.5 + r", "s = t.shape[1] * 1.0", "s = nl.tile_size.pmax", "s = min(s, 0.5)"]
+)
+def test_a_number_that_stays_a_number_scales(migrate, body):
+    migration = migrate(SCALED.format(body), X)
+    assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())

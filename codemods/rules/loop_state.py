@@ -21,6 +21,7 @@ from collections.abc import Mapping
 from ..changed_objects import changes
 from ..emission import New, Refuse
 from ..facts.values import ERASED, Absent, DType, Gone, Hbm, Python, Tile, Value, merge
+from ..maybe_tensors import names_taken
 from ..parameters import described
 from ..resized import restored
 from ..scope import Scope
@@ -89,6 +90,9 @@ def forget_carried(scope: Scope, statement: ast.For | ast.While | ast.With) -> N
         value = scope.env.get(name)
         if isinstance(value, Hbm | Tile):
             scope.env[name] = described(name, value)
+        elif type(value) is Python and _becomes_tile(scope, statement, name):
+            scope.env[name] = Value()  # a number in the first iteration only
+            scope.unknown_results.add(name)
         elif type(value) is Python:
             scope.env[name] = Python()  # positive at first, perhaps
         elif (
@@ -134,6 +138,26 @@ def _computed(scope: Scope, loop: ast.For | ast.While | ast.With, name: str, see
         return True
     others = {statement.value.id for statement in bound if isinstance(statement.value, ast.Name)} - {name, *seen}
     return any(_computed(scope, loop, other, (*seen, name)) for other in sorted(others))
+
+
+def _becomes_tile(
+    scope: Scope, loop: ast.For | ast.While | ast.With, name: str, seen: frozenset[str] = frozenset()
+) -> bool:
+    """Does the body of a loop bind ``name`` to what an instruction, or an operator on a tile, gives?"""
+    from ..compute import HANDLERS
+
+    if name in seen:
+        return False
+    for bound in (
+        n for s in loop.body for n in ast.walk(s) if isinstance(n, ast.Assign | ast.AugAssign) and name in bound_by(n)
+    ):
+        calls = [scope.qualified(n.func) for n in ast.walk(bound.value) if isinstance(n, ast.Call)]
+        if any(call in HANDLERS for call in calls):
+            return True
+        names = [] if calls else [n for n in names_taken(bound.value) if n != name]
+        if any(isinstance(scope.env.get(n), Tile) or _becomes_tile(scope, loop, n, seen | {name}) for n in names):
+            return True
+    return False
 
 
 def none_at_first(scope: Scope, test: ast.expr) -> tuple[str, bool] | None:
