@@ -74,7 +74,7 @@ class _Numbered:
         self.lines = [0, 1]  # what a module does by itself is on line 1
         numbered = copy.deepcopy(tree)
         called = {id(node.func): span_of(node) for node in ast.walk(numbered) if isinstance(node, ast.Call)}
-        for node in ast.walk(numbered):
+        for node in dict.fromkeys(ast.walk(numbered)):  # a rewritten operator has its operands several times
             if hasattr(node, "lineno"):
                 self._number(node, called.get(id(node)))
         self.codes: dict[tuple[str, int], list[CodeType]] = {}
@@ -114,22 +114,27 @@ class _Numbered:
                 exact = False
                 continue
             pairs = zip(instructions, others, strict=True)
-            spans.update({offset: self.spans[number] for (offset, _, _), (_, number, _) in pairs})
+            spans.update({o: self.spans[number] for (offsets, _, _), (_, number, _) in pairs for o in offsets})
         return _Match(self.spans[numbered.co_firstlineno], spans, exact)
 
 
-_ByLine = dict[int, list[tuple[int, int, str]]]
+_ByLine = dict[int, list[tuple[range, int, str]]]
 
 
 def _by_line(code: CodeType, lines: list[int] | None) -> _ByLine:
-    """Offset, line (or number) and operation of the instructions of ``code``, by line: ``lines`` of the number."""
+    """Offsets, line (or number) and operation of the instructions of ``code``, by line: ``lines`` of the number.
+
+    One that a long jump or many constants extend has the offsets of its ``EXTENDED_ARG``, where the frame says it is.
+    """
     found: _ByLine = {}
-    at = 0
+    at, first = 0, 0
     for instruction in dis.get_instructions(code):
         at = instruction.starts_line or at
         if instruction.opname not in _NOT_COMPARED:
-            entry = (instruction.offset, at, _operation(instruction))
+            entry = (range(first, instruction.offset + 2, 2), at, _operation(instruction))
             found.setdefault(at if lines is None else lines[at], []).append(entry)
+        if instruction.opname != "EXTENDED_ARG":
+            first = instruction.offset + 2
     return found
 
 

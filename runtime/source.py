@@ -143,11 +143,14 @@ def _stored(instructions: Iterable[dis.Instruction]) -> list[str]:
 def _instruction(frame: FrameType) -> int:
     """The offset of the instruction that ``frame`` runs.
 
-    While a generator makes the next value of a loop, Python 3.12 and later have gone on to the cache behind it.
+    While a generator makes the next value of a loop, Python 3.12 and later have gone on to the cache behind it; Python
+    3.10 stays at what extends the argument of an instruction, such as the target of a long jump.
     """
     at = frame.f_lasti
     while frame.f_code.co_code[at] == _CACHE:
         at -= 2
+    while frame.f_code.co_code[at] == dis.EXTENDED_ARG:
+        at += 2
     return at
 
 

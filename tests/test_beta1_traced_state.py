@@ -10,9 +10,11 @@ import array
 import collections
 import functools
 import heapq
+import importlib
 import itertools
 import types
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -194,6 +196,31 @@ def test_state_at_the_end_of_a_long_chain_changes_once() -> None:
         chain = [chain]
     looped(lambda i: (chain, end.append(i)))
     assert end == [2]
+
+
+def test_a_body_of_many_instructions_changes_state_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So many that the bytecode needs two instructions for the jump behind the loop."""
+    (tmp_path / "long_loop.py").write_text(f"""
+def count(times):
+    n = 0
+    for _ in times:
+        n += 1
+        all_of_them = [{"n, " * 300}]
+    return n, len(all_of_them)
+""")
+    monkeypatch.syspath_prepend(tmp_path)
+    counts: list[tuple[int, int]] = []
+    count = importlib.import_module("long_loop").count
+
+    @nki.jit
+    def kernel(x: Any) -> Any:
+        out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        counts.append(count(nl.affine_range(3)))
+        nl.store(out, nl.load(x))
+        return out
+
+    kernel(X)
+    assert counts == [(1, 300)]
 
 
 def test_a_partial_keeps_what_it_was_given() -> None:

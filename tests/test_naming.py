@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import linecache
 import sys
 from typing import Any
 
 import pytest
 from nki_migrate.runtime.naming import Name, declared_name, kernel_boundary
+from nki_migrate.runtime.positions import _Numbered
 
 SEEN: list[Name | None] = []
 
@@ -212,3 +214,13 @@ def test_the_host_does_not_name_what_a_kernel_returns() -> None:
     result = launch(kernel)
     assert SEEN == [None]
     assert result
+
+
+def test_an_expression_that_stands_twice_in_a_tree_keeps_its_line() -> None:
+    """Python 3.10 tells instructions by numbered lines, and the emulator's operators read their operands twice."""
+    tree = ast.parse("x = 1\n\n\ny = x * 2\n")
+    statement = tree.body[1]
+    assert isinstance(statement, ast.Assign)
+    product = statement.value
+    statement.value = ast.copy_location(ast.BinOp(product, ast.Add(), product), product)
+    assert set(_Numbered(tree).lines) == {0, 1, 4}
