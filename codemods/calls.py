@@ -28,6 +28,7 @@ from .facts.values import (
     Tile,
     Value,
 )
+from .given_slices import is_index, may_be_slice
 from .handed import access_of, handed_on
 from .maybe_tensors import is_container, may_be_no_number
 from .names import dotted
@@ -251,6 +252,9 @@ def _argument(scope: Scope, function: Function, parameter: str, keyword: str | N
         part = view.items is not None
         value = replace(view.value, dims=view.known_dims, view=True) if part else view.value
         return _Argument(parameter, keyword, view, view.text(()), value)
+    if is_index(function.node, parameter) and may_be_slice(scope, node):
+        what = f"it is not known what '{ast.unparse(node)}' is, with which '{function.name}' indexes"
+        raise Refuse(node, "NKI024", what, "pass a number")
     known = Value() if _is_field(scope, node) else _python_argument(scope, node)
     home = function.home or scope.module
     text = operator_argument(scope, home, function.node, parameter, node) or render(scope, node)

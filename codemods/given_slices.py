@@ -28,6 +28,8 @@ def may_be_slice(scope: Scope, node: ast.expr, seen: frozenset[str] = frozenset(
             return is_unread(scope, node)
         case ast.IfExp(body=first, orelse=second):
             return may_be_slice(scope, first, seen) or may_be_slice(scope, second, seen)
+        case ast.BoolOp(values=elements) | ast.Dict(values=elements):
+            return any(may_be_slice(scope, element, seen) for element in elements)
         case ast.Subscript(value=value):
             return may_be_slice(scope, value, seen)
         case ast.List(elts=elements) | ast.Tuple(elts=elements):
@@ -43,6 +45,16 @@ def may_be_slice(scope: Scope, node: ast.expr, seen: frozenset[str] = frozenset(
     return False
 
 
+def is_index(function: ast.FunctionDef, parameter: str) -> bool:
+    """Does a function index something with its parameter as it is?"""
+    for node in ast.walk(function):
+        if isinstance(node, ast.Subscript):
+            elements = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+            if any(isinstance(element, ast.Name) and element.id == parameter for element in elements):
+                return True
+    return False
+
+
 def _is_parameter(scope: Scope, name: str) -> bool:
     return any(node.arg == name for node in ast.walk(scope.function.args) if isinstance(node, ast.arg))
 
@@ -50,12 +62,25 @@ def _is_parameter(scope: Scope, name: str) -> bool:
 def _given(owner: ast.AST, name: str) -> Iterator[ast.expr]:
     """All that assignments, loops and defaults of parameters give to ``name``: itself, or what holds it."""
     for node in ast.walk(owner):
-        if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == name for t in node.targets):
+        if isinstance(node, ast.Assign):
+            yield from (v for target in node.targets for t, v in _pairs(target, node.value) if _binds(t, name))
+        elif isinstance(node, ast.AnnAssign) and node.value is not None and _binds(node.target, name):
             yield node.value
-        elif isinstance(node, ast.For) and isinstance(node.target, ast.Name) and node.target.id == name:
+        elif isinstance(node, ast.For) and _binds(node.target, name):
             yield node.iter
         elif isinstance(node, ast.arguments):
             yield from (d for a, d in _defaults(node) if a.arg == name)
+
+
+def _pairs(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.expr]]:
+    """What an assignment gives to what."""
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+        return list(zip(target.elts, value.elts, strict=True))
+    return [(target, value)]
+
+
+def _binds(target: ast.expr, name: str) -> bool:
+    return any(isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store) for n in ast.walk(target))
 
 
 def _defaults(arguments: ast.arguments) -> Iterator[tuple[ast.arg, ast.expr]]:

@@ -35,6 +35,11 @@ def unknown(text: str) -> set[str]:
         ("from sizes import rows", "rows(i)", "pass", ""),
         ("from sizes import rows", "part", "part = rows(i)", ""),
         ("from sizes import rows", "part", "part = rows(i) if i else 0", ""),
+        ("from sizes import rows", "part", "part: int = rows(i)", ""),
+        ("from sizes import part", "first", "first, n = part, 1", ""),
+        ("from sizes import parts", "first", "first, second = parts", ""),
+        ("from sizes import part", "part or 0", "pass", ""),
+        ("from sizes import part", "parts['a']", "parts = {'a': part}", ""),
         ("from sizes import rows", "parts[i]", "parts = [rows(j) for j in range(4)]", ""),
         ("import sizes", "sizes.part", "pass", ""),
         ("import sizes", "sizes.parts[i]", "pass", ""),
@@ -52,6 +57,7 @@ def test_what_other_code_gives_may_be_a_slice(top: str, index: str, made: str, p
     ("top", "index", "made", "parameters"),
     [
         ("from sizes import first", "first + i", "pass", ""),
+        ("from sizes import part", "n", "first, n = part, 1", ""),
         ("from sizes import rows", "part", "part = 2 * rows(i)", ""),
         ("from sizes import rows", "part", "part = int(rows(i))", ""),
         ("import math", "part", "part = math.floor(i)", ""),
@@ -63,6 +69,15 @@ def test_what_other_code_gives_may_be_a_slice(top: str, index: str, made: str, p
 )
 def test_arithmetic_gives_no_slice_and_constants_are_read(top: str, index: str, made: str, parameters: str) -> None:
     assert unknown(source(top, index, made, parameters)) == set()
+
+
+@pytest.mark.parametrize("given", ["rows(i)", "p=rows(i)", "PART"])
+def test_a_function_that_indexes_with_what_it_gets_gets_a_number(given: str) -> None:
+    helper = "from sizes import rows, PART\n\n\ndef part_of(y, p):\n    return nl.load(y[p])\n"
+    text = source(helper, "i").replace("nl.load(y[i])", f"part_of(y, {given})")
+    found, *_ = rewrite(text).findings  # the others are of what is done with the part
+    assert found.message == f"it is not known what '{given.removeprefix('p=')}' is, with which 'part_of' indexes"
+    assert "nl.load" not in rewrite(text.replace(f"(y, {given})", "(y, i + rows(i))")).source
 
 
 def test_a_constant_of_another_module_is_read_where_that_is_at_hand() -> None:
