@@ -118,9 +118,7 @@ def binary(call: Call, op: str, x: Any, y: Any, *, broadcast_partitions: bool) -
     if reverse or not isinstance(y, Tensor):
         if reverse and not isinstance(y, Tensor):
             raise KernelError("", f"'{call.op}' needs at least one tile, got {x!r} and {y!r}")
-        tile, scalar = (call.tile("y", y), x) if reverse else (call.tile("x", x), y)
-        if tile.restriction is not None:
-            call.limited(tile)
+        tile, scalar = (call.source("y", y), x) if reverse else (call.source("x", x), y)
         shape: Shape = tile.shape
         if call.region.skip:
             return None, shape
@@ -130,9 +128,7 @@ def binary(call: Call, op: str, x: Any, y: Any, *, broadcast_partitions: bool) -
         if op == "divide" and not reverse and abs(np.frexp(value)[0]) == 0.5:
             op, value = "multiply", 1 / value  # the same bits, and what Beta 2 can write
         return isa.tensor_scalar(call.view(tile), op, value, reverse and op not in COMMUTATIVE), shape
-    a, b = call.tile("x", x), call.tile("y", y)
-    if a.restriction is not None or b.restriction is not None:
-        call.limited(a, b)
+    a, b = call.source("x", x), call.source("y", y)
     if a.shape[0] != b.shape[0]:
         if not (broadcast_partitions and 1 in (a.shape[0], b.shape[0])):
             raise mismatch(call.op, ("x", a), ("y", b))
@@ -196,9 +192,7 @@ def mismatch(op: str, *operands: tuple[str, Tile]) -> KernelError:
 
 def unary(call: Call, x: Any, dtype: Any = None) -> Tile:
     """``nl.<op of call>(x)``: an activation without bias and scale."""
-    op, tile = call.op, call.tile("x", x)
-    if tile.restriction is not None:
-        call.limited(tile)
+    op, tile = call.op, call.source("x", x)
     _check_bias(call, op)
     result = None if call.region.skip else isa.activation(op, call.view(tile))[0]
     default = DTYPES["bool_"] if op in _BOOLEAN else tile.dtype
@@ -231,8 +225,6 @@ def inverted(x: Tensor) -> Tile:
 
 def reciprocal(call: Call, x: Any, dtype: Any = None) -> Tile:
     """``1 / x``."""
-    tile = call.tile("data", x)
-    if tile.restriction is not None:
-        call.limited(tile)
+    tile = call.source("data", x)
     result = None if call.region.skip else isa.reciprocal(call.view(tile))
     return call.give(result, tile.shape, tile.dtype if dtype is None else dtype_of(dtype), explicit=dtype is not None)

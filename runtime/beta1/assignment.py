@@ -108,7 +108,8 @@ def _copy(tile: Tile, source: Tile, where: Any = None) -> None:
             "copying indirect memory references is not natively supported; use nisa.tensor_copy_dynamic_src",
         )
     _check_fits(tile, source.shape)
-    call = call_of("tensor_copy").limited(source)
+    call = call_of("tensor_copy")
+    source = call.source("value", source)
     if where is not None:
         call.region = where
     if not call.region.skip:

@@ -30,14 +30,12 @@ def load(src: Any, *, mask: Any = None, dtype: Any = None, mode: Any = OobMode.e
     The first dimension of ``src`` becomes the partition dimension; a tile has at least two.
     """
     call = call_of("load", mask)
-    tile = call.tile("src", src, "hbm")
+    tile = call.source("src", src, "hbm")
     if tile.gather is not None:
         tile = _indirect(tile, "load", mode)
     shape = tile.shape if len(tile.shape) >= 2 else tile_shape(tile.shape)
     if shape[0] > PARTITIONS:
         check_partitions(shape, "load")
-    if tile.restriction is not None:
-        call.limited(tile)
     result = None
     if not call.region.skip:
         view = call.view(tile)
@@ -86,9 +84,7 @@ def store(dst: Any, value: Any, *, mask: Any = None, mode: Any = OobMode.error, 
     if target.gather is not None:
         target = _indirect(target, "store", mode)
     if isinstance(value, Tensor):
-        source = call.tile("value", value)
-        if source.restriction is not None:
-            call.limited(source)
+        source = call.source("value", value)
         if target.shape != source.shape:
             check_stored(target.shape, source.shape)
         if source.space == "psum" and not call.region.skip and not call.state.allocated:
@@ -120,9 +116,7 @@ def copy(src: Any, *, mask: Any = None, dtype: Any = None, **_: Any) -> Tile:
 
 def copied(call: Call, src: Any, buffer: Buffer, dtype: Any = None) -> Tile:
     """Copy a tile into a new one in SBUF or PSUM."""
-    tile = call.tile("src", src)
-    if tile.restriction is not None:
-        call.limited(tile)
+    tile = call.source("src", src)
     result = None if call.region.skip else isa.copy("tensor_copy", call.view(tile))
     wanted = tile.dtype if dtype is None else dtype_of(dtype)
     return call.give(result, tile.shape, wanted, explicit=dtype is not None, buffer=buffer)
@@ -150,8 +144,7 @@ def dma_copy(
     """
     call = call_of("dma_copy", mask)
     target = call.tile("dst", dst, "hbm|sbuf|psum").skipping(oob_mode)
-    source = call.tile("src", src, "hbm|sbuf|psum").skipping(oob_mode)
-    call.limited(source)
+    source = call.source("src", src, "hbm|sbuf|psum").skipping(oob_mode)
     if call.region.skip:
         return
     view = call.view(source)
@@ -170,13 +163,13 @@ def dma_copy(
 def load_transpose2d(src: Any, *, mask: Any = None, dtype: Any = None, **_: Any) -> Tile:
     """Load (N, M) from HBM and transpose it to (M, N); ``mask`` is in the index space of ``src``."""
     call = call_of("load_transpose2d", mask)
-    return _transposed(call, call.tile("src", src, "hbm"), (1, 0), dtype)
+    return _transposed(call, call.source("src", src, "hbm"), (1, 0), dtype)
 
 
 def dma_transpose(src: Any, *, axes: Any = None, mask: Any = None, dtype: Any = None, **_: Any) -> Tile:
     """Transpose by DMA: (1, 0), (2, 1, 0) or (3, 1, 2, 0) by rank."""
     call = call_of("dma_transpose", mask)
-    tile = call.tile("src", src, "hbm|sbuf|psum")
+    tile = call.source("src", src, "hbm|sbuf|psum")
     legal = {2: (1, 0), 3: (2, 1, 0), 4: (3, 1, 2, 0)}.get(tile.ndim)
     if legal is None or (axes is not None and tuple(axes) != legal):
         raise KernelError("", f"dma_transpose of {tile.ndim} dimensions permutes them by {legal}, got {axes}")
@@ -197,8 +190,6 @@ def _transposed(call: Call, tile: Tile, axes: tuple[int, ...], dtype: Any) -> Ti
         )
     shape = tuple(tile.shape[a] for a in axes)
     check_partitions(shape, call.op)
-    if tile.restriction is not None:
-        call.limited(tile)
     result = None
     if not call.region.skip and call.op == "load_transpose2d":  # a DMA that walks the source by columns
         source = call.view(tile)
@@ -228,9 +219,7 @@ def permuted(region: Region, ndim: int, axes: tuple[int, ...]) -> Region:
 def nc_transpose(data: Any, *, mask: Any = None, dtype: Any = None, engine: Any = Engine.unknown, **_: Any) -> Tile:
     """(P, F...) to (F, P): by TensorE into PSUM (up to 128 x 128), by VectorE into SBUF (up to 32 x 32)."""
     call = call_of("nc_transpose", mask)
-    tile = call.tile("data", data)
-    if tile.restriction is not None:
-        call.limited(tile)
+    tile = call.source("data", data)
     rows, columns = tile.shape_2d
     by_vector = engine == _VECTOR
     if by_vector and max(rows, columns) > 32:
@@ -267,7 +256,7 @@ def _partition_only(region: Region) -> Region:
 def transpose(x: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
     """Transpose a tile of up to 128 x 128 (``nl.transpose``); the result is in SBUF."""
     call = call_of("transpose", mask)
-    tile = call.tile("x", x)
+    tile = call.source("x", x)
     if tile.ndim != 2:
         raise KernelError(
             "err_exceed_max_supported_dimension",
@@ -279,8 +268,6 @@ def transpose(x: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
             f"size of dimension 1 in 'x{list(tile.shape)}' of 'transpose' exceed architecture limitation "
             f"of {PARTITIONS}.",
         )
-    if tile.restriction is not None:
-        call.limited(tile)
     result = None if call.region.skip else isa.transpose(call.view(tile))
     default = tile.dtype if dtype is None else dtype_of(dtype)
     where = permuted(call.region, 2, (1, 0))
@@ -336,10 +323,9 @@ def tensor_copy_predicated(
     counts for all that the others hold (``flash_attn_core.py:429`` and ``flash_attn_impl.py:556`` of nki-samples).
     """
     call = call_of("tensor_copy_predicated", mask)
-    target, chooser = call.tile("dst", dst), call.tile("predicate", predicate)
+    target, chooser = call.tile("dst", dst), call.source("predicate", predicate)
     if target.shape[0] != chooser.shape[0]:
         raise mismatch(call.op, ("dst", target), ("predicate", chooser))
-    call.limited(chooser)
     if call.region.skip:
         return
     there, condition = call.view(target), call.view(chooser)

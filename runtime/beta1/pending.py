@@ -183,13 +183,6 @@ class Call:
         recorder = self.state.machine.recorder
         self.sequence = recorder.reserve() if recorder is not None else None
 
-    def limited(self, *operands: Tile) -> Call:
-        """This call, executing only where the operand masks of ``operands`` hold too."""
-        for operand in operands:
-            if operand.restriction is not None:
-                self.region = both(self.region, operand.restriction)
-        return self
-
     def tile(self, role: str, operand: Any, spaces: str = "psum|sbuf") -> Tile:
         """``operand`` as a tile in one of ``spaces``; raises with the documented texts when it is none."""
         if type(operand) is Tile:
@@ -210,6 +203,13 @@ class Call:
         scope, now = alloc.scope, self.state.scope
         if scope is not now and scope and now[: len(scope)] != scope:
             raise _out_of_scope(alloc)
+        return tile
+
+    def source(self, role: str, operand: Any, spaces: str = "psum|sbuf") -> Tile:
+        """:meth:`tile` of an operand that is read: this call executes only where its mask holds, too."""
+        tile = self.tile(role, operand, spaces)
+        if tile.restriction is not None:
+            self.region = both(self.region, tile.restriction)
         return tile
 
     def view(self, tile: Tile) -> View:
@@ -411,8 +411,8 @@ def check_mutable(current: State, dst: Tile) -> None:
 
 def copied_to_sbuf(call: Call, operand: Tile) -> Tile:
     """A copy of a PSUM tile that the compiler makes for ``call``, whose engine cannot read it where it is."""
-    copying = call_of("tensor_copy").limited(operand)
-    result = isa.copy("tensor_copy", copying.view(operand))
+    copying = call_of("tensor_copy")
+    result = isa.copy("tensor_copy", copying.view(copying.source("src", operand)))
     copying.note(result)
     call.reserve()
     return copying.unnamed(result, operand.shape, operand.dtype)

@@ -95,10 +95,8 @@ def tensor_reduce(
 def _reduced(
     call: Call, op: str, data: Any, axis: Any, dtype: Any, negate: bool = False, keepdims: bool = False
 ) -> Tile:
-    tile = call.tile("data", data)
+    tile = call.source("data", data)
     axes = free_axes(tile, axis, call.op)
-    if tile.restriction is not None:
-        call.limited(tile)
     shape = reduced_shape(tile.shape, axes, keepdims)
     default = tile.dtype if dtype is None else dtype_of(dtype)
     where = call.region
@@ -132,7 +130,7 @@ def all_true(x: Any, axis: Any, *, dtype: Any = bool, mask: Any = None, **_: Any
 def mean(x: Any, axis: Any, *, dtype: Any = None, mask: Any = None, keepdims: bool = False, **_: Any) -> Tile:
     """Mean over the free dimensions ``axis``; of integers in fp32."""
     call = call_of("mean", mask)
-    tile = call.tile("x", x)
+    tile = call.source("x", x)
     default = FLOAT32 if is_integer(tile.dtype) else tile.dtype
     return _statistic(
         call, tile, axis, default if dtype is None else dtype_of(dtype), dtype is not None, keepdims, False
@@ -142,7 +140,7 @@ def mean(x: Any, axis: Any, *, dtype: Any = None, mask: Any = None, keepdims: bo
 def var(x: Any, axis: Any, *, dtype: Any = None, mask: Any = None, keepdims: bool = False, **_: Any) -> Tile:
     """Population variance over the free dimensions ``axis``."""
     call = call_of("var", mask)
-    tile = call.tile("x", x)
+    tile = call.source("x", x)
     default = FLOAT32 if is_integer(tile.dtype) else tile.dtype
     return _statistic(
         call, tile, axis, default if dtype is None else dtype_of(dtype), dtype is not None, keepdims, True
@@ -154,8 +152,6 @@ def _statistic(
 ) -> Tile:
     """Mean, or with ``squared`` the mean squared distance from the mean."""
     axes = free_axes(tile, axis, call.op)
-    if tile.restriction is not None:
-        call.limited(tile)
     shape = reduced_shape(tile.shape, axes, keepdims)
     where = kept_region(call.region, axes, tile, keepdims)
     if call.region.skip:
@@ -176,11 +172,9 @@ def _statistic(
 def softmax(x: Any, axis: Any, *, dtype: Any = None, compute_dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
     """``exp(x - max) / sum(exp(x - max))`` over the free dimensions ``axis``."""
     call = call_of("softmax", mask)
-    tile = call.tile("x", x)
+    tile = call.source("x", x)
     axes = free_axes(tile, axis, call.op)
     _refuse_in_allocated(call)
-    if tile.restriction is not None:
-        call.limited(tile)
     default = tile.dtype if dtype is None else dtype_of(dtype)
     if call.region.skip:
         return call.give(None, tile.shape, default)
@@ -205,10 +199,9 @@ def rms_norm(
 ) -> Tile:
     """``x / sqrt(sum(x * x, axis) / n + epsilon) * w``."""
     call = call_of("rms_norm", mask)
-    tile, weight = call.tile("x", x), call.tile("w", w)
+    tile, weight = call.source("x", x), call.source("w", w)
     axes = free_axes(tile, axis, call.op)
     _refuse_in_allocated(call)
-    call.limited(tile, weight)
     default = tile.dtype if dtype is None else dtype_of(dtype)
     if call.region.skip:
         return call.give(None, tile.shape, default)
@@ -233,10 +226,8 @@ def _refuse_in_allocated(call: Call) -> None:
 def tensor_partition_reduce(op: Any, data: Any, *, mask: Any = None, dtype: Any = None, **_: Any) -> Tile:
     """Reduce over the partitions: (P, F...) to (1, F...)."""
     call = call_of("tensor_partition_reduce", mask)
-    tile = call.tile("data", data)
+    tile = call.source("data", data)
     token = operator_token(op)
-    if tile.restriction is not None:
-        call.limited(tile)
     shape = (1, *tile.shape[1:])
     default = tile.dtype if dtype is None else dtype_of(dtype)
     where = kept_region(call.region, (0,), tile, True)
@@ -260,10 +251,8 @@ def all_reduce(
     Each of these programs receives the result. Two programs exchange their tiles, then compute with both.
     """
     call = call_of("all_reduce", mask)
-    tile = call.tile("x", x)
+    tile = call.source("x", x)
     token = operator_token(op)
-    if tile.restriction is not None:
-        call.limited(tile)
     kind = tile.dtype if dtype is None else dtype_of(dtype)
     group = _group(call, program_axes)
     if len(group) == 1:

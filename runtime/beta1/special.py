@@ -38,8 +38,7 @@ def _give(
 def max8(*, src: Any, mask: Any = None, dtype: Any = None, **_: Any) -> Tile:
     """The 8 largest values of each partition in descending order, as (P, 8)."""
     call = call_of("max8", mask)
-    tile = call.tile("src", src)
-    call.limited(tile)
+    tile = call.source("src", src)
     result = None if call.region.skip else search.max8(call.view(tile))
     return _give(call, result, (tile.shape[0], search.EIGHT), tile.dtype, dtype, _columns_only(call, tile))
 
@@ -47,8 +46,7 @@ def max8(*, src: Any, mask: Any = None, dtype: Any = None, **_: Any) -> Tile:
 def nc_find_index8(*, data: Any, vals: Any, mask: Any = None, dtype: Any = None, **_: Any) -> Tile:
     """Index of the first occurrence of each of 8 ``vals`` in each partition of ``data``, as (P, 8)."""
     call = call_of("nc_find_index8", mask)
-    tile, wanted = call.tile("data", data), call.tile("vals", vals)
-    call.limited(tile)
+    tile, wanted = call.source("data", data), call.tile("vals", vals)
     where = _columns_only(call, tile)
     result = None if call.region.skip else search.find_index8(call.view(tile), wanted.view_in(where))
     return _give(call, result, (tile.shape[0], search.EIGHT), DTYPES["uint32"], dtype, where)
@@ -62,8 +60,7 @@ def nc_match_replace8(
     Behind a mask that cuts the free dimensions, indices count the elements under the mask.
     """
     call = call_of("nc_match_replace8", mask)
-    tile, wanted = call.tile("data", data), call.tile("vals", vals)
-    call.limited(tile)
+    tile, wanted = call.source("data", data), call.tile("vals", vals)
     if call.region.skip:
         return _give(call, None, tile.shape, tile.dtype, dtype)
     where = _columns_only(call, tile)
@@ -76,8 +73,7 @@ def nc_match_replace8(
 def gather_flattened(data: Any, indices: Any, *, mask: Any = None, dtype: Any = None, **_: Any) -> Tile:
     """``data`` at ``indices`` of its flattened free dimensions, partition by partition."""
     call = call_of("gather_flattened", mask)
-    tile, wanted = call.tile("data", data), call.tile("indices", indices)
-    call.limited(wanted)
+    tile, wanted = call.tile("data", data), call.source("indices", indices)
     result = None
     if not call.region.skip:
         partitions = Region(call.region.rank, {d: i for d, i in call.region.box.items() if d == 0})
@@ -138,8 +134,7 @@ def sequence_bounds(*, segment_ids: Any, dtype: Any = None, **_: Any) -> Tile:
 def bn_stats(data: Any, *, mask: Any = None, dtype: Any = None, **_: Any) -> Tile:
     """(P, F <= 512) to (P, 6): count, mean, variance * count of the even, then of the odd elements."""
     call = call_of("bn_stats", mask)
-    tile = call.tile("data", data)
-    call.limited(tile)
+    tile = call.source("data", data)
     result = None if call.region.skip else statistics.bn_stats(call.view(tile))
     return _give(call, result, (tile.shape[0], 6), tile.dtype, dtype, _columns_only(call, tile))
 
@@ -147,8 +142,7 @@ def bn_stats(data: Any, *, mask: Any = None, dtype: Any = None, **_: Any) -> Til
 def bn_aggr(data: Any, *, mask: Any = None, dtype: Any = None, **_: Any) -> Tile:
     """(P, 3k) of :func:`bn_stats` to (P, 2): mean and population variance."""
     call = call_of("bn_aggr", mask)
-    tile = call.tile("data", data)
-    call.limited(tile)
+    tile = call.source("data", data)
     result = None if call.region.skip else statistics.bn_aggr(call.view(tile))
     return _give(call, result, (tile.shape[0], 2), tile.dtype, dtype, _columns_only(call, tile))
 
@@ -176,14 +170,13 @@ def range_select(
     call = call_of("range_select", mask)
     if call.state.machine.target.version < 3:
         raise KernelError("", "nisa.range_select needs NeuronCore-v3 (gen3) or later")
-    tile = call.tile("on_true_tile", on_true_tile)
+    tile = call.source("on_true_tile", on_true_tile)
     limits = (call.tile("bound0", bound0), call.tile("bound1", bound1))
     for role, limit in zip(("bound0", "bound1"), limits, strict=True):
         if limit.shape[0] != tile.shape[0]:
             raise mismatch(call.op, ("on_true_tile", tile), (role, limit))
         if not is_vector(limit):
             raise KernelError("", f"'{role}' of 'range_select' must have one element a partition, got {limit!r}")
-    call.limited(tile)
     if call.region.skip:
         return _give(call, None, tile.shape, tile.dtype, dtype)
     ops = (operator_token(comp_op0), operator_token(comp_op1))
@@ -209,10 +202,10 @@ def select_reduce(
 ) -> None:
     """``dst`` = ``on_true`` where ``predicate``, else ``on_false`` (number or (P, 1)); with a running maximum."""
     call = call_of("select_reduce", mask)
-    target, chooser, chosen = call.tile("dst", dst), call.tile("predicate", predicate), call.tile("on_true", on_true)
+    target = call.tile("dst", dst)
+    chooser, chosen = call.source("predicate", predicate), call.source("on_true", on_true)
     if chooser.shape[0] != chosen.shape[0]:
         raise mismatch(call.op, ("predicate", chooser), ("on_true", chosen))
-    call.limited(chooser, chosen)
     if call.region.skip:
         return
     result = isa.select("select_reduce", call.view(chooser), call.view(chosen), call.operand("on_false", on_false))
@@ -254,8 +247,7 @@ def _running_maximum(call: Call, command: ReduceCmd, op: Any, result: Result, re
 def tensor_copy_dynamic_src(src: Any, *, mask: Any = None, dtype: Any = None, engine: Any = None, **_: Any) -> Tile:
     """Copy a tile whose subscript has an offset that is known at run time."""
     call = call_of("tensor_copy_dynamic_src", mask)
-    tile = call.tile("src", src)
-    call.limited(tile)
+    tile = call.source("src", src)
     result = None if call.region.skip else isa.copy("tensor_copy", call.view(tile))
     return _give(call, result, tile.shape, tile.dtype, dtype)
 
@@ -265,8 +257,7 @@ def tensor_copy_dynamic_dst(
 ) -> None:
     """Copy to a tile whose subscript has an offset that is known at run time."""
     call = call_of("tensor_copy_dynamic_dst", mask)
-    target, tile = call.tile("dst", dst), call.tile("src", src)
-    call.limited(tile)
+    target, tile = call.tile("dst", dst), call.source("src", src)
     if not call.region.skip:
         call.write(isa.copy("tensor_copy", call.view(tile)), target)
 
@@ -296,8 +287,7 @@ def random_seed(seed: Any, *, mask: Any = None, **_: Any) -> None:
 def dropout(data: Any, prob: Any, *, mask: Any = None, dtype: Any = None, **_: Any) -> Tile:
     """``data`` with elements replaced by 0 with probability ``prob`` (number or (P, 1)); what stays is not scaled."""
     call = call_of("dropout", mask)
-    tile = call.tile("data", data)
-    call.limited(tile)
+    tile = call.source("data", data)
     if call.region.skip:
         return _give(call, None, tile.shape, tile.dtype, dtype)
     view = call.view(tile)

@@ -94,13 +94,11 @@ def _activate(
     command: ReduceCmd,
     dtype: Any,
 ) -> Tile:
-    tile = call.tile("data", data)
+    tile = call.source("data", data)
     _check_activation(call, tile, bias, scale)
     reduction = None if reduce_op is None else operator_token(reduce_op)
     if reduction not in (None, "add"):
         raise KernelError("", f"reduce_op of '{call.op}' must be add, got '{reduction}'")
-    if tile.restriction is not None:
-        call.limited(tile)
     default = tile.dtype if dtype is None else dtype_of(dtype)
     if call.region.skip:
         return call.give(None, tile.shape, default)
@@ -180,11 +178,9 @@ def tensor_scalar(
 ) -> Tile:
     """``(data op0 operand0) op1 operand1``, each operand a number or (P, 1); ``reverse`` swaps the two sides."""
     call = call_of("tensor_scalar", mask)
-    tile = call.tile("data", data)
+    tile = call.source("data", data)
     for role, operand in (("operand0", operand0), ("operand1", operand1)):
         _vector(call, role, operand, tile)
-    if tile.restriction is not None:
-        call.limited(tile)
     default = tile.dtype if dtype is None else dtype_of(dtype)
     if call.region.skip:
         return call.give(None, tile.shape, default)
@@ -211,10 +207,8 @@ def tensor_scalar_reduce(
 ) -> Tile:
     """``data op0 operand0``; ``reduce_res`` (P, 1) receives its reduction over the free dimensions."""
     call = call_of("tensor_scalar_reduce", mask)
-    tile = call.tile("data", data)
+    tile = call.source("data", data)
     _vector(call, "operand0", operand0, tile)
-    if tile.restriction is not None:
-        call.limited(tile)
     default = tile.dtype if dtype is None else dtype_of(dtype)
     if call.region.skip:
         return call.give(None, tile.shape, default)
@@ -235,12 +229,10 @@ def tensor_tensor(
 ) -> Tile:
     """``data1 op data2``; the partitions are equal, a (P, 1) operand is repeated along the free dimensions."""
     call = call_of("tensor_tensor", mask)
-    a, b = call.tile("data1", data1), call.tile("data2", data2)
+    a, b = call.source("data1", data1), call.source("data2", data2)
     token = operator_token(op)
     if a.shape[0] != b.shape[0]:
         raise mismatch(call.op, ("data1", a), ("data2", b))
-    if a.restriction is not None or b.restriction is not None:
-        call.limited(a, b)
     shape = a.shape if not is_vector(a) or is_vector(b) else b.shape
     default = promoted("add", a, b) if dtype is None else dtype_of(dtype)  # truth values are no bool here
     if call.region.skip:
@@ -270,10 +262,9 @@ def scalar_tensor_tensor(
 ) -> Tile:
     """``(data op0 operand0) op1 operand1``: ``operand0`` a number or (P, 1), ``operand1`` a tile like ``data``."""
     call = call_of("scalar_tensor_tensor", mask)
-    tile, other = call.tile("data", data), call.tile("operand1", operand1)
+    tile, other = call.source("data", data), call.source("operand1", operand1)
     _vector(call, "operand0", operand0, tile)
     _partitions(call, ("data", tile), ("operand1", other))
-    call.limited(tile, other)
     default = promoted("add", tile, other) if dtype is None else dtype_of(dtype)
     if call.region.skip:
         return call.give(None, tile.shape, default)
@@ -304,11 +295,9 @@ def tensor_tensor_scan(
 ) -> Tile:
     """``r[:, i] = op1(op0(data0[:, i], r[:, i - 1]), data1[:, i])``; ``initial``, a number or (P, 1), is before."""
     call = call_of("tensor_tensor_scan", mask)
-    a, b = call.tile("data0", data0), call.tile("data1", data1)
+    a, b = call.source("data0", data0), call.source("data1", data1)
     _partitions(call, ("data0", a), ("data1", b))
     _vector(call, "initial", initial, a)
-    if a.restriction is not None or b.restriction is not None:
-        call.limited(a, b)
     default = promoted("add", a, b) if dtype is None else dtype_of(dtype)
     if call.region.skip:
         return call.give(None, a.shape, default)
@@ -352,10 +341,8 @@ def affine_select(
 ) -> Tile:
     """``on_true_tile`` where ``pred``, a comparison of index vectors, holds, ``on_false_value`` elsewhere."""
     call = call_of("affine_select", mask)
-    tile = call.tile("on_true_tile", on_true_tile)
+    tile = call.source("on_true_tile", on_true_tile)
     default = tile.dtype if dtype is None else dtype_of(dtype)
-    if tile.restriction is not None:
-        call.limited(tile)
     if call.region.skip:
         return call.give(None, tile.shape, default)
     if tile.space == "psum" and not call.state.allocated:
@@ -388,9 +375,8 @@ def _wide(index: Index, shape: tuple[int, ...]) -> Index:
 def where(condition: Any, x: Any, y: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
     """``x`` where ``condition`` is not 0, else ``y``; both tiles or numbers."""
     call = call_of("where", mask)
-    chooser = call.tile("condition", condition)
-    sides = [call.tile(role, side) for role, side in (("x", x), ("y", y)) if isinstance(side, Tensor)]
-    call.limited(chooser, *sides)
+    chooser = call.source("condition", condition)
+    sides = [call.source(role, side) for role, side in (("x", x), ("y", y)) if isinstance(side, Tensor)]
     default = promoted("add", x, y) if dtype is None else dtype_of(dtype)
     shape = np.broadcast_shapes(chooser.shape, *(side.shape for side in sides))
     if call.region.skip:
