@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from nki_migrate.runtime.beta1.indexing import EVERYWHERE, Index, Mask, MeshGrid, arange, region
+from nki_migrate.runtime.beta1.indexing import Index, Mask, MeshGrid, arange
 from nki_migrate.runtime.beta1.launch import launch
 from nki_migrate.runtime.beta1.modules import MODULES
+from nki_migrate.runtime.beta1.regions import EVERYWHERE, region
 from nki_migrate.runtime.beta1.tensor import Tile, whole
 from nki_migrate.runtime.errors import KernelError, NotModelled
 from nki_migrate.runtime.memory import Machine

@@ -14,7 +14,7 @@ from ..errors import KernelError
 from ..isa.core import Result, fit
 from ..memory import Array, Computed, Machine
 from ..numerics import FLOAT32, convert
-from .indexing import Region
+from .regions import Region
 from .tensor import Tile
 
 

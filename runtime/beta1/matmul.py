@@ -22,9 +22,9 @@ from ..memory import Array, Computed, View
 from ..numerics import FLOAT32
 from ..spec.hardware import GEMM_MOVING_FMAX, GEMM_STATIONARY_FMAX
 from .arithmetic import mismatch
-from .indexing import EVERYWHERE, NOWHERE, Region
 from .pending import Call, call_of, copied_to_sbuf
-from .tensor import Access, Tile, both
+from .regions import EVERYWHERE, NOWHERE, Region, both
+from .tensor import Access, Tile
 from .tokens import PSUM, dtype_of
 
 

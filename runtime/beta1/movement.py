@@ -14,9 +14,9 @@ from ..memory import Array, View
 from ..spec.hardware import PARTITIONS
 from .arithmetic import mismatch
 from .base import Shape, Tensor
-from .indexing import Interval, Region
 from .indirect import Gathered
 from .pending import Call, accumulate, call_of, copied_to_sbuf, number
+from .regions import Interval, Region
 from .tensor import Tile
 from .tokens import PSUM, SBUF, Buffer, Engine, OobMode, dtype_of, operator_token
 

@@ -22,10 +22,10 @@ from ..numerics import DTYPES, convert, is_integer
 from ..session import RUNNING
 from ..sites import PLACES, Place, place_of
 from .base import Shape, Tensor
-from .indexing import EVERYWHERE, Region, region
+from .regions import EVERYWHERE, Region, both, region
 from .rows import in_rows
 from .state import State, state
-from .tensor import NOTHING, Access, Tile, both, tile_of
+from .tensor import NOTHING, Access, Tile, tile_of
 from .tokens import PSUM, SBUF, Buffer
 
 _NO_NAME: Name = ("", ())

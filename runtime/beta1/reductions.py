@@ -14,9 +14,9 @@ from ..isa.reductions import reduce_axes
 from ..memory import Computed, View
 from ..numerics import DTYPES, FLOAT32, is_integer, to_float32
 from .base import Shape
-from .indexing import EVERYWHERE, Region
 from .nki import ProgramId
 from .pending import Call, call_of, copied_to_sbuf
+from .regions import EVERYWHERE, Region
 from .tensor import Tile
 from .tokens import dtype_of, operator_token
 

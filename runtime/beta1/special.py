@@ -16,9 +16,9 @@ from .arithmetic import is_vector, mismatch
 from .base import Tensor
 from .chip import NeedsHardware
 from .creation import memset
-from .indexing import Region, region
 from .pending import Call, call_of
 from .reductions import kept_region
+from .regions import Region, region
 from .tensor import Tile
 from .tokens import FP32, ReduceCmd, dtype_of, operator_token
 

@@ -15,7 +15,8 @@ import numpy as np
 from ..errors import KernelError, NotModelled
 from ..memory import Allocation, Array, View, view_of
 from .base import Shape, Tensor, sibling
-from .indexing import EVERYWHERE, NO_AXES, Index, Region, region
+from .indexing import NO_AXES, Index
+from .regions import EVERYWHERE, Region, both, region
 from .selection import Limit, plain_affine, selection
 from .tokens import PRIVATE_HBM, Buffer, OobMode, Slice, dtype_of
 
@@ -372,23 +373,6 @@ def restricted(tile: Tile, mask: Any) -> Tile:
     added = region(mask)
     derived.restriction = added if tile.restriction is None else both(tile.restriction, added)
     return derived
-
-
-def both(a: Region, b: Region) -> Region:
-    """Where ``a`` and ``b`` hold."""
-    if a.skip or b.skip:
-        return Region(max(a.rank, b.rank), {}, (), True)
-    if not a.rank or not b.rank:
-        return a if a.rank else b
-    if a.rank != b.rank:
-        raise NotModelled("masks of different ranks on one operand")
-    box = dict(a.box)
-    for d, interval in b.box.items():
-        known = box.get(d, interval)
-        box[d] = type(interval)(max(interval.low, known.low), min(interval.high, known.high), interval.extent)
-        if box[d].low >= box[d].high:
-            return Region(a.rank, {}, (), True)
-    return Region(a.rank, box, a.residual + b.residual)
 
 
 def _check(limit: Limit, lows: list[int], shape: Shape, name: str) -> None:
