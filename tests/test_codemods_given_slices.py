@@ -62,6 +62,7 @@ def test_what_other_code_gives_may_be_a_slice(top: str, index: str, made: str, p
         ("from sizes import rows", "part", "part = int(rows(i))", ""),
         ("import math", "part", "part = math.floor(i)", ""),
         ("FIRST = 0", "FIRST", "pass", ""),
+        ("FIRST = 0\ndef other(FIRST=slice(0, 1)):\n    FIRST = slice(1, 2)", "FIRST", "pass", ""),
         ("ROWS = [3, 2, 1, 0]", "ROWS[i]", "pass", ""),
         ("", "row", "pass", ", row"),
         ("", "row", "pass", ", row=0"),
