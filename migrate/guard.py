@@ -89,7 +89,7 @@ def _place(error: SyntaxError | ValueError) -> str:
 
 
 def _lost_comments(before: str, outcome: Outcome) -> Iterator[str]:
-    lost = _comments(before) - _comments(outcome.source) - Counter(outcome.removed_comments)
+    lost = _comments(before) - _comments(outcome.source) - Counter(text.rstrip() for text in outcome.removed_comments)
     if lost:
         yield f"the rewritten file has lost {lost.total()} comment(s), such as {min(lost)!r}"
 

@@ -114,6 +114,11 @@ def test_comments_that_spoke_of_index_vectors_may_go():
     assert "lost 1 comment(s)" in judged(Outcome(after, removed_comments=("# a",)), before=before)
 
 
+def test_a_comment_with_a_space_at_its_end_may_go():
+    before, after = "import neuronxcc\nx = 1  # a  \n", "x = 1\n"
+    assert judged(Outcome(after, removed_comments=("# a  ",)), before=before) is None
+
+
 def test_comments_may_move_and_come_new():
     moved = with_text("    # load it\n", "").source.replace("LIMIT", "    # load it\n# new\nLIMIT")
     assert judged(replace(SOUND, source=moved)) is None
