@@ -363,8 +363,8 @@ def call_statement(scope: Scope, node: ast.Call) -> None:
         with masked(scope, node):
             dst, instruction = handler(bound_call(scope, node, name), order)
             place(scope, node, instruction, dst)
-    elif name in HANDLERS and any(keyword.arg == "reduce_res" for keyword in node.keywords):
-        temporary(scope, node)  # what it reduces is what counts
+    elif name in HANDLERS and any(keyword.arg in ("reduce_res", "reduce_cmd") for keyword in node.keywords):
+        temporary(scope, node)  # what it reduces, into a tile or the registers, is what counts
     elif name in HANDLERS:
         raise Refuse(node, DESTINATION, f"the result of {name} is not used", "remove the call, or assign its result")
     elif name is not None and name.partition(".")[0] in ("nl", "nisa", "ncc", "nccl", "nki"):

@@ -28,7 +28,7 @@ from .render import render
 from .rules.data_types import dtype_text
 from .rules.masks import CODE as MASKS
 from .rules.masks import masked
-from .rules.psum_accumulation import check_group
+from .rules.psum_accumulation import bound_anew, check_group
 from .scope import Scope
 from .shapes import shape_text
 from .staircase import ELEMENTWISE, Staircase, parts
@@ -327,6 +327,8 @@ def bind_instruction(scope: Scope, node: ast.expr, instruction: Instruction, nam
     declaration = Declaration(name, node, tuple(loop.variable for loop in scope.loops), False)
     tile = replace(tile, declaration=declaration)
     target = of_name(scope, name, tile)
+    if instruction.function == "nc_matmul":
+        bound_anew(scope, declaration)
     if instruction.first is not None:
         place(scope, node, instruction.first, target)
     place(scope, node, instruction, target, fresh=True)

@@ -73,6 +73,18 @@ def test_reshape_takes_its_shape_by_keyword() -> None:
     np.testing.assert_array_equal(kernel(x), x.reshape(4, 6))
 
 
+def test_what_no_parameter_takes_is_what_kwargs_catches() -> None:
+    @nki.jit
+    def kernel(x: Any, **kwargs: Any) -> Any:
+        out = nl.ndarray((2, 4), dtype=x.dtype, buffer=nl.shared_hbm)
+        nl.store(out, nl.add(nl.load(x), nl.load(kwargs["y"])), mask=nl.arange(2)[:, None] < kwargs["rows"])
+        nl.store(out[kwargs["rows"] : 2], nl.load(x[kwargs["rows"] : 2]))
+        return out
+
+    x, y = np.ones((2, 4), np.float32), np.full((2, 4), 2, np.float32)
+    np.testing.assert_array_equal(launch(kernel, {"x": x, "y": y, "rows": 1}).outputs[0][:, 0], [3, 1])
+
+
 def test_a_transpose_without_a_declaration_is_copied_to_sbuf_for_a_matmul() -> None:
     """``reference/attention.py:999-1002``."""
 

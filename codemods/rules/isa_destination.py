@@ -212,7 +212,25 @@ def nc_matmul(call: Call) -> Instruction:
         if any(masks):
             raise call.refuse(MASKS, "an operand mask of a double row matmul", "clamp the operands by hand")
         return _double_product(call, [*given, ("perf_mode", double)])
-    return product(call, given, f"{call.scope.nl}.float32", masks=masks)
+    return product(call, given, _product_type(call, stationary), masks=masks)
+
+
+def _product_type(call: Call, stationary: Operand | str) -> str:
+    """The type that a matmul leaves in PSUM: float32, from gen3 on that of the operand that ``is_transpose=`` turns.
+
+    Source: Trainium2 architecture guide, "Built-in Transpose Support".
+    """
+    scope, turned = call.scope, call.arguments.get("is_transpose")
+    wide = f"{scope.nl}.float32"
+    if turned is None or (isinstance(turned, ast.Constant) and not turned.value) or isinstance(stationary, str):
+        return wide
+    if stationary.dtype is None:
+        raise call.refuse(CODE, "is_transpose= of a tile whose type is not known", "declare the PSUM tile")
+    if type_name(scope, stationary.dtype) == "float32":
+        return wide
+    old = f"{scope.nisa}.get_nc_version() == {scope.nisa}.nc_version.gen2"
+    plain = old if isinstance(turned, ast.Constant) else f"{old} or not {algebra.paren(render(scope, turned))}"
+    return algebra.choice(plain, wide, stationary.dtype)
 
 
 def _double_row(call: Call) -> str:

@@ -230,6 +230,17 @@ def written_at_declaration(scope: Scope, declaration: Declaration, fill: str | N
         _remember(scope, declaration, Written(False, scope.branch))
 
 
+def bound_anew(scope: Scope, declaration: Declaration) -> None:
+    """A matmul is about to make a tile under a name that had another one: that one's matmuls are no writes into this.
+
+    What other instructions wrote is kept, for a loop that never runs leaves the name to the tile that it had.
+    """
+    writes = scope.psum_writes.get(declaration)
+    if writes is not None:
+        here = scope.branch
+        scope.psum_writes[declaration] = [w for w in writes if not w.matmul or w.branch[: len(here)] != here]
+
+
 def _declare_again(scope: Scope, declaration: Declaration, target: Operand) -> bool:
     """Emit the declaration of a tile again, right before a matmul that overwrites all of it."""
     whole = target.base == declaration.name and _is_whole(scope, target)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import product
 from types import CodeType
@@ -65,10 +65,18 @@ def launch(
     ``affine_range`` loops backwards.
     """
     made = kernel if isinstance(kernel, Kernel) else Kernel(kernel, {})
-    bound = made.__signature__.bind_partial()
-    for name, value in args.items():
-        bound.arguments[name] = value
-    return run(made, bound, grid, target, record, precision, descending)
+    return run(made, _bound(made.__signature__, args), grid, target, record, precision, descending)
+
+
+def _bound(signature: inspect.Signature, args: Mapping[str, Any]) -> inspect.BoundArguments:
+    """Keyword arguments bound to a signature; those that are no parameters are what ``**kwargs`` catches."""
+    bound = signature.bind_partial()
+    catching = next((n for n, p in signature.parameters.items() if p.kind is p.VAR_KEYWORD), None)
+    caught = {} if catching is None else {n: v for n, v in args.items() if n not in signature.parameters}
+    bound.arguments.update((name, value) for name, value in args.items() if name not in caught)
+    if catching is not None and caught:
+        bound.arguments[catching] = caught
+    return bound
 
 
 def run(
