@@ -43,7 +43,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--no-hazards", dest="hazards", action="store_false", help="neither record nor look for any")
     options = parser.parse_args(argv)
     if UNDER not in os.environ:
-        command = ["nki-migrate", "emulate", "--", sys.executable, __file__, *argv]
+        command = [sys.executable, "-m", "nki_migrate", "emulate", "--", sys.executable, __file__, *argv]
         return subprocess.run(command, env={**os.environ, UNDER: "1"}, check=False).returncode
     failed = False
     for checkout in options.checkouts:

@@ -81,7 +81,9 @@ def main(argv: list[str]) -> int:
         "--import-mode=importlib",
         *tests,
     ]
-    return subprocess.run(["nki-migrate", "emulate", "--", *pytest], env=environment, check=False).returncode
+    return subprocess.run(
+        [sys.executable, "-m", "nki_migrate", "emulate", "--", *pytest], env=environment, check=False
+    ).returncode
 
 
 # --- what replaces the infrastructure --------------------------------------------------------------------------------

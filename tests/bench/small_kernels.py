@@ -32,7 +32,7 @@ def main(checkout: Path, names: list[str]) -> int:
     here = Path(__file__).resolve().parent
     path = [str(here), str(checkout), str(checkout / "src"), os.environ.get("PYTHONPATH", "")]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, path)), UNDER: "1"}
-    command = ["nki-migrate", "emulate", "--", sys.executable, __file__, str(checkout), *names]
+    command = [sys.executable, "-m", "nki_migrate", "emulate", "--", sys.executable, __file__, str(checkout), *names]
     return subprocess.run(command, env=environment, check=False).returncode
 
 

@@ -39,7 +39,7 @@ def main(samples: Path, sdk: Path) -> int:
         rows = list(_rows(samples, sdk))
         print(f"{sum(agrees for agrees in rows)} of {len(rows)} agree")
         return 0 if all(rows) else 1
-    command = ["nki-migrate", "emulate", "--", sys.executable, __file__, str(samples), str(sdk)]
+    command = [sys.executable, "-m", "nki_migrate", "emulate", "--", sys.executable, __file__, str(samples), str(sdk)]
     return subprocess.run(command, env={**os.environ, UNDER: "1"}, check=False).returncode
 
 
