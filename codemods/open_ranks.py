@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from .compute import Instruction
     from .scope import Scope
 
-_MOVES = {
+_ALIKE = {
     *("nl.load", "nl.store", "nl.copy", "nl.static_cast", "nl.zeros_like", "nl.matmul", "nl.transpose", "nl.where"),
     *("nl.negative", "nl.reciprocal", "nl.divide", "nl.floor", "nl.mod"),
     *("nisa.dma_copy", "nisa.nc_matmul", "nisa.nc_transpose", *(f"nisa.{name}" for name in ELEMENTWISE)),
@@ -125,4 +125,4 @@ def _is_blind(scope: Scope, call: ast.Call) -> bool:
     if name in _REDUCTIONS:
         axes = literal_axes(given["axis"]) if "axis" in given else None
         return axes is not None and all(isinstance(axis, int) and axis > 0 for axis in axes)
-    return name in _MOVES or operator_token(name) is not None or activation_token(name) is not None
+    return name in _ALIKE or operator_token(name) is not None or activation_token(name) is not None
