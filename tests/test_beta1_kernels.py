@@ -73,6 +73,25 @@ def test_reshape_takes_its_shape_by_keyword() -> None:
     np.testing.assert_array_equal(kernel(x), x.reshape(4, 6))
 
 
+@pytest.mark.parametrize("n", [3, 512, 514, 1200, 1201])
+@pytest.mark.parametrize(("p_step", "f_step"), [(4, 1), (1, 128)])
+def test_a_mask_may_keep_the_last_elements_of_a_flat_tensor_in_bounds(n: int, p_step: int, f_step: int) -> None:
+    """Kernels that were generated from Triton index with one expression of both axes."""
+
+    @nki.jit
+    def kernel(x: Any) -> Any:
+        out = nl.ndarray((n,), dtype=x.dtype, buffer=nl.shared_hbm)
+        for block in nl.affine_range((n + 511) // 512):
+            i_p, i_f = nl.mgrid[0:128, 0:4]
+            at = block * 512 + i_p * p_step + i_f * f_step
+            tile = nl.add(nl.load(x[at], mask=at < n), 1.0)
+            nl.store(out[at], tile, mask=at < n)
+        return out
+
+    x = np.arange(n, dtype=np.float32)
+    np.testing.assert_array_equal(kernel(x), x + 1)
+
+
 def test_what_no_parameter_takes_is_what_kwargs_catches() -> None:
     @nki.jit
     def kernel(x: Any, **kwargs: Any) -> Any:

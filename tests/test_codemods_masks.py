@@ -113,6 +113,12 @@ def test_the_first_elements_row_by_row_are_whole_rows_and_a_part_of_the_next(mig
     assert migration.outcome.findings == () and migration.trouble == ()
 
 
+@pytest.mark.parametrize("n", [1, 19, 20, 21, 641, 1301, 1919])
+def test_the_elements_behind_the_first_ones_may_be_out_of_bounds(migrate, n):
+    migration = migrate(FLAT, {"x": TensorSpec((n,), "float32", "normal"), "n": n})
+    assert migration.outcome.findings == () and migration.trouble == ()
+
+
 @pytest.mark.parametrize(
     ("statement", "message"),
     [

@@ -12,9 +12,9 @@ import numpy as np
 
 from ..errors import KernelError
 from ..isa.core import Result, fit
-from ..memory import Array, Computed, Machine
+from ..memory import Array, Computed, Machine, View, view_of
 from ..numerics import FLOAT32, convert
-from .regions import Region
+from .regions import Interval, Region
 from .tensor import Tile
 
 
@@ -29,6 +29,26 @@ class Gathered(Computed):
     def __init__(self, tile: Tile, array: Array, valid: Array | None) -> None:
         super().__init__(tile.alloc, array, indexed_array(tile))
         self.valid = valid
+
+
+class Masked(Gathered):
+    """What a mask that ties dimensions leaves of an access of which other elements may be out of bounds."""
+
+    __slots__ = ("tile", "where")
+
+    def __init__(self, tile: Tile, array: Array, where: Region) -> None:
+        super().__init__(tile, array, None)
+        self.tile = tile
+        self.where = where
+
+    def rectangle(self, rows: slice, columns: slice) -> View:
+        """A view on memory of elements that all take part, by their places in :attr:`array`, which is a plane."""
+        box = dict[int, Interval]()
+        for d, (part, n) in enumerate(zip((rows, columns), self.array.shape, strict=True)):
+            cut = self.where.interval(d, 2, self.tile.shape[d])
+            low, (start, stop, _) = 0 if cut is None else cut.low, part.indices(n)
+            box[d] = Interval(low + start, low + stop, self.tile.shape[d])
+        return view_of(self.alloc, self.tile.cut(Region(2, box)))
 
 
 def indexed_array(tile: Tile) -> Array:
@@ -50,6 +70,8 @@ def gathered(tile: Tile, where: Region) -> Gathered:
     if not skip:
         _check(tile, valid, chosen)
     values = _read(tile, np.where(valid, offsets, tile.offset))
+    if tile.gather is None:
+        return Masked(tile, values, where)
     return Gathered(tile, values, valid if skip else None)
 
 

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from .. import isa
-from ..errors import KernelError
+from ..errors import KernelError, NotModelled
 from ..isa.core import Result, commit, fit, keep, owned, recorded, rounded
-from ..memory import Allocation, Array, View
+from ..memory import Allocation, Array, Computed, View
 from ..naming import Name
 from ..numerics import DTYPES, convert, is_integer
 from ..session import RUNNING
@@ -353,7 +353,19 @@ def store(current: State, result: Result, dst: Tile, where: Region, overwrite: b
         commit(machine, result, view)
         return
     for part, target, left in in_rows(result, view, chosen):
+        if left is not None and isinstance(target, Computed):
+            _scattered(current, result, dst, where)
+            return
         commit(machine, part, target, where=left)
+
+
+def _scattered(current: State, result: Result, dst: Tile, where: Region) -> None:
+    """Write elements that a mask leaves of an access of which others may be out of bounds."""
+    from .indirect import scatter
+
+    if dst.space == "psum":
+        raise NotModelled("a mask that ties dimensions, on a part of a PSUM tile that may be out of bounds")
+    scatter(current.machine, result, dst, where)
 
 
 def _without_repeats(dst: Tile, values: Shape, where: Region) -> Tile:

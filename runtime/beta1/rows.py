@@ -11,7 +11,7 @@ from copy import copy
 import numpy as np
 
 from ..isa.core import Result
-from ..memory import Array, View, view_of
+from ..memory import Array, View
 
 
 def first_elements(chosen: Array) -> tuple[int, int] | None:
@@ -35,7 +35,14 @@ def in_rows(result: Result, dst: View, chosen: Array) -> Iterator[tuple[Result, 
     cuts = [(slice(0, full), slice(None))] if full else []
     cuts += [(slice(full, full + 1), slice(0, rest))] if rest else []
     for cut in cuts:
-        reads = tuple((role, view.reading(view.array[cut])) for role, view in result.reads)
+        reads = tuple((role, _part(view, cut)) for role, view in result.reads)
         part = copy(result)
         part.values, part.reads = result.values[cut], reads
-        yield part, view_of(dst.alloc, dst.array[cut]), None
+        yield part, _part(dst, cut), None
+
+
+def _part(view: View, cut: tuple[slice, slice]) -> View:
+    """The rectangle ``cut`` of an operand; of one that a mask keeps in bounds, that in memory."""
+    from .indirect import Masked
+
+    return view.rectangle(*cut) if isinstance(view, Masked) else view.reading(view.array[cut])
