@@ -155,7 +155,7 @@ def _compile_time(scope: Scope, name: str, value: ast.expr) -> Value | None:
             raise Refuse(value, "NKI024", message, "write it in the subscript itself")
         return index
     masks = ast.Compare | ast.BinOp | ast.BoolOp | ast.Name | ast.IfExp | ast.Call
-    mask = mask_value(scope, value) if isinstance(value, masks) else None
+    mask = mask_value(scope, value) if isinstance(value, masks) and not is_computation(scope, value) else None
     if mask is not None and mask.of_vectors:
         return mask
     if isinstance(value, ast.IfExp) and any(isinstance(branch, ast.Call) for branch in (value.body, value.orelse)):

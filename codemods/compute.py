@@ -34,6 +34,7 @@ from .shapes import shape_text
 from .staircase import ELEMENTWISE, Staircase, parts
 from .support import transposed_function
 from .tables import is_parameter, parameters, required_parameters
+from .truth_tiles import comparison_token
 
 DESTINATION = "NKI021"
 
@@ -185,7 +186,7 @@ def is_computation(scope: Scope, node: ast.expr) -> bool:
         return any(is_computation(scope, n) or operand(scope, n) is not None for n in (node.left, node.right))
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.Invert):
         return is_computation(scope, node.operand) or operand(scope, node.operand) is not None
-    return False
+    return bool(comparison_token(scope, node))
 
 
 Method = Callable[[Scope, ast.Call, Operand], Instruction | None]
@@ -265,7 +266,7 @@ def lower(scope: Scope, node: ast.expr) -> Instruction:
         method = _method(scope, node)
         if method is not None:
             return method
-    if isinstance(node, ast.BinOp | ast.UnaryOp) and is_computation(scope, node):
+    if isinstance(node, ast.BinOp | ast.UnaryOp | ast.Compare) and is_computation(scope, node):
         from .rules.nl_compute import lower_operator
 
         return lower_operator(scope, node)

@@ -9,6 +9,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from .facts.masks import OPERATORS
+from .facts.values import Tile
 from .loaded_parts import all_uses
 
 if TYPE_CHECKING:
@@ -19,6 +21,23 @@ COMPARISONS = "equal not_equal greater greater_equal less less_equal logical_and
 _CHOOSERS = {"nl.where": "condition", "nisa.tensor_copy_predicated": "predicate"}
 _BLIND = {*(f"nl.{name}" for name in COMPARISONS), "nl.store"}
 """What takes truth values of either type for the same."""
+
+
+def comparison_token(scope: Scope, node: ast.expr) -> str:
+    """The operator of a comparison of tiles (``a == b``), which makes a tile of truth values; empty for any other."""
+    if not isinstance(node, ast.Compare) or len(node.ops) != 1:
+        return ""
+    sides = (node.left, node.comparators[0])
+    absent = any(isinstance(side, ast.Constant) and side.value is None for side in sides)
+    return OPERATORS.get(type(node.ops[0]), "") if not absent and any(_is_tile(scope, s) for s in sides) else ""
+
+
+def _is_tile(scope: Scope, node: ast.expr) -> bool:
+    from .compute import is_computation
+
+    owner = node.value if isinstance(node, ast.Subscript) else node
+    named = isinstance(owner, ast.Name) and isinstance(scope.env.get(owner.id), Tile)
+    return named or is_computation(scope, node)
 
 
 def truth_type(scope: Scope, comparison: ast.AST) -> str:

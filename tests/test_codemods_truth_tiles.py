@@ -77,3 +77,12 @@ def test_truth_values_of_a_known_type_are_not_asked_for_their_uses():
     assert (
         "bool_" not in rewrite(KERNEL.format("nl.greater(a, b, dtype=nl.uint8)", "nl.uint8")).source.partition("@")[2]
     )
+
+
+@pytest.mark.parametrize("compared", ["a > b", "a <= 0.25", "0.25 >= a", "a == b", "a != nl.abs(a)"])
+@pytest.mark.parametrize("result", ["nl.where(e, a, b)", "nl.add(e, e)", "nl.multiply(e, b)"])
+def test_operators_compare_as_functions_do(migrate, compared, result):
+    source = KERNEL.replace("d = nl.less(b, a)", f"e = {compared}").format(result, "nl.float32")
+    migration = migrate(source, ARGS)
+    assert (migration.outcome.findings, migration.objection) == ((), None)
+    assert not [text for text in migration.trouble if not text.startswith(("operands", " "))]

@@ -49,7 +49,7 @@ from ..scope import Scope
 from ..shapes import broadcast_sizes, literal_axes
 from ..support import broadcast_rows_function, is_float_function
 from ..tables import activation_token, operator_token
-from ..truth_tiles import COMPARISONS, truth_type
+from ..truth_tiles import COMPARISONS, comparison_token, truth_type
 from .isa_destination import cut_and_move, product, reduction, same_precision
 from .whole_numbers import floor_divided, is_whole
 
@@ -388,9 +388,12 @@ def _predicate(call: Call, condition: Operand) -> Operand:
     )
 
 
-def lower_operator(scope: Scope, node: ast.BinOp | ast.UnaryOp) -> Instruction:
+def lower_operator(scope: Scope, node: ast.BinOp | ast.UnaryOp | ast.Compare) -> Instruction:
     """A Python operator on tiles."""
     scope.apply(CODE, node)
+    if isinstance(node, ast.Compare):
+        token, truth = comparison_token(scope, node), truth_type(scope, node)
+        return replace(combine(scope, node, token, node.left, node.comparators[0], truth), explicit=False)
     if isinstance(node, ast.UnaryOp):
         if not isinstance(node.op, ast.USub):
             raise Refuse(node, CODE, "~ on a tile", "use nisa.tensor_scalar")

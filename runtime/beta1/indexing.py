@@ -41,6 +41,9 @@ class Index:
     axes: tuple[frozenset[int], ...]
     form: tuple[tuple[int, ...], tuple[int, ...]]
 
+    def __repr__(self) -> str:
+        return f"an index vector of shape {list(self.shape)}"
+
     @property
     def shape(self) -> tuple[int, ...]:
         return self.extents
@@ -317,6 +320,9 @@ class Mask:
 
     def __init__(self, comparisons: tuple[Comparison, ...]) -> None:
         self.comparisons = comparisons
+
+    def __repr__(self) -> str:
+        return f"a mask of shape {list(self.shape)}"
 
     @property
     def shape(self) -> tuple[int, ...]:
