@@ -392,8 +392,8 @@ def lower_operator(scope: Scope, node: ast.BinOp | ast.UnaryOp | ast.Compare) ->
     """A Python operator on tiles."""
     scope.apply(CODE, node)
     if isinstance(node, ast.Compare):
-        token, truth = comparison_token(scope, node), truth_type(scope, node)
-        return replace(combine(scope, node, token, node.left, node.comparators[0], truth), explicit=False)
+        compared, truth = comparison_token(scope, node), truth_type(scope, node)
+        return replace(combine(scope, node, compared, node.left, node.comparators[0], truth), explicit=False)
     if isinstance(node, ast.UnaryOp):
         if not isinstance(node.op, ast.USub):
             raise Refuse(node, CODE, "~ on a tile", "use nisa.tensor_scalar")
