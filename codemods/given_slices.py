@@ -24,8 +24,8 @@ def may_be_slice(scope: Scope, node: ast.expr, seen: frozenset[str] = frozenset(
     match node:
         case ast.Call(func=ast.Name(id="slice")):
             return True
-        case ast.Call():
-            return is_unread(scope, node)
+        case ast.Call(func=function):
+            return not _is_of_nki(scope, function) and is_unread(scope, node)
         case ast.IfExp(body=first, orelse=second):
             return may_be_slice(scope, first, seen) or may_be_slice(scope, second, seen)
         case ast.BoolOp(values=elements) | ast.Dict(values=elements):
@@ -43,6 +43,17 @@ def may_be_slice(scope: Scope, node: ast.expr, seen: frozenset[str] = frozenset(
         case ast.Name() | ast.Attribute():
             return _is_given(scope, node, seen)
     return False
+
+
+def _is_of_nki(scope: Scope, function: ast.expr, seen: frozenset[str] = frozenset()) -> bool:
+    """Is it a function of NKI, whichever of several: ``loop = nl.sequential_range if ordered else nl.affine_range``?"""
+    match function:
+        case ast.IfExp(body=first, orelse=second):
+            return _is_of_nki(scope, first, seen) and _is_of_nki(scope, second, seen)
+        case ast.Name(id=name) if name in scope.assigned and name not in seen:
+            given = list(_given(scope.function, name))
+            return bool(given) and all(_is_of_nki(scope, value, seen | {name}) for value in given)
+    return (scope.qualified(function) or "").partition(".")[0] in _MODULES
 
 
 def is_index(function: ast.FunctionDef, parameter: str) -> bool:

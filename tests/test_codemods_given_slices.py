@@ -66,6 +66,7 @@ def test_what_other_code_gives_may_be_a_slice(top: str, index: str, made: str, p
         ("ROWS = [3, 2, 1, 0]", "ROWS[i]", "pass", ""),
         ("", "row", "pass", ", row"),
         ("", "row", "pass", ", row=0"),
+        ("", "row", "loop = nl.sequential_range if out else nl.affine_range\n        for row in loop(4): pass", ""),
     ],
 )
 def test_arithmetic_gives_no_slice_and_constants_are_read(top: str, index: str, made: str, parameters: str) -> None:
