@@ -94,11 +94,15 @@ def _ends(text: str, original: Text) -> tuple[str, ...]:
         return tuple(kinds or "\n") * count
     common = kinds.most_common(1)[0][0]
     ends = [common] * count
-    matcher = SequenceMatcher(None, original.text.split("\n"), text.split("\n"), autojunk=False)
+    lines = text.split("\n")
+    matcher = SequenceMatcher(None, original.text.split("\n"), lines, autojunk=False)
     for old, new, size in matcher.get_matching_blocks():
         for index in range(size):
             if new + index < count and old + index < len(original.ends):
                 ends[new + index] = original.ends[old + index]
+    for index in range(count - 2, -1, -1):
+        if ends[index] == "\r" and not lines[index + 1] and ends[index + 1] == "\n":
+            ends[index] = "\n"  # with that of the empty line behind it, it would be one line end
     return tuple(ends)
 
 

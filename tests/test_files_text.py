@@ -118,3 +118,9 @@ def test_new_text_must_still_declare_the_encoding():
         encoded("import nki\nimport os\n# coding: latin-1\ns = 'é'\n", text)
     with pytest.raises(FileError, match="no longer declares its encoding, iso-8859-1"):
         encoded("# coding: utf-8\ns = 'e'\n", text)
+
+
+def test_a_line_end_does_not_join_that_of_an_empty_line_behind_it():
+    text = decoded(b"a\r\n\nb\rc\rd\r")
+    assert encoded("a\nnew\n\nb\nc\nd\n", text) == b"a\r\nnew\n\nb\rc\rd\r"
+    assert encoded("a\nnew\n\n\nb\nc\nd\n", text) == b"a\r\nnew\n\n\nb\rc\rd\r"
