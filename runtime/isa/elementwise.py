@@ -182,6 +182,7 @@ def tensor_tensor_scan(
     """``r[:, i] = op1(op0(data0[:, i], r[:, i-1]), data1[:, i])``, with ``initial`` before the first; state in fp32."""
     reads = [("data0", data0), ("data1", data1)]
     attributes: list[tuple[str, Any]] = [("op0", op0), ("op1", op1)]
+    state: Array
     if isinstance(initial, View):
         reads.append(("initial", initial))
         state = to_float32(initial.array).reshape(-1)
