@@ -10,13 +10,11 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from .interpreted import is_unread
+from .interpreted import is_of_package, is_unread
 from .names import dotted
 
 if TYPE_CHECKING:
     from .scope import Module, Scope
-
-_MODULES = ("nl", "nisa", "ncc", "nccl", "nki", "nt", "np", "math")
 
 
 def may_be_slice(scope: Scope, node: ast.expr, seen: frozenset[str] = frozenset()) -> bool:
@@ -53,7 +51,7 @@ def _is_of_nki(scope: Scope, function: ast.expr, seen: frozenset[str] = frozense
         case ast.Name(id=name) if name in scope.assigned and name not in seen:
             given = list(_given(scope.function, name))
             return bool(given) and all(_is_of_nki(scope, value, seen | {name}) for value in given)
-    return (scope.qualified(function) or "").partition(".")[0] in _MODULES
+    return is_of_package(scope, function)
 
 
 def is_index(function: ast.FunctionDef, parameter: str) -> bool:
@@ -103,7 +101,7 @@ def _defaults(arguments: ast.arguments) -> Iterator[tuple[ast.arg, ast.expr]]:
 def _is_given(scope: Scope, node: ast.expr, seen: frozenset[str]) -> bool:
     """May a name of a module be a slice: one that this program's modules assign, or that another package has?"""
     chain = dotted(node)
-    if chain is None or (scope.qualified(node) or "").partition(".")[0] in _MODULES:
+    if chain is None or is_of_package(scope, node):
         return False
     path, name = scope.module.program.origin(scope.module, node)
     home: Module = scope.module.program.modules[path]

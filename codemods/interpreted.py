@@ -37,7 +37,7 @@ def called(scope: Scope, node: ast.Call) -> Value | None:
 
     Raises :class:`Refuse` where a vector goes in and the body does not tell what comes out.
     """
-    if (scope.qualified(node.func) or "").partition(".")[0] in _PACKAGES or not _is_current(scope, node):
+    if is_of_package(scope, node.func) or not _is_current(scope, node):
         return None
     if node not in scope.interpreted:
         callee = _callee(scope, node)
@@ -46,9 +46,14 @@ def called(scope: Scope, node: ast.Call) -> Value | None:
     return scope.interpreted[node]
 
 
+def is_of_package(scope: Scope, node: ast.expr) -> bool:
+    """Is it a name of NKI, or of numpy or ``math``, which give no slices, vectors or masks but those that are known?"""
+    return (scope.qualified(node) or "").partition(".")[0] in _PACKAGES
+
+
 def is_unread(scope: Scope, node: ast.Call) -> bool:
     """Is a call one of code that is not at hand, which may give a number as well as an index vector?"""
-    if (scope.qualified(node.func) or "").partition(".")[0] in _PACKAGES:
+    if is_of_package(scope, node.func):
         return False
     builtin = isinstance(node.func, ast.Name) and hasattr(builtins, node.func.id)
     return not builtin and _callee(scope, node) is None

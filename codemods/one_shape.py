@@ -13,7 +13,6 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from .compute import Instruction
-from .emission import New
 from .facts.values import Tile
 from .shapes import literal_axes, shape_text
 from .support import combined_function, wider_shape_function
@@ -35,9 +34,7 @@ def assert_one_shape(scope: Scope, a: Operand, b: Operand) -> None:
     shapes = [shape_text(scope, side.dims, side.like) for side in (a, b)]
     if _is_told(scope, a, b) or "" in shapes or shapes[0] == shapes[1] or not scope.module.program.hides_shapes:
         return
-    check = New(f'assert {shapes[0]} == {shapes[1]}, "rewritten for tiles of one shape"')
-    if check not in scope.out:
-        scope.out.append(check)
+    scope.assert_that(f"{shapes[0]} == {shapes[1]}", "tiles of one shape")
 
 
 def combined_as_traced(scope: Scope, token: str, a: Operand, b: Operand, dtype: str | None) -> Instruction | None:

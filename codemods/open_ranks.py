@@ -13,7 +13,6 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from .emission import New
 from .facts.values import Hbm
 from .least_ranks import rank_at_least
 from .loaded_parts import all_uses
@@ -49,7 +48,7 @@ def assert_ranks(scope: Scope, node: ast.AST, instruction: Instruction, *, fresh
             if leaves_rank_open(value) and (not plain or (fresh and shows_rank(scope, node))):
                 assert_no_more_dimensions(scope, value)
         elif fresh and _is_loaded_whole(scope, instruction, value) and shows_rank(scope, node):
-            _emit(scope, f"len({value.like}) > 1", "2 dimensions at least")
+            scope.assert_that(f"len({value.like}) > 1", "2 dimensions at least")
 
 
 def _is_loaded_whole(scope: Scope, instruction: Instruction, view: Operand) -> bool:
@@ -74,15 +73,9 @@ def assert_no_more_dimensions(scope: Scope, view: Operand) -> None:
     """The kernel asserts that a tensor has the dimensions that a subscript names; a tile has two in any case."""
     rank, missing = len(view.items or ()), 2 - len(view.dims or ())
     if missing > 0 and isinstance(view.value, Hbm):
-        _emit(scope, f"len({view.base}.shape) <= {rank + missing}", f"{rank + missing} dimensions at most")
+        scope.assert_that(f"len({view.base}.shape) <= {rank + missing}", f"{rank + missing} dimensions at most")
     else:
         assert_dimensions(scope, view, rank)
-
-
-def _emit(scope: Scope, condition: str, what: str) -> None:
-    check = New(f'assert {condition}, "rewritten for {what}"')
-    if check not in scope.out:
-        scope.out.append(check)
 
 
 def shows_rank(scope: Scope, made: ast.AST) -> bool:

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from . import algebra
-from .emission import New, Refuse
+from .emission import Refuse
 from .facts.values import Axis, Hbm, Index, Tile, Value
 from .least_ranks import counts_from_the_end
 from .operands import Item, Operand, Step
@@ -225,9 +225,7 @@ def assert_dimensions(scope: Scope, view: Operand, rank: int) -> None:
     if given and rank not in given:
         what = f"'{view.base}' has {' or '.join(map(str, given))} dimensions, and is used as a tile of {rank}"
         raise Refuse(scope.current or scope.function, VECTORS, what, "use it in the branches that create it")
-    check = f'assert {rank_test(view.base, rank)}, "rewritten for {rank} dimensions"'
-    if New(check) not in scope.out:
-        scope.out.append(New(check))  # whatever a mask says: later statements rely on it
+    scope.assert_that(rank_test(view.base, rank), f"{rank} dimensions")
 
 
 def ranked(scope: Scope, node: ast.expr, base: Operand) -> Operand:

@@ -432,8 +432,13 @@ class Scope:
 
     def assert_equal(self, a: str, b: str, why: str) -> None:
         """The kernel asserts that two sizes are equal where the source does not tell, whatever a mask says."""
-        check = New(f'assert {a} == {b}, "rewritten for {why}"')
-        if not self.equal(a, b) and check not in self.out:
+        if not self.equal(a, b):
+            self.assert_that(f"{a} == {b}", why)
+
+    def assert_that(self, condition: str, what: str) -> None:
+        """The kernel asserts once what it is rewritten for, whatever a mask says: later statements rely on it."""
+        check = New(f'assert {condition}, "rewritten for {what}"')
+        if check not in self.out:
             self.out.append(check)
 
     def canonical(self, text: str) -> str:

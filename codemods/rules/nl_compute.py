@@ -37,7 +37,7 @@ from dataclasses import replace
 from .. import algebra
 from ..compute import METHODS, Call, Instruction, copy_of, in_sbuf, lowers, materialized, operand_or_text
 from ..dtypes import WEAK_INT, is_integer, promoted, scalar_type, type_name
-from ..emission import New, Refuse
+from ..emission import Refuse
 from ..facts.values import Tile
 from ..one_shape import REVERSIBLE, assert_one_shape, combined_as_traced
 from ..operands import Operand
@@ -233,8 +233,7 @@ def _assert_floats(scope: Scope, node: ast.expr, result: str | None, *kinds: str
 def _assert_float(scope: Scope, dtype: str | None, what: str) -> None:
     """The kernel asserts that a type which only a trace tells is a floating-point one, of which ``what`` is meant."""
     if dtype is not None and type_name(scope, dtype) is None:
-        check = New(f'assert {is_float_function(scope)}({dtype}), "rewritten for {what} of floating-point numbers"')
-        scope.out += [] if check in scope.out else [check]
+        scope.assert_that(f"{is_float_function(scope)}({dtype})", f"{what} of floating-point numbers")
 
 
 def _wider(scope: Scope, *sides: Operand | str) -> tuple[str, ...] | None:
