@@ -294,8 +294,8 @@ def _integer(value: Any, what: str, *, least: int) -> int:
 
 
 def _tolerance(value: Any, what: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not value >= 0:
-        raise CaseError(f"{what} is {value!r}: it must be a number, 0 or more")
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= sys.float_info.max:
+        raise CaseError(f"{what} is {value!r}: it must be a finite number, 0 or more")
     return float(value)
 
 

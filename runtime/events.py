@@ -84,6 +84,7 @@ class Recorder:
         self._loops: list[tuple[tuple[str, int], list[int]]] = []
         self._next = 0
         self.untracked: set[int] = set()
+        self._passed: list[Event] = []
 
     @property
     def begun(self) -> int:
@@ -121,6 +122,16 @@ class Recorder:
             for role, view in operands
         )
         self._events.append(Event(sequence or self.reserve(), op, places, attributes, file, line, restarts))
+
+    def passes(self, op: str, view: View, sequence: int | None) -> None:
+        """Note that a function of the language gave its operand back, and ran no instruction."""
+        file, line = user_location()
+        place = operand("src", view.alloc, view.place, True, view.used)
+        self._passed.append(Event(sequence or self.reserve(), op, (place,), (), file, line))
+
+    def passed(self) -> tuple[Event, ...]:
+        """What :meth:`passes` noted, as events without a destination."""
+        return tuple(self._passed)
 
     def events(self) -> list[Event]:
         return sorted(self._events, key=lambda event: event.sequence)

@@ -280,6 +280,9 @@ def broadcast_to(src: Any, *, shape: Any, **_: Any) -> Tile:
     tile = call.tile("src", src)
     wanted = tuple(int(n) for n in shape)
     if tile.shape == wanted:
+        recorder = call.state.machine.recorder
+        if recorder is not None:
+            recorder.passes(call.op, call.view(tile), call.sequence)
         return tile
     if tile.shape[0] != wanted[0]:
         from .composites import spread_rows

@@ -119,7 +119,7 @@ class Correspondence:
             n.role == "dst"
             and n.tile not in self._touched
             and _extent(old) == _extent(new)
-            and _covers(n, new)
+            and covers(n, new)
             and event.op not in KEEPS_OLD_BYTES
             and not any(operand.tile == n.tile for operand in event.operands if operand is not n)
             and not any(value for key, value in event.attributes if key in _ADDS_TO_OLD_BYTES)
@@ -195,7 +195,7 @@ def _whole_link(old: TileRow, new: TileRow, delta: int) -> _Link | None:
     return _Link(old.uid, new.uid, delta, -delta, new.nbytes - delta) if fits else None
 
 
-def _covers(operand: Operand, tile: TileRow) -> bool:
+def covers(operand: Operand, tile: TileRow) -> bool:
     """Does the access touch every byte of the tile, each once?"""
     itemsize = dtype_named(operand.dtype).itemsize
     lines = {(1, 0, tile.partitions)} if tile.partitions > 1 else set()

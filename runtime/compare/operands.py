@@ -16,6 +16,7 @@ import numpy as np
 from ..events import Event, Operand
 from .correspondence import WRITTEN_ROLES, Correspondence
 from .divisions import RECIPROCAL, Divisions, is_exact
+from .passed import Passed, read_through
 from .starts import without_starts
 from .tiles import map_excerpt
 from .trace import HbmTensor, Program, Run, TileRow
@@ -80,6 +81,10 @@ def compare_operands(
     starts = sum(walk.starts for walk in walks)
     if starts:
         notes.append(f"{starts} memset more after: what a sum over a loop starts with, declared by NKI022")
+    passed = sum(walk.passed_copies for walk in walks)
+    if passed:
+        copies = f"{passed} tensor_cop{'y' if passed == 1 else 'ies'} more after"
+        notes.append(f"{copies}: nl.broadcast_to to the shape that a tile has, declared by NKI022")
     divided = sum(len(walk.divided) for walk in walks)
     if divided:
         by = next(walk.inexact.by for walk in walks if walk.inexact is not None)
@@ -113,6 +118,8 @@ class Walk:
         self.used: Counter[Permitted] = Counter()
         self.copies: dict[int, tuple[Operand, Operand]] = {}
         self.pairs: dict[tuple[int, int], None] = {}
+        self.passed = Passed(old)
+        self.passed_copies = 0
         self.difference: Difference | None = None
 
     def go(self) -> None:
@@ -124,6 +131,7 @@ class Walk:
         while i < len(self.old.events) and j < len(self.new.events):
             old, new = self.old.events[i], self._as_division(self.old.events[i], self.new.events[j])
             may_be_added = new.op in self.permitted or (self.inexact is not None and new.op == RECIPROCAL)
+            may_be_added = may_be_added or (new.op == "tensor_copy" and bool(self.passed))
             before_trial = self.relation.copy() if may_be_added else self.relation
             difference = self._difference(i, old, new)
             if difference is None:
@@ -204,6 +212,12 @@ class Walk:
         """May the new kernel alone have ``event``? If so, and it is a copy, its destination stands for its source."""
         if self.inexact is not None and self.divisions.begin(event, self.relation.touched):
             return True
+        copy = self.passed.copied(event, self.relation)
+        if copy is not None:
+            self.passed_copies += 1
+            self._forget_copies(event)
+            self.copies[copy[0].tile] = copy
+            return True
         permitted = self.permitted.get(event.op)
         if permitted is None:
             return False
@@ -218,9 +232,7 @@ class Walk:
         """The operand that ``n`` is a permitted copy of, or ``n``."""
         if n.tile not in self.copies or n.role in WRITTEN_ROLES:
             return n
-        dst, src = self.copies[n.tile]
-        same = (n.partition, n.byte, n.steps, n.dtype) == (dst.partition, dst.byte, dst.steps, dst.dtype)
-        return replace(src, role=n.role) if same else n
+        return read_through(n, self.copies[n.tile]) or n
 
     def _forget_copies(self, event: Event) -> None:
         """A write to a copy, or to what it was copied from, ends its standing for the original."""

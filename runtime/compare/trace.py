@@ -105,7 +105,8 @@ class Program:
     """One program of the launch grid: its tiles and HBM tensors in declaration order, its instructions in order.
 
     ``loops`` are the runs of its parallel loops, ``untracked`` the tiles that something else than an instruction wrote,
-    ``flaws`` what an allocator of the library did: kind, the two tiles, text.
+    ``flaws`` what an allocator of the library did: kind, the two tiles, text. ``passed`` are functions of the language
+    that gave back their operand (``nl.broadcast_to`` to the shape that it has), without a destination.
     """
 
     tiles: tuple[TileRow, ...]
@@ -114,6 +115,7 @@ class Program:
     loops: tuple[Loop, ...] = ()
     untracked: tuple[int, ...] = ()
     flaws: tuple[tuple[str, int, int, str], ...] = ()
+    passed: tuple[Event, ...] = ()
 
     def without(self, sequences: Container[int]) -> Program:
         """The program without the instructions of these sequence numbers."""
@@ -182,6 +184,7 @@ def _part(whole: Program, shared: int, tiles: int, end_of_tiles: int, events: in
         own,
         untracked=tuple(uid for uid in whole.untracked if belongs(uid)),
         flaws=tuple(flaw for flaw in whole.flaws if belongs(flaw[1]) and belongs(flaw[2])),
+        passed=tuple(event for event in whole.passed if events < event.sequence <= end),
     )
 
 
@@ -196,6 +199,7 @@ def trace_of(machine: Machine) -> Program:
         () if machine.recorder is None else machine.recorder.loops(),
         () if machine.recorder is None else tuple(sorted(machine.recorder.untracked)),
         tuple(machine.flaws),
+        () if machine.recorder is None else machine.recorder.passed(),
     )
 
 
