@@ -178,13 +178,18 @@ def rewrite(
         reports, proof = verified_rewrite(files, options, jobs, cases)
     else:
         reports = rewrite_reports(files, options, jobs or _cores())
+    interrupted = False
     if write:
-        reports = [_written(each) for each in reports]
+        from .store import stored
+
+        reports, interrupted = stored(reports)
     _print_rewrite(reports, write, check, output_format, verbose)
     if report is not None:
         from .surfaces import write_report
 
         write_report(report, "rewrite", reports, proof, written=write)
+    if interrupted:
+        raise KeyboardInterrupt
     return _exit_code(reports, changes_are_done=write)
 
 
@@ -208,20 +213,6 @@ def _suggestion(word: str, known: Iterable[str]) -> str:
 
     close = get_close_matches(word, known, n=3, cutoff=0.5)
     return f"; did you mean {' or '.join(sorted(close))}?" if close else " (see nki-migrate rules)."
-
-
-def _written(report: Report) -> Report:
-    from .discover import STDIN
-    from .errors import FileError
-    from .store import replace
-
-    if report.status != "changed" or report.path == STDIN:
-        return report
-    try:
-        replace(report.path, report.before, report.after)
-    except FileError as error:
-        return report.failed(str(error))
-    return report
 
 
 def _print_rewrite(reports: list[Report], write: bool, check: bool, output_format: str, verbose: bool) -> None:
@@ -261,12 +252,12 @@ def _print_for_machines(output_format: str, command: str, reports: list[Report],
 
 
 def _print_lines(reports: list[Report], word: bytes, err: bool) -> None:
-    """Findings, and the files that were skipped (unless for not mentioning ``word``) or failed."""
+    """Findings, and the files that were skipped (unless they do not concern the command) or failed."""
     from . import output
-    from .reports import without
+    from .reports import not_concerned
 
     output.print_lines((line for report in reports for line in output.finding_lines(report)), err=err)
-    output.print_lines(output.status_lines(reports, silent=without(word)), err=True)
+    output.print_lines(output.status_lines(reports, silent=not_concerned(word)), err=True)
 
 
 def _exit_code(reports: list[Report], changes_are_done: bool) -> int:

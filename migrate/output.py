@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -94,10 +94,10 @@ def decision_lines(report: Report) -> Iterator[str]:
         yield f"{shown(report.path)}:{decision.line}: '{decision.name}': {decision.choice}: {decision.reason}"
 
 
-def status_lines(reports: Iterable[Report], silent: str) -> Iterator[str]:
-    """Files that were skipped or failed, with the reason; those skipped for the reason ``silent`` are only counted."""
+def status_lines(reports: Iterable[Report], silent: Container[str]) -> Iterator[str]:
+    """Files that were skipped or failed, with the reason; those skipped for a reason in ``silent`` are only counted."""
     for report in reports:
-        if report.reason is not None and report.reason != silent:
+        if report.reason is not None and report.reason not in silent:
             yield f"{shown(report.path)}: {report.status}: {report.reason}"
 
 

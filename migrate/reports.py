@@ -21,6 +21,7 @@ Status = Literal["changed", "unchanged", "skipped", "failed"]
 STATUSES: tuple[Status, ...] = ("changed", "unchanged", "skipped", "failed")
 
 
+EMPTY = "empty"
 NOTEBOOK = "notebooks are not supported: export it (jupyter nbconvert --to script)"
 
 
@@ -61,19 +62,38 @@ def without(word: bytes) -> str:
     return f"does not mention {word.decode()}"
 
 
+def not_concerned(word: bytes) -> frozenset[str]:
+    """The reasons for which files that do not concern a command are skipped: nothing need be said of them."""
+    return frozenset({EMPTY, without(word)})
+
+
 def contents(file: Found, word: bytes) -> bytes | Report:
-    """The bytes of a file that mentions ``word``, or the report on why it is not read any further."""
+    """The bytes of a file that mentions ``word``, or the report on why it is not read any further.
+
+    What bytes cannot be read as source is decided here for all commands, whatever their ``word``.
+    """
     if file.skipped or file.failed:
         return Report(file.path, "skipped" if file.skipped else "failed", file.skipped or file.failed)
     try:
         data = sys.stdin.buffer.read() if file.path == STDIN else _bytes(file.path)
     except OSError as error:
         return Report(file.path, "failed", f"cannot read: {error.strerror or error}")
-    is_notebook = file.path.endswith(".ipynb")
-    # The pictures of a notebook spell any short word now and then, but not between two spaces or quotes.
-    if not (re.search(rb"\b%b\b" % word, data) if is_notebook else word in data):
-        return Report(file.path, "skipped", without(word), before=data, after=data)
-    return Report(file.path, "skipped", NOTEBOOK, before=data, after=data) if is_notebook else data
+    if file.path.endswith(".ipynb"):
+        # The pictures of a notebook spell any short word now and then, but not between two spaces or quotes.
+        reason = NOTEBOOK if re.search(rb"\b%b\b" % word, data) else without(word)
+        return Report(file.path, "skipped", reason, before=data, after=data)
+    try:
+        text = decoded(data).text
+    except FileError as error:
+        return Report(file.path, "failed" if _names_nki(data) else "skipped", str(error), before=data, after=data)
+    if word not in data:
+        return Report(file.path, "skipped", without(word) if text else EMPTY, before=data, after=data)
+    return data
+
+
+def _names_nki(data: bytes) -> bool:
+    """Do bytes that are no text have the name of NKI among them, in UTF-16 or UTF-32 perhaps?"""
+    return re.search(rb"\b(nki|neuronxcc)\b", data.translate(None, b"\0")) is not None
 
 
 def _bytes(path: str) -> bytes:
@@ -84,9 +104,6 @@ def _bytes(path: str) -> bytes:
 def parsed(data: bytes) -> tuple[Text, ast.Module]:
     """The text and the tree of a Python file. Raises ``FileError`` with the line that cannot be read."""
     text = decoded(data)
-    if "\0" in text.text:
-        line = text.text.count("\n", 0, text.text.index("\0")) + 1
-        raise FileError(f"line {line}: a null byte: this is no Python source")
     try:
         return text, ast.parse(text.text)
     except SyntaxError as error:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from .discover import Found
 from .errors import FileError
-from .reports import Report, Status, contents, parsed, without
+from .reports import Report, Status, contents, not_concerned, parsed
 from .text import Text, encoded
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def rewrite_reports(files: Iterable[Found], options: Options, jobs: int) -> list
             results[index] = data
         else:
             work.append((index, file.path, data))
-    skipped = {index: report for index, report in results.items() if report.reason == without(WORD)}
+    skipped = {index: report for index, report in results.items() if report.reason in not_concerned(WORD)}
     trees = {_name(item): _tree(item[2]) for item in work} if len(work) + len(skipped) > 1 else {}
     homes = _homes(trees, skipped, options)
     trees |= _with_imports(work, homes, options)

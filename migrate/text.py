@@ -17,6 +17,7 @@ from .errors import FileError
 
 # What Python's tokenizer takes for a line end; not form feeds, U+2028 and the like, at which str.splitlines splits too.
 _LINE_END = re.compile(r"\r\n|\r|\n")
+_NO_SOURCE = re.compile("[\0\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,10 @@ class Text:
 
 
 def decoded(data: bytes) -> Text:
-    """The text of a file. Raises ``FileError`` when its encoding is unknown, or does not fit its bytes."""
+    """The text of a file.
+
+    Raises ``FileError`` when its encoding is unknown, or does not fit its bytes, or gives what no source may hold.
+    """
     encoding = _encoding(data)
     try:
         raw = data.decode(encoding)
@@ -45,9 +49,25 @@ def decoded(data: bytes) -> Text:
         ) from error
     except (LookupError, UnicodeError) as error:
         raise FileError(f"line 1: cannot decode the file as {encoding}: {error}") from error
-    if raw.encode(encoding) != data:
+    if _encodes_otherwise(raw, encoding, data):
         raise FileError(f"line 1: the file does not survive decoding and encoding as {encoding}: save it as UTF-8")
+    _must_be_source(raw)
     return Text(_LINE_END.sub("\n", raw), encoding, tuple(_LINE_END.findall(raw)))
+
+
+def _encodes_otherwise(raw: str, encoding: str, data: bytes) -> bool:
+    try:
+        return raw.encode(encoding) != data
+    except UnicodeError:
+        return True
+
+
+def _must_be_source(raw: str) -> None:
+    """Raise ``FileError`` for characters that Python's parser does not take anywhere."""
+    for match in _NO_SOURCE.finditer(raw):
+        line = len(_LINE_END.findall(raw, 0, match.start())) + 1
+        what = "a null byte" if match[0] == "\0" else "half of a surrogate pair"
+        raise FileError(f"line {line}: {what}: this is no Python source")
 
 
 def encoded(text: str, original: Text) -> bytes:

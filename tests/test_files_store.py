@@ -4,7 +4,6 @@ import os
 import stat
 import subprocess
 import sys
-import tempfile
 
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
@@ -85,10 +84,14 @@ def test_a_read_only_file_is_not_replaced(file, monkeypatch):
 
 
 def test_a_read_only_directory_is_an_error_that_leaves_the_file(file, monkeypatch):
-    def refuse(**arguments):
-        raise PermissionError(13, "Permission denied")
+    opened = os.open
 
-    monkeypatch.setattr(tempfile, "mkstemp", refuse)
+    def refuse(path, flags, *mode):
+        if flags & os.O_CREAT:
+            raise PermissionError(13, "Permission denied")
+        return opened(path, flags, *mode)
+
+    monkeypatch.setattr(os, "open", refuse)
     with pytest.raises(FileError, match=r"^cannot write: Permission denied$"):
         replace(str(file), BEFORE, AFTER)
     assert file.read_bytes() == BEFORE

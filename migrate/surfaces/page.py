@@ -17,7 +17,7 @@ from ..checking import WORD as CHECKED
 from ..checking import check_report
 from ..explain import described
 from ..output import plural, shown
-from ..reports import without
+from ..reports import not_concerned
 from ..rewriting import WORD
 from ..verdicts import CONTRACT, result_text
 from . import remarks
@@ -126,9 +126,9 @@ def _sections(subject: Subject) -> Iterator[_Section]:
         mine = [key for key in proved if key[0] == report.path]
         results = tuple(result for key in mine for result in proved.pop(key))
         if subject.command == "check":
-            if report.reason != without(CHECKED):
+            if report.reason not in not_concerned(CHECKED):
                 yield _Section(shown(source_path(report.path)), legality=report)
-        elif report.reason != without(WORD) or results:
+        elif report.reason not in not_concerned(WORD) or results:
             before, after = _text(report.before), _text(report.after)
             yield _Section(shown(source_path(report.path)), before, after, results, report)
     for (old, new, labels), found in proved.items():
