@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 
-from nki_migrate.runtime.spec.dtypes import ITEMSIZE, promote
+from nki_migrate.runtime.spec.dtypes import ITEMSIZE, promote, promote_bits
 
 from .algebra import parse
 from .facts.values import Numbers, Python
@@ -103,6 +103,17 @@ def promoted(scope: Scope, a: str | None, b: str | None) -> str | None:
     if one and other:
         return f"{scope.nl}.{promote(one, other)}"
     return f"{promoted_function(scope)}({left}, {right})"
+
+
+def promoted_bits(scope: Scope, a: str | None, b: str | None) -> str | None:
+    """:func:`promoted` for a bitwise operator, whose result is an integer; ``None`` also where no document tells it."""
+    if a is None or b is None:
+        return None
+    one, other = (_name(scope, f"{scope.nl}.int32" if side == WEAK_INT else side) for side in (a, b))
+    if one is None or other is None or one == other:
+        return promoted(scope, a, b)
+    found = promote_bits(other, one, weak=True) if a == WEAK_INT else promote_bits(one, other, weak=b == WEAK_INT)
+    return f"{scope.nl}.{found}" if found else None
 
 
 def type_name(scope: Scope, text: str | None) -> str | None:

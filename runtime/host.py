@@ -23,11 +23,17 @@ _FRAMEWORKS = ("jax", "jaxlib", "torch")
 
 
 def framework_of(value: object) -> str:
-    """``"torch"`` or ``"jax"`` for an array of that framework, else ``""``."""
-    root = type(value).__module__.partition(".")[0]
-    if root not in _FRAMEWORKS or not hasattr(value, "shape") or not hasattr(value, "dtype"):
+    """``"torch"`` or ``"jax"`` for an array of that framework or of a class derived from its own, else ``""``."""
+    roots = (base.__module__.partition(".")[0] for base in type(value).__mro__)
+    root = next((root for root in roots if root in _FRAMEWORKS), "")
+    if not root or not hasattr(value, "shape") or not hasattr(value, "dtype"):
         return ""
     return "torch" if root == "torch" else "jax"
+
+
+def is_data(value: object) -> bool:
+    """Is ``value`` an array, of whatever class? Nothing of that class is kernel code."""
+    return isinstance(value, np.ndarray) or bool(framework_of(value))
 
 
 def framework_array(value: Any) -> Array | None:

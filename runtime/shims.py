@@ -9,6 +9,7 @@ function still gives its other functions.
 from __future__ import annotations
 
 import importlib
+import logging
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -43,6 +44,9 @@ _PRIVATE = (
     "nki._pre_prod_kernels",
 )
 """Parts of the vendor's packages without public documentation (``reference/beta1.md`` 1.2)."""
+LOGGING_OFF = logging.CRITICAL + 10
+"""``logging.OFF``, which importing ``neuronxcc`` leaves behind and public programs set loggers to. Its number is not
+documented: what counts is that no message has a higher one."""
 _PRIVATE_NAMES = ("neuronxcc.nki.language.sync_program",)
 
 
@@ -102,7 +106,9 @@ class _Finder(MetaPathFinder, Loader):
         return _module(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Nothing to execute: the dialects built it."""
+        """Nothing to execute: the dialects built it. ``neuronxcc`` gives Python's ``logging`` a level more."""
+        if module.__name__ == "neuronxcc" and not hasattr(logging, "OFF"):
+            setattr(logging, "OFF", LOGGING_OFF)  # noqa: B010
 
 
 def _is_installed(root: str) -> bool:
@@ -150,6 +156,8 @@ def uninstall() -> None:
     global _displaced
     if _displaced is None:
         return
+    if getattr(logging, "OFF", None) is LOGGING_OFF:
+        delattr(logging, "OFF")
     sys.meta_path.remove(_FINDER)
     _take_out()
     sys.modules.update(_displaced)

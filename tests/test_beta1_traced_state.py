@@ -393,3 +393,34 @@ class _Noted:
 )
 def test_whatever_binds_a_name_in_a_body_binds_it_once(bind: str) -> None:
     assert _rebound(bind) == [1, 1, 1]
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+def test_a_kernel_inside_of_a_kernel_may_loop_over_a_range_as_the_outer_one_does(depth: int) -> None:
+    """A nested ``nki.jit(mode="trace")`` closes over what the rewriting of the outer kernel added."""
+
+    @nki.jit
+    def kernel(x: Any) -> Any:
+        out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+
+        @nki.jit(mode="trace")
+        def doubled(tile: Any) -> None:
+            @nki.jit(mode="trace")
+            def once(inner: Any) -> None:
+                for _ in range(1):
+                    inner[...] = nl.multiply(inner, 2.0)
+
+            for _ in range(2):
+                if depth == 2:
+                    once(tile)
+                else:
+                    tile[...] = nl.multiply(tile, 2.0)
+
+        for i in range(2):
+            tile = nl.load(x[i * 4 : i * 4 + 4])
+            doubled(tile)
+            nl.store(out[i * 4 : i * 4 + 4], tile)
+        return out
+
+    x = np.arange(24, dtype=np.float32).reshape(8, 3)
+    np.testing.assert_array_equal(kernel(x), 4 * x)

@@ -224,3 +224,30 @@ def test_a_buffer_under_a_name_that_is_one_of_two_is_a_finding(place):
     body = body.replace("return tile = ", "return ") if place else body
     messages = [finding.message for finding in rewrite(kernel(body)).findings]
     assert "a buffer that the source does not show" in messages
+
+
+BITS = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def k(x):
+    out = nl.ndarray((2, 64, 8), dtype=nl.{kind}, buffer=nl.shared_hbm)
+    tile = nl.load(x[0:64, 0:8], dtype=nl.{kind})
+    low = nl.bitwise_and(tile, {number})
+    nl.store(out[0], low)
+    nl.store(out[1], nl.bitwise_xor(low, tile))
+    return out
+"""
+
+
+@pytest.mark.parametrize("kind", ["uint32", "int32", "uint16", "int8"])
+@pytest.mark.parametrize("number", [15, 1])
+def test_bitwise_functions_of_a_tile_and_an_integer_give_integers(migrate, kind, number):
+    """A uint32 and an int are a float32 for an addition, which is no type for bits."""
+    source = BITS.format(kind=kind, number=number)
+    migration = migrate(source, {"x": TensorSpec((64, 8), kind, "integers", low=0, high=100)})
+    assert migration.objection is None
+    assert not migration.outcome.findings
+    assert migration.trouble == ()

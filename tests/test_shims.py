@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import logging
 import subprocess
 import sys
 from pathlib import Path
@@ -160,3 +161,26 @@ def test_a_fresh_process_is_not_touched_by_the_import() -> None:
     code = "import sys, nki_migrate.runtime.shims as s; print([n for n in sys.modules if n.split('.')[0] in s.ROOTS])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_neuronxcc_gives_logging_a_level_that_nothing_reaches() -> None:
+    """Programs of courses call ``logging.getLogger().setLevel(logging.OFF)`` after they imported ``neuronxcc``."""
+    assert not hasattr(logging, "OFF")
+    for _ in range(2):
+        with shims.installed():
+            importlib.import_module("nki")
+            assert not hasattr(logging, "OFF")
+            importlib.import_module("neuronxcc.nki.language")
+            logger = logging.getLogger("nki_migrate.tests")
+            logger.setLevel(logging.OFF)
+            assert not logger.isEnabledFor(logging.CRITICAL)
+        assert not hasattr(logging, "OFF")
+
+
+def test_a_level_of_the_users_own_stays() -> None:
+    logging.OFF = 99
+    with shims.installed():
+        importlib.import_module("neuronxcc")
+        assert logging.OFF == 99
+    assert logging.OFF == 99
+    del logging.OFF

@@ -53,7 +53,7 @@ def promoted_dtype(a, b):
     bytes_a = itemsize(a)
     bytes_b = itemsize(b)
     if signed_a == signed_b:
-        return a if bytes_a >= bytes_b else b
+        return a if bytes_a > bytes_b or y == str(nl.bool_) else b
     signed = bytes_a if signed_a else bytes_b
     unsigned = bytes_b if signed_a else bytes_a
     needed = signed if signed > unsigned else 2 * unsigned

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from .. import isa
-from ..errors import KernelError
+from ..errors import KernelError, NotModelled
 from ..isa.core import Result
 from ..memory import View
 from ..numerics import DTYPES, is_integer
-from ..spec.dtypes import promote, weak_type
-from ..spec.operators import COMMUTATIVE, COMPARISON
+from ..spec.dtypes import promote, promote_bits, weak_type
+from ..spec.operators import BITWISE, COMMUTATIVE, COMPARISON
 from .base import Shape, Tensor
 from .indexing import Index, broadcast
 from .pending import Call, call_of, copied_to_sbuf, number
@@ -36,13 +36,27 @@ def promoted(op: str, x: Any, y: Any) -> np.dtype[Any]:
         return DTYPES["bool_"]
     a: Any = x.dtype if isinstance(x, Tensor) else type(x)
     b: Any = y.dtype if isinstance(y, Tensor) else type(y)
-    return _promotion(a, b)
+    return _promoted_bits(op, a, b) if op in BITWISE else _promotion(a, b)
 
 
 @cache
 def _promotion(a: Any, b: Any) -> np.dtype[Any]:
     """The promotion of the types of two operands, of which a number's is a type of Python's or numpy's."""
     return DTYPES[promote(_type_name(a), _type_name(b))]
+
+
+@cache
+def _promoted_bits(op: str, a: Any, b: Any) -> np.dtype[Any]:
+    """:func:`_promotion` for the bitwise operator ``op``."""
+    if isinstance(a, type):
+        a, b = b, a
+    one, other = _type_name(a), _type_name(b)
+    found = promote_bits(one, other, weak=isinstance(b, type))
+    if found is not None:
+        return DTYPES[found]
+    if not (is_integer(DTYPES[one]) and is_integer(DTYPES[other])):
+        raise KernelError("", f"'{op}' works on the bits of integers, its operands are {one} and {other}")
+    raise NotModelled(f"the type of '{op}' of {one} and {other} without dtype=, which no document gives")
 
 
 def _type_name(kind: np.dtype[Any] | type) -> str:

@@ -57,7 +57,8 @@ def _rewritten_code(function: FunctionType) -> CodeType | None:
     tree = copy.deepcopy(found)
     rewriter = _Rewriter()
     tree.body = [statement for old in tree.body for statement in rewriter.statements(old)]
-    return _compiled(function, tree, (*function.__code__.co_freevars, *_ADDED)) if rewriter.changed else None
+    free = dict.fromkeys((*function.__code__.co_freevars, *_ADDED))  # of a kernel that was rewritten, its own have some
+    return _compiled(function, tree, tuple(free)) if rewriter.changed else None
 
 
 def rewrite_helpers(function: Callable[..., Any], seen: set[CodeType] | None = None) -> None:

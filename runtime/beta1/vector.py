@@ -12,6 +12,7 @@ from ..isa.core import Result
 from ..isa.reductions import reduce_free
 from ..memory import Array
 from ..numerics import DTYPES
+from ..spec.operators import BITWISE
 from .arithmetic import alike, is_vector, mismatch, over, promoted
 from .base import Tensor
 from .indexing import Index, Mask, vector_of
@@ -234,7 +235,8 @@ def tensor_tensor(
     if a.shape[0] != b.shape[0]:
         raise mismatch(call.op, ("data1", a), ("data2", b))
     shape = a.shape if not is_vector(a) or is_vector(b) else b.shape
-    default = promoted("add", a, b) if dtype is None else dtype_of(dtype)  # truth values are no bool here
+    kind = token if token in BITWISE else "add"  # truth values are no bool here
+    default = promoted(kind, a, b) if dtype is None else dtype_of(dtype)
     if call.region.skip:
         return call.give(None, shape, default)
     left, right = call.view(a), call.view(b)

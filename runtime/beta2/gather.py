@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import KernelError, is_emulator_file
+from ..host import is_data
 from ..legality.classes import read_methods, read_statements
 from ..legality.model import Violation
 from ..legality.names import Function, Module, is_dotted, module_of
@@ -245,12 +246,15 @@ def _named(path: Path, names: dict[str, Any]) -> list[object]:
 
 
 def _held(value: object, depth: int = 8) -> list[object]:
-    """Functions that ``value`` is or has inside, and the classes of objects; classes as elements are not followed."""
+    """Functions that ``value`` is or has inside, and the classes of objects; classes as elements are not followed.
+
+    An array is data, also one whose class the user derived from numpy's or a framework's.
+    """
     if type(value) in _EMPTY:
         return []
     if isinstance(value, FunctionType) or _is_kernel(value):
         return [value]
-    if isinstance(value, type) or not depth:
+    if isinstance(value, type) or is_data(value) or not depth:
         return []
     if isinstance(value, (list, tuple)):
         return [held for element in value for held in _held(element, depth - 1)]

@@ -126,11 +126,21 @@ def _step(
         other: Any = raw.reshape(raw.shape[0], *[1] * (x.ndim - 1)) if raw.size == raw.shape[0] else raw
     else:
         attributes.append((role, operand if op in BITWISE else float(operand)))
-        other = x.dtype.type(operand) if op in BITWISE else np.float32(operand)
+        other = _bits(op, operand, x.dtype) if op in BITWISE else np.float32(operand)
     if reverse:
         attributes.append((reversal, True))
         return apply_alu(op, other, x)
     return apply_alu(op, x, other)
+
+
+def _bits(op: str, operand: Scalar, dtype: np.dtype[Any]) -> Any:
+    """An immediate of a bitwise operator on elements of an integer ``dtype``: -1 is all ones, signed or not."""
+    size = 8 * dtype.itemsize
+    if not is_integer(dtype) or int(operand) != operand or not -(1 << (size - 1)) <= operand < 1 << size:
+        raise KernelError(
+            "", f"'{op}' of elements of type {dtype.name} and {operand}, which is no number of {size} bits"
+        )
+    return np.array(int(operand) % (1 << size), np.dtype(f"u{dtype.itemsize}")).view(dtype)[()]
 
 
 _EXACT = ("add", "subtract", "multiply")

@@ -53,9 +53,19 @@ def occurrences(data: Array, values: Array) -> Array:
     return found
 
 
+def first_occurrences(data: Array, values: Array) -> Array:
+    """Flat index in each row of ``data`` of the first element that equals each of its 8 ``values``."""
+    equal = data[:, None, :] == values[:, :, None]
+    return np.where(equal.any(axis=2), equal.argmax(axis=2), ABSENT)
+
+
 def find_index8(data: View, values: View) -> Result:
-    """Flat index in each partition of ``data`` of the first occurrence of each of 8 ``values``, as (P, 8)."""
-    found = occurrences(rows(to_float32(data.array)), _eight("vals", values))
+    """Flat index in each partition of ``data`` of the first occurrence of each of 8 ``values``, as (P, 8).
+
+    A value that is asked for twice has one index twice: "the indices of the first occurrence of each value"
+    (``nc_find_index8``, NKI 2.26.1 and 2.28.0; ``nc_match_replace8`` is the one that replaces as it goes).
+    """
+    found = first_occurrences(rows(to_float32(data.array)), _eight("vals", values))
     return result_of("nc_find_index8", found, (("data", data), ("vals", values)))
 
 

@@ -75,9 +75,15 @@ _INT_BITS = {
 
 @cache
 def promote(a: str, b: str) -> str:
-    """Result type of a Beta 1 binary operation on operands of types ``a`` and ``b`` (``reference/beta1.md`` 6.2)."""
+    """Result type of a Beta 1 binary operation on operands of types ``a`` and ``b``, in whichever order.
+
+    A boolean beside another type is the uint8 that it is stored as. Source: "NKI Type Promotion" and "Supported Data
+    Types", NKI API Common Fields of 2.26.1; ``reference/beta1.md`` 6.2. Int32 and uint32 give float32, "since int64
+    isn't supported on the hardware"; so does a uint32 tile with a Python integer, which is an int32 there.
+    """
     if a == b:
         return a
+    a, b = (_STORED.get(side, side) for side in (a, b))
     a_float, b_float = a in _FLOAT_RANK, b in _FLOAT_RANK
     if a_float and b_float:
         if _FLOAT_RANK[a] == _FLOAT_RANK[b]:
@@ -92,6 +98,22 @@ def promote(a: str, b: str) -> str:
     unsigned_bits = bits_b if signed_a else bits_a
     bits = signed_bits if signed_bits > unsigned_bits else 2 * unsigned_bits
     return f"int{bits}" if bits <= 32 else "float32"
+
+
+def promote_bits(a: str, b: str, weak: bool = False) -> str | None:
+    """Result type of a bitwise operation; ``None`` where the documents name none.
+
+    "For bitvec operators, the input/output data types must be integer types" (``nisa.tensor_tensor`` and
+    ``nisa.tensor_scalar``, 2.26.1), so the float32 of int32 and uint32 cannot be. A ``weak`` operand ``b``, which is an
+    immediate, leaves a tile of uint32 as it is: all its bits are there. Of two tiles the type is not known.
+    """
+    found = promote(a, b)
+    if found in _INT_BITS:
+        return found
+    return a if weak and a in _INT_BITS and b in _INT_BITS else None
+
+
+_STORED = {"bool_": "uint8"}
 
 
 def weak_type(scalar: type) -> str:

@@ -65,6 +65,9 @@ def nc_find_index8(rng):
         [[np.flatnonzero(row == w)[0] if w >= 0 else 2**32 - 1 for w in ws] for row, ws in zip(x, wanted, strict=True)]
     )
     same(found, expected.astype(np.uint32))
+    x, wanted = (rng.integers(0, 4, shape).astype(np.float32) for shape in ((5, 24), (5, 8)))  # values that repeat
+    found = run(into((5, 8), nl.uint32)(lambda dst, x, w: nisa.nc_find_index8(dst, x, w)), x, wanted)
+    same(found, np.array([[list(row).index(w) for w in ws] for row, ws in zip(x, wanted, strict=True)], np.uint32))
 
 
 @check
