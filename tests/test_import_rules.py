@@ -1,4 +1,4 @@
-"""Imports go one way: migrate -> codemods -> runtime, and the codemods see only ``runtime/spec`` of runtime."""
+"""Imports go one way: migrate -> codemods -> runtime, and the codemods see only data and calculation there."""
 
 import ast
 from pathlib import Path
@@ -7,6 +7,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = {"migrate": "nki_migrate", "codemods": "nki_migrate.codemods", "runtime": "nki_migrate.runtime"}
+PURE = ("nki_migrate.runtime.spec", "nki_migrate.runtime.plan", "nki_migrate.runtime.ascend.plans")
+"""Packages of runtime that hold facts, and functions of facts: nothing in them runs a kernel."""
 FILES = [path for folder in PACKAGES for path in sorted((ROOT / folder).rglob("*.py"))]
 
 
@@ -32,7 +34,7 @@ def layer(module):
 def forbidden(folder, module):
     if folder == "codemods":
         return layer(module) in ("migrate", "golden") or (
-            layer(module) == "runtime" and not module.startswith("nki_migrate.runtime.spec.")
+            layer(module) == "runtime" and not module.startswith(tuple(f"{package}." for package in PURE))
         )
     return folder == "runtime" and layer(module) in ("migrate", "codemods", "golden")
 
@@ -47,6 +49,17 @@ def imports_of(path):
 def test_imports_go_one_way(path):
     folder, modules = imports_of(path)
     assert [module for module in modules if forbidden(folder, module)] == []
+
+
+@pytest.mark.parametrize("package", [package for package in PURE if "spec" not in package])
+def test_pure_packages_import_only_pure_ones(package):
+    folder = ROOT / "runtime" / Path(*package.split(".")[2:])
+    allowed = tuple(f"{pure}." for pure in PURE)
+    files = sorted(folder.rglob("*.py"))
+    assert files
+    for path in files:
+        ours = [module for module in imports_of(path)[1] if layer(module)]
+        assert [module for module in ours if not module.startswith(allowed)] == [], path
 
 
 def test_the_goldens_import_nothing_of_ours():
