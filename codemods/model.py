@@ -17,10 +17,10 @@ class Options:
 
     ``select`` and ``ignore`` hold rule codes or prefixes of codes (an empty ``select`` means all). ``unsafe`` also
     applies *review* rewrites. ``allocation`` is ``address`` or ``sbuf-manager``, ``blocks`` is ``auto``, ``list``,
-    ``fold`` or ``loop``, ``target`` the NKI version to write for. ``modules`` are pairs: a module of ``neuronxcc`` that
-    Beta 2 does not have, and the one to import from instead. ``observed`` are the functions that cases entered, each
-    with its file as the sources are named; what they tell takes ``unsafe``, or ``trusted`` (whoever asks verifies what
-    comes out).
+    ``fold`` or ``loop``. ``target`` is the version to write for, ``source`` that of the input (empty: found by
+    evidence). ``modules`` are pairs: a module of ``neuronxcc`` that Beta 2 does not have, and the one to import from
+    instead. ``observed`` are the functions that cases entered, each with its file as the sources are named; what they
+    tell takes ``unsafe``, or ``trusted`` (whoever asks verifies what comes out).
     """
 
     select: frozenset[str] = frozenset()
@@ -29,6 +29,7 @@ class Options:
     allocation: str = "address"
     blocks: str = "auto"
     target: str = "0.2"
+    source: str = ""
     modules: tuple[tuple[str, str], ...] = ()
     observed: tuple[SeenFunction, ...] = ()
     trusted: bool = False

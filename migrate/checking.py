@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from nki_migrate.codemods.model import Finding
 
+from . import languages
 from .discover import Found
 from .errors import FileError
 from .reports import Report, contents, parsed
@@ -21,10 +22,15 @@ _HOST_CALLS = frozenset({"neuronxcc.nki.language.static_cast"})  # also converts
 
 def check_reports(files: Iterable[Found], target: str = "0.2") -> list[Report]:
     """A report for each file; what is not legal in NKI ``target`` is a finding that only a person can resolve."""
-    return [
-        data if isinstance(data := contents(file, WORD), Report) else check_report(file.path, data, target)
-        for file in files
-    ]
+    return [_checked(file, target) for file in files]
+
+
+def _checked(file: Found, target: str) -> Report:
+    data = contents(file, WORD)
+    if not isinstance(data, Report):
+        return check_report(file.path, data, target)
+    language = "nki" if data.status == "failed" else languages.language_of(data.before)
+    return data if language == "nki" else languages.checked(language, file, "")
 
 
 def check_report(path: str, data: bytes, target: str = "0.2") -> Report:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 from nki_migrate.codemods import RULES
 
+from . import languages
+
 if TYPE_CHECKING:
     from nki_migrate.codemods import Rule
     from nki_migrate.runtime.legality import RuleDoc
@@ -38,7 +40,7 @@ def rules_json() -> str:
 
 
 def _rules() -> list[Rule]:
-    return [RULES[code] for code in sorted(RULES)]
+    return [rule for _, rule in sorted(_all_rules().items())]
 
 
 def _row(rule: Rule) -> tuple[str, str, str, str]:
@@ -47,7 +49,12 @@ def _row(rule: Rule) -> tuple[str, str, str, str]:
 
 def known_codes() -> list[str]:
     """Every code that ``explain`` knows."""
-    return sorted({*RULES, *_documents()})
+    return sorted({*_all_rules(), *_documents()})
+
+
+def _all_rules() -> dict[str, Rule]:
+    """The rules of all kernel languages, by code."""
+    return {**RULES, **languages.rules()}
 
 
 def _documents() -> dict[str, RuleDoc | OutcomeDoc]:
@@ -73,16 +80,18 @@ def described(code: str) -> Description | None:
     text = explanation(code)
     if text is None:
         return None
-    if code in RULES:
-        return Description(RULES[code].name, _plain(RULES[code].summary), text)
+    rule = _all_rules().get(code)
+    if rule is not None:
+        return Description(rule.name, _plain(rule.summary), text)
     doc = _documents()[code]
     return Description(doc.name, doc.message, text)
 
 
 def explanation(code: str) -> str | None:
     """The text of ``explain CODE``; ``None`` for an unknown code."""
-    if code in RULES:
-        return _rule_text(RULES[code])
+    rule = _all_rules().get(code)
+    if rule is not None:
+        return _rule_text(rule)
     documents = _documents()
     return f"{code} {documents[code]}" if code in documents else None
 

@@ -50,6 +50,22 @@ def _objections(before: str, outcome: Outcome, options: Options, filename: str, 
         if not outcome.findings and not _partial(options):
             yield from unaccounted_names(old, Accounted(old, before, outcome))
         return
+    yield from general_objections(before, outcome, options, filename, rewrite)
+    if not _partial(options):
+        try:
+            new = ast.parse(after)
+        except (SyntaxError, ValueError):
+            return  # said already
+        accounted = Accounted(old, before, outcome)
+        yield from unaccounted_names(new, accounted)
+        yield from new_violations(before, new, filename, options.target, accounted)
+
+
+def general_objections(
+    before: str, outcome: Outcome, options: Options, filename: str, rewrite: Rewrite
+) -> Iterator[str]:
+    """What speaks against writing the outcome in any kernel language."""
+    after = outcome.source
     try:
         new = ast.parse(after)
     except (SyntaxError, ValueError) as error:
@@ -57,11 +73,7 @@ def _objections(before: str, outcome: Outcome, options: Options, filename: str, 
         return
     yield from _compile_objections(before, after, filename)
     yield from _lost_comments(before, outcome)
-    yield from _changed_definitions(old, new, outcome)
-    if not _partial(options):
-        accounted = Accounted(old, before, outcome)
-        yield from unaccounted_names(new, accounted)
-        yield from new_violations(before, new, filename, options.target, accounted)
+    yield from _changed_definitions(ast.parse(before), new, outcome)
     again = rewrite(after, options, filename).source
     if again != after:
         yield f"a second rewrite changes it again, first in line {_first_difference(after, again)}"

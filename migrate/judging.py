@@ -213,6 +213,7 @@ def judged(
         tiles=(tuple(map(pair.old.tile, olds)), tuple(map(pair.new.tile, news))),
         matches=mapped(matches, pair.new.moves),
         seconds=before.seconds + after.seconds,
+        language=after.language,
     )
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import click
 from nki_migrate.runtime.cases import Case, CaseError, CaseFile, read_cases
 from nki_migrate.runtime.compare import Failure, Run, TileRow
+from nki_migrate.runtime.dialect import memory_of
 from nki_migrate.runtime.pool import Worker
-from nki_migrate.runtime.spec.hardware import DEFAULT_TARGET, TARGETS
 from nki_migrate.runtime.worker import Request
 
 from .errors import InputError
@@ -30,6 +30,7 @@ def run(
     case: str | None = None,
     output_format: str = "text",
     strict: bool = False,
+    language: str = "nki",
 ) -> int:
     """Run one case of ``kernel``, print its map, and its hazards; with ``strict`` the exit code is 1 if it has any.
 
@@ -37,9 +38,10 @@ def run(
     :class:`InputError` when there is nothing to print.
     """
     chosen = _chosen_case(os.fspath(file), kernel, cases, case)
-    hardware = chosen.hardware or DEFAULT_TARGET
-    recorded = recorded_run(os.fspath(file), chosen, hardware)
-    found = mapped(recorded, f"{chosen.kernel}, {chosen.name}", TARGETS[hardware])
+    model = memory_of(language)
+    hardware = chosen.hardware or model.default
+    recorded = recorded_run(os.fspath(file), chosen, hardware, language)
+    found = mapped(recorded, f"{chosen.kernel}, {chosen.name}", model, hardware)
     if output_format == "text":
         click.echo("\n".join(as_text(found)))
     else:
@@ -50,11 +52,11 @@ def run(
     return FOUND if strict and found.hazards else 0
 
 
-def recorded_run(file: str, case: Case, hardware: str) -> Run:
+def recorded_run(file: str, case: Case, hardware: str, language: str = "nki") -> Run:
     """One run of a kernel, in a process of its own. Raises :class:`InputError` when it does not get to its end."""
     worker = Worker()
     try:
-        reply = worker.ask(Request("run", file, case, hardware))
+        reply = worker.ask(Request("run", file, case, hardware, hazards=True, language=language))
     finally:
         worker.close()
     if isinstance(reply, Failure):

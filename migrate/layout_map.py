@@ -7,10 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from nki_migrate.runtime.compare import Program, Run, TileRow
-from nki_migrate.runtime.hazards import Hazard, HighWater, Life, concurrent, find, high_water, lives
-from nki_migrate.runtime.spec.hardware import PSUM_BANK_BYTES, PSUM_BANKS, PSUM_PARTITION_BYTES, Target
+from nki_migrate.runtime.hazards import Hazard, HighWater, Life, concurrent, high_water, lives
+from nki_migrate.runtime.spec.memory import MemoryModel, Space
 
-SPACES = ("sbuf", "psum")
 _MOST_LABELS = 4
 
 Where = tuple[int, int, int, int]
@@ -51,7 +50,7 @@ class Memory:
     ``top`` is the end of the highest place, ``limit`` that of the memory, ``lives`` are the values of all its tiles.
     """
 
-    space: str
+    space: Space
     limit: int
     places: tuple[Place, ...]
     loose: tuple[TileRow, ...]
@@ -61,17 +60,18 @@ class Memory:
 
     @property
     def banks(self) -> tuple[int, ...]:
-        """The PSUM banks that tiles with an address lie in."""
+        """The banks that tiles with an address lie in."""
         tiles = [tile for place in self.places for tile in place.tiles]
-        return tuple(sorted({tile.bank for tile in tiles if tile.bank is not None}))
+        return tuple(sorted({(tile.byte or 0) // self.space.bank for tile in tiles}))
 
     @property
     def use(self) -> str:
         """How much of the memory the tiles with an address reach, against its limit."""
-        if self.space == "sbuf":
-            return f"{self.top} of {self.limit} bytes a partition ({100 * self.top / self.limit:.1f} %)"
+        bank = self.space.bank
+        if not bank:
+            return f"{self.top} of {self.limit} {self.space.unit} ({100 * self.top / self.limit:.1f} %)"
         listed = f" ({', '.join(map(str, self.banks))})" if self.banks else ""
-        return f"{len(self.banks)} of {PSUM_BANKS} banks of {PSUM_BANK_BYTES} bytes{listed}"
+        return f"{len(self.banks)} of {self.limit // bank} banks of {bank} bytes{listed}"
 
     @property
     def needs(self) -> str:
@@ -79,7 +79,7 @@ class Memory:
         return f"high-water mark: at least {self.mark.nbytes} needed at one time"
 
     def gaps(self) -> Iterator[tuple[int, int]]:
-        """The bytes of a partition in no place, up to the limit: (first, end). PSUM is looked at bank by bank."""
+        """The bytes of a partition in no place, up to the limit: (first, end)."""
         end = 0
         for place in self.places:
             if place.first > end:
@@ -101,19 +101,19 @@ class Map:
     programs: int
 
 
-def mapped(run: Run, title: str, target: Target) -> Map:
-    """The map of a run on ``target``: places of all its programs, lifetimes of the first."""
+def mapped(run: Run, title: str, model: MemoryModel, hardware: str) -> Map:
+    """The map of a run on ``hardware``: places of all its programs, lifetimes of the first."""
     first = run.programs[0]
     memories = tuple(
-        _memory(space, run, first, target)
-        for space in SPACES
-        if any(tile.space == space for program in run.programs for tile in program.tiles)
+        _memory(space, run, first, hardware)
+        for space in model.spaces
+        if any(tile.space == space.name for program in run.programs for tile in program.tiles)
     )
-    return Map(title, target.name, memories, find(run, target), len(first.events), len(run.programs))
+    return Map(title, hardware, memories, run.hazards, len(first.events), len(run.programs))
 
 
-def _memory(space: str, run: Run, program: Program, target: Target) -> Memory:
-    values = tuple(life for life in lives(program) if life.tile.space == space)
+def _memory(space: Space, run: Run, program: Program, hardware: str) -> Memory:
+    values = tuple(life for life in lives(program) if life.tile.space == space.name)
     pairs = {
         frozenset((where_of(a.tile), where_of(b.tile)))
         for a, b in concurrent(life for life in values if life.tile.pinned and life.was_read)
@@ -122,9 +122,9 @@ def _memory(space: str, run: Run, program: Program, target: Target) -> Memory:
     loose: list[TileRow] = []
     for number, one in enumerate(run.programs):
         for tile in one.tiles:
-            if tile.space == space and tile.pinned and (number == 0 or tile.label not in _labels_at(found, tile)):
+            if tile.space == space.name and tile.pinned and (number == 0 or tile.label not in _labels_at(found, tile)):
                 found.setdefault(where_of(tile), []).append(tile)
-            elif tile.space == space and not tile.pinned and number == 0:
+            elif tile.space == space.name and not tile.pinned and number == 0:
                 loose.append(tile)
     touched = {life.tile.uid for life in values}
     places = [
@@ -138,8 +138,8 @@ def _memory(space: str, run: Run, program: Program, target: Target) -> Memory:
         for where, tiles in sorted(found.items())
     ]
     top = max((place.end for place in places), default=0)
-    limit = target.sbuf_bytes if space == "sbuf" else PSUM_PARTITION_BYTES
-    return Memory(space, limit, tuple(places), tuple(loose), top, high_water(program, space, target), values)
+    mark = high_water(program, space, hardware)
+    return Memory(space, mark.limit, tuple(places), tuple(loose), top, mark, values)
 
 
 def where_of(tile: TileRow) -> Where:

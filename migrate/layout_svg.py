@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from nki_migrate.runtime.compare import TileRow
 from nki_migrate.runtime.hazards import Hazard, Life, concurrent
-from nki_migrate.runtime.spec.hardware import PARTITIONS, PSUM_BANK_BYTES, PSUM_BANKS, PSUM_PARTITION_BYTES
 
 from .layout_map import Map, Memory, Place, labels
 from .surfaces.markup import element, escaped, rectangle, stroke, words
@@ -20,6 +19,8 @@ from .surfaces.markup import element, escaped, rectangle, stroke, words
 _WIDTH, _LEFT, _RIGHT = 1200, 92, 20
 _PLOT = _WIDTH - _LEFT - _RIGHT
 _MAP_HEIGHT, _LIFE_HEIGHT, _LANE, _MOST_LANES = 200, 240, 15, 24
+_AXES = ("Where: bytes to the right", "Where: bytes of a partition to the right, partitions downwards")
+"""What a map shows of a memory that is one range of bytes, and of one of partitions."""
 _CHARACTER = 6.4
 """Width of a character of the small type, in pixels: an average."""
 _HUES = (212, 28, 145, 330, 265, 55, 185, 0, 95, 300)
@@ -113,12 +114,12 @@ class _Painter:
     # --- one memory ---------------------------------------------------------------------------------------------------
 
     def _memory(self, memory: Memory) -> None:
-        self._text(20, self.y + 14, memory.space.upper(), "head")
+        self._text(20, self.y + 14, memory.space.title, "head")
         self._text(_LEFT, self.y + 14, f"{memory.use}; {memory.needs}")
         self._gauge(memory, self.y + 24)
         self.y += 58
         if memory.places:
-            self._caption("Where: bytes of a partition to the right, partitions downwards")
+            self._caption(_AXES[memory.space.rows > 1])
             self._map(memory)
             self._caption("When: instructions to the right, addresses downwards; red where two values share bytes")
             self._lives(memory)
@@ -149,7 +150,8 @@ class _Painter:
             down = 30 * sum(other.first < place.end and place.first < other.end for other in under)
             under.append(place)
             x, width = _LEFT + first * _PLOT / top, nbytes * _PLOT / top
-            box = (x, y + partition * height / PARTITIONS, width, partitions * height / PARTITIONS)
+            rows = memory.space.rows
+            box = (x, y + partition * height / rows, width, partitions * height / rows)
             classes = "" if place.used else "unused"
             classes += " clash" if place.at_once else ""
             what = f"{_where(memory, place)}, {place.tiles[0].dtype}, {_declared(place.tiles)}"
@@ -165,16 +167,18 @@ class _Painter:
     def _frame(self, memory: Memory, top: int, y: float, height: float) -> None:
         """The well of a map, with partitions at its left and bytes, or banks, below."""
         self.parts.append(element("rect", x=_LEFT, y=y, width=_PLOT, height=height, class_="well"))
-        for partition in (0, 32, 64, 96, 128):
-            at = y + partition * height / PARTITIONS
-            self._line(_LEFT, at, _LEFT + _PLOT, at)
-            self._text(_LEFT - 8, at + 4, str(partition), "soft small end")
-        self._text(14, y + height / 2 + 4, "partitions", "soft small")
-        if memory.space == "psum":
-            for bank in range(PSUM_BANKS):
-                x = _LEFT + bank * _PLOT / PSUM_BANKS
+        if memory.space.rows > 1:
+            for quarter in range(5):
+                at = y + quarter * height / 4
+                self._line(_LEFT, at, _LEFT + _PLOT, at)
+                self._text(_LEFT - 8, at + 4, str(quarter * memory.space.rows // 4), "soft small end")
+            self._text(14, y + height / 2 + 4, "partitions", "soft small")
+        if memory.space.bank:
+            banks = memory.limit // memory.space.bank
+            for bank in range(banks):
+                x = _LEFT + bank * _PLOT / banks
                 self._line(x, y, x, y + height)
-                self._text(x + _PLOT / PSUM_BANKS / 2, y + height + 14, f"bank {bank}", "soft small middle")
+                self._text(x + _PLOT / banks / 2, y + height + 14, f"bank {bank}", "soft small middle")
             return
         for byte in _ticks(top):
             x = _LEFT + byte * _PLOT / top
@@ -188,10 +192,11 @@ class _Painter:
         """Addresses downwards, instructions to the right: where two values meet, two tiles share bytes at once."""
         y, height, top = self.y, _LIFE_HEIGHT, _shown(memory)
         self._time_frame(y, height)
-        if memory.space == "psum":
-            for bank in range(PSUM_BANKS):
-                self._line(_LEFT, y + bank * height / PSUM_BANKS, _LEFT + _PLOT, y + bank * height / PSUM_BANKS)
-                self._text(_LEFT - 8, y + (bank + 0.5) * height / PSUM_BANKS + 4, f"bank {bank}", "soft small end")
+        if memory.space.bank:
+            banks = memory.limit // memory.space.bank
+            for bank in range(banks):
+                self._line(_LEFT, y + bank * height / banks, _LEFT + _PLOT, y + bank * height / banks)
+                self._text(_LEFT - 8, y + (bank + 0.5) * height / banks + 4, f"bank {bank}", "soft small end")
         else:
             for byte in _ticks(top, 5):
                 self._line(_LEFT, y + byte * height / top, _LEFT + _PLOT, y + byte * height / top)
@@ -315,15 +320,16 @@ def _tiles(memory: Memory) -> Iterable[TileRow]:
 
 
 def _shown(memory: Memory) -> int:
-    """The bytes that a map shows: all of PSUM, of SBUF what is used."""
-    return PSUM_PARTITION_BYTES if memory.space == "psum" else max(memory.top, 1)
+    """The bytes that a map shows: all of a memory with banks, of any other what is used."""
+    return memory.limit if memory.space.bank else max(memory.top, 1)
 
 
 def _where(memory: Memory, place: Place) -> str:
     first, partition, partitions, nbytes = place.where
-    bank = f"bank {first // PSUM_BANK_BYTES}, " if memory.space == "psum" else ""
-    start = first % PSUM_BANK_BYTES if bank else first
-    return f"{bank}partitions {partition}-{partition + partitions - 1}, bytes {start}-{start + nbytes - 1}"
+    size = memory.space.bank
+    bank, start = (f"bank {first // size}, ", first % size) if size else ("", first)
+    rows = f"partitions {partition}-{partition + partitions - 1}, " if memory.space.rows > 1 else ""
+    return f"{bank}{rows}bytes {start}-{start + nbytes - 1}"
 
 
 def _turns(place: Place) -> str:

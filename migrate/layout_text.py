@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from nki_migrate.runtime.compare import TileRow
 from nki_migrate.runtime.hazards import Hazard
-from nki_migrate.runtime.spec.hardware import PSUM_BANK_BYTES
+from nki_migrate.runtime.spec.memory import Space
 
 from .layout_map import Map, Memory, Place, labels
 
@@ -28,9 +28,11 @@ def as_text(found: Map) -> Iterator[str]:
 
 
 def _memory_lines(memory: Memory) -> Iterator[str]:
-    yield f"{memory.space.upper()}: {memory.use}; {memory.needs}"
-    lines = [_HEADINGS, *_rows(memory), *_loose_rows(memory.loose)]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(_HEADINGS))]
+    yield f"{memory.space.title}: {memory.use}; {memory.needs}"
+    lines = [_HEADINGS, *_rows(memory), *_loose_rows(memory.loose, memory.space)]
+    if memory.space.rows == 1:
+        lines = [line[1:] for line in lines]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
     for line in lines:
         yield "  " + "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
     count = len(memory.loose)
@@ -48,14 +50,14 @@ def _rows(memory: Memory) -> Iterator[tuple[str, ...]]:
         yield from _gap(memory.space, *gap)
 
 
-def _gap(space: str, first: int, end: int) -> Iterator[tuple[str, ...]]:
-    """A gap as a row; in PSUM one for each part of a bank, whole banks together."""
+def _gap(space: Space, first: int, end: int) -> Iterator[tuple[str, ...]]:
+    """A gap as a row; where a memory has banks, one for each part of a bank, whole banks together."""
     while first < end:
         stop = end
-        if space == "psum":
-            bank_end = (first // PSUM_BANK_BYTES + 1) * PSUM_BANK_BYTES
-            whole = first % PSUM_BANK_BYTES == 0 and end >= bank_end
-            stop = max(end // PSUM_BANK_BYTES * PSUM_BANK_BYTES, bank_end) if whole else min(bank_end, end)
+        if space.bank:
+            bank_end = (first // space.bank + 1) * space.bank
+            whole = first % space.bank == 0 and end >= bank_end
+            stop = max(end // space.bank * space.bank, bank_end) if whole else min(bank_end, end)
         yield "", _bytes(space, first, stop - first), "free", f"{stop - first}", "", ""
         first = stop
 
@@ -68,7 +70,7 @@ def _row(memory: Memory, place: Place) -> tuple[str, ...]:
         f"{partition}-{partition + partitions - 1}",
         _bytes(memory.space, first, nbytes),
         _sharing(place),
-        f"{partitions} x {nbytes}",
+        _size(memory.space, partitions, nbytes),
         " ".join(types),
         " ".join(lines),
     )
@@ -84,17 +86,21 @@ def _sharing(place: Place) -> str:
     return text if place.used else f"{text} (not used)"
 
 
-def _bytes(space: str, first: int, nbytes: int) -> str:
+def _bytes(space: Space, first: int, nbytes: int) -> str:
     last = first + max(nbytes, 1) - 1
-    if space != "psum":
+    if not space.bank:
         return f"{first}-{last}"
-    bank, end_bank = first // PSUM_BANK_BYTES, last // PSUM_BANK_BYTES
+    bank, end_bank = first // space.bank, last // space.bank
     if end_bank > bank:
         return f"banks {bank}-{end_bank}"
-    return f"bank {bank}: {first % PSUM_BANK_BYTES}-{last % PSUM_BANK_BYTES}"
+    return f"bank {bank}: {first % space.bank}-{last % space.bank}"
 
 
-def _loose_rows(tiles: Sequence[TileRow]) -> Iterator[tuple[str, ...]]:
+def _size(space: Space, rows: int, nbytes: int) -> str:
+    return f"{rows} x {nbytes}" if space.rows > 1 else str(nbytes)
+
+
+def _loose_rows(tiles: Sequence[TileRow], space: Space) -> Iterator[tuple[str, ...]]:
     """One row for the tiles of one declaration."""
     grouped: dict[tuple[object, ...], list[TileRow]] = {}
     for tile in tiles:
@@ -103,7 +109,7 @@ def _loose_rows(tiles: Sequence[TileRow]) -> Iterator[tuple[str, ...]]:
     for group in grouped.values():
         tile = group[0]
         place = f"{os.path.basename(tile.file)}:{tile.line}"
-        yield "-", "-", labels(group), f"{tile.partitions} x {tile.nbytes}", tile.dtype, place
+        yield "-", "-", labels(group), _size(space, tile.partitions, tile.nbytes), tile.dtype, place
 
 
 def hazard_lines(hazards: Sequence[Hazard]) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
+import traceback
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -55,6 +56,14 @@ class Report:
     def failed(self, reason: str) -> Report:
         """This report when the change could not be made after all."""
         return replace(self, status="failed", reason=reason, applied=Counter(), after=self.before)
+
+
+def internal_error(path: str, data: bytes, error: Exception) -> Report:
+    """The report on a file that a defect of the tool's keeps from being rewritten."""
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{frame.filename.rsplit('/', 1)[-1]}:{frame.lineno}"
+    reason = f"internal error: {type(error).__name__}: {error} ({where}): please report it together with the file"
+    return Report(path, "failed", reason, before=data, after=data)
 
 
 def without(word: bytes) -> str:

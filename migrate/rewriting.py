@@ -8,7 +8,6 @@ import os
 import posixpath
 import signal
 import time
-import traceback
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -16,9 +15,10 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from . import languages
 from .discover import Found
 from .errors import FileError
-from .reports import Report, Status, contents, not_concerned, parsed
+from .reports import Report, Status, contents, internal_error, not_concerned, parsed
 from .text import Text, encoded
 
 if TYPE_CHECKING:
@@ -39,6 +39,14 @@ def rewrite_reports(files: Iterable[Found], options: Options, jobs: int) -> list
 
     Files that import from each other are rewritten together: what a function gets is told by all its calls.
     """
+    files = list(files)
+    rest, theirs = languages.split(files)
+    reports = {report.path: report for name in theirs for report in languages.rewritten(name, theirs[name], options)}
+    reports |= {report.path: report for report in _nki_reports(rest, options, jobs)}
+    return [reports[file.path] for file in files]
+
+
+def _nki_reports(files: Iterable[Found], options: Options, jobs: int) -> list[Report]:
     results: dict[int, Report] = {}
     work: list[_Work] = []
     for index, file in enumerate(files):
@@ -159,7 +167,7 @@ def _reported(group: list[_Work], options: Options, homes: Mapping[str, Homes] |
         except Exception as error:  # a defect of ours costs one file, not the group and not the run
             if len(group) > 1:
                 return [report for item in group for report in _reported([item], options, homes)]
-            return [(index, _internal_error(path, data, error)) for index, path, data in group]
+            return [(index, internal_error(path, data, error)) for index, path, data in group]
         reached = _reached({name: outcome.source for name, outcome in outcomes.items()})
         share = (time.perf_counter() - began) / max(len(texts), 1)
         for index, path, data in group:
@@ -190,7 +198,7 @@ def _guarded(path: str, data: bytes, text: Text, outcome: Outcome, options: Opti
         outcome = complete(text.text, outcome, options, path, reached)
         against = objection(text.text, outcome, options, path, rewrite)
     except Exception as error:
-        return _internal_error(path, data, error)
+        return internal_error(path, data, error)
     findings = tuple(sorted(outcome.findings))
     if against:
         return Report(path, "failed", f"not rewritten: {against}", findings, before=data, after=data)
@@ -198,13 +206,6 @@ def _guarded(path: str, data: bytes, text: Text, outcome: Outcome, options: Opti
     after = encoded(outcome.source, text)
     rest = outcome.moves, outcome.inexact, outcome.decisions
     return Report(path, status, None, findings, outcome.applied, data, after, *rest)
-
-
-def _internal_error(path: str, data: bytes, error: Exception) -> Report:
-    frame = traceback.extract_tb(error.__traceback__)[-1]
-    where = f"{frame.filename.rsplit('/', 1)[-1]}:{frame.lineno}"
-    reason = f"internal error: {type(error).__name__}: {error} ({where}): please report it together with the file"
-    return Report(path, "failed", reason, before=data, after=data)
 
 
 def _pooled(

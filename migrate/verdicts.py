@@ -54,6 +54,7 @@ class CaseResult:
     reference: tuple[LevelVerdict, ...] = ()
     tiles: tuple[tuple[TileRow, ...], tuple[TileRow, ...]] = ((), ())
     seconds: float = 0.0
+    language: str = "nki"
     labels: tuple[str, str] = ("", "")
     matches: tuple[TileMatch, ...] = ()
     hazards: tuple[tuple[Hazard, ...], tuple[Hazard, ...]] = ((), ())

@@ -16,15 +16,15 @@ import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from . import shims, versions
 from .arguments import argument, arguments, needs_module
 from .cases import Case, CaseError
-from .compare.trace import Failure, Packed, Run, traces_of
-from .hazards import find
+from .compare.trace import Failure, Packed, Run
+from .dialect import JIT, Frontend, Launch, frontends
 from .spec.hardware import TARGETS
 from .worker import Kernel, Kernels, Observation, Reference, Reply, Request, failure_of
 
@@ -39,7 +39,7 @@ def preload() -> None:
 
 def answer(request: Request) -> Reply:
     """Do what ``request`` asks. Whatever user code raises becomes a :class:`Failure`."""
-    shims.install()
+    shims.install(request.language)
     versions.install(request.version)
     try:
         reply = _answer(request)
@@ -56,7 +56,7 @@ def answer(request: Request) -> Reply:
 
 def _answer(request: Request) -> Reply:
     if request.kind == "kernels":
-        return Kernels(tuple(kernels_of(load(request.file))))
+        return Kernels(tuple(kernels_of(load(request.file), request.language)))
     assert request.case is not None
     if request.kind == "reference":
         return _reference(request, request.case)
@@ -143,28 +143,22 @@ def _tree_of(file: str) -> ast.Module:
 # --- the kernel ------------------------------------------------------------------------------------------------------
 
 
-def dialect_of(candidate: object) -> str | None:
-    """``"beta1"`` or ``"beta2"`` for a kernel object of that dialect's ``nki.jit``, ``None`` for anything else."""
-    module = type(candidate).__module__
-    for dialect in ("beta1", "beta2"):
-        if module.startswith(f"{_PACKAGE}.{dialect}.") and hasattr(candidate, "func"):
-            return dialect
-    return None
+def frontend_of(candidate: object, language: str) -> Frontend | None:
+    """The front end that runs ``candidate``, ``None`` for an object that is no kernel of ``language``."""
+    return next((each for each in frontends(language) if each.function(candidate) is not None), None)
 
 
-def kernels_of(module: ModuleType) -> list[Kernel]:
+def kernels_of(module: ModuleType, language: str = "nki") -> list[Kernel]:
     """The kernels that ``module`` itself defines, in source order."""
     found: dict[str, Kernel] = {}
     for name, value in vars(module).items():
-        dialect = dialect_of(value)
-        if dialect is None:
+        front = frontend_of(value, language)
+        if front is None:
             continue
-        code = getattr(inspect.unwrap(value.func), "__code__", None)
+        code = getattr(inspect.unwrap(cast(Any, front.function(value))), "__code__", None)
         if code is None or not _same_file(code.co_filename, module):
             continue
-        options = getattr(value, "options", {})
-        sub_kernel = options.get("mode") == "trace" and options.get("kernel_return", True)
-        found[name] = Kernel(name, dialect, code.co_firstlineno, bool(sub_kernel))
+        found[name] = Kernel(name, front.name, code.co_firstlineno, front.is_part(value))
     return sorted(found.values(), key=lambda kernel: (kernel.line, kernel.name))
 
 
@@ -172,15 +166,15 @@ def _same_file(filename: str, module: ModuleType) -> bool:
     return os.path.abspath(filename) == os.path.abspath(module.__file__ or "")
 
 
-def _kernel(module: ModuleType, name: str) -> tuple[Any, str]:
-    """The kernel object called ``name``, and its dialect."""
+def _kernel(module: ModuleType, name: str, language: str) -> tuple[Any, Frontend]:
+    """The kernel object called ``name``, and what runs it."""
     value = getattr(module, name, None)
-    dialect = dialect_of(value)
-    if dialect is not None:
-        return value, dialect
+    front = frontend_of(value, language)
+    if front is not None:
+        return value, front
     if value is not None:
-        raise CaseError(f"'{name}' of {module.__file__} is not a kernel: it is not decorated with nki.jit")
-    names = [kernel.name for kernel in kernels_of(module)]
+        raise CaseError(f"'{name}' of {module.__file__} is not a kernel: it is not decorated with {JIT[language]}")
+    names = [kernel.name for kernel in kernels_of(module, language)]
     near = difflib.get_close_matches(name, names, 1)
     hint = f"did you mean '{near[0]}'?" if near else f"it has {', '.join(names) or 'none'}"
     raise CaseError(f"{module.__file__} has no kernel '{name}': {hint}")
@@ -191,29 +185,21 @@ def _kernel(module: ModuleType, name: str) -> tuple[Any, str]:
 
 def _run(request: Request, case: Case) -> Run:
     module = load(request.file)
-    kernel, dialect = _kernel(module, case.kernel)
-    if dialect == "beta2":
-        grids = importlib.import_module(".beta2.grids", _PACKAGE)
-        case = grids.with_grid_argument(case, kernel.func)
-    values = arguments(case, kernel.func, dialect, module)
-    launch = importlib.import_module(f".{dialect}.launch", _PACKAGE).launch
+    kernel, front = _kernel(module, case.kernel, request.language)
     with np.errstate(all="ignore"):
-        options = {"version": case.target} if dialect == "beta2" else {}
-        launched = launch(kernel, values, grid=case.grid, target=TARGETS[request.hardware], record=True, **options)
-    outputs = [np.asarray(output) for output in launched.outputs]
-    programs = tuple(program for machine in launched.machines for program in traces_of(machine))
-    run = Run(tuple(Packed.of(output) for output in outputs), programs)
-    return replace(run, hazards=find(run, TARGETS[request.hardware])) if request.hazards else run
+        run = front.launch(Launch(kernel, module, case, request.hardware))
+    run = replace(run, language=front.language)
+    return replace(run, hazards=tuple(front.hazards(run, request.hardware))) if request.hazards else run
 
 
 def _observed(request: Request, case: Case) -> Observation:
     module = load(request.file)
-    kernel, dialect = _kernel(module, case.kernel)
-    if dialect != "beta1":
+    kernel, front = _kernel(module, case.kernel, request.language)
+    if front.name != "beta1":
         return Observation(())
     launch = importlib.import_module(".beta1.launch", _PACKAGE).launch
     observed = importlib.import_module(".beta1.observing", _PACKAGE).observed
-    values = arguments(case, kernel.func, dialect, module)
+    values = arguments(case, kernel.func, front.name, module)
     with np.errstate(all="ignore"), observed() as observer:
         launch(kernel, values, grid=case.grid, target=TARGETS[request.hardware])
     return Observation(tuple(observer.functions()))

@@ -1,6 +1,7 @@
-"""Stand-ins for ``neuronxcc``, ``nki`` and ``nkilib``: importable while installed, gone without a trace afterwards.
+"""Stand-ins for a kernel language's packages: importable while installed, gone without a trace afterwards.
 
-Only these three roots are answered. Each dialect offers ``MODULES``, a mapping from a dotted name to the module that
+For NKI these are ``neuronxcc``, ``nki`` and ``nkilib`` (:data:`~.dialect.PROVIDERS`). Only the packages of one language
+are answered at a time. Each offers ``MODULES``, a mapping from a dotted name to the module that
 stands there. A module under one of the roots that no dialect offers is a private one: it imports, and whatever is taken
 from it raises :class:`NotModelled` with its full name as soon as it is used. So a file that needs a private API in one
 function still gives its other functions.
@@ -18,15 +19,11 @@ from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import Any
 
+from .dialect import PROVIDERS
 from .errors import NotModelled
 from .spec.beta1 import STRAY_MODULES
 
-ROOTS = ("neuronxcc", "nki", "nkilib")
-_PROVIDERS = {
-    "neuronxcc": "nki_migrate.runtime.beta1.modules",
-    "nki": "nki_migrate.runtime.beta2.modules",
-    "nkilib": "nki_migrate.runtime.nkilib.modules",
-}
+ROOTS = tuple(dict.fromkeys(root for roots in PROVIDERS.values() for root in roots))
 _PRIVATE = (
     "neuronxcc.nki._private",
     "neuronxcc.nki._private_kernels",
@@ -90,13 +87,13 @@ class PrivateModule(ModuleType):
 
 
 class _Finder(MetaPathFinder, Loader):
-    """Answers imports below :data:`ROOTS`."""
+    """Answers imports of the packages that are stood in for."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         root = fullname.partition(".")[0]
-        if root not in ROOTS or (root == "nkilib" and _is_installed("nkilib")):
+        if root not in PROVIDERS[_language] or (root == "nkilib" and _is_installed("nkilib")):
             return None
         if _module(fullname) is None:
             return None
@@ -125,12 +122,13 @@ def _module(fullname: str) -> ModuleType | None:
 
 def provided(root: str) -> Mapping[str, ModuleType]:
     """The modules that stand in for the package ``root``, by dotted name."""
-    modules: Mapping[str, ModuleType] = importlib.import_module(_PROVIDERS[root]).MODULES
+    modules: Mapping[str, ModuleType] = importlib.import_module(PROVIDERS[_language][root]).MODULES
     return modules
 
 
 _FINDER = _Finder()
 _displaced: dict[str, ModuleType] | None = None
+_language = "nki"
 
 
 def is_stand_in(module: ModuleType) -> bool:
@@ -142,17 +140,18 @@ def is_installed() -> bool:
     return _displaced is not None
 
 
-def install() -> None:
-    """Make the stand-ins importable. Modules of the same names that were loaded before are put aside."""
-    global _displaced
+def install(language: str = "nki") -> None:
+    """Make the stand-ins of ``language`` importable. Loaded modules of the same names are put aside."""
+    global _displaced, _language
     if _displaced is not None:
         return
+    _language = language
     _displaced = _take_out()
     sys.meta_path.insert(0, _FINDER)
 
 
 def uninstall() -> None:
-    """Undo :func:`install`: the finder and every module below :data:`ROOTS` leave, what was put aside comes back."""
+    """Undo :func:`install`: the finder and every module of the packages leave, what was put aside comes back."""
     global _displaced
     if _displaced is None:
         return
@@ -165,7 +164,7 @@ def uninstall() -> None:
 
 
 def _take_out() -> dict[str, ModuleType]:
-    names = [name for name in sys.modules if name.partition(".")[0] in ROOTS]
+    names = [name for name in sys.modules if name.partition(".")[0] in PROVIDERS[_language]]
     return {name: sys.modules.pop(name) for name in names}
 
 

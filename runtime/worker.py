@@ -49,7 +49,8 @@ class Request:
     ``kind`` is ``"kernels"`` (which kernels does the file define?), ``"run"`` (run ``case``), ``"observe"`` (run it,
     and tell what its functions got) or ``"reference"`` (the NumPy reference of ``case``). ``seconds`` of wall time and
     ``memory`` bytes of address space are the child's limits.
-    ``version`` says which content the files have. ``hazards``: look for them in the record of a run.
+    ``version`` says which content the files have. ``hazards``: look for them in the record of a run. ``language``
+    is that of the file's kernels.
     """
 
     kind: str
@@ -60,6 +61,7 @@ class Request:
     memory: int = DEFAULT_MEMORY
     version: Version = DISK
     hazards: bool = False
+    language: str = "nki"
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,9 @@ from nki_migrate.layout_svg import drawn
 from nki_migrate.runtime.cases import read_cases
 from nki_migrate.runtime.compare import Program, Run, TileRow
 from nki_migrate.runtime.events import Event, Operand
+from nki_migrate.runtime.hazards import find
 from nki_migrate.runtime.spec.hardware import PSUM_BANKS, TARGETS
+from nki_migrate.runtime.spec.memory import MODEL
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -45,7 +48,8 @@ def made(*tiles: TileRow, touched: tuple[int, ...] = ()) -> Map:
             place = Operand(role, tile.space, uid, tile.pinned, tile.partition or 0, tile.byte or 0, steps, "float32")
             events.append(Event(len(events) + 1, "memset", (place,), (), "k.py", 3))
     run = Run((), (Program(tiles, (), tuple(events)),))
-    return mapped(run, "kernel, case", TARGETS["gen3"])
+    run = replace(run, hazards=find(run, TARGETS["gen3"]))
+    return mapped(run, "kernel, case", MODEL, "gen3")
 
 
 def tile(
@@ -137,7 +141,7 @@ def test_small_and_unused_tiles_are_drawn() -> None:
 
 
 def memory(found: Map, space: str) -> Memory:
-    return next(memory for memory in found.memories if memory.space == space)
+    return next(memory for memory in found.memories if memory.space.name == space)
 
 
 def test_places_say_who_takes_turns_and_who_overlaps() -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from nki_migrate.runtime.compare import TileRow
-from nki_migrate.runtime.spec.hardware import PARTITIONS, PSUM_BANK_BYTES, PSUM_BANKS
+from nki_migrate.runtime.spec.memory import MemoryModel, Space
 
 from ..layout_map import Where, labels, where_of
 from .markup import element, escaped, rectangle, stroke, words
@@ -23,21 +23,21 @@ _MOST_PLACES = 3000
 class _Scale:
     """The part of a memory that is drawn: bytes 0 to ``bytes`` of all partitions."""
 
-    space: str
+    space: Space
     bytes: int
 
     def x(self, byte: int) -> float:
         return _LEFT + byte * _WIDTH / self.bytes
 
     def y(self, partition: int) -> float:
-        return _TOP + partition * _HEIGHT / PARTITIONS
+        return _TOP + partition * _HEIGHT / self.space.rows
 
 
-def maps(before: Sequence[TileRow], after: Sequence[TileRow]) -> str:
+def maps(before: Sequence[TileRow], after: Sequence[TileRow], model: MemoryModel) -> str:
     """A figure for each memory that a pinned tile of either side lies in; empty if none does."""
     figures = []
-    for space in ("sbuf", "psum"):
-        sides = tuple(_places(space, rows) for rows in (before, after))
+    for space in model.spaces:
+        sides = tuple(_places(space.name, rows) for rows in (before, after))
         if any(sides):
             figures.append(_figure(space, *sides))
     loose = tuple(sum(not row.pinned for row in rows) for rows in (before, after))
@@ -54,10 +54,10 @@ def _places(space: str, rows: Iterable[TileRow]) -> dict[Where, list[TileRow]]:
     return found
 
 
-def _figure(space: str, before: dict[Where, list[TileRow]], after: dict[Where, list[TileRow]]) -> str:
+def _figure(space: Space, before: dict[Where, list[TileRow]], after: dict[Where, list[TileRow]]) -> str:
     top = max(byte + size for byte, _, _, size in (*before, *after))
-    if space == "psum":
-        top = min(PSUM_BANKS * PSUM_BANK_BYTES, -(-top // PSUM_BANK_BYTES) * PSUM_BANK_BYTES)
+    if space.bank:
+        top = min(max(space.extents.values()), -(-top // space.bank) * space.bank)
     scale = _Scale(space, top)
     names = sorted({row.tensor for places in (before, after) for rows in places.values() for row in rows})
     hues = {name: number % _HUES for number, name in enumerate(names)}
@@ -65,14 +65,14 @@ def _figure(space: str, before: dict[Where, list[TileRow]], after: dict[Where, l
         element(
             "div",
             element("h5", title),
-            _svg(scale, mine, set(other), hues, f"{space.upper()} {title}"),
+            _svg(scale, mine, set(other), hues, f"{space.title} {title}"),
             class_="map",
         )
         for title, mine, other in (("before", before, after), ("after", after, before))
     ]
     same = before.keys() == after.keys()
     verdict = "the same places on both sides" if same else "outlined: a place that the other side does not use"
-    caption = f"{space.upper()}, bytes 0 to {top} of each partition: {verdict}"
+    caption = f"{space.title}, bytes 0 to {top}{' of each partition' if space.rows > 1 else ''}: {verdict}"
     return element(
         "figure", element("figcaption", escaped(caption)), element("div", *drawn, class_="maps"), _legend(hues)
     )
@@ -80,7 +80,7 @@ def _figure(space: str, before: dict[Where, list[TileRow]], after: dict[Where, l
 
 def _svg(scale: _Scale, places: dict[Where, list[TileRow]], other: set[Where], hues: dict[str, int], label: str) -> str:
     size = f"0 0 {_LEFT + _WIDTH + 10} {_TOP + _HEIGHT + 22}"
-    frame = _rectangle(scale, (0, 0, PARTITIONS, scale.bytes), "frame")
+    frame = _rectangle(scale, (0, 0, scale.space.rows, scale.bytes), "frame")
     shown = sorted(places, key=lambda place: (-place[2] * place[3], place))[:_MOST_PLACES]
     tiles = [_tile(scale, place, places[place], place not in other, hues) for place in shown]
     hidden = len(places) - len(shown)
@@ -104,12 +104,13 @@ def _rectangle(scale: _Scale, place: Where, classes: str, content: str = "") -> 
 
 
 def _axes(scale: _Scale) -> Iterator[str]:
-    for partition in (0, 32, 64, 96, 128):
+    rows = scale.space.rows
+    for partition in (rows * quarter // 4 for quarter in range(5) if rows > 1):
         yield words(_LEFT - 4, scale.y(partition) + 3, partition, "y")
     bottom = _TOP + _HEIGHT
-    if scale.space == "psum":
-        for bank in range(scale.bytes // PSUM_BANK_BYTES):
-            x = scale.x(bank * PSUM_BANK_BYTES)
+    if scale.space.bank:
+        for bank in range(scale.bytes // scale.space.bank):
+            x = scale.x(bank * scale.space.bank)
             yield stroke(x, _TOP, x, bottom)
             yield words(x + 3, bottom + 14, f"bank {bank}")
         return

@@ -12,6 +12,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from nki_migrate.runtime.compare import LEVELS, worst
+from nki_migrate.runtime.dialect import memory_of
 
 from ..checking import WORD as CHECKED
 from ..checking import check_report
@@ -343,5 +344,5 @@ def _case(result: CaseResult, anchor: str) -> str:
     lines = result_text(result).split("\n")[1:]
     text = element("pre", escaped("\n".join(line.removeprefix("    ") for line in lines))) if lines else ""
     is_open = None if result.verdict == "equal" else "open"
-    shown_tiles = maps(*result.tiles) + remarks.tiles(result.matches)
+    shown_tiles = maps(*result.tiles, memory_of(result.language)) + remarks.tiles(result.matches)
     return element("details", summary, text, shown_tiles, id=anchor, class_="case", open=is_open)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Container
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -127,7 +127,7 @@ class Run:
     """A kernel that ran: its outputs in return order, and the record of each program of its grid.
 
     ``printed`` is what it wrote to standard output and standard error, ``seconds`` how long it took, ``reads`` what it
-    read, ``hazards`` what was found in its record, if it was asked for.
+    read, ``hazards`` what was found in its record, if it was asked for. The tiles lie in the memories of ``language``.
     """
 
     outputs: tuple[Packed, ...]
@@ -136,6 +136,7 @@ class Run:
     seconds: float = 0.0
     reads: Reads = field(default=Reads(), compare=False)
     hazards: tuple[Hazard, ...] = ()
+    language: str = "nki"
 
 
 @dataclass(frozen=True)
@@ -155,6 +156,12 @@ class Failure:
     printed: str = ""
     reads: Reads = field(default=Reads(), compare=False)
     lasting: bool = True
+
+
+def run_of(outputs: Iterable[object], machines: Iterable[Machine]) -> Run:
+    """The record of a launch of NKI: what it returned, and the programs that its machines ran."""
+    packed = tuple(Packed.of(np.asarray(output)) for output in outputs)
+    return Run(packed, tuple(program for machine in machines for program in traces_of(machine)))
 
 
 def traces_of(machine: Machine) -> tuple[Program, ...]:

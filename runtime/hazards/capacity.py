@@ -14,12 +14,11 @@ from collections import defaultdict
 from dataclasses import dataclass
 
 from ..compare.trace import Program, TileRow
-from ..spec.hardware import PARTITIONS, PSUM_PARTITION_BYTES, Target
+from ..spec.hardware import Target
+from ..spec.memory import MODEL, Space
 from .accesses import written
 from .lifetimes import spans
 from .model import Hazard, declared_at, executed_at, label
-
-_QUADRANT = 32
 
 
 @dataclass(frozen=True)
@@ -37,55 +36,47 @@ class HighWater:
 
 
 def high_water(
-    program: Program, space: str, target: Target, used: dict[int, tuple[int, int]] | None = None
+    program: Program, space: Space, hardware: str, used: dict[int, tuple[int, int]] | None = None
 ) -> HighWater:
-    """The high-water mark of SBUF or PSUM in one program; ``used``: when tiles live (default: their spans)."""
+    """The high-water mark of one memory in one program; ``used``: when tiles live (default: their spans)."""
     used = spans(program) if used is None else used
-    tiles = [tile for tile in program.tiles if tile.space == space and tile.uid in used]
-    limit = target.sbuf_bytes if space == "sbuf" else PSUM_PARTITION_BYTES
-    best = HighWater(space, 0, limit, 0, ())
+    tiles = [tile for tile in program.tiles if tile.space == space.name and tile.uid in used]
+    best = HighWater(space.name, 0, space.extents[hardware], 0, ())
     live: list[TileRow] = []
     for tile in sorted(tiles, key=lambda t: used[t.uid][0]):
         now = used[tile.uid][0]
         live = [*(other for other in live if used[other.uid][1] >= now), tile]
-        need = _need(live)
+        need = _need(live, space)
         if need > best.nbytes:
-            best = HighWater(space, need, limit, now, tuple(live))
+            best = HighWater(space.name, need, best.limit, now, tuple(live))
     return best
 
 
-def _need(live: list[TileRow]) -> int:
+def _need(live: list[TileRow], space: Space) -> int:
     """Bytes of a partition that ``live`` tiles take at least."""
-    loose = sum(tile.nbytes * _rows(tile) for tile in live if not tile.pinned) // PARTITIONS
+    loose = sum(tile.nbytes * space.kept(tile.partitions) for tile in live if not tile.pinned) // space.rows
     covered = end = 0
     for tile in sorted((t for t in live if t.pinned), key=lambda t: t.byte or 0):
         start, stop = max(tile.byte or 0, end), (tile.byte or 0) + tile.nbytes
         if stop > start:
-            covered += (stop - start) * _rows(tile) // PARTITIONS
+            covered += (stop - start) * space.kept(tile.partitions) // space.rows
             end = stop
     return loose + covered
-
-
-def _rows(tile: TileRow) -> int:
-    """The partitions that a tile keeps others from: whole quadrants, and half or all of them over one."""
-    if tile.partitions <= _QUADRANT:
-        return _QUADRANT
-    return 2 * _QUADRANT if tile.partitions <= 2 * _QUADRANT else PARTITIONS
 
 
 def oversubscribed(program: Program, target: Target) -> list[Hazard]:
     """Memories whose high-water mark is above their size."""
     found = []
-    for space in ("sbuf", "psum"):
-        mark = high_water(program, space, target)
-        if space == "psum" and mark.nbytes > mark.limit:
-            mark = high_water(program, space, target, _at_least(program))
+    for space in MODEL.spaces:
+        mark = high_water(program, space, target.name)
+        if space.bank and mark.nbytes > mark.limit:
+            mark = high_water(program, space, target.name, _at_least(program))
         if mark.nbytes > mark.limit:
             largest = max(mark.tiles, key=lambda tile: tile.nbytes)
             found.append(
                 Hazard(
                     "oversubscribed",
-                    f"{space.upper()} is over-subscribed: the {len(mark.tiles)} tiles that live at once need at least "
+                    f"{space.title} is over-subscribed: the {len(mark.tiles)} tiles that live at once need at least "
                     f"{mark.nbytes} bytes of a partition, {target.name} has {mark.limit}",
                     tuple(label(tile) for tile in mark.tiles),
                     declared_at(largest),

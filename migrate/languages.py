@@ -1,0 +1,150 @@
+"""The kernel languages besides NKI: which files are theirs, and the way of such a file from its bytes to its report.
+
+What a language does is behind :class:`nki_migrate.codemods.dialect.Dialect`; its package is imported when a file may
+be its own, so a run over NKI alone loads none.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import time
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING
+
+from nki_migrate.codemods.program import components
+
+from .discover import STDIN, Found
+from .errors import FileError
+from .guard import general_objections
+from .reports import Report, contents, internal_error, parsed
+from .text import Text, encoded
+
+if TYPE_CHECKING:
+    from nki_migrate.codemods.dialect import Dialect
+    from nki_migrate.codemods.model import Options, Outcome, Rule
+
+_HOMES: dict[str, tuple[bytes, str]] = {}
+"""Each language: a word that all of its files have, and the package whose ``DIALECT`` it is. The first claim counts."""
+
+
+@cache
+def dialect(name: str) -> Dialect:
+    """The language called ``name``."""
+    found: Dialect = importlib.import_module(_HOMES[name][1]).DIALECT
+    return found
+
+
+def dialects() -> tuple[Dialect, ...]:
+    """All languages besides NKI."""
+    return tuple(map(dialect, _HOMES))
+
+
+def language_of(data: bytes) -> str:
+    """The language of a file's kernels: ``nki``, unless another one claims the file."""
+    near = [name for name, (word, _) in _HOMES.items() if word in data]
+    return next((name for name in near if dialect(name).claims(data)), "nki")
+
+
+def rules() -> Mapping[str, Rule]:
+    """The rules of all languages besides NKI, by code."""
+    return {code: rule for each in dialects() for code, rule in each.rules.items()}
+
+
+def split(files: Iterable[Found]) -> tuple[list[Found], dict[str, list[Found]]]:
+    """The files of NKI (and all others that no language claims), and those of each other language."""
+    rest: list[Found] = []
+    theirs: dict[str, list[Found]] = {}
+    for file in files:
+        name = _language_at(file)
+        (rest if name == "nki" else theirs.setdefault(name, [])).append(file)
+    return rest, theirs
+
+
+def _language_at(file: Found) -> str:
+    for name, (word, _) in _HOMES.items() if file.path != STDIN else ():
+        data = contents(file, word)
+        if isinstance(data, bytes) and dialect(name).claims(data):
+            return name
+    return "nki"
+
+
+def rewritten(name: str, files: Sequence[Found], options: Options) -> list[Report]:
+    """The reports on files of the language ``name``; those that import from each other are rewritten together."""
+    language = dialect(name)
+    datas = {file.path: contents(file, b"") for file in files}
+    reports = {path: data for path, data in datas.items() if isinstance(data, Report)}
+    texts: dict[str, Text] = {}
+    trees: dict[str, ast.Module] = {}
+    for path, data in datas.items():
+        if isinstance(data, bytes):
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    texts[path], trees[path] = parsed(data)
+            except FileError as error:
+                reports[path] = Report(path, "failed", str(error), before=data, after=data)
+    for group in components(trees):
+        reports |= {report.path: report for report in _group(language, {path: texts[path] for path in group}, options)}
+    befores = {path: data for path, data in datas.items() if isinstance(data, bytes)}
+    return [_with_bytes(reports[file.path], befores.get(file.path)) for file in files]
+
+
+def _with_bytes(report: Report, before: bytes | None) -> Report:
+    if before is None or report.before:
+        return report
+    return replace(report, before=before, after=report.after or before)
+
+
+def _group(language: Dialect, texts: Mapping[str, Text], options: Options) -> Iterator[Report]:
+    began = time.perf_counter()
+    try:
+        outcomes = language.rewrite({path: text.text for path, text in texts.items()}, options)
+    except Exception as error:  # a defect of ours costs one file, not the group and not the run
+        if len(texts) > 1:
+            for path, text in texts.items():
+                yield from _group(language, {path: text}, options)
+        else:
+            yield from (internal_error(path, b"", error) for path in texts)
+        return
+    share = (time.perf_counter() - began) / len(texts)
+    for path, text in texts.items():
+        yield replace(_report(language, path, text, outcomes[path], options), seconds=share)
+
+
+def _report(language: Dialect, path: str, text: Text, outcome: Outcome, options: Options) -> Report:
+    findings = tuple(sorted(outcome.findings))
+    if outcome.source == text.text:
+        return Report(path, "unchanged", None, findings)
+
+    def again(source: str, options: Options, filename: str) -> Outcome:
+        return language.rewrite({filename: source}, options)[filename]
+
+    against = [
+        *general_objections(text.text, outcome, options, path, again),
+        *language.objections(text.text, outcome, options),
+    ]
+    if against:
+        more = f" (and {len(against) - 1} more)" if len(against) > 1 else ""
+        return Report(path, "failed", f"not rewritten: {against[0]}{more}", findings)
+    after = encoded(outcome.source, text)
+    rest = outcome.moves, outcome.inexact, outcome.decisions
+    return Report(path, "changed", None, findings, outcome.applied, b"", after, *rest)
+
+
+def checked(name: str, file: Found, version: str) -> Report:
+    """What is not legal in one file of the language ``name``."""
+    data = contents(file, b"")
+    if isinstance(data, Report):
+        return data
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            text, _tree = parsed(data)
+    except FileError as error:
+        return Report(file.path, "failed", str(error), before=data, after=data)
+    findings = tuple(sorted(dialect(name).check(text.text, file.path, version)))
+    return Report(file.path, "unchanged", None, findings, before=data, after=data)

@@ -1,0 +1,34 @@
+"""Beta 2 behind the port of :mod:`nki_migrate.runtime.dialect`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..arguments import arguments
+from ..compare.trace import Run, run_of
+from ..dialect import Frontend, Launch
+from ..hazards import find
+from ..spec.hardware import TARGETS
+from .grids import with_grid_argument
+from .launch import launch
+from .nki import JitKernel
+
+
+def _function(candidate: object) -> Callable[..., Any] | None:
+    return candidate.func if isinstance(candidate, JitKernel) else None
+
+
+def _launch(asked: Launch) -> Run:
+    kernel = asked.kernel
+    assert isinstance(kernel, JitKernel)
+    case = with_grid_argument(asked.case, kernel.func)
+    values = arguments(case, kernel.func, "beta2", asked.module)
+    target = TARGETS[asked.hardware]
+    launched = launch(kernel, values, grid=case.grid, target=target, record=True, version=case.target)
+    return run_of(launched.outputs, launched.machines)
+
+
+FRONTEND = Frontend(
+    "beta2", "nki", _function, lambda kernel: False, _launch, lambda run, name: find(run, TARGETS[name])
+)
