@@ -1,8 +1,8 @@
 """Reads Beta 1 source, knows facts about it, rewrites it. User code is never executed here."""
 
+from .links import components
 from .model import Finding, Options, Outcome, Rule
 from .module import rewrite, rewrite_together, with_imports
-from .program import components
 from .rules.registry import RULES
 from .shipped import homes, shipped_names
 

@@ -10,6 +10,7 @@ from .emission import New, Refuse
 from .facts.values import Python, Value
 from .handed import further_parameters
 from .joints import write_joints
+from .kernel_code import is_moving
 from .parameters import kernel_parameters
 from .rules import sbuf_manager
 from .rules.language import CODE as LANGUAGE
@@ -90,7 +91,7 @@ def moves_tensors(module: Module, node: ast.AST) -> bool:
         if isinstance(child, ast.FunctionDef | ast.ClassDef | ast.Lambda):
             continue
         name = module.host_name(child.func) if isinstance(child, ast.Call) else ""
-        if name in ("nl.ndarray", "nl.load", "nl.store") or name.startswith("nisa.") or moves_tensors(module, child):
+        if is_moving(name) or moves_tensors(module, child):
             return True
     return False
 

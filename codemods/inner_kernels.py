@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from .emission import Refuse
-from .functions import moves_tensors
 from .grids.asked import is_asking
 from .rules import decorators
 from .rules.nested_functions import CODE as NESTED
@@ -48,12 +47,6 @@ def rewrite(module: Module) -> Iterator[ast.FunctionDef]:
             module.applied[decorators.CODE] += 1
             module.touched.add(around[0].name)
         yield kernel
-
-
-def only_makes(module: Module, function: ast.FunctionDef) -> bool:
-    """Is a function host code that makes kernels, and does nothing that only traced code can?"""
-    makes = any(around[0] is function for around, _ in module.inner_kernels)
-    return makes and not module.is_kernel(function) and not moves_tensors(module, function)
 
 
 def _check(module: Module, around: Around, kernel: ast.FunctionDef, static: bool) -> None:

@@ -20,8 +20,8 @@ from .facts.index import CODE, index_value
 from .facts.made_vectors import made_vectors
 from .facts.masks import mask_value
 from .facts.values import Function, Grid, Hbm, Index, Mask, Python, Several, Tile, Value
+from .kernel_code import KERNEL_DECORATORS
 from .render import is_pure, render, render_stable
-from .scope import KERNEL_DECORATORS
 
 if TYPE_CHECKING:
     from .program import Program

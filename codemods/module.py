@@ -19,9 +19,12 @@ from .functions import walk_function
 from .grids.rewriting import Relaunched, relaunched
 from .interpreted import drop_followed
 from .keyword_arguments import expand
+from .links import imported
 from .model import Options, Outcome
 from .moves import moved
-from .program import Program, imported
+from .names import imports as names_imported
+from .namespaces import Namespaces, namespaces
+from .program import Program
 from .rules import allocator_objects, decorators, host_code, kernel_classes, namespace, registry, tensor_annotations
 from .rules.language import CODE as LANGUAGE
 from .same_text import copies_needed
@@ -76,12 +79,13 @@ def _rewritten(sources: Mapping[str, str], options: Options, homes: Mapping[str,
     for path, source in given.items():
         imports[path] = _imports_moved(source, homes.get(path, {}), options)
         new = Source(imports[path].text, path) if imports[path].count else source
-        module = Module(new, options, path, {})
-        is_beta1 = any(item.is_nki for item in module.imports.values())
-        if is_beta1 and _imports_beta2(module):
+        found = namespaces(new.tree, path, given)
+        if found.is_both:
             imports[path] = Renamed(source.text)
-            outcomes[path] = _half_migrated(Module(source, options, path, {}))
-        elif is_beta1 or (imports[path].count and not _imports_beta2(module)):
+            outcomes[path] = _of_both(Module(source, options, path, {}), namespaces(source.tree, path, given))
+        elif found.beta2:  # what is Beta 2 already is no part of what is rewritten
+            outcomes[path] = Outcome(new.text)
+        elif imports[path].count or any(item.is_nki for item in names_imported(new.tree)):
             read[path] = new
         else:
             outcomes[path] = Outcome(new.text)
@@ -220,7 +224,10 @@ def _walk(program: Program) -> None:
     kernels = [(m, f) for m in program.modules.values() for f in m.functions.values() if m.is_kernel(f)]
     kernels.sort(key=lambda pair: decorators.called_by_kernel(*pair))
     others = [(m, f) for m in program.modules.values() for f in m.functions.values() if not m.is_kernel(f)]
-    for module, node in [*kernels, *((m, f) for m, f in others if _uses_nki(m, f))]:
+    entered = [
+        (m, f) for m, f in others if program.kernel_code.is_entered(f) or (is_expanded(f) and f in program.kernel_code)
+    ]
+    for module, node in [*kernels, *entered]:
         decorators.rewrite(module, node)
         for number, parameters in enumerate(served(module, node)):
             variant = copy_of(module, node, number)
@@ -236,7 +243,7 @@ def _walk(program: Program) -> None:
     pending = [(m, f) for m in program.modules.values() for f in m.analyzed]
     while pending:
         for module, function in _named(program, *pending.pop()):
-            if function not in module.analyzed and function not in module.flattened:
+            if function in program.kernel_code and function not in {**module.analyzed, **module.flattened}:
                 _walk_one(module, function, {})
                 pending.append((module, function))
     drop_followed(program)
@@ -260,23 +267,16 @@ def _walk_one(module: Module, function: ast.FunctionDef, parameters: Parameters)
         module.report(refusal)
 
 
-def _imports_beta2(module: Module) -> bool:
-    """Do a module's names mean Beta 2 already, so that nothing of it can be read as Beta 1?"""
-    return any(item.path == "nki" or item.path.startswith("nki.") for item in module.imports.values())
-
-
-def _half_migrated(module: Module) -> Outcome:
-    """The outcome for a module that imports both namespaces."""
-    for item in module.imports.values():
-        if item.is_nki:
-            module.report(
-                Refuse(
-                    item.statement,
-                    IMPORTS,
-                    "this module imports both namespaces: it is half migrated, and is left alone",
-                    "resolve what is left by hand, or migrate the original file again",
-                )
-            )
+def _of_both(module: Module, found: Namespaces) -> Outcome:
+    """The outcome for a module that imports both namespaces: one finding, and nothing of it is changed."""
+    old, new = found.beta1[0], found.beta2[0]
+    places = f"nki in line {new.lineno}, neuronxcc.nki in line {old.lineno}"
+    message = f"this module imports both namespaces ({places}): it is half migrated, and is left alone"
+    help = "resolve what is left by hand, or migrate the original file again"
+    if found.chooses:
+        message = f"this module serves both namespaces ({places}), and is left alone: its kernels may be of either"
+        help = "keep the imports and branches of Beta 1 alone and migrate that, or keep those of Beta 2"
+    module.report(Refuse(old, IMPORTS, message, help))
     return Outcome(module.source.text, tuple(sorted(module.findings)))
 
 
@@ -341,7 +341,7 @@ def _global_dtype(module: Module, scope: Scope, name: str, value: ast.expr) -> D
 
 def _read_by_host(module: Module, name: str) -> bool:
     """Is a global name read outside of the functions that are rewritten?"""
-    rewritten = [f for f in module.functions.values() if module.is_kernel(f) or _uses_nki(module, f)]
+    rewritten = [f for f in module.functions.values() if f in module.program.kernel_code]
     inside = {id(n) for f in rewritten for n in ast.walk(f)}
     return any(
         isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load) and id(n) not in inside
@@ -355,28 +355,5 @@ def _is_dtype(qualified: str) -> bool:
 
 
 def _walked(program: Program) -> set[ast.FunctionDef]:
-    """The functions that are rewritten: kernels, what uses the language, and the functions that those name."""
-    functions = [(m, f) for m in program.modules.values() for f in m.functions.values()]
-    pending = [(m, f) for m, f in functions if m.is_kernel(f) or _uses_nki(m, f)]
-    walked: set[ast.FunctionDef] = set()
-    while pending:
-        module, function = pending.pop()
-        if function not in walked:
-            walked.add(function)
-            pending += _named(program, module, function)
-    return walked
-
-
-def _uses_nki(module: Module, function: ast.FunctionDef) -> bool:
-    """Does a plain function use the language (not just launch kernels)?"""
-    if host_code.is_host(module, function) or inner_kernels.only_makes(module, function):
-        return False
-    if is_expanded(function):
-        return True
-    scope = Scope(module, function, False)
-    for node in ast.walk(function):
-        if isinstance(node, ast.Attribute | ast.Name):
-            name = scope.qualified(node) or ""
-            if name.startswith(("nl.", "nisa.", "ncc.")) and not _is_dtype(name):
-                return True
-    return False
+    """The functions of the modules that are rewritten: kernel code."""
+    return {f for m in program.modules.values() for f in m.functions.values() if f in program.kernel_code}

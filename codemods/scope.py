@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 from collections import Counter
-from collections.abc import Container, Mapping
+from collections.abc import Container
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -16,6 +16,7 @@ from nki_migrate.runtime.spec.seen import SeenFunction
 from . import algebra
 from .emission import Edits, New, Refuse
 from .facts.values import Api, Axis, Declaration, Function, Hbm, Parameters, Tile, Value
+from .kernel_code import KERNEL_DECORATORS, decorator_name
 from .model import Assumption, Decision, Finding, Options
 from .moves import Planned
 from .names import BETA2, Import, canonical, dotted, imports
@@ -30,19 +31,6 @@ if TYPE_CHECKING:
     from .joints import Joint
     from .pinned import Pinned
     from .staircase import Staircase
-
-OUTPUT_HARNESSES = {"torch_neuronx.nki_jit", "torch_neuronx.xla_impl.ops.nki_jit"}
-"""PyTorch's first launchers: kernels of theirs could write to tensors that they get (``reference/beta1.md`` 3.7)."""
-KERNEL_DECORATORS = {
-    "nki.jit",
-    "nki.trace",
-    "nki.baremetal",
-    "nki.benchmark",
-    "nki.profile",
-    "nki.simulate_kernel",
-    *OUTPUT_HARNESSES,
-}
-
 
 Position = tuple[str, int, int]
 """Path, line and column of a declaration."""
@@ -167,7 +155,7 @@ class Module:
 
     def decorator(self, node: ast.expr) -> str | None:
         """Canonical name of a decorator, called or not."""
-        return _decorator(self.imports, node)
+        return decorator_name(self.imports, node)
 
     def host_name(self, node: ast.AST) -> str:
         """The canonical name of what a chain means; nothing for a name that is bound again anywhere."""
@@ -251,17 +239,13 @@ class Module:
             self.findings.append(finding)
 
 
-def _decorator(imported: Mapping[str, Import], node: ast.expr) -> str | None:
-    chain = dotted(node.func if isinstance(node, ast.Call) else node)
-    bound = imported.get(chain[0]) if chain else None
-    return canonical(".".join((bound.path, *chain[1]))) if bound and chain else None
-
-
 def kernels_of(tree: ast.Module) -> set[str]:
     """The names of the kernels that a module defines."""
     imported = {item.name: item for item in imports(tree)}
     functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
-    return {f.name for f in functions if any(_decorator(imported, d) in KERNEL_DECORATORS for d in f.decorator_list)}
+    return {
+        f.name for f in functions if any(decorator_name(imported, d) in KERNEL_DECORATORS for d in f.decorator_list)
+    }
 
 
 def _numbered(name: str, taken: Container[str]) -> str:

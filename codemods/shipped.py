@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from .emission import Refuse
+from .links import file_of
 from .names import Import, dotted
-from .program import file_of
 from .signatures import misfit
 from .source import Source
 

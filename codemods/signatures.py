@@ -13,7 +13,7 @@ from .syntax import default_values, positional_parameters
 
 def misfit(tree: ast.Module, local: Mapping[str, str], home: ast.Module) -> str:
     """Why a file's calls of functions that it calls ``local`` cannot be of those of ``home``; empty where they can."""
-    from .scope import OUTPUT_HARNESSES
+    from .kernel_code import OUTPUT_HARNESSES
 
     functions = {node.name: node for node in home.body if isinstance(node, ast.FunctionDef)}
     meant = {called: functions[name] for called, name in local.items() if name in functions}

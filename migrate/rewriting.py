@@ -106,7 +106,7 @@ def _imported(trees: dict[str, ast.Module], skipped: dict[int, Report]) -> list[
 
     Their trees are added to ``trees``.
     """
-    from nki_migrate.codemods.program import imported
+    from nki_migrate.codemods.links import imported
 
     plain = {_name((0, report.path, b"")): index for index, report in skipped.items() if report.path.endswith(".py")}
     read: dict[str, ast.Module] = {}

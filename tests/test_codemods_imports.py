@@ -113,9 +113,17 @@ def test_a_type_and_a_default_of_beta_1_stay_together():
         "from neuronxcc.nki._private_kernels.mlp import Mode\n\n\n"
         "class Config:\n    mode: Mode = Mode(0)\n    other: Mode = None\n"
     )
-    outcome = rewrite(KERNEL + host)
+    source = KERNEL.replace("def k(x):", "def k(x, config: 'Config' = None):") + host
+    outcome = rewrite(source)
     assert "mode: Mode = Mode(0)\n    other: object = None\n" in outcome.source
-    assert refused(KERNEL + host, outcome) is None
+    assert refused(source, outcome) is None
+
+
+def test_the_types_of_a_class_that_no_kernel_names_stay():
+    host = "from neuronxcc.nki._private_kernels.mlp import Mode\n\n\nclass Config:\n    other: Mode = None\n"
+    outcome = rewrite(KERNEL + host)
+    assert "    other: Mode = None\n" in outcome.source
+    assert outcome.findings and refused(KERNEL + host, outcome) is None
 
 
 def in_kernel(lines: str, use: str = "pass") -> str:

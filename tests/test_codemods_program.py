@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from nki_migrate.cli import main
 from nki_migrate.codemods import Options, components, rewrite, rewrite_together
-from nki_migrate.codemods.program import links
+from nki_migrate.codemods.links import links
 from nki_migrate.discover import found_files
 from nki_migrate.rewriting import rewrite_reports
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from ..emission import Refuse
 from ..names import dotted
 from ..program import Program
-from ..rules.host_code import is_host
 from ..rules.launch_grid import CODE
 from ..scope import Module
 
@@ -184,7 +183,5 @@ def on_device(program: Program, found: list[Call]) -> set[ast.FunctionDef]:
 
 
 def is_library(module: Module, function: ast.FunctionDef) -> bool:
-    """May kernels that these files do not show call a function: does it compute with the language?"""
-    names = (module.host_name(node) for node in ast.walk(function) if isinstance(node, ast.Attribute | ast.Name))
-    computes = any(name.startswith(("nl.", "nisa.")) for name in names)
-    return computes and not module.is_launchable(function) and not is_host(module, function)
+    """May kernels that these files do not show call a function: is it kernel code, and no kernel?"""
+    return module.program.kernel_code.is_entered(function) and not module.is_launchable(function)

@@ -18,8 +18,9 @@ from __future__ import annotations
 import ast
 
 from ..emission import Refuse
+from ..kernel_code import OUTPUT_HARNESSES
 from ..names import dotted
-from ..scope import OUTPUT_HARNESSES, Module
+from ..scope import Module
 from .host_code import CODE as HOST_CODE
 from .host_code import HARNESSES, OUTPUTS, launcher
 

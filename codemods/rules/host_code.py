@@ -5,6 +5,12 @@ NumPy arrays, in Beta 1 already. ``nki.simulate_kernel(kernel[grid], x)`` become
 CPU under ``nki-migrate emulate`` and ``pytest --nki-emulate``, and on the device elsewhere.
 ``nl.static_cast(array, dtype)`` of NumPy arrays is ``array.astype(dtype)``.
 
+A function is kernel code by evidence, and host code, which no other rule rewrites, without it. The evidence is a
+decorator of Beta 1 (``@nki.jit`` or a forerunner); that the function is given to a harness, to ``nki.jit`` or
+to ``nki_call``; that it does what only traced code can (it calls an instruction, creates, loads or stores a tensor,
+loops over ``nl.affine_range``, pins a tile); or that other kernel code of these files names it, or its class. Data
+types, constants, ``nl.nc``, casts and launches are no evidence, and neither are kernels of Beta 2 (``import nki``).
+
 Safe: the casts, ``baremetal`` of a function that these files show, and zeros for ``nt.tensor[shape, dtype]`` where only
 measured kernels get them, which do not use their inputs. *Review* (``--unsafe`` writes it): simulations,
 harnesses of other functions or with options that write files, and measurements. A latency that the module reads
@@ -21,8 +27,9 @@ import ast
 from collections.abc import Iterator
 
 from ..emission import New, Refuse
+from ..kernel_code import OUTPUT_HARNESSES
 from ..measured import is_only_measured
-from ..scope import OUTPUT_HARNESSES, Module
+from ..scope import Module
 from ..support import benchmark_class
 from ..syntax import SIMPLE
 
@@ -44,15 +51,6 @@ def rewrite(module: Module) -> None:
     host = _Host(module)
     for statement, owner in host.statements(module.source.tree, module.source.tree):
         host.rewrite(statement, owner)
-
-
-def is_host(module: Module, function: ast.FunctionDef) -> bool:
-    """Is a function certainly no part of a kernel: does it launch one, cast NumPy arrays, or draw random numbers?"""
-    names = {module.host_name(node) for node in ast.walk(function) if isinstance(node, ast.Attribute | ast.Name)}
-    in_kernels = any(name.startswith("nisa.") or name in ("nl.load", "nl.store", "nl.ndarray") for name in names)
-    return not in_kernels and (
-        bool(names & (_ON_HOST | {"nl.spmd_dim", "nl.nc"})) or any(name.startswith("np.random.") for name in names)
-    )
 
 
 def launcher(module: Module, node: ast.expr, name: str) -> str:

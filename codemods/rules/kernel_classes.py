@@ -216,7 +216,7 @@ def _property_use(cls: Class, method: ast.FunctionDef) -> str:
             if not isinstance(node, ast.Attribute) or node.attr != method.name:
                 continue
             around = [f for f in functions if node in ast.walk(f)]
-            if not around or around[-1] not in program.reached or class_in(module, around[-1], node.value) != cls:
+            if not around or around[-1] not in program.kernel_code or class_in(module, around[-1], node.value) != cls:
                 return (
                     f"is a property, and line {node.lineno} of {posixpath.basename(module.path)} may read it elsewhere"
                 )

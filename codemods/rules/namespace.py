@@ -11,6 +11,9 @@ the calls fit it, the import is of that module: spelled as other files do, else 
 by its packages or its place below ``src``. ``--module OLD=NEW`` says what takes the place of any module that Beta 2
 lacks, or of the package that it is in.
 
+A module that imports both namespaces is left alone, with one finding: it serves both versions (a ``try``, a version or
+a flag decides which it imports), or is half migrated.
+
 Safe: with ``--module``, too. *Review* (``--unsafe`` writes it): a module that was found, for no source tells whether
 its kernel is the one that the compiler came with. Left alone: imports of what Beta 2 does not have, as long as
 something still uses it.
@@ -27,8 +30,9 @@ from nki_migrate.runtime.spec.beta2_language import LIBRARIES
 from .. import leftovers
 from ..emission import New, Refuse
 from ..import_blocks import Block, import_blocks, parts_of_try
+from ..kernel_code import OUTPUT_HARNESSES
 from ..names import BETA2, Import, canonical
-from ..scope import OUTPUT_HARNESSES, Module
+from ..scope import Module
 from ..shipped import CODE, home_of, under_review
 from ..tables import beta2_has
 from ..usage import names_left

@@ -5,7 +5,7 @@ is imported. The libraries written for Beta 2 annotate tensors with ``nl.ndarray
 whose annotation is a union with ``|`` loses it, because a function has no ``|``; one whose annotation names another
 type that Beta 2 lacks (private ones: ``TileIndex``) loses it, too, and the attribute of a class becomes an ``object``.
 
-Safe: annotations change nothing. Left alone: ``mutable_tensor`` and ``tensor[mutable]``, parameters
+Safe: annotations change nothing. Left alone: those of host code, ``mutable_tensor`` and ``tensor[mutable]``, parameters
 that the kernel writes to.
 
 Source: aws-neuron/nki-library at 2.28; the front end of leanprover/KLR, which reads no annotations.
@@ -28,11 +28,11 @@ _NKI = ("nl.", "nisa.", "ncc.", "nccl.", "nki.")
 
 
 def rewrite(module: Module) -> None:
-    """Rewrite the annotations of all parameters, results and class attributes of a module."""
+    """Rewrite the annotations of the parameters, results and class attributes of a module's kernel code."""
     if not module.options.enabled(CODE):
         return
     copies = [node for nodes in module.copies.values() for node in nodes]
-    for holder, annotation in (found for root in (module.source.tree, *copies) for found in _annotations(root)):
+    for holder, annotation in (found for root in (*_kernel_code(module), *copies) for found in _annotations(root)):
         if _is_gone(module, annotation):
             if isinstance(holder, ast.AnnAssign) and holder.value is not None and _is_gone(module, holder.value):
                 continue  # the default value stays under a finding, and so does its type
@@ -50,6 +50,18 @@ def rewrite(module: Module) -> None:
             module.edits.expressions[annotation] = "" if union else module.source.segment(annotation, replacements)
         module.applied[CODE] += 1
         module.touch(annotation)
+
+
+def _kernel_code(module: Module) -> Iterator[ast.AST]:
+    """The definitions of a module that are kernel code; outermost ones, for each stands for what is in it."""
+    known = module.program.kernel_code
+    pending = list(ast.iter_child_nodes(module.source.tree))
+    while pending:
+        node = pending.pop(0)
+        if node in known or node in known.classes:
+            yield node
+        else:
+            pending += ast.iter_child_nodes(node)
 
 
 def _is_gone(module: Module, node: ast.expr) -> bool:
