@@ -54,13 +54,14 @@ class Frontend:
 _HOMES = {
     "beta1": "nki_migrate.runtime.beta1.frontend",
     "beta2": "nki_migrate.runtime.beta2.frontend",
+    "ascend": "nki_migrate.runtime.ascend.frontend",
 }
 """The module of each dialect's :class:`Frontend`."""
 
-_MEMORIES = {"nki": "nki_migrate.runtime.spec.memory"}
+_MEMORIES = {"nki": "nki_migrate.runtime.spec.memory", "ascend": "nki_migrate.runtime.spec.ascend_memory"}
 """The module of each language's ``MODEL`` of its memories."""
 
-_DIALECTS = {"nki": ("beta1", "beta2")}
+_DIALECTS = {"nki": ("beta1", "beta2"), "ascend": ("ascend",)}
 """The dialects of each language: a file of the language may have kernels of any of them."""
 
 PROVIDERS: Mapping[str, Mapping[str, str]] = {
@@ -69,11 +70,12 @@ PROVIDERS: Mapping[str, Mapping[str, str]] = {
         "nki": "nki_migrate.runtime.beta2.modules",
         "nkilib": "nki_migrate.runtime.nkilib.modules",
     },
+    "ascend": {"tilelang": "nki_migrate.runtime.ascend.modules"},
 }
 """For each language the top-level packages that its emulator stands in for, and the modules whose ``MODULES`` do."""
 
 
-JIT: Mapping[str, str] = {"nki": "nki.jit"}
+JIT: Mapping[str, str] = {"nki": "nki.jit", "ascend": "T.prim_func or tilelang.jit"}
 """What makes a function a kernel, for messages."""
 
 

@@ -166,13 +166,15 @@ def _is_all_of(array: Array, whole: Array | None) -> bool:
 @lru_cache(4096)
 def _elements(strides: tuple[int, ...], shape: tuple[int, ...], size: int) -> tuple[Step, ...]:
     """The steps of an access to HBM, in elements of ``size`` bytes."""
-    return _normal([(0, stride // size, count) for stride, count in zip(strides, shape, strict=True)])
+    return merged_steps([(0, stride // size, count) for stride, count in zip(strides, shape, strict=True)])
 
 
 @lru_cache(4096)
 def _bytes(strides: tuple[int, ...], shape: tuple[int, ...], pitch: int) -> tuple[Step, ...]:
     """The steps of an access on chip, to a memory with ``pitch`` bytes a partition."""
-    return _normal([(stride // pitch, stride % pitch, count) for stride, count in zip(strides, shape, strict=True)])
+    return merged_steps(
+        [(stride // pitch, stride % pitch, count) for stride, count in zip(strides, shape, strict=True)]
+    )
 
 
 @cache
@@ -181,7 +183,8 @@ def _stored(dtype: np.dtype[Any]) -> str:
     return "uint8" if dtype.kind == "b" else type_name(dtype)
 
 
-def _normal(steps: list[Step]) -> tuple[Step, ...]:
+def merged_steps(steps: list[Step]) -> tuple[Step, ...]:
+    """The normal form of an access: without dimensions of one element, those that walk memory as one merged."""
     merged: list[Step] = []
     for partitions, size, count in steps:
         if count == 1:

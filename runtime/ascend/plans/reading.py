@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from ...spec.ascend import (
@@ -24,13 +24,26 @@ from .model import Entry, Program, Touch
 from .values import UNKNOWN, NameOf
 
 
-def read_kernel(function: ast.FunctionDef, names: Mapping[str, object], name_of: NameOf) -> Program:
+def read_kernel(
+    function: ast.FunctionDef,
+    names: Mapping[str, object],
+    name_of: NameOf,
+    pools: Iterable[ast.Assign] = (),
+    shapes: Mapping[str, tuple[int, ...]] | None = None,
+) -> Program:
     """The program of ``function``, a ``T.prim_func``; ``names`` are the values of what is known around it.
 
+    ``pools`` are the pools of the file, ``shapes`` those of the tensors that the kernel gets, where they are known.
     Raises :class:`Unreadable`.
     """
     reader = _Reader(names, name_of)
+    used = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
+    for statement in pools:
+        target = statement.targets[0]
+        if isinstance(target, ast.Name) and target.id in used:
+            reader.allocation(target.id, statement.value)
     reader.parameters(function)
+    reader.shapes |= dict(shapes or {})
     reader.block(function.body)
     found = Program(
         function.name,

@@ -36,6 +36,7 @@ class Kernel:
     factory: ast.FunctionDef | None
     values: Mapping[str, Worth]
     reuses: bool
+    pools: tuple[ast.Assign, ...] = ()
 
     @property
     def parameters(self) -> Mapping[str, Worth]:
@@ -48,24 +49,32 @@ class Kernel:
 
     def program(self, names: Names) -> Program:
         """Its statements; raises :class:`~.reading.Unreadable`."""
-        return read_kernel(self.function, {name: worth.value for name, worth in self.values.items()}, names)
+        known = {name: worth.value for name, worth in self.values.items()}
+        return read_kernel(self.function, known, names, self.pools)
 
 
 def kernels_of(tree: ast.Module, names: Names, given: Mapping[str, object] | None = None) -> list[Kernel]:
     """The kernels of a file in source order; ``given`` are values that the user gives, which win over the file's."""
     known = {name: Worth(value, "given") for name, value in (given or {}).items()}
     constants = _constants(tree.body, known, known, names, "constant of the file")
+    pools = pool_statements(tree, names)
     found = []
     for node in _definitions(tree.body):
         if _is_kernel(node, names):
-            found.append(Kernel(node.name, node, None, constants, False))
+            found.append(Kernel(node.name, node, None, constants, False, pools))
             continue
         inner = [item for item in _definitions(node.body) if _is_kernel(item, names)]
         for item in inner:
             values = _factory_values(tree, node, constants, known, names)
             name = node.name if len(inner) == 1 else f"{node.name}.{item.name}"
-            found.append(Kernel(name, item, node, values, _reuses(tree, node, names)))
+            found.append(Kernel(name, item, node, values, _reuses(tree, node, names), pools))
     return found
+
+
+def pool_statements(tree: ast.Module, names: Names) -> tuple[ast.Assign, ...]:
+    """The memory pools that a file makes outside of its kernels."""
+    made = [s for s in tree.body if isinstance(s, ast.Assign) and isinstance(s.value, ast.Call)]
+    return tuple(s for s in made if isinstance(s.value, ast.Call) and names(s.value.func) == "memory_pool")
 
 
 def _definitions(body: list[ast.stmt]) -> Iterator[ast.FunctionDef]:
