@@ -1,0 +1,13 @@
+"""TileLang: allocation calls of one version written for another.
+
+:func:`rewrite` takes the files of one run and gives an outcome each; :data:`RULES` are its rules, each with its
+documents. Everything is an edit of a span of the original text, so what no rule touches keeps its bytes.
+"""
+
+from __future__ import annotations
+
+from .check import check
+from .driver import rewrite, rewrite_module
+from .registry import RULES, VERSION_MATRIX
+
+__all__ = ["RULES", "VERSION_MATRIX", "check", "rewrite", "rewrite_module"]

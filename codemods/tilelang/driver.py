@@ -1,0 +1,81 @@
+"""Files in, outcomes out."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Mapping
+
+from nki_migrate.runtime.spec.tilelang import LATEST, position
+
+from ..model import Finding, Options, Outcome
+from .module import Draft, Module, applied, overlap
+from .registry import MODULES
+
+OLDEST = "0.1.7"
+"""The version that a file is written for when neither an option nor its project says so."""
+_ROUNDS = 8
+
+
+def rewrite(sources: Mapping[str, str], options: Options | None = None) -> dict[str, Outcome]:
+    """Rewrite each file, by path. ``options.source`` and ``options.target`` are versions of TileLang."""
+    return {path: rewrite_module(text, options, path) for path, text in sources.items()}
+
+
+def rewrite_module(text: str, options: Options | None = None, filename: str = "<string>") -> Outcome:
+    """Rewrite one file. Raises ``SyntaxError`` when ``text`` does not parse.
+
+    Drafts that change the same text are made in one round after the other; the findings are those of the first.
+    """
+    options = options or Options()
+    source, target = versions(options)
+    after, count, touched = text, Counter[str](), set[str]()
+    findings: tuple[Finding, ...] = ()
+    for round_number in range(_ROUNDS):
+        module = planned(after, source, target, options)
+        if round_number == 0:
+            findings = tuple(sorted(set(module.findings)))
+        chosen = _without_overlaps(module.drafts)
+        if not chosen:
+            break
+        for draft in chosen:
+            count[draft.code] += 1
+            touched.update(_definition(module, draft.node))
+        after = applied(after, [edit for draft in chosen for edit in draft.edits])
+    return Outcome(after, findings, count, frozenset(touched))
+
+
+def versions(options: Options) -> tuple[str, str]:
+    """The versions to rewrite from and to."""
+    source = getattr(options, "source", "") or OLDEST
+    target = getattr(options, "target", "")
+    target = target if target and target != "0.2" else LATEST
+    return source, target
+
+
+def planned(text: str, source: str, target: str, options: Options) -> Module:
+    """A file with the drafts and findings of all rules that serve ``target``. Raises ``SyntaxError``."""
+    module = Module(text, source, target, options)
+    for rule in MODULES:
+        if position(rule.SINCE) <= module.target and options.enabled(rule.CODE):
+            rule.rewrite(module)
+    return module
+
+
+def _without_overlaps(drafts: list[Draft]) -> list[Draft]:
+    chosen: list[Draft] = []
+    for draft in drafts:
+        if not any(overlap(draft, other) for other in chosen):
+            chosen.append(draft)
+    return chosen
+
+
+def _definition(module: Module, node: ast.AST) -> list[str]:
+    """The name of the module-level definition that a node is in."""
+    at: ast.AST | None = node
+    while at is not None:
+        above = module.parents.get(at)
+        if isinstance(above, ast.Module):
+            return [at.name] if isinstance(at, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) else []
+        at = above
+    return []
