@@ -15,7 +15,7 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
-from nki_migrate.codemods.program import components
+from nki_migrate.codemods.links import components
 
 from .discover import STDIN, Found
 from .errors import FileError
