@@ -326,39 +326,6 @@ KEYED = {
 }
 _KEYED_NAMES = {"sorted": "in_order_of", "min": "least_of", "max": "greatest_of"}
 
-BENCHMARK = '''class {name}:
-    """A kernel that is timed: the latencies of whole calls on the host, in microseconds."""
-
-    def __init__(self, kernel, warmup=10, iters=100):
-        self.kernel = kernel
-        self.warmup = warmup
-        self.iters = iters
-        self.latencies = []
-
-    def __getitem__(self, grid):
-        return {name}(self.kernel[grid], self.warmup, self.iters)
-
-    def __call__(self, *args, **kwargs):
-        self.latencies = []
-        for number in range(self.warmup + self.iters):
-            started = {time}.perf_counter()
-            result = self.kernel(*args, **kwargs)
-            if number >= self.warmup:
-                self.latencies.append(({time}.perf_counter() - started) * 1e6)
-        return result
-
-    @property
-    def benchmark_result(self):
-        return self
-
-    @property
-    def nc_latency(self):
-        return self
-
-    def get_latency_percentile(self, percentile):
-        return {np}.percentile(self.latencies, percentile)
-'''
-
 
 def itemsize_function(scope: Scope) -> str:
     """Name of the module's function for the size of a data type that is known only when the kernel is traced."""
@@ -462,13 +429,6 @@ def sequence_function(scope: Scope, builtin: str) -> str:
 def keyed_function(scope: Scope, builtin: str) -> str:
     """Name of the module's function that stands for ``sorted``, ``min`` or ``max`` of elements with keys."""
     return _function(scope, _KEYED_NAMES[builtin], KEYED[builtin])
-
-
-def benchmark_class(module: Module) -> str:
-    """Name of the module's class that times a kernel: host code, in place of ``nki.benchmark``."""
-    return _defined(
-        module, "Benchmark", BENCHMARK, time=module.package("time", "time"), np=module.package("numpy", "np")
-    )
 
 
 def _function(scope: Scope, function: str, text: str, **others: str) -> str:

@@ -83,9 +83,8 @@ def found(outcome: Outcome) -> list[tuple[int, str, str]]:
         ("y = k[sizes()](x)\n", "y = k(x, grid=sizes())\n"),
         ("y = k[0, 2](x)\n", "y = k(x, grid=(1, 2))\n"),
         ("y = (k)[4, 2](x)\n", "y = (k)(x, grid=(4, 2))\n"),
-        ("y = nki.baremetal(k)[4, 2](x)\n", "y = k(x, grid=(4, 2))\n"),
         ("y = nki.simulate_kernel(k[4, 2], x)\n", "y = k(x, grid=(4, 2))\n"),
-        ("f = nki.baremetal(k)\ny = f[4, 2](x)\n", "f = k\ny = f(x, grid=(4, 2))\n"),
+        ("f = k\ny = f[4, 2](x)\n", "f = k\ny = f(x, grid=(4, 2))\n"),
         ("def h(x):\n    f = k\n    return f[4, 2](x)\n", "def h(x):\n    f = k\n    return f(x, grid=(4, 2))\n"),
         ("y = k[n, nl.nc(2)](x)\n", "y = k[2](x, grid=(n, 2))\n"),
         ("y = k[nl.nc(2) * n, 2](x)\n", "y = k[2](x, grid=(2 * n, 2))\n"),
@@ -136,8 +135,8 @@ def test_a_grid_whose_arguments_stand_elsewhere_is_a_finding(host):
             "    return f(x, n=n, grid=(n, 2))\n",
         ),
         (
-            "t = nki.baremetal(k)\n\n\ndef h(x):\n    f = t[4, 2]\n    f(x)\n    return f.benchmark_result\n",
-            "t = k\n\n\ndef h(x):\n    f = t\n    f(x, grid=(4, 2))\n    return f.benchmark_result\n",
+            "t = k\n\n\ndef h(x):\n    f = t[4, 2]\n    f(x)\n    return f.name\n",
+            "t = k\n\n\ndef h(x):\n    f = t\n    f(x, grid=(4, 2))\n    return f.name\n",
         ),
     ],
 )
@@ -449,7 +448,7 @@ def test_helpers_of_other_files_get_their_places():
     kernel = HEAD.replace("\n\n\n", "\nfrom parts import moved\n\n\n") + TWO_AXES.replace(
         "nl.load(x[row, column, :, :])", "moved(x, row)"
     )
-    host = "import neuronxcc.nki as nki\nimport main\n\ny = nki.baremetal(main.k)[4, 2](x)\n"
+    host = "import neuronxcc.nki as nki\nimport main\n\ny = nki.simulate_kernel(main.k[4, 2], x)\n"
     files = {"parts.py": helper, "main.py": kernel, "host.py": host}
     outcomes = rewrite_together(files, Options(unsafe=True))
     assert "def moved(x, row, program_1):" in outcomes["parts.py"].source

@@ -21,8 +21,7 @@ from ..emission import Refuse
 from ..kernel_code import OUTPUT_HARNESSES
 from ..names import dotted
 from ..scope import Module
-from .host_code import CODE as HOST_CODE
-from .host_code import HARNESSES, OUTPUTS, launcher
+from .host_code import HARNESSES, OUTPUTS, harness
 
 CODE = "NKI002"
 GOLDENS = ("sub_kernel", "compiler_decorators")
@@ -57,9 +56,7 @@ def _decorator(module: Module, function: ast.FunctionDef, node: ast.expr) -> Non
         _jit(module, function, node)
         _short(module, node)
     elif name in HARNESSES:
-        module.edits.expressions[node] = launcher(module, node, name)
-        module.applied[HOST_CODE] += 1
-        module.touched.add(function.name)
+        raise harness(module, node, name)
     elif name in OUTPUT_HARNESSES:
         _first_launcher(module, function, node)
     elif name == "nki.trace":

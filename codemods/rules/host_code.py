@@ -1,8 +1,12 @@
-"""NKI007 host-code: code that launches kernels does so without the harnesses of Beta 1.
+"""NKI007 host-code: code that launches kernels keeps its bytes, but for casts and simulations; harnesses are named.
 
-Why: Beta 2 has neither ``baremetal`` nor ``simulate_kernel``. ``nki.baremetal(kernel)`` is ``nki.jit(kernel)`` for
-NumPy arrays, in Beta 1 already. ``nki.simulate_kernel(kernel[grid], x)`` becomes ``kernel[grid](x)``, which runs on a
-CPU under ``nki-migrate emulate`` and ``pytest --nki-emulate``, and on the device elsewhere.
+Why: Beta 2 has neither ``baremetal``, ``benchmark`` and ``profile`` nor ``simulate_kernel``. Nothing in Beta 2 does
+what the first three did: compile a kernel alone, run it on NumPy arrays, measure it on the device, and write its NEFF
+and its trace to files. They stay, under a finding that names what took their place: ``nki.jit`` and a launch on the
+framework's tensors; for latencies and traces ``neuron-explorer capture`` of the NEFF that
+``NEURON_RT_INSPECT_ENABLE=1`` saves. Nothing imitates them: a clock on the host measures something else.
+``nki.simulate_kernel(kernel[grid], x)`` becomes ``kernel[grid](x)``, which runs on a CPU under ``nki-migrate emulate``
+and ``pytest --nki-emulate``, and on the device elsewhere.
 ``nl.static_cast(array, dtype)`` of NumPy arrays is ``array.astype(dtype)``.
 
 A function is kernel code by evidence, and host code, which no other rule rewrites, without it. The evidence is a
@@ -11,14 +15,10 @@ to ``nki_call``; that it does what only traced code can (it calls an instruction
 loops over ``nl.affine_range``, pins a tile); or that other kernel code of these files names it, or its class. Data
 types, constants, ``nl.nc``, casts and launches are no evidence, and neither are kernels of Beta 2 (``import nki``).
 
-Safe: the casts, ``baremetal`` of a function that these files show, and zeros for ``nt.tensor[shape, dtype]`` where only
-measured kernels get them, which do not use their inputs. *Review* (``--unsafe`` writes it): simulations,
-harnesses of other functions or with options that write files, and measurements. A latency that the module reads
-is taken from whole calls on the host, by a small class that the module gets; ``neuron-bench`` measured the same without
-the launch, so a limit that holds for the calls holds for the kernel. Left alone: a decorator whose latency is read.
+Safe: the casts. *Review* (``--unsafe`` writes it): simulations. Manual: harnesses, what they measured, and ``nki_jit``.
 
-Source: "Getting Started with NKI" 2.26.1 (NumPy arrays as input run in baremetal mode); NKI 2.28, release notes (the
-harnesses raise NotImplementedError); nki.jit of the API reference (NumPy arrays: from 2.31 on).
+Source: NKI 2.28, release notes (the harnesses raise NotImplementedError); nki.jit of the API reference (NumPy arrays:
+from 2.31 on); "Profile a NKI Kernel" of the NKI guides (Neuron Explorer).
 """
 
 from __future__ import annotations
@@ -28,9 +28,7 @@ from collections.abc import Iterator
 
 from ..emission import New, Refuse
 from ..kernel_code import OUTPUT_HARNESSES
-from ..measured import is_only_measured
 from ..scope import Module
-from ..support import benchmark_class
 from ..syntax import SIMPLE
 
 CODE = "NKI007"
@@ -38,7 +36,7 @@ GOLDENS = ("host_code", "host_simulation")
 
 _ARTIFACTS = {"save_neff_name", "save_trace_name", "artifacts_dir", "working_directory"}
 HARNESSES = {"nki.baremetal", "nki.benchmark", "nki.profile"}
-_ON_HOST = {"nl.static_cast", "nki.simulate_kernel", *HARNESSES}
+_ON_HOST = {"nl.static_cast", "nki.simulate_kernel"}
 _MAKES_ARRAY = {"zeros", "ones", "full", "empty", "array", "asarray", "random_sample", "random", "rand", "randn"}
 
 OUTPUTS = "kernels of torch_neuronx's nki_jit write to tensors that they get; those of Beta 2 return theirs"
@@ -53,29 +51,23 @@ def rewrite(module: Module) -> None:
         host.rewrite(statement, owner)
 
 
-def launcher(module: Module, node: ast.expr, name: str) -> str:
-    """What takes the place of the harness ``name`` with its options: ``nki.jit``.
+def harness(module: Module, node: ast.expr, name: str) -> Refuse:
+    """What is said of the harness ``name`` with its options, ``node``."""
+    message = f"Beta 2 has no {name}: nki.jit {_LOST[name]}"
+    return Refuse(node, CODE, message, f"{_INSTEAD[name]}{_named_again(module, node)}")
 
-    Raises :class:`Refuse` for a harness whose side effects something may rely on.
-    """
-    if name == "nki.benchmark" and _reads_measurements(module):
-        raise Refuse(
-            node,
-            CODE,
-            "Beta 2 has no nki.benchmark, and this module reads benchmark_result",
-            "launch the kernel itself, and take its latency from neuron-profile",
-        )
-    options = {k.arg for k in node.keywords} if isinstance(node, ast.Call) else set()
-    lost = "files" if name == "nki.profile" or options & _ARTIFACTS else ""
-    lost = "measurement" if name == "nki.benchmark" else lost
-    if lost:
-        _under_review(
-            module,
-            node,
-            f"Beta 2 has no {name}, and nki.jit leaves no {lost} behind",
-            f"--unsafe writes nki.jit: right if nothing uses what the harness left behind{_named_again(module, node)}",
-        )
-    return f"{module.alias('nki')}.jit"
+
+_LOST = {
+    "nki.baremetal": "takes the framework's tensors instead of NumPy arrays, and saves no NEFF and no trace",
+    "nki.benchmark": "measures no latency, and saves no NEFF and no trace",
+    "nki.profile": "profiles nothing, and saves no NEFF and no trace",
+}
+_PROFILED = "profile the NEFF that NEURON_RT_INSPECT_ENABLE=1 saves with neuron-explorer capture"
+_INSTEAD = {
+    "nki.baremetal": f"launch the kernel under nki.jit on the framework's tensors; for NEFF and trace, {_PROFILED}",
+    "nki.benchmark": f"launch the kernel under nki.jit, and {_PROFILED}: a clock on the host measures the launch, too",
+    "nki.profile": f"launch the kernel under nki.jit, and {_PROFILED}",
+}
 
 
 def _named_again(module: Module, options: ast.expr) -> str:
@@ -91,10 +83,6 @@ def _named_again(module: Module, options: ast.expr) -> str:
 def _under_review(module: Module, node: ast.AST, message: str, help: str) -> None:
     if not module.options.unsafe:
         raise Refuse(node, CODE, message, help, "review")
-
-
-def _reads_measurements(module: Module) -> bool:
-    return any(isinstance(n, ast.Attribute) and n.attr == "benchmark_result" for n in ast.walk(module.source.tree))
 
 
 class _Host:
@@ -152,24 +140,25 @@ class _Host:
     # Calls ------------------------------------------------------------------------------------------------------
 
     def _translated(self, node: ast.AST, owner: Owner) -> str | None:
-        """The new text of a call or of an abstract tensor; ``None`` to go on with its parts."""
-        if isinstance(node, ast.Subscript) and self.module.host_name(node.value) == "nt.tensor":
-            return self._abstract(node, owner)
+        """The new text of a call; ``None`` to go on with its parts."""
+        if isinstance(node, ast.Attribute) and node.attr == "benchmark_result":
+            message = "Beta 2 measures no benchmark_result"
+            raise Refuse(node, CODE, message, f"launch the kernel under nki.jit, and {_PROFILED}")
         if not isinstance(node, ast.Call):
             return None
         options = node.func if isinstance(node.func, ast.Call) and not node.func.args else node
         name = self.module.host_name(options.func)
         if name in OUTPUT_HARNESSES:
             self._writes_outputs(node)
-        if name not in _ON_HOST or (options is not node and name not in HARNESSES):
+        if name in HARNESSES:
+            raise harness(self.module, options, name)
+        if name not in _ON_HOST or options is not node:
             return None
         if not self.module.options.enabled(CODE):
             raise Refuse(node, CODE, f"the rule {CODE} is not selected", f"select it with --select {CODE}")
         if name == "nl.static_cast":
             return self._cast(node, owner)
-        if name == "nki.simulate_kernel":
-            return self._simulated(node, owner)
-        return self._launched(node, options, name, owner) if node.args else launcher(self.module, node, name)
+        return self._simulated(node, owner)
 
     def _writes_outputs(self, node: ast.Call) -> None:
         """``nki_jit(kernel)`` of torch_neuronx; one that Beta 1 brought along has a finding of its own."""
@@ -221,61 +210,6 @@ class _Host:
         )
         arguments = [self._text(a, owner) for a in [*node.args[1:], *node.keywords]]
         return f"{self._primary(node.args[0], owner)}({', '.join(arguments)})"
-
-    def _abstract(self, node: ast.Subscript, owner: Owner) -> str | None:
-        """``nt.tensor[shape, dtype]``, which a harness filled with numbers."""
-        if not (isinstance(node.slice, ast.Tuple) and len(node.slice.elts) == 2):
-            return None
-        if not is_only_measured(self.module, node):
-            _under_review(
-                self.module,
-                node,
-                "Beta 2 has no tensors without content in host code",
-                "--unsafe writes an array of zeros: right if the numbers do not matter",
-            )
-        shape, dtype = [self._text(part, owner) for part in node.slice.elts]
-        return f"{self.module.package('numpy', 'np')}.zeros({shape}, dtype={dtype})"
-
-    def _launched(self, node: ast.Call, options: ast.Call, name: str, owner: Owner) -> str:
-        """``nki.baremetal(kernel)`` and ``nki.baremetal(...)(kernel)``; a kernel of this module is what it is."""
-        if name == "nki.benchmark" and _reads_measurements(self.module):
-            return self._timed(node, options, owner)
-        return self._kernel(node, launcher(self.module, options, name), owner)
-
-    def _kernel(self, node: ast.Call, jit: str, owner: Owner) -> str:
-        """The kernel that a harness is applied to, ready to be launched."""
-        kernel = node.args[0]
-        function = self.module.functions.get(kernel.id) if isinstance(kernel, ast.Name) else None
-        home, function = (self.module, function) if function else self._imported(kernel)
-        if function is not None and home.is_kernel(function):
-            return self._text(kernel, owner)
-        if function is None:
-            _under_review(
-                self.module,
-                node,
-                "Beta 2 launches kernels without a harness, and it is not known whether this is one already",
-                "--unsafe writes nki.jit(...): right if the function is not decorated, or nki.jit takes a kernel",
-            )
-        return f"{jit}({self._text(kernel, owner)})"
-
-    def _imported(self, kernel: ast.expr) -> tuple[Module, ast.FunctionDef | None]:
-        """The function of another module that a name means, where that module is read, too."""
-        program = self.module.program
-        found = program.function(self.module, kernel) if program is not None else None
-        return found or (self.module, None)
-
-    def _timed(self, node: ast.Call, options: ast.Call, owner: Owner) -> str:
-        """A kernel whose latency is read: the calls are timed."""
-        _under_review(
-            self.module,
-            node,
-            "Beta 2 has no nki.benchmark, and this module reads benchmark_result",
-            "--unsafe times whole calls on the host: right if limits leave room for the launch, which was not measured"
-            + _named_again(self.module, options),
-        )
-        kernel = self._kernel(node, f"{self.module.alias('nki')}.jit", owner)
-        counts = [self._text(k, owner) for k in options.keywords if k.arg in ("warmup", "iters")]
-        return f"{benchmark_class(self.module)}({', '.join([kernel, *counts])})"
 
 
 def assigned(owner: Owner, name: str) -> list[ast.expr]:

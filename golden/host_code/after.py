@@ -1,4 +1,4 @@
-"""A kernel with the code that launches it on NumPy arrays."""
+"""Kernels with host code that casts NumPy arrays."""
 
 import nki
 import nki.language as nl
@@ -18,8 +18,9 @@ def doubled(x):
     return out
 
 
+@nki.jit
 def halved(x):
-    """(P, F) by two; launched, but not decorated."""
+    """(P, F) by two."""
     out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
     tile = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
     nisa.dma_copy(dst=tile, src=x)
@@ -34,8 +35,7 @@ def close(rows, columns, dtype=nl.bfloat16):
     x = (np.random.random_sample((rows, columns)) - 0.5) * 2
     x = x.astype(dtype)
     there = doubled(x)
-    back = nki.jit(halved)
-    result = np.asarray(back(there)).astype(np.float32)  # as the comparison wants it
+    result = np.asarray(halved(there)).astype(np.float32)  # as the comparison wants it
     return np.allclose(result, x.astype(np.float32))
 
 

@@ -1,11 +1,11 @@
-"""A kernel with the code that launches it on NumPy arrays."""
+"""Kernels with host code that casts NumPy arrays."""
 
 import neuronxcc.nki as nki
 import neuronxcc.nki.language as nl
 import numpy as np
 
 
-@nki.baremetal(additional_compile_opt="--disable-internal-io-dge")
+@nki.jit(additional_compile_opt="--disable-internal-io-dge")
 def doubled(x):
     """(P, F) times two."""
     out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
@@ -15,8 +15,9 @@ def doubled(x):
     return out
 
 
+@nki.jit
 def halved(x):
-    """(P, F) by two; launched, but not decorated."""
+    """(P, F) by two."""
     out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
     tile = nl.load(x)
     half = nl.multiply(tile, 0.5)
@@ -28,9 +29,8 @@ def close(rows, columns, dtype=nl.bfloat16):
     """Do both kernels undo each other?"""
     x = (np.random.random_sample((rows, columns)) - 0.5) * 2
     x = nl.static_cast(x, dtype)
-    there = nki.baremetal(doubled)(x)
-    back = nki.baremetal()(halved)
-    result = nl.static_cast(back(there), np.float32)  # as the comparison wants it
+    there = doubled(x)
+    result = nl.static_cast(halved(there), np.float32)  # as the comparison wants it
     return np.allclose(result, nl.static_cast(x, np.float32))
 
 
