@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from nki_migrate.runtime.spec.seen import SeenFunction
 
@@ -21,6 +22,7 @@ class Options:
     evidence). ``modules`` are pairs: a module of ``neuronxcc`` that Beta 2 does not have, and the one to import from
     instead. ``observed`` are the functions that cases entered, each with its file as the sources are named; what they
     tell takes ``unsafe``, or ``trusted`` (whoever asks verifies what comes out).
+    ``planning`` are pairs that only languages with plans of memory read: hardware, mode, planner, values of names.
     """
 
     select: frozenset[str] = frozenset()
@@ -33,6 +35,7 @@ class Options:
     modules: tuple[tuple[str, str], ...] = ()
     observed: tuple[SeenFunction, ...] = ()
     trusted: bool = False
+    planning: tuple[tuple[str, Any], ...] = ()
 
     def enabled(self, code: str) -> bool:
         """Is the rule ``code`` selected and not ignored?"""

@@ -35,12 +35,12 @@ def rewrite_module(text: str, options: Options | None = None, filename: str = "<
         module = planned(after, source, target, options)
         if round_number == 0:
             findings = tuple(sorted(set(module.findings)))
-        chosen = _without_overlaps(module.drafts)
+        chosen = without_overlaps(module.drafts)
         if not chosen:
             break
         for draft in chosen:
             count[draft.code] += 1
-            touched.update(_definition(module, draft.node))
+            touched.update(definition(module, draft.node))
         after = applied(after, [edit for draft in chosen for edit in draft.edits])
     return Outcome(after, findings, count, frozenset(touched))
 
@@ -62,7 +62,7 @@ def planned(text: str, source: str, target: str, options: Options) -> Module:
     return module
 
 
-def _without_overlaps(drafts: list[Draft]) -> list[Draft]:
+def without_overlaps(drafts: list[Draft]) -> list[Draft]:
     chosen: list[Draft] = []
     for draft in drafts:
         if not any(overlap(draft, other) for other in chosen):
@@ -70,7 +70,7 @@ def _without_overlaps(drafts: list[Draft]) -> list[Draft]:
     return chosen
 
 
-def _definition(module: Module, node: ast.AST) -> list[str]:
+def definition(module: Module, node: ast.AST) -> list[str]:
     """The name of the module-level definition that a node is in."""
     at: ast.AST | None = node
     while at is not None:
