@@ -17,6 +17,7 @@ import numpy.typing as npt
 from .errors import KernelError, user_location
 from .events import Event, Recorder, address_of
 from .spec import hardware
+from .spec.instructions import start_partitions
 
 Array = npt.NDArray[Any]
 POISON = 0xFF
@@ -298,10 +299,15 @@ SMALL = 4096
 
 
 class Machine:
-    """One NeuronCore running one kernel: its memories, what was declared on them, and the event stream."""
+    """One NeuronCore running one kernel: its memories, what was declared on them, and the event stream.
 
-    def __init__(self, target: hardware.Target, *, record: bool = False) -> None:
+    ``legalizes``: does the compiler place tiles without an address as their accesses need, and move their data where no
+    place is right ("This is currently handled by the tensor allocator in Neuron Compiler", architecture guide)?
+    """
+
+    def __init__(self, target: hardware.Target, *, record: bool = False, legalizes: bool = False) -> None:
         self.target = target
+        self.legalizes = legalizes
         self._declared: list[Allocation | Declaration] = []
         self.recorder = Recorder() if record else None
         self.flaws: list[tuple[str, int, int, str]] = []
@@ -408,7 +414,7 @@ class Machine:
         self, space: str, partitions: int, nbytes: int, address: tuple[int, int], name: str, file: str, line: int
     ) -> None:
         partition, byte = address
-        legal = hardware.legal_start_partitions(partitions)
+        legal = start_partitions(partitions)
         if partition not in legal:
             raise KernelError(
                 "",

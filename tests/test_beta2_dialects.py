@@ -37,12 +37,6 @@ def mixed(x):
     return stored(nl.ndarray((1, 1), nl.int32, nl.sbuf, address=(0, 0)))
 
 
-def by_psum(x):
-    psum = nl.ndarray(x.shape, x.dtype, nl.psum)
-    nisa.tensor_copy(psum, tile_of(x))
-    return stored(psum)
-
-
 def by_hardware_dge(x):
     tile = nl.ndarray(x.shape, nl.bfloat16, nl.sbuf)
     nisa.dma_copy(dst=tile, src=x, dge_mode=nisa.dge_mode.hwdge)
@@ -99,7 +93,6 @@ SEEN = {
     "view_has_shape": (viewed, "expecting sequence", X.view(np.int32)),
     "addresses": (lambda x: stored(tile_of(x)) if tile_of(x).address else None, X, r"no \.address in NKI 0\.3"),
     "loose_values": (lambda x: stored(nl.zeros((1, 1), "float32", "sbuf")), np.zeros((1, 1)), "expecting"),
-    "dma_of_psum": (by_psum, X, "is in PSUM, DMA accesses HBM and SBUF only"),
     "hardware_dge_casts": (by_hardware_dge, X, "hwdge does not convert float32 to bfloat16"),
     "transposed_ranks": (transposed, "must have 4 dimmensions", X.T),
     "hardware_axes": (reduced(2), "not a valid dim", X.reshape(4, 2, 4).sum(axis=2)),

@@ -40,8 +40,9 @@ class Bench:
         where = None if address is None else (0, address)
         return self.machine.allocate(space, shape, F32, name=name, block=block, address=where)
 
-    def copy(self, dst: Allocation, src: Allocation, at: object = ..., of: object = ..., op: str = "dma_copy") -> None:
-        """``dst[at] = src[of]``."""
+    def copy(self, dst: Allocation, src: Allocation, at: object = ..., of: object = ..., op: str = "") -> None:
+        """``dst[at] = src[of]``, by DMA where DMA reads ``src``."""
+        op = op or ("tensor_copy" if src.space == "psum" else "dma_copy")
         isa.commit(self.machine, isa.copy(op, _view(src, of)), _view(dst, at))
 
     def add(self, dst: Allocation, a: Allocation, b: Allocation, op: str = "add") -> None:
@@ -317,7 +318,7 @@ def test_an_added_copy_is_different_unless_it_is_permitted_and_then_it_is_listed
             b.copy(source, total, op="tensor_copy")
         if stale:
             b.clear(total)
-        b.copy(b.out, source, at=(0, np.s_[:64]))
+        b.copy(b.out, source, at=(0, np.s_[:64]), op="activation")  # whatever reads both memories
 
     reason = Permitted("tensor_copy", "DMA does not read PSUM")
     old, new = record(lambda b: stored(b, False)), record(lambda b: stored(b, True))

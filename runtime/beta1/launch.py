@@ -101,7 +101,7 @@ def run(
     states: dict[tuple[int, ...], State] = {}
     outputs_of: dict[tuple[int, ...], list[Tile]] = {}
     for program in order:
-        machine = Machine(target, record=record)
+        machine = Machine(target, record=record, legalizes=True)
         running = session.Session(machine, tuple(int(n) for n in grid), program, "beta1", precision, backwards)
         states[program] = running.front = State(running, options, shared, ensemble, strict=strict)
         states[program].codes = tuple(_codes(function))

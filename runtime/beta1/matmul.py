@@ -22,7 +22,7 @@ from ..memory import Array, Computed, View
 from ..numerics import FLOAT32
 from ..spec.hardware import GEMM_MOVING_FMAX, GEMM_STATIONARY_FMAX
 from .arithmetic import mismatch
-from .pending import Call, call_of, copied_to_sbuf
+from .pending import Call, call_of, in_sbuf
 from .regions import EVERYWHERE, NOWHERE, Region, both
 from .tensor import Access, Tile
 from .tokens import PSUM, dtype_of
@@ -48,9 +48,9 @@ def nc_matmul(
     """
     call = call_of("nc_matmul", mask)
     if type(stationary) is not Tile or stationary.buffer is PSUM:
-        stationary = _in_sbuf(call, stationary)
+        stationary = in_sbuf(call, stationary)
     if type(moving) is not Tile or moving.buffer is PSUM:
-        moving = _in_sbuf(call, moving)
+        moving = in_sbuf(call, moving)
     a, b = call.tile("stationary", stationary, "sbuf"), call.tile("moving", moving, "sbuf")
     if a.shape[0] != b.shape[0]:
         raise mismatch(call.op, ("stationary", a), ("moving", b))
@@ -68,16 +68,6 @@ def nc_matmul(
     result = isa.matmul(left, right, is_transpose=is_transpose)
     dtype = a.dtype if is_transpose and _writes_input_type(call) else FLOAT32
     return call.give(result, shape, dtype, buffer=PSUM, where=region)
-
-
-def _in_sbuf(call: Call, operand: Any) -> Any:
-    """An operand of TensorE. A result that has no declaration goes where its user needs it: the compiler copies it.
-
-    Source: ``reference/attention.py:999-1002`` of nki-samples multiplies by what ``nc_transpose`` returns.
-    """
-    if isinstance(operand, Tile) and operand.buffer is PSUM and operand.alloc.uid in call.state.implicit:
-        return copied_to_sbuf(call, operand)
-    return operand
 
 
 def _writes_input_type(call: Call) -> bool:
@@ -234,7 +224,7 @@ def _double_row(call: Call, a: Tile, b: Tile, perf_mode: str) -> Tile:
 def matmul(x: Any, y: Any, *, transpose_x: bool = False, mask: Any = None, dtype: Any = None, **_: Any) -> Tile:
     """``x @ y`` (``transpose_x``: ``x.T @ y``, the layout that TensorE wants) in fp32 in PSUM."""
     call = call_of("matmul", mask)
-    a, b = call.tile("x", x), call.tile("y", y)
+    a, b = (call.tile(role, in_sbuf(call, operand)) for role, operand in (("x", x), ("y", y)))
     if a.ndim != 2 or b.ndim != 2:
         raise KernelError(
             "err_exceed_max_supported_dimension",

@@ -12,13 +12,14 @@ from .. import isa
 from ..errors import KernelError, NotModelled
 from ..memory import Array, View
 from ..spec.hardware import PARTITIONS
+from ..spec.instructions import VECTOR_TRANSPOSE
 from .arithmetic import mismatch
 from .base import Shape, Tensor
 from .indirect import Gathered
-from .pending import Call, accumulate, call_of, copied_to_sbuf, number
+from .pending import Call, accumulate, call_of, copied_to_sbuf, in_sbuf, number
 from .regions import Interval, Region
 from .tensor import Tile
-from .tokens import PSUM, SBUF, Buffer, Engine, OobMode, dtype_of, operator_token
+from .tokens import PSUM, SBUF, Buffer, Engine, OobMode, dtype_of, engine_name, operator_token
 
 _VECTOR = Engine.vector
 """Asked for in each transpose: Python 3.11 takes long to find a member in its class."""
@@ -114,17 +115,20 @@ def copy(src: Any, *, mask: Any = None, dtype: Any = None, **_: Any) -> Tile:
     return copied(call_of("tensor_copy", mask), src, SBUF, dtype)
 
 
-def copied(call: Call, src: Any, buffer: Buffer, dtype: Any = None) -> Tile:
+def copied(call: Call, src: Any, buffer: Buffer, dtype: Any = None, engine: Any = Engine.unknown) -> Tile:
     """Copy a tile into a new one in SBUF or PSUM."""
     tile = call.source("src", src)
-    result = None if call.region.skip else isa.copy("tensor_copy", call.view(tile))
+    result = None
+    if not call.region.skip:
+        result = isa.copy("tensor_copy", call.view(tile))
+        result.engine = engine_name(engine)
     wanted = tile.dtype if dtype is None else dtype_of(dtype)
     return call.give(result, tile.shape, wanted, explicit=dtype is not None, buffer=buffer)
 
 
 def tensor_copy(src: Any, *, mask: Any = None, dtype: Any = None, engine: Any = Engine.unknown, **_: Any) -> Tile:
     """Copy a tile into a new SBUF tile; bits are kept where the types are equal."""
-    return copied(call_of("tensor_copy", mask), src, SBUF, dtype)
+    return copied(call_of("tensor_copy", mask), src, SBUF, dtype, engine)
 
 
 def dma_copy(
@@ -143,8 +147,8 @@ def dma_copy(
     left alone; negative indices are out of bounds.
     """
     call = call_of("dma_copy", mask)
-    target = call.tile("dst", dst, "hbm|sbuf|psum").skipping(oob_mode)
-    source = call.source("src", src, "hbm|sbuf|psum").skipping(oob_mode)
+    target = call.tile("dst", dst, "hbm|sbuf").skipping(oob_mode)
+    source = call.source("src", src, "hbm|sbuf").skipping(oob_mode)
     if call.region.skip:
         return
     view = call.view(source)
@@ -169,7 +173,7 @@ def load_transpose2d(src: Any, *, mask: Any = None, dtype: Any = None, **_: Any)
 def dma_transpose(src: Any, *, axes: Any = None, mask: Any = None, dtype: Any = None, **_: Any) -> Tile:
     """Transpose by DMA: (1, 0), (2, 1, 0) or (3, 1, 2, 0) by rank."""
     call = call_of("dma_transpose", mask)
-    tile = call.source("src", src, "hbm|sbuf|psum")
+    tile = call.source("src", src, "hbm|sbuf")
     legal = {2: (1, 0), 3: (2, 1, 0), 4: (3, 1, 2, 0)}.get(tile.ndim)
     if legal is None or (axes is not None and tuple(axes) != legal):
         raise KernelError("", f"dma_transpose of {tile.ndim} dimensions permutes them by {legal}, got {axes}")
@@ -222,6 +226,9 @@ def nc_transpose(data: Any, *, mask: Any = None, dtype: Any = None, engine: Any 
     tile = call.source("data", data)
     rows, columns = tile.shape_2d
     by_vector = engine == _VECTOR
+    by_tensor = engine_name(engine) == "tensor" or max(rows, columns) > VECTOR_TRANSPOSE
+    if by_tensor and not call.region.skip:
+        tile = in_sbuf(call, tile)
     if by_vector and max(rows, columns) > 32:
         raise KernelError(
             "err_size_of_dimension_exceed_arch_limit",
@@ -237,6 +244,7 @@ def nc_transpose(data: Any, *, mask: Any = None, dtype: Any = None, engine: Any 
     result = None
     if not call.region.skip:
         result = isa.transpose(call.view(tile))
+        result.engine = "vector" if by_vector else "tensor" if by_tensor else ""
     if (
         flat is None
         and region.box

@@ -15,6 +15,7 @@ import numpy as np
 
 from .. import isa
 from ..errors import KernelError, NotModelled
+from ..isa.access import check_reads
 from ..isa.core import Result, commit, fit, keep, owned, recorded, rounded
 from ..memory import Allocation, Array, Computed, View
 from ..naming import Name
@@ -124,6 +125,7 @@ def _made(
     asked = buffer.space, op, bound, shape, stored
     values = None
     if result is not None and where is EVERYWHERE:
+        check_reads(machine, result)
         values = result.values
         if values.shape != shape or values.dtype is not stored or result.truncates:
             values = rounded(result, shape, stored)
@@ -419,6 +421,16 @@ def check_mutable(current: State, dst: Tile) -> None:
             f"Cannot update immutable parameter: parameter `{dst.name}` is immutable by default",
         )
     current.written.add(dst.alloc.uid)
+
+
+def in_sbuf(call: Call, operand: Any) -> Any:
+    """An operand of TensorE. A result that has no declaration goes where its user needs it: the compiler copies it.
+
+    Source: ``reference/attention.py:999-1002`` of nki-samples multiplies by what ``nc_transpose`` returns.
+    """
+    if isinstance(operand, Tile) and operand.buffer is PSUM and operand.alloc.uid in call.state.implicit:
+        return copied_to_sbuf(call, operand)
+    return operand
 
 
 def copied_to_sbuf(call: Call, operand: Tile) -> Tile:

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..errors import KernelError
 from ..numerics import DTYPES
+from ..spec.instructions import ENGINES
 from ..spec.operators import canonical
 
 Address = tuple[int, int]
@@ -55,6 +56,12 @@ class Engine(IntEnum):
     dma = 4
     vector = 5
     sync = 6
+
+
+def engine_name(engine: Any) -> str:
+    """The engine of the table of instructions that a kernel chooses; empty where it leaves that to the compiler."""
+    name = getattr(engine, "name", "")
+    return name if name in ENGINES else ""
 
 
 class ReduceCmd(IntEnum):

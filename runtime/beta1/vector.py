@@ -11,14 +11,15 @@ from ..errors import KernelError
 from ..isa.core import Result
 from ..isa.reductions import reduce_free
 from ..memory import Array
-from ..numerics import DTYPES
+from ..numerics import DTYPES, is_integer
+from ..spec.instructions import GPSIMD_INTEGERS, GPSIMD_OPERATORS
 from ..spec.operators import BITWISE
 from .arithmetic import alike, is_vector, mismatch, over, promoted
 from .base import Tensor
 from .indexing import Index, Mask, vector_of
 from .pending import Call, call_of, copied_to_sbuf
 from .tensor import Tile
-from .tokens import ReduceCmd, dtype_of, operator_token
+from .tokens import ReduceCmd, dtype_of, engine_name, operator_token
 
 _IDLE = ReduceCmd.idle
 """Asked for in each activation: Python 3.11 takes long to find a member in its class."""
@@ -191,6 +192,7 @@ def tensor_scalar(
     result = isa.tensor_scalar(
         call.view(tile), operator_token(op0), first, bool(reverse0), second, last, bool(reverse1)
     )
+    result.engine = engine_name(engine)
     return call.give(result, tile.shape, default, explicit=dtype is not None)
 
 
@@ -246,7 +248,15 @@ def tensor_tensor(
         right = over(right, left)
     elif is_vector(a):
         left = over(left, right)
-    return call.give(isa.tensor_tensor(left, right, token), shape, default, explicit=dtype is not None)
+    result = isa.tensor_tensor(left, right, token)
+    result.engine = "gpsimd" if _on_gpsimd(token, a, b) else engine_name(engine)
+    return call.give(result, shape, default, explicit=dtype is not None)
+
+
+def _on_gpsimd(token: str, a: Tile, b: Tile) -> bool:
+    """Does only the GpSimd Engine compute ``a token b``?"""
+    words = is_integer(a.dtype) and is_integer(b.dtype) and a.dtype.itemsize == b.dtype.itemsize == 4
+    return token in GPSIMD_OPERATORS or (words and token in GPSIMD_INTEGERS)
 
 
 def scalar_tensor_tensor(

@@ -9,6 +9,7 @@ import numpy as np
 from .. import isa
 from ..errors import KernelError
 from ..numerics import is_integer
+from ..spec.instructions import GPSIMD_OPERATORS
 from ..spec.operators import BITWISE
 from . import state, values
 from .operands import (
@@ -17,14 +18,13 @@ from .operands import (
     deliver_with,
     immediate_or_column,
     lanes,
-    not_both_in_psum,
     on_chip,
     same_extent,
 )
 from .signature import builtin
 from .tensor import NkiTensor
 
-ReduceCmd = values.ReduceCmd
+ReduceCmd, ENGINE_NAMES = values.ReduceCmd, values.ENGINE_NAMES
 _IDLE = ReduceCmd.idle
 """Asked for in each activation: Python 3.11 takes long to find a member in its class."""
 
@@ -123,7 +123,7 @@ def tensor_scalar(
     name: Any = None,
 ) -> None:
     """``dst = (data op0 operand0) op1 operand1``, operands being numbers or (P, 1) tensors."""
-    values.engine(engine)
+    chosen = values.engine(engine)
     target, source = on_chip(dst, "dst"), on_chip(data, "data")
     first = values.alu_operator(op0)
     second = None if op1 is None else values.alu_operator(op1)
@@ -135,7 +135,9 @@ def tensor_scalar(
         check_integers("tensor_scalar", source, target)
     left = immediate_or_column(operand0, source, "operand0")
     right = None if operand1 is None else immediate_or_column(operand1, source, "operand1")
-    deliver(isa.tensor_scalar(source, first, left, bool(reverse0), second, right, bool(reverse1)), target)
+    result = isa.tensor_scalar(source, first, left, bool(reverse0), second, right, bool(reverse1))
+    result.engine = ENGINE_NAMES[chosen]
+    deliver(result, target)
 
 
 def check_integers(instruction: str, *tiles: NkiTensor) -> None:
@@ -152,14 +154,15 @@ def tensor_tensor(
     dst: Any, data1: Any, data2: Any, op: Any, engine: Any = values.Engine.unknown, name: Any = None
 ) -> None:
     """``dst = data1 op data2``; equal partitions and elements a partition."""
-    values.engine(engine)
+    chosen = values.engine(engine)
     target, left, right = on_chip(dst, "dst"), on_chip(data1, "data1"), on_chip(data2, "data2")
     operator = values.alu_operator(op)
     same_extent("tensor_tensor", ("data1", "data2"), left, right)
-    not_both_in_psum("tensor_tensor", left, right, "data1 and data2")
     if operator in BITWISE:
         check_integers("tensor_tensor", left, right, target)
-    deliver(isa.tensor_tensor(left, right, operator), target)
+    result = isa.tensor_tensor(left, right, operator)
+    result.engine = "gpsimd" if operator in GPSIMD_OPERATORS else ENGINE_NAMES[chosen]
+    deliver(result, target)
 
 
 @builtin("nki.isa")
@@ -177,7 +180,6 @@ def scalar_tensor_tensor(
     """``dst = (data op0 operand0) op1 operand1``, ``operand1`` as large as ``data``."""
     target, source, other = on_chip(dst, "dst"), on_chip(data, "data"), on_chip(operand1, "operand1")
     same_extent("scalar_tensor_tensor", ("data", "operand1"), source, other)
-    not_both_in_psum("scalar_tensor_tensor", source, other, "data and operand1")
     first, second = values.alu_operator(op0), values.alu_operator(op1)
     if first in BITWISE or second in BITWISE:
         raise KernelError("", "scalar_tensor_tensor: bitvec operators are not supported")
@@ -208,13 +210,15 @@ def tensor_tensor_scan(
 @builtin("nki.isa")
 def memset(dst: Any, value: Any, engine: Any = values.Engine.unknown, name: Any = None) -> None:
     """Fill ``dst`` with a compile-time constant."""
-    values.engine(engine)
+    chosen = values.engine(engine)
     target = on_chip(dst, "dst")
     immediate = values.number(value)
     array = target.array
     if isinstance(immediate, float) and is_integer(array.dtype) and not state.rules().memset_casts:
         raise KernelError("", f"memset: value must be an integer for a tensor of type {array.dtype.name}")
-    deliver(isa.memset(array.shape, immediate, array.dtype), target)
+    result = isa.memset(array.shape, immediate, array.dtype)
+    result.engine = ENGINE_NAMES[chosen]
+    deliver(result, target)
 
 
 @builtin("nki.isa")

@@ -8,6 +8,7 @@ from .. import isa, session
 from ..errors import KernelError, NotModelled
 from ..numerics import FLOAT32, is_integer
 from ..spec.hardware import PARTITIONS
+from ..spec.instructions import NATIVE_TRANSPOSE, VECTOR_TRANSPOSE
 from . import values
 from .operands import deliver, in_sbuf, on_chip, tile
 from .signature import builtin
@@ -112,19 +113,25 @@ def _check_types(left: NkiTensor, right: NkiTensor) -> None:
 
 @builtin("nki.isa")
 def nc_transpose(dst: Any, data: Any, engine: Any = values.Engine.unknown, name: Any = None) -> None:
-    """``dst[f, p] = data[p, f]``, bits kept; free dimensions are flattened."""
+    """``dst[f, p] = data[p, f]``, bits kept; free dimensions are flattened.
+
+    Before NeuronCore-v3 the Tensor Engine transposes by a matmul, whose result is float32: kernels that ran on it
+    transpose 16-bit data into a float32 tile, which holds each of these numbers.
+    """
     target, source = on_chip(dst, "dst"), on_chip(data, "data")
     chosen = values.engine(engine)
-    if target.array.dtype != source.array.dtype:
+    partitions, elements = source.array.shape[0], source.array.size // max(source.array.shape[0], 1)
+    small = max(partitions, elements) <= VECTOR_TRANSPOSE
+    by_matmul = chosen is not _VECTOR and target.alloc.space == "psum"
+    widened = by_matmul and session.current().machine.target.version < NATIVE_TRANSPOSE and target.dtype == FLOAT32
+    if target.array.dtype != source.array.dtype and not (widened and source.dtype.name in ("bfloat16", "float16")):
         raise KernelError(
             "", f"nc_transpose: dst is {target.dtype.name}, data is {source.dtype.name}: they must be the same type"
         )
-    if chosen is _VECTOR:
-        partitions, elements = source.array.shape[0], source.array.size // max(source.array.shape[0], 1)
-        if max(partitions, elements) > 32:
-            raise KernelError(
-                "", f"nc_transpose: the Vector Engine takes up to 32 x 32, data is {partitions} x {elements}"
-            )
+    if chosen is _VECTOR and not small:
+        raise KernelError("", f"nc_transpose: the Vector Engine takes up to 32 x 32, data is {partitions} x {elements}")
     if chosen is _TENSOR and target.alloc.space != "psum":
         raise KernelError("", "nc_transpose: the Tensor Engine writes to PSUM")
-    deliver(isa.transpose(source), target)
+    result = isa.transpose(source)
+    result.engine = values.ENGINE_NAMES[chosen] or ("" if small else "tensor")
+    deliver(result, target)

@@ -16,7 +16,7 @@ from .patterns import DynamicTensor, GatheredTensor, OutOfBounds
 from .signature import builtin
 from .tensor import NkiTensor
 
-_GPSIMD, _SKIP, _HARDWARE_DGE = values.Engine.gpsimd, values.OobMode.skip, values.DgeMode.hwdge
+_SKIP, _HARDWARE_DGE = values.OobMode.skip, values.DgeMode.hwdge
 """Members that are asked for in each copy: Python 3.11 takes long to find one in its class."""
 
 
@@ -30,9 +30,8 @@ def tensor_copy(dst: Any, src: Any, engine: Any = values.Engine.unknown, dtype: 
     chosen = values.engine(engine)
     target, source = on_chip(dst, "dst"), on_chip(src, "src")
     same_extent("tensor_copy", ("dst", "src"), target, source)
-    if chosen is _GPSIMD and "psum" in (target.alloc.space, source.alloc.space):
-        raise KernelError("", "tensor_copy: the GpSimd Engine cannot access PSUM")
     result = isa.copy("tensor_copy", source)
+    result.engine = values.ENGINE_NAMES[chosen]
     if dtype is not None and values.data_type(dtype) not in (target.dtype, source.dtype):
         cast = values.data_type(dtype)
         result.values = convert(result.values, cast)
@@ -91,10 +90,10 @@ def dma_copy(
 
 
 def _check_memory(instruction: str, tensor: object) -> None:
-    """An operand is a tensor; from 0.3 on it is not in PSUM."""
+    """An operand is a tensor, and not in PSUM ("can be in HBM or SBUF", 2.28; the front end refuses it from 0.3 on)."""
     if not isinstance(tensor, NkiTensor):
         raise KernelError("", f"expecting tensor access, got '{values.kind(tensor)}'")
-    if tensor.alloc.space == "psum" and not state.rules().dma_of_psum:
+    if tensor.alloc.space == "psum":
         raise KernelError("", f"{instruction}: '{tensor.label}' is in PSUM, DMA accesses HBM and SBUF only")
 
 

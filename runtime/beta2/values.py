@@ -17,6 +17,7 @@ from ..errors import KernelError, NotModelled
 from ..numerics import DTYPES
 from ..packed import PACKED
 from ..spec import operators as spec_operators
+from ..spec.instructions import ENGINES
 from . import state
 
 
@@ -208,6 +209,10 @@ def engine(value: object) -> Engine:
         return value
     found: Engine = member(Engine, value, "expecting engine type, got {}")
     return found
+
+
+ENGINE_NAMES = {member: member.name if member.name in ENGINES else "" for member in Engine}
+"""The engine of the table of instructions that a kernel chooses; empty where it leaves that to the compiler."""
 
 
 def reduce_command(value: object) -> ReduceCmd:

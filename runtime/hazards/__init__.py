@@ -16,7 +16,7 @@ from .iterations import dependent_iterations
 from .lifetimes import Life, concurrent, lives, spans
 from .manager import manager_flaws
 from .model import KINDS, Hazard, merged
-from .placement import off_bank, quadrants, shared_addresses
+from .placement import off_bank, shared_addresses
 from .stale import stale_reads
 
 __all__ = ["KINDS", "Hazard", "HighWater", "Life", "concurrent", "find", "hazards_of", "high_water", "lives", "spans"]
@@ -40,7 +40,6 @@ def hazards_of(program: Program, target: Target, *, alone: bool = True) -> list[
         *dependent_iterations(program),
         *oversubscribed(program, target),
         *off_bank(program),
-        *quadrants(program),
         *manager_flaws(program),
     ]
     told = {frozenset(hazard.names) for hazard in found if hazard.kind in ("overwritten", "interleaved_groups")}

@@ -20,7 +20,6 @@ KINDS = {
     "overlap": "tensors that live at once have overlapping addresses",
     "allocator": "SbufManager gives out memory that is in use, or loses it",
     "off_bank": "a PSUM tensor does not start at a bank boundary",
-    "quadrant": "an access starts at a partition that its engine cannot start at",
 }
 """Every kind of hazard, with what it says."""
 

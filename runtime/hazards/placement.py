@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..compare.trace import Program, TileRow
-from ..events import Event, Operand
-from ..spec.hardware import PARTITIONS, PSUM_BANK_BYTES, legal_start_partitions
-from .accesses import owners, place, size, written
-from .groups import partitions
+from ..events import Operand
+from ..spec.hardware import PSUM_BANK_BYTES
+from .accesses import owners, size, written
 from .lifetimes import Life, box_of, concurrent, intersect, lives, share_partitions
 from .model import Hazard, address, declared_at, executed_at, label, touched
-
-_DMA = ("dma", "load", "store", "sendrecv")
-"""Beginnings of the names of instructions that DMA engines execute: they reach every partition."""
 
 
 def off_bank(program: Program) -> list[Hazard]:
@@ -30,45 +26,6 @@ def off_bank(program: Program) -> list[Hazard]:
         for tile in program.tiles
         if tile.space == "psum" and tile.byte is not None and tile.byte % PSUM_BANK_BYTES
     ]
-
-
-def quadrants(program: Program) -> list[Hazard]:
-    """Operands of compute engines that start at a partition where their number of partitions may not start.
-
-    Source: architecture guide, ``start_partition``: up to 32 partitions start at 0, 32, 64 or 96, up to 64 at 0 or 64,
-    more at 0. Only tiles with an address count: the others the compiler places as their accesses need (AWS's own test
-    of ``gather_flattened`` writes to partition 1 of one).
-    """
-    tiles = owners(program)
-    seen: set[tuple[object, ...]] = set()
-    found = []
-    for event in program.events:
-        for operand in _on_engine(event):
-            if (key := (event.line, event.file, place(operand))) in seen:
-                continue
-            seen.add(key)
-            legal = legal_start_partitions(min(partitions(operand), PARTITIONS))
-            if operand.partition not in legal:
-                tile = tiles[operand.tile]
-                what = f"'{label(tile)}' at {touched(operand, size(operand))}"
-                found.append(
-                    Hazard(
-                        "quadrant",
-                        f"{event.op} accesses {partitions(operand)} partitions of {what}: they may start at "
-                        f"{', '.join(map(str, legal))}",
-                        (label(tile),),
-                        declared_at(tile),
-                        executed_at(event, f"accesses {what}"),
-                        "move the data to a legal partition first: a DMA reaches every partition",
-                    )
-                )
-    return found
-
-
-def _on_engine(event: Event) -> Iterator[Operand]:
-    if event.op.startswith(_DMA):
-        return iter(())
-    return (operand for operand in event.operands if operand.pinned)
 
 
 def shared_addresses(program: Program) -> list[Hazard]:

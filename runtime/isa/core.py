@@ -1,4 +1,4 @@
-"""A result on its way to its destination."""
+"""A result on its way into its destination."""
 
 from __future__ import annotations
 
@@ -9,67 +9,10 @@ import numpy as np
 from ..errors import KernelError
 from ..memory import Array, Machine, View
 from ..numerics import FLOAT32, convert, is_integer, to_float32
+from .access import check
+from .result import Result, result_of
 
-
-class Result:
-    """What one instruction computed.
-
-    ``values`` has the instruction's natural result shape, in fp32 (or raw integers and bytes where the engine keeps
-    them), and may lie in the memory of an operand (:func:`keep`). ``reads`` are the operands as (role, view),
-    ``attributes`` the immediates that belong to the instruction's identity. ``accumulates`` is true for matmul: PSUM
-    adds it to a group that is open; ``restarts`` where the kernel asks for a new group (Beta 1's ``psum[...] =
-    matmul``). ``truncates`` is true for the quotient of integers, which an integer destination takes without its
-    fraction. ``sequence`` is set when the event's place in the stream was reserved before the destination was known
-    (Beta 1).
-    """
-
-    __slots__ = (
-        "accumulates",
-        "also_writes",
-        "attributes",
-        "location",
-        "op",
-        "reads",
-        "restarts",
-        "sequence",
-        "truncates",
-        "values",
-    )
-    op: str
-    values: Array
-    reads: tuple[tuple[str, View], ...]
-    attributes: tuple[tuple[str, Any], ...]
-    accumulates: bool
-    restarts: bool
-    truncates: bool
-    also_writes: tuple[tuple[str, View], ...]
-    sequence: int | None
-    location: tuple[str, int] | None
-
-
-def result_of(
-    op: str,
-    values: Array,
-    reads: tuple[tuple[str, View], ...],
-    attributes: tuple[tuple[str, Any], ...] = (),
-    accumulates: bool = False,
-) -> Result:
-    """What an instruction computed, whose place in the program nobody told yet.
-
-    A function and no ``__init__``, here and of all that each instruction makes: Python 3.11 calls it faster.
-    """
-    made = Result()
-    made.op = op
-    made.values = values
-    made.reads = reads
-    made.attributes = attributes
-    made.accumulates = accumulates
-    made.restarts = False
-    made.truncates = False
-    made.also_writes = ()
-    made.sequence = None
-    made.location = None
-    return made
+__all__ = ["Result", "commit", "fit", "keep", "owned", "recorded", "repeated", "result_of", "rounded"]
 
 
 def commit(
@@ -81,8 +24,9 @@ def commit(
     adds to elements whose group is open and overwrites the others (PSUM semantics), ``False`` overwrites and opens
     the group. ``None`` means ``True`` for matmul into PSUM. The event says what happened, not what was asked for:
     ``accumulate`` is whether elements were added to (``"partly"`` when only some were). Raises :class:`KernelError`
-    when the result does not fit ``dst``.
+    when the result does not fit ``dst``, or the instruction is illegal where its operands lie (:mod:`.access`).
     """
+    check(machine, result, dst)
     target = dst.array
     values = result.values
     if values.shape != target.shape:

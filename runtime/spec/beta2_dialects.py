@@ -18,7 +18,7 @@ class Dialect:
     (else it leaves an extent of 1). ``stepped_slices`` and ``free_subscripts``: ``t[a:b:s]``; subscripts of subscripts,
     also of reduced tensors. ``view_has_shape``: ``t.view(dtype, shape)`` (else ``t.view(dtype)``). ``addresses``:
     ``t.address``. ``loose_values``: numbers stand for enumeration members, strings for buffers and data types.
-    ``dma_of_psum``: DMA accesses PSUM. ``hardware_dge_casts``: DMA with ``dge_mode.hwdge`` converts types.
+    ``hardware_dge_casts``: DMA with ``dge_mode.hwdge`` converts types.
     ``transposed_ranks``: of ``dma_transpose``. ``hardware_axes``: ``tensor_reduce`` counts the hardware's dimensions
     (else the tensor's axes). ``range_select_is_fixed``: it resets, reduces and fills with the fp32 minimum whatever it
     is told. ``memset_casts``: a float fills an integer tensor. ``numpy_constants``: ``shared_constant`` takes a numpy
@@ -34,7 +34,6 @@ class Dialect:
     view_has_shape: bool
     addresses: bool
     loose_values: bool
-    dma_of_psum: bool
     hardware_dge_casts: bool
     transposed_ranks: tuple[int, ...]
     hardware_axes: bool
@@ -55,7 +54,6 @@ DIALECTS = {
         view_has_shape=True,
         addresses=True,
         loose_values=True,
-        dma_of_psum=True,
         hardware_dge_casts=True,
         transposed_ranks=(4,),
         hardware_axes=True,
@@ -74,7 +72,6 @@ DIALECTS = {
         view_has_shape=False,
         addresses=False,
         loose_values=False,
-        dma_of_psum=False,
         hardware_dge_casts=False,
         transposed_ranks=(2, 3, 4),
         hardware_axes=False,

@@ -39,12 +39,3 @@ TARGETS = {
     "gen4": Target("gen4", "trn3", 4, 245_752),
 }
 DEFAULT_TARGET = "gen3"
-
-
-def legal_start_partitions(partitions: int) -> tuple[int, ...]:
-    """Start partitions a tile of ``partitions`` partitions may have (direct allocation guide, ``ncc.sbuf.alloc()``)."""
-    if partitions > 64:
-        return (0,)
-    if partitions > 32:
-        return (0, 64)
-    return (0, 32, 64, 96)
