@@ -83,3 +83,29 @@ def test_blocks_that_only_a_trace_tells_apart_are_asserted_to_differ(migrate):
     migration = migrate(kernel(body), ARGS)
     assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
     assert "assert 0 != n - 1" in migration.outcome.source
+
+
+TRANSPOSED_PRODUCT = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.isa as nisa
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def k(a, b):
+    out = nl.ndarray((128, 64), dtype=nl.float32, buffer=nl.shared_hbm)
+    product = nl.ndarray((64, 128), dtype=nl.float32, buffer=nl.psum)
+    product[...] = nisa.nc_matmul(nl.load(a[0:128, 0:64]), nl.load(b[0:128, 0:128]))
+    turned = nl.transpose(product)
+    nl.store(out, turned)
+    return out
+"""
+
+
+def test_a_product_is_copied_to_sbuf_before_it_is_transposed(migrate):
+    """The Tensor Engine reads SBUF only: the rewrite had transposed what lies in PSUM."""
+    args = {"a": TensorSpec((128, 64), "float32"), "b": TensorSpec((128, 128), "float32")}
+    migration = migrate(TRANSPOSED_PRODUCT, args)
+    assert migration.objection is None
+    assert not migration.outcome.findings
+    assert migration.trouble == ()

@@ -294,6 +294,7 @@ def _transposed(call: Call, x: Operand, dtype: str | None) -> Instruction:
     if x.dims is None or len(x.dims) != 2:
         raise call.refuse(CODE, "a transpose of a tile whose two sizes are not known", "use nisa.nc_transpose")
     dims = (x.dims[1], x.dims[0])
+    x = in_sbuf(call.scope, call.node, x)  # TensorE reads SBUF only
     given: list[tuple[str, Operand | str]] = [("data", cut_and_move(call, x, (1, 0)))]
     turned = Instruction("nc_transpose", given, dims, x.dtype, "psum", precut=True)
     copied = copy_of(materialized(call.scope, call.node, turned))

@@ -17,7 +17,7 @@ from . import arithmetic, creation, movement, reductions, special, vector
 from . import matmul as matrix
 from .arithmetic import promoted
 from .base import Tensor
-from .pending import call_of
+from .pending import call_of, copied_to_sbuf
 from .state import state
 from .tensor import Tile
 from .tokens import Engine, dtype_of
@@ -51,9 +51,14 @@ def _in_one_step(mask: Any, *operands: Any) -> bool:
 
 
 def transpose(x: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
-    """Transpose a tile of up to 128 x 128 into SBUF: by TensorE into PSUM, then copied."""
+    """Transpose a tile of up to 128 x 128 into SBUF: by TensorE into PSUM, then copied. One in PSUM is copied before.
+
+    (TensorE reads SBUF only; ``conv.py:1331`` of nki-samples transposes what a matmul left in PSUM.)
+    """
     if _in_one_step(mask, x) or not isinstance(x, Tile) or x.ndim != 2 or max(x.shape) > 128:
         return movement.transpose(x, dtype=dtype, mask=mask)
+    if x.space == "psum":
+        x = copied_to_sbuf(call_of("transpose"), x)
     return movement.tensor_copy(movement.nc_transpose(x), dtype=dtype)
 
 

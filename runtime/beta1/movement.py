@@ -227,7 +227,7 @@ def nc_transpose(data: Any, *, mask: Any = None, dtype: Any = None, engine: Any 
     rows, columns = tile.shape_2d
     by_vector = engine == _VECTOR
     by_tensor = engine_name(engine) == "tensor" or max(rows, columns) > VECTOR_TRANSPOSE
-    if by_tensor and not call.region.skip:
+    if not by_vector and not call.region.skip:
         tile = in_sbuf(call, tile)
     if by_vector and max(rows, columns) > 32:
         raise KernelError(
