@@ -565,3 +565,37 @@ def test_sums_over_a_parallel_loop_are_all_in_psum_at_once() -> None:
 def test_recording_off_records_nothing() -> None:
     result = launch1(nki.jit(running), {"x": numbers(2, 4, 4), "loop": nl.affine_range})
     assert [machine.recorder for machine in result.machines] == [None]
+
+
+@pytest.mark.parametrize("space", ["psum", "sbuf"])
+@pytest.mark.parametrize("pinned", [True, False])
+def test_what_nothing_wrote_is_a_hazard_in_either_memory_and_dialect(space: str, pinned: bool) -> None:
+    """An output that comes from it is reported, a tile of which only the written part is stored is not."""
+
+    def old(x, rows):
+        out = nl.ndarray((64, 16), dtype=x.dtype, buffer=nl.shared_hbm)
+        place = {"psum": ncc.psum.mod_alloc(base_bank=0), "sbuf": ncc.sbuf.mod_alloc(base_addr=0)}
+        free = {"psum": nl.psum, "sbuf": nl.sbuf}
+        half = nl.ndarray((64, 16), dtype=x.dtype, buffer=(place if pinned else free)[space])
+        staged = nl.ndarray((64, 16), dtype=x.dtype, buffer=ncc.sbuf.mod_alloc(base_addr=512) if pinned else nl.sbuf)
+        staged[...] = nl.load(x)
+        half[0:32] = nisa.tensor_copy(staged[0:32])
+        staged[0:rows] = nisa.tensor_copy(half[0:rows])
+        nl.store(out, value=staged)
+        return out
+
+    def new(x, rows, memory, address, beside):
+        out = nl2.ndarray((64, 16), dtype=x.dtype, buffer=nl2.shared_hbm)
+        half = nl2.ndarray((64, 16), dtype=x.dtype, buffer=memory, address=address)
+        staged = nl2.ndarray((64, 16), dtype=x.dtype, buffer=nl2.sbuf, address=beside)
+        nisa2.dma_copy(dst=staged, src=x)
+        nisa2.tensor_copy(dst=half[0:32], src=staged[0:32])
+        nisa2.tensor_copy(dst=staged[0:rows], src=half[0:rows])
+        nisa2.dma_copy(dst=out, src=staged)
+        return out
+
+    addresses = ((0, 0), (0, 512)) if pinned else (None, None)
+    for kernel, more, beta2 in ((old, (), False), (new, (getattr(nl2, space), *addresses), True)):
+        hazard = one(hazards(kernel, numbers(64, 16), 64, *more, beta2=beta2), "unwritten")
+        assert hazard.tensors == ("half", "out")
+        assert hazards(kernel, numbers(64, 16), 32, *more, beta2=beta2) == []
