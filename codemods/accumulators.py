@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from . import algebra
 from .counted import passes_from_zero
-from .emission import New, Refuse
+from .emission import New, Refuse, assertion
 from .positivity import positive
 from .render import render
 from .syntax import blocks, bound_by, way_to
@@ -46,7 +46,11 @@ def drop_zeros(scope: Scope) -> None:
         tests = [count for count in counts if asserted.get((id(suite), count), statement.lineno) >= statement.lineno]
         asserted.update({(id(suite), count): statement.lineno for count in tests})
         left = _ZEROS.sub("", new[at].text)
-        new[at : at + 1] = [New(text, new[at].guard) for text in (left, *(f"assert {n} > 0" for n in tests)) if text]
+        new[at : at + 1] = [
+            New(text, new[at].guard)
+            for text in (left, *(assertion(f"{n} > 0", "loops that run") for n in tests))
+            if text
+        ]
 
 
 def _declared_in(function: ast.FunctionDef, call: ast.AST) -> tuple[list[ast.stmt], ast.stmt | None]:

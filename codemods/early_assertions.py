@@ -10,12 +10,10 @@ import ast
 from collections import Counter
 from collections.abc import Iterator
 
-from .emission import New
+from .emission import WRITTEN_FOR, New
 from .maybe_tensors import TENSOR_ATTRIBUTES
 from .scope import Module
 from .syntax import assignment_counts, named_parameters
-
-_WRITTEN_FOR = '"rewritten for '
 
 
 def move(module: Module) -> None:
@@ -46,7 +44,7 @@ def _always_run(statement: ast.stmt) -> Iterator[ast.stmt]:
 
 def _is_fixed(function: ast.FunctionDef, counts: Counter[str], new: New) -> bool:
     """Is it an assertion of shapes and types of parameters alone?"""
-    if new.guard or not new.text.startswith("assert ") or _WRITTEN_FOR not in new.text:
+    if new.guard or not new.text.startswith("assert ") or WRITTEN_FOR not in new.text:
         return False
     bound_once = {argument.arg for argument in named_parameters(function) if counts[argument.arg] == 1}
     nodes = list(ast.walk(ast.parse(new.text)))

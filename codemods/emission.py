@@ -16,6 +16,15 @@ class New:
     guard: str = ""
 
 
+WRITTEN_FOR = '"rewritten for '
+"""How the messages of assertions begin that a rewrite needs; :func:`assertion` writes them."""
+
+
+def assertion(condition: str, what: str) -> str:
+    """The statement that asserts what the output is rewritten for, where the source does not tell it."""
+    return f'assert {condition}, {WRITTEN_FOR}{what}"'
+
+
 @dataclass
 class Edits:
     """Everything that changes in one module, by the ``ast`` node that it replaces or adjoins."""

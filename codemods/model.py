@@ -82,6 +82,19 @@ class Assumption:
     cases: tuple[str, ...]
 
 
+@dataclass(frozen=True, order=True)
+class Asserted:
+    """What the rewrite of a ``function`` takes for true, which kernels assert when they run, or instructions check.
+
+    ``line`` is the first of the input that needs it, ``text`` the condition, ``why`` what the assertion's message says.
+    """
+
+    line: int
+    function: str
+    text: str
+    why: str
+
+
 @dataclass(frozen=True)
 class Moved:
     """One declaration of an on-chip tensor: the expression that made it, and the call that makes it in the output.
@@ -105,7 +118,7 @@ class Outcome:
     applied and is not exact, how many units in the last place its results may be off. ``decisions`` tell what was
     chosen for which tensor. ``removed_comments`` spoke of index vectors that are gone; every other comment is kept.
     ``assumptions`` were made where the source did not tell. ``left`` are lines of functions that were left as a whole,
-    each under one finding.
+    each under one finding. ``asserted`` is what kernels assert when they run.
     """
 
     source: str
@@ -118,6 +131,7 @@ class Outcome:
     removed_comments: tuple[str, ...] = ()
     assumptions: frozenset[Assumption] = frozenset()
     left: frozenset[int] = frozenset()
+    asserted: tuple[Asserted, ...] = ()
 
 
 @dataclass(frozen=True)

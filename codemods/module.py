@@ -24,6 +24,7 @@ from .model import Options, Outcome
 from .moves import moved
 from .names import imports as names_imported
 from .namespaces import Namespaces, namespaces
+from .output_assertions import output_assertions
 from .program import Program
 from .rules import allocator_objects, decorators, host_code, kernel_classes, namespace, registry, tensor_annotations
 from .rules.language import CODE as LANGUAGE
@@ -121,6 +122,7 @@ def _rewritten_together(
     outcomes: dict[str, Outcome] = {}
     trees = {path: source.tree for path, source in read.items()}
     read |= {path: plain[path] for path in imported(trees, lambda path: plain[path].tree, plain)}
+    originals = {path: source.text for path, source in read.items()}
     grids = relaunched(read, options)
     read = {
         path: source if grids[path].text == source.text else Source(grids[path].text, path)
@@ -138,7 +140,9 @@ def _rewritten_together(
         blocked = {place: reason for module in modules for place, reason in module.blocked.items()}
         to_resize = {place for module in modules for place in module.to_resize} - resized
         if not blocked and not to_resize:
-            outcomes.update((module.path, grids[module.path].joined(_outcome(module))) for module in modules)
+            outcomes.update(
+                (module.path, grids[module.path].joined(_outcome(module, originals[module.path]))) for module in modules
+            )
             return outcomes
         to_list, resized = {**to_list, **blocked}, resized | to_resize
 
@@ -188,7 +192,8 @@ def _walk_together(
     _walk(program)
 
 
-def _outcome(module: Module) -> Outcome:
+def _outcome(module: Module, original: str) -> Outcome:
+    """The outcome for a module whose edits are planned; ``original`` is its text with its launch grids."""
     tensor_annotations.rewrite(module)
     host_code.rewrite(module)
     allocator_objects.drop_globals(module)
@@ -202,8 +207,9 @@ def _outcome(module: Module) -> Outcome:
     removed = tuple(module.removed_comments)
     assumptions = frozenset(module.assumptions)
     left = frozenset(line for f in module.left for line in lines_of(f))
+    asserted = output_assertions(module, original, text)
     return Outcome(
-        text, findings, module.applied, touched, moves, module.inexact, decisions, removed, assumptions, left
+        text, findings, module.applied, touched, moves, module.inexact, decisions, removed, assumptions, left, asserted
     )
 
 

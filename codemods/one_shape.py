@@ -32,9 +32,12 @@ _WHOLE = {"activation_reduce", "tensor_scalar_reduce", "select_reduce", "max8", 
 def assert_one_shape(scope: Scope, a: Operand, b: Operand) -> None:
     """The kernel asserts that two tiles have one shape, but where as many elements in a partition tell that."""
     shapes = [shape_text(scope, side.dims, side.like) for side in (a, b)]
-    if _is_told(scope, a, b) or "" in shapes or shapes[0] == shapes[1] or not scope.module.program.hides_shapes:
+    if _is_told(scope, a, b) or "" in shapes or shapes[0] == shapes[1]:
         return
-    scope.assert_that(f"{shapes[0]} == {shapes[1]}", "tiles of one shape")
+    if scope.module.program.hides_shapes:
+        scope.assert_that(f"{shapes[0]} == {shapes[1]}", "tiles of one shape")
+    else:  # the instruction itself refuses tiles of others, which Beta 1 may broadcast
+        scope.assume(f"{shapes[0]} == {shapes[1]}", "rewritten for tiles of one shape")
 
 
 def combined_as_traced(scope: Scope, token: str, a: Operand, b: Operand, dtype: str | None) -> Instruction | None:

@@ -74,6 +74,9 @@ def assert_no_more_dimensions(scope: Scope, view: Operand) -> None:
     rank, missing = len(view.items or ()), 2 - len(view.dims or ())
     if missing > 0 and isinstance(view.value, Hbm):
         scope.assert_that(f"len({view.base}.shape) <= {rank + missing}", f"{rank + missing} dimensions at most")
+        scope.assume(
+            f"{view.base} has one element in each row from dimension {rank} on", "the copy takes no more of them"
+        )
     else:
         assert_dimensions(scope, view, rank)
 

@@ -120,7 +120,16 @@ def _is_tensor(scope: Scope, name: str, seen: frozenset[tuple[ast.FunctionDef, s
                     return True
         elif isinstance(node, ast.Call) and _is_tensor_there(scope, node, name, seen):
             return True
-    return False
+    return scope.decorated and any(_is_reduced(node, name) for node in ast.walk(scope.function))
+
+
+def _is_reduced(node: ast.AST, name: str) -> bool:
+    """Are indices taken of ``name`` beside slices, which only a tensor has? Beta 2 indexes the result no more."""
+    if not isinstance(node, ast.Subscript) or not _names(node.value, name):
+        return False
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else []
+    slices = sum(isinstance(part, ast.Slice) for part in parts)
+    return 0 < slices < len(parts)
 
 
 def _is_tensor_there(scope: Scope, node: ast.Call, name: str, seen: frozenset[tuple[ast.FunctionDef, str]]) -> bool:

@@ -14,7 +14,7 @@ import libcst as cst
 from nki_migrate.runtime.spec.seen import SeenFunction
 
 from . import algebra
-from .emission import Edits, New, Refuse
+from .emission import Edits, New, Refuse, assertion
 from .facts.values import Api, Axis, Declaration, Function, Hbm, Parameters, Tile, Value
 from .kernel_code import KERNEL_DECORATORS, decorator_name
 from .model import Assumption, Decision, Finding, Options
@@ -88,6 +88,7 @@ class Module:
         self.edits = Edits()
         self.findings: list[Finding] = []
         self.assumptions: set[Assumption] = set()
+        self.assumed: dict[ast.stmt, dict[str, str]] = {}
         self.kept: set[ast.stmt] = set()
         self.refused: dict[ast.AST, list[str]] = {}
         self.applied: Counter[str] = Counter()
@@ -421,9 +422,14 @@ class Scope:
 
     def assert_that(self, condition: str, what: str) -> None:
         """The kernel asserts once what it is rewritten for, whatever a mask says: later statements rely on it."""
-        check = New(f'assert {condition}, "rewritten for {what}"')
+        check = New(assertion(condition, what))
         if check not in self.out:
             self.out.append(check)
+
+    def assume(self, condition: str, why: str) -> None:
+        """Beta 2 itself refuses what the statement at hand is not rewritten for: nothing need be asserted, but said."""
+        if self.current is not None:
+            self.module.assumed.setdefault(self.current, {})[condition] = why
 
     def canonical(self, text: str) -> str:
         """A number as text that is the same for all its spellings."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from .emission import Refuse
+from .emission import Refuse, assertion
 from .facts.values import Python
 from .render import render
 from .rules.language import CODE
@@ -28,7 +28,7 @@ def assign_starred(scope: Scope, target: ast.Tuple | ast.List, value: ast.expr) 
     text, star = render(scope, value), stars[0]
     behind = len(names) - 1 - star
     if behind:
-        scope.emit(f"assert len({text}) >= {len(names) - 1}")
+        scope.emit(assertion(f"len({text}) >= {len(names) - 1}", f"{len(names) - 1} dimensions at least"))
     for place, name in enumerate(bound):
         from_end = f"len({text}) - {len(names) - place}"
         index = str(place) if place < star else from_end

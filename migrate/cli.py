@@ -252,11 +252,12 @@ def _print_for_machines(output_format: str, command: str, reports: list[Report],
 
 
 def _print_lines(reports: list[Report], word: bytes, err: bool) -> None:
-    """Findings, and the files that were skipped (unless they do not concern the command) or failed."""
+    """Findings, assumptions, and the files that were skipped (unless they do not concern the command) or failed."""
     from . import output
     from .reports import not_concerned
 
     output.print_lines((line for report in reports for line in output.finding_lines(report)), err=err)
+    output.print_lines((line for report in reports for line in output.assumption_lines(report)), err=err)
     output.print_lines(output.status_lines(reports, silent=not_concerned(word)), err=True)
 
 

@@ -15,7 +15,7 @@ import click
 from .reports import STATUSES, Report
 
 if TYPE_CHECKING:
-    from nki_migrate.codemods.model import Finding
+    from nki_migrate.codemods.model import Asserted, Finding
 
     from .verdicts import Proof
 
@@ -88,6 +88,22 @@ def finding_lines(report: Report) -> Iterator[str]:
             yield f"    help: {finding.help}"
 
 
+def assumption_lines(report: Report) -> Iterator[str]:
+    """``path:line: note: 'kernel' asserts ...`` for each assumption of the rewrite."""
+    for asserted in report.asserted:
+        yield f"{shown(report.path)}:{asserted.line}: note: {assumption_text(asserted)}"
+
+
+def assumption_text(asserted: Asserted) -> str:
+    """What a rewritten kernel asserts, and why."""
+    where = f"'{asserted.function}'" if asserted.function else "the module"
+    return (
+        f"{where} takes it that {asserted.text}: {asserted.why}"
+        if asserted.text != "False"
+        else f"{where} may end with an assertion: {asserted.why}"
+    )
+
+
 def decision_lines(report: Report) -> Iterator[str]:
     """``path:line: 'tensor': choice: reason`` for each tensor where the rewrite had a choice."""
     for decision in report.decisions:
@@ -111,23 +127,31 @@ def summary(reports: list[Report]) -> dict[str, Any]:
         "files": len(reports),
         **{status: counts[status] for status in STATUSES},
         "findings": sum(len(report.findings) for report in reports),
+        "assumptions": sum(len(report.asserted) for report in reports),
         "applied": dict(sorted(applied.items())),
     }
 
 
 def as_json(reports: list[Report], *, decisions: bool = False) -> str:
-    """The reports as one JSON document, with what was chosen for each tensor where the command makes ``decisions``."""
+    """The reports as one JSON document, with what was chosen and assumed where the command makes ``decisions``."""
     files = [
         {
             "path": report.path,
             "status": report.status,
             "reason": report.reason,
             "findings": [_finding(finding) for finding in report.findings],
-            **({"decisions": [asdict(decision) for decision in report.decisions]} if decisions else {}),
+            **(_of_rewrite(report) if decisions else {}),
         }
         for report in reports
     ]
     return json.dumps({"files": files, "summary": summary(reports)}, indent=2)
+
+
+def _of_rewrite(report: Report) -> dict[str, Any]:
+    return {
+        "assumptions": [asdict(asserted) for asserted in report.asserted],
+        "decisions": [asdict(decision) for decision in report.decisions],
+    }
 
 
 def _finding(finding: Finding) -> dict[str, Any]:
@@ -146,7 +170,8 @@ def rewrite_summary(reports: list[Report], *, conditional: bool) -> str:
     counts = summary(reports)
     changed = f"{counts['changed']} {'would change' if conditional else 'changed'}"
     rest = ", ".join(f"{counts[status]} {status}" for status in ("unchanged", "skipped", "failed"))
-    return f"{plural(counts['files'], 'file')}: {changed}, {rest}; {_findings(reports)}"
+    assumptions = f"; {plural(counts['assumptions'], 'assumption')}" if counts["assumptions"] else ""
+    return f"{plural(counts['files'], 'file')}: {changed}, {rest}; {_findings(reports)}{assumptions}"
 
 
 def check_summary(reports: list[Report]) -> str:

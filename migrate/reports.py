@@ -16,7 +16,7 @@ from .errors import FileError
 from .text import Text, decoded
 
 if TYPE_CHECKING:
-    from nki_migrate.codemods.model import Decision, Finding, Moved
+    from nki_migrate.codemods.model import Asserted, Decision, Finding, Moved
 
 Status = Literal["changed", "unchanged", "skipped", "failed"]
 STATUSES: tuple[Status, ...] = ("changed", "unchanged", "skipped", "failed")
@@ -33,7 +33,8 @@ class Report:
     ``before`` and ``after`` are its bytes (``after`` differs only when the status is ``changed``), ``applied`` counts
     the rewrites of each rule, ``reason`` says why a file was skipped or failed, ``moves`` where its declarations went,
     ``inexact`` how many ULP each rule that is not exact declares, ``decisions`` what was chosen for which tensor,
-    ``seconds`` how long it took (of files that are rewritten together, each has its share).
+    ``asserted`` what its kernels take for true from then on, ``seconds`` how long it took (of files that are rewritten
+    together, each has its share).
     """
 
     path: str
@@ -46,6 +47,7 @@ class Report:
     moves: tuple[Moved, ...] = field(default=(), repr=False)
     inexact: Mapping[str, int] = field(default_factory=dict)
     decisions: tuple[Decision, ...] = ()
+    asserted: tuple[Asserted, ...] = ()
     seconds: float = field(default=0.0, compare=False)
 
     @property
@@ -55,7 +57,7 @@ class Report:
 
     def failed(self, reason: str) -> Report:
         """This report when the change could not be made after all."""
-        return replace(self, status="failed", reason=reason, applied=Counter(), after=self.before)
+        return replace(self, status="failed", reason=reason, applied=Counter(), after=self.before, asserted=())
 
 
 def internal_error(path: str, data: bytes, error: Exception) -> Report:

@@ -204,7 +204,7 @@ def _guarded(path: str, data: bytes, text: Text, outcome: Outcome, options: Opti
         return Report(path, "failed", f"not rewritten: {against}", findings, before=data, after=data)
     status: Status = "unchanged" if outcome.source == text.text else "changed"
     after = encoded(outcome.source, text)
-    rest = outcome.moves, outcome.inexact, outcome.decisions
+    rest = outcome.moves, outcome.inexact, outcome.decisions, outcome.asserted
     return Report(path, status, None, findings, outcome.applied, data, after, *rest)
 
 

@@ -19,7 +19,7 @@ INTERRUPTED = "not written: interrupted: run again"
 
 
 class Interrupts:
-    """Ctrl-C while files are written: the first is ``seen``, so that the file at hand is finished; a second one raises."""
+    """Ctrl-C while files are written: the first is ``seen``, and the file at hand is finished; a second one raises."""
 
     seen = False
 

@@ -70,6 +70,7 @@ class Relaunched:
             decisions=tuple(sorted({replace(d, line=place(d.line)) for d in outcome.decisions})),
             assumptions=frozenset(replace(a, line=place(a.line)) for a in outcome.assumptions),
             left=frozenset(place(line) for line in outcome.left),
+            asserted=tuple(sorted(replace(a, line=place(a.line)) for a in outcome.asserted)),
         )
 
 

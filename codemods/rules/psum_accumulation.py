@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 
 from .. import algebra
 from ..counted import counted
-from ..emission import Refuse
+from ..emission import Refuse, assertion
 from ..facts.values import EITHER, Declaration, Tile, Value
 from ..names import dotted
 from ..syntax import bound_by, by_parameter
@@ -448,7 +448,7 @@ def _asserted_apart(scope: Scope, a: Written, b: Written) -> bool:
             continue
         places = _extremes(scope, x, a.ranges), _extremes(scope, y, b.ranges)
         if all(place is not None and algebra.equal(*place, scope.definitions) for place in places):
-            scope.emit(f"assert {x} != {y}")
+            scope.emit(assertion(f"{x} != {y}", "writes into different blocks"))
             return True
     return False
 

@@ -29,7 +29,7 @@ def two_projections(x, up, down):
         nisa.nc_matmul(dst=product[0:i_f_size, 0:tokens], stationary=up_tile[0:features, 0:i_f_size], moving=x_tile)
         nisa.tensor_copy(dst=hidden[t][0:i_f_size, 0:tokens], src=product[0:i_f_size, 0:tokens])
     result = nl.ndarray((tokens, 2, 64), dtype=nl.float32, buffer=nl.psum)
-    assert tiles > 0
+    assert tiles > 0, "rewritten for loops that run"
     for t in nl.affine_range(tiles):
         i_p_size = min(TILE, inner - t * TILE)
         down_tile = nl.ndarray((TILE, 2, 64), dtype=down.dtype, buffer=nl.sbuf)

@@ -14,7 +14,7 @@ def long_product(a, b):
     out = nl.ndarray((2, m, n), dtype=nl.float32, buffer=nl.shared_hbm)
 
     total = nl.ndarray((m, n), dtype=nl.float32, buffer=nl.psum)
-    assert chunks > 0
+    assert chunks > 0, "rewritten for loops that run"
     crossed = nl.ndarray((m, n), dtype=nl.float32, buffer=nl.psum)
     for k in nl.affine_range(chunks):
         left = nl.ndarray((128, m), dtype=a.dtype, buffer=nl.sbuf)

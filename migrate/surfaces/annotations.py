@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from ..output import plural
+from ..output import assumption_text, plural
 from ..reports import NOTEBOOK as NOTEBOOK_REASON
 from . import outcomes
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..reports import Report
     from ..verdicts import CaseResult, Problem, Proof
 
-Severity = Literal["error", "warning"]
+Severity = Literal["error", "warning", "note"]
 
 # How the reason of a failed file begins when it is about one line.
 _AT_LINE = re.compile(r"line (\d+): ")
@@ -56,12 +56,15 @@ def source_path(path: str) -> str:
 
 
 def of_reports(command: str, reports: list[Report], *, changes_are_done: bool) -> Iterator[Annotation]:
-    """Findings, files that would change, failed files and notebooks, in the order of the reports."""
+    """Findings, assumptions, files that would change, failed files and notebooks, in the order of the reports."""
     severity: Severity = "error" if command == "check" else "warning"
     for report in reports:
         for found in report.findings:
             text = f"{found.message}\n{found.help}" if found.help else found.message
             yield Annotation(report.path, found.line, found.column, severity, found.code, found.applicability, text)
+        for asserted in report.asserted:
+            text = assumption_text(asserted)
+            yield Annotation(report.path, asserted.line, 0, "note", outcomes.ASSUMPTION, "assumption", text)
         if report.status == "failed":
             match = _AT_LINE.match(report.reason or "")
             line = int(match[1]) if match else 0

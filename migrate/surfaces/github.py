@@ -11,6 +11,9 @@ from collections.abc import Iterable
 from ..output import shown
 from .annotations import Annotation, source_path
 
+_COMMANDS = {"note": "notice"}
+"""What GitHub calls a severity by another name."""
+
 
 def commands(annotations: Iterable[Annotation]) -> str:
     """``::error file=F,line=L,col=C,title=T::message``, one line an annotation."""
@@ -25,7 +28,7 @@ def _command(annotation: Annotation) -> str:
         properties["col"] = str(annotation.column)
     properties["title"] = f"{annotation.code} {annotation.title}"
     listed = ",".join(f"{key}={_property(value)}" for key, value in properties.items())
-    return f"::{annotation.severity} {listed}::{_data(annotation.message)}"
+    return f"::{_COMMANDS.get(annotation.severity, annotation.severity)} {listed}::{_data(annotation.message)}"
 
 
 def _data(text: str) -> str:

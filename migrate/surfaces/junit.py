@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
-from ..output import finding_lines, shown
+from ..output import assumption_lines, finding_lines, shown
 from ..reports import NOTEBOOK
 from .annotations import source_path, titled
 from .markup import valid
@@ -55,6 +55,7 @@ def of_reports(command: str, reports: list[Report], *, changes_are_done: bool) -
 def _of_report(report: Report, changes_are_done: bool) -> Element:
     case = _case(report.path, shown(source_path(report.path)))
     lines = list(finding_lines(report))
+    notes = list(assumption_lines(report))
     if report.status == "changed" and not changes_are_done:
         rules = ", ".join(f"{code} ({count})" for code, count in sorted(report.applied.items()))
         lines.insert(0, f"would change: {rules}" if rules else "would change")
@@ -67,6 +68,8 @@ def _of_report(report: Report, changes_are_done: bool) -> Element:
         case.append(_outcome("failure", "left", lines[0], "\n".join(lines)))
     elif report.status == "skipped":
         ElementTree.SubElement(case, "skipped", message=valid(report.reason or ""))
+    if notes:
+        ElementTree.SubElement(case, "system-out").text = valid("\n".join(notes))
     return case
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 WOULD_CHANGE = "NKM001"
 FAILED = "NKM002"
 NOTEBOOK = "NKM003"
+ASSUMPTION = "NKM004"
 LAYOUT = "NKM101"
 OPERANDS = "NKM102"
 NUMBERS = "NKM103"
@@ -56,6 +57,14 @@ CODES = {
             "notebook",
             "notebooks are not rewritten",
             "Export it (`jupyter nbconvert --to script`), and migrate the script.",
+        ),
+        OutcomeDoc(
+            ASSUMPTION,
+            "assumption",
+            "the rewrite is right where this holds, and the kernel asserts it",
+            """The source does not tell it: the rank of a parameter that nothing calls, two sizes that must be equal, a
+            loop that must run. The rewritten kernel stops where it does not hold, so look at how the kernel is called.
+            It is a note and changes no exit code.""",
         ),
         OutcomeDoc(
             LAYOUT,

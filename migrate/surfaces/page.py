@@ -17,7 +17,7 @@ from nki_migrate.runtime.dialect import memory_of
 from ..checking import WORD as CHECKED
 from ..checking import check_report
 from ..explain import described
-from ..output import plural, shown
+from ..output import assumption_text, plural, shown
 from ..reports import not_concerned
 from ..rewriting import WORD
 from ..verdicts import CONTRACT, result_text
@@ -192,6 +192,7 @@ def _summary(subject: Subject) -> str:
             name = "would change" if status == "changed" and not subject.written else status
             tiles.append(_figure(counts[status], name, status if counts[status] and status != "skipped" else "none"))
         tiles.append(_figure(counts["findings"], "findings", "undecided" if counts["findings"] else "none"))
+        tiles.append(_figure(counts["assumptions"], "assumptions", "none"))
     notes = "".join(element("li", escaped(note)) for note in (subject.proof.notes if subject.proof else ()))
     contract = element("p", escaped(CONTRACT), class_="note") if subject.proof else ""
     return element("dl", *tiles, class_="figures") + (element("ul", notes, class_="notes") if notes else "") + contract
@@ -332,6 +333,10 @@ def _file(section: _Section, anchor: str) -> str:
             for f in findings
         )
         parts.append(element("ul", *places, class_="places"))
+    assumed = [*section.report.asserted] if section.report else []
+    if assumed:
+        notes = (element("li", element("code", f"{a.line} note"), escaped(f" {assumption_text(a)}")) for a in assumed)
+        parts.append(element("ul", *notes, class_="places"))
     parts += [_case(result, f"{anchor}-case-{n}") for n, result in enumerate(section.results, 1)]
     return element("section", *parts, id=anchor, class_="file")
 
