@@ -28,18 +28,23 @@ from .comments import (
 )
 from .emission import New
 from .format import formatted, line_width
+from .origins import Marks, Origin, Origins, Place
+from .reaching_definitions import every_statement
 from .scope import Module
 from .source import written
 from .syntax import bound_by, default_values
 
 
-def applied(module: Module) -> str:
-    """The module's new text. Equal to the old one where no edit is planned."""
+def applied(module: Module) -> tuple[str, ast.Module, Origins]:
+    """The module's new text, its tree, and where its statements come from. No edit: the old text has no origins."""
     if not module.edits and not module.support:
-        return module.source.text
+        return module.source.text, module.source.tree, {}
     tree = module.concrete()
-    body = _Rebuild(module, tree).block(module.source.tree.body, tree.body)
-    return tree.with_changes(body=body, **_no_dangling_header(tree, body)).code
+    rebuild = _Rebuild(module, tree)
+    body = rebuild.block(module.source.tree.body, tree.body)
+    text = tree.with_changes(body=body, **_no_dangling_header(tree, body)).code
+    new = ast.parse(text)
+    return text, new, rebuild.marks.origins(body, new)
 
 
 def _no_dangling_header(tree: cst.Module, body: Sequence[Statement]) -> dict[str, object]:
@@ -58,6 +63,7 @@ class _Rebuild:
         self.orphans: Lines = []
         self.guards: dict[int, str] = {}
         self.tests: list[cst.BaseExpression] = []
+        self.marks = Marks()
 
     def _may_use_support(self, statement: ast.stmt) -> bool:
         """Is a statement of the module a definition, or does its new text use what the module gets?"""
@@ -109,8 +115,8 @@ class _Rebuild:
     def _line(self, statements: list[ast.stmt], node: Statement, orphans: Lines) -> tuple[list[Statement], Lines]:
         """The new statements for one old line, and the lines and comments that found no statement to stand above."""
         lifted = [s for old in statements for s in self._lifted(old)]
-        new = [s for old in statements for item in self.edits.before.get(old, []) for s in self.statements(item)]
-        behind = [s for old in statements for item in self.edits.after.get(old, []) for s in self.statements(item)]
+        new = self._around(statements, self.edits.before, "before")
+        behind = self._around(statements, self.edits.after, "after")
         above = [line for line in node.leading_lines if line.comment is None or not self._is_lifted(statements)]
         leading = joined_lines(orphans, above)
         if any(old in self.edits.replaced for old in statements):
@@ -119,6 +125,7 @@ class _Rebuild:
             leading = [*(two_blank_lines(leading) if lifted else leading), *comments]
         else:
             kept = self._kept(statements[0], node)
+            self.marks.mark_each([kept], statements, inner=False)
             if lifted and not new:
                 kept = kept.with_changes(leading_lines=two_blank_lines(leading))
             elif new:
@@ -133,14 +140,17 @@ class _Rebuild:
         new[0] = new[0].with_changes(leading_lines=leading) if leading else new[0]
         return [*lifted, *new], []
 
+    def _around(self, statements: list[ast.stmt], items: dict[ast.stmt, list[New]], place: Place) -> list[Statement]:
+        return [s for old in statements for item in items.get(old, []) for s in self.statements(item, old, place)]
+
     def _replaced(self, statements: list[ast.stmt], node: Statement) -> tuple[list[Statement], Lines]:
         """New statements, and the comments of the old one that have to stand above them."""
         new: list[Statement] = []
         for old in statements:
             if old in self.edits.replaced:
-                new += [s for item in self.edits.replaced[old] for s in self.statements(item)]
+                new += [s for item in self.edits.replaced[old] for s in self.statements(item, old)]
             else:
-                new += self.statements(New(self.module.source.segment(old)))
+                new += self.statements(New(self.module.source.segment(old)), old)
         if self._is_lifted(statements):
             return new, []  # its comments went with it
         inner, end = comments_of(node) if self._has_comment(statements) else ([], None)
@@ -173,19 +183,28 @@ class _Rebuild:
         stop = source.text.find("\n", end)
         return "#" in source.text[start : stop if stop >= 0 else None]
 
-    def statements(self, new: New) -> list[Statement]:
+    def statements(self, new: New, old: ast.stmt, place: Place = "at") -> list[Statement]:
+        """What the text of one new statement becomes, which ``old`` has brought about."""
         text = formatted(new.text, self.width - self.depth * len(self.indent))
         body = list(cst.parse_module(text, self.config).body)
+        self.marks.mark(body, Origin(old, place))
         if not new.guard:
             return body
         test = cst.parse_expression(new.guard)
         self.guards[id(test)] = new.guard
         self.tests.append(test)
-        return [cst.If(test=test, body=cst.IndentedBlock(body))]
+        guarded = [cst.If(test=test, body=cst.IndentedBlock(body))]
+        self.marks.mark(guarded, Origin(old, place))
+        return guarded
 
     # Compound statements ----------------------------------------------------------------------------------------
 
     def _kept(self, old: ast.stmt, node: Statement) -> Statement:
+        kept = self._changed(old, node)
+        self.marks.mark([kept], Origin(old), inner=False)
+        return kept
+
+    def _changed(self, old: ast.stmt, node: Statement) -> Statement:
         changes: dict[str, object] = {}
         if isinstance(old, ast.FunctionDef) and isinstance(node, cst.FunctionDef):
             changes = self._function(old, node)
@@ -218,7 +237,7 @@ class _Rebuild:
         """The side of a condition that never runs, with what stands there instead."""
         side, new = self.edits.dead[old]
         self.depth += 1
-        body = cst.IndentedBlock(self.statements(new))
+        body = cst.IndentedBlock(self.statements(new, old))
         self.depth -= 1
         return {side: body if side == "body" else cst.Else(body=body)}
 
@@ -234,14 +253,14 @@ class _Rebuild:
         body = getattr(node, "body", None)
         old_body = getattr(old, "body", None)
         if isinstance(body, cst.BaseSuite) and old_body:
-            new = self._suite(old_body, body, self.edits.prologue.get(old, []))
+            new = self._suite(old_body, body, old)
             if new is not body:
                 changes["body"] = new
         orelse, old_orelse = getattr(node, "orelse", None), getattr(old, "orelse", None)
         if isinstance(orelse, cst.If) and old_orelse:
             changes["orelse"] = self._kept(old_orelse[0], orelse)
         elif isinstance(orelse, cst.Else) and old_orelse:
-            changes["orelse"] = orelse.with_changes(body=self._suite(old_orelse, orelse.body, []))
+            changes["orelse"] = orelse.with_changes(body=self._suite(old_orelse, orelse.body))
         if isinstance(old, ast.Try) and isinstance(node, cst.Try):
             changes |= self._ends(old, node)
         return changes
@@ -250,32 +269,32 @@ class _Rebuild:
         """The handlers and the ``finally`` of a ``try`` that an edit changes."""
         changes: dict[str, object] = {}
         handlers = [
-            new.with_changes(body=self._suite(handler.body, new.body, []))
+            new.with_changes(body=self._suite(handler.body, new.body))
             for handler, new in zip(old.handlers, node.handlers, strict=True)
         ]
         if any(new.body is not handler.body for new, handler in zip(handlers, node.handlers, strict=True)):
             changes["handlers"] = handlers
         if node.finalbody is not None:
-            end = self._suite(old.finalbody, node.finalbody.body, [])
+            end = self._suite(old.finalbody, node.finalbody.body)
             if end is not node.finalbody.body:
                 changes["finalbody"] = node.finalbody.with_changes(body=end)
         return changes
 
-    def _suite(self, old: list[ast.stmt], body: cst.BaseSuite, prologue: list[New]) -> cst.BaseSuite:
+    def _suite(self, old: list[ast.stmt], body: cst.BaseSuite, owner: ast.stmt | None = None) -> cst.BaseSuite:
         """A body; one that stands on its header's line moves to lines of its own when anything in it changes."""
         if isinstance(body, cst.IndentedBlock):
-            return self._indented(old, body, prologue)
+            return self._indented(old, body, owner)
         assert isinstance(body, cst.SimpleStatementSuite)
         line = cst.SimpleStatementLine(body=body.body, trailing_whitespace=body.trailing_whitespace)
         block = cst.IndentedBlock([line])
-        new = self._indented(old, block, prologue)
+        new = self._indented(old, block, owner)
         return body if new is block else new
 
-    def _indented(self, old: list[ast.stmt], body: cst.IndentedBlock, prologue: list[New]) -> cst.IndentedBlock:
+    def _indented(self, old: list[ast.stmt], body: cst.IndentedBlock, owner: ast.stmt | None) -> cst.IndentedBlock:
         self.depth += 1
         new = self.block(old, body.body)
         orphans, self.orphans = self.orphans, []
-        first = [s for item in prologue for s in self.statements(item)]
+        first = self._around([owner], self.edits.prologue, "prologue") if owner is not None else []
         self.depth -= 1
         if not first and len(new) == len(body.body) and all(a is b for a, b in zip(new, body.body, strict=True)):
             return body
@@ -395,6 +414,7 @@ class _Rebuild:
         inner = self.edits.flattened[old]
         assert isinstance(node, cst.FunctionDef) and isinstance(node.body, cst.IndentedBlock)
         kept: list[cst.BaseStatement] = []
+        before = [s for s in old.body[:-1] if s is not inner]
         closure: cst.FunctionDef | None = None
         for statement, part in zip(old.body, node.body.body, strict=True):
             if statement is inner:
@@ -404,6 +424,7 @@ class _Rebuild:
                 kept.append(part)
         assert closure is not None and isinstance(closure.body, cst.IndentedBlock)
         first, *rest = closure.body.body
+        self.marks.mark_each([*kept, *closure.body.body], every_statement([*before, *inner.body]))
         body = [*kept, first.with_changes(leading_lines=[*closure.leading_lines, *lines_above(first)]), *rest]
         params = [_bare(p) for p in [*node.params.params, *closure.params.params]]
         required = [p for p in params if p.default is None]

@@ -14,11 +14,12 @@ from .kernel_code import is_moving
 from .parameters import kernel_parameters
 from .rules import sbuf_manager
 from .rules.language import CODE as LANGUAGE
+from .rules.nested_functions import CODE as LIFT
 from .rules.nested_functions import lift
 from .rules.psum_accumulation import groups_of_others, of_enclosing
 from .scope import Analysis, Module, Scope
 from .source import is_expanded
-from .syntax import assignment_counts
+from .syntax import assignment_counts, names_read_by_nested
 from .variants import telling_flags
 from .walk import walk_block
 
@@ -159,7 +160,19 @@ def _lift_unused(scope: Scope) -> None:
     for function in scope.nested:
         if function.node not in scope.module.lifted:
             try:
+                _check_only_called(scope, function.node)
                 lift(scope, function)
             except Refuse as refusal:
                 scope.module.report(refusal)
                 scope.kept.append(function.node)
+
+
+def _check_only_called(scope: Scope, nested: ast.FunctionDef) -> None:
+    """A function that is handed on, or returned, cannot carry what it has captured."""
+    captured = names_read_by_nested(scope.function)[nested.name] & scope.assigned.keys()
+    nodes = list(ast.walk(scope.function))
+    called = {id(n.func) for n in nodes if isinstance(n, ast.Call)}
+    handed = [n for n in nodes if isinstance(n, ast.Name) and n.id == nested.name and id(n) not in called]
+    if handed and captured:
+        what = f"'{nested.name}' captures '{min(captured)}', and is used otherwise than by calling it"
+        raise Refuse(handed[0], LIFT, what, "call it, or pass what it captures")

@@ -26,7 +26,16 @@ from .names import imports as names_imported
 from .namespaces import Namespaces, namespaces
 from .output_assertions import output_assertions
 from .program import Program
-from .rules import allocator_objects, decorators, host_code, kernel_classes, namespace, registry, tensor_annotations
+from .rules import (
+    allocator_objects,
+    decorators,
+    host_code,
+    kernel_classes,
+    name_bindings,
+    namespace,
+    registry,
+    tensor_annotations,
+)
 from .rules.language import CODE as LANGUAGE
 from .same_text import copies_needed
 from .scope import Module, Position, Resized, Scope
@@ -92,7 +101,14 @@ def _rewritten(sources: Mapping[str, str], options: Options, homes: Mapping[str,
             outcomes[path] = Outcome(new.text)
             plain[path] = new
     outcomes |= _rewritten_together(read, plain, options, homes)
-    return {path: _counted(outcome, imports[path]) for path, outcome in outcomes.items()}
+    return {path: _counted(_kept_whole(outcome, given[path]), imports[path]) for path, outcome in outcomes.items()}
+
+
+def _kept_whole(outcome: Outcome, source: Source) -> Outcome:
+    """The outcome for a module; one with a name that might mean something else is as it was before every rule."""
+    if all(finding.code != name_bindings.CODE for finding in outcome.findings):
+        return outcome
+    return Outcome(source.text, outcome.findings, left=frozenset(range(1, source.text.count("\n") + 2)))
 
 
 def with_imports(text: str, homes: Homes, options: Options) -> str:
@@ -109,7 +125,7 @@ def _imports_moved(source: Source, homes: Homes, options: Options) -> Renamed:
 
 def _counted(outcome: Outcome, imports: Renamed) -> Outcome:
     """The outcome for a module whose imports had been rewritten first."""
-    if not imports.count:
+    if not imports.count or any(finding.code == name_bindings.CODE for finding in outcome.findings):
         return outcome
     applied = Counter({IMPORTS: imports.count}) + Counter(outcome.applied)
     return replace(outcome, applied=applied, touched=outcome.touched | imports.touched)
@@ -200,7 +216,9 @@ def _outcome(module: Module, original: str) -> Outcome:
     early_assertions.move(module)
     dead_names.drop(module)
     namespace.rewrite(module)
-    text = applied(module)
+    text, output, origins = applied(module)
+    if name_bindings.report(module, output, origins):
+        return Outcome(module.source.text, tuple(sorted(module.findings)))
     moves = moved(module.planned, text, module.copies)
     findings, decisions = tuple(sorted(module.findings)), tuple(sorted(module.decisions))
     touched = frozenset(module.touched)

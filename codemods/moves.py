@@ -61,6 +61,20 @@ def moved(
     return tuple(sorted(entries, key=lambda entry: (entry.lines, entry.new_lines)))
 
 
+def declarations(planned: list[Planned], tree: ast.Module) -> dict[str, set[ast.AST]]:
+    """The statements of the input that declared what has a name in the output, by that name."""
+    wanted: dict[tuple[int, int], set[str]] = {}
+    for each in planned:
+        wanted.setdefault((each.node.lineno, each.node.col_offset), set()).add(each.name)
+    found: dict[str, set[ast.AST]] = {}
+    for statement in ast.walk(tree) if wanted else ():
+        if isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign) and statement.value is not None:
+            places = {(n.lineno, n.col_offset) for n in ast.walk(statement.value) if isinstance(n, ast.expr)}
+            for name in {name for place in places & wanted.keys() for name in wanted[place]}:
+                found.setdefault(name, set()).add(statement)
+    return found
+
+
 def _pairs(olds: list[Planned], news: list[ast.Call]) -> Iterator[tuple[Planned, ast.Call]]:
     """One old declaration may have become several; of several, each one must have become one."""
     if len(olds) == 1:

@@ -110,6 +110,7 @@ class Module:
         self.handed: dict[ast.FunctionDef, list[str]] = {}
         self.followed: dict[ast.FunctionDef, set[ast.Call]] = {}
         self.analyzed: dict[ast.FunctionDef, Analysis] = {}
+        self.traced_once: set[ast.For] = set()
         self._concrete: cst.Module | None = None
         self._functions: dict[ast.FunctionDef | ast.AsyncFunctionDef, cst.FunctionDef] = {}
         self.environment: dict[str, Value] = {}

@@ -260,6 +260,7 @@ def _for(scope: Scope, statement: ast.stmt) -> None:
     before = dict(scope.env)
     if traced:
         scope.traced_once.add(statement)
+        scope.module.traced_once.add(statement)
         restore_state(scope, statement, targets)
         report_objects(scope, statement)
     else:

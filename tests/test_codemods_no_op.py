@@ -233,6 +233,13 @@ NO_OPS: dict[str, dict[str, str]] = {
         "an array of host code": host("SHAPE = np.zeros((2, 3)).ndim"),
         "a name of that name": kernel("ndim = n"),
     },
+    "NKI035": {
+        "a function in a loop that binds it alone": kernel("for i in range(n):\n        size = i"),
+        "two functions of host code under one name": host(
+            "if np.pi > 3:\n    def near(a):\n        return a\nelse:\n    def near(a):\n        return -a"
+        ),
+        "a parameter that is called like a name of the module": kernel("size = own(n)", "def own(x):\n    return x"),
+    },
     "NKI090": {
         "a name in a comment": kernel("size = n  # nl.mean(x)"),
         "a name in a string": kernel("text = 'nl.mean(x)'"),

@@ -1,0 +1,221 @@
+"""Each name of the output means what it meant in the source: calls, captures and branches included."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+from nki_migrate.codemods import Options, rewrite, rewrite_together
+from nki_migrate.codemods.binding_check import violations
+from nki_migrate.codemods.origins import Origin
+from nki_migrate.codemods.reaching_definitions import definitions, every_statement
+from nki_migrate.runtime.cases import TensorSpec
+
+KERNEL = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.compiler as ncc
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def k(x):
+    n = x.shape[1] // 16
+    off = 3
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+{made}
+    tile = nl.load(x)
+    tile[...] = nl.multiply(tile, float({factor}))
+    nl.store(out, value=tile)
+    return out
+"""
+ARGS = {"x": TensorSpec((128, 64), "float32", "normal")}
+
+
+def kernel(made: str, factor: str) -> str:
+    return KERNEL.format(made="".join(f"    {line}\n" for line in made.split("\n")), factor=factor)
+
+
+WRONG = {
+    "two functions in two branches": (
+        "if n == 3:\n    def f(v):\n        return v\nelse:\n    def f(v):\n        return v + 1",
+        "f(2)",
+    ),
+    "a function that a branch defines again": (
+        "def f(v):\n    return v\nif n == 4:\n    def f(v):\n        return v + 1",
+        "f(2)",
+    ),
+    "a parameter of the caller that is called like what is captured": (
+        "def a(v):\n    return v + off\ndef b(off):\n    return a(2) + off",
+        "b(5)",
+    ),
+    "a local name of the caller that is called like what is captured": (
+        "def a(v):\n    return v + off\ndef b(w):\n    off = w\n    return a(2) + off",
+        "b(5)",
+    ),
+    "a name that a loop of the caller binds": (
+        "def a(v):\n    return v + off\ndef b(w):\n    for off in range(2):\n        w = w + a(off)\n    return w",
+        "b(5)",
+    ),
+    "a function of another branch that another function calls": (
+        "if n == 3:\n    def a(v):\n        return v\nelse:\n    def a(v):\n        return v + 1\n"
+        "def b(w):\n    return a(w)",
+        "b(5)",
+    ),
+}
+
+
+@pytest.mark.parametrize("reason", sorted(WRONG))
+def test_a_file_with_a_name_that_may_mean_something_else_keeps_every_byte(reason: str) -> None:
+    source = kernel(*WRONG[reason])
+    outcome = rewrite(source)
+    assert outcome.source == source
+    assert "NKI035" in {finding.code for finding in outcome.findings}
+    assert outcome.applied == {}
+
+
+PLACES = """\
+if n == 3:
+    def place(idx, pdim_size, fdim_size):
+        return 0, 1024
+else:
+    def place(idx, pdim_size, fdim_size):
+        return 0, 2048
+where = nl.ndarray((nl.par_dim(128), 64), dtype=nl.float32, buffer=ncc.sbuf.alloc(place))"""
+
+
+def test_one_of_two_allocation_functions_is_a_finding() -> None:
+    source = kernel(PLACES, "n")
+    outcome = rewrite(source)
+    assert outcome.source == source
+    assert any("'place'" in finding.message for finding in outcome.findings if finding.code == "NKI035")
+
+
+RIGHT = {
+    "a function in a loop": ("for i in nl.static_range(2):\n    def f(v):\n        return v + i", "f(2)"),
+    "a function under a condition": ("if n == 4:\n    def f(v):\n        return v + n", "f(2)"),
+    "a captured name that is bound again before and after": (
+        "def f(v):\n    return v + off\noff = 5\nfirst = f(1)\noff = 7",
+        "f(2) * first",
+    ),
+    "a function that calls another one, with names of its own": (
+        "def a(v):\n    return v + off\ndef b(w):\n    other = w\n    return a(2) + other",
+        "b(5)",
+    ),
+    "a parameter that is called like what the function does not capture": (
+        "def a(v):\n    return v + n\ndef b(off):\n    return a(2) + off",
+        "b(5)",
+    ),
+    "the same name in both functions, captured by neither": (
+        "def a(v):\n    w = v + 1\n    return w\ndef b(w):\n    return a(w) + off",
+        "b(5)",
+    ),
+}
+
+
+@pytest.mark.parametrize("reason", sorted(RIGHT))
+def test_what_means_the_same_is_rewritten_and_equal(migrate, reason: str) -> None:
+    migration = migrate(kernel(*RIGHT[reason]), ARGS)
+    assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
+
+
+def test_a_file_that_is_left_keeps_its_imports_and_its_grid_too() -> None:
+    source = kernel(*WRONG["two functions in two branches"]).replace("float(", "float(nl.num_programs(0) * ")
+    source += "\n\ndef run(x):\n    return k[1](x)\n"
+    assert rewrite(source, Options(unsafe=True)).source == source
+    other = kernel(*RIGHT["a function in a loop"])
+    outcomes = rewrite_together({"a.py": source, "b.py": other}, Options(unsafe=True))
+    assert outcomes["a.py"].source == source
+    assert outcomes["b.py"].source != other
+
+
+def test_a_function_that_is_handed_on_keeps_what_it_captures() -> None:
+    source = kernel("def f(v):\n    return v + off\ng = f", "n")
+    outcome = rewrite(source)
+    assert any("'f' captures 'off'" in finding.message for finding in outcome.findings)
+    assert "    def f(v):\n        return v + off\n" in outcome.source
+
+
+# --- the check alone: what it says of an output that nobody should write ----------------------------------------------
+
+
+def found(old: str, new: str, lines: dict[int, int]) -> set[tuple[int, str]]:
+    """The violations of an output whose statement in line ``n`` comes from that in line ``lines[n]``."""
+    before, after = ast.parse(old), ast.parse(new)
+    by_line = {s.lineno: s for s in every_statement(before.body)}
+    origins = {s: Origin(by_line[lines.get(s.lineno, s.lineno)]) for s in every_statement(after.body)}
+    return {(v.statement.lineno, v.name) for v in violations(before, after, origins, set(), {})}
+
+
+SAME = {
+    "a = 1\nb = a\n": "a = 1\nb = a + a\n",
+    "def f(x):\n    y = x\n    return y\n": "def f(x):\n    y = x\n    return y + x\n",
+    "for i in x:\n    y = i\nz = y\n": "for i in x:\n    y = i\nz = y + i\n",
+}
+
+
+@pytest.mark.parametrize(("old", "new"), SAME.items())
+def test_the_check_finds_nothing_where_nothing_changed(old: str, new: str) -> None:
+    assert found(old, new, {}) == set()
+
+
+def test_the_check_tells_a_binding_that_moved_before_its_reader() -> None:
+    old = "def f(x):\n    y = 1\n    z = y\n    y = 2\n    return z\n"
+    new = "def f(x):\n    y = 1\n    y = 2\n    z = y\n    return z\n"
+    assert found(old, new, {3: 4, 4: 3}) == {(3, "y")}
+
+
+def test_the_check_tells_a_binding_that_is_gone() -> None:
+    old = "def f(x):\n    y = 1\n    if x:\n        y = 2\n    return y\n"
+    new = "def f(x):\n    y = 1\n    if x:\n        z = 2\n    y = 1\n    return y\n"
+    assert found(old, new, {5: 2, 6: 5}) == set()  # both come from what was bound: nothing else is compared
+    new = "def f(x):\n    y = 1\n    if x:\n        y = 2\n    y = 1\n    return y\n"
+    assert found(old, new, {5: 2, 6: 5}) == {(5, "y")}
+
+
+def test_the_check_tells_the_next_iteration_from_the_first() -> None:
+    source = "def f(x):\n    n = 0\n    for i in range(x):\n        m = n\n        n = n + 1\n    return m\n"
+    before, after = ast.parse(source), ast.parse(source)
+    pairs = zip(every_statement(after.body), every_statement(before.body), strict=True)
+    origins = {new: Origin(old) for new, old in pairs}
+    loops = {s for s in every_statement(before.body) if isinstance(s, ast.For)}
+    traced = {(v.statement.lineno, v.name) for v in violations(before, after, origins, loops, {})}
+    assert traced == {(4, "n"), (5, "n")}
+    assert list(violations(before, after, origins, set(), {})) == []
+
+
+def test_reaching_definitions_of_every_kind_of_statement() -> None:
+    text = """\
+def f(a, *rest):
+    try:
+        b = a
+    except ValueError as error:
+        b = error
+    while a:
+        if b:
+            a = 1
+            continue
+        b = 2
+        break
+    else:
+        c = 3
+    with a as d:
+        del b
+    if (e := a):
+        return [b for b in rest]
+    return b, c, d, e
+"""
+    tree = ast.parse(text)
+    last = [s for s in every_statement(tree.body) if isinstance(s, ast.Return)][-1]
+    known = definitions(tree)
+
+    def lines(name: str) -> set[int]:
+        return {getattr(b, "lineno", 0) for b in known.bindings(last, name)[1]}
+
+    assert {name: lines(name) for name in ("a", "b", "c", "d", "e", "error")} == {
+        "a": {1, 8},
+        "b": {0},
+        "c": {0, 13},
+        "d": {14},
+        "e": {16},
+        "error": {0, 2},
+    }
