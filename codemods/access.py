@@ -18,6 +18,7 @@ from .emission import Refuse
 from .facts.index import components_of, index_value
 from .facts.masks import is_mask
 from .facts.values import Absent, Axis, Grid, Hbm, Index, Object, Python, Slice, Tile, Value
+from .given_slices import assert_number, may_be_slice
 from .least_ranks import rank_at_least
 from .loose import aligned
 from .maybe_tensors import may_be_no_number
@@ -363,13 +364,13 @@ def basic_item(scope: Scope, node: ast.Subscript, element: ast.expr, size: str) 
     if _is_no_number(scope, element):
         what = f"it is not known what the index '{ast.unparse(element)}' is"
         raise Refuse(node, VECTORS, what, "index with a number")
+    assert_number(scope, element)
     return Item(render_named(scope, element), "1", point=True)
 
 
 def _is_no_number(scope: Scope, element: ast.expr) -> bool:
     """May an index be something else than a number, a slice for example?"""
     from .calls import call_value, module_function
-    from .given_slices import may_be_slice
 
     if isinstance(element, ast.Call) and module_function(scope, element) is not None:
         return not isinstance(call_value(scope, element)[1], Python)

@@ -49,5 +49,6 @@ def _is_fixed(function: ast.FunctionDef, counts: Counter[str], new: New) -> bool
     bound_once = {argument.arg for argument in named_parameters(function) if counts[argument.arg] == 1}
     nodes = list(ast.walk(ast.parse(new.text)))
     described = {n.value for n in nodes if isinstance(n, ast.Attribute) and n.attr in TENSOR_ATTRIBUTES}
+    described |= {n.args[0] for n in nodes if isinstance(n, ast.Call) and ast.unparse(n.func) == "isinstance"}
     local = [n for n in nodes if isinstance(n, ast.Name) and n.id in counts]
     return bool(local) and all(n.id in bound_once and n in described for n in local)

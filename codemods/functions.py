@@ -97,7 +97,7 @@ def moves_tensors(module: Module, node: ast.AST) -> bool:
     return False
 
 
-_WRITTEN_BUILTINS = ("min", "max", "range", "len", "str", "isinstance", "float")
+_WRITTEN_BUILTINS = ("min", "max", "range", "len", "str", "isinstance", "int", "float")
 
 
 def _check_builtins(scope: Scope) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from .interpreted import is_of_package, is_unread
 from .names import dotted
+from .render import render_named
 
 if TYPE_CHECKING:
     from .scope import Module, Scope
@@ -40,6 +41,28 @@ def may_be_slice(scope: Scope, node: ast.expr, seen: frozenset[str] = frozenset(
             return any(may_be_slice(scope, value, seen | {name}) for value in _given(scope.function, name))
         case ast.Name() | ast.Attribute():
             return _is_given(scope, node, seen)
+    return False
+
+
+def assert_number(scope: Scope, index: ast.expr) -> None:
+    """The kernel asserts that an index is a number which a helper gets from code that is not at hand."""
+    if is_untold(scope, index):
+        scope.assert_that(f"isinstance({render_named(scope, index)}, int)", "a number as index")
+
+
+def is_untold(scope: Scope, node: ast.expr, seen: frozenset[str] = frozenset()) -> bool:
+    """May an expression be what a parameter gets, which no call of these files tells? Arithmetic gives a number."""
+    match node:
+        case ast.Name(id=name) if name in scope.untold:
+            return True
+        case ast.Name(id=name) if name in scope.assigned and name not in seen:
+            return any(is_untold(scope, value, seen | {name}) for value in _given(scope.function, name))
+        case ast.IfExp(body=first, orelse=second):
+            return is_untold(scope, first, seen) or is_untold(scope, second, seen)
+        case ast.BoolOp(values=elements) | ast.List(elts=elements) | ast.Tuple(elts=elements):
+            return any(is_untold(scope, element, seen) for element in elements)
+        case ast.Subscript(value=value):
+            return is_untold(scope, value, seen)
     return False
 
 

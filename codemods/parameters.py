@@ -62,6 +62,8 @@ def kernel_parameters(scope: Scope, told: dict[str, Value]) -> None:
         else:
             scope.env[name] = Python(optional=isinstance(told.get(name), Absent))
         scope.env[name] = with_observed(scope, argument, scope.env[name], told.get(name))
+        if name not in told and not scope.decorated and isinstance(scope.env[name], Python):
+            scope.untold.add(name)
     for name, default in by_name.items():
         text = operator_value(scope, default, name) or render(scope, default)
         if text != scope.source.segment(default):

@@ -346,6 +346,7 @@ class Scope:
     under: dict[str, dict[str, tuple[Value, Value]]] = field(default_factory=dict)
     unknown_results: set[str] = field(default_factory=set)
     none_at_first: set[str] = field(default_factory=set)
+    untold: set[str] = field(default_factory=set)
     joints: list[Joint] = field(default_factory=list)
     joined: dict[str, set[str]] = field(default_factory=dict)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from nki_migrate.codemods import rewrite, rewrite_together
 
@@ -87,3 +88,42 @@ def test_a_constant_of_another_module_is_read_where_that_is_at_hand() -> None:
     sizes = HEAD + "\nROW = 3\nPART = slice(0, 1)\n"
     found = rewrite_together({"k.py": kernel, "sizes.py": sizes})["k.py"].findings
     assert {f.message for f in found if "index" in f.message} == {"it is not known what the index 'PART' is"}
+
+
+UNCALLED = """
+def normed(y, out, i{default}):
+    row = y[{index}]
+    tile = nl.load(y[{index}])
+    nl.store(out[{index}], value=nl.subtract(tile, nl.max(tile, axis=1)))
+"""
+CALLING = """
+
+@nki.jit
+def kernel(y):
+    out = nl.ndarray(y.shape, dtype=y.dtype, buffer=nl.shared_hbm)
+    for n in range(4):
+        normed(y, out, {given})
+    return out
+"""
+
+
+@pytest.mark.parametrize(
+    ("index", "default"),
+    [("i", ""), ("i", "=0"), ("i or 0", ""), ("i if y is None else i", "")],
+)
+def test_a_helper_that_nothing_calls_asserts_that_its_index_is_a_number(run_source, index: str, default: str) -> None:
+    text = rewrite(HEAD + "\n" + UNCALLED.format(index=index, default=default)).source
+    y = np.arange(4 * 8 * 16, dtype=np.float32).reshape(4, 8, 16)
+    text = "import nki\n" + text
+    (result,) = run_source(text + CALLING.format(given="n"), {"y": y})
+    assert np.array_equal(result, y - y.max(axis=2, keepdims=True))
+    with pytest.raises(Exception, match="rewritten for a number as index"):
+        run_source(text + CALLING.format(given="slice(n, n + 1)"), {"y": y})
+
+
+def test_a_helper_that_is_called_asserts_nothing_of_its_index() -> None:
+    text = HEAD + "\n" + UNCALLED.format(index="i", default="") + CALLING.format(given="n")
+    assert "isinstance" not in rewrite(text).source
+    assert "isinstance" not in rewrite(source("", "row", "pass", ", row")).source
+    arithmetic = UNCALLED.format(index="i + 1", default="")
+    assert "isinstance" not in rewrite(HEAD + "\n" + arithmetic).source
