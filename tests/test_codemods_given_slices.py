@@ -109,7 +109,7 @@ def kernel(y):
 
 @pytest.mark.parametrize(
     ("index", "default"),
-    [("i", ""), ("i", "=0"), ("i or 0", ""), ("i if y is None else i", "")],
+    [("i", ""), ("i", "=0"), ("i if y is None else i", "")],
 )
 def test_a_helper_that_nothing_calls_asserts_that_its_index_is_a_number(run_source, index: str, default: str) -> None:
     text = rewrite(HEAD + "\n" + UNCALLED.format(index=index, default=default)).source
