@@ -31,6 +31,7 @@ from .rules import (
     decorators,
     host_code,
     kernel_classes,
+    kernel_outputs,
     name_bindings,
     namespace,
     registry,
@@ -243,8 +244,10 @@ def _rewritten_for(module: Module, function: ast.FunctionDef) -> list[Parameters
 
 def _walk(program: Program) -> None:
     """One round: plan the edits of every function, kernels first, then (through their calls) helpers, then the rest."""
+    lost = kernel_outputs.lost_writes(program)
     for module in program.modules.values():
         _environment(module)
+        module.lost_writes = lost
     kernels = [(m, f) for m in program.modules.values() for f in m.functions.values() if m.is_kernel(f)]
     kernels.sort(key=lambda pair: decorators.called_by_kernel(*pair))
     others = [(m, f) for m in program.modules.values() for f in m.functions.values() if not m.is_kernel(f)]

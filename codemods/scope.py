@@ -65,6 +65,7 @@ class Module:
         self.reviewed: frozenset[str] = frozenset()
         self.covered: frozenset[int] = frozenset()
         self.counts: dict[str, frozenset[str]] = {}
+        self.lost_writes: dict[ast.stmt, Refuse] = {}
         self.homes: Homes = {}
         self.calls: dict[ast.FunctionDef, list[Parameters]] = {}
         self.copies: dict[ast.FunctionDef, list[ast.FunctionDef]] = {}

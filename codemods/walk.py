@@ -63,6 +63,8 @@ def walk_statement(scope: Scope, statement: ast.stmt) -> None:
         scope.module.edits.replaced[statement] = []
         return
     try:
+        if statement in scope.module.lost_writes:
+            raise scope.module.lost_writes[statement]
         if type(statement) in FORBIDDEN_STATEMENTS and not isinstance(statement, ast.With):
             what, help = FORBIDDEN_STATEMENTS[type(statement)]
             raise Refuse(statement, LANGUAGE, f"Beta 2 kernels cannot contain {what}", help)

@@ -1,0 +1,104 @@
+"""NKI036 kernel-outputs: what a kernel writes to a parameter is left alone: Beta 2 gives back only what it returns.
+
+Why: kernels of ``nki_jit``, ``nki.trace`` and ``nki.jit(kernel_return=False)`` wrote to tensors that they got, and
+those with ``nt.mutable_tensor`` parameters did, too. The parameters of a Beta 2 kernel are inputs: a store into one is
+lost, and the launch gets zeros. The store, or the call of the function that stores, stays as it was under a finding, so
+that the kernel does not compile until it returns its output. That is so for parts and views of a parameter, for other
+names of it and for kernels that return another tensor, whether or not a launch is among the files.
+
+*Review* (``--unsafe`` writes it): the stores of a function without a decorator, a launch or a caller that loads from
+one parameter, stores into another and returns nothing: right if kernels call it, wrong if it is launched. Manual:
+all others.
+
+Source: NKI 2.26.1, nki.jit (inputs are immutable); aws-neuron/nki-samples, issue 134 (kernels that silently give
+zeros).
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from ..emission import Refuse
+from ..written_parameters import Summaries, Summary, Write, loads_parameter, returns_something
+from . import decorators
+
+if TYPE_CHECKING:
+    from ..program import Program
+    from ..scope import Module
+
+CODE = "NKI036"
+APPLICABILITY = "manual"
+GOLDENS = ("written_parameter",)
+
+_HELP = "make the output with nl.ndarray(..., buffer=nl.shared_hbm), store there, return it, and take it at the launch"
+
+
+def lost_writes(program: Program) -> dict[ast.stmt, Refuse]:
+    """The statements of kernels that write to what they got, with what is said of each."""
+    summaries = Summaries(program)
+    found: dict[ast.stmt, Refuse] = {}
+    for module in program.modules.values():
+        for function in [*module.functions.values(), *(kernel for _, kernel in module.inner_kernels)]:
+            if function in program.kernel_code:
+                summary = summaries.of(module, function)
+                for write, refusal in _refusals(module, function, summary):
+                    found.setdefault(write.statement, refusal)
+    return found
+
+
+def _refusals(module: Module, function: ast.FunctionDef, summary: Summary) -> list[tuple[Write, Refuse]]:
+    if not module.options.enabled(CODE):
+        return []
+    kind = module.program.kernel_code.kind(function)
+    if kind == "launched" or (_is_kernel(module, function) and not decorators.called_by_kernel(module, function)):
+        said = [(write, _lost(function, write)) for write in summary.writes]
+        return said or ([] if returns_something(function) else [(w, _hidden(function, w)) for w in summary.hidden])
+    if kind == "traced" and not module.options.unsafe and _may_be_launched(module, function):
+        return [(write, _perhaps(function, write)) for write in summary.writes]
+    return []
+
+
+def _is_kernel(module: Module, function: ast.FunctionDef) -> bool:
+    """Is a function decorated as one that host code launches, be it through ``nki.trace`` of the first releases?"""
+    traced = any(module.decorator(decorator) == "nki.trace" for decorator in function.decorator_list)
+    return traced or module.is_launchable(function)
+
+
+def _lost(function: ast.FunctionDef, write: Write) -> Refuse:
+    message = (
+        f"the kernel '{function.name}' writes to its parameter '{write.parameter}', and Beta 2 gives back only what a "
+        "kernel returns"
+    )
+    return Refuse(write.statement, CODE, message, _HELP)
+
+
+def _hidden(function: ast.FunctionDef, write: Write) -> Refuse:
+    message = (
+        f"the kernel '{function.name}' returns nothing, and hands its parameter '{write.parameter}' to code that these "
+        "files do not show: Beta 2 gives back only what a kernel returns"
+    )
+    return Refuse(write.statement, CODE, message, _HELP)
+
+
+def _perhaps(function: ast.FunctionDef, write: Write) -> Refuse:
+    message = (
+        f"'{function.name}' returns nothing and writes to its parameter '{write.parameter}', and these files do not "
+        "show whether it is launched: Beta 2 gives back only what a kernel returns"
+    )
+    return Refuse(
+        write.statement, CODE, message, f"--unsafe writes it: right if kernels call it; else {_HELP}", "review"
+    )
+
+
+def _may_be_launched(module: Module, function: ast.FunctionDef) -> bool:
+    """Does a function look like a kernel, and does nothing in these files name it?"""
+    if returns_something(function) or function.decorator_list or not loads_parameter(module, function):
+        return False
+    users = [(module, function.name), *module.program.users(module, function.name)]
+    return not any(_names(user.source.tree, name) for user, name in users)
+
+
+def _names(tree: ast.AST, name: str) -> bool:
+    nodes = (n for n in ast.walk(tree) if isinstance(n, ast.Name | ast.Attribute))
+    return any(ast.unparse(n) == name for n in nodes)
