@@ -23,6 +23,7 @@ from .least_ranks import rank_at_least
 from .loose import aligned
 from .maybe_tensors import may_be_no_number
 from .names import dotted
+from .node_index import walk
 from .operands import Item, Operand
 from .own_tiles import own_tile
 from .patterns import assert_all_named, broadcast, check_mates, indexed, of_name, of_rank, recut, rest_of, whole_tensor
@@ -393,7 +394,7 @@ def slice_item(scope: Scope, element: ast.Slice, size: str) -> Item:
 
 
 def _refuse_dynamic(scope: Scope, node: ast.Subscript, element: ast.expr) -> None:
-    for part in ast.walk(element):
+    for part in walk(element):
         if isinstance(part, ast.Name) and isinstance(scope.env.get(part.id), Tile):
             raise Refuse(
                 node,
@@ -407,7 +408,7 @@ def _refuse_unread(scope: Scope, node: ast.Subscript, element: ast.expr) -> None
     """Beside index vectors, what a function of another package gives may be one, too."""
     from .interpreted import is_unread
 
-    for part in ast.walk(element):
+    for part in walk(element):
         if isinstance(part, ast.Call) and is_unread(scope, part):
             what = f"it is not known what the index '{ast.unparse(part)}' is"
             raise Refuse(node, VECTORS, what, "write slices, or give its start and size in the kernel")

@@ -14,6 +14,7 @@ from .emission import New, Refuse
 from .facts.masks import OPERATORS
 from .facts.values import Hbm
 from .maybe_tensors import may_be_no_number
+from .node_index import walk
 from .render import render
 from .rules.data_types import dtype_text
 from .scope import Scope
@@ -86,7 +87,7 @@ def _comparison(
     compared = isinstance(test, ast.Compare) and len(test.ops) == 1 and type(test.ops[0]) in OPERATORS
     if not plain or not compared or not isinstance(test, ast.Compare):
         raise Refuse(array, CODE, "np.fromfunction of anything but lambda i, j: (i == j).astype(dtype)", HELP)
-    if any(isinstance(n, ast.Name) and n.id in names for n in ast.walk(body.args[0])):
+    if any(isinstance(n, ast.Name) and n.id in names for n in walk(body.args[0])):
         raise Refuse(array, CODE, "a type that depends on an index", HELP)
     return names, test, body.args[0]
 
@@ -95,9 +96,7 @@ def _side(scope: Scope, node: ast.expr, indices: list[str]) -> _Side:
     """One side as a sum of multiples of indices and a number."""
     if isinstance(node, ast.Name) and node.id in indices:
         return _Side("0", {node.id: "1"})
-    if not any(isinstance(n, ast.Name) and n.id in indices for n in ast.walk(node)) and not may_be_no_number(
-        scope, node
-    ):
+    if not any(isinstance(n, ast.Name) and n.id in indices for n in walk(node)) and not may_be_no_number(scope, node):
         return _Side(algebra.paren(render(scope, node)))
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         return _multiple(_side(scope, node.operand, indices), "-1")

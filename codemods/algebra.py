@@ -10,6 +10,8 @@ import ast
 from collections.abc import Mapping
 from functools import lru_cache
 
+from .node_index import walk
+
 Definitions = Mapping[str, str]
 Monomial = tuple[str, ...]
 Polynomial = dict[Monomial, int]
@@ -119,9 +121,10 @@ def has_quotient(text: str, definitions: Definitions) -> bool:
     return any(isinstance(atom, ast.BinOp) and isinstance(atom.op, ast.Div) for atom in atoms)
 
 
-def names(text: str) -> set[str]:
+@lru_cache(1 << 14)
+def names(text: str) -> frozenset[str]:
     """Every name that an expression reads."""
-    return {node.id for node in ast.walk(parse(text)) if isinstance(node, ast.Name)}
+    return frozenset(node.id for node in walk(parse(text)) if isinstance(node, ast.Name))
 
 
 def paren(text: str) -> str:

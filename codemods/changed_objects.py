@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from .facts.classes import class_in, class_named
+from .node_index import walk
 from .syntax import bound_by, named_parameters, positional_parameters
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def _fills_field(node: ast.Subscript | ast.Attribute) -> bool:
     """Does a store write to a tensor in a field of an object: ``self.tile[...] = ``, ``self.tile[:, i] = ``?"""
     if not isinstance(node, ast.Subscript) or isinstance(node.value, ast.Name):
         return False
-    parts = list(ast.walk(node.slice))
+    parts = list(walk(node.slice))
     return any(isinstance(n, ast.Slice) or (isinstance(n, ast.Constant) and n.value is Ellipsis) for n in parts)
 
 
@@ -110,7 +111,7 @@ def _handed_back(module: Module, function: ast.FunctionDef, call: ast.Call) -> I
         yield _root(call.func.value)
     for callee in _callees(module, function, call):
         given = _given(callee, call)
-        for node in (n for s in callee.function.body for n in ast.walk(s) if isinstance(n, ast.Return)):
+        for node in (n for s in callee.function.body for n in walk(s) if isinstance(n, ast.Return)):
             root = _root(node.value)
             yield _root(given.get(root.id)) if root is not None else None
 
@@ -146,7 +147,7 @@ def _callees(module: Module, function: ast.FunctionDef, call: ast.Call) -> Itera
     What a package has that is not rewritten, ``nl.load`` or ``np.append``, is none of them.
     """
     if isinstance(call.func, ast.Name):
-        nested = [n for n in ast.walk(function) if isinstance(n, ast.FunctionDef) and n is not function]
+        nested = [n for n in walk(function) if isinstance(n, ast.FunctionDef) and n is not function]
         for inner in (n for n in nested if n.name == call.func.id):
             yield _Callee(module, inner, function)
     made = class_named(module, call.func)

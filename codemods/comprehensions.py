@@ -21,6 +21,7 @@ from .emission import Refuse
 from .facts.values import Hbm, Python, Tile, Value
 from .iteration import shortest
 from .maybe_tensors import may_be_no_number
+from .node_index import walk
 from .number_keys import number_keyed
 from .render import render
 from .rules.language import CODE, plainer
@@ -113,7 +114,7 @@ def _result_name(scope: Scope, found: ast.expr, node: ast.expr) -> str:
 
 
 def _names(node: ast.AST) -> set[str]:
-    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+    return {n.id for n in walk(node) if isinstance(n, ast.Name)}
 
 
 Comprehension = ast.ListComp | ast.GeneratorExp | ast.DictComp
@@ -180,7 +181,7 @@ def _mapped(scope: Scope, node: ast.Call) -> ast.ListComp | None:
     variable, tests = "", list[ast.expr]()
     while isinstance(inner, ast.Call) and _builtin(scope, inner) in ("map", "filter") and len(inner.args) == 2:
         function, inner_name = inner.args[0], _builtin(scope, inner)
-        plain = isinstance(function, ast.Lambda) and len(list(ast.walk(function.args))) == 2  # one parameter, no more
+        plain = isinstance(function, ast.Lambda) and len(list(walk(function.args))) == 2  # one parameter, no more
         if not plain or not isinstance(function, ast.Lambda) or not function.args.args:
             return None
         parameter = function.args.args[0]
@@ -280,7 +281,7 @@ def _key_of(scope: Scope, node: ast.expr) -> tuple[str, list[str], str]:
     """A name for an element, the loops that its key takes, and the key."""
     if isinstance(node, ast.Lambda):
         names = [a.arg for a in node.args.args]
-        if len(names) == 1 and len(list(ast.walk(node.args))) == 2:  # nothing but the one parameter
+        if len(names) == 1 and len(list(walk(node.args))) == 2:  # nothing but the one parameter
             item = _bound(scope, node, names[0])
             before = _loops_before(scope, node.body)
             return item, before, _value(scope, node.body)
@@ -327,14 +328,14 @@ def _zipped(scope: Scope, node: Comprehension, target: ast.expr, call: ast.Call)
         raise Refuse(node, CODE, "a comprehension over zip(...) of another number of sequences", plainer(node))
     index = scope.fresh("index")
     elements = ", ".join(f"{source}[{index}]" for source in sources) + ("," if len(sources) == 1 else "")
-    variables = [n for n in ast.walk(target) if isinstance(n, ast.Name)]
+    variables = [n for n in walk(target) if isinstance(n, ast.Name)]
     text = scope.source.segment(target, [(n, _bound(scope, node, n.id)) for n in variables])
     return _Header(before, index, f"range({shortest(sources)})", [f"{text} = ({elements})"])
 
 
 def _target(scope: Scope, node: Comprehension, target: ast.expr) -> tuple[str, list[str]]:
     """The one variable of the loop for a generator, and what takes it apart where the generator has several."""
-    variables = [n for n in ast.walk(target) if isinstance(n, ast.Name)]
+    variables = [n for n in walk(target) if isinstance(n, ast.Name)]
     text = scope.source.segment(target, [(n, _bound(scope, node, n.id)) for n in variables])
     if isinstance(target, ast.Name):
         return text, []
@@ -425,21 +426,21 @@ def _meant(node: ast.AST, variable: str) -> Iterator[ast.expr]:
 def _binds(node: ast.AST) -> set[str]:
     """The names that a comprehension or lambda has for itself."""
     if isinstance(node, ast.Lambda):
-        return {n.arg for n in ast.walk(node.args) if isinstance(n, ast.arg)}
+        return {n.arg for n in walk(node.args) if isinstance(n, ast.arg)}
     return {n for g in node.generators for n in _names(g.target)} if isinstance(node, _COMPREHENSIONS) else set()
 
 
 def _is_read_elsewhere(scope: Scope, binder: ast.AST, variable: str, own: set[ast.expr]) -> bool:
     """Does the function read ``variable`` where the loop in place of ``binder`` may have bound it?"""
     others: set[ast.AST] = set(own)
-    below = set(ast.walk(binder))
-    for node in ast.walk(scope.function):
-        if variable in _binds(node) and (node in below or binder not in set(ast.walk(node))):
+    below = set(walk(binder))
+    for node in walk(scope.function):
+        if variable in _binds(node) and (node in below or binder not in set(walk(node))):
             others |= set(_inside(node, variable))
         elif isinstance(node, ast.For) and variable in _names(node.target):
-            inside = {n for s in node.body for n in ast.walk(s)}
+            inside = {n for s in node.body for n in walk(s)}
             others |= inside if binder not in inside else set()
-    names = (n for n in ast.walk(scope.function) if isinstance(n, ast.Name) and n.id == variable)
+    names = (n for n in walk(scope.function) if isinstance(n, ast.Name) and n.id == variable)
     return any(isinstance(name.ctx, ast.Load) and name not in others for name in names)
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from .emission import New
 from .names import dotted
+from .node_index import walk
 from .usage import names_used
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def drop(module: Module) -> None:
 
 
 def _dead(module: Module, function: ast.FunctionDef) -> list[ast.Assign]:
-    before = {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+    before = {n.id for n in walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
     candidates = {name: found for name, found in _assignments(function).items() if name in before}
     left = {name: [s for s in found if module.edits.replaced.get(s) != []] for name, found in candidates.items()}
     if not any(left.values()):
@@ -52,7 +53,7 @@ def _assignments(function: ast.FunctionDef) -> dict[str, list[ast.Assign]]:
         if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
             found.setdefault(node.targets[0].id, []).append(node)
             plain.add(id(node.targets[0]))
-    nodes = list(ast.walk(function))
+    nodes = list(walk(function))
     others = {n.id for n in nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load) and id(n) not in plain}
     others |= {n.arg for n in nodes if isinstance(n, ast.arg)}
     others |= {name for n in nodes if isinstance(n, ast.Global | ast.Nonlocal) for name in n.names}
@@ -79,7 +80,7 @@ def _quiet(module: Module, statement: ast.Assign) -> bool:
     if len(bodies) != 1 or len(new) != 1 or len(bodies[0]) != 1 or not isinstance(bodies[0][0], ast.Assign):
         return False
     same = ast.dump(bodies[0][0].targets[0]) == ast.dump(statement.targets[0])  # not a size that was given a name
-    return same and all(_is_quiet(module, node) for node in ast.walk(bodies[0][0].value))
+    return same and all(_is_quiet(module, node) for node in walk(bodies[0][0].value))
 
 
 def _is_quiet(module: Module, node: ast.AST) -> bool:

@@ -12,6 +12,7 @@ from nki_migrate.runtime.spec.dtypes import ITEMSIZE, promote, promote_bits
 
 from .algebra import parse
 from .facts.values import Numbers, Python
+from .node_index import walk
 from .rules.data_types import dtype_text, limited_type
 from .scope import Scope
 from .support import promoted_function
@@ -75,7 +76,7 @@ def _assigned_literals(scope: Scope, name: str) -> str | None:
     """The one weak type of a name that its function assigns nothing but literals of that type."""
     values = [
         statement.value
-        for statement in ast.walk(scope.function)
+        for statement in walk(scope.function)
         if isinstance(statement, ast.Assign)
         and any(isinstance(target, ast.Name) and target.id == name for target in statement.targets)
     ]

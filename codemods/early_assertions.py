@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from .emission import WRITTEN_FOR, New
 from .maybe_tensors import TENSOR_ATTRIBUTES
+from .node_index import walk
 from .scope import Module
 from .syntax import assignment_counts, named_parameters
 
@@ -47,7 +48,7 @@ def _is_fixed(function: ast.FunctionDef, counts: Counter[str], new: New) -> bool
     if new.guard or not new.text.startswith("assert ") or WRITTEN_FOR not in new.text:
         return False
     bound_once = {argument.arg for argument in named_parameters(function) if counts[argument.arg] == 1}
-    nodes = list(ast.walk(ast.parse(new.text)))
+    nodes = list(walk(ast.parse(new.text)))
     described = {n.value for n in nodes if isinstance(n, ast.Attribute) and n.attr in TENSOR_ATTRIBUTES}
     described |= {n.args[0] for n in nodes if isinstance(n, ast.Call) and ast.unparse(n.func) == "isinstance"}
     local = [n for n in nodes if isinstance(n, ast.Name) and n.id in counts]

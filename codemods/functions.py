@@ -11,6 +11,7 @@ from .facts.values import Python, Value
 from .handed import further_parameters
 from .joints import write_joints
 from .kernel_code import is_moving
+from .node_index import walk
 from .parameters import kernel_parameters
 from .rules import sbuf_manager
 from .rules.language import CODE as LANGUAGE
@@ -119,7 +120,7 @@ def _check_signature(module: Module, node: ast.FunctionDef) -> None:
 
 def direct_allocation(scope: Scope, node: ast.FunctionDef) -> bool:
     """Does a function pin tiles with ``mod_alloc`` or ``alloc``?"""
-    for child in ast.walk(node):
+    for child in walk(node):
         if isinstance(child, ast.Attribute | ast.Name):
             name = scope.qualified(child) or ""
             if name.startswith("ncc.") and name.endswith(("alloc.", ".mod_alloc", ".alloc")):
@@ -153,7 +154,7 @@ def _restore_dropped(scope: Scope) -> None:
 
 
 def _names_read(node: ast.AST) -> set[str]:
-    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+    return {n.id for n in walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
 
 
 def _lift_unused(scope: Scope) -> None:

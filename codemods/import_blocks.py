@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from .node_index import walk
+
 
 @dataclass(frozen=True)
 class Block:
@@ -41,7 +43,7 @@ def import_blocks(tree: ast.Module) -> dict[ast.Import | ast.ImportFrom, Block]:
     """The import statements of a module, wherever they stand, and their blocks."""
     return {
         statement: Block(node, field)
-        for node in ast.walk(tree)
+        for node in walk(tree)
         for field, statements in ast.iter_fields(node)
         if isinstance(statements, list)
         for statement in statements

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from .emission import Refuse
 from .grids.asked import is_asking
+from .node_index import walk
 from .rules import decorators
 from .rules.nested_functions import CODE as NESTED
 from .rules.nested_functions import bound_names
@@ -72,7 +73,7 @@ def _check(module: Module, around: Around, kernel: ast.FunctionDef, static: bool
 
 def _check_method(cls: ast.ClassDef, kernel: ast.FunctionDef, place: str, help: str) -> None:
     """Raises :class:`Refuse` for a kernel in a class that cannot become a static method."""
-    body = [n for s in cls.body if not isinstance(s, ast.FunctionDef) for n in ast.walk(s)]
+    body = [n for s in cls.body if not isinstance(s, ast.FunctionDef) for n in walk(s)]
     if any(isinstance(n, ast.Name) and n.id == kernel.name for n in body):
         raise Refuse(kernel, decorators.CODE, f"{place} the body of the class uses it", help)
     first = [a.arg for a in [*kernel.args.posonlyargs, *kernel.args.args]][:1]
@@ -84,8 +85,8 @@ def _names_around(around: Around, kernel: ast.FunctionDef) -> list[str]:
     """Names that the functions around a kernel bind, and that the kernel reads, in the order of the source."""
     outer = {name for f in around if isinstance(f, ast.FunctionDef) for name in _bound_in(f, kernel)}
     own = bound_names(kernel)
-    read = (n.id for s in kernel.body for n in ast.walk(s) if isinstance(n, ast.Name))
-    defaults = (n.id for d in _defaults(kernel) for n in ast.walk(d) if isinstance(n, ast.Name))
+    read = (n.id for s in kernel.body for n in walk(s) if isinstance(n, ast.Name))
+    defaults = (n.id for d in _defaults(kernel) for n in walk(d) if isinstance(n, ast.Name))
     return list(dict.fromkeys([*(n for n in read if n in outer - own), *(n for n in defaults if n in outer)]))
 
 
@@ -97,15 +98,15 @@ def _bound_in(function: ast.FunctionDef, kernel: ast.FunctionDef) -> set[str]:
     """Names of a function around a kernel, with its imports."""
     imported = {
         alias.asname or alias.name.partition(".")[0]
-        for node in ast.walk(function)
+        for node in walk(function)
         if isinstance(node, ast.Import | ast.ImportFrom)
         for alias in node.names
     }
     arguments = {a.arg for a in (function.args.vararg, function.args.kwarg) if a is not None}
-    inside = set(ast.walk(kernel))
+    inside = set(walk(kernel))
     stored = {
-        n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) and n not in inside
+        n.id for n in walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) and n not in inside
     }
-    defined = {n.name for n in ast.walk(function) if isinstance(n, ast.FunctionDef | ast.ClassDef) and n not in inside}
+    defined = {n.name for n in walk(function) if isinstance(n, ast.FunctionDef | ast.ClassDef) and n not in inside}
     parameters = {a.arg for a in [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]}
     return (imported | arguments | stored | defined | parameters) | {kernel.name}

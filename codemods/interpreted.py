@@ -21,6 +21,7 @@ from .facts.made_vectors import made_vectors
 from .facts.masks import mask_value
 from .facts.values import Function, Grid, Hbm, Index, Mask, Python, Several, Tile, Value
 from .kernel_code import KERNEL_DECORATORS
+from .node_index import walk
 from .render import is_pure, render, render_stable
 
 if TYPE_CHECKING:
@@ -163,9 +164,9 @@ def _is_of_vectors(value: Value) -> bool:
 
 def _makes_vectors(home: Module, function: ast.FunctionDef) -> bool:
     """Does a function make index vectors and return something?"""
-    if not any(isinstance(n, ast.Return) and n.value is not None for n in ast.walk(function)):
+    if not any(isinstance(n, ast.Return) and n.value is not None for n in walk(function)):
         return False
-    return any(isinstance(n, ast.Attribute | ast.Name) and home.decorator(n) in _VECTORS for n in ast.walk(function))
+    return any(isinstance(n, ast.Attribute | ast.Name) and home.decorator(n) in _VECTORS for n in walk(function))
 
 
 def _given(scope: Scope, node: ast.expr) -> Value:
@@ -184,7 +185,7 @@ def _given(scope: Scope, node: ast.expr) -> Value:
     value = scope.env.get(node.id) if isinstance(node, ast.Name) else None
     if isinstance(value, Hbm) or (isinstance(value, Tile) and not value.blocks and not value.view):
         return Text(render(scope, node))
-    if any(isinstance(n, ast.Call) and not is_pure(scope, n) for n in ast.walk(node)):
+    if any(isinstance(n, ast.Call) and not is_pure(scope, n) for n in walk(node)):
         raise Undecided("it gets what another call gives")
     return Text(render_stable(scope, node))
 
@@ -203,13 +204,13 @@ def drop_followed(program: Program) -> None:
 def _is_needed(program: Program, home: Module, function: ast.FunctionDef) -> bool:
     """Does anything but the calls that were followed use a function, or may it?"""
     method = function not in home.functions.values()
-    own = set(ast.walk(function))
+    own = set(walk(function))
     if function.decorator_list and not method:
         return True
     for module in program.modules.values():
-        kept = {n for s in module.kept if not hasattr(s, "body") for n in ast.walk(s)}
+        kept = {n for s in module.kept if not hasattr(s, "body") for n in walk(s)}
         followed = {c.func for c in home.followed[function] if c not in kept}
-        for node in ast.walk(module.source.tree):
+        for node in walk(module.source.tree):
             if node in own or node in followed or not isinstance(node, ast.Name | ast.Attribute | ast.alias):
                 continue
             if isinstance(node, ast.alias):
@@ -221,7 +222,7 @@ def _is_needed(program: Program, home: Module, function: ast.FunctionDef) -> boo
                 named = program.origin(module, node) == (home.path, function.name)
             if named:
                 return True
-    return any(isinstance(n, ast.Constant) and n.value == function.name for n in ast.walk(home.source.tree))
+    return any(isinstance(n, ast.Constant) and n.value == function.name for n in walk(home.source.tree))
 
 
 def _goes_alone(module: Module, alias: ast.alias) -> bool:

@@ -7,6 +7,7 @@ import ast
 from .changed_objects import CHANGING
 from .emission import New, Refuse
 from .facts.values import Hbm, Python, Tensors, Tile, Value
+from .node_index import walk
 from .parameters import parameter_value
 from .render import render
 from .rules.language import CODE
@@ -63,9 +64,9 @@ def element_kinds(scope: Scope, statement: ast.For) -> dict[str, Value]:
     """What the names are that such a loop binds: tiles of lists of tiles, numbers where all its sequences hold some."""
     call = statement.iter
     assert isinstance(call, ast.Call) and isinstance(statement.target, ast.Tuple)
-    names = {n.id for argument in call.args for n in ast.walk(argument) if isinstance(n, ast.Name)}
+    names = {n.id for argument in call.args for n in walk(argument) if isinstance(n, ast.Name)}
     python = all(isinstance(scope.env.get(n), Python) or is_list_of_tiles(scope.env.get(n)) for n in names)
-    bound = [n.id for n in ast.walk(statement.target) if isinstance(n, ast.Name)]
+    bound = [n.id for n in walk(statement.target) if isinstance(n, ast.Name)]
     elements = zip(statement.target.elts[-len(call.args) :], call.args, strict=True)
     tiles = {k: v for element, source in elements for k, v in tile_of(scope, element, source).items()}
     return {name: Python() if python else Value() for name in bound} | tiles
@@ -91,7 +92,7 @@ def _sequence(scope: Scope, statement: ast.For, node: ast.expr) -> str:
     value = scope.env.get(node.id) if isinstance(node, ast.Name) else None
     if not isinstance(node, ast.Name) or (isinstance(value, Tile | Hbm) and not is_list_of_tiles(value)):
         raise Refuse(node, CODE, "a loop over a sequence that is no list with a name", "give it a name first")
-    for inner in (n for s in statement.body for n in ast.walk(s)):
+    for inner in (n for s in statement.body for n in walk(s)):
         stored = isinstance(inner, ast.Name) and inner.id == node.id and isinstance(inner.ctx, ast.Store)
         holder = inner.value if isinstance(inner, ast.Subscript | ast.Attribute) else None
         changed = isinstance(holder, ast.Name) and holder.id == node.id and _changes(inner)

@@ -22,6 +22,7 @@ from nki_migrate.runtime.spec import beta1
 
 from .links import Link, links
 from .names import Import, canonical, dotted, imports
+from .node_index import walk
 
 OUTPUT_HARNESSES = {"torch_neuronx.nki_jit", "torch_neuronx.xla_impl.ops.nki_jit"}
 """PyTorch's first launchers: kernels of theirs could write to tensors that they get (``reference/beta1.md`` 3.7)."""
@@ -92,7 +93,7 @@ def kernel_code(trees: Mapping[str, ast.Module]) -> KernelCode:
             function = _meant(files, file, name)
             if isinstance(function, ast.FunctionDef):
                 found.setdefault(function, evidence)
-    functions = {n: file for file in files.values() for n in ast.walk(file.tree) if isinstance(n, ast.FunctionDef)}
+    functions = {n: file for file in files.values() for n in walk(file.tree) if isinstance(n, ast.FunctionDef)}
     homes: dict[Definition, _File] = dict(functions.items())
     for function, file in functions.items():
         own = file.decorated(function) or found.get(function)
@@ -206,7 +207,7 @@ class _File:
 
     def launched(self) -> Iterator[tuple[ast.expr, Evidence]]:
         """What is given to a harness, ``nki.benchmark(warmup=5)(kernel)``, or to a caller of the frameworks."""
-        for call in ast.walk(self.tree):
+        for call in walk(self.tree):
             if not isinstance(call, ast.Call) or not call.args:
                 continue
             harness = call.func.func if isinstance(call.func, ast.Call) and not call.func.args else call.func
@@ -237,17 +238,17 @@ class _File:
     def holds(self, cls: ast.ClassDef) -> bool:
         """Has a class a field whose type is the tensor of a kernel, ``nt.tensor``?"""
         fields = [s.annotation for s in cls.body if isinstance(s, ast.AnnAssign)]
-        return any(self._imported(n) == "nt.tensor" for field in fields for n in ast.walk(field))
+        return any(self._imported(n) == "nt.tensor" for field in fields for n in walk(field))
 
     def speaks(self, function: ast.FunctionDef) -> bool:
         """Does a function name anything of the language, its instructions or its compiler but a data type?"""
         local = self._bound_in(function)
-        names = [self._name(n, local) for n in ast.walk(function) if isinstance(n, ast.Name | ast.Attribute)]
+        names = [self._name(n, local) for n in walk(function) if isinstance(n, ast.Name | ast.Attribute)]
         return any(name.startswith(("nl.", "nisa.", "ncc.")) and not _is_dtype(name) for name in names)
 
     def _bound_in(self, function: Definition) -> dict[str, str | None]:
         """Names that a function binds itself, and the functions of NKI that some of them stand for."""
-        nodes = list(ast.walk(function))
+        nodes = list(walk(function))
         stored = {n.id for n in nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
         stored |= {n.arg for n in nodes if isinstance(n, ast.arg)}
         inside = {a.asname or a.name for n in nodes if isinstance(n, ast.Import | ast.ImportFrom) for a in n.names}
@@ -261,7 +262,7 @@ class _File:
     def names_in(self, function: Definition) -> Iterator[ast.expr]:
         """Names that a function reads and does not bind, as functions or classes of a module; in annotations, too."""
         local = self._bound_in(function)
-        for node in ast.walk(function):
+        for node in walk(function):
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.isidentifier():
                 yield ast.copy_location(ast.Name(node.value, ast.Load()), node)
             elif isinstance(node, ast.Name | ast.Attribute):

@@ -22,6 +22,7 @@ from .facts.keywords import (
     key_of,
     parameter_names,
 )
+from .node_index import trees_changed, walk
 from .source import expanded, written_as
 from .syntax import SIMPLE, parents_of, replace_node
 
@@ -78,11 +79,12 @@ def _pass_by_name(call: ast.Call, keyword: ast.keyword, values: dict[str, ast.ex
     new = [ast.copy_location(ast.keyword(key, value), keyword) for key, value in values.items()]
     for number, item in enumerate(new):
         written_as(item, ", " if number + 1 < len(new) else "")
-        for part in ast.walk(item.value):
+        for part in walk(item.value):
             if isinstance(part, ast.expr):
                 written_as(ast.copy_location(part, keyword), ast.unparse(part))
     at = call.keywords.index(keyword)
     call.keywords[at : at + 1] = new or [written_as(keyword, "")]
+    trees_changed()
 
 
 def _drop(parents: dict[ast.AST, ast.AST], statement: ast.stmt) -> None:
@@ -94,7 +96,7 @@ def _expand_displays(
     program: Program, module: Module, caller: ast.FunctionDef, found: dict[ast.FunctionDef, Dictionary]
 ) -> None:
     """Calls that pass a dictionary display under a name: ``options = {"x": 1}`` and ``f(**options)``."""
-    for call in [n for n in ast.walk(caller) if isinstance(n, ast.Call)]:
+    for call in [n for n in walk(caller) if isinstance(n, ast.Call)]:
         callee = callee_of(program, module, call)
         for keyword in [k for k in call.keywords if k.arg is None] if callee is not None else []:
             display = _display(caller, keyword.value)
@@ -115,7 +117,7 @@ def _display(caller: ast.FunctionDef, node: ast.expr) -> ast.Assign | None:
     if not isinstance(node, ast.Name):
         return None
     parents = parents_of(caller)
-    uses = [n for n in ast.walk(caller) if isinstance(n, ast.Name) and n.id == node.id]
+    uses = [n for n in walk(caller) if isinstance(n, ast.Name) and n.id == node.id]
     stores = [n for n in uses if not isinstance(n.ctx, ast.Load)]
     bound = parents[stores[0]] if len(stores) == 1 else None
     if not isinstance(bound, ast.Assign) or len(bound.targets) != 1 or not isinstance(bound.value, ast.Dict):
@@ -131,13 +133,11 @@ def _display(caller: ast.FunctionDef, node: ast.expr) -> ast.Assign | None:
 
 def _is_fixed(caller: ast.FunctionDef, name: str) -> bool:
     """Does a name mean one thing: a parameter, a global name, or one that a statement outside of blocks binds?"""
-    stored = [
-        n for n in ast.walk(caller) if isinstance(n, ast.Name) and n.id == name and not isinstance(n.ctx, ast.Load)
-    ]
+    stored = [n for n in walk(caller) if isinstance(n, ast.Name) and n.id == name and not isinstance(n.ctx, ast.Load)]
     if not stored or name in parameter_names(caller):
         return not stored
     plain = [s for s in caller.body if isinstance(s, SIMPLE)]
-    return len(stored) == 1 and any(stored[0] is n for s in plain for n in ast.walk(s))
+    return len(stored) == 1 and any(stored[0] is n for s in plain for n in walk(s))
 
 
 def _values(caller: ast.FunctionDef, statement: ast.Assign) -> dict[str, ast.expr]:

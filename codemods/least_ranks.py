@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from .node_index import walk
 from .syntax import assignment_counts
 
 Branches = frozenset[tuple[ast.AST, bool]]
@@ -26,13 +27,13 @@ def rank_at_least(function: ast.FunctionDef, node: ast.expr | None, name: str) -
 
 def counts_from_the_end(function: ast.FunctionDef, name: str) -> bool:
     """Does a function read ``x.shape[-1]``, or ``*_, n = x.shape``, which does not tell which dimension that is?"""
-    for node in ast.walk(function):
+    for node in walk(function):
         if isinstance(node, ast.Subscript) and ast.unparse(node.value) == f"{name}.shape":
             bounds = [node.slice.lower, node.slice.upper] if isinstance(node.slice, ast.Slice) else [node.slice]
             if any(bound is not None and (_number(bound) or 0) < 0 for bound in bounds):
                 return True
         unpacked = node.targets if isinstance(node, ast.Assign) and ast.unparse(node.value) == f"{name}.shape" else []
-        if any(isinstance(part, ast.Starred) for target in unpacked for part in ast.walk(target)):
+        if any(isinstance(part, ast.Starred) for target in unpacked for part in walk(target)):
             return True
     return False
 

@@ -10,6 +10,7 @@ from nki_migrate.runtime.spec.beta1 import MODULES
 
 from .emission import Refuse
 from .names import BETA2, canonical, dotted
+from .node_index import walk
 from .rules.launch_grid import CODE as GRID
 from .rules.unsupported import CODE
 from .shipped import advice, home_of, under_review
@@ -103,7 +104,7 @@ def _report_inner_launches(module: Module) -> None:
     """``Layer.kernel[n]`` of a kernel in a class or a function: all its programs do the same."""
     others = module.program.modules.values()
     kernels = {kernel.name for other in others for _, kernel in other.inner_kernels if kernel not in other.left}
-    for node in ast.walk(module.source.tree):
+    for node in walk(module.source.tree):
         if not isinstance(node, ast.Subscript) or not isinstance(node.value, ast.Name | ast.Attribute):
             continue
         name = node.value.id if isinstance(node.value, ast.Name) else node.value.attr

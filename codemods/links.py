@@ -11,6 +11,8 @@ import posixpath
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 
+from .node_index import walk
+
 
 @dataclass(frozen=True)
 class Link:
@@ -36,7 +38,7 @@ def links(tree: ast.AST, path: str, known: Collection[str]) -> dict[str, Link]:
 
 
 def each_link(tree: ast.AST, path: str, known: Collection[str]) -> Iterator[tuple[str, Link]]:
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.ImportFrom):
             for alias in node.names:
                 inside = file_of(path, node.level, ".".join(filter(None, (node.module, alias.name))), known)

@@ -9,6 +9,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from .facts.values import Constant, Container, Hbm, Python, Several, Slice, Tensors, Tile, Value
+from .node_index import indexed, of_kinds, walk
 
 if TYPE_CHECKING:
     from .scope import Scope
@@ -89,7 +90,7 @@ def may_give_tensor(scope: Scope, node: ast.expr) -> bool:
 def is_container(scope: Scope, node: ast.expr) -> bool:
     """Is an expression a list, tuple or dictionary that the function makes?"""
     made = [node]
-    for statement in ast.walk(scope.function) if isinstance(node, ast.Name) else ():
+    for statement in walk(scope.function) if isinstance(node, ast.Name) else ():
         if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is not None:
             targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
             made += [statement.value for target in targets if ast.unparse(target) == ast.unparse(node)]
@@ -114,20 +115,23 @@ def _name_may_be(scope: Scope, name: str, seen: frozenset[str]) -> bool:
 
 def _is_unbound(scope: Scope, node: ast.expr) -> bool:
     """Has an expression a name that the function binds further down?"""
-    return any(isinstance(n, ast.Name) and n.id in scope.assigned and n.id not in scope.env for n in ast.walk(node))
+    return any(isinstance(n, ast.Name) and n.id in scope.assigned and n.id not in scope.env for n in walk(node))
 
 
-def _stored(function: ast.FunctionDef, name: str) -> Iterator[ast.expr]:
+@indexed
+def _stored(function: ast.FunctionDef, name: str) -> tuple[ast.expr, ...]:
     """What a function puts into the list or dictionary ``name``, wherever it does so."""
-    for node in ast.walk(function):
+    stored: list[ast.expr] = []
+    for node in of_kinds(function, ast.Call, ast.Assign, ast.AugAssign):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _GROWS:
             if _is_in(node.func.value, name):
-                yield from (*node.args, *(keyword.value for keyword in node.keywords))
+                stored += (*node.args, *(keyword.value for keyword in node.keywords))
         elif isinstance(node, ast.Assign):
             if any(isinstance(target, ast.Subscript) and _is_in(target, name) for target in node.targets):
-                yield node.value
+                stored.append(node.value)
         elif isinstance(node, ast.AugAssign) and _is_in(node.target, name):
-            yield node.value
+            stored.append(node.value)
+    return tuple(stored)
 
 
 def _is_in(node: ast.expr, name: str) -> bool:

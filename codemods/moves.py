@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from .model import Moved
+from .node_index import walk
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ def moved(
         id(n): (function.end_lineno or 0, number)
         for function, several in (copies or {}).items()
         for number, copied in enumerate(several, start=1)
-        for n in ast.walk(copied)
+        for n in walk(copied)
     }
 
     def place(each: Planned) -> tuple[int, int, int, int]:
@@ -86,7 +87,7 @@ def _pairs(olds: list[Planned], news: list[ast.Call]) -> Iterator[tuple[Planned,
 def _declarations(tree: ast.Module) -> Iterator[tuple[str, ast.Call]]:
     """``name = call(...)``, ``name = [call(...)]`` and ``name[...].append(call(...))``, in the order of their lines."""
     found: list[tuple[str, ast.Call]] = []
-    for node in ast.walk(tree):
+    for node in walk(tree):
         value = _only(node.value) if isinstance(node, ast.Assign) else None
         if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(value, ast.Call):
             target, call = node.targets[0], value

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 from nki_migrate.runtime.spec import beta1
 
+from .node_index import walk
+
 BETA2 = {"nki": "nki", "nl": "nki.language", "nisa": "nki.isa", "nt": "nki.typing", "ntensor": "nki.tensor"}
 """The Beta 2 module of a canonical root."""
 
@@ -37,7 +39,7 @@ class Import:
 def imports(tree: ast.Module) -> list[Import]:
     """Names bound by the import statements of a module, wherever they stand, in the order of the source."""
     bound: list[Import] = []
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 name = alias.asname or alias.name.split(".")[0]

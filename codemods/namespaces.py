@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from .links import file_of
 from .names import dotted, imports
+from .node_index import walk
 
 _BY_NAME = {"import_module", "__import__", "find_spec", "importorskip"}
 
@@ -43,9 +44,9 @@ def namespaces(tree: ast.Module, path: str, known: Collection[str]) -> Namespace
         is_nki = root == "nki" or name.startswith("neuronxcc.nki")
         if is_nki and node not in found[root] and file_of(path, 0, root, known) is None:
             found[root].append(node)
-    branches = (n for n in ast.walk(tree) if isinstance(n, ast.Try | ast.If | ast.IfExp))
+    branches = (n for n in walk(tree) if isinstance(n, ast.Try | ast.If | ast.IfExp))
     return Namespaces(
-        tuple(found["neuronxcc"]), tuple(found["nki"]), frozenset(n for branch in branches for n in ast.walk(branch))
+        tuple(found["neuronxcc"]), tuple(found["nki"]), frozenset(n for branch in branches for n in walk(branch))
     )
 
 
@@ -54,7 +55,7 @@ def _imported(tree: ast.Module) -> Iterator[tuple[str, ast.stmt | ast.expr]]:
     for item in imports(tree):
         whole = isinstance(item.statement, ast.Import) and not item.alias.asname
         yield (item.alias.name if whole else item.path), item.statement
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.Attribute) and dotted(node) == ("neuronxcc", ("nki",)):
             yield "neuronxcc.nki", node
         if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in _BY_NAME and node.args:

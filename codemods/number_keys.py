@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 
 from .facts.values import Keyed
+from .node_index import walk
 from .rules.language import CODE
 from .scope import Scope
 
@@ -49,10 +50,10 @@ def _only_elements(function: ast.FunctionDef, target: ast.Name) -> bool:
     """Is the dictionary of a function only read, element by element?"""
     read = {
         node.value
-        for node in ast.walk(function)
+        for node in walk(function)
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and not isinstance(node.slice, ast.Slice)
     }
-    names = (n for n in ast.walk(function) if isinstance(n, ast.Name) and n.id == target.id)
+    names = (n for n in walk(function) if isinstance(n, ast.Name) and n.id == target.id)
     return all(name is target or name in read for name in names)
 
 

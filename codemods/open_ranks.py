@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from .facts.values import Hbm
 from .least_ranks import rank_at_least
 from .loaded_parts import all_uses
+from .node_index import walk
 from .operands import Operand
 from .patterns import assert_dimensions
 from .shapes import literal_axes
@@ -96,7 +97,7 @@ def _bound_to(scope: Scope, node: ast.AST, parents: dict[ast.AST, ast.AST]) -> s
         case ast.Attribute(attr="dtype") | ast.Expr():
             return set()
         case ast.Subscript():
-            counted = any(isinstance(n, ast.Constant) and n.value is Ellipsis for n in ast.walk(parent.slice))
+            counted = any(isinstance(n, ast.Constant) and n.value is Ellipsis for n in walk(parent.slice))
             whole = isinstance(parent.slice, ast.Constant)
             return None if node is parent.slice or (counted and not whole) else _bound_to(scope, parent, parents)
         case ast.Call():

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from .node_index import walk
 from .render import render
 from .rules.operator_tokens import CODE, PARAMETERS, is_activation
 from .scope import Module, Scope
@@ -90,7 +91,7 @@ def _roles(scope: Scope, name: str, seen: _Seen) -> set[bool] | None:
     if (scope.function, name) in seen:
         return set()
     seen |= {(scope.function, name)}
-    nodes = list(ast.walk(scope.function))
+    nodes = list(walk(scope.function))
     left = {node for node in nodes if _is_load(node, name)}
     roles: set[bool] = set()
     for node in nodes:

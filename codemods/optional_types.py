@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from .algebra import parse
 from .facts.values import Absent, Container, DType, Python, Value
+from .node_index import walk
 from .render import render
 from .rules.data_types import is_dtype
 
@@ -59,7 +60,7 @@ def may_lack(scope: Scope, node: ast.expr) -> bool:
 
 def _given(scope: Scope, name: str, key: str) -> ast.expr | None:
     """What a dictionary that the function writes once, and of which it only takes elements, has under a key."""
-    nodes = list(ast.walk(scope.function))
+    nodes = list(walk(scope.function))
     taken = {n.value for n in nodes if isinstance(n, ast.Subscript | ast.Attribute) and isinstance(n.ctx, ast.Load)}
     taken -= {n.value for n in nodes if isinstance(n, ast.Attribute) and n.attr != "get"}
     uses = [n for n in nodes if isinstance(n, ast.Name) and n.id == name and n not in taken]

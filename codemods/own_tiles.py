@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from .emission import New, Refuse
 from .facts.values import Tile
+from .node_index import walk
 from .patterns import of_name
 from .syntax import bound_by
 from .tables import parameters
@@ -53,7 +54,7 @@ def own_tile(scope: Scope, node: ast.Subscript, view: Operand) -> Operand:
 
 def _is_read(scope: Scope, node: ast.Subscript) -> bool:
     """Is a subscript the argument of an instruction that does not write to it?"""
-    for call in ast.walk(scope.current) if scope.current is not None else ():
+    for call in walk(scope.current) if scope.current is not None else ():
         function = (scope.qualified(call.func) or "") if isinstance(call, ast.Call) else ""
         if not isinstance(call, ast.Call) or not function.startswith(("nl.", "nisa.")):
             continue
@@ -67,5 +68,5 @@ def _is_read(scope: Scope, node: ast.Subscript) -> bool:
 
 def _changes(loop: ast.stmt, name: str) -> bool:
     """Does a loop bind a name, or store to what it names?"""
-    stored = (n.value for n in ast.walk(loop) if isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store))
+    stored = (n.value for n in walk(loop) if isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store))
     return name in bound_by(loop) or any(isinstance(n, ast.Name) and n.id == name for n in stored)

@@ -23,6 +23,7 @@ from .facts.values import (
     merge,
 )
 from .maybe_tensors import TENSOR_ATTRIBUTES
+from .node_index import walk
 from .rules.data_types import is_dtype
 from .rules.observed_facts import with_observed
 from .rules.psum_accumulation import of_another
@@ -76,7 +77,7 @@ def _is_tile(scope: Scope, name: str) -> bool:
 
     if scope.decorated and scope.outer is None:
         return False
-    nodes = list(ast.walk(scope.function))
+    nodes = list(walk(scope.function))
     attributes = {n.attr for n in nodes if isinstance(n, ast.Attribute) and _names(n.value, name)}
     computes, indexed = is_index_tile(scope, name), any(vector_subscripts(scope, name))
     for call in (n for n in nodes if isinstance(n, ast.Call)):
@@ -109,7 +110,7 @@ def _is_tensor(scope: Scope, name: str, seen: frozenset[tuple[ast.FunctionDef, s
     if any(vector_subscripts(scope, name)):
         return True
     attributes = TENSOR_ATTRIBUTES | ({"reshape"} if scope.decorated else set())  # a helper may reshape a tile
-    for node in ast.walk(scope.function):
+    for node in walk(scope.function):
         if isinstance(node, ast.Attribute) and node.attr in attributes:
             if isinstance(node.value, ast.Name) and node.value.id == name:
                 return True

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from .kernel_code import KernelCode, kernel_code
 from .links import each_link, links
 from .names import dotted
+from .node_index import walk
 
 if TYPE_CHECKING:
     from .scope import Module
@@ -40,7 +41,7 @@ class Program:
         return {
             self.origin(module, base)
             for module in self.modules.values()
-            for node in ast.walk(module.source.tree)
+            for node in walk(module.source.tree)
             if isinstance(node, ast.ClassDef)
             for base in node.bases
         }
@@ -59,7 +60,7 @@ class Program:
     @cached_property
     def assigned_attributes(self) -> set[str]:
         """The attributes that any code assigns to, or deletes."""
-        nodes = (node for module in self.modules.values() for node in ast.walk(module.source.tree))
+        nodes = (node for module in self.modules.values() for node in walk(module.source.tree))
         return {n.attr for n in nodes if isinstance(n, ast.Attribute) and not isinstance(n.ctx, ast.Load)}
 
     def function(self, module: Module, node: ast.expr) -> tuple[Module, ast.FunctionDef] | None:

@@ -14,6 +14,7 @@ from .emission import New, Refuse
 from .facts.objects import changing_part
 from .facts.values import Allocator, Api, DType, Gone, Grid, Hbm, Index, Mask, Numbers, Python, Spelled, Tile
 from .names import BETA2, dotted
+from .node_index import walk
 from .number_keys import looked_up
 from .rules.data_types import CODE as DTYPES
 from .rules.data_types import dtype_text, itemsize, limit, named_dtype
@@ -47,7 +48,7 @@ def render_stable(scope: Scope, node: ast.expr) -> str:
     Names are watched (:func:`~.walk.forget`); parts of objects and containers, which can change, get a name where they
     stand; calls of anything but pure functions are refused.
     """
-    for part in ast.walk(node):
+    for part in walk(node):
         if isinstance(part, ast.Call) and not is_pure(scope, part):
             raise Refuse(node, UNSUPPORTED, "an expression that is not a plain number", "give it a name first")
     return render_named(scope, node)
@@ -59,7 +60,7 @@ def render_named(scope: Scope, node: ast.expr) -> str:
     So do calls of functions that may give another number, or do something, when they are called again.
     """
     parts = _changing_parts(scope, node)
-    cases = any(isinstance(part, ast.IfExp | ast.BoolOp) for part in ast.walk(node))
+    cases = any(isinstance(part, ast.IfExp | ast.BoolOp) for part in walk(node))
     for part in parts:
         if cases:
             raise Refuse(node, UNSUPPORTED, "a part of an object that only some cases read", "give it a name first")
@@ -94,8 +95,8 @@ def only_computes(scope: Scope, call: ast.Call) -> bool:
     only_return = all(isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant) for s in before)  # a docstring
     if not only_return or not isinstance(last, ast.Return) or last.value is None:
         return False
-    parameters = {argument.arg for argument in ast.walk(function.args) if isinstance(argument, ast.arg)}
-    nodes = list(ast.walk(last.value))
+    parameters = {argument.arg for argument in walk(function.args) if isinstance(argument, ast.arg)}
+    nodes = list(walk(last.value))
     names = {node.id for node in nodes if isinstance(node, ast.Name)}
     return names <= parameters and all(isinstance(node, _ARITHMETIC) for node in nodes)
 
@@ -189,7 +190,7 @@ def _check_operands(scope: Scope, node: ast.BinOp | ast.UnaryOp | ast.Compare) -
 
 
 def _format_string(scope: Scope, node: ast.JoinedStr) -> str | None:
-    for value in ast.walk(node):
+    for value in walk(node):
         if isinstance(value, ast.FormattedValue):
             if value.format_spec is not None:
                 raise Refuse(
@@ -445,7 +446,7 @@ def _subscript(scope: Scope, node: ast.Subscript) -> str | None:
 
 
 def _names(node: ast.AST) -> list[ast.Name]:
-    return [n for n in ast.walk(node) if isinstance(n, ast.Name)]
+    return [n for n in walk(node) if isinstance(n, ast.Name)]
 
 
 def _size_of_blocks(scope: Scope, node: ast.Subscript) -> str | None:

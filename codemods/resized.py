@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from .emission import New
 from .facts.index import new_axis
 from .facts.values import Index, Python
+from .node_index import walk
 from .syntax import bound_by
 
 if TYPE_CHECKING:
@@ -29,13 +30,13 @@ def _differ_in_size(scope: Scope, name: str) -> bool:
     """Is a name always bound to ``nl.arange(...)`` of one argument under one subscript, and read by no inner code?"""
     plain = [
         node
-        for node in ast.walk(scope.function)
+        for node in walk(scope.function)
         if isinstance(node, ast.Assign) and len(node.targets) == 1 and _is_name(node.targets[0], name)
     ]
     inner = ast.FunctionDef | ast.Lambda | ast.ListComp | ast.GeneratorExp | ast.DictComp | ast.SetComp
-    for node in ast.walk(scope.function):
+    for node in walk(scope.function):
         nested = isinstance(node, inner) and node is not scope.function
-        if nested and any(_is_name(n, name) or (isinstance(n, ast.arg) and n.arg == name) for n in ast.walk(node)):
+        if nested and any(_is_name(n, name) or (isinstance(n, ast.arg) and n.arg == name) for n in walk(node)):
             return False
     forms = {_form(scope, node.value) for node in plain}
     return len(plain) == scope.assigned[name] > 1 and len(forms) == 1 and "" not in forms

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from . import algebra
 from .emission import Refuse
 from .facts.values import Tile
+from .node_index import walk
 from .patterns import of_name
 from .support import on_rows_function
 
@@ -45,7 +46,7 @@ def on_rows(scope: Scope, node: ast.Call, base: Operand, sizes: tuple[str, ...])
 def written_later(scope: Scope, view: Operand) -> bool:
     """Is a tile that gets a name of its own by a copy written behind the statement that copies it?"""
     names, last = algebra.names(view.base), scope.current.end_lineno if scope.current is not None else 0
-    for node in ast.walk(scope.function):
+    for node in walk(scope.function):
         if not isinstance(node, ast.expr) or node.lineno <= (last or 0):
             continue
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
@@ -56,6 +57,6 @@ def written_later(scope: Scope, view: Operand) -> bool:
             parts += node.args if qualified is None else []
         else:
             continue
-        if any(isinstance(n, ast.Name) and n.id in names for part in parts for n in ast.walk(part)):
+        if any(isinstance(n, ast.Name) and n.id in names for part in parts for n in walk(part)):
             return True
     return False

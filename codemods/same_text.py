@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable
 
 from .emission import Edits, New
+from .node_index import walk
 from .scope import Analysis, Module
 from .variants import copy_of
 
@@ -69,7 +70,7 @@ def _written(module: Module, node: ast.FunctionDef, names: dict[str, str]) -> ob
 
 def _edits(module: Module, edits: Edits, node: ast.FunctionDef) -> list[str]:
     found: list[str] = []
-    for place, child in enumerate(ast.walk(node)):
+    for place, child in enumerate(walk(node)):
         texts = [edits.expressions[child]] if child in edits.expressions else []
         if isinstance(child, ast.stmt):
             for planned in (edits.replaced, edits.before, edits.after, edits.prologue):

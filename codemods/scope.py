@@ -20,11 +20,12 @@ from .kernel_code import KERNEL_DECORATORS, decorator_name
 from .model import Assumption, Decision, Finding, Options
 from .moves import Planned
 from .names import BETA2, Import, canonical, dotted, imports
+from .node_index import walk
 from .program import Program
 from .rules.psum_accumulation import FirstMatmul, Groups, Written
 from .shipped import Homes
 from .source import Source
-from .syntax import bound_by, definition_names, inner_functions, written_names
+from .syntax import bound_by, definition_names, definitions_around, inner_functions, written_names
 
 if TYPE_CHECKING:
     from .facts.classes import Class
@@ -78,7 +79,7 @@ class Module:
         self.import_list = imports(source.tree)
         self.nested_imports = {item.statement for item in self.import_list} - set(source.tree.body)
         self.imports = self._imports()
-        self.names = {node.id for node in ast.walk(source.tree) if isinstance(node, ast.Name)}
+        self.names = {node.id for node in walk(source.tree) if isinstance(node, ast.Name)}
         self.functions = {node.name: node for node in source.tree.body if isinstance(node, ast.FunctionDef)}
         self.classes = {node.name: node for node in source.tree.body if isinstance(node, ast.ClassDef)}
         self.inner_kernels = [(around, f) for around, f in inner_functions(source.tree) if self.is_kernel(f)]
@@ -125,7 +126,7 @@ class Module:
             for target in node.targets
             if isinstance(target, ast.Name)
         }
-        self.taken = written_names(source.tree) | set(self.imports) | set(dir(builtins))
+        self.taken = {*written_names(source.tree), *self.imports, *dir(builtins)}
         self.own_names = frozenset(self.taken)
         self.module_level = {n for s in source.tree.body for n in bound_by(s)} | set(self.imports) | set(dir(builtins))
         self.local: dict[ast.FunctionDef, set[str]] = {}
@@ -199,7 +200,7 @@ class Module:
     @cached_property
     def rebound(self) -> set[str]:
         """Names that something else than an import binds, anywhere in the module."""
-        nodes = list(ast.walk(self.source.tree))
+        nodes = list(walk(self.source.tree))
         names = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
         return names | {n.arg for n in nodes if isinstance(n, ast.arg)} | set(self.functions)
 
@@ -222,9 +223,8 @@ class Module:
 
     def touch(self, node: ast.AST) -> None:
         """Record that a rule changed the module-level function or class that ``node`` stands in."""
-        definitions = (s for s in self.source.tree.body if isinstance(s, ast.FunctionDef | ast.ClassDef))
-        around = {s.name for s in definitions if any(n is node for n in ast.walk(s))}
-        self.touched |= around or {getattr(node, "name", "")}
+        around = definitions_around(self.source.tree).get(node)
+        self.touched.add(getattr(node, "name", "") if around is None else around)
 
     def position(self, node: ast.expr) -> Position:
         return self.path, node.lineno, node.col_offset
@@ -399,7 +399,7 @@ class Scope:
 
     def unused(self, name: str) -> str:
         """``name``, or the next one with a number that this function (or the module) has not used."""
-        local = self.module.local.setdefault(self.outermost, written_names(self.outermost))
+        local = self.module.local.setdefault(self.outermost, set(written_names(self.outermost)))
         return _numbered(name, local | self.module.module_level)
 
     def apply(self, code: str, node: ast.AST) -> None:

@@ -20,6 +20,7 @@ from functools import cached_property
 from .emission import Refuse
 from .links import file_of
 from .names import Import, dotted
+from .node_index import walk
 from .signatures import misfit
 from .source import Source
 
@@ -66,7 +67,7 @@ class Brought:
 
 def brought(tree: ast.AST) -> Iterator[Brought]:
     """The import statements of modules of ``neuronxcc``. A statement that imports several modules is left out."""
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.ImportFrom) and not node.level and (node.module or "").startswith("neuronxcc"):
             yield Brought(node, node.module or "", False, {a.asname or a.name: a.name for a in node.names})
             if len(node.names) == 1:
@@ -81,7 +82,7 @@ def brought(tree: ast.AST) -> Iterator[Brought]:
 def _whole(tree: ast.AST, node: ast.Import | ast.ImportFrom, module: str, bound: str) -> Brought:
     if not is_shipped(module):
         return Brought(node, module, True, {})  # only the user can say where it is, whatever is used of it
-    chains = (dotted(n) for n in ast.walk(tree) if isinstance(n, ast.Attribute))
+    chains = (dotted(n) for n in walk(tree) if isinstance(n, ast.Attribute))
     used = {chain[1][0] for chain in chains if chain is not None and chain[0] == bound}
     return Brought(node, module, True, {f"{bound}.{name}": name for name in used})
 
@@ -136,7 +137,7 @@ class _Repository:
         """For each file the absolute names by which others import it."""
         found: dict[str, Counter[str]] = {}
         for path, tree in self.trees.items():
-            for node in ast.walk(tree):
+            for node in walk(tree):
                 names = [node.module or ""] if isinstance(node, ast.ImportFrom) and not node.level else []
                 names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
                 for name in names:
@@ -279,7 +280,7 @@ def _replaced(text: str, old: str, new: str) -> str:
 
 def _around(tree: ast.Module, statement: ast.stmt) -> set[str]:
     definitions = (s for s in tree.body if isinstance(s, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef))
-    return {s.name for s in definitions if any(n is statement for n in ast.walk(s))}
+    return {s.name for s in definitions if any(n is statement for n in walk(s))}
 
 
 # --- what is only reported -------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from nki_migrate.runtime.spec.grids import GRID_PARAMETERS
 
 from .names import dotted, imports
+from .node_index import walk
 from .syntax import default_values, positional_parameters
 
 
@@ -18,7 +19,7 @@ def misfit(tree: ast.Module, local: Mapping[str, str], home: ast.Module) -> str:
     functions = {node.name: node for node in home.body if isinstance(node, ast.FunctionDef)}
     meant = {called: functions[name] for called, name in local.items() if name in functions}
     bound = {item.name: item.path for item in imports(tree)}
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if not isinstance(node, ast.Call):
             continue
         harness = node.func.func if isinstance(node.func, ast.Call) else node.func

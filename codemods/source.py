@@ -7,6 +7,8 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
+from .node_index import trees_changed
+
 Node = TypeVar("Node", bound=ast.AST)
 
 
@@ -24,6 +26,7 @@ def written(node: ast.AST) -> str | None:
 def expanded(function: ast.FunctionDef) -> ast.FunctionDef:
     """``function``, whose parameters are other ones now than the source has."""
     function.expanded = True  # type: ignore[attr-defined]
+    trees_changed()
     return function
 
 

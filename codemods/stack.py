@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from . import algebra
 from .counted import passes_from_zero
+from .node_index import walk
 from .running import Values, running_values
 
 if TYPE_CHECKING:
@@ -155,7 +156,7 @@ class _Follower:
         self.stack, self.heap = stack, heap
 
     def _within(self, loop: ast.For | ast.While) -> list[Pinned]:
-        inside = {id(node) for node in ast.walk(loop)}
+        inside = {id(node) for node in walk(loop)}
         return [t for t in self.waiting if id(t.loop or t.plan.statement) in inside]
 
     # Tensors --------------------------------------------------------------------------------------------------------
@@ -280,7 +281,7 @@ def _set_to(scope: Scope, name: str) -> list[ast.expr]:
     """What a name that is counted down is set to."""
     found: list[ast.expr] = []
     down = False
-    for node in ast.walk(scope.function):
+    for node in walk(scope.function):
         if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == name for t in node.targets):
             found.append(node.value)
         if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name) and node.target.id == name:

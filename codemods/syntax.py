@@ -7,18 +7,21 @@ from collections import Counter
 from collections.abc import Iterator
 
 from .names import dotted
+from .node_index import indexed, trees_changed, walk
 
 SIMPLE = (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return, ast.Assert)
 """Statements without a body that compute something."""
 
 
-def bound_by(statement: ast.stmt) -> set[str]:
+@indexed
+def bound_by(statement: ast.AST) -> frozenset[str]:
     """Names that a statement (or a part of it) binds."""
     if isinstance(statement, ast.FunctionDef):
-        return {statement.name}
-    nodes = list(ast.walk(statement))
-    inner = {n for part in nodes if isinstance(part, ast.comprehension) for n in ast.walk(part.target)}
-    return {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) and n not in inner}
+        return frozenset((statement.name,))
+    nodes = walk(statement)
+    inner = {n for part in nodes if isinstance(part, ast.comprehension) for n in walk(part.target)}
+    stored = (n for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+    return frozenset(n.id for n in stored if n not in inner)
 
 
 def lines_of(function: ast.FunctionDef) -> range:
@@ -49,12 +52,12 @@ def inner_functions(
 
 def names_read_by_nested(function: ast.FunctionDef) -> dict[str, set[str]]:
     """By the name of each function inside another one: the names around it that it, or what it calls, reads."""
-    inner = [n for n in ast.walk(function) if isinstance(n, ast.FunctionDef) and n is not function]
+    inner = [n for n in walk(function) if isinstance(n, ast.FunctionDef) and n is not function]
     read: dict[str, set[str]] = {nested.name: set() for nested in inner}
     for nested in inner:
-        names = [n for n in ast.walk(nested) if isinstance(n, ast.Name)]
+        names = [n for n in walk(nested) if isinstance(n, ast.Name)]
         own = {n.id for n in names if not isinstance(n.ctx, ast.Load)}
-        own |= {n.arg for n in ast.walk(nested.args) if isinstance(n, ast.arg)}
+        own |= {n.arg for n in walk(nested.args) if isinstance(n, ast.arg)}
         read[nested.name] |= {n.id for n in names} - own
     for _ in read:
         read = {name: found.union(*(read[n] for n in found & read.keys())) for name, found in read.items()}
@@ -73,7 +76,7 @@ def way_to(node: ast.AST, target: ast.stmt) -> list[tuple[list[ast.stmt], int]]:
 
 def parents_of(root: ast.AST) -> dict[ast.AST, ast.AST]:
     """What each node below ``root`` stands in."""
-    return {child: node for node in ast.walk(root) for child in ast.iter_child_nodes(node)}
+    return {child: node for node in walk(root) for child in ast.iter_child_nodes(node)}
 
 
 def replace_node(parents: dict[ast.AST, ast.AST], old: ast.AST, new: ast.AST) -> None:
@@ -84,6 +87,7 @@ def replace_node(parents: dict[ast.AST, ast.AST], old: ast.AST, new: ast.AST) ->
             setattr(parent, name, new)
         elif isinstance(value, list):
             value[:] = [new if item is old else item for item in value]
+    trees_changed()
 
 
 def named_parameters(function: ast.FunctionDef | ast.Lambda) -> list[ast.arg]:
@@ -127,16 +131,24 @@ def definition_names(tree: ast.AST) -> dict[tuple[int, int], str]:
 
 def returns_masked(function: ast.FunctionDef) -> bool:
     """Does a function return what an instruction under a mask computes? Its tile is not written elsewhere."""
-    returned = [n.value for n in ast.walk(function) if isinstance(n, ast.Return) and n.value is not None]
-    given = [k for value in returned for n in ast.walk(value) if isinstance(n, ast.Call) for k in n.keywords]
+    returned = [n.value for n in walk(function) if isinstance(n, ast.Return) and n.value is not None]
+    given = [k for value in returned for n in walk(value) if isinstance(n, ast.Call) for k in n.keywords]
     return any(k.arg == "mask" and not (isinstance(k.value, ast.Constant) and k.value.value is None) for k in given)
 
 
-def written_names(tree: ast.AST) -> set[str]:
+@indexed
+def written_names(tree: ast.AST) -> frozenset[str]:
     """Every name that some code binds or reads."""
-    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    names |= {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.ClassDef)}
-    return names | {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+    names = {node.id for node in walk(tree) if isinstance(node, ast.Name)}
+    names |= {node.name for node in walk(tree) if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    return frozenset(names | {node.arg for node in walk(tree) if isinstance(node, ast.arg)})
+
+
+@indexed
+def definitions_around(tree: ast.Module) -> dict[ast.AST, str]:
+    """The module-level function or class that each node stands in, by name."""
+    definitions = (s for s in tree.body if isinstance(s, ast.FunctionDef | ast.ClassDef))
+    return {node: definition.name for definition in definitions for node in walk(definition)}
 
 
 def unpacks_shape(function: ast.FunctionDef, name: str) -> bool:
@@ -149,9 +161,10 @@ def unpacks_shape(function: ast.FunctionDef, name: str) -> bool:
     return False
 
 
+@indexed
 def is_indexed(function: ast.FunctionDef, name: str) -> bool:
     """Does a function take parts of ``name``, or hand it on to code, or to a name, of which parts may be taken?"""
-    for node in ast.walk(function):
+    for node in walk(function):
         if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id == name:
             return True
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name | ast.Attribute):
@@ -185,7 +198,7 @@ def _guarded(node: ast.AST, name: str, tested: bool) -> bool:
     if isinstance(node, ast.Name):
         return tested or node.id != name or not isinstance(node.ctx, ast.Load)
     if isinstance(node, ast.If | ast.IfExp):
-        tested = tested or any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(node.test))
+        tested = tested or any(isinstance(n, ast.Name) and n.id == name for n in walk(node.test))
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
         given = [*node.args, *(keyword.value for keyword in node.keywords)]
         return all(isinstance(n, ast.Name) or _guarded(n, name, tested) for n in given)
@@ -195,12 +208,12 @@ def _guarded(node: ast.AST, name: str, tested: bool) -> bool:
 def is_only_read(function: ast.FunctionDef, name: str) -> bool:
     """Does a function only loop over a list, or take its elements and its length?"""
     allowed: set[ast.AST] = set()
-    for node in ast.walk(function):
+    for node in walk(function):
         if isinstance(node, ast.For):
             allowed.add(node.iter)
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _READING:
             allowed.update(node.args)
-    return all(n in allowed for n in ast.walk(function) if isinstance(n, ast.Name) and n.id == name)
+    return all(n in allowed for n in walk(function) if isinstance(n, ast.Name) and n.id == name)
 
 
 _READING = {"len", "zip", "enumerate"}
@@ -210,7 +223,7 @@ def is_filled(function: ast.FunctionDef, name: str) -> bool:
     """Is a list bound once, grown in one place, and else only returned or measured?"""
     allowed: set[ast.AST] = set()
     places = 0
-    for node in ast.walk(function):
+    for node in walk(function):
         if isinstance(node, ast.Return) and node.value is not None:
             allowed.add(node.value)
         elif isinstance(node, ast.Expr) and appended_to(node.value) == name:
@@ -219,7 +232,7 @@ def is_filled(function: ast.FunctionDef, name: str) -> bool:
             places += 1
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "len":
             allowed.update(node.args)
-    loads = [n for n in ast.walk(function) if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load)]
+    loads = [n for n in walk(function) if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load)]
     return places == 1 and all(n in allowed for n in loads)
 
 
@@ -247,10 +260,15 @@ def by_parameter(function: ast.FunctionDef, node: ast.Call) -> list[tuple[str, s
 
 def assignment_counts(node: ast.FunctionDef) -> Counter[str]:
     """How often a function binds each name (parameters count once, ``+=`` counts twice)."""
+    return Counter(_assignment_counts(node))
+
+
+@indexed
+def _assignment_counts(node: ast.FunctionDef) -> Counter[str]:
     counts: Counter[str] = Counter()
     arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs, node.args.vararg, node.args.kwarg]
     counts.update(a.arg for a in arguments if a is not None)
-    for child in ast.walk(node):
+    for child in walk(node):
         if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store | ast.Del):
             counts[child.id] += 1
         elif isinstance(child, ast.AugAssign) and isinstance(child.target, ast.Name):

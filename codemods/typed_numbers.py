@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from .emission import Refuse
+from .node_index import walk
 from .syntax import parents_of
 from .tables import dtype_name
 
@@ -81,7 +82,7 @@ def _uses(scope: Scope, node: ast.Call, parents: dict[ast.AST, ast.AST]) -> Iter
     if not isinstance(target, ast.Name) or scope.assigned[target.id] != 1:
         yield node
         return
-    for use in ast.walk(scope.function):
+    for use in walk(scope.function):
         if isinstance(use, ast.Name) and use.id == target.id and isinstance(use.ctx, ast.Load):
             yield use
 

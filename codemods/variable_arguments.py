@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from .facts.keywords import callee_of
 from .names import dotted
+from .node_index import walk
 from .source import expanded, written_as
 from .syntax import parents_of, replace_node
 
@@ -38,11 +39,11 @@ def _can_change(module: Module, function: ast.FunctionDef) -> bool:
     assert vararg is not None
     if function.decorator_list or arguments.kwarg is not None or arguments.defaults or arguments.posonlyargs:
         return False
-    nodes = list(ast.walk(function))
+    nodes = list(walk(function))
     if any(isinstance(n, ast.FunctionDef | ast.Lambda | ast.ClassDef) for n in nodes if n is not function):
         return False
-    quoted = {n for text in nodes if isinstance(text, ast.JoinedStr) for n in ast.walk(text)}
-    outside = {n for part in (arguments, function.returns) if part is not None for n in ast.walk(part)}
+    quoted = {n for text in nodes if isinstance(text, ast.JoinedStr) for n in walk(text)}
+    outside = {n for part in (arguments, function.returns) if part is not None for n in walk(part)}
     held = [n for n in nodes if isinstance(n, ast.Name) and n.id == vararg.arg]
     spread = {n.value for n in nodes if isinstance(n, ast.Starred)}
     read = all(isinstance(n.ctx, ast.Load) and n not in spread | quoted | outside for n in held)
@@ -51,7 +52,7 @@ def _can_change(module: Module, function: ast.FunctionDef) -> bool:
 
 def _is_bound_once(module: Module, function: ast.FunctionDef) -> bool:
     definitions, names = [], []
-    for node in ast.walk(module.source.tree):
+    for node in walk(module.source.tree):
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == function.name:
             definitions.append(node)
         elif isinstance(node, ast.Name) and node.id == function.name and not isinstance(node.ctx, ast.Load):
@@ -64,7 +65,7 @@ def _counts(program: Program, home: Module, function: ast.FunctionDef) -> set[in
     counts: set[int] = set()
     for module in program.modules.values():
         tree = module.source.tree
-        stars = (n for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) and n.names[0].name == "*")
+        stars = (n for n in walk(tree) if isinstance(n, ast.ImportFrom) and n.names[0].name == "*")
         if module is not home and any(True for _ in stars):
             return {-1, -2}
         parents = parents_of(tree)

@@ -17,6 +17,7 @@ from .emission import Refuse
 from .facts.values import Absent, DType, Flag, Hbm, Object, Parameters, Python, Tile, Value
 from .handed import kinds
 from .names import dotted
+from .node_index import walk
 from .rules.nested_functions import CODE
 from .syntax import is_indexed, reads_guarded
 
@@ -180,7 +181,7 @@ def report_other_uses(module: Module) -> None:
     """Report where functions that got copies or further parameters are anything but called: renamed, passed on."""
     for function in [f for f in module.functions.values() if f in module.handed or module.copies.get(f)]:
         for user, name in [(module, function.name), *module.program.users(module, function.name)]:
-            nodes = list(ast.walk(user.source.tree))
+            nodes = list(walk(user.source.tree))
             clear = user is module or name.partition(".")[0] in module.program.links[user.path]
             called = {node.func for node in nodes if isinstance(node, ast.Call) and clear}
             for node in nodes:

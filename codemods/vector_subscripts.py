@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from .facts.index import COMPONENTS
 from .facts.values import Grid, Index
+from .node_index import indexed, of_kinds, walk
 
 if TYPE_CHECKING:
     from .scope import Scope
@@ -21,31 +22,31 @@ if TYPE_CHECKING:
 
 def vector_subscripts(scope: Scope, name: str) -> Iterator[ast.Subscript]:
     """The subscripts of the parameter ``name`` that hold an index vector; none where it is bound again."""
-    for node in _own_nodes(scope.function, name) if scope.assigned[name] == 1 else ():
-        owner = node.value if isinstance(node, ast.Subscript) else None
-        if isinstance(node, ast.Subscript) and isinstance(owner, ast.Name) and owner.id == name:
-            elements = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-            yield from [node] if any(_is_vector(scope, element, ()) for element in elements) else []
+    for node in _subscripts_of(scope.function, name) if scope.assigned[name] == 1 else ():
+        elements = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        yield from [node] if any(_is_vector(scope, element, ()) for element in elements) else []
 
 
-def _own_nodes(function: ast.FunctionDef, name: str) -> Iterator[ast.AST]:
-    """The nodes of a function but for those of nested functions that have a parameter ``name`` of their own."""
+@indexed
+def _subscripts_of(function: ast.FunctionDef, name: str) -> tuple[ast.Subscript, ...]:
+    """The subscripts ``name[..]`` of a function but for those of nested functions that have such a parameter."""
+    found: list[ast.Subscript] = []
     pending: list[ast.AST] = list(function.body)
     while pending:
         node = pending.pop()
-        if isinstance(node, ast.FunctionDef) and any(
-            a.arg == name for a in ast.walk(node.args) if isinstance(a, ast.arg)
-        ):
+        if isinstance(node, ast.FunctionDef) and any(a.arg == name for a in walk(node.args) if isinstance(a, ast.arg)):
             continue
-        yield node
+        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id == name:
+            found.append(node)
         pending += ast.iter_child_nodes(node)
+    return tuple(found)
 
 
 def is_index_tile(scope: Scope, name: str) -> bool:
     """Does the function index a tensor with elements that index vectors take of ``name``?"""
     taken = set(vector_subscripts(scope, name))
-    subscripts = (node for node in ast.walk(scope.function) if isinstance(node, ast.Subscript)) if taken else iter(())
-    return any(part in taken for node in subscripts for part in ast.walk(node.slice))
+    subscripts = (node for node in walk(scope.function) if isinstance(node, ast.Subscript)) if taken else iter(())
+    return any(part in taken for node in subscripts for part in walk(node.slice))
 
 
 def _is_vector(scope: Scope, node: ast.expr, seen: tuple[str, ...]) -> bool:
@@ -71,7 +72,7 @@ def _is_vector(scope: Scope, node: ast.expr, seen: tuple[str, ...]) -> bool:
 def _bound_to(scope: Scope, name: str) -> list[ast.expr]:
     """All that the function binds ``name`` to, one by one or as one of several; nothing where it is bound otherwise."""
     values = []
-    for statement in ast.walk(scope.function):
+    for statement in of_kinds(scope.function, ast.Assign):
         if isinstance(statement, ast.Assign):
             for target in statement.targets:
                 names = target.elts if isinstance(target, ast.Tuple | ast.List) else [target]

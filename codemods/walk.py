@@ -20,6 +20,7 @@ from .joints import join_places
 from .left import left_tile
 from .maybe_tensors import may_be_no_number
 from .nested_imports import move_import
+from .node_index import walk
 from .number_keys import bind_keys
 from .operands import Operand
 from .parameters import described, described_anew, merged
@@ -94,7 +95,7 @@ def _list_instead(scope: Scope, statement: ast.stmt, refusal: Refuse) -> None:
     """A statement was left alone: were the tensors that it uses lists, it might not be."""
     if scope.module.options.blocks != "auto":
         return
-    for node in ast.walk(statement):
+    for node in walk(statement):
         value = scope.env.get(node.id) if isinstance(node, ast.Name) else None
         if isinstance(value, Tile) and value.style != "list" and value.declaration is not None:
             declared = value.declaration.node
@@ -111,7 +112,7 @@ def _stays_python(scope: Scope, statement: ast.stmt) -> bool:
     """Does an assignment that was left alone bind numbers: program identities, computations of numpy?"""
     if not isinstance(statement, ast.Assign):
         return False
-    for node in ast.walk(statement.value):
+    for node in walk(statement.value):
         if isinstance(node, ast.Call) and not _makes_number(scope, node):
             return False
         if isinstance(node, ast.Name) and not isinstance(scope.env.get(node.id), Python | None):
@@ -210,7 +211,7 @@ def _learn(scope: Scope, test: ast.expr) -> None:
         return
     left, operator, right = test.left, test.ops[0], test.comparators[0]
     number = right.value if isinstance(right, ast.Constant) and type(right.value) is int else None
-    if number is None or any(scope.assigned[n.id] > 1 for n in ast.walk(left) if isinstance(n, ast.Name)):
+    if number is None or any(scope.assigned[n.id] > 1 for n in walk(left) if isinstance(n, ast.Name)):
         return
     is_zero = isinstance(operator, ast.Eq) and number == 0
     if isinstance(left, ast.BinOp) and isinstance(left.op, ast.Mod) and is_zero:
@@ -253,7 +254,7 @@ def _for(scope: Scope, statement: ast.stmt) -> None:
     traced = dynamic or _check_iterable(scope, statement)
     if statement.orelse:
         raise Refuse(statement, LANGUAGE, "for ... else", "Beta 2 has no else on loops")
-    targets = {n.id for n in ast.walk(statement.target) if isinstance(n, ast.Name)}
+    targets = {n.id for n in walk(statement.target) if isinstance(n, ast.Name)}
     assigned = {n for s in statement.body for n in bound_by(s)}
     stale = targets | assigned | bound_sizes(scope, statement)
     scope.sizes = {t: size for t, size in scope.sizes.items() if size not in stale}
@@ -290,7 +291,7 @@ def _for(scope: Scope, statement: ast.stmt) -> None:
 def _bound_around(scope: Scope) -> set[str]:
     """Names that the loops around a statement bind."""
     outermost = scope.loops[0].statement if scope.loops else None
-    return bound_by(outermost) | bound_sizes(scope, outermost) if outermost is not None else set()
+    return {*bound_by(outermost), *bound_sizes(scope, outermost)} if outermost is not None else set()
 
 
 def _apart_from(scope: Scope, value: Value, bound: Set[str]) -> Value:
@@ -450,7 +451,7 @@ def _with(scope: Scope, statement: ast.stmt) -> None:
         forget(scope, name)
     forget_carried(scope, statement)
     given = [item.optional_vars for item in statement.items if item.optional_vars is not None]
-    scope.env.update({n.id: Value() for target in given for n in ast.walk(target) if isinstance(n, ast.Name)})
+    scope.env.update({n.id: Value() for target in given for n in walk(target) if isinstance(n, ast.Name)})
     before, branch, loops = dict(scope.env), scope.branch, scope.loops
     scope.branch = (*branch, statement.lineno * 1000 + statement.col_offset + 1)
     scope.loops = (*loops, Loop("", statement, bool(loops) and loops[-1].traced_once))

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..names import dotted
+from ..node_index import walk
 from ..syntax import default_values, positional_parameters
 from .classes import Class, class_in, class_named, field_class, returned_class
 
@@ -19,13 +20,13 @@ if TYPE_CHECKING:
 
 _READERS = {"print", "repr", "str", "isinstance", "type", "id"}
 _TUPLE_MEMBERS = {"count", "index"}
-_NO_FUNCTION = next(n for n in ast.walk(ast.parse("def module(): pass")) if isinstance(n, ast.FunctionDef))
+_NO_FUNCTION = next(n for n in walk(ast.parse("def module(): pass")) if isinstance(n, ast.FunctionDef))
 
 
 def tuple_use(program: Program, cls: Class) -> tuple[Module, ast.AST] | None:
     """Where an object of the class may be used as a tuple; ``None`` where no place is found."""
     for module in program.modules.values():
-        parents = {child: node for node in ast.walk(module.source.tree) for child in ast.iter_child_nodes(node)}
+        parents = {child: node for node in walk(module.source.tree) for child in ast.iter_child_nodes(node)}
         for function, node in _expressions(module.source.tree, _NO_FUNCTION):
             if class_named(module, node) == cls and not _names_class(node, parents):
                 return module, node

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ..changed_objects import CHANGING
+from ..node_index import walk
 from ..syntax import default_values, named_parameters, parents_of, positional_parameters
 
 if TYPE_CHECKING:
@@ -83,10 +84,10 @@ def _reaches(
 
 def _read(module: Module, node: ast.FunctionDef, name: str) -> Dictionary:
     function, parents = Dictionary(module, node, name), parents_of(node)
-    inner = [n for n in ast.walk(node) if isinstance(n, ast.FunctionDef | ast.Lambda | ast.ClassDef) and n is not node]
-    if any(isinstance(n, ast.Name) and n.id == name for part in inner for n in ast.walk(part)):
+    inner = [n for n in walk(node) if isinstance(n, ast.FunctionDef | ast.Lambda | ast.ClassDef) and n is not node]
+    if any(isinstance(n, ast.Name) and n.id == name for part in inner for n in walk(part)):
         raise Unclear
-    uses = [n for n in ast.walk(node) if isinstance(n, ast.Name) and n.id == name]
+    uses = [n for n in walk(node) if isinstance(n, ast.Name) and n.id == name]
     for use in sorted(uses, key=lambda n: (n.lineno, n.col_offset)):
         _note(function, use, parents)
     return function
@@ -207,7 +208,7 @@ def _calls(program: Program, found: dict[ast.FunctionDef, Dictionary]) -> dict[a
     """The calls of functions in all modules."""
     calls: dict[ast.FunctionDef, list[ast.Call]] = {node: [] for node in found}
     for module in program.modules.values():
-        for call in (n for n in ast.walk(module.source.tree) if isinstance(n, ast.Call)):
+        for call in (n for n in walk(module.source.tree) if isinstance(n, ast.Call)):
             callee = callee_of(program, module, call)
             if callee in found and callee is not None:
                 calls[callee].append(call)
@@ -254,9 +255,9 @@ def _is_free(function: Dictionary, key: str) -> bool:
     copies = [s for s in node.body if copied_key(function, s) == key]
     if function.needs[key][:1] in ("[", "{") and any(_changed(node, name) for name in _holders(function, key)):
         return False  # a default is made once, the one of get() in each call
-    if any(isinstance(n, ast.FunctionDef | ast.ClassDef) and n.name == key for n in ast.walk(node)):
+    if any(isinstance(n, ast.FunctionDef | ast.ClassDef) and n.name == key for n in walk(node)):
         return False
-    uses = [n for n in ast.walk(node) if isinstance(n, ast.Name) and n.id == key]
+    uses = [n for n in walk(node) if isinstance(n, ast.Name) and n.id == key]
     if not uses:
         return True
     if not copies or any(k == key for k, _ in function.writes) or min(n.lineno for n in uses) < copies[0].lineno:
@@ -268,7 +269,7 @@ def _is_free(function: Dictionary, key: str) -> bool:
 def _holders(function: Dictionary, key: str) -> set[str]:
     """The names that hold what a key holds."""
     read = {n for k, _, n in function.reads if k == key}
-    bound = (s for s in ast.walk(function.node) if isinstance(s, ast.Assign) and s.value in read)
+    bound = (s for s in walk(function.node) if isinstance(s, ast.Assign) and s.value in read)
     return {key} | {t.id for s in bound for t in s.targets if isinstance(t, ast.Name)}
 
 
@@ -282,7 +283,7 @@ def copied_key(function: Dictionary, statement: ast.stmt) -> str:
 
 def _changed(node: ast.FunctionDef, name: str) -> bool:
     """May a function change the object ``name`` in place, or hand it to others that may?"""
-    for part in ast.walk(node):
+    for part in walk(node):
         holder = part.value if isinstance(part, ast.Subscript | ast.Attribute) else None
         if isinstance(holder, ast.Name) and holder.id == name:
             if isinstance(part, ast.Attribute) and part.attr in CHANGING:

@@ -13,6 +13,7 @@ import builtins
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ..node_index import of_kinds, walk
 from ..syntax import bound_by, default_values
 from .classes import class_of
 from .values import Hbm, Python, Tile
@@ -31,7 +32,7 @@ _QUIET_METHODS = {"get", "keys", "values", "items", "index", "count", "reshape",
 def changing_part(scope: Scope, node: ast.expr) -> str:
     """``"object"`` or ``"container"`` when an expression reads a part of one that may change; else nothing."""
     settled: set[ast.AST] = set()
-    for part in ast.walk(node):
+    for part in walk(node):
         if isinstance(part, ast.Attribute) and (part in settled or _is_fixed(scope, part)):
             settled.add(part.value)
             continue
@@ -83,7 +84,7 @@ def only_value(scope: Scope, node: ast.expr) -> ast.expr | None:
     """What a name stands for that its function binds once."""
     if not isinstance(node, ast.Name) or scope.assigned[node.id] != 1:
         return None
-    bound = (s for s in ast.walk(scope.function) if isinstance(s, ast.Assign))
+    bound = (s for s in walk(scope.function) if isinstance(s, ast.Assign))
     values = [s.value for s in bound if any(isinstance(t, ast.Name) and t.id == node.id for t in s.targets)]
     return values[0] if len(values) == 1 else None
 
@@ -105,13 +106,15 @@ def _root(node: ast.expr) -> ast.Name | None:
 def _changes(scope: Scope, root: str, *, elements: bool) -> bool:
     """May something change the object ``root``, or what it holds, from the current statement on?"""
     first = scope.loops[0].statement if scope.loops else scope.current or scope.function
-    later = [n for n in ast.walk(scope.function) if getattr(n, "lineno", 0) >= first.lineno]
+    changing = of_kinds(scope.function, ast.Attribute, ast.Subscript, ast.Call)
+    later = [n for n in changing if getattr(n, "lineno", 0) >= first.lineno]
     linked = _linked(scope, root)
     if root not in scope.assigned:  # a global name: any function may write to it
         functions = scope.module.functions.values()
-        if any(_writes(scope, n, {root}, True) or _stores_to(n, root) for f in functions for n in ast.walk(f)):
+        places = (n for f in functions for n in of_kinds(f, ast.Attribute, ast.Subscript))
+        if any(_writes(scope, n, {root}, True) or _stores_to(n, root) for n in places):
             return True
-    parameters = {n.arg for n in ast.walk(scope.function.args) if isinstance(n, ast.arg)}
+    parameters = {n.arg for n in walk(scope.function.args) if isinstance(n, ast.arg)}
     written = linked | parameters if linked & parameters else linked  # two parameters may be one object
     return any(_writes(scope, n, written, elements) or _leaks(scope, n, linked, elements) for n in later)
 
@@ -124,10 +127,10 @@ def _stores_to(node: ast.AST, root: str) -> bool:
 def _linked(scope: Scope, root: str) -> set[str]:
     """Names that may share objects with ``root``: connected by assignments, but for what instructions return."""
     groups = []
-    for statement in ast.walk(scope.function):
+    for statement in of_kinds(scope.function, ast.Assign, ast.AnnAssign, ast.For):
         if isinstance(statement, ast.Assign | ast.AnnAssign | ast.For) and not _from_nki(scope, statement):
             source = statement.iter if isinstance(statement, ast.For) else statement.value
-            names = {n.id for n in ast.walk(source) if isinstance(n, ast.Name)} if source is not None else set()
+            names = {n.id for n in walk(source) if isinstance(n, ast.Name)} if source is not None else set()
             header = statement.target if isinstance(statement, ast.For) else statement
             groups.append(names | (bound_by(header) if isinstance(header, ast.stmt) else _stored(header)))
     linked, before = {root}, 0
@@ -138,7 +141,7 @@ def _linked(scope: Scope, root: str) -> set[str]:
 
 
 def _stored(node: ast.expr) -> set[str]:
-    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+    return {n.id for n in walk(node) if isinstance(n, ast.Name)}
 
 
 def _from_nki(scope: Scope, statement: ast.Assign | ast.AnnAssign | ast.For) -> bool:
@@ -163,7 +166,7 @@ def _leaks(scope: Scope, node: ast.AST, linked: set[str], elements: bool) -> boo
         return False
     receiver = [node.func.value] if isinstance(node.func, ast.Attribute) else []
     given = [*receiver, *node.args, *(keyword.value for keyword in node.keywords)]
-    return any(isinstance(n, ast.Name) and n.id in linked for argument in given for n in ast.walk(argument))
+    return any(isinstance(n, ast.Name) and n.id in linked for argument in given for n in walk(argument))
 
 
 def _is_quiet(scope: Scope, call: ast.Call, elements: bool, seen: tuple[ast.FunctionDef, ...] = ()) -> bool:
@@ -198,10 +201,10 @@ def _method(scope: Scope, node: ast.Attribute) -> ast.FunctionDef | None:
     name = node.value.id
     told: list[ast.expr | None] = [
         s.value.func
-        for s in ast.walk(scope.function)
+        for s in walk(scope.function)
         if isinstance(s, ast.Assign) and isinstance(s.value, ast.Call) and name in bound_by(s)
     ]
-    for argument in ast.walk(scope.function.args):
+    for argument in walk(scope.function.args):
         if isinstance(argument, ast.arg) and argument.arg == name:
             default = default_values(scope.function).get(argument)
             told += [argument.annotation, default.func if isinstance(default, ast.Call) else None]
@@ -216,4 +219,4 @@ def _stores(node: ast.AST, elements: bool) -> bool:
 
 
 def _body(function: ast.FunctionDef) -> Iterator[ast.AST]:
-    return (node for statement in function.body for node in ast.walk(statement))
+    return (node for statement in function.body for node in walk(statement))

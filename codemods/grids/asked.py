@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from ..emission import Refuse
 from ..names import dotted
+from ..node_index import walk
 from ..program import Program
 from ..rules.launch_grid import CODE
 from ..scope import Module
@@ -33,10 +34,10 @@ def questions(module: Module, function: ast.FunctionDef) -> list[Asked]:
     Raises :class:`Refuse` for a question whose axis is no number in the source, and for what needs the programs of a
     grid to run side by side.
     """
-    calls = [node for node in ast.walk(function) if isinstance(node, ast.Call)]
+    calls = [node for node in walk(function) if isinstance(node, ast.Call)]
     found = [_asked(module, call) for call in calls if module.host_name(call.func) in _QUESTIONS]
     called = {call.func for call in calls}
-    for node in ast.walk(function):
+    for node in walk(function):
         name = module.host_name(node) if isinstance(node, ast.Attribute | ast.Name) else ""
         if name == "nl.all_reduce":
             message = "nl.all_reduce exchanges values between programs, which a loop runs one after the other"
@@ -56,7 +57,7 @@ def is_asking(program: Program, module: Module, function: ast.FunctionDef) -> bo
                 return True
         except Refuse:
             return True
-        nodes = (n for n in ast.walk(found) if isinstance(n, ast.Name | ast.Attribute))
+        nodes = (n for n in walk(found) if isinstance(n, ast.Name | ast.Attribute))
         named = [other for node in nodes if (other := meant(program, home, node)) is not None and other[1] not in seen]
         seen |= {other for _, other in named}
         pending += named
@@ -103,7 +104,7 @@ def calls_of(program: Program, caller: Function) -> Iterator[Call]:
     """The calls that a function makes of others of the program. (A launch, ``kernel[grid](...)``, is none.)"""
     module, function = caller
     local = bound_in(function)
-    for node in ast.walk(function):
+    for node in walk(function):
         if isinstance(node, ast.Call) and not (isinstance(node.func, ast.Name) and node.func.id in local):
             callee = meant(program, module, node.func)
             if callee is not None and callee != caller:
@@ -112,7 +113,7 @@ def calls_of(program: Program, caller: Function) -> Iterator[Call]:
 
 def named_by(program: Program, caller: Function) -> set[ast.FunctionDef]:
     """Functions of the program that a function names, in whatever expression."""
-    nodes = (n for n in ast.walk(caller[1]) if isinstance(n, ast.Name | ast.Attribute) and isinstance(n.ctx, ast.Load))
+    nodes = (n for n in walk(caller[1]) if isinstance(n, ast.Name | ast.Attribute) and isinstance(n.ctx, ast.Load))
     return {found[1] for node in nodes if (found := meant(program, caller[0], node)) is not None}
 
 
@@ -120,8 +121,8 @@ def asked_by_methods(program: Program) -> list[tuple[Module, ast.Call]]:
     """Questions of methods, which get no parameters."""
     found = []
     for module in program.modules.values():
-        classes = [node for node in ast.walk(module.source.tree) if isinstance(node, ast.ClassDef)]
-        calls = {node: None for c in classes for node in ast.walk(c) if isinstance(node, ast.Call)}
+        classes = [node for node in walk(module.source.tree) if isinstance(node, ast.ClassDef)]
+        calls = {node: None for c in classes for node in walk(c) if isinstance(node, ast.Call)}
         found += [(module, call) for call in calls if module.host_name(call.func) in _QUESTIONS]
     return found
 
@@ -130,7 +131,7 @@ def out_of_sight(module: Module, function: ast.FunctionDef) -> list[ast.Call]:
     """The first call of each imported function that is neither NKI's, nor Python's or numpy's, nor of these files."""
     links, relative_names = module.program.links[module.path], _relative_names(module)
     found: dict[object, ast.Call] = {}
-    for node in ast.walk(function):
+    for node in walk(function):
         chain = dotted(node.func) if isinstance(node, ast.Call) else None
         bound = module.imports.get(chain[0]) if chain is not None else None
         relative = chain is not None and chain[0] in relative_names
@@ -146,7 +147,7 @@ _KNOWN = {"neuronxcc", "numpy", "ml_dtypes"}
 
 
 def _relative_names(module: Module) -> set[str]:
-    statements = (n for n in ast.walk(module.source.tree) if isinstance(n, ast.ImportFrom) and n.level)
+    statements = (n for n in walk(module.source.tree) if isinstance(n, ast.ImportFrom) and n.level)
     return {alias.asname or alias.name for statement in statements for alias in statement.names}
 
 
@@ -154,7 +155,7 @@ def named_otherwise(program: Program) -> set[ast.FunctionDef]:
     """Functions that are named without being called, or launched, there."""
     found = set()
     for module in program.modules.values():
-        nodes = list(ast.walk(module.source.tree))
+        nodes = list(walk(module.source.tree))
         plain = {node.func for node in nodes if isinstance(node, ast.Call)}
         plain |= {node.value for node in nodes if isinstance(node, ast.Subscript | ast.Attribute)}
         for node in nodes:
@@ -166,7 +167,7 @@ def named_otherwise(program: Program) -> set[ast.FunctionDef]:
 
 def bound_in(function: ast.FunctionDef) -> set[str]:
     """Names that a function, or one in it, binds."""
-    nodes = list(ast.walk(function))
+    nodes = list(walk(function))
     bound = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     bound |= {n.arg for n in nodes if isinstance(n, ast.arg)}
     return bound | {n.name for n in nodes if isinstance(n, ast.FunctionDef) and n is not function}

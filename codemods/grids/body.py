@@ -13,6 +13,7 @@ from functools import cached_property
 
 from ..changed_objects import CHANGING
 from ..emission import Refuse
+from ..node_index import walk
 from ..program import Program
 from ..rules.launch_grid import CODE
 from ..scope import Module
@@ -30,7 +31,7 @@ class Unit:
 
     @cached_property
     def nodes(self) -> list[ast.AST]:
-        return [node for statement in self.statements for node in ast.walk(statement)]
+        return [node for statement in self.statements for node in walk(statement)]
 
     @cached_property
     def bound(self) -> set[str]:
@@ -179,7 +180,7 @@ def _makes_object(unit: Unit) -> bool:
     """May a unit bind a list or a dictionary? (One that a declaration gets as its shape is not bound.)"""
     kinds = ast.List | ast.Dict | ast.Set
     values = [s.value for s in unit.statements if isinstance(s, ast.Assign | ast.AnnAssign) and s.value is not None]
-    return any(isinstance(n, kinds) or _name_of(n) in ("list", "dict", "set") for v in values for n in ast.walk(v))
+    return any(isinstance(n, kinds) or _name_of(n) in ("list", "dict", "set") for v in values for n in walk(v))
 
 
 def _name_of(node: ast.AST) -> str:
@@ -215,7 +216,7 @@ class _Reading:
         if node is None:
             return True
         forbidden = ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp | ast.NamedExpr
-        nodes = list(ast.walk(node))
+        nodes = list(walk(node))
         if any(isinstance(n, forbidden | ast.Yield | ast.Await) for n in nodes):
             return False
         return all(self._quiet_call(n, depth) for n in nodes if isinstance(n, ast.Call))
@@ -225,7 +226,7 @@ class _Reading:
             return self.module.host_name(call.func) in ("nl.num_programs", "nl.program_ndim")
         name = self.module.host_name(call.func)
         if name == "nl.ndarray":
-            return any(self.module.host_name(n) == "nl.shared_hbm" for n in ast.walk(call))
+            return any(self.module.host_name(n) == "nl.shared_hbm" for n in walk(call))
         if name in ("nl.num_programs", "nl.program_ndim", "np.dtype", "nl.par_dim") or name.startswith("math."):
             return True
         own = self.module.rebound | set(self.module.imports)
@@ -249,7 +250,7 @@ class _Reading:
         if isinstance(statement, ast.Expr):
             return isinstance(statement.value, ast.Constant)
         nodes = [n for n in ast.iter_child_nodes(statement) if isinstance(n, ast.expr)]
-        asks = any(isinstance(n, ast.Call) and self.module.host_name(n.func) in _ASKS for n in ast.walk(statement))
+        asks = any(isinstance(n, ast.Call) and self.module.host_name(n.func) in _ASKS for n in walk(statement))
         simple = isinstance(statement, ast.Return | ast.Assert) or self.is_quiet(statement)
         return simple and not asks and all(self._quiet(n, depth) for n in nodes)
 

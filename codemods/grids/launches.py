@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ..node_index import walk
 from ..program import Program
 from ..rules.host_code import HARNESSES, Owner, assigned
 from ..scope import Module
@@ -50,7 +51,7 @@ class Launch:
 def launches(program: Program) -> Iterator[Launch]:
     """All launches of a program's kernels, in the order of the files."""
     for module in program.modules.values():
-        calls = [node for node in ast.walk(module.source.tree) if isinstance(node, ast.Call)]
+        calls = [node for node in walk(module.source.tree) if isinstance(node, ast.Call)]
         direct = {call.func: call for call in calls}
         direct |= {c.args[0]: c for c in calls if c.args and module.host_name(c.func) == "nki.simulate_kernel"}
         made = _made(module)
@@ -67,7 +68,7 @@ def launches(program: Program) -> Iterator[Launch]:
 
 def _made(module: Module) -> set[str]:
     """Names that hold what a harness makes of a kernel, or another name's value."""
-    assigned_ones = [node for node in ast.walk(module.source.tree) if isinstance(node, ast.Assign)]
+    assigned_ones = [node for node in walk(module.source.tree) if isinstance(node, ast.Assign)]
     made = [n for n in assigned_ones if isinstance(n.value, ast.Name) or _harnessed(module, n.value) is not None]
     return {target.id for node in made for target in node.targets if isinstance(target, ast.Name)}
 
@@ -137,7 +138,7 @@ def nc_count(module: Module, node: ast.AST) -> int | None:
 
 def _cores(module: Module, sizes: tuple[ast.expr, ...]) -> tuple[Cores | None, bool]:
     """The cores that a grid asks for; the flag is false where they cannot be told."""
-    counts = [(axis, nc_count(module, n)) for axis, size in enumerate(sizes) for n in ast.walk(size)]
+    counts = [(axis, nc_count(module, n)) for axis, size in enumerate(sizes) for n in walk(size)]
     asked = [(axis, count) for axis, count in counts if count is not None and count != 1]
     if not asked:
         return None, True

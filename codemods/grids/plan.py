@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from nki_migrate.runtime.spec.grids import GRID_PARAMETERS
 
 from ..emission import Refuse
+from ..node_index import walk
 from ..program import Program
 from ..rules.launch_grid import CODE
 from ..scope import Module
@@ -275,7 +276,7 @@ def _asserted_rank(asked: dict[ast.FunctionDef, list[Asked]], functions: list[as
     ranks = [0]
     for function in functions:
         dims = {question.call for question in asked.get(function, []) if question.name == "nl.program_ndim"}
-        for node in ast.walk(function):
+        for node in walk(function):
             test = node.test if isinstance(node, ast.Assert) else None
             if isinstance(test, ast.Compare) and test.left in dims and isinstance(test.ops[0], ast.Eq):
                 right = test.comparators[0]
@@ -305,7 +306,7 @@ def grid_parameter(functions: list[ast.FunctionDef]) -> str | None:
 
 def names_in(function: ast.FunctionDef) -> set[str]:
     """All names that stand in a function."""
-    nodes = list(ast.walk(function))
+    nodes = list(walk(function))
     names = {n.id for n in nodes if isinstance(n, ast.Name)} | {n.arg for n in nodes if isinstance(n, ast.arg)}
     return names | {n.name for n in nodes if isinstance(n, ast.FunctionDef)}
 

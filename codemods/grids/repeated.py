@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from ..node_index import walk
 from ..program import Program
 from ..syntax import parents_of
 from .asked import Function, meant
@@ -61,11 +62,11 @@ class _Reading:
 
     def __init__(self, program: Program, function: Function, declares: bool) -> None:
         self.program, (self.module, self.function) = program, function
-        self.nodes = [node for statement in self.function.body for node in ast.walk(statement)]
+        self.nodes = [node for statement in self.function.body for node in walk(statement)]
         self.parents = parents_of(self.function)
         self.callees: list[Function] = []
         self.bound: dict[str, list[ast.expr | None]] = {}
-        for node in ast.walk(self.function):
+        for node in walk(self.function):
             if isinstance(node, ast.arg):
                 self.bound.setdefault(node.arg, []).append(None)
             elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):

@@ -12,6 +12,7 @@ from io import StringIO
 
 from ..emission import Refuse
 from ..model import Finding, Options, Outcome
+from ..node_index import walk
 from ..program import Program
 from ..rules.launch_grid import CODE
 from ..scope import Module, kernels_of
@@ -210,7 +211,7 @@ class _Rewriting:
         """Questions become names, and the function gets its parameters."""
         module, function = item.function
         names = self.names[function]
-        dropped = {node for statement in names.assigned for node in ast.walk(statement)}
+        dropped = {node for statement in names.assigned for node in walk(statement)}
         for question in self.plan.asked[function]:
             if question.call not in dropped:
                 self._answer_one(module, function, question, names)
@@ -223,8 +224,8 @@ class _Rewriting:
 
     def _answer_one(self, module: Module, function: ast.FunctionDef, question: Asked, names: Names) -> None:
         """The places of what stands in a format string are not its own in every Python: it is found by its text."""
-        strings = (node for node in ast.walk(function) if isinstance(node, ast.JoinedStr))
-        string = next((s for s in strings if any(node is question.call for node in ast.walk(s))), None)
+        strings = (node for node in walk(function) if isinstance(node, ast.JoinedStr))
+        string = next((s for s in strings if any(node is question.call for node in walk(s))), None)
         edits, source = self.edits[module.path], module.source
         if string is None:
             edits.append(Edit(*source.span(question.call), _answer_text(question, names)))
@@ -308,7 +309,7 @@ def _own_name(asked: list[Asked], statement: ast.stmt) -> tuple[str, int | None]
 
 
 def _bound_once(function: ast.FunctionDef, name: str) -> bool:
-    nodes = list(ast.walk(function))
+    nodes = list(walk(function))
     bound = sum(isinstance(n, ast.Name) and n.id == name and not isinstance(n.ctx, ast.Load) for n in nodes)
     return bound == 1 and not any(isinstance(n, ast.arg) and n.arg == name for n in nodes)
 

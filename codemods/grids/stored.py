@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from ..node_index import walk
 from ..rules.host_code import Owner, assigned
 from ..syntax import blocks
 
@@ -18,14 +19,14 @@ def calls_of_stored(owner: Owner, subscript: ast.Subscript) -> tuple[ast.Call, .
     found = next(((s, rest) for s, rest in _assignments(owner) if s.value is subscript), None)
     if found is None or len(found[0].targets) != 1 or not isinstance(found[0].targets[0], ast.Name):
         return ()
-    name, later = found[0].targets[0].id, [node for statement in found[1] for node in ast.walk(statement)]
+    name, later = found[0].targets[0].id, [node for statement in found[1] for node in walk(statement)]
     calls = [n for n in later if isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == name]
-    nodes = list(ast.walk(owner))
+    nodes = list(walk(owner))
     bases = {n.value for n in nodes if isinstance(n, ast.Attribute)} if _is_only_one(nodes, subscript) else set()
     reads = {n for n in nodes if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load)}
     if len(assigned(owner, name)) != 1 or not reads <= {call.func for call in calls} | bases:
         return ()
-    kept = {n.id for n in ast.walk(subscript.slice) if isinstance(n, ast.Name)}
+    kept = {n.id for n in walk(subscript.slice) if isinstance(n, ast.Name)}
     changed = {n.id for n in later if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
     deferred = any(isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) for n in later)
     return () if deferred or kept & changed else tuple(calls)
@@ -33,7 +34,7 @@ def calls_of_stored(owner: Owner, subscript: ast.Subscript) -> tuple[ast.Call, .
 
 def _assignments(owner: Owner) -> Iterator[tuple[ast.Assign, list[ast.stmt]]]:
     """The assignments of a function or module, each with the statements that follow it in its block."""
-    for block in (block for node in ast.walk(owner) for block in blocks(node)):
+    for block in (block for node in walk(owner) for block in blocks(node)):
         for number, statement in enumerate(block, start=1):
             if isinstance(statement, ast.Assign):
                 yield statement, block[number:]

@@ -32,6 +32,7 @@ from ..counted import passes_from_zero
 from ..emission import Refuse
 from ..facts.index import index_value
 from ..facts.values import Allocator, Python
+from ..node_index import walk
 from ..scope import Scope
 from ..syntax import names_read_by_nested, viewed
 
@@ -110,13 +111,13 @@ class Uses:
 def uses(scope: Scope, name: str, rank: int) -> Uses:
     subscripts: list[ast.Subscript] = []
     seen = nested = 0
-    for node in ast.walk(scope.function):
+    for node in walk(scope.function):
         if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load):
             seen += 1
         if isinstance(node, ast.Subscript) and _is_name(viewed(node.value) or node.value, name):
             subscripts.append(node)
         if isinstance(node, ast.FunctionDef | ast.Lambda) and node is not scope.function:
-            nested += any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(node))
+            nested += any(isinstance(n, ast.Name) and n.id == name for n in walk(node))
     other = ""
     if scope.assigned[name] != 1:
         other = f"'{name}' is bound more than once"
@@ -207,7 +208,7 @@ def _read_by(plan: Plan) -> set[str]:
         call = plan.buffer.call
         texts += [ast.unparse(node) for node in (*call.args, *(keyword.value for keyword in call.keywords))]
         texts.append(plan.buffer.condition or "0")
-    return algebra.names(" + ".join(["0", *(f"len({text})" for text in texts)]))
+    return set(algebra.names(" + ".join(["0", *(f"len({text})" for text in texts)])))
 
 
 def _changed_objects(scope: Scope) -> set[str]:
@@ -220,7 +221,7 @@ def _statements_of(scope: Scope, plan: Plan, found: Uses) -> list[ast.stmt]:
     """The statements after the declaration, in its block, that use it."""
     wanted = {id(s) for s in found.subscripts}
     after = scope.block[scope.block.index(plan.statement) + 1 :]
-    return [statement for statement in after if any(id(n) in wanted for n in ast.walk(statement))]
+    return [statement for statement in after if any(id(n) in wanted for n in walk(statement))]
 
 
 def _is_name(node: ast.expr, name: str) -> bool:
@@ -230,7 +231,7 @@ def _is_name(node: ast.expr, name: str) -> bool:
 def _not_operands(scope: Scope, found: Uses) -> str:
     """Is a block used as anything but a destination or an operand of the language? Then where; empty if not."""
     wanted = {id(s) for s in found.subscripts}
-    for node in ast.walk(scope.function):
+    for node in walk(scope.function):
         for child in ast.iter_child_nodes(node):
             if id(child.value if isinstance(child, ast.keyword) else child) in wanted and not _takes(
                 scope, node, child

@@ -34,6 +34,7 @@ from ..dtypes import promoted, type_name
 from ..emission import Refuse
 from ..facts.values import Mask
 from ..maybe_tensors import is_number
+from ..node_index import walk
 from ..one_shape import combined_as_traced
 from ..operands import Operand
 from ..patterns import common_dims, of_rank, permuted, repeated, spread
@@ -372,7 +373,7 @@ def reduction(call: Call, given: list[tuple[str, Operand | str]], axis: ast.expr
 def _traced_reduction(call: Call, given: list[tuple[str, Operand | str]], data: Operand, axis: ast.expr) -> Instruction:
     """A reduction whose axes, or their number, only a trace tells: the kernel asserts that they are the last ones."""
     scope = call.scope
-    if not is_number(scope, axis) or any(isinstance(part, ast.Starred) for part in ast.walk(axis)):
+    if not is_number(scope, axis) or any(isinstance(part, ast.Starred) for part in walk(axis)):
         raise Refuse(axis, CODE, "a reduction over an axis that is not known to be a number", "write the axis as one")
     if dict(given).get("keepdims", "False") != "False":
         raise call.refuse(

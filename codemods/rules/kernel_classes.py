@@ -27,6 +27,7 @@ from ..emission import Refuse
 from ..facts.classes import Class, class_in, class_named, class_of, is_subclassed
 from ..facts.escapes import tuple_use
 from ..facts.values import Parameters, Spelled
+from ..node_index import walk
 from ..program import Program
 from ..syntax import positional_parameters
 
@@ -126,7 +127,7 @@ def _used(program: Program) -> list[tuple[Module, ast.ClassDef]]:
     seen: set[tuple[str, str]] = set()
     while pending:
         module, user = pending.pop()
-        for node in ast.walk(user):
+        for node in walk(user):
             path, name = program.origin(module, node)
             used = program.modules[path].classes.get(name)
             if used is not None and used not in found:
@@ -149,7 +150,7 @@ def _check(cls: Class) -> None:
     module, node = cls.home, cls.node
     if not module.options.enabled(CODE):
         raise Refuse(node, CODE, f"the rule {CODE} is not selected", f"select it with --select {CODE}")
-    if any(isinstance(n, ast.Attribute) and n.attr == "__setattr__" for n in ast.walk(node)):
+    if any(isinstance(n, ast.Attribute) and n.attr == "__setattr__" for n in walk(node)):
         what = f"'{node.name}' writes to its fields with __setattr__, which Beta 2 does not have, and a kernel uses it"
         raise Refuse(node, CODE, what, "make the object in host code, and pass the kernel the values that it needs")
     if cls.is_named_tuple:
@@ -201,7 +202,7 @@ def _why_not(cls: Class, method: ast.FunctionDef) -> str:
 def _keeps_class(method: ast.FunctionDef) -> bool:
     """Has a class method a first parameter, and does that stay the class?"""
     first = [a.arg for a in positional_parameters(method)][:1]
-    stores = (n for n in ast.walk(method) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load))
+    stores = (n for n in walk(method) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load))
     return bool(first) and all(n.id != first[0] for n in stores)
 
 
@@ -209,13 +210,13 @@ def _property_use(cls: Class, method: ast.FunctionDef) -> str:
     """A property becomes a method where every reading of its name is one of kernel code, of an object of the class."""
     program = cls.home.program
     for module in program.modules.values():
-        functions = [n for n in ast.walk(module.source.tree) if isinstance(n, ast.FunctionDef)]
-        for node in ast.walk(module.source.tree):
+        functions = [n for n in walk(module.source.tree) if isinstance(n, ast.FunctionDef)]
+        for node in walk(module.source.tree):
             if isinstance(node, ast.Constant) and node.value == method.name:  # getattr(x, "name")
                 return f"is a property, and line {node.lineno} of {posixpath.basename(module.path)} may name it"
             if not isinstance(node, ast.Attribute) or node.attr != method.name:
                 continue
-            around = [f for f in functions if node in ast.walk(f)]
+            around = [f for f in functions if node in walk(f)]
             if not around or around[-1] not in program.kernel_code or class_in(module, around[-1], node.value) != cls:
                 return (
                     f"is a property, and line {node.lineno} of {posixpath.basename(module.path)} may read it elsewhere"

@@ -22,6 +22,7 @@ from ..changed_objects import changes
 from ..emission import New, Refuse
 from ..facts.values import ERASED, Absent, DType, Gone, Hbm, Python, Tile, Value, merge
 from ..maybe_tensors import names_taken
+from ..node_index import walk
 from ..parameters import described
 from ..resized import restored
 from ..scope import Scope
@@ -74,7 +75,7 @@ def check_last(scope: Scope, statement: ast.Return) -> None:
             break
         body = loop.statement.body
     inside = {n for s in scope.loops[0].statement.body for n in bound_by(s)} | {loop.variable for loop in scope.loops}
-    read = {n.id for n in ast.walk(statement) if isinstance(n, ast.Name)}
+    read = {n.id for n in walk(statement) if isinstance(n, ast.Name)}
     if body[-1] is not statement or read & inside:
         raise Refuse(
             statement,
@@ -109,11 +110,11 @@ def _bound_alike(scope: Scope, loop: ast.For | ast.While | ast.With, name: str, 
     """Does the body bind an index vector to nothing but the vector that it is already?"""
     from ..facts.index import index_value
 
-    nodes = [n for s in loop.body for n in ast.walk(s)]
+    nodes = [n for s in loop.body for n in walk(s)]
     stores = [n for n in nodes if isinstance(n, ast.Name) and n.id == name and not isinstance(n.ctx, ast.Load)]
     made = [n.value for n in nodes if isinstance(n, ast.Assign) and [*map(ast.unparse, n.targets)] == [name]]
-    names = {n.id for m in made for n in ast.walk(m) if isinstance(n, ast.Name)}
-    plain = all(isinstance(n, _PLAIN) for m in made for n in ast.walk(m))
+    names = {n.id for m in made for n in walk(m) if isinstance(n, ast.Name)}
+    plain = all(isinstance(n, _PLAIN) for m in made for n in walk(m))
     changing = bound_by(loop) | {n for n in names if scope.assigned[n] > 1}
     if len(stores) != len(made) or not plain or names & changing or scope.out:
         return False
@@ -132,8 +133,8 @@ _PLAIN = (
 
 def _computed(scope: Scope, loop: ast.For | ast.While | ast.With, name: str, seen: tuple[str, ...] = ()) -> bool:
     """Does the body of a loop bind ``name`` to what the language or an instruction computes, under any name?"""
-    bound = [n for s in loop.body for n in ast.walk(s) if isinstance(n, ast.Assign) and name in bound_by(n)]
-    calls = (n for statement in bound for n in ast.walk(statement.value) if isinstance(n, ast.Call))
+    bound = [n for s in loop.body for n in walk(s) if isinstance(n, ast.Assign) and name in bound_by(n)]
+    calls = (n for statement in bound for n in walk(statement.value) if isinstance(n, ast.Call))
     if any((scope.qualified(call.func) or "").startswith(("nl.", "nisa.")) for call in calls):
         return True
     others = {statement.value.id for statement in bound if isinstance(statement.value, ast.Name)} - {name, *seen}
@@ -149,9 +150,9 @@ def _becomes_tile(
     if name in seen:
         return False
     for bound in (
-        n for s in loop.body for n in ast.walk(s) if isinstance(n, ast.Assign | ast.AugAssign) and name in bound_by(n)
+        n for s in loop.body for n in walk(s) if isinstance(n, ast.Assign | ast.AugAssign) and name in bound_by(n)
     ):
-        calls = [scope.qualified(n.func) for n in ast.walk(bound.value) if isinstance(n, ast.Call)]
+        calls = [scope.qualified(n.func) for n in walk(bound.value) if isinstance(n, ast.Call)]
         if any(call in HANDLERS for call in calls):
             return True
         names = [] if calls else [n for n in names_taken(bound.value) if n != name]
@@ -226,7 +227,7 @@ class _Reading:
             elif isinstance(statement, ast.For | ast.While):
                 self.names(statement.iter if isinstance(statement, ast.For) else statement.test, bound)
                 inner = (
-                    {n.id for n in ast.walk(statement.target) if isinstance(n, ast.Name)}
+                    {n.id for n in walk(statement.target) if isinstance(n, ast.Name)}
                     if isinstance(statement, ast.For)
                     else set()
                 )
@@ -239,7 +240,7 @@ class _Reading:
         return bound
 
     def names(self, node: ast.AST, bound: set[str]) -> None:
-        for child in ast.walk(node):
+        for child in walk(node):
             read = isinstance(child, ast.Name) and isinstance(child.ctx, ast.Load)
             if isinstance(child, ast.AugAssign) and isinstance(child.target, ast.Name):
                 child, read = child.target, True

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING
 
 from ..emission import Refuse
 from ..facts.values import DType, Function, Python, Value
+from ..node_index import walk
 from ..syntax import default_values, named_parameters
 from ..usage import names_used
 
@@ -42,7 +43,7 @@ _HELP = "move the function to module level, and pass what it uses as parameters"
 def bound_names(function: ast.FunctionDef) -> set[str]:
     """Names that a function binds: parameters and everything that it assigns."""
     names = {a.arg for a in named_parameters(function)}
-    for node in ast.walk(function):
+    for node in walk(function):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store | ast.Del):
             names.add(node.id)
         elif isinstance(node, ast.FunctionDef) and node is not function:
@@ -58,7 +59,7 @@ def _closure(scope: Scope, function: ast.FunctionDef) -> list[str]:
     known = set(module.imports) | set(module.functions) | set(dir(builtins)) | module.globals | set(module.support)
     known |= set(module.needed_imports.values()) | {name for name, _ in module.lifted.values()}
     free = {name for name in read - bound if name in scope.assigned or name in scope.env or name not in known}
-    order = {n.id: (n.lineno, n.col_offset) for n in reversed(list(ast.walk(function))) if isinstance(n, ast.Name)}
+    order = {n.id: (n.lineno, n.col_offset) for n in reversed(list(walk(function))) if isinstance(n, ast.Name)}
     return sorted(free, key=lambda name: (order.get(name, (10**9, 0)), name))
 
 
@@ -76,11 +77,11 @@ def lift(scope: Scope, function: Function, told: dict[str, Value] | None = None)
         name, closure = module.lifted[node]
         _check_closure(scope, function, closure)
         return name, [f"{n}={n}" for n in closure]
-    if any(isinstance(n, ast.Nonlocal | ast.Global) for n in ast.walk(node)):
+    if any(isinstance(n, ast.Nonlocal | ast.Global) for n in walk(node)):
         raise Refuse(node, CODE, f"the nested function '{node.name}' rebinds names outside of it", _HELP)
     if node.args.vararg or node.args.kwarg or node.decorator_list:
         raise Refuse(node, CODE, f"the nested function '{node.name}' has decorators or variable arguments", _HELP)
-    local = {n.id for d in default_values(node).values() for n in ast.walk(d) if isinstance(n, ast.Name)}
+    local = {n.id for d in default_values(node).values() for n in walk(d) if isinstance(n, ast.Name)}
     if local & set(scope.assigned):
         raise Refuse(node, CODE, f"a default of '{node.name}' reads a name of the enclosing function", _HELP)
     scope.apply(CODE, node)
@@ -99,7 +100,7 @@ def lift(scope: Scope, function: Function, told: dict[str, Value] | None = None)
     module.lifted[node] = (name, closure)
     module.edits.parameters[node] = closure
     scope.captured.update(closure)
-    read = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)} - bound_names(node)
+    read = {n.id for n in walk(node) if isinstance(n, ast.Name)} - bound_names(node)
     module.captured[node] = {name: scope.env[name] for name in sorted(read) if name in scope.env}
     _check_closure(scope, function, closure)
     return name, [f"{n}={n}" for n in closure]
@@ -133,17 +134,17 @@ def factory_as_function(scope: Scope, call: ast.Call, factory: ast.FunctionDef) 
     plain = inner is not None and isinstance(last, ast.Return) and isinstance(last.value, ast.Name)
     if not plain or inner is None or last.value.id != inner.name:  # type: ignore[attr-defined]
         raise Refuse(call, "NKI013", f"'{factory.name}' does not simply return a closure", "compute address= by hand")
-    if any(isinstance(n, ast.Global | ast.Nonlocal) for n in ast.walk(factory)):
+    if any(isinstance(n, ast.Global | ast.Nonlocal) for n in walk(factory)):
         raise Refuse(
             call,
             "NKI013",
             f"'{factory.name}' changes state that outlives it: each call moves the next address",
             "compute the addresses in the kernel, with a counter",
         )
-    others = [n for n in ast.walk(module.source.tree) if isinstance(n, ast.Name) and n.id == factory.name]
+    others = [n for n in walk(module.source.tree) if isinstance(n, ast.Name) and n.id == factory.name]
     allocations = [
         n
-        for n in ast.walk(module.source.tree)
+        for n in walk(module.source.tree)
         if isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == factory.name
     ]
     if len(others) != len(allocations) or any(module.program.users(module, factory.name)):

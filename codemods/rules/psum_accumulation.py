@@ -29,6 +29,7 @@ from ..counted import counted
 from ..emission import Refuse, assertion
 from ..facts.values import EITHER, Declaration, Tile, Value
 from ..names import dotted
+from ..node_index import walk
 from ..syntax import bound_by, by_parameter
 
 if TYPE_CHECKING:
@@ -130,9 +131,9 @@ def _as_called(scope: Scope, function: ast.FunctionDef, block: str | None, numbe
     """A block index of ``function`` in terms of its caller; ``None`` where it is made of names of its own."""
     if block is None:
         return None
-    stored = {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
-    parameters = {argument.arg for argument in ast.walk(function.args) if isinstance(argument, ast.arg)}
-    nested = any(inner is function for inner in ast.walk(scope.function))
+    stored = {n.id for n in walk(function) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
+    parameters = {argument.arg for argument in walk(function.args) if isinstance(argument, ast.arg)}
+    nested = any(inner is function for inner in walk(scope.function))
     for name in algebra.names(block):
         known = name in numbers if name in parameters else nested
         if name in stored or not known:
@@ -273,7 +274,7 @@ def _has_other_names(scope: Scope, declaration: Declaration) -> bool:
 
 def _other_names(function: ast.FunctionDef, name: str) -> set[str]:
     """Names that the assignments of a function may bind to what ``name`` is, or to a part of it."""
-    bindings = [n for n in ast.walk(function) if isinstance(n, ast.Assign | ast.AnnAssign) and n.value is not None]
+    bindings = [n for n in walk(function) if isinstance(n, ast.Assign | ast.AnnAssign) and n.value is not None]
     found = {name}
     while True:
         new = {t for n in bindings if n.value is not None and _leads_to(n.value) & found for t in bound_by(n)} - found
@@ -302,16 +303,16 @@ def _is_kept(
     scope: Scope, function: ast.FunctionDef, name: str, home: Module, seen: frozenset[ast.FunctionDef]
 ) -> bool:
     """May a function give what it calls ``name`` to a container, a closure, or code that keeps it?"""
-    for node in ast.walk(function):
+    for node in walk(function):
         parts: list[ast.AST] = []
         if isinstance(node, ast.FunctionDef | ast.Lambda) and node is not function:
-            parts = list(ast.walk(node))
+            parts = list(walk(node))
         elif isinstance(node, ast.List | ast.Tuple | ast.Dict):
             parts = list(ast.iter_child_nodes(node))
         elif seen and isinstance(node, ast.Return):
-            parts = list(ast.walk(node))
+            parts = list(walk(node))
         elif seen and isinstance(node, ast.Assign | ast.AnnAssign | ast.NamedExpr) and node.value is not None:
-            parts = [] if isinstance(node.value, ast.Call) else list(ast.walk(node.value))
+            parts = [] if isinstance(node.value, ast.Call) else list(walk(node.value))
         elif isinstance(node, ast.Call) and not _is_api(home, node.func):
             parts = _kept_arguments(scope, node, name, home, seen | {function})
         if any(isinstance(part, ast.Name) and part.id == name and isinstance(part.ctx, ast.Load) for part in parts):
@@ -348,14 +349,14 @@ def _drop_unused(scope: Scope, declaration: Declaration) -> None:
     """Remove the first declaration when every use of the tile stands in the loop that declares it again."""
     if not scope.loops or scope.assigned[declaration.name] != 1:
         return
-    inside = {id(n) for n in ast.walk(scope.loops[-1].statement)}
+    inside = {id(n) for n in walk(scope.loops[-1].statement)}
     if id(declaration.node) in inside or scope.psum_writes.get(declaration):
         return
     first = scope.current.lineno if scope.current is not None else 0
-    loads = [n for n in ast.walk(scope.loops[-1].statement) if isinstance(n, ast.Name) and n.id == declaration.name]
+    loads = [n for n in walk(scope.loops[-1].statement) if isinstance(n, ast.Name) and n.id == declaration.name]
     if any(n.lineno < first for n in loads) or scope.branch:
         return
-    uses = (n for n in ast.walk(scope.function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load))
+    uses = (n for n in walk(scope.function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load))
     if any(n.id == declaration.name and id(n) not in inside for n in uses):
         return
     edits = scope.module.edits
@@ -486,9 +487,7 @@ def _extremes(scope: Scope, index: str, ranges: Mapping[str, tuple[str, str]]) -
 
 def _changing(function: ast.FunctionDef) -> set[str]:
     """Names that a function binds more than once, or in a loop: the same text may be another number the next time."""
-    bound = [n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
-    loops = [n for n in ast.walk(function) if isinstance(n, ast.For | ast.While)]
-    inside = {
-        n.id for loop in loops for n in ast.walk(loop) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
-    }
+    bound = [n.id for n in walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+    loops = [n for n in walk(function) if isinstance(n, ast.For | ast.While)]
+    inside = {n.id for loop in loops for n in walk(loop) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     return inside | {name for name in bound if bound.count(name) > 1}

@@ -23,6 +23,7 @@ from collections.abc import Iterator
 
 from ..emission import New, Refuse
 from ..facts.values import Allocator
+from ..node_index import walk
 from ..pinned import Pinned
 from ..render import is_pure
 from ..scope import Scope
@@ -155,7 +156,7 @@ def _at_the_top(scope: Scope, plan: StackPlan, loop: ast.For, lines: list[str]) 
 
 def _drop_counters(scope: Scope, plan: StackPlan) -> None:
     """Remove the assignments of names that served the addresses which the manager gives out now."""
-    dead = _related(scope, {n.id for t in plan.way for n in ast.walk(_base(t)) if isinstance(n, ast.Name)})
+    dead = _related(scope, {n.id for t in plan.way for n in walk(_base(t)) if isinstance(n, ast.Name)})
     edits = scope.module.edits
     replaced = dict(edits.replaced)
     lines = [(written, list(written)) for planned in (edits.before, edits.prologue) for written in planned.values()]
@@ -185,7 +186,7 @@ def _related(scope: Scope, names: set[str]) -> set[str]:
             n.id
             for s in _assignments(scope.function)
             if bound_by(s) & found
-            for n in ast.walk(s.value)
+            for n in walk(s.value)
             if isinstance(n, ast.Name) and scope.assigned[n.id] and _only_numbers(scope, n.id)
         }
         if more <= found:
@@ -201,7 +202,7 @@ def _only_numbers(scope: Scope, name: str) -> bool:
     return bound == scope.assigned[name] and all(
         isinstance(part, plain | ast.expr_context) or (isinstance(part, ast.Call) and is_pure(scope, part))
         for value in values
-        for part in ast.walk(value)
+        for part in walk(value)
     )
 
 
@@ -212,7 +213,7 @@ def _is_assignment(statement: ast.stmt) -> bool:
 
 
 def _assignments(function: ast.FunctionDef) -> Iterator[ast.Assign | ast.AugAssign]:
-    for node in ast.walk(function):
+    for node in walk(function):
         if isinstance(node, ast.Assign | ast.AugAssign) and _is_assignment(node):
             yield node
 

@@ -18,6 +18,7 @@ from collections.abc import Iterator
 
 from ..emission import New
 from ..names import canonical, dotted
+from ..node_index import walk
 from ..scope import Module
 from ..tables import beta2_lacks
 
@@ -40,7 +41,7 @@ def rewrite(module: Module) -> None:
             continue
         tensors = list(_tensors(module, annotation))
         in_class = isinstance(holder, ast.AnnAssign)
-        union = any(isinstance(n, ast.BinOp) for n in ast.walk(annotation))
+        union = any(isinstance(n, ast.BinOp) for n in walk(annotation))
         if not tensors or (union and in_class):
             continue
         replacements = [(node, f"{module.alias('nl')}.ndarray") for node in tensors]
@@ -66,7 +67,7 @@ def _kernel_code(module: Module) -> Iterator[ast.AST]:
 
 def _is_gone(module: Module, node: ast.expr) -> bool:
     """Does an annotation, or a value, name a type of Beta 1 that Beta 2 lacks (other than those for tensors)?"""
-    names = (_means(module, part) or "" for part in ast.walk(node))
+    names = (_means(module, part) or "" for part in walk(node))
     return any(name.startswith(_NKI) and beta2_lacks(name) for name in names)
 
 
@@ -81,7 +82,7 @@ def _drop(module: Module, holder: ast.AST, annotation: ast.expr) -> None:
 
 def _annotations(tree: ast.AST) -> Iterator[tuple[ast.AST, ast.expr]]:
     """Annotations, each with what it stands on: a parameter, a function (its result), an attribute of a class."""
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.arg) and node.annotation is not None:
             yield node, node.annotation
         elif isinstance(node, ast.FunctionDef) and node.returns is not None:
@@ -94,7 +95,7 @@ def _tensors(module: Module, annotation: ast.expr) -> Iterator[ast.expr]:
     """The parts of an annotation that mean a tensor: ``nt.tensor``, ``nt.tensor[128, 512]``."""
     base = annotation.value if isinstance(annotation, ast.Subscript) else annotation
     if _means(module, base) == "nt.tensor":
-        if not any((_means(module, part) or "").startswith("nt.mutable") for part in ast.walk(annotation)):
+        if not any((_means(module, part) or "").startswith("nt.mutable") for part in walk(annotation)):
             yield annotation
         return
     for child in ast.iter_child_nodes(annotation):

@@ -1,0 +1,69 @@
+"""What trees tell by themselves, found once: analysis asks the same of one function some thousand times.
+
+The trees of a run do not change while they are analysed. What changes one (:func:`.syntax.replace_node` and the passes
+that name arguments) calls :func:`trees_changed`, and so does each run at its beginning.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import deque
+from collections.abc import Callable, Hashable, Sequence
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+Asked = ParamSpec("Asked")
+Answer = TypeVar("Answer")
+Root = TypeVar("Root", bound=ast.AST)
+
+_answers: dict[tuple[Hashable, ...], tuple[ast.AST, Any]] = {}
+"""Answers by question, identity of the node (which the entry keeps alive), and further arguments."""
+
+
+def indexed(question: Callable[Concatenate[Root, Asked], Answer]) -> Callable[Concatenate[Root, Asked], Answer]:
+    """A question about one tree, and hashable arguments, that is answered once. Nobody may change its answer."""
+
+    @wraps(question)
+    def ask(node: Root, /, *args: Asked.args, **kwargs: Asked.kwargs) -> Answer:
+        key = (question, id(node), *args, *kwargs.values())
+        entry = _answers.get(key)
+        if entry is None:
+            entry = _answers[key] = node, question(node, *args, **kwargs)
+        answer: Answer = entry[1]
+        return answer
+
+    return ask
+
+
+def trees_changed() -> None:
+    """A tree has changed, or none is needed any more: what was found in trees holds no longer."""
+    _answers.clear()
+
+
+def walk(node: ast.AST) -> Sequence[ast.AST]:
+    """``node`` and all nodes below it, breadth first, as :func:`ast.walk` gives them."""
+    return _indexed_walk(node) if isinstance(node, ast.stmt | ast.Module) else _walked(node)
+
+
+@indexed
+def of_kinds(node: ast.AST, *kinds: type[ast.AST]) -> Sequence[ast.AST]:
+    """The nodes of :func:`walk` that are of one of ``kinds``."""
+    return tuple(found for found in walk(node) if isinstance(found, kinds))
+
+
+def _walked(node: ast.AST) -> Sequence[ast.AST]:
+    nodes = []
+    pending = deque((node,))
+    while pending:
+        node = pending.popleft()
+        nodes.append(node)
+        for name in node._fields:
+            value = getattr(node, name, None)
+            if isinstance(value, ast.AST):
+                pending.append(value)
+            elif isinstance(value, list):
+                pending.extend(item for item in value if isinstance(item, ast.AST))
+    return tuple(nodes)
+
+
+_indexed_walk = indexed(_walked)
