@@ -36,7 +36,7 @@ from .facts.values import (
 )
 from .interpreted import unpacked
 from .maybe_tensors import may_be_no_number, may_give_tensor, reads_tensor
-from .node_index import walk
+from .node_index import of_kinds
 from .number_tables import assign_table
 from .open_ranks import assert_rank_of_part
 from .operands import Operand
@@ -143,7 +143,7 @@ def _to_name(scope: Scope, statement: ast.stmt, name: str, value: ast.expr) -> N
 
 
 def _is_read(scope: Scope, name: str) -> bool:
-    loads = (n for n in walk(scope.function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load))
+    loads = (n for n in of_kinds(scope.function, ast.Name) if isinstance(n.ctx, ast.Load))
     return any(node.id == name for node in loads)
 
 
@@ -236,7 +236,7 @@ def _is_absent(scope: Scope, value: ast.expr) -> bool:
 
 def _makes_slice(scope: Scope, value: ast.expr) -> bool:
     """Is there a slice in what a name gets? Used as an index, it is no integer."""
-    calls = (n.func for n in walk(value) if isinstance(n, ast.Call))
+    calls = (n.func for n in of_kinds(value, ast.Call))
     return any(scope.qualified(f) == "nl.ds" or (isinstance(f, ast.Name) and f.id == "slice") for f in calls)
 
 
@@ -376,7 +376,7 @@ def _elementwise(scope: Scope, statement: ast.stmt, names: list[str], values: li
 
 
 def _names(node: ast.AST) -> set[str]:
-    return {n.id for n in walk(node) if isinstance(n, ast.Name)}
+    return {n.id for n in of_kinds(node, ast.Name)}
 
 
 def _shape_of(scope: Scope, value: ast.expr, names: list[str | None]) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from . import algebra
 from .facts.values import Hbm, Several, Tile, Value, texts
-from .node_index import walk
+from .node_index import of_kinds, walk
 from .operands import Operand
 from .scope import Scope
 
@@ -35,7 +35,7 @@ def block_names(scope: Scope, name: str, blocks: tuple[str, ...]) -> tuple[str, 
 
 def _indices(scope: Scope, name: str, position: int) -> Iterator[str]:
     """Names that index a block dimension of a tensor, the first use first."""
-    nodes = (node for node in walk(scope.function) if isinstance(node, ast.Subscript))
+    nodes = (node for node in of_kinds(scope.function, ast.Subscript))
     for node in sorted(nodes, key=lambda node: (node.lineno, node.col_offset)):
         if isinstance(node.value, ast.Name) and node.value.id == name:
             elements = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
@@ -84,7 +84,7 @@ def _nested(function: ast.FunctionDef) -> Iterator[ast.FunctionDef | ast.Lambda]
 
 def _reads_outer(function: ast.FunctionDef | ast.Lambda, name: str) -> bool:
     """May a nested function read a name of the function that it stands in?"""
-    stored = {n.id for n in walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    stored = {n.id for n in of_kinds(function, ast.Name) if isinstance(n.ctx, ast.Store)}
     return name in _names(function) and name not in stored | _parameters(function)
 
 
@@ -93,8 +93,8 @@ def _targets(loop: ast.For | ast.While | ast.With) -> set[str]:
 
 
 def _names(node: ast.AST) -> set[str]:
-    return {n.id for n in walk(node) if isinstance(n, ast.Name)}
+    return {n.id for n in of_kinds(node, ast.Name)}
 
 
 def _parameters(node: ast.FunctionDef | ast.Lambda) -> set[str]:
-    return {n.arg for n in walk(node.args) if isinstance(n, ast.arg)}
+    return {n.arg for n in of_kinds(node.args, ast.arg)}

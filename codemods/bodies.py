@@ -22,7 +22,7 @@ from .facts.masks import compared, joined
 from .facts.objects import changing_part
 from .facts.values import Grid, Index, Mask, Several, Value
 from .names import canonical, dotted
-from .node_index import walk
+from .node_index import of_kinds
 from .syntax import default_values
 from .tables import beta2_has
 
@@ -59,7 +59,7 @@ class Facts:
         """A part of an object or container as text that may be read later: one that may change by then gets a name."""
         if part not in self.given:
             node = algebra.parse(part)
-            named = {n.id for n in walk(node) if isinstance(n, ast.Name)} & set(self.given.values())
+            named = {n.id for n in of_kinds(node, ast.Name)} & set(self.given.values())
             changes = bool(named) or changing_part(self.scope, node)
             hint = node.attr if isinstance(node, ast.Attribute) else "size"
             self.given[part] = self.scope.fresh(hint) if changes else part

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from .facts.classes import class_in, class_named
-from .node_index import walk
+from .node_index import of_kinds, walk
 from .syntax import bound_by, named_parameters, positional_parameters
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def _handed_back(module: Module, function: ast.FunctionDef, call: ast.Call) -> I
         yield _root(call.func.value)
     for callee in _callees(module, function, call):
         given = _given(callee, call)
-        for node in (n for s in callee.function.body for n in walk(s) if isinstance(n, ast.Return)):
+        for node in (n for s in callee.function.body for n in of_kinds(s, ast.Return)):
             root = _root(node.value)
             yield _root(given.get(root.id)) if root is not None else None
 
@@ -147,7 +147,7 @@ def _callees(module: Module, function: ast.FunctionDef, call: ast.Call) -> Itera
     What a package has that is not rewritten, ``nl.load`` or ``np.append``, is none of them.
     """
     if isinstance(call.func, ast.Name):
-        nested = [n for n in walk(function) if isinstance(n, ast.FunctionDef) and n is not function]
+        nested = [n for n in of_kinds(function, ast.FunctionDef) if n is not function]
         for inner in (n for n in nested if n.name == call.func.id):
             yield _Callee(module, inner, function)
     made = class_named(module, call.func)

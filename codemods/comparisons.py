@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 
-from .node_index import walk
+from .node_index import of_kinds
 from .rules.language import CODE as LANGUAGE
 from .scope import Scope
 from .syntax import default_values, named_parameters
@@ -61,7 +61,7 @@ def _computed_with(function: ast.FunctionDef) -> set[str]:
     """The parameters that the source does not describe, and that instructions get as a number to compute with."""
     told = default_values(function)
     untold = {arg.arg for arg in named_parameters(function) if arg.annotation is None and arg not in told}
-    calls = (node for node in walk(function) if isinstance(node, ast.Call))
+    calls = (node for node in of_kinds(function, ast.Call))
     operands = {keyword.value for call in calls for keyword in call.keywords if keyword.arg in _OPERANDS}
     numbers = {operand.operand if isinstance(operand, ast.UnaryOp) else operand for operand in operands}
     return untold & {number.id for number in numbers if isinstance(number, ast.Name)}

@@ -21,7 +21,7 @@ from .emission import Refuse
 from .facts.values import Hbm, Python, Tile, Value
 from .iteration import shortest
 from .maybe_tensors import may_be_no_number
-from .node_index import walk
+from .node_index import of_kinds, walk
 from .number_keys import number_keyed
 from .render import render
 from .rules.language import CODE, plainer
@@ -114,7 +114,7 @@ def _result_name(scope: Scope, found: ast.expr, node: ast.expr) -> str:
 
 
 def _names(node: ast.AST) -> set[str]:
-    return {n.id for n in walk(node) if isinstance(n, ast.Name)}
+    return {n.id for n in of_kinds(node, ast.Name)}
 
 
 Comprehension = ast.ListComp | ast.GeneratorExp | ast.DictComp
@@ -328,14 +328,14 @@ def _zipped(scope: Scope, node: Comprehension, target: ast.expr, call: ast.Call)
         raise Refuse(node, CODE, "a comprehension over zip(...) of another number of sequences", plainer(node))
     index = scope.fresh("index")
     elements = ", ".join(f"{source}[{index}]" for source in sources) + ("," if len(sources) == 1 else "")
-    variables = [n for n in walk(target) if isinstance(n, ast.Name)]
+    variables = list(of_kinds(target, ast.Name))
     text = scope.source.segment(target, [(n, _bound(scope, node, n.id)) for n in variables])
     return _Header(before, index, f"range({shortest(sources)})", [f"{text} = ({elements})"])
 
 
 def _target(scope: Scope, node: Comprehension, target: ast.expr) -> tuple[str, list[str]]:
     """The one variable of the loop for a generator, and what takes it apart where the generator has several."""
-    variables = [n for n in walk(target) if isinstance(n, ast.Name)]
+    variables = list(of_kinds(target, ast.Name))
     text = scope.source.segment(target, [(n, _bound(scope, node, n.id)) for n in variables])
     if isinstance(target, ast.Name):
         return text, []
@@ -426,7 +426,7 @@ def _meant(node: ast.AST, variable: str) -> Iterator[ast.expr]:
 def _binds(node: ast.AST) -> set[str]:
     """The names that a comprehension or lambda has for itself."""
     if isinstance(node, ast.Lambda):
-        return {n.arg for n in walk(node.args) if isinstance(n, ast.arg)}
+        return {n.arg for n in of_kinds(node.args, ast.arg)}
     return {n for g in node.generators for n in _names(g.target)} if isinstance(node, _COMPREHENSIONS) else set()
 
 
@@ -440,7 +440,7 @@ def _is_read_elsewhere(scope: Scope, binder: ast.AST, variable: str, own: set[as
         elif isinstance(node, ast.For) and variable in _names(node.target):
             inside = {n for s in node.body for n in walk(s)}
             others |= inside if binder not in inside else set()
-    names = (n for n in walk(scope.function) if isinstance(n, ast.Name) and n.id == variable)
+    names = (n for n in of_kinds(scope.function, ast.Name) if n.id == variable)
     return any(isinstance(name.ctx, ast.Load) and name not in others for name in names)
 
 

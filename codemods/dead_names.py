@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from .emission import New
 from .names import dotted
-from .node_index import walk
+from .node_index import of_kinds, walk
 from .usage import names_used
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def drop(module: Module) -> None:
 
 
 def _dead(module: Module, function: ast.FunctionDef) -> list[ast.Assign]:
-    before = {n.id for n in walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+    before = {n.id for n in of_kinds(function, ast.Name) if isinstance(n.ctx, ast.Load)}
     candidates = {name: found for name, found in _assignments(function).items() if name in before}
     left = {name: [s for s in found if module.edits.replaced.get(s) != []] for name, found in candidates.items()}
     if not any(left.values()):

@@ -12,7 +12,7 @@ from nki_migrate.runtime.spec.dtypes import ITEMSIZE, promote, promote_bits
 
 from .algebra import parse
 from .facts.values import Numbers, Python
-from .node_index import walk
+from .node_index import of_kinds
 from .rules.data_types import dtype_text, limited_type
 from .scope import Scope
 from .support import promoted_function
@@ -76,9 +76,8 @@ def _assigned_literals(scope: Scope, name: str) -> str | None:
     """The one weak type of a name that its function assigns nothing but literals of that type."""
     values = [
         statement.value
-        for statement in walk(scope.function)
-        if isinstance(statement, ast.Assign)
-        and any(isinstance(target, ast.Name) and target.id == name for target in statement.targets)
+        for statement in of_kinds(scope.function, ast.Assign)
+        if any(isinstance(target, ast.Name) and target.id == name for target in statement.targets)
     ]
     if len(values) != scope.assigned[name] or not all(isinstance(value, ast.Constant) for value in values):
         return None

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from . import algebra
 from .facts.values import Hbm, Tile, Value
-from .node_index import walk
+from .node_index import of_kinds, walk
 from .operands import Operand
 from .render import is_pure, render
 
@@ -47,7 +47,7 @@ def _is_choice(scope: Scope, node: ast.expr) -> bool:
     """Is an operand one of two tensors, or of parts of them, and can its condition be read twice?"""
     if not isinstance(node, ast.IfExp):
         return False
-    calls = (n for n in walk(node.test) if isinstance(n, ast.Call))
+    calls = (n for n in of_kinds(node.test, ast.Call))
     return _is_tensor(scope, node.body) and _is_tensor(scope, node.orelse) and all(is_pure(scope, c) for c in calls)
 
 
@@ -92,7 +92,7 @@ def either_origin(scope: Scope, test: ast.expr, a: Value | None, b: Value | None
         return merged
     plain = ast.Name | ast.Compare | ast.Constant | ast.expr_context | ast.cmpop
     stays = all(isinstance(n, plain) for n in walk(test))
-    stays = stays and all(scope.assigned[n.id] <= 1 for n in walk(test) if isinstance(n, ast.Name))
+    stays = stays and all(scope.assigned[n.id] <= 1 for n in of_kinds(test, ast.Name))
     same = replace(one, base=other.base, offset=other.offset, origin=other.origin) == other
     if not (stays and same) or one.dynamic or one.rows_at is not None or one.prefix or one.is_view:
         return merged

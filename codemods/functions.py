@@ -11,7 +11,7 @@ from .facts.values import Python, Value
 from .handed import further_parameters
 from .joints import write_joints
 from .kernel_code import is_moving
-from .node_index import walk
+from .node_index import of_kinds, walk
 from .parameters import kernel_parameters
 from .rules import sbuf_manager
 from .rules.language import CODE as LANGUAGE
@@ -154,7 +154,7 @@ def _restore_dropped(scope: Scope) -> None:
 
 
 def _names_read(node: ast.AST) -> set[str]:
-    return {n.id for n in walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+    return {n.id for n in of_kinds(node, ast.Name) if isinstance(n.ctx, ast.Load)}
 
 
 def _lift_unused(scope: Scope) -> None:

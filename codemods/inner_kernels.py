@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from .emission import Refuse
 from .grids.asked import is_asking
-from .node_index import walk
+from .node_index import of_kinds, walk
 from .rules import decorators
 from .rules.nested_functions import CODE as NESTED
 from .rules.nested_functions import bound_names
@@ -85,8 +85,8 @@ def _names_around(around: Around, kernel: ast.FunctionDef) -> list[str]:
     """Names that the functions around a kernel bind, and that the kernel reads, in the order of the source."""
     outer = {name for f in around if isinstance(f, ast.FunctionDef) for name in _bound_in(f, kernel)}
     own = bound_names(kernel)
-    read = (n.id for s in kernel.body for n in walk(s) if isinstance(n, ast.Name))
-    defaults = (n.id for d in _defaults(kernel) for n in walk(d) if isinstance(n, ast.Name))
+    read = (n.id for s in kernel.body for n in of_kinds(s, ast.Name))
+    defaults = (n.id for d in _defaults(kernel) for n in of_kinds(d, ast.Name))
     return list(dict.fromkeys([*(n for n in read if n in outer - own), *(n for n in defaults if n in outer)]))
 
 
@@ -98,15 +98,12 @@ def _bound_in(function: ast.FunctionDef, kernel: ast.FunctionDef) -> set[str]:
     """Names of a function around a kernel, with its imports."""
     imported = {
         alias.asname or alias.name.partition(".")[0]
-        for node in walk(function)
-        if isinstance(node, ast.Import | ast.ImportFrom)
+        for node in of_kinds(function, ast.Import, ast.ImportFrom)
         for alias in node.names
     }
     arguments = {a.arg for a in (function.args.vararg, function.args.kwarg) if a is not None}
     inside = set(walk(kernel))
-    stored = {
-        n.id for n in walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) and n not in inside
-    }
-    defined = {n.name for n in walk(function) if isinstance(n, ast.FunctionDef | ast.ClassDef) and n not in inside}
+    stored = {n.id for n in of_kinds(function, ast.Name) if isinstance(n.ctx, ast.Store) and n not in inside}
+    defined = {n.name for n in of_kinds(function, ast.FunctionDef, ast.ClassDef) if n not in inside}
     parameters = {a.arg for a in [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]}
     return (imported | arguments | stored | defined | parameters) | {kernel.name}

@@ -7,7 +7,7 @@ import ast
 from .changed_objects import CHANGING
 from .emission import New, Refuse
 from .facts.values import Hbm, Python, Tensors, Tile, Value
-from .node_index import walk
+from .node_index import of_kinds, walk
 from .parameters import parameter_value
 from .render import render
 from .rules.language import CODE
@@ -64,9 +64,9 @@ def element_kinds(scope: Scope, statement: ast.For) -> dict[str, Value]:
     """What the names are that such a loop binds: tiles of lists of tiles, numbers where all its sequences hold some."""
     call = statement.iter
     assert isinstance(call, ast.Call) and isinstance(statement.target, ast.Tuple)
-    names = {n.id for argument in call.args for n in walk(argument) if isinstance(n, ast.Name)}
+    names = {n.id for argument in call.args for n in of_kinds(argument, ast.Name)}
     python = all(isinstance(scope.env.get(n), Python) or is_list_of_tiles(scope.env.get(n)) for n in names)
-    bound = [n.id for n in walk(statement.target) if isinstance(n, ast.Name)]
+    bound = [n.id for n in of_kinds(statement.target, ast.Name)]
     elements = zip(statement.target.elts[-len(call.args) :], call.args, strict=True)
     tiles = {k: v for element, source in elements for k, v in tile_of(scope, element, source).items()}
     return {name: Python() if python else Value() for name in bound} | tiles

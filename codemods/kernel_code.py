@@ -22,7 +22,7 @@ from nki_migrate.runtime.spec import beta1
 
 from .links import Link, links
 from .names import Import, canonical, dotted, imports
-from .node_index import walk
+from .node_index import of_kinds, walk
 
 OUTPUT_HARNESSES = {"torch_neuronx.nki_jit", "torch_neuronx.xla_impl.ops.nki_jit"}
 """PyTorch's first launchers: kernels of theirs could write to tensors that they get (``reference/beta1.md`` 3.7)."""
@@ -93,7 +93,7 @@ def kernel_code(trees: Mapping[str, ast.Module]) -> KernelCode:
             function = _meant(files, file, name)
             if isinstance(function, ast.FunctionDef):
                 found.setdefault(function, evidence)
-    functions = {n: file for file in files.values() for n in walk(file.tree) if isinstance(n, ast.FunctionDef)}
+    functions = {n: file for file in files.values() for n in of_kinds(file.tree, ast.FunctionDef)}
     homes: dict[Definition, _File] = dict(functions.items())
     for function, file in functions.items():
         own = file.decorated(function) or found.get(function)
@@ -243,7 +243,7 @@ class _File:
     def speaks(self, function: ast.FunctionDef) -> bool:
         """Does a function name anything of the language, its instructions or its compiler but a data type?"""
         local = self._bound_in(function)
-        names = [self._name(n, local) for n in walk(function) if isinstance(n, ast.Name | ast.Attribute)]
+        names = [self._name(n, local) for n in of_kinds(function, ast.Name, ast.Attribute)]
         return any(name.startswith(("nl.", "nisa.", "ncc.")) and not _is_dtype(name) for name in names)
 
     def _bound_in(self, function: Definition) -> dict[str, str | None]:

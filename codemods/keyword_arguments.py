@@ -22,7 +22,7 @@ from .facts.keywords import (
     key_of,
     parameter_names,
 )
-from .node_index import trees_changed, walk
+from .node_index import of_kinds, trees_changed, walk
 from .source import expanded, written_as
 from .syntax import SIMPLE, parents_of, replace_node
 
@@ -96,7 +96,7 @@ def _expand_displays(
     program: Program, module: Module, caller: ast.FunctionDef, found: dict[ast.FunctionDef, Dictionary]
 ) -> None:
     """Calls that pass a dictionary display under a name: ``options = {"x": 1}`` and ``f(**options)``."""
-    for call in [n for n in walk(caller) if isinstance(n, ast.Call)]:
+    for call in list(of_kinds(caller, ast.Call)):
         callee = callee_of(program, module, call)
         for keyword in [k for k in call.keywords if k.arg is None] if callee is not None else []:
             display = _display(caller, keyword.value)
@@ -117,7 +117,7 @@ def _display(caller: ast.FunctionDef, node: ast.expr) -> ast.Assign | None:
     if not isinstance(node, ast.Name):
         return None
     parents = parents_of(caller)
-    uses = [n for n in walk(caller) if isinstance(n, ast.Name) and n.id == node.id]
+    uses = [n for n in of_kinds(caller, ast.Name) if n.id == node.id]
     stores = [n for n in uses if not isinstance(n.ctx, ast.Load)]
     bound = parents[stores[0]] if len(stores) == 1 else None
     if not isinstance(bound, ast.Assign) or len(bound.targets) != 1 or not isinstance(bound.value, ast.Dict):
@@ -133,7 +133,7 @@ def _display(caller: ast.FunctionDef, node: ast.expr) -> ast.Assign | None:
 
 def _is_fixed(caller: ast.FunctionDef, name: str) -> bool:
     """Does a name mean one thing: a parameter, a global name, or one that a statement outside of blocks binds?"""
-    stored = [n for n in walk(caller) if isinstance(n, ast.Name) and n.id == name and not isinstance(n.ctx, ast.Load)]
+    stored = [n for n in of_kinds(caller, ast.Name) if n.id == name and not isinstance(n.ctx, ast.Load)]
     if not stored or name in parameter_names(caller):
         return not stored
     plain = [s for s in caller.body if isinstance(s, SIMPLE)]

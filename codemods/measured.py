@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 
-from .node_index import walk
+from .node_index import of_kinds, walk
 from .scope import Module
 from .syntax import parents_of
 
@@ -46,7 +46,7 @@ def _scope(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> ast.AST:
 
 
 def _binds(function: ast.FunctionDef | ast.Lambda, name: str) -> bool:
-    arguments = {n.arg for n in walk(function.args) if isinstance(n, ast.arg)}
+    arguments = {n.arg for n in of_kinds(function.args, ast.arg)}
     body = function.body if isinstance(function, ast.FunctionDef) else []
     nodes = [n for statement in body for n in walk(statement)]
     return name in arguments or any(
@@ -66,14 +66,14 @@ def _is_argument(module: Module, node: ast.expr, parents: dict[ast.AST, ast.AST]
 
 def _is_measured(module: Module, name: str) -> bool:
     """Is a name a kernel under a measuring decorator, or only ever one that a measurement was made of?"""
-    bound = [n for n in walk(module.source.tree) if isinstance(n, ast.Name) and n.id == name]
+    bound = [n for n in of_kinds(module.source.tree, ast.Name) if n.id == name]
     stored = [n for n in bound if not isinstance(n.ctx, ast.Load)]
     if any(isinstance(n, ast.arg) and n.arg == name for n in walk(module.source.tree)):
         return False
     function = module.functions.get(name)
     if function is not None:
         return not stored and any(module.decorator(d) in MEASURING for d in function.decorator_list)
-    assignments = [n for n in walk(module.source.tree) if isinstance(n, ast.Assign)]
+    assignments = list(of_kinds(module.source.tree, ast.Assign))
     values = [n.value for n in assignments for t in n.targets if t in stored]
     return bool(values) and len(values) == len(stored) and all(_measures(module, value) for value in values)
 

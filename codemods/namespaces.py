@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from .links import file_of
 from .names import dotted, imports
-from .node_index import walk
+from .node_index import of_kinds, walk
 
 _BY_NAME = {"import_module", "__import__", "find_spec", "importorskip"}
 
@@ -44,7 +44,7 @@ def namespaces(tree: ast.Module, path: str, known: Collection[str]) -> Namespace
         is_nki = root == "nki" or name.startswith("neuronxcc.nki")
         if is_nki and node not in found[root] and file_of(path, 0, root, known) is None:
             found[root].append(node)
-    branches = (n for n in walk(tree) if isinstance(n, ast.Try | ast.If | ast.IfExp))
+    branches = (n for n in of_kinds(tree, ast.Try, ast.If, ast.IfExp))
     return Namespaces(
         tuple(found["neuronxcc"]), tuple(found["nki"]), frozenset(n for branch in branches for n in walk(branch))
     )

@@ -10,11 +10,14 @@ import ast
 from collections import deque
 from collections.abc import Callable, Hashable, Sequence
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar, overload
 
 Asked = ParamSpec("Asked")
 Answer = TypeVar("Answer")
 Root = TypeVar("Root", bound=ast.AST)
+A = TypeVar("A", bound=ast.AST)
+B = TypeVar("B", bound=ast.AST)
+C = TypeVar("C", bound=ast.AST)
 
 _answers: dict[tuple[Hashable, ...], tuple[ast.AST, Any]] = {}
 """Answers by question, identity of the node (which the entry keeps alive), and further arguments."""
@@ -45,10 +48,17 @@ def walk(node: ast.AST) -> Sequence[ast.AST]:
     return _indexed_walk(node) if isinstance(node, ast.stmt | ast.Module) else _walked(node)
 
 
-@indexed
-def of_kinds(node: ast.AST, *kinds: type[ast.AST]) -> Sequence[ast.AST]:
+@overload
+def of_kinds(node: ast.AST, first: type[A], /) -> Sequence[A]: ...
+@overload
+def of_kinds(node: ast.AST, first: type[A], second: type[B], /) -> Sequence[A | B]: ...
+@overload
+def of_kinds(node: ast.AST, first: type[A], second: type[B], third: type[C], /) -> Sequence[A | B | C]: ...
+def of_kinds(node: ast.AST, /, *kinds: type[ast.AST]) -> Sequence[ast.AST]:
     """The nodes of :func:`walk` that are of one of ``kinds``."""
-    return tuple(found for found in walk(node) if isinstance(found, kinds))
+    if isinstance(node, ast.stmt | ast.Module):
+        return _indexed_kinds(node, *kinds)
+    return tuple(found for found in _walked(node) if isinstance(found, kinds))
 
 
 def _walked(node: ast.AST) -> Sequence[ast.AST]:
@@ -67,3 +77,8 @@ def _walked(node: ast.AST) -> Sequence[ast.AST]:
 
 
 _indexed_walk = indexed(_walked)
+
+
+@indexed
+def _indexed_kinds(node: ast.AST, *kinds: type[ast.AST]) -> Sequence[ast.AST]:
+    return tuple(found for found in walk(node) if isinstance(found, kinds))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 
 from .facts.values import Keyed
-from .node_index import walk
+from .node_index import of_kinds
 from .rules.language import CODE
 from .scope import Scope
 
@@ -50,10 +50,10 @@ def _only_elements(function: ast.FunctionDef, target: ast.Name) -> bool:
     """Is the dictionary of a function only read, element by element?"""
     read = {
         node.value
-        for node in walk(function)
-        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and not isinstance(node.slice, ast.Slice)
+        for node in of_kinds(function, ast.Subscript)
+        if isinstance(node.ctx, ast.Load) and not isinstance(node.slice, ast.Slice)
     }
-    names = (n for n in walk(function) if isinstance(n, ast.Name) and n.id == target.id)
+    names = (n for n in of_kinds(function, ast.Name) if n.id == target.id)
     return all(name is target or name in read for name in names)
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from . import algebra
 from .emission import New, Refuse
 from .facts.values import Numbers
-from .node_index import walk
+from .node_index import of_kinds
 from .render import render_stable
 from .rules.data_types import CODE
 from .support import sequence_function
@@ -108,7 +108,7 @@ def assign_table(scope: Scope, name: str, node: ast.expr) -> bool:
 
 
 def _read(node: ast.expr) -> set[str]:
-    return {n.id for n in walk(node) if isinstance(n, ast.Name)}
+    return {n.id for n in of_kinds(node, ast.Name)}
 
 
 def _fill(scope: Scope, name: str, table: Table) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from .compute import Instruction
 from .facts.values import Tile
-from .node_index import walk
+from .node_index import of_kinds
 from .shapes import literal_axes, shape_text
 from .support import combined_function, wider_shape_function
 
@@ -76,7 +76,7 @@ def _is_told(scope: Scope, a: Operand, b: Operand) -> bool:
 
 def hides_shapes(trees: Iterable[ast.Module]) -> bool:
     """Does a function reduce several dimensions at once, or others than the second?"""
-    return any(_hides(node) for tree in trees for node in walk(tree) if isinstance(node, ast.Call))
+    return any(_hides(node) for tree in trees for node in of_kinds(tree, ast.Call))
 
 
 def _hides(node: ast.Call) -> bool:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from .emission import New, Refuse
 from .facts.values import Tile
-from .node_index import walk
+from .node_index import of_kinds, walk
 from .patterns import of_name
 from .syntax import bound_by
 from .tables import parameters
@@ -68,5 +68,5 @@ def _is_read(scope: Scope, node: ast.Subscript) -> bool:
 
 def _changes(loop: ast.stmt, name: str) -> bool:
     """Does a loop bind a name, or store to what it names?"""
-    stored = (n.value for n in walk(loop) if isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store))
+    stored = (n.value for n in of_kinds(loop, ast.Subscript) if isinstance(n.ctx, ast.Store))
     return name in bound_by(loop) or any(isinstance(n, ast.Name) and n.id == name for n in stored)

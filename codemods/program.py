@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from .kernel_code import KernelCode, kernel_code
 from .links import each_link, links
 from .names import dotted
-from .node_index import walk
+from .node_index import of_kinds, walk
 
 if TYPE_CHECKING:
     from .scope import Module
@@ -41,8 +41,7 @@ class Program:
         return {
             self.origin(module, base)
             for module in self.modules.values()
-            for node in walk(module.source.tree)
-            if isinstance(node, ast.ClassDef)
+            for node in of_kinds(module.source.tree, ast.ClassDef)
             for base in node.bases
         }
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from . import algebra
 from .facts.values import Hbm, Tile, Value, texts
-from .node_index import walk
+from .node_index import of_kinds, walk
 
 if TYPE_CHECKING:
     from .scope import Scope
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def remember(scope: Scope, test: ast.expr, then: dict[str, Value]) -> None:
     """Keep what names are where a condition holds that cannot change, if they are something else where it does not."""
-    names = {n.id for n in walk(test) if isinstance(n, ast.Name)}
+    names = {n.id for n in of_kinds(test, ast.Name)}
     plain = ast.Name | ast.Compare | ast.Constant | ast.expr_context | ast.cmpop
     if all(isinstance(n, plain) for n in walk(test)) and all(scope.assigned[n] <= 1 for n in names):
         known = scope.under.setdefault(ast.unparse(test), {})

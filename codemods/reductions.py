@@ -11,7 +11,7 @@ import ast
 from .compute import bound_call, place
 from .emission import Refuse
 from .facts.values import Tile
-from .node_index import walk
+from .node_index import of_kinds
 from .operands import Operand
 from .rules.masks import masked
 from .rules.nl_compute import CODE, combined
@@ -69,7 +69,7 @@ def _reductions(scope: Scope) -> list[tuple[ast.stmt, ast.expr, ast.Call]]:
     """The statements with ``nl.loop_reduce`` in the function, their destinations and calls."""
     if "loop_reduce" not in scope.source.text:  # each declaration asks
         return []
-    assigned = [node for node in walk(scope.function) if isinstance(node, ast.Assign)]
+    assigned = list(of_kinds(scope.function, ast.Assign))
     return [
         (node, target, node.value)
         for node in assigned
@@ -93,7 +93,7 @@ def _base_name(node: ast.expr) -> str:
 
 def _is_written_first(scope: Scope, name: str) -> bool:
     """Does a statement ``name[...] = value`` fill it before each reduction into it, whatever the kernel runs?"""
-    assigned = [node for node in walk(scope.function) if isinstance(node, ast.Assign)]
+    assigned = list(of_kinds(scope.function, ast.Assign))
     declared = [node for node in assigned for target in node.targets if _is_name(target, name)]
     reduced = [statement for statement, target, _ in _reductions(scope) if _base_name(target) == name]
     return len(declared) == 1 and all(

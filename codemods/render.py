@@ -14,7 +14,7 @@ from .emission import New, Refuse
 from .facts.objects import changing_part
 from .facts.values import Allocator, Api, DType, Gone, Grid, Hbm, Index, Mask, Numbers, Python, Spelled, Tile
 from .names import BETA2, dotted
-from .node_index import walk
+from .node_index import of_kinds, walk
 from .number_keys import looked_up
 from .rules.data_types import CODE as DTYPES
 from .rules.data_types import dtype_text, itemsize, limit, named_dtype
@@ -95,7 +95,7 @@ def only_computes(scope: Scope, call: ast.Call) -> bool:
     only_return = all(isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant) for s in before)  # a docstring
     if not only_return or not isinstance(last, ast.Return) or last.value is None:
         return False
-    parameters = {argument.arg for argument in walk(function.args) if isinstance(argument, ast.arg)}
+    parameters = {argument.arg for argument in of_kinds(function.args, ast.arg)}
     nodes = list(walk(last.value))
     names = {node.id for node in nodes if isinstance(node, ast.Name)}
     return names <= parameters and all(isinstance(node, _ARITHMETIC) for node in nodes)
@@ -446,7 +446,7 @@ def _subscript(scope: Scope, node: ast.Subscript) -> str | None:
 
 
 def _names(node: ast.AST) -> list[ast.Name]:
-    return [n for n in walk(node) if isinstance(n, ast.Name)]
+    return list(of_kinds(node, ast.Name))
 
 
 def _size_of_blocks(scope: Scope, node: ast.Subscript) -> str | None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from .emission import New
 from .facts.index import new_axis
 from .facts.values import Index, Python
-from .node_index import walk
+from .node_index import of_kinds, walk
 from .syntax import bound_by
 
 if TYPE_CHECKING:
@@ -30,8 +30,8 @@ def _differ_in_size(scope: Scope, name: str) -> bool:
     """Is a name always bound to ``nl.arange(...)`` of one argument under one subscript, and read by no inner code?"""
     plain = [
         node
-        for node in walk(scope.function)
-        if isinstance(node, ast.Assign) and len(node.targets) == 1 and _is_name(node.targets[0], name)
+        for node in of_kinds(scope.function, ast.Assign)
+        if len(node.targets) == 1 and _is_name(node.targets[0], name)
     ]
     inner = ast.FunctionDef | ast.Lambda | ast.ListComp | ast.GeneratorExp | ast.DictComp | ast.SetComp
     for node in walk(scope.function):

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from . import algebra
-from .node_index import walk
+from .node_index import of_kinds
 from .syntax import bound_by
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class _Reader:
     def _loop(self, loop: ast.For | ast.While) -> None:
         once = isinstance(loop, ast.For) and loop in self.scope.traced_once
         bound = {name for child in [loop, *loop.body] for name in bound_by(child)}
-        targets = {n.id for n in walk(loop.target) if isinstance(n, ast.Name)} if isinstance(loop, ast.For) else set()
+        targets = {n.id for n in of_kinds(loop.target, ast.Name)} if isinstance(loop, ast.For) else set()
         self._forget(targets if once else bound)
         self.before[loop] = dict(self.values)
         self.block(loop.body)

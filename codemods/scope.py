@@ -20,7 +20,7 @@ from .kernel_code import KERNEL_DECORATORS, decorator_name
 from .model import Assumption, Decision, Finding, Options
 from .moves import Planned
 from .names import BETA2, Import, canonical, dotted, imports
-from .node_index import walk
+from .node_index import of_kinds, walk
 from .program import Program
 from .rules.psum_accumulation import FirstMatmul, Groups, Written
 from .shipped import Homes
@@ -79,7 +79,7 @@ class Module:
         self.import_list = imports(source.tree)
         self.nested_imports = {item.statement for item in self.import_list} - set(source.tree.body)
         self.imports = self._imports()
-        self.names = {node.id for node in walk(source.tree) if isinstance(node, ast.Name)}
+        self.names = {node.id for node in of_kinds(source.tree, ast.Name)}
         self.functions = {node.name: node for node in source.tree.body if isinstance(node, ast.FunctionDef)}
         self.classes = {node.name: node for node in source.tree.body if isinstance(node, ast.ClassDef)}
         self.inner_kernels = [(around, f) for around, f in inner_functions(source.tree) if self.is_kernel(f)]

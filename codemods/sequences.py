@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from . import algebra
 from .emission import Refuse
 from .facts.values import Hbm, Tile
-from .node_index import walk
+from .node_index import of_kinds, walk
 from .rules.language import CODE
 from .support import sequence_function
 
@@ -33,13 +33,13 @@ def is_own(scope: Scope, call: ast.Call) -> bool:
 
 def _holds_tensors(scope: Scope, node: ast.expr) -> bool:
     """Is there a tensor in a sequence: named in it, in what it stands for, or in what the function appends to it?"""
-    shapes = {n.value for n in walk(node) if isinstance(n, ast.Attribute) and n.attr == "shape"}
-    held = {n.id for n in walk(node) if isinstance(n, ast.Name) and n not in shapes}
+    shapes = {n.value for n in of_kinds(node, ast.Attribute) if n.attr == "shape"}
+    held = {n.id for n in of_kinds(node, ast.Name) if n not in shapes}
     held |= {n for name in held if name in scope.definitions for n in algebra.names(scope.definitions[name])}
     for part in walk(scope.function):
         method = part.func if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute) else None
         if method is not None and isinstance(method.value, ast.Name) and method.value.id in held:
-            names = (n for n in walk(part) if isinstance(n, ast.Name))
+            names = (n for n in of_kinds(part, ast.Name))
             held |= {n.id for n in names} if method.attr in ("append", "extend", "insert") else set()
     return any(isinstance(scope.env.get(name), Hbm | Tile) for name in held)
 

@@ -20,7 +20,7 @@ from functools import cached_property
 from .emission import Refuse
 from .links import file_of
 from .names import Import, dotted
-from .node_index import walk
+from .node_index import of_kinds, walk
 from .signatures import misfit
 from .source import Source
 
@@ -82,7 +82,7 @@ def brought(tree: ast.AST) -> Iterator[Brought]:
 def _whole(tree: ast.AST, node: ast.Import | ast.ImportFrom, module: str, bound: str) -> Brought:
     if not is_shipped(module):
         return Brought(node, module, True, {})  # only the user can say where it is, whatever is used of it
-    chains = (dotted(n) for n in walk(tree) if isinstance(n, ast.Attribute))
+    chains = (dotted(n) for n in of_kinds(tree, ast.Attribute))
     used = {chain[1][0] for chain in chains if chain is not None and chain[0] == bound}
     return Brought(node, module, True, {f"{bound}.{name}": name for name in used})
 

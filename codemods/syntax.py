@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from .names import dotted
-from .node_index import indexed, trees_changed, walk
+from .node_index import indexed, of_kinds, trees_changed, walk
 
 SIMPLE = (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return, ast.Assert)
 """Statements without a body that compute something."""
@@ -52,12 +52,12 @@ def inner_functions(
 
 def names_read_by_nested(function: ast.FunctionDef) -> dict[str, set[str]]:
     """By the name of each function inside another one: the names around it that it, or what it calls, reads."""
-    inner = [n for n in walk(function) if isinstance(n, ast.FunctionDef) and n is not function]
+    inner = [n for n in of_kinds(function, ast.FunctionDef) if n is not function]
     read: dict[str, set[str]] = {nested.name: set() for nested in inner}
     for nested in inner:
-        names = [n for n in walk(nested) if isinstance(n, ast.Name)]
+        names = list(of_kinds(nested, ast.Name))
         own = {n.id for n in names if not isinstance(n.ctx, ast.Load)}
-        own |= {n.arg for n in walk(nested.args) if isinstance(n, ast.arg)}
+        own |= {n.arg for n in of_kinds(nested.args, ast.arg)}
         read[nested.name] |= {n.id for n in names} - own
     for _ in read:
         read = {name: found.union(*(read[n] for n in found & read.keys())) for name, found in read.items()}
@@ -131,17 +131,17 @@ def definition_names(tree: ast.AST) -> dict[tuple[int, int], str]:
 
 def returns_masked(function: ast.FunctionDef) -> bool:
     """Does a function return what an instruction under a mask computes? Its tile is not written elsewhere."""
-    returned = [n.value for n in walk(function) if isinstance(n, ast.Return) and n.value is not None]
-    given = [k for value in returned for n in walk(value) if isinstance(n, ast.Call) for k in n.keywords]
+    returned = [n.value for n in of_kinds(function, ast.Return) if n.value is not None]
+    given = [k for value in returned for n in of_kinds(value, ast.Call) for k in n.keywords]
     return any(k.arg == "mask" and not (isinstance(k.value, ast.Constant) and k.value.value is None) for k in given)
 
 
 @indexed
 def written_names(tree: ast.AST) -> frozenset[str]:
     """Every name that some code binds or reads."""
-    names = {node.id for node in walk(tree) if isinstance(node, ast.Name)}
-    names |= {node.name for node in walk(tree) if isinstance(node, ast.FunctionDef | ast.ClassDef)}
-    return frozenset(names | {node.arg for node in walk(tree) if isinstance(node, ast.arg)})
+    names = {node.id for node in of_kinds(tree, ast.Name)}
+    names |= {node.name for node in of_kinds(tree, ast.FunctionDef, ast.ClassDef)}
+    return frozenset(names | {node.arg for node in of_kinds(tree, ast.arg)})
 
 
 @indexed
@@ -213,7 +213,7 @@ def is_only_read(function: ast.FunctionDef, name: str) -> bool:
             allowed.add(node.iter)
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _READING:
             allowed.update(node.args)
-    return all(n in allowed for n in walk(function) if isinstance(n, ast.Name) and n.id == name)
+    return all(n in allowed for n in of_kinds(function, ast.Name) if n.id == name)
 
 
 _READING = {"len", "zip", "enumerate"}
@@ -232,7 +232,7 @@ def is_filled(function: ast.FunctionDef, name: str) -> bool:
             places += 1
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "len":
             allowed.update(node.args)
-    loads = [n for n in walk(function) if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load)]
+    loads = [n for n in of_kinds(function, ast.Name) if n.id == name and isinstance(n.ctx, ast.Load)]
     return places == 1 and all(n in allowed for n in loads)
 
 

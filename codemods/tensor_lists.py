@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from .access import operand
 from .facts.values import Hbm, Python, Tensors, Value
-from .node_index import walk
+from .node_index import of_kinds
 from .parameters import merged
 from .render import render
 from .syntax import appended_to
@@ -80,7 +80,7 @@ def _unmasked(scope: Scope, node: ast.IfExp) -> ast.Name | None:
     plain = isinstance(part, ast.Subscript) and isinstance(test, ast.Name) and isinstance(node.orelse, ast.Name)
     if not plain or ast.unparse(part) != f"{ast.unparse(node.orelse)}[{ast.unparse(test)}]":
         return None
-    calls = (n for n in walk(scope.function) if isinstance(n, ast.Call))
+    calls = (n for n in of_kinds(scope.function, ast.Call))
     masks = {ast.unparse(k.value) for call in calls for k in call.keywords if k.arg == "mask"}
     known = isinstance(scope.env.get(ast.unparse(test)), Python)
     return node.orelse if known and ast.unparse(test) in masks and isinstance(node.orelse, ast.Name) else None

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from .emission import Edits, New
-from .node_index import walk
+from .node_index import of_kinds
 
 if TYPE_CHECKING:
     from .scope import Module
@@ -72,6 +72,6 @@ def names_used(edits: Edits, roots: Iterable[ast.AST]) -> tuple[set[str], set[st
 
 
 def _reads_and_stores(tree: ast.AST) -> tuple[set[str], set[str]]:
-    names = [n for n in walk(tree) if isinstance(n, ast.Name)]
+    names = list(of_kinds(tree, ast.Name))
     reads = {n.id for n in names if isinstance(n.ctx, ast.Load)}
     return reads, {n.id for n in names if not isinstance(n.ctx, ast.Load)}

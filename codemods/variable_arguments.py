@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from .facts.keywords import callee_of
 from .names import dotted
-from .node_index import walk
+from .node_index import of_kinds, walk
 from .source import expanded, written_as
 from .syntax import parents_of, replace_node
 
@@ -65,7 +65,7 @@ def _counts(program: Program, home: Module, function: ast.FunctionDef) -> set[in
     counts: set[int] = set()
     for module in program.modules.values():
         tree = module.source.tree
-        stars = (n for n in walk(tree) if isinstance(n, ast.ImportFrom) and n.names[0].name == "*")
+        stars = (n for n in of_kinds(tree, ast.ImportFrom) if n.names[0].name == "*")
         if module is not home and any(True for _ in stars):
             return {-1, -2}
         parents = parents_of(tree)

@@ -34,7 +34,7 @@ def _subscripts_of(function: ast.FunctionDef, name: str) -> tuple[ast.Subscript,
     pending: list[ast.AST] = list(function.body)
     while pending:
         node = pending.pop()
-        if isinstance(node, ast.FunctionDef) and any(a.arg == name for a in walk(node.args) if isinstance(a, ast.arg)):
+        if isinstance(node, ast.FunctionDef) and any(a.arg == name for a in of_kinds(node.args, ast.arg)):
             continue
         if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id == name:
             found.append(node)
@@ -45,7 +45,7 @@ def _subscripts_of(function: ast.FunctionDef, name: str) -> tuple[ast.Subscript,
 def is_index_tile(scope: Scope, name: str) -> bool:
     """Does the function index a tensor with elements that index vectors take of ``name``?"""
     taken = set(vector_subscripts(scope, name))
-    subscripts = (node for node in walk(scope.function) if isinstance(node, ast.Subscript)) if taken else iter(())
+    subscripts = (node for node in of_kinds(scope.function, ast.Subscript)) if taken else iter(())
     return any(part in taken for node in subscripts for part in walk(node.slice))
 
 

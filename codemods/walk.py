@@ -20,7 +20,7 @@ from .joints import join_places
 from .left import left_tile
 from .maybe_tensors import may_be_no_number
 from .nested_imports import move_import
-from .node_index import walk
+from .node_index import of_kinds, walk
 from .number_keys import bind_keys
 from .operands import Operand
 from .parameters import described, described_anew, merged
@@ -211,7 +211,7 @@ def _learn(scope: Scope, test: ast.expr) -> None:
         return
     left, operator, right = test.left, test.ops[0], test.comparators[0]
     number = right.value if isinstance(right, ast.Constant) and type(right.value) is int else None
-    if number is None or any(scope.assigned[n.id] > 1 for n in walk(left) if isinstance(n, ast.Name)):
+    if number is None or any(scope.assigned[n.id] > 1 for n in of_kinds(left, ast.Name)):
         return
     is_zero = isinstance(operator, ast.Eq) and number == 0
     if isinstance(left, ast.BinOp) and isinstance(left.op, ast.Mod) and is_zero:
@@ -254,7 +254,7 @@ def _for(scope: Scope, statement: ast.stmt) -> None:
     traced = dynamic or _check_iterable(scope, statement)
     if statement.orelse:
         raise Refuse(statement, LANGUAGE, "for ... else", "Beta 2 has no else on loops")
-    targets = {n.id for n in walk(statement.target) if isinstance(n, ast.Name)}
+    targets = {n.id for n in of_kinds(statement.target, ast.Name)}
     assigned = {n for s in statement.body for n in bound_by(s)}
     stale = targets | assigned | bound_sizes(scope, statement)
     scope.sizes = {t: size for t, size in scope.sizes.items() if size not in stale}
@@ -451,7 +451,7 @@ def _with(scope: Scope, statement: ast.stmt) -> None:
         forget(scope, name)
     forget_carried(scope, statement)
     given = [item.optional_vars for item in statement.items if item.optional_vars is not None]
-    scope.env.update({n.id: Value() for target in given for n in walk(target) if isinstance(n, ast.Name)})
+    scope.env.update({n.id: Value() for target in given for n in of_kinds(target, ast.Name)})
     before, branch, loops = dict(scope.env), scope.branch, scope.loops
     scope.branch = (*branch, statement.lineno * 1000 + statement.col_offset + 1)
     scope.loops = (*loops, Loop("", statement, bool(loops) and loops[-1].traced_once))

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ..names import dotted
-from ..node_index import walk
+from ..node_index import of_kinds, walk
 from ..syntax import default_values, positional_parameters
 from .values import DType, Hbm, Python, Tile
 
@@ -74,9 +74,9 @@ class Class:
         field = self.fields.get(name)
         if field is None:
             return False
-        names = {n.id for n in walk(field.annotation) if isinstance(n, ast.Name)}
-        names |= {n.attr for n in walk(field.annotation) if isinstance(n, ast.Attribute)}
-        texts = [n.value for n in walk(field.annotation) if isinstance(n, ast.Constant)]
+        names = {n.id for n in of_kinds(field.annotation, ast.Name)}
+        names |= {n.attr for n in of_kinds(field.annotation, ast.Attribute)}
+        texts = [n.value for n in of_kinds(field.annotation, ast.Constant)]
         words = {word for text in texts if isinstance(text, str) for word in re.findall(r"\w+", text)}
         return not {name.lower() for name in names | words} & _CONTAINERS
 
@@ -174,7 +174,7 @@ def _class_of(module: Module, function: ast.FunctionDef, node: ast.expr, depth: 
 
 
 def _of_name(module: Module, function: ast.FunctionDef, name: str, depth: int) -> Class | None:
-    arguments = [n for n in walk(function.args) if isinstance(n, ast.arg) and n.arg == name]
+    arguments = [n for n in of_kinds(function.args, ast.arg) if n.arg == name]
     values = _assigned(module, function, name)
     if arguments:
         return None if values else _of_parameter(module, function, arguments[0], depth)
@@ -238,7 +238,7 @@ def _returned(module: Module, function: ast.FunctionDef, depth: int) -> Class | 
     told = class_named(module, function.returns)
     if told is not None:
         return told
-    values = [n.value for n in walk(function) if isinstance(n, ast.Return)]
+    values = [n.value for n in of_kinds(function, ast.Return)]
     found = [_class_of(module, function, v, depth) if v is not None else None for v in values]
     return found[0] if found and all(f is not None and f == found[0] for f in found) else None
 
@@ -274,7 +274,7 @@ def never_none(scope: Scope, node: ast.expr) -> bool:
         value = scope.env.get(node.id)
         if isinstance(value, Hbm | Tile | DType) or (isinstance(value, Python) and value.positive):
             return True
-        arguments = [a for a in walk(scope.function.args) if isinstance(a, ast.arg) and a.arg == node.id]
+        arguments = [a for a in of_kinds(scope.function.args, ast.arg) if a.arg == node.id]
         defaults = default_values(scope.function)
         told = any(_is_told(scope.module, a.annotation, defaults.get(a)) for a in arguments)
         return told and scope.assigned[node.id] == 1

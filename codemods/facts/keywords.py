@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ..changed_objects import CHANGING
-from ..node_index import walk
+from ..node_index import of_kinds, walk
 from ..syntax import default_values, named_parameters, parents_of, positional_parameters
 
 if TYPE_CHECKING:
@@ -84,10 +84,10 @@ def _reaches(
 
 def _read(module: Module, node: ast.FunctionDef, name: str) -> Dictionary:
     function, parents = Dictionary(module, node, name), parents_of(node)
-    inner = [n for n in walk(node) if isinstance(n, ast.FunctionDef | ast.Lambda | ast.ClassDef) and n is not node]
+    inner = [n for n in of_kinds(node, ast.FunctionDef, ast.Lambda, ast.ClassDef) if n is not node]
     if any(isinstance(n, ast.Name) and n.id == name for part in inner for n in walk(part)):
         raise Unclear
-    uses = [n for n in walk(node) if isinstance(n, ast.Name) and n.id == name]
+    uses = [n for n in of_kinds(node, ast.Name) if n.id == name]
     for use in sorted(uses, key=lambda n: (n.lineno, n.col_offset)):
         _note(function, use, parents)
     return function
@@ -208,7 +208,7 @@ def _calls(program: Program, found: dict[ast.FunctionDef, Dictionary]) -> dict[a
     """The calls of functions in all modules."""
     calls: dict[ast.FunctionDef, list[ast.Call]] = {node: [] for node in found}
     for module in program.modules.values():
-        for call in (n for n in walk(module.source.tree) if isinstance(n, ast.Call)):
+        for call in (n for n in of_kinds(module.source.tree, ast.Call)):
             callee = callee_of(program, module, call)
             if callee in found and callee is not None:
                 calls[callee].append(call)
@@ -257,7 +257,7 @@ def _is_free(function: Dictionary, key: str) -> bool:
         return False  # a default is made once, the one of get() in each call
     if any(isinstance(n, ast.FunctionDef | ast.ClassDef) and n.name == key for n in walk(node)):
         return False
-    uses = [n for n in walk(node) if isinstance(n, ast.Name) and n.id == key]
+    uses = [n for n in of_kinds(node, ast.Name) if n.id == key]
     if not uses:
         return True
     if not copies or any(k == key for k, _ in function.writes) or min(n.lineno for n in uses) < copies[0].lineno:
@@ -269,7 +269,7 @@ def _is_free(function: Dictionary, key: str) -> bool:
 def _holders(function: Dictionary, key: str) -> set[str]:
     """The names that hold what a key holds."""
     read = {n for k, _, n in function.reads if k == key}
-    bound = (s for s in walk(function.node) if isinstance(s, ast.Assign) and s.value in read)
+    bound = (s for s in of_kinds(function.node, ast.Assign) if s.value in read)
     return {key} | {t.id for s in bound for t in s.targets if isinstance(t, ast.Name)}
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from ..node_index import walk
+from ..node_index import of_kinds
 from ..syntax import by_parameter, default_values
 from .index import new_axis
 from .values import Index, Shorter, Term
@@ -73,7 +73,7 @@ def made_vectors(scope: Scope, call: ast.Call, home: Module, function: ast.Funct
 
 def _makes_vectors(module: Module, function: ast.FunctionDef) -> bool:
     """May a function only compute index vectors: does it use ``nl.arange`` and nothing else of NKI?"""
-    used = {_qualified(module, n) for n in walk(function) if isinstance(n, ast.Attribute | ast.Name)}
+    used = {_qualified(module, n) for n in of_kinds(function, ast.Attribute, ast.Name)}
     names = {name for name in used if name.partition(".")[0] in ("nl", "nisa", "ncc", "nki", "np") and "." in name}
     return names == {"nl.arange"} and not function.decorator_list
 

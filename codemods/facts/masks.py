@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from .. import algebra
 from ..emission import New, Refuse
 from ..maybe_tensors import may_be_no_number
-from ..node_index import walk
+from ..node_index import of_kinds
 from .classes import never_none
 from .index import index_value
 from .values import Bound, Comparison, Grid, Index, Mask, Python
@@ -124,7 +124,7 @@ def _is_python(scope: Scope, node: ast.expr) -> bool:
         return isinstance(scope.env.get(node.id), Python)
     if isinstance(node, ast.Call) and module_function(scope, node) is not None:
         return isinstance(call_value(scope, node)[1], Python)
-    calls = [part for part in walk(node) if isinstance(part, ast.Call)]
+    calls = list(of_kinds(node, ast.Call))
     return not may_be_no_number(scope, node) and not any(is_unread(scope, call) for call in calls)
 
 

@@ -84,7 +84,7 @@ def only_value(scope: Scope, node: ast.expr) -> ast.expr | None:
     """What a name stands for that its function binds once."""
     if not isinstance(node, ast.Name) or scope.assigned[node.id] != 1:
         return None
-    bound = (s for s in walk(scope.function) if isinstance(s, ast.Assign))
+    bound = (s for s in of_kinds(scope.function, ast.Assign))
     values = [s.value for s in bound if any(isinstance(t, ast.Name) and t.id == node.id for t in s.targets)]
     return values[0] if len(values) == 1 else None
 
@@ -114,7 +114,7 @@ def _changes(scope: Scope, root: str, *, elements: bool) -> bool:
         places = (n for f in functions for n in of_kinds(f, ast.Attribute, ast.Subscript))
         if any(_writes(scope, n, {root}, True) or _stores_to(n, root) for n in places):
             return True
-    parameters = {n.arg for n in walk(scope.function.args) if isinstance(n, ast.arg)}
+    parameters = {n.arg for n in of_kinds(scope.function.args, ast.arg)}
     written = linked | parameters if linked & parameters else linked  # two parameters may be one object
     return any(_writes(scope, n, written, elements) or _leaks(scope, n, linked, elements) for n in later)
 
@@ -130,7 +130,7 @@ def _linked(scope: Scope, root: str) -> set[str]:
     for statement in of_kinds(scope.function, ast.Assign, ast.AnnAssign, ast.For):
         if isinstance(statement, ast.Assign | ast.AnnAssign | ast.For) and not _from_nki(scope, statement):
             source = statement.iter if isinstance(statement, ast.For) else statement.value
-            names = {n.id for n in walk(source) if isinstance(n, ast.Name)} if source is not None else set()
+            names = {n.id for n in of_kinds(source, ast.Name)} if source is not None else set()
             header = statement.target if isinstance(statement, ast.For) else statement
             groups.append(names | (bound_by(header) if isinstance(header, ast.stmt) else _stored(header)))
     linked, before = {root}, 0
@@ -141,7 +141,7 @@ def _linked(scope: Scope, root: str) -> set[str]:
 
 
 def _stored(node: ast.expr) -> set[str]:
-    return {n.id for n in walk(node) if isinstance(n, ast.Name)}
+    return {n.id for n in of_kinds(node, ast.Name)}
 
 
 def _from_nki(scope: Scope, statement: ast.Assign | ast.AnnAssign | ast.For) -> bool:
@@ -201,8 +201,8 @@ def _method(scope: Scope, node: ast.Attribute) -> ast.FunctionDef | None:
     name = node.value.id
     told: list[ast.expr | None] = [
         s.value.func
-        for s in walk(scope.function)
-        if isinstance(s, ast.Assign) and isinstance(s.value, ast.Call) and name in bound_by(s)
+        for s in of_kinds(scope.function, ast.Assign)
+        if isinstance(s.value, ast.Call) and name in bound_by(s)
     ]
     for argument in walk(scope.function.args):
         if isinstance(argument, ast.arg) and argument.arg == name:

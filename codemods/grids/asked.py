@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from ..emission import Refuse
 from ..names import dotted
-from ..node_index import walk
+from ..node_index import of_kinds, walk
 from ..program import Program
 from ..rules.launch_grid import CODE
 from ..scope import Module
@@ -34,7 +34,7 @@ def questions(module: Module, function: ast.FunctionDef) -> list[Asked]:
     Raises :class:`Refuse` for a question whose axis is no number in the source, and for what needs the programs of a
     grid to run side by side.
     """
-    calls = [node for node in walk(function) if isinstance(node, ast.Call)]
+    calls = list(of_kinds(function, ast.Call))
     found = [_asked(module, call) for call in calls if module.host_name(call.func) in _QUESTIONS]
     called = {call.func for call in calls}
     for node in walk(function):
@@ -57,7 +57,7 @@ def is_asking(program: Program, module: Module, function: ast.FunctionDef) -> bo
                 return True
         except Refuse:
             return True
-        nodes = (n for n in walk(found) if isinstance(n, ast.Name | ast.Attribute))
+        nodes = (n for n in of_kinds(found, ast.Name, ast.Attribute))
         named = [other for node in nodes if (other := meant(program, home, node)) is not None and other[1] not in seen]
         seen |= {other for _, other in named}
         pending += named
@@ -113,7 +113,7 @@ def calls_of(program: Program, caller: Function) -> Iterator[Call]:
 
 def named_by(program: Program, caller: Function) -> set[ast.FunctionDef]:
     """Functions of the program that a function names, in whatever expression."""
-    nodes = (n for n in walk(caller[1]) if isinstance(n, ast.Name | ast.Attribute) and isinstance(n.ctx, ast.Load))
+    nodes = (n for n in of_kinds(caller[1], ast.Name, ast.Attribute) if isinstance(n.ctx, ast.Load))
     return {found[1] for node in nodes if (found := meant(program, caller[0], node)) is not None}
 
 
@@ -121,8 +121,8 @@ def asked_by_methods(program: Program) -> list[tuple[Module, ast.Call]]:
     """Questions of methods, which get no parameters."""
     found = []
     for module in program.modules.values():
-        classes = [node for node in walk(module.source.tree) if isinstance(node, ast.ClassDef)]
-        calls = {node: None for c in classes for node in walk(c) if isinstance(node, ast.Call)}
+        classes = list(of_kinds(module.source.tree, ast.ClassDef))
+        calls = {node: None for c in classes for node in of_kinds(c, ast.Call)}
         found += [(module, call) for call in calls if module.host_name(call.func) in _QUESTIONS]
     return found
 
@@ -147,7 +147,7 @@ _KNOWN = {"neuronxcc", "numpy", "ml_dtypes"}
 
 
 def _relative_names(module: Module) -> set[str]:
-    statements = (n for n in walk(module.source.tree) if isinstance(n, ast.ImportFrom) and n.level)
+    statements = (n for n in of_kinds(module.source.tree, ast.ImportFrom) if n.level)
     return {alias.asname or alias.name for statement in statements for alias in statement.names}
 
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..node_index import walk
+from ..node_index import of_kinds, walk
 from ..program import Program
 from ..rules.host_code import HARNESSES, Owner, assigned
 from ..scope import Module
@@ -51,7 +51,7 @@ class Launch:
 def launches(program: Program) -> Iterator[Launch]:
     """All launches of a program's kernels, in the order of the files."""
     for module in program.modules.values():
-        calls = [node for node in walk(module.source.tree) if isinstance(node, ast.Call)]
+        calls = list(of_kinds(module.source.tree, ast.Call))
         direct = {call.func: call for call in calls}
         direct |= {c.args[0]: c for c in calls if c.args and module.host_name(c.func) == "nki.simulate_kernel"}
         made = _made(module)
@@ -68,7 +68,7 @@ def launches(program: Program) -> Iterator[Launch]:
 
 def _made(module: Module) -> set[str]:
     """Names that hold what a harness makes of a kernel, or another name's value."""
-    assigned_ones = [node for node in walk(module.source.tree) if isinstance(node, ast.Assign)]
+    assigned_ones = list(of_kinds(module.source.tree, ast.Assign))
     made = [n for n in assigned_ones if isinstance(n.value, ast.Name) or _harnessed(module, n.value) is not None]
     return {target.id for node in made for target in node.targets if isinstance(target, ast.Name)}
 

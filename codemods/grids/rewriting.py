@@ -12,7 +12,7 @@ from io import StringIO
 
 from ..emission import Refuse
 from ..model import Finding, Options, Outcome
-from ..node_index import walk
+from ..node_index import of_kinds, walk
 from ..program import Program
 from ..rules.launch_grid import CODE
 from ..scope import Module, kernels_of
@@ -224,7 +224,7 @@ class _Rewriting:
 
     def _answer_one(self, module: Module, function: ast.FunctionDef, question: Asked, names: Names) -> None:
         """The places of what stands in a format string are not its own in every Python: it is found by its text."""
-        strings = (node for node in walk(function) if isinstance(node, ast.JoinedStr))
+        strings = (node for node in of_kinds(function, ast.JoinedStr))
         string = next((s for s in strings if any(node is question.call for node in walk(s))), None)
         edits, source = self.edits[module.path], module.source
         if string is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..node_index import walk
+from ..node_index import of_kinds, walk
 from ..rules.host_code import Owner, assigned
 from ..syntax import blocks
 
@@ -26,7 +26,7 @@ def calls_of_stored(owner: Owner, subscript: ast.Subscript) -> tuple[ast.Call, .
     reads = {n for n in nodes if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load)}
     if len(assigned(owner, name)) != 1 or not reads <= {call.func for call in calls} | bases:
         return ()
-    kept = {n.id for n in walk(subscript.slice) if isinstance(n, ast.Name)}
+    kept = {n.id for n in of_kinds(subscript.slice, ast.Name)}
     changed = {n.id for n in later if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
     deferred = any(isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) for n in later)
     return () if deferred or kept & changed else tuple(calls)

@@ -22,7 +22,7 @@ from ..addresses import Address, Layout, bank_byte
 from ..declare import allocates
 from ..emission import Refuse
 from ..facts.values import Allocator, Function
-from ..node_index import walk
+from ..node_index import of_kinds, walk
 from ..render import render
 from ..scope import Scope
 from .nested_functions import factory_as_function, lift
@@ -138,7 +138,7 @@ def _index_by_position(scope: Scope, function: ast.FunctionDef, parameter: str, 
     for child in walk(function):
         if isinstance(child, ast.Subscript) and isinstance(child.value, ast.Name) and child.value.id == parameter:
             lookups.append(child)
-    uses = [n for n in walk(function) if isinstance(n, ast.Name) and n.id == parameter]
+    uses = [n for n in of_kinds(function, ast.Name) if n.id == parameter]
     simple = all(isinstance(s.slice, ast.Name) and s.slice.id == "idx" for s in lookups)
     if len(uses) != len(lookups) or not simple:
         raise Refuse(node, CODE, f"'{parameter}' is used otherwise than as {parameter}[idx]", "use a list")

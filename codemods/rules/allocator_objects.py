@@ -21,7 +21,7 @@ from ..addresses import Address, Layout, tile_index
 from ..declare import allocates
 from ..emission import New, Refuse
 from ..facts.values import Allocator
-from ..node_index import walk
+from ..node_index import of_kinds, walk
 from ..render import render
 from ..scope import Module, Scope
 from ..syntax import default_values
@@ -64,7 +64,7 @@ def drop_globals(module: Module) -> None:
     """Remove the objects of the module that only kernels used which make their own now."""
     for name, functions in module.own_objects.items():
         inside = {id(node) for function in functions for node in walk(function)}
-        loads = (n for n in walk(module.source.tree) if isinstance(n, ast.Name) and n.id == name)
+        loads = (n for n in of_kinds(module.source.tree, ast.Name) if n.id == name)
         if all(id(n) in inside or isinstance(n.ctx, ast.Store) for n in loads):
             module.edits.replaced[_global(module, name)] = []
 
@@ -80,8 +80,8 @@ def _class_of(module: Module, node: ast.expr) -> tuple[ast.ClassDef, ast.Functio
     made = [s for s in module.source.tree.body if _assigns(s, function.value.id)]
     stored = [
         n
-        for n in walk(module.source.tree)
-        if isinstance(n, ast.Name) and n.id == function.value.id and not isinstance(n.ctx, ast.Load)
+        for n in of_kinds(module.source.tree, ast.Name)
+        if n.id == function.value.id and not isinstance(n.ctx, ast.Load)
     ]
     if len(made) != 1 or len(stored) != 1 or not isinstance(made[0], ast.Assign):
         return None
@@ -107,7 +107,7 @@ def _global(module: Module, name: str) -> ast.stmt:
 
 def _returned(scope: Scope, method: ast.FunctionDef) -> ast.Call | None:
     """The ``sbuf.mod_alloc(...)`` that a method returns, if that is all it ever returns."""
-    returns = [n.value for n in walk(method) if isinstance(n, ast.Return)]
+    returns = [n.value for n in of_kinds(method, ast.Return)]
     call = returns[0] if len(returns) == 1 else None
     if not isinstance(call, ast.Call) or _outside(scope).qualified(call.func) != "ncc.sbuf.mod_alloc":
         return None
@@ -161,8 +161,8 @@ def _write_class(scope: Scope, cls: ast.ClassDef, method: ast.FunctionDef, name:
 
 def _check_calls(module: Module, cls: ast.ClassDef, method: ast.FunctionDef, name: str) -> None:
     """Is the method called for buffers only?"""
-    buffers = {id(n.value) for n in walk(module.source.tree) if isinstance(n, ast.keyword) and n.arg == "buffer"}
-    called = {id(n.func) for n in walk(module.source.tree) if isinstance(n, ast.Call) and id(n) in buffers}
+    buffers = {id(n.value) for n in of_kinds(module.source.tree, ast.keyword) if n.arg == "buffer"}
+    called = {id(n.func) for n in of_kinds(module.source.tree, ast.Call) if id(n) in buffers}
     for node in walk(module.source.tree):
         if isinstance(node, ast.Attribute) and node.attr == method.name and id(node) not in called:
             message = f"{cls.name}.{method.name} is called for something else than a buffer"

@@ -20,7 +20,7 @@ import ast
 from ..emission import Refuse
 from ..kernel_code import OUTPUT_HARNESSES
 from ..names import dotted
-from ..node_index import walk
+from ..node_index import of_kinds, walk
 from ..scope import Module
 from .host_code import HARNESSES, OUTPUTS, harness
 
@@ -72,8 +72,8 @@ def _decorator(module: Module, function: ast.FunctionDef, node: ast.expr) -> Non
 
 def _first_launcher(module: Module, function: ast.FunctionDef, node: ast.expr) -> None:
     """``nki_jit`` of torch_neuronx on a kernel that returns its results."""
-    inner = {n for f in walk(function) if isinstance(f, ast.FunctionDef) and f is not function for n in walk(f)}
-    returned = [n for n in walk(function) if isinstance(n, ast.Return) and n.value is not None and n not in inner]
+    inner = {n for f in of_kinds(function, ast.FunctionDef) if f is not function for n in walk(f)}
+    returned = [n for n in of_kinds(function, ast.Return) if n.value is not None and n not in inner]
     if not returned:
         raise Refuse(node, CODE, OUTPUTS, "return the results, and decorate the kernel with @nki.jit")
     if not module.options.unsafe:

@@ -27,7 +27,7 @@ from ..emission import Refuse
 from ..facts.classes import Class, class_in, class_named, class_of, is_subclassed
 from ..facts.escapes import tuple_use
 from ..facts.values import Parameters, Spelled
-from ..node_index import walk
+from ..node_index import of_kinds, walk
 from ..program import Program
 from ..syntax import positional_parameters
 
@@ -202,7 +202,7 @@ def _why_not(cls: Class, method: ast.FunctionDef) -> str:
 def _keeps_class(method: ast.FunctionDef) -> bool:
     """Has a class method a first parameter, and does that stay the class?"""
     first = [a.arg for a in positional_parameters(method)][:1]
-    stores = (n for n in walk(method) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load))
+    stores = (n for n in of_kinds(method, ast.Name) if not isinstance(n.ctx, ast.Load))
     return bool(first) and all(n.id != first[0] for n in stores)
 
 
@@ -210,7 +210,7 @@ def _property_use(cls: Class, method: ast.FunctionDef) -> str:
     """A property becomes a method where every reading of its name is one of kernel code, of an object of the class."""
     program = cls.home.program
     for module in program.modules.values():
-        functions = [n for n in walk(module.source.tree) if isinstance(n, ast.FunctionDef)]
+        functions = list(of_kinds(module.source.tree, ast.FunctionDef))
         for node in walk(module.source.tree):
             if isinstance(node, ast.Constant) and node.value == method.name:  # getattr(x, "name")
                 return f"is a property, and line {node.lineno} of {posixpath.basename(module.path)} may name it"

@@ -22,7 +22,7 @@ from ..changed_objects import changes
 from ..emission import New, Refuse
 from ..facts.values import ERASED, Absent, DType, Gone, Hbm, Python, Tile, Value, merge
 from ..maybe_tensors import names_taken
-from ..node_index import walk
+from ..node_index import of_kinds, walk
 from ..parameters import described
 from ..resized import restored
 from ..scope import Scope
@@ -75,7 +75,7 @@ def check_last(scope: Scope, statement: ast.Return) -> None:
             break
         body = loop.statement.body
     inside = {n for s in scope.loops[0].statement.body for n in bound_by(s)} | {loop.variable for loop in scope.loops}
-    read = {n.id for n in walk(statement) if isinstance(n, ast.Name)}
+    read = {n.id for n in of_kinds(statement, ast.Name)}
     if body[-1] is not statement or read & inside:
         raise Refuse(
             statement,
@@ -113,7 +113,7 @@ def _bound_alike(scope: Scope, loop: ast.For | ast.While | ast.With, name: str, 
     nodes = [n for s in loop.body for n in walk(s)]
     stores = [n for n in nodes if isinstance(n, ast.Name) and n.id == name and not isinstance(n.ctx, ast.Load)]
     made = [n.value for n in nodes if isinstance(n, ast.Assign) and [*map(ast.unparse, n.targets)] == [name]]
-    names = {n.id for m in made for n in walk(m) if isinstance(n, ast.Name)}
+    names = {n.id for m in made for n in of_kinds(m, ast.Name)}
     plain = all(isinstance(n, _PLAIN) for m in made for n in walk(m))
     changing = bound_by(loop) | {n for n in names if scope.assigned[n] > 1}
     if len(stores) != len(made) or not plain or names & changing or scope.out:
@@ -133,8 +133,8 @@ _PLAIN = (
 
 def _computed(scope: Scope, loop: ast.For | ast.While | ast.With, name: str, seen: tuple[str, ...] = ()) -> bool:
     """Does the body of a loop bind ``name`` to what the language or an instruction computes, under any name?"""
-    bound = [n for s in loop.body for n in walk(s) if isinstance(n, ast.Assign) and name in bound_by(n)]
-    calls = (n for statement in bound for n in walk(statement.value) if isinstance(n, ast.Call))
+    bound = [n for s in loop.body for n in of_kinds(s, ast.Assign) if name in bound_by(n)]
+    calls = (n for statement in bound for n in of_kinds(statement.value, ast.Call))
     if any((scope.qualified(call.func) or "").startswith(("nl.", "nisa.")) for call in calls):
         return True
     others = {statement.value.id for statement in bound if isinstance(statement.value, ast.Name)} - {name, *seen}
@@ -149,10 +149,8 @@ def _becomes_tile(
 
     if name in seen:
         return False
-    for bound in (
-        n for s in loop.body for n in walk(s) if isinstance(n, ast.Assign | ast.AugAssign) and name in bound_by(n)
-    ):
-        calls = [scope.qualified(n.func) for n in walk(bound.value) if isinstance(n, ast.Call)]
+    for bound in (n for s in loop.body for n in of_kinds(s, ast.Assign, ast.AugAssign) if name in bound_by(n)):
+        calls = [scope.qualified(n.func) for n in of_kinds(bound.value, ast.Call)]
         if any(call in HANDLERS for call in calls):
             return True
         names = [] if calls else [n for n in names_taken(bound.value) if n != name]
@@ -227,9 +225,7 @@ class _Reading:
             elif isinstance(statement, ast.For | ast.While):
                 self.names(statement.iter if isinstance(statement, ast.For) else statement.test, bound)
                 inner = (
-                    {n.id for n in walk(statement.target) if isinstance(n, ast.Name)}
-                    if isinstance(statement, ast.For)
-                    else set()
+                    {n.id for n in of_kinds(statement.target, ast.Name)} if isinstance(statement, ast.For) else set()
                 )
                 self.block(statement.body, bound | inner)
             elif isinstance(statement, ast.FunctionDef):

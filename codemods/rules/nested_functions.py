@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING
 
 from ..emission import Refuse
 from ..facts.values import DType, Function, Python, Value
-from ..node_index import walk
+from ..node_index import of_kinds, walk
 from ..syntax import default_values, named_parameters
 from ..usage import names_used
 
@@ -81,7 +81,7 @@ def lift(scope: Scope, function: Function, told: dict[str, Value] | None = None)
         raise Refuse(node, CODE, f"the nested function '{node.name}' rebinds names outside of it", _HELP)
     if node.args.vararg or node.args.kwarg or node.decorator_list:
         raise Refuse(node, CODE, f"the nested function '{node.name}' has decorators or variable arguments", _HELP)
-    local = {n.id for d in default_values(node).values() for n in walk(d) if isinstance(n, ast.Name)}
+    local = {n.id for d in default_values(node).values() for n in of_kinds(d, ast.Name)}
     if local & set(scope.assigned):
         raise Refuse(node, CODE, f"a default of '{node.name}' reads a name of the enclosing function", _HELP)
     scope.apply(CODE, node)
@@ -100,7 +100,7 @@ def lift(scope: Scope, function: Function, told: dict[str, Value] | None = None)
     module.lifted[node] = (name, closure)
     module.edits.parameters[node] = closure
     scope.captured.update(closure)
-    read = {n.id for n in walk(node) if isinstance(n, ast.Name)} - bound_names(node)
+    read = {n.id for n in of_kinds(node, ast.Name)} - bound_names(node)
     module.captured[node] = {name: scope.env[name] for name in sorted(read) if name in scope.env}
     _check_closure(scope, function, closure)
     return name, [f"{n}={n}" for n in closure]
@@ -141,11 +141,9 @@ def factory_as_function(scope: Scope, call: ast.Call, factory: ast.FunctionDef) 
             f"'{factory.name}' changes state that outlives it: each call moves the next address",
             "compute the addresses in the kernel, with a counter",
         )
-    others = [n for n in walk(module.source.tree) if isinstance(n, ast.Name) and n.id == factory.name]
+    others = [n for n in of_kinds(module.source.tree, ast.Name) if n.id == factory.name]
     allocations = [
-        n
-        for n in walk(module.source.tree)
-        if isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == factory.name
+        n for n in of_kinds(module.source.tree, ast.Call) if isinstance(n.func, ast.Name) and n.func.id == factory.name
     ]
     if len(others) != len(allocations) or any(module.program.users(module, factory.name)):
         raise Refuse(

@@ -29,7 +29,7 @@ from ..counted import counted
 from ..emission import Refuse, assertion
 from ..facts.values import EITHER, Declaration, Tile, Value
 from ..names import dotted
-from ..node_index import walk
+from ..node_index import of_kinds, walk
 from ..syntax import bound_by, by_parameter
 
 if TYPE_CHECKING:
@@ -131,8 +131,8 @@ def _as_called(scope: Scope, function: ast.FunctionDef, block: str | None, numbe
     """A block index of ``function`` in terms of its caller; ``None`` where it is made of names of its own."""
     if block is None:
         return None
-    stored = {n.id for n in walk(function) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
-    parameters = {argument.arg for argument in walk(function.args) if isinstance(argument, ast.arg)}
+    stored = {n.id for n in of_kinds(function, ast.Name) if not isinstance(n.ctx, ast.Load)}
+    parameters = {argument.arg for argument in of_kinds(function.args, ast.arg)}
     nested = any(inner is function for inner in walk(scope.function))
     for name in algebra.names(block):
         known = name in numbers if name in parameters else nested
@@ -274,7 +274,7 @@ def _has_other_names(scope: Scope, declaration: Declaration) -> bool:
 
 def _other_names(function: ast.FunctionDef, name: str) -> set[str]:
     """Names that the assignments of a function may bind to what ``name`` is, or to a part of it."""
-    bindings = [n for n in walk(function) if isinstance(n, ast.Assign | ast.AnnAssign) and n.value is not None]
+    bindings = [n for n in of_kinds(function, ast.Assign, ast.AnnAssign) if n.value is not None]
     found = {name}
     while True:
         new = {t for n in bindings if n.value is not None and _leads_to(n.value) & found for t in bound_by(n)} - found
@@ -356,7 +356,7 @@ def _drop_unused(scope: Scope, declaration: Declaration) -> None:
     loads = [n for n in walk(scope.loops[-1].statement) if isinstance(n, ast.Name) and n.id == declaration.name]
     if any(n.lineno < first for n in loads) or scope.branch:
         return
-    uses = (n for n in walk(scope.function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load))
+    uses = (n for n in of_kinds(scope.function, ast.Name) if isinstance(n.ctx, ast.Load))
     if any(n.id == declaration.name and id(n) not in inside for n in uses):
         return
     edits = scope.module.edits
@@ -487,7 +487,7 @@ def _extremes(scope: Scope, index: str, ranges: Mapping[str, tuple[str, str]]) -
 
 def _changing(function: ast.FunctionDef) -> set[str]:
     """Names that a function binds more than once, or in a loop: the same text may be another number the next time."""
-    bound = [n.id for n in walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
-    loops = [n for n in walk(function) if isinstance(n, ast.For | ast.While)]
-    inside = {n.id for loop in loops for n in walk(loop) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    bound = [n.id for n in of_kinds(function, ast.Name) if isinstance(n.ctx, ast.Store)]
+    loops = list(of_kinds(function, ast.For, ast.While))
+    inside = {n.id for loop in loops for n in of_kinds(loop, ast.Name) if isinstance(n.ctx, ast.Store)}
     return inside | {name for name in bound if bound.count(name) > 1}

@@ -23,7 +23,7 @@ from collections.abc import Iterator
 
 from ..emission import New, Refuse
 from ..facts.values import Allocator
-from ..node_index import walk
+from ..node_index import of_kinds, walk
 from ..pinned import Pinned
 from ..render import is_pure
 from ..scope import Scope
@@ -186,8 +186,8 @@ def _related(scope: Scope, names: set[str]) -> set[str]:
             n.id
             for s in _assignments(scope.function)
             if bound_by(s) & found
-            for n in walk(s.value)
-            if isinstance(n, ast.Name) and scope.assigned[n.id] and _only_numbers(scope, n.id)
+            for n in of_kinds(s.value, ast.Name)
+            if scope.assigned[n.id] and _only_numbers(scope, n.id)
         }
         if more <= found:
             return {name for name in found if _only_numbers(scope, name)}
