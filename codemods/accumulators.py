@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from . import algebra
 from .counted import passes_from_zero
 from .emission import New, Refuse, assertion
+from .node_index import of_kinds, walk
 from .positivity import positive
 from .render import render
 from .syntax import blocks, bound_by, way_to
@@ -55,7 +56,7 @@ def drop_zeros(scope: Scope) -> None:
 
 def _declared_in(function: ast.FunctionDef, call: ast.AST) -> tuple[list[ast.stmt], ast.stmt | None]:
     """The statement that ``call`` is the value of, and the statements among which it stands."""
-    for block in (block for node in ast.walk(function) for block in blocks(node)):
+    for block in (block for node in walk(function) for block in blocks(node)):
         for statement in block:
             if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is call:
                 return block, statement
@@ -77,11 +78,11 @@ def _counts(scope: Scope, name: str, suite: list[ast.stmt], matmul: FirstMatmul)
         return None
     if any(_mentions(part, name) for part in (*passed, *heads)) or _mentions(matmul.statement, name) != 1:
         return None
-    if any(isinstance(node, _LEAVES) for statement in passed for node in ast.walk(statement)):
+    if any(isinstance(node, _LEAVES) for statement in passed for node in walk(statement)):
         return None
-    if any(_mentions(n, name) for n in ast.walk(scope.function) if _is_function(n) and n is not scope.function):
+    if any(_mentions(n, name) for n in walk(scope.function) if _is_function(n) and n is not scope.function):
         return None
-    varying = {n for s in ast.walk(scope.outermost) if isinstance(s, ast.For | ast.While) for n in bound_by(s)}
+    varying = {n for s in of_kinds(scope.outermost, ast.For, ast.While) for n in bound_by(s)}
     bound = varying | {n for statement in passed for n in bound_by(statement)}
     sizes = dict(zip(matmul.blocks, matmul.sizes, strict=True))
     counts: list[str] = []
@@ -99,10 +100,10 @@ def _counts(scope: Scope, name: str, suite: list[ast.stmt], matmul: FirstMatmul)
 
 def _is_alone(loop: ast.stmt, variable: str, name: str, blocks: tuple[str, ...]) -> bool:
     """Does a loop over ``variable`` use no tile of a tensor but the block ``blocks``?"""
-    if sum(isinstance(n.ctx, ast.Store) for n in ast.walk(loop) if isinstance(n, ast.Name) and n.id == variable) > 1:
+    if sum(isinstance(n.ctx, ast.Store) for n in of_kinds(loop, ast.Name) if n.id == variable) > 1:
         return False
     used = 0
-    for node in ast.walk(loop):
+    for node in walk(loop):
         if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id == name:
             index = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
             used += [ast.unparse(i) for i in index[: len(blocks)]] == list(blocks)
@@ -110,7 +111,7 @@ def _is_alone(loop: ast.stmt, variable: str, name: str, blocks: tuple[str, ...])
 
 
 def _mentions(node: ast.AST, name: str) -> int:
-    return sum(isinstance(n, ast.Name) and n.id == name for n in ast.walk(node))
+    return sum(isinstance(n, ast.Name) and n.id == name for n in walk(node))
 
 
 def _is_function(node: ast.AST) -> bool:

@@ -28,6 +28,7 @@ from .comments import (
 )
 from .emission import New
 from .format import formatted, line_width
+from .node_index import walk
 from .origins import Marks, Origin, Origins, Place
 from .reaching_definitions import every_statement
 from .scope import Module
@@ -69,8 +70,8 @@ class _Rebuild:
         """Is a statement of the module a definition, or does its new text use what the module gets?"""
         if isinstance(statement, ast.FunctionDef | ast.ClassDef):
             return True
-        texts = [new.text for n in ast.walk(statement) for new in self.edits.replaced.get(n, [])]  # type: ignore
-        texts += [self.edits.expressions[n] for n in ast.walk(statement) if n in self.edits.expressions]
+        texts = [new.text for n in walk(statement) for new in self.edits.replaced.get(n, [])]  # type: ignore
+        texts += [self.edits.expressions[n] for n in walk(statement) if n in self.edits.expressions]
         return any(name in text for name in self.module.support for text in texts)
 
     # Statements -------------------------------------------------------------------------------------------------

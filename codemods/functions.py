@@ -171,7 +171,7 @@ def _lift_unused(scope: Scope) -> None:
 def _check_only_called(scope: Scope, nested: ast.FunctionDef) -> None:
     """A function that is handed on, or returned, cannot carry what it has captured."""
     captured = names_read_by_nested(scope.function)[nested.name] & scope.assigned.keys()
-    nodes = list(ast.walk(scope.function))
+    nodes = list(walk(scope.function))
     called = {id(n.func) for n in nodes if isinstance(n, ast.Call)}
     handed = [n for n in nodes if isinstance(n, ast.Name) and n.id == nested.name and id(n) not in called]
     if handed and captured:

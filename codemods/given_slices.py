@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from .interpreted import is_of_package, is_unread
 from .names import dotted
+from .node_index import of_kinds, walk
 from .render import render_named
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def _is_of_nki(scope: Scope, function: ast.expr, seen: frozenset[str] = frozense
 
 def is_index(function: ast.FunctionDef, parameter: str) -> bool:
     """Does a function index something with its parameter as it is?"""
-    for node in ast.walk(function):
+    for node in walk(function):
         if isinstance(node, ast.Subscript):
             elements = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
             if any(isinstance(element, ast.Name) and element.id == parameter for element in elements):
@@ -88,12 +89,12 @@ def is_index(function: ast.FunctionDef, parameter: str) -> bool:
 
 
 def _is_parameter(scope: Scope, name: str) -> bool:
-    return any(node.arg == name for node in ast.walk(scope.function.args) if isinstance(node, ast.arg))
+    return any(node.arg == name for node in of_kinds(scope.function.args, ast.arg))
 
 
 def _given(owner: ast.AST, name: str) -> Iterator[ast.expr]:
     """All that assignments, loops and defaults of parameters give to ``name``: itself, or what holds it."""
-    for node in ast.walk(owner):
+    for node in walk(owner):
         if isinstance(node, ast.Assign):
             yield from (v for target in node.targets for t, v in _pairs(target, node.value) if _binds(t, name))
         elif isinstance(node, ast.AnnAssign) and node.value is not None and _binds(node.target, name):
@@ -112,7 +113,7 @@ def _pairs(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.expr]]
 
 
 def _binds(target: ast.expr, name: str) -> bool:
-    return any(isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store) for n in ast.walk(target))
+    return any(isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store) for n in walk(target))
 
 
 def _defaults(arguments: ast.arguments) -> Iterator[tuple[ast.arg, ast.expr]]:

@@ -24,6 +24,7 @@ from .model import Options, Outcome
 from .moves import moved
 from .names import imports as names_imported
 from .namespaces import Namespaces, namespaces
+from .node_index import of_kinds, trees_changed, walk
 from .output_assertions import output_assertions
 from .program import Program
 from .rules import (
@@ -68,6 +69,7 @@ def rewrite_together(
     they were looked for in more files than these.
     """
     assert registry.RULES  # importing them registers their handlers
+    trees_changed()
     options = options or Options()
     plain = _rewritten(sources, replace(options, observed=()), homes)
 
@@ -150,6 +152,7 @@ def _rewritten_together(
         walked = _walked(program)
         name_arguments(program, walked)
         expand(program, walked)
+        trees_changed()
     to_list: dict[Position, str] = {}
     resized: frozenset[Resized] = frozenset()
     while True:
@@ -279,7 +282,7 @@ def _walk(program: Program) -> None:
 def _named(program: Program, module: Module, function: ast.FunctionDef) -> list[tuple[Module, ast.FunctionDef]]:
     """Functions that a function names, in whatever expression."""
     found = []
-    for node in ast.walk(function):
+    for node in walk(function):
         if isinstance(node, ast.Name | ast.Attribute):
             own = module.functions.get(node.id) if isinstance(node, ast.Name) else None
             other = program.function(module, node)
@@ -307,14 +310,14 @@ def _of_both(module: Module, found: Namespaces) -> Outcome:
     return Outcome(module.source.text, tuple(sorted(module.findings)))
 
 
-_NO_FUNCTION = next(n for n in ast.walk(ast.parse("def module(): pass")) if isinstance(n, ast.FunctionDef))
+_NO_FUNCTION = next(n for n in walk(ast.parse("def module(): pass")) if isinstance(n, ast.FunctionDef))
 
 
 def _environment(module: Module) -> None:
     """What the names that the module assigns at top level are."""
     scope = Scope(module, _NO_FUNCTION, False)
     counts: dict[str, int] = {}
-    for node in ast.walk(module.source.tree):
+    for node in walk(module.source.tree):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             counts[node.id] = counts.get(node.id, 0) + 1
     changing = _changing_globals(module.source.tree)
@@ -339,7 +342,7 @@ def _environment(module: Module) -> None:
 def _changing_globals(tree: ast.Module) -> set[str]:
     """Names of the module that something else than a plain assignment at its top level binds (again)."""
     other = [s for s in tree.body if not isinstance(s, ast.Assign | ast.FunctionDef | ast.ClassDef)]
-    told = {name for node in ast.walk(tree) if isinstance(node, ast.Global) for name in node.names}
+    told = {name for node in of_kinds(tree, ast.Global) for name in node.names}
     return told.union(*(bound_by(statement) for statement in other))
 
 
@@ -369,10 +372,10 @@ def _global_dtype(module: Module, scope: Scope, name: str, value: ast.expr) -> D
 def _read_by_host(module: Module, name: str) -> bool:
     """Is a global name read outside of the functions that are rewritten?"""
     rewritten = [f for f in module.functions.values() if f in module.program.kernel_code]
-    inside = {id(n) for f in rewritten for n in ast.walk(f)}
+    inside = {id(n) for f in rewritten for n in walk(f)}
     return any(
         isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load) and id(n) not in inside
-        for n in ast.walk(module.source.tree)
+        for n in walk(module.source.tree)
     )
 
 

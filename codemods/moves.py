@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from .model import Moved
-from .node_index import walk
+from .node_index import of_kinds, walk
 
 
 @dataclass(frozen=True)
@@ -68,9 +68,9 @@ def declarations(planned: list[Planned], tree: ast.Module) -> dict[str, set[ast.
     for each in planned:
         wanted.setdefault((each.node.lineno, each.node.col_offset), set()).add(each.name)
     found: dict[str, set[ast.AST]] = {}
-    for statement in ast.walk(tree) if wanted else ():
+    for statement in walk(tree) if wanted else ():
         if isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign) and statement.value is not None:
-            places = {(n.lineno, n.col_offset) for n in ast.walk(statement.value) if isinstance(n, ast.expr)}
+            places = {(n.lineno, n.col_offset) for n in of_kinds(statement.value, ast.expr)}
             for name in {name for place in places & wanted.keys() for name in wanted[place]}:
                 found.setdefault(name, set()).add(statement)
     return found

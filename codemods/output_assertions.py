@@ -11,6 +11,7 @@ from functools import cached_property
 
 from .emission import WRITTEN_FOR, New
 from .model import Asserted
+from .node_index import walk
 from .scope import Module
 
 _UNTOLD = "the source does not tell"
@@ -46,7 +47,7 @@ def output_assertions(module: Module, original: str, text: str) -> tuple[Asserte
 def _assertions(tree: ast.Module) -> Iterator[tuple[str, ast.Assert]]:
     """The assertions of a module, each with the definition at the top level that it stands in."""
     for statement in tree.body:
-        for node in ast.walk(statement):
+        for node in walk(statement):
             if isinstance(node, ast.Assert):
                 yield getattr(statement, "name", ""), node
 
@@ -124,6 +125,6 @@ def _written(new: New) -> list[ast.Assert]:
     if "assert " not in new.text:
         return []
     try:
-        return [node for node in ast.walk(ast.parse(new.text)) if isinstance(node, ast.Assert)]
+        return [node for node in walk(ast.parse(new.text)) if isinstance(node, ast.Assert)]
     except SyntaxError:  # a part of a statement
         return []

@@ -123,7 +123,7 @@ def _is_tensor(scope: Scope, name: str, seen: frozenset[tuple[ast.FunctionDef, s
                     return True
         elif isinstance(node, ast.Call) and _is_tensor_there(scope, node, name, seen):
             return True
-    return scope.decorated and any(_is_reduced(node, name) for node in ast.walk(scope.function))
+    return scope.decorated and any(_is_reduced(node, name) for node in walk(scope.function))
 
 
 def _is_reduced(node: ast.AST, name: str) -> bool:

@@ -28,6 +28,7 @@ from collections.abc import Iterator
 
 from ..emission import New, Refuse
 from ..kernel_code import OUTPUT_HARNESSES
+from ..node_index import of_kinds, walk
 from ..scope import Module
 from ..syntax import SIMPLE
 
@@ -74,8 +75,8 @@ def _named_again(module: Module, options: ast.expr) -> str:
     """Where else a module names files that a harness was asked to write, for the end of a sentence."""
     keywords = options.keywords if isinstance(options, ast.Call) else []
     values = {ast.dump(k.value) for k in keywords if k.arg in _ARTIFACTS}
-    own = {id(node) for node in ast.walk(options)}
-    found = (n for n in ast.walk(module.source.tree) if isinstance(n, ast.Constant | ast.Name) and id(n) not in own)
+    own = {id(node) for node in walk(options)}
+    found = (n for n in of_kinds(module.source.tree, ast.Constant, ast.Name) if id(n) not in own)
     lines = sorted({node.lineno for node in found if ast.dump(node) in values})
     return f"; line {lines[0]} names a file that it wrote" if lines else ""
 
@@ -197,7 +198,7 @@ class _Host:
         return False
 
     def _rebinds_globals(self) -> bool:
-        return any(isinstance(n, ast.Global) for n in ast.walk(self.module.source.tree))
+        return any(isinstance(n, ast.Global) for n in walk(self.module.source.tree))
 
     def _simulated(self, node: ast.Call, owner: Owner) -> str | None:
         if not node.args or isinstance(node.args[0], ast.Starred):
@@ -214,8 +215,8 @@ class _Host:
 
 def assigned(owner: Owner, name: str) -> list[ast.expr]:
     """All that a function or module assigns to ``name``; nothing when it is bound in any other way, too."""
-    bindings = sum(isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store) for n in ast.walk(owner))
-    bindings += sum(isinstance(n, ast.arg) and n.arg == name for n in ast.walk(owner))
-    assignments = [n for n in ast.walk(owner) if isinstance(n, ast.Assign)]
+    bindings = sum(isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store) for n in walk(owner))
+    bindings += sum(isinstance(n, ast.arg) and n.arg == name for n in walk(owner))
+    assignments = list(of_kinds(owner, ast.Assign))
     values = [n.value for n in assignments for t in n.targets if isinstance(t, ast.Name) and t.id == name]
     return values if len(values) == bindings else []
