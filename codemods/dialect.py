@@ -21,7 +21,8 @@ class Dialect:
     code. ``versions`` are the versions that it knows, oldest first. ``rewrite`` gives the outcome for each of the
     sources (path to text) that import from each other, from ``options.source`` to ``options.target`` (versions; empty:
     found by evidence, the newest). ``check`` finds what is not legal in one text (text, path, version; empty: the
-    newest). ``objections`` are reasons of the language's own that an outcome for a text must not be written.
+    newest, and the options of the run). ``objections`` are reasons of the language's own that an outcome for a text
+    must not be written.
     """
 
     name: str
@@ -29,5 +30,5 @@ class Dialect:
     rules: Mapping[str, Rule]
     versions: tuple[str, ...]
     rewrite: Callable[[Mapping[str, str], Options], Mapping[str, Outcome]]
-    check: Callable[[str, str, str], Iterable[Finding]]
+    check: Callable[[str, str, str, Options | None], Iterable[Finding]]
     objections: Callable[[str, Outcome, Options], Iterable[str]] = lambda text, outcome, options: ()

@@ -22,6 +22,7 @@ class Options:
     evidence). ``modules`` are pairs: a module of ``neuronxcc`` that Beta 2 does not have, and the one to import from
     instead. ``observed`` are the functions that cases entered, each with its file as the sources are named; what they
     tell takes ``unsafe``, or ``trusted`` (whoever asks verifies what comes out).
+    ``language`` is the one that all files are taken to be of (empty: each file's own evidence counts).
     ``planning`` are pairs that only languages with plans of memory read: hardware, mode, planner, values of names.
     """
 
@@ -35,6 +36,7 @@ class Options:
     modules: tuple[tuple[str, str], ...] = ()
     observed: tuple[SeenFunction, ...] = ()
     trusted: bool = False
+    language: str = ""
     planning: tuple[tuple[str, Any], ...] = ()
 
     def enabled(self, code: str) -> bool:

@@ -6,7 +6,7 @@ import ast
 import warnings
 from collections.abc import Iterable
 
-from nki_migrate.codemods.model import Finding
+from nki_migrate.codemods.model import Finding, Options
 
 from . import languages
 from .discover import Found
@@ -20,17 +20,20 @@ _LANGUAGE = tuple(f"{root}.{module}." for root in ("nki", "neuronxcc.nki") for m
 _HOST_CALLS = frozenset({"neuronxcc.nki.language.static_cast"})  # also converts NumPy arrays in tests
 
 
-def check_reports(files: Iterable[Found], target: str = "0.2") -> list[Report]:
-    """A report for each file; what is not legal in NKI ``target`` is a finding that only a person can resolve."""
-    return [_checked(file, target) for file in files]
+def check_reports(files: Iterable[Found], target: str = "0.2", options: Options | None = None) -> list[Report]:
+    """A report for each file; what is not legal in NKI ``target`` is a finding that only a person can resolve.
+
+    ``options`` are those of the run that other languages read.
+    """
+    return [_checked(file, target, options) for file in files]
 
 
-def _checked(file: Found, target: str) -> Report:
+def _checked(file: Found, target: str, options: Options | None) -> Report:
     data = contents(file, WORD)
     if not isinstance(data, Report):
         return check_report(file.path, data, target)
     language = "nki" if data.status == "failed" else languages.language_of(data.before)
-    return data if language == "nki" else languages.checked(language, file, "")
+    return data if language == "nki" else languages.checked(language, file, "", options)
 
 
 def check_report(path: str, data: bytes, target: str = "0.2") -> Report:

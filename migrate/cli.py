@@ -95,6 +95,39 @@ _MODULES = click.option(
 )
 
 
+def _planning(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of TileLang-Ascend: how memory is planned."""
+    options = (
+        click.option("--mode", type=click.Choice(["auto", "linear", "reuse", "fixed", "pool"]),
+                     help="TileLang-Ascend: how buffers get addresses.  [default: auto, what the kernel asks for]"),
+        click.option("--planner", type=click.Choice(["base", "loop-aware", "scope-exit"]),
+                     help="TileLang-Ascend: which of upstream's lifetimes --mode reuse takes.  [default: scope-exit]"),
+        click.option("--set", "given", multiple=True, metavar="NAME=VALUE",
+                     help="TileLang-Ascend: the value of a name that sizes are made of; repeatable."),
+    )  # fmt: skip
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def _planned(
+    files: Iterable[Any], hardware: str | None, mode: str | None, planner: str | None, given: tuple[str, ...]
+) -> tuple[tuple[str, Any], ...]:
+    """What the options of TileLang-Ascend say; an error where no file is of it."""
+    from . import languages
+    from .memory_plan import told_values
+
+    values = {"target": hardware, "mode": mode, "planner": planner, "given": told_values(given) or None}
+    options = {"target": "--hardware", "given": "--set"}
+    asked = {name: value for name, value in values.items() if value is not None}
+    languages.require("ascend", files, [options.get(name, f"--{name}") for name in asked])
+    return tuple(asked.items())
+
+
+_ASCEND = ("910b", "950")
+"""The generations of NPUs that kernels of TileLang-Ascend are planned for."""
+
+
 _REPORT = click.option(
     "--report", metavar="FILE.html", help="Also write a page with everything: diffs, maps, findings."
 )
@@ -114,6 +147,10 @@ _REPORT = click.option(
 @click.option(
     "--target", type=click.Choice(["0.2"]), default="0.2", show_default=True, help="The NKI version to write for."
 )
+@click.option("--from", "source", metavar="NAME==VERSION", help="The language and version of the files.")
+@click.option("--to", "wanted", metavar="NAME==VERSION", help="The language and version to write for.")
+@click.option("--hardware", type=click.Choice(_ASCEND), help="TileLang-Ascend: the target.  [default: 910b]")
+@_planning
 @_MODULES
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processes.  [default: one for each core]")
 @click.option("--verify", is_flag=True, help="With --write: only files all of whose kernels verify (by their cases).")
@@ -138,6 +175,12 @@ def rewrite(
     cases: str | None,
     report: str | None,
     output_format: str,
+    source: str | None,
+    wanted: str | None,
+    hardware: str | None,
+    mode: str | None,
+    planner: str | None,
+    given: tuple[str, ...],
     **choices: Any,
 ) -> int:
     """Rewrite Beta 1 source to Beta 2.
@@ -156,8 +199,11 @@ def rewrite(
         raise click.UsageError("--verify belongs to --write, and to files: verify --migrate verifies without writing.")
     if cases is not None and "-" in paths:
         raise click.UsageError("--cases runs kernels: it belongs to files, not to -.")
+    from dataclasses import replace
+
     from nki_migrate.codemods import Options
 
+    from . import languages
     from .discover import found_files
     from .rewriting import rewrite_reports
     from .told import told_modules
@@ -166,6 +212,9 @@ def rewrite(
         select=_codes("--select", select), ignore=_codes("--ignore", ignore), modules=told_modules(modules), **choices
     )
     files = found_files(paths)
+    language, version, goal = languages.asked(source, wanted)
+    planning = _planned(files, hardware, mode, planner, given)
+    options = replace(options, language=language, source=version, target=goal or options.target, planning=planning)
     if cases is not None:
         from .observing import with_observed
 
@@ -312,7 +361,7 @@ def _execution(command: Callable[..., Any]) -> Callable[..., Any]:
 )
 @click.option(
     "--hardware",
-    type=click.Choice(["gen2", "gen3", "gen4"]),
+    type=click.Choice(["gen2", "gen3", "gen4", *_ASCEND]),
     help="Whatever the cases say.  [default: what the case says, else gen3]",
 )
 @click.option(
@@ -353,15 +402,30 @@ def verify(paths: tuple[str, ...], output_format: str, tiles: bool, modules: tup
 @click.option(
     "--target", type=click.Choice(["0.2", "0.3"]), default="0.2", show_default=True, help="The NKI version to judge by."
 )
+@click.option("--hardware", type=click.Choice(_ASCEND), help="TileLang-Ascend: the target.  [default: 910b]")
+@_planning
 @_REPORT
 @_output_format(*FORMATS)
-def check(paths: tuple[str, ...], target: str, report: str | None, output_format: str) -> int:
-    """Is this source legal Beta 2? (Static: nothing is run.)"""
+def check(
+    paths: tuple[str, ...],
+    target: str,
+    report: str | None,
+    output_format: str,
+    hardware: str | None,
+    mode: str | None,
+    planner: str | None,
+    given: tuple[str, ...],
+) -> int:
+    """Is this source legal Beta 2? (Static: nothing is run.) Kernels of TileLang-Ascend: does their memory fit?"""
+    from nki_migrate.codemods import Options
+
     from . import output
     from .checking import WORD, check_reports
     from .discover import found_files
 
-    reports = check_reports(found_files(paths), target)
+    files = found_files(paths)
+    options = Options(planning=_planned(files, hardware, mode, planner, given))
+    reports = check_reports(files, target, options)
     if output_format != "text":
         _print_for_machines(output_format, "check", reports, changes_are_done=True)
     else:
@@ -378,17 +442,48 @@ def check(paths: tuple[str, ...], target: str, report: str | None, output_format
 @click.argument("kernel", metavar="FILE::KERNEL")
 @_CASES
 @click.option("--case", metavar="NAME", help="Which of the kernel's cases.  [default: the first]")
-@click.option("--strict", is_flag=True, help="Exit with 1 if the run has hazards.")
+@click.option("--strict", is_flag=True, help="Exit with 1 if the run has hazards, or the plan problems.")
+@click.option("--target", type=click.Choice(_ASCEND), help="TileLang-Ascend: what to plan for.  [default: 910b]")
+@_planning
 @_output_format("text", "json", "svg")
-def layout(kernel: str, cases: str | None, case: str | None, strict: bool, output_format: str) -> int:
-    """Print the address of every tile of one run of a kernel, and its hazards."""
+def layout(
+    kernel: str,
+    cases: str | None,
+    case: str | None,
+    strict: bool,
+    output_format: str,
+    target: str | None,
+    mode: str | None,
+    planner: str | None,
+    given: tuple[str, ...],
+) -> int:
+    """Print the address of every tile of one run of a kernel, and its hazards.
+
+    The memory of kernels of TileLang-Ascend is planned from their source, unless --cases or --case asks for a run.
+    """
     file, separator, name = kernel.rpartition("::")
     if not separator or not file or not name:
         raise click.UsageError(f"{kernel!r} names no kernel: write FILE::KERNEL, such as kernels/matmul.py::matmul.")
+    from . import languages
+    from .discover import Found
+
+    language = languages.language_at(file)
+    wishes = {"--target": target, "--mode": mode, "--planner": planner, "--set": given or None}
+    asked = [option for option, value in wishes.items() if value is not None]
+    languages.require("ascend", [Found(file)], asked)
+    if language == "ascend" and cases is None and case is None:
+        from . import memory_plan
+
+        values = memory_plan.told_values(given)
+        default = memory_plan.Wish()
+        wish = memory_plan.Wish(target or default.target, mode or default.mode, planner or default.planner, values)
+        return memory_plan.run(file, name, wish, output_format, strict)
+    if asked:
+        raise click.UsageError(f"{', '.join(asked)}: a run of a case takes the hardware of the case.")
     _must_be_allowed("layout")
     from . import layout as module
 
-    return module.run(file, name, cases, case, output_format, strict)
+    return module.run(file, name, cases, case, output_format, strict, language)
 
 
 @cli.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})

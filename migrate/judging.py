@@ -26,12 +26,13 @@ from nki_migrate.runtime.compare import (
     worst,
 )
 from nki_migrate.runtime.compare.verdict import MAX_DIFFERENCES
+from nki_migrate.runtime.dialect import memory_of
 from nki_migrate.runtime.hazards import Hazard
 from nki_migrate.runtime.pool import Pool
 from nki_migrate.runtime.reading import Reads
-from nki_migrate.runtime.spec.hardware import DEFAULT_TARGET
 from nki_migrate.runtime.worker import DEFAULT_MEMORY, DEFAULT_SECONDS, Reference, Reply, Request
 
+from .languages import language_of
 from .layout import distinct_tiles
 from .sides import ON_DISK, Side, named
 from .tile_map import mapped
@@ -90,7 +91,8 @@ class Task:
         own = Inexact(case.ulps, "the case") if case.ulps else None
         declared = [each for each in (pair.new.inexact, own, inexact) if each is not None]
         most = max(declared, key=lambda each: each.ulps, default=None)
-        return Task(pair, case, levels, hardware or case.hardware or DEFAULT_TARGET, limits, most)
+        chosen = hardware or case.hardware or memory_of(language_at(pair.before, pair.old)).default
+        return Task(pair, case, levels, chosen, limits, most)
 
 
 @dataclass(frozen=True)
@@ -159,8 +161,18 @@ def union(a: Reads, b: Reads) -> Reads:
 def request(kind: str, file: str, side: Side, limits: Limits, case: Case | None = None, hardware: str = "") -> Request:
     """What to ask a worker about ``file`` (the user's name) on one side."""
     side.prepare()
-    target = hardware or DEFAULT_TARGET
-    return Request(kind, side.located(file), case, target, limits.seconds, limits.memory, side.version)
+    language = language_at(file, side)
+    target = hardware or memory_of(language).default
+    located = side.located(file)
+    return Request(kind, located, case, target, limits.seconds, limits.memory, side.version, language=language)
+
+
+def language_at(file: str, side: Side) -> str:
+    """The language of the kernels of ``file`` (the user's name) on one side."""
+    try:
+        return language_of(side.content(side.located(file)))
+    except OSError:
+        return "nki"  # the worker says what is wrong with it
 
 
 def started(workers: Pool, task: Task) -> Running:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from nki_migrate.codemods.links import components
 
 from .discover import STDIN, Found
-from .errors import FileError
+from .errors import FileError, InputError
 from .guard import general_objections
 from .reports import Report, contents, internal_error, parsed
 from .text import Text, encoded
@@ -27,8 +27,14 @@ if TYPE_CHECKING:
     from nki_migrate.codemods.dialect import Dialect
     from nki_migrate.codemods.model import Options, Outcome, Rule
 
-_HOMES: dict[str, tuple[bytes, str]] = {}
+_HOMES: dict[str, tuple[bytes, str]] = {
+    "ascend": (b"tilelang", "nki_migrate.codemods.ascend"),
+}
 """Each language: a word that all of its files have, and the package whose ``DIALECT`` it is. The first claim counts."""
+
+
+_TITLES = {"ascend": "TileLang-Ascend", "tilelang": "TileLang"}
+"""What people call each language."""
 
 
 @cache
@@ -49,25 +55,63 @@ def language_of(data: bytes) -> str:
     return next((name for name in near if dialect(name).claims(data)), "nki")
 
 
+def language_at(path: str) -> str:
+    """The language of the file at ``path``; ``nki`` for one that cannot be read (whoever reads it says why)."""
+    return _language_at(Found(path))
+
+
+def asked(source: str | None, target: str | None) -> tuple[str, str, str]:
+    """The language, and its versions, that ``--from`` and ``--to`` name (``NAME==VERSION`` or ``NAME``); empty: none.
+
+    Raises :class:`InputError` for a language or a version that is not known, and for two languages.
+    """
+    named: dict[str, str] = {}
+    versions = {"--from": "", "--to": ""}
+    for option, text in (("--from", source), ("--to", target)):
+        if text is None:
+            continue
+        name, _, version = (part.strip() for part in text.partition("=="))
+        if name not in _HOMES:
+            raise InputError(f"{option} {text}: no language is called '{name}': there are {', '.join(_HOMES)}")
+        known = dialect(name).versions
+        if version and version not in known:
+            raise InputError(f"{option} {text}: {name} has no version '{version}': it has {', '.join(known)}")
+        named[option], versions[option] = name, version
+    if len(set(named.values())) > 1:
+        raise InputError(f"--from {source} and --to {target} are two languages: kernels stay in their own")
+    return next(iter(named.values()), ""), versions["--from"], versions["--to"]
+
+
+def require(name: str, files: Iterable[Found], options: Iterable[str]) -> None:
+    """Raise :class:`InputError` where ``options`` of the language ``name`` are given, and no file is of it."""
+    given = list(options)
+    if given and not any(_language_at(file) == name for file in files):
+        belong = "belongs" if len(given) == 1 else "belong"
+        raise InputError(f"{', '.join(given)} {belong} to kernels of {_TITLES[name]}, and none of the files has any")
+
+
 def rules() -> Mapping[str, Rule]:
     """The rules of all languages besides NKI, by code."""
     return {code: rule for each in dialects() for code, rule in each.rules.items()}
 
 
-def split(files: Iterable[Found]) -> tuple[list[Found], dict[str, list[Found]]]:
-    """The files of NKI (and all others that no language claims), and those of each other language."""
+def split(files: Iterable[Found], forced: str = "") -> tuple[list[Found], dict[str, list[Found]]]:
+    """The files of NKI (and all others that no language claims), and those of each other language.
+
+    Every file that may be of the language ``forced`` is taken to be of it.
+    """
     rest: list[Found] = []
     theirs: dict[str, list[Found]] = {}
     for file in files:
-        name = _language_at(file)
+        name = _language_at(file, forced)
         (rest if name == "nki" else theirs.setdefault(name, [])).append(file)
     return rest, theirs
 
 
-def _language_at(file: Found) -> str:
+def _language_at(file: Found, forced: str = "") -> str:
     for name, (word, _) in _HOMES.items() if file.path != STDIN else ():
         data = contents(file, word)
-        if isinstance(data, bytes) and dialect(name).claims(data):
+        if isinstance(data, bytes) and (name == forced or (not forced and dialect(name).claims(data))):
             return name
     return "nki"
 
@@ -135,7 +179,7 @@ def _report(language: Dialect, path: str, text: Text, outcome: Outcome, options:
     return Report(path, "changed", None, findings, outcome.applied, b"", after, *rest)
 
 
-def checked(name: str, file: Found, version: str) -> Report:
+def checked(name: str, file: Found, version: str, options: Options | None = None) -> Report:
     """What is not legal in one file of the language ``name``."""
     data = contents(file, b"")
     if isinstance(data, Report):
@@ -146,5 +190,5 @@ def checked(name: str, file: Found, version: str) -> Report:
             text, _tree = parsed(data)
     except FileError as error:
         return Report(file.path, "failed", str(error), before=data, after=data)
-    findings = tuple(sorted(dialect(name).check(text.text, file.path, version)))
+    findings = tuple(sorted(dialect(name).check(text.text, file.path, version, options)))
     return Report(file.path, "unchanged", None, findings, before=data, after=data)

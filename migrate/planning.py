@@ -169,7 +169,8 @@ def _planned_kernel(
     new = next((other for other in inventory.new_kernels if other.name == kernel.name), None)
     if new is None and choice.may_go and isinstance(inventory.new, Kernels):
         return
-    if new is not None and choice.target and new.dialect != choice.target and not kernel.sub_kernel:
+    left = new is not None and choice.target and new.dialect == "beta1" and not kernel.sub_kernel
+    if left and new is not None:
         place = inventory.pair.after, new.line
         advice = "nki-migrate rewrite shows what was left and why"
         problem = Problem("after", Verdict.UNDECIDED, "the rewrite left it in Beta 1", *place, advice, "rewritten")

@@ -40,7 +40,7 @@ def rewrite_reports(files: Iterable[Found], options: Options, jobs: int) -> list
     Files that import from each other are rewritten together: what a function gets is told by all its calls.
     """
     files = list(files)
-    rest, theirs = languages.split(files)
+    rest, theirs = languages.split(files, options.language)
     reports = {report.path: report for name in theirs for report in languages.rewritten(name, theirs[name], options)}
     reports |= {report.path: report for report in _nki_reports(rest, options, jobs)}
     return [reports[file.path] for file in files]

@@ -51,7 +51,7 @@ import numpy as np
 from .filling import FILLS, fill_problem, stored_array_problem
 from .numerics import DTYPES
 from .spec.beta2 import TARGETS as NKI_VERSIONS
-from .spec.hardware import TARGETS
+from .spec.memories import hardware_names
 
 tomllib = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
 
@@ -247,8 +247,8 @@ def _case(table: dict[str, Any], name: str, path: Path, line: int) -> Case:
     if not isinstance(file, str) or ("file" in table and not file.endswith(".py")):
         raise CaseError(f"file is {file!r}: it is the path of a Python file, from the directory of the cases")
     hardware = table.get("hardware")
-    if hardware is not None and hardware not in tuple(TARGETS):
-        raise CaseError(f"unknown hardware {hardware!r}: one of {', '.join(TARGETS)}")
+    if hardware is not None and hardware not in hardware_names():
+        raise CaseError(f"unknown hardware {hardware!r}: one of {', '.join(hardware_names())}")
     target = table.get("target", NKI_VERSIONS[0])
     if target not in NKI_VERSIONS:
         raise CaseError(f"unknown target {target!r}: one of {', '.join(NKI_VERSIONS)}")

@@ -15,11 +15,12 @@ from functools import cache
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from .spec.memories import memory_of
+
 if TYPE_CHECKING:
     from .cases import Case
     from .compare.trace import Run
     from .hazards.model import Hazard
-    from .spec.memory import MemoryModel
 
 
 @dataclass(frozen=True)
@@ -51,15 +52,14 @@ class Frontend:
     hazards: Callable[[Run, str], Sequence[Hazard]]
 
 
+__all__ = ["JIT", "PROVIDERS", "Frontend", "Launch", "frontend", "frontends", "memory_of"]
+
 _HOMES = {
     "beta1": "nki_migrate.runtime.beta1.frontend",
     "beta2": "nki_migrate.runtime.beta2.frontend",
     "ascend": "nki_migrate.runtime.ascend.frontend",
 }
 """The module of each dialect's :class:`Frontend`."""
-
-_MEMORIES = {"nki": "nki_migrate.runtime.spec.memory", "ascend": "nki_migrate.runtime.spec.ascend_memory"}
-"""The module of each language's ``MODEL`` of its memories."""
 
 _DIALECTS = {"nki": ("beta1", "beta2"), "ascend": ("ascend",)}
 """The dialects of each language: a file of the language may have kernels of any of them."""
@@ -89,9 +89,3 @@ def frontend(dialect: str) -> Frontend:
 def frontends(language: str) -> tuple[Frontend, ...]:
     """The front ends of all dialects of ``language``."""
     return tuple(map(frontend, _DIALECTS[language]))
-
-
-def memory_of(language: str) -> MemoryModel:
-    """The memories of ``language``: data, for which no front end is loaded."""
-    found: MemoryModel = importlib.import_module(_MEMORIES[language]).MODEL
-    return found

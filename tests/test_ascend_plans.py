@@ -224,7 +224,7 @@ def test_sizes_that_nothing_tells_are_asked_for():
         "    @T.prim_func\n    def main(A: T.Tensor((n,), 'float32')):\n"
         "        x = T.alloc_ub((block // 2, n), 'float32')\n        T.copy(A, x)\n\n    return main\n"
     )
-    with pytest.raises(Unreadable, match="the size of 'x' is not known: 'n', 'block' has no value here"):
+    with pytest.raises(Unreadable, match="the size of 'x' is not known: 'n', 'block' have no value here"):
         read(source)
     assert read(source, n=64, block=8).buffers[0].shape == (4, 64)
     called = source + "\n\nSIZE = 64\nkernel = make(SIZE, block=SIZE // 8)\n"

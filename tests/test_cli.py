@@ -12,6 +12,7 @@ import pytest
 from nki_migrate import codemods
 from nki_migrate.cli import main
 from nki_migrate.codemods import RULES, Finding, Outcome, Rule
+from nki_migrate.languages import rules as rules_of_others
 
 OLD, NEW = b"import neuronxcc.nki as nki\n", b"import nki\n"
 FAKE_RULES = {code: Rule(code, f"rule-{code}", "safe", "s", "e") for code in ("NKI001", "NKI010", "NKI020")}
@@ -364,9 +365,9 @@ def test_check_judges_helpers_whose_kernels_are_elsewhere(run, tree):
 
 def test_rules_lists_all(run):
     lines = run("rules").out.splitlines()
-    assert [line.split()[0] for line in lines] == ["CODE", *sorted(RULES)]
+    assert [line.split()[0] for line in lines] == ["CODE", *sorted({*RULES, *rules_of_others()})]
     rules = json.loads(run("rules", "--output-format", "json").out)
-    assert [rule["code"] for rule in rules] == sorted(RULES)
+    assert [rule["code"] for rule in rules] == sorted({*RULES, *rules_of_others()})
     assert all(rule.keys() == {"code", "name", "applicability", "summary"} for rule in rules)
 
 

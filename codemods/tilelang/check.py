@@ -15,7 +15,7 @@ STYLE = ("TLG003", "TLG004", "TLG007")
 """Rules whose older form the newest version takes, too, and takes for the same."""
 
 
-def check(text: str, filename: str, version: str) -> list[Finding]:
+def check(text: str, filename: str, version: str, options: Options | None = None) -> list[Finding]:
     """What ``version`` refuses, or takes for something else without a word. Raises ``SyntaxError``.
 
     A construct that a rule would rewrite is a finding of that rule; ``filename`` is where the text stands.

@@ -74,8 +74,8 @@ class Declarations:
 
     def unknown(self, node: ast.expr, line: int, what: str) -> Unreadable:
         names = unknown_names(node, self.names, self.name_of)
-        listed = ", ".join(f"'{name}'" for name in names)
-        text = f"{what} is not known: {listed} has no value here" if names else f"{what} is not known"
+        listed, has = ", ".join(f"'{name}'" for name in names), "has" if len(names) == 1 else "have"
+        text = f"{what} is not known: {listed} {has} no value here" if names else f"{what} is not known"
         advice = " ".join(f"--set {name}=VALUE" for name in names) or "write a size that the source tells"
         return Unreadable(line, text, f"give the value: {advice}" if names else advice)
 

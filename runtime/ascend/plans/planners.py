@@ -8,8 +8,9 @@
 * ``fixed``: only ``T.annotate_address``; a buffer without one is a problem.
 * ``pool``: one pool over each memory: first fit, and bytes are free again at once.
 
-``auto`` is ``reuse`` where the kernel asks for it, else ``linear``. Which buffers live together the planner takes from
-:mod:`.lifetimes`; whether the result can be right is judged by :mod:`.liveness`, so a planner's mistake is reported.
+``auto`` is ``fixed`` where every buffer has an address, ``reuse`` where the kernel asks for it, else ``linear``.
+Which buffers live together the planner takes from :mod:`.lifetimes`; whether the result can be right is judged by
+:mod:`.liveness`, so a planner's mistake is reported.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def planned(
     program: Program, target: str = "910b", mode: str = "auto", planner: str = "scope-exit", reuses: bool = False
 ) -> Planned:
     """The plan of ``program`` on ``target``, judged. ``reuses``: does the kernel ask for reuse (for ``auto``)?"""
-    chosen = ("reuse" if reuses else "linear") if mode == "auto" else mode
+    chosen = _chosen(program, reuses) if mode == "auto" else mode
     if chosen not in MODES:
         raise ValueError(f"no mode is called '{mode}': there are {', '.join(MODES)}")
     hardware = TARGETS[target]
@@ -70,6 +71,13 @@ def planned(
                 addresses |= _in_pool(program, pool, found[pool.name], problems)
     plan = _plan(program, hardware, addresses)
     return Planned(plan, chosen, planner, target, (*problems, *verified(program, plan, target)))
+
+
+def _chosen(program: Program, reuses: bool) -> str:
+    """The mode that the kernel asks for."""
+    if program.buffers and all(buffer.address is not None for buffer in program.buffers):
+        return "fixed"
+    return "reuse" if reuses else "linear"
 
 
 def verified(program: Program, plan: Plan, target: str) -> tuple[Problem, ...]:
