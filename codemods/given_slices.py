@@ -10,6 +10,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from .emission import Refuse
 from .interpreted import is_of_package, is_unread
 from .names import dotted
 from .node_index import of_kinds, walk
@@ -48,6 +49,9 @@ def may_be_slice(scope: Scope, node: ast.expr, seen: frozenset[str] = frozenset(
 def assert_number(scope: Scope, index: ast.expr) -> None:
     """The kernel asserts that an index is a number which a helper gets from code that is not at hand."""
     if is_untold(scope, index):
+        if isinstance(index, ast.BoolOp):
+            what = f"it is not known what the index '{ast.unparse(index)}' is"
+            raise Refuse(index, "NKI024", what, "index with a number")
         scope.assert_that(f"isinstance({render_named(scope, index)}, int)", "a number as index")
 
 

@@ -127,3 +127,8 @@ def test_a_helper_that_is_called_asserts_nothing_of_its_index() -> None:
     assert "isinstance" not in rewrite(source("", "row", "pass", ", row")).source
     arithmetic = UNCALLED.format(index="i + 1", default="")
     assert "isinstance" not in rewrite(HEAD + "\n" + arithmetic).source
+
+
+def test_one_of_two_things_is_no_index_of_a_helper_that_nothing_calls() -> None:
+    findings = rewrite(HEAD + "\n" + UNCALLED.format(index="i or 0", default="")).findings
+    assert "it is not known what the index 'i or 0' is" in {finding.message for finding in findings}
