@@ -9,7 +9,7 @@ tell from the right one.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -20,12 +20,14 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-__all__ = ["GOLDENS", "Golden", "Layout", "Printed", "WrongAfter", "read"]
+__all__ = ["GOLDENS", "NKI_GOLDENS", "Golden", "Layout", "Printed", "WrongAfter", "read"]
 
 _KEYS = {
     *("title", "source", "rules", "notes", "options", "observe", "expected_failure"),
     *("layout", "printed", "wrong_after"),
 }
+
+_OTHERS = ("ascend", "tilelang")
 
 
 @dataclass(frozen=True)
@@ -103,6 +105,11 @@ class Golden:
         return self.folder / "cases.toml"
 
     @property
+    def language(self) -> str:
+        """The kernel language."""
+        return language_of(self.name)
+
+    @property
     def is_beta2_only(self) -> bool:
         """Is there no Beta 1 kernel to start from?"""
         return not self.before_path.exists()
@@ -116,6 +123,12 @@ class Golden:
     def after(self) -> str:
         """The Beta 2 source."""
         return _text(self.after_path)
+
+
+def language_of(name: str) -> str:
+    """The kernel language of a golden: what stands before the first ``_`` of its name, if that is one besides NKI."""
+    prefix = name.partition("_")[0]
+    return prefix if prefix in _OTHERS else "nki"
 
 
 def read(folder: Path) -> Golden:
@@ -156,15 +169,16 @@ def _text(path: Path) -> str:
 class _Goldens(Mapping[str, Golden]):
     """The goldens by name, read when they are asked for."""
 
-    def __init__(self, root: Path) -> None:
-        self._root = root
+    def __init__(self, root: Path, wanted: Callable[[str], bool]) -> None:
+        self._root, self._wanted = root, wanted
         self._names: tuple[str, ...] | None = None
         self._read: dict[str, Golden] = {}
 
     @property
     def names(self) -> tuple[str, ...]:
         if self._names is None:
-            self._names = tuple(sorted(path.parent.name for path in self._root.glob("*/golden.toml")))
+            names = sorted(path.parent.name for path in self._root.glob("*/golden.toml"))
+            self._names = tuple(filter(self._wanted, names))
         return self._names
 
     def __getitem__(self, name: str) -> Golden:
@@ -181,4 +195,6 @@ class _Goldens(Mapping[str, Golden]):
         return len(self.names)
 
 
-GOLDENS: Mapping[str, Golden] = _Goldens(Path(__file__).parent)
+GOLDENS: Mapping[str, Golden] = _Goldens(Path(__file__).parent, lambda name: True)
+NKI_GOLDENS: Mapping[str, Golden] = _Goldens(Path(__file__).parent, lambda name: language_of(name) == "nki")
+"""Those of NKI only."""

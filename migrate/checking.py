@@ -29,11 +29,13 @@ def check_reports(files: Iterable[Found], target: str = "0.2", options: Options 
 
 
 def _checked(file: Found, target: str, options: Options | None) -> Report:
+    whole = contents(file, b"")
+    language = languages.language_of(whole) if isinstance(whole, bytes) else "nki"
+    if language != "nki":
+        goal = languages.for_project(language, file.path, options or Options()).target
+        return languages.checked(language, file, goal, options)
     data = contents(file, WORD)
-    if not isinstance(data, Report):
-        return check_report(file.path, data, target)
-    language = "nki" if data.status == "failed" else languages.language_of(data.before)
-    return data if language == "nki" else languages.checked(language, file, "", options)
+    return data if isinstance(data, Report) else check_report(file.path, data, target)
 
 
 def check_report(path: str, data: bytes, target: str = "0.2") -> Report:

@@ -213,6 +213,8 @@ def rewrite(
     )
     files = found_files(paths)
     language, version, goal = languages.asked(source, wanted)
+    told = {"--from": source, "--to": wanted}
+    languages.require(language, files, [option for option, text in told.items() if text is not None])
     planning = _planned(files, hardware, mode, planner, given)
     options = replace(options, language=language, source=version, target=goal or options.target, planning=planning)
     if cases is not None:
@@ -444,6 +446,7 @@ def check(
 @click.option("--case", metavar="NAME", help="Which of the kernel's cases.  [default: the first]")
 @click.option("--strict", is_flag=True, help="Exit with 1 if the run has hazards, or the plan problems.")
 @click.option("--target", type=click.Choice(_ASCEND), help="TileLang-Ascend: what to plan for.  [default: 910b]")
+@click.option("--arch", metavar="NAME", help="TileLang: the architecture, such as sm_90a.  [default: sm_80]")
 @_planning
 @_output_format("text", "json", "svg")
 def layout(
@@ -453,6 +456,7 @@ def layout(
     strict: bool,
     output_format: str,
     target: str | None,
+    arch: str | None,
     mode: str | None,
     planner: str | None,
     given: tuple[str, ...],
@@ -471,6 +475,7 @@ def layout(
     wishes = {"--target": target, "--mode": mode, "--planner": planner, "--set": given or None}
     asked = [option for option, value in wishes.items() if value is not None]
     languages.require("ascend", [Found(file)], asked)
+    languages.require("tilelang", [Found(file)], [] if arch is None else ["--arch"])
     if language == "ascend" and cases is None and case is None:
         from . import memory_plan
 
@@ -483,7 +488,7 @@ def layout(
     _must_be_allowed("layout")
     from . import layout as module
 
-    return module.run(file, name, cases, case, output_format, strict, language)
+    return module.run(file, name, cases, case, output_format, strict, language, arch)
 
 
 @cli.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})

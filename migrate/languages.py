@@ -20,6 +20,7 @@ from nki_migrate.codemods.links import components
 from .discover import STDIN, Found
 from .errors import FileError, InputError
 from .guard import general_objections
+from .pins import versions_of
 from .reports import Report, contents, internal_error, parsed
 from .text import Text, encoded
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 _HOMES: dict[str, tuple[bytes, str]] = {
     "ascend": (b"tilelang", "nki_migrate.codemods.ascend"),
+    "tilelang": (b"tilelang", "nki_migrate.codemods.tilelang"),
 }
 """Each language: a word that all of its files have, and the package whose ``DIALECT`` it is. The first claim counts."""
 
@@ -90,6 +92,13 @@ def require(name: str, files: Iterable[Found], options: Iterable[str]) -> None:
         raise InputError(f"{', '.join(given)} {belong} to kernels of {_TITLES[name]}, and none of the files has any")
 
 
+def for_project(name: str, path: str, options: Options) -> Options:
+    """``options`` with the versions of one file: those that were asked for, else those of its project's pins."""
+    oldest, newest = versions_of(path, name, dialect(name).versions) if path != STDIN else ("", "")
+    target = options.target if options.target in dialect(name).versions else newest or options.target
+    return replace(options, source=options.source or oldest, target=target)
+
+
 def rules() -> Mapping[str, Rule]:
     """The rules of all languages besides NKI, by code."""
     return {code: rule for each in dialects() for code, rule in each.rules.items()}
@@ -132,7 +141,11 @@ def rewritten(name: str, files: Sequence[Found], options: Options) -> list[Repor
             except FileError as error:
                 reports[path] = Report(path, "failed", str(error), before=data, after=data)
     for group in components(trees):
-        reports |= {report.path: report for report in _group(language, {path: texts[path] for path in group}, options)}
+        asked: dict[Options, dict[str, Text]] = {}
+        for path in group:
+            asked.setdefault(for_project(name, path, options), {})[path] = texts[path]
+        for given, together in asked.items():
+            reports |= {report.path: report for report in _group(language, together, given)}
     befores = {path: data for path, data in datas.items() if isinstance(data, bytes)}
     return [_with_bytes(reports[file.path], befores.get(file.path)) for file in files]
 

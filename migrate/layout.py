@@ -31,6 +31,7 @@ def run(
     output_format: str = "text",
     strict: bool = False,
     language: str = "nki",
+    hardware: str | None = None,
 ) -> int:
     """Run one case of ``kernel``, print its map, and its hazards; with ``strict`` the exit code is 1 if it has any.
 
@@ -39,7 +40,9 @@ def run(
     """
     chosen = _chosen_case(os.fspath(file), kernel, cases, case)
     model = memory_of(language)
-    hardware = chosen.hardware or model.default
+    if hardware is not None and hardware not in model.hardware:
+        raise InputError(f"no architecture is called '{hardware}': there are {', '.join(model.hardware)}")
+    hardware = hardware or chosen.hardware or model.default
     recorded = recorded_run(os.fspath(file), chosen, hardware, language)
     found = mapped(recorded, f"{chosen.kernel}, {chosen.name}", model, hardware)
     if output_format == "text":

@@ -42,7 +42,8 @@ def rewrite_reports(files: Iterable[Found], options: Options, jobs: int) -> list
     files = list(files)
     rest, theirs = languages.split(files, options.language)
     reports = {report.path: report for name in theirs for report in languages.rewritten(name, theirs[name], options)}
-    reports |= {report.path: report for report in _nki_reports(rest, options, jobs)}
+    of_nki = replace(options, target=type(options)().target) if options.language else options
+    reports |= {report.path: report for report in _nki_reports(rest, of_nki, jobs)}
     return [reports[file.path] for file in files]
 
 

@@ -58,10 +58,11 @@ _HOMES = {
     "beta1": "nki_migrate.runtime.beta1.frontend",
     "beta2": "nki_migrate.runtime.beta2.frontend",
     "ascend": "nki_migrate.runtime.ascend.frontend",
+    "tilelang": "nki_migrate.runtime.tilelang.frontend",
 }
 """The module of each dialect's :class:`Frontend`."""
 
-_DIALECTS = {"nki": ("beta1", "beta2"), "ascend": ("ascend",)}
+_DIALECTS = {"nki": ("beta1", "beta2"), "ascend": ("ascend",), "tilelang": ("tilelang",)}
 """The dialects of each language: a file of the language may have kernels of any of them."""
 
 PROVIDERS: Mapping[str, Mapping[str, str]] = {
@@ -71,11 +72,13 @@ PROVIDERS: Mapping[str, Mapping[str, str]] = {
         "nkilib": "nki_migrate.runtime.nkilib.modules",
     },
     "ascend": {"tilelang": "nki_migrate.runtime.ascend.modules"},
+    "tilelang": {"tilelang": "nki_migrate.runtime.tilelang.modules"},
 }
 """For each language the top-level packages that its emulator stands in for, and the modules whose ``MODULES`` do."""
 
 
-JIT: Mapping[str, str] = {"nki": "nki.jit", "ascend": "T.prim_func or tilelang.jit"}
+_TILELANG_JIT = "T.prim_func or tilelang.jit"
+JIT: Mapping[str, str] = {"nki": "nki.jit", "ascend": _TILELANG_JIT, "tilelang": _TILELANG_JIT}
 """What makes a function a kernel, for messages."""
 
 

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nki_migrate.codemods import Options, rewrite
-from nki_migrate.golden import GOLDENS
+from nki_migrate.golden import NKI_GOLDENS as GOLDENS
 from nki_migrate.guard import complete, objection
 from nki_migrate.judging import judged
 from nki_migrate.runtime.cases import Case, read_cases

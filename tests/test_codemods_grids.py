@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from nki_migrate.codemods import Options, Outcome, rewrite, rewrite_together
-from nki_migrate.golden import GOLDENS
+from nki_migrate.golden import NKI_GOLDENS as GOLDENS
 from nki_migrate.runtime import shims
 from nki_migrate.runtime.cases import TensorSpec
 from nki_migrate.runtime.compare import Failure, Run

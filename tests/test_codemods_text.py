@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from nki_migrate.codemods import Outcome, rewrite
-from nki_migrate.golden import GOLDENS
+from nki_migrate.golden import NKI_GOLDENS as GOLDENS
 from nki_migrate.runtime.cases import TensorSpec
 from nki_migrate.runtime.legality import check_source
 

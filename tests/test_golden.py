@@ -11,7 +11,8 @@ from collections.abc import Iterator
 import pytest
 from nki_migrate.codemods import RULES, Options, Outcome, rewrite
 from nki_migrate.discover import Found
-from nki_migrate.golden import GOLDENS, Golden, read
+from nki_migrate.golden import NKI_GOLDENS as GOLDENS
+from nki_migrate.golden import Golden, read
 from nki_migrate.observing import observed
 from nki_migrate.runtime.cases import Case, read_cases
 from nki_migrate.runtime.compare import LEVELS, Failure, Run, compare_with_reference

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import islice, pairwise, zip_longest
 from pathlib import Path
 
-from nki_migrate.golden import GOLDENS
+from nki_migrate.golden import NKI_GOLDENS as GOLDENS
 from nki_migrate.judging import judged
 from nki_migrate.runtime.cases import Case, read_cases
 from nki_migrate.runtime.compare import LEVELS, Failure, Run

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from nki_migrate.golden import GOLDENS
+from nki_migrate.golden import NKI_GOLDENS as GOLDENS
 from nki_migrate.runtime.beta1.launch import launch
 from nki_migrate.runtime.beta1.modules import MODULES
 from nki_migrate.runtime.cases import Case, read_cases

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from nki_migrate.golden import GOLDENS
+from nki_migrate.golden import NKI_GOLDENS as GOLDENS
 from nki_migrate.layout import run
 from nki_migrate.layout_map import Map, Memory, mapped
 from nki_migrate.layout_svg import drawn

@@ -11,7 +11,7 @@ from nki_migrate.cli import main
 from nki_migrate.codemods import Finding, Options, Outcome, rewrite, rewrite_together
 from nki_migrate.codemods.assumptions import best_observed
 from nki_migrate.discover import Found
-from nki_migrate.golden import GOLDENS
+from nki_migrate.golden import NKI_GOLDENS as GOLDENS
 from nki_migrate.observing import Observed, observed
 from nki_migrate.runtime.spec.seen import Seen, SeenFunction
 

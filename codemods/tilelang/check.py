@@ -7,7 +7,7 @@ import ast
 from nki_migrate.runtime.spec.tilelang import LATEST, canonical
 
 from ..model import Finding, Options
-from .driver import planned
+from .driver import NKI, planned
 from .module import Draft
 from .registry import RULES
 
@@ -20,7 +20,7 @@ def check(text: str, filename: str, version: str, options: Options | None = None
 
     A construct that a rule would rewrite is a finding of that rule; ``filename`` is where the text stands.
     """
-    version = canonical(version or LATEST)
+    version = LATEST if version in ("", NKI) else canonical(version)
     module = planned(text, version, version, Options())
     found = [finding for finding in module.findings if finding.code not in STYLE]
     for draft in module.drafts:

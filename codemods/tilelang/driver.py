@@ -14,6 +14,7 @@ from .registry import MODULES
 
 OLDEST = "0.1.7"
 """The version that a file is written for when neither an option nor its project says so."""
+NKI = Options().target
 _ROUNDS = 8
 
 
@@ -47,10 +48,8 @@ def rewrite_module(text: str, options: Options | None = None, filename: str = "<
 
 def versions(options: Options) -> tuple[str, str]:
     """The versions to rewrite from and to."""
-    source = getattr(options, "source", "") or OLDEST
-    target = getattr(options, "target", "")
-    target = target if target and target != "0.2" else LATEST
-    return source, target
+    source, target = options.source or OLDEST, options.target
+    return source, target if target and target != NKI else LATEST
 
 
 def planned(text: str, source: str, target: str, options: Options) -> Module:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "nki": "nki_migrate.runtime.spec.memory",
     "ascend": "nki_migrate.runtime.spec.ascend_memory",
+    "tilelang": "nki_migrate.runtime.spec.tilelang_memory",
 }
 """The module of each language's ``MODEL`` of its memories."""
 

@@ -1,0 +1,2 @@
+def handed_over(A):
+    return A

@@ -1,0 +1,14 @@
+"""A copy beside descriptors of three spellings."""
+
+import tilelang.language as T
+
+
+@T.prim_func
+def described(A: T.Tensor((64,), "float32"), B: T.Tensor((64,), "float32")):
+    with T.Kernel(1, threads=64) as bx:
+        first = T.alloc_descriptor("uint64")
+        second = T.alloc_descriptor("tcgen05")
+        third = T.alloc_descriptor("utcmma", dtype="uint32")
+        tile = T.alloc_shared((64,), "float32")
+        T.copy(A, tile)
+        T.copy(tile, B)

@@ -1,0 +1,2 @@
+def described(A):
+    return A

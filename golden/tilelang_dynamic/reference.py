@@ -1,0 +1,2 @@
+def negative(A):
+    return -A

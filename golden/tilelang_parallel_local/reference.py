@@ -1,0 +1,2 @@
+def scale(A):
+    return A * 3 + 1

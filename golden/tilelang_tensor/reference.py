@@ -1,0 +1,2 @@
+def halves(A):
+    return A / 2
