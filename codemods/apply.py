@@ -194,7 +194,7 @@ class _Rebuild:
         test = cst.parse_expression(new.guard)
         self.guards[id(test)] = new.guard
         self.tests.append(test)
-        guarded = [cst.If(test=test, body=cst.IndentedBlock(body))]
+        guarded: list[Statement] = [cst.If(test=test, body=cst.IndentedBlock(body))]
         self.marks.mark(guarded, Origin(old, place))
         return guarded
 

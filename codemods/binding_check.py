@@ -203,7 +203,7 @@ class _Check:
                 inner = copied.value if isinstance(copied, ast.Assign) else None
                 if not isinstance(inner, ast.Name) or copied not in self.origins:
                     return None
-                for each in self.new.bindings(copied, inner.id)[1] - {self.new.tree}:  # type: ignore[arg-type]
+                for each in self.new.bindings(copied, inner.id)[1] - {self.new.tree}:
                     more = self._counterparts(each, inner.id, old, variable, reader, depth + 1)
                     if more is None:
                         return None
@@ -211,8 +211,8 @@ class _Check:
             return found
         if statement is reader:
             return None  # what was written for one statement has names of its own
-        inside = {s for s in every_statement([statement]) if old in names_bound(s)}
-        return inside or self.declared.get(new) or {binding}
+        inside: set[ast.AST] = {s for s in every_statement([statement]) if old in names_bound(s)}
+        return inside or set(self.declared.get(new, ())) or {binding}
 
     def _of_parameter(self, parameter: ast.arg, variable: _Variable) -> set[ast.AST] | None:
         origin = self.origins.get(self.owners[parameter])
@@ -222,7 +222,8 @@ class _Check:
         if same:
             return set(same)
         inner = variable.home.node if variable.home is not None else None
-        if inner in every_statement(origin.statement.body):  # a factory has become what it returned
+        if isinstance(inner, ast.stmt) and inner in every_statement(origin.statement.body):
+            # A factory has become what it returned.
             return {b for b in variable.bindings if isinstance(b, ast.arg) and b.arg == parameter.arg}
         captured = self._captured(parameter)
         return set(variable.bindings) if captured is variable.home else {parameter}
