@@ -25,7 +25,7 @@ from .render import render
 from .syntax import blocks, bound_by, way_to
 
 if TYPE_CHECKING:
-    from .rules.psum_accumulation import FirstMatmul
+    from .frames import FirstMatmul
     from .scope import Scope
 
 _LEAVES = ast.Break | ast.Continue | ast.Return | ast.Raise

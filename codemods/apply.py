@@ -30,8 +30,8 @@ from .emission import New
 from .format import formatted, line_width
 from .node_index import walk
 from .origins import Marks, Origin, Origins, Place
+from .project import Module
 from .reaching_definitions import every_statement
-from .scope import Module
 from .source import written
 from .syntax import bound_by, default_values
 

@@ -27,7 +27,8 @@ from .syntax import default_values
 from .tables import beta2_has
 
 if TYPE_CHECKING:
-    from .scope import Module, Scope
+    from .project import Module
+    from .scope import Scope
 
 _DEPTH = 12
 _BUILTINS = {"min", "max", "len", "int", "abs"}

@@ -17,7 +17,7 @@ from .node_index import of_kinds, walk
 from .syntax import bound_by, named_parameters, positional_parameters
 
 if TYPE_CHECKING:
-    from .scope import Module
+    from .project import Module
 
 CHANGING = set("append extend insert pop remove clear update setdefault add discard sort reverse popitem".split())
 """Methods of Python's containers that change them."""

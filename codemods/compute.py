@@ -17,6 +17,7 @@ from .emission import New, Refuse
 from .facts.masks import is_mask, mask_of
 from .facts.values import Declaration, Tile
 from .fillings import as_large_as
+from .frames import Staircase
 from .maybe_tensors import may_be_no_number
 from .moves import Planned
 from .open_ranks import assert_ranks
@@ -31,7 +32,7 @@ from .rules.masks import masked
 from .rules.psum_accumulation import bound_anew, check_group
 from .scope import Scope
 from .shapes import shape_text
-from .staircase import ELEMENTWISE, Staircase, parts
+from .staircase import ELEMENTWISE, parts
 from .support import transposed_function
 from .tables import is_parameter, parameters, required_parameters
 from .truth_tiles import comparison_token

@@ -19,7 +19,8 @@ from .loose import LOOSE
 from .operands import Item, Operand, Step, cut_dimension, cut_item
 
 if TYPE_CHECKING:
-    from .scope import Clamp, Scope
+    from .frames import Clamp
+    from .scope import Scope
 
 CODE = "NKI025"
 

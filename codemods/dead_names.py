@@ -15,7 +15,7 @@ from .node_index import of_kinds, walk
 from .usage import names_used
 
 if TYPE_CHECKING:
-    from .scope import Module
+    from .project import Module
 
 _QUIET = ast.Name | ast.Constant | ast.Subscript | ast.Slice | ast.Tuple | ast.BinOp | ast.UnaryOp | ast.Compare
 _QUIET |= ast.JoinedStr | ast.FormattedValue

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from . import algebra
 from .addresses import Address, Layout, layout, tuple_sizes
 from .block_names import block_names
+from .declarations import Plan
 from .emission import New, Refuse
 from .facts.objects import only_value
 from .facts.values import Allocator, Declaration, Hbm, Tile, Value
@@ -259,27 +260,6 @@ def _hbm(scope: Scope, name: str, node: ast.Call, given: dict[str, ast.expr], dt
     arguments += [f"{k.arg}={render(scope, k.value)}" for k in node.keywords]
     scope.emit(f"{name} = {beta2_name(scope, node.func)}({', '.join(arguments)})")
     return Hbm(dims, dtype)
-
-
-@dataclass(frozen=True)
-class Plan:
-    """One on-chip tensor that is to be declared: sizes, type and initial value as source text, and its buffer.
-
-    ``index`` names the block indices in the loops that fill a list of its blocks.
-    """
-
-    name: str
-    node: ast.Call
-    statement: ast.stmt
-    blocks: tuple[str, ...]
-    dims: tuple[str, ...]
-    dtype: str
-    space: str
-    buffer: str | Allocator
-    fill: str | None
-    label: str
-    index: tuple[str, ...]
-    like: str
 
 
 def _place(scope: Scope, plan: Plan, index: tuple[str, ...]) -> tuple[tuple[str, ...], str]:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from .emission import WRITTEN_FOR, New
 from .maybe_tensors import TENSOR_ATTRIBUTES
 from .node_index import walk
-from .scope import Module
+from .project import Module
 from .syntax import assignment_counts, named_parameters
 
 

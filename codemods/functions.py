@@ -8,17 +8,19 @@ from . import algebra, resized
 from .accumulators import drop_zeros
 from .emission import New, Refuse
 from .facts.values import Python, Value
+from .frames import Analysis
 from .handed import further_parameters
 from .joints import write_joints
 from .kernel_code import is_moving
 from .node_index import of_kinds, walk
 from .parameters import kernel_parameters
+from .project import Module
 from .rules import sbuf_manager
 from .rules.language import CODE as LANGUAGE
 from .rules.nested_functions import CODE as LIFT
 from .rules.nested_functions import lift
 from .rules.psum_accumulation import groups_of_others, of_enclosing
-from .scope import Analysis, Module, Scope
+from .scope import Scope
 from .source import is_expanded
 from .syntax import assignment_counts, names_read_by_nested
 from .variants import telling_flags

@@ -17,7 +17,8 @@ from .node_index import of_kinds, walk
 from .render import render_named
 
 if TYPE_CHECKING:
-    from .scope import Module, Scope
+    from .project import Module
+    from .scope import Scope
 
 
 def may_be_slice(scope: Scope, node: ast.expr, seen: frozenset[str] = frozenset()) -> bool:

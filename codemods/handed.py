@@ -17,7 +17,7 @@ from .parameters import parameter_value
 from .usage import names_used
 
 if TYPE_CHECKING:
-    from .scope import Module
+    from .project import Module
 
 
 def access_of(view: Operand) -> Operand | None:

@@ -21,7 +21,7 @@ from .rules.nested_functions import CODE as NESTED
 from .rules.nested_functions import bound_names
 
 if TYPE_CHECKING:
-    from .scope import Module
+    from .project import Module
 
 Around = tuple[ast.FunctionDef | ast.ClassDef, ...]
 _LAUNCHING = {"nki.jit", *decorators.REMOVED}

@@ -25,8 +25,8 @@ from .node_index import walk
 from .render import is_pure, render, render_stable
 
 if TYPE_CHECKING:
-    from .program import Program
-    from .scope import Module, Scope
+    from .project import Module, Program
+    from .scope import Scope
 
 _PACKAGES = {"nl", "nisa", "ncc", "nccl", "nki", "nt", "np", "math"}
 _VECTORS = {"nl.arange", "nl.mgrid"}

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from .algebra import names as names_in
 from .emission import New
 from .facts.values import Hbm, Python, Tile, Value
+from .frames import Joint
 from .operands import Item, Operand
 from .parameters import parameter_value
 from .syntax import bound_by
@@ -24,15 +25,6 @@ if TYPE_CHECKING:
     from .scope import Scope
 
 _LEAVES = ast.Return | ast.Raise | ast.Break | ast.Continue
-
-
-@dataclass(frozen=True)
-class Joint:
-    """What new names are at the ends of the branches of a condition, by name."""
-
-    statement: ast.If
-    then: dict[str, str]
-    otherwise: dict[str, str]
 
 
 def join_places(scope: Scope, statement: ast.If, then: Mapping[str, Value], otherwise: Mapping[str, Value]) -> None:

@@ -27,8 +27,7 @@ from .source import expanded, written_as
 from .syntax import SIMPLE, parents_of, replace_node
 
 if TYPE_CHECKING:
-    from .program import Program
-    from .scope import Module
+    from .project import Module, Program
 
 
 def expand(program: Program, walked: set[ast.FunctionDef]) -> None:

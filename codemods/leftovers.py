@@ -17,7 +17,7 @@ from .shipped import advice, home_of, under_review
 from .tables import beta2_has, beta2_lacks, refusal_note
 
 if TYPE_CHECKING:
-    from .scope import Module
+    from .project import Module
 
 _ROOTS = {*BETA2, "ncc", "nccl"}
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 
 from .node_index import of_kinds, walk
-from .scope import Module
+from .project import Module
 from .syntax import parents_of
 
 MEASURING = {"nki.benchmark", "nki.profile"}

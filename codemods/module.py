@@ -26,7 +26,7 @@ from .names import imports as names_imported
 from .namespaces import Namespaces, namespaces
 from .node_index import of_kinds, trees_changed, walk
 from .output_assertions import output_assertions
-from .program import Program
+from .project import Module, Position, Program, Resized
 from .rules import (
     allocator_objects,
     decorators,
@@ -40,7 +40,7 @@ from .rules import (
 )
 from .rules.language import CODE as LANGUAGE
 from .same_text import copies_needed
-from .scope import Module, Position, Resized, Scope
+from .scope import Scope
 from .shipped import CODE as IMPORTS
 from .shipped import Homes, Renamed, renamed
 from .shipped import homes as homes_of
@@ -204,7 +204,7 @@ def _walk_together(
     resized: frozenset[Resized],
 ) -> None:
     """Plan the edits of all modules once, with what is known of their calls."""
-    program = Program(modules)
+    program = Program(modules, walk_function)
     for path, module in modules.items():
         module.program, module.resized, grid = program, resized, grids[path]
         module.reviewed, module.covered, module.counts = grid.reviewed, grid.covered, grid.counts

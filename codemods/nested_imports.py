@@ -10,7 +10,8 @@ from .names import BETA2, Import, canonical
 from .rules.language import CODE as LANGUAGE
 
 if TYPE_CHECKING:
-    from .scope import Module, Scope
+    from .project import Module
+    from .scope import Scope
 
 
 def move_import(scope: Scope, statement: ast.stmt) -> None:

@@ -9,7 +9,6 @@ the larger shape ends the kernel then, but a reduction over several dimensions, 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from .compute import Instruction
@@ -20,6 +19,7 @@ from .support import combined_function, wider_shape_function
 
 if TYPE_CHECKING:
     from .operands import Operand
+    from .project import Program
     from .scope import Scope
 
 REVERSIBLE = {"add", "multiply", "maximum", "minimum"}
@@ -35,7 +35,7 @@ def assert_one_shape(scope: Scope, a: Operand, b: Operand) -> None:
     shapes = [shape_text(scope, side.dims, side.like) for side in (a, b)]
     if _is_told(scope, a, b) or "" in shapes or shapes[0] == shapes[1]:
         return
-    if scope.module.program.hides_shapes:
+    if scope.module.program.fact(_hides_shapes):
         scope.assert_that(f"{shapes[0]} == {shapes[1]}", "tiles of one shape")
     else:  # the instruction itself refuses tiles of others, which Beta 1 may broadcast
         scope.assume(f"{shapes[0]} == {shapes[1]}", "rewritten for tiles of one shape")
@@ -74,9 +74,9 @@ def _is_told(scope: Scope, a: Operand, b: Operand) -> bool:
     return len(a.dims) != len(b.dims) or sum(not scope.equal(x, y) for x, y in free) < 2
 
 
-def hides_shapes(trees: Iterable[ast.Module]) -> bool:
+def _hides_shapes(program: Program) -> bool:
     """Does a function reduce several dimensions at once, or others than the second?"""
-    return any(_hides(node) for tree in trees for node in of_kinds(tree, ast.Call))
+    return any(_hides(node) for module in program.modules.values() for node in of_kinds(module.source.tree, ast.Call))
 
 
 def _hides(node: ast.Call) -> bool:

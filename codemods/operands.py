@@ -10,7 +10,7 @@ from . import algebra
 from .facts.values import EITHER, Axis, Hbm, Tile
 
 if TYPE_CHECKING:
-    from .scope import Clamp
+    from .frames import Clamp
 
 
 @dataclass(frozen=True)

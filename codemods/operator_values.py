@@ -10,9 +10,10 @@ import ast
 from collections.abc import Iterator
 
 from .node_index import walk
+from .project import Module
 from .render import render
 from .rules.operator_tokens import CODE, PARAMETERS, is_activation
-from .scope import Module, Scope
+from .scope import Scope
 from .syntax import assignment_counts, by_parameter
 from .tables import activation_token, is_function, operator_token, parameters
 

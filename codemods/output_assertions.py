@@ -12,7 +12,7 @@ from functools import cached_property
 from .emission import WRITTEN_FOR, New
 from .model import Asserted
 from .node_index import walk
-from .scope import Module
+from .project import Module
 
 _UNTOLD = "the source does not tell"
 

@@ -3,44 +3,19 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from . import algebra
 from .addresses import layout, scalar, tuple_sizes
+from .declarations import Pinned
 from .emission import New
 from .facts.values import Allocator
 from .rules.block_dimensions import all_used
 from .rules.data_types import itemsize
 
 if TYPE_CHECKING:
-    from .declare import Plan
+    from .declarations import Plan
     from .scope import Scope
-
-
-@dataclass(frozen=True, eq=False)
-class Pinned:
-    """One pinned tensor of a function, and the lines that declare it with its address.
-
-    ``style`` is what its blocks became (empty without any), ``loop`` the loop that declares it. ``base`` and
-    ``reserved`` are its first byte and the bytes of all its tiles, ``dims`` the shape of one tile, ``tiles`` how many
-    there are in each block dimension. ``turns`` is how many tiles the iterations of ``loop`` take turns on.
-    ``unsuited`` says why no manager can place it.
-    """
-
-    plan: Plan
-    style: str
-    loop: ast.For | None
-    written: tuple[New, ...]
-    base: str
-    partition: str
-    reserved: str
-    dims: tuple[str, ...]
-    tiles: tuple[str, ...]
-    turns: str
-    unsuited: str
-    itemsize: str
-    in_loop: bool
 
 
 def pinned(scope: Scope, plan: Plan, style: str, loop: ast.For | None, written: tuple[New, ...]) -> Pinned:

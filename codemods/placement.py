@@ -12,7 +12,8 @@ from .staircase import ELEMENTWISE
 
 if TYPE_CHECKING:
     from .compute import Instruction
-    from .scope import Clamp, Scope
+    from .frames import Clamp
+    from .scope import Scope
 
 
 def check_skipped_rows(scope: Scope, node: ast.expr, instruction: Instruction, target: Operand) -> None:

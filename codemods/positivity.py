@@ -10,7 +10,8 @@ from .counted import passes_from_zero
 from .facts.values import Python
 
 if TYPE_CHECKING:
-    from .scope import Loop, Scope
+    from .frames import Loop
+    from .scope import Scope
 
 
 def positive(scope: Scope, text: str) -> bool:

@@ -18,9 +18,9 @@ from .compute import Call
 from .cuts import check_cut, cut
 from .facts.masks import is_mask, mask_of
 from .facts.values import Mask
+from .frames import Clamp
 from .operands import Operand, cut_dimension
 from .rules.masks import CODE, check_bounds, clamp_of, tighter
-from .scope import Clamp
 
 _CONTRACTION = -1
 _HELP = "clamp the operands by hand"

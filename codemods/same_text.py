@@ -11,8 +11,9 @@ import re
 from collections.abc import Iterable
 
 from .emission import Edits, New
+from .frames import Analysis
 from .node_index import walk
-from .scope import Analysis, Module
+from .project import Module
 from .variants import copy_of
 
 Variant = tuple[ast.FunctionDef, int]

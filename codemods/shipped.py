@@ -153,7 +153,7 @@ def _defined(tree: ast.Module) -> set[str]:
 
 def _offered(tree: ast.Module) -> set[str]:
     """The kernels and classes that a module defines."""
-    from .scope import kernels_of
+    from .project import kernels_of
 
     return kernels_of(tree) | {node.name for node in tree.body if isinstance(node, ast.ClassDef)}
 

@@ -17,7 +17,7 @@ from .node_index import walk
 from .running import Values, running_values
 
 if TYPE_CHECKING:
-    from .pinned import Pinned
+    from .declarations import Pinned
     from .scope import Scope
 
 _ALIGNMENT = 4

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from . import algebra
 from .cuts import check_cut
 from .emission import New, Refuse
 from .facts.masks import HELP
-from .facts.values import Axis, Comparison, Index, Python
+from .facts.values import Comparison, Index, Python
+from .frames import Clamp, Staircase
 from .operands import Item, Operand, Step
-from .scope import Clamp
 
 if TYPE_CHECKING:
     from .scope import Scope
@@ -26,22 +26,6 @@ if TYPE_CHECKING:
 CODE = "NKI025"
 ELEMENTWISE = {"tensor_copy", "tensor_tensor", "tensor_scalar", "scalar_tensor_tensor", "activation", "reciprocal"}
 _MESSAGE = "a mask that is not an upper bound of one index vector"
-
-
-@dataclass(frozen=True)
-class Staircase:
-    """``full`` whole rows, ``rest`` elements of the next one, ``some`` rows with an element (names of sizes)."""
-
-    rows: Axis
-    columns: Axis
-    full: str
-    rest: str
-    some: str
-
-    @property
-    def clamp(self) -> Clamp:
-        """All rows that have an element."""
-        return Clamp(self.rows, 0, 2, self.some)
 
 
 def staircase(scope: Scope, node: ast.expr, tie: Comparison) -> Staircase:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from nki_migrate.runtime.spec.dtypes import LIMITS
 
 if TYPE_CHECKING:
-    from .scope import Module, Scope
+    from .project import Module
+    from .scope import Scope
 
 ITEMSIZE = '''def {name}(dtype):
     """Bytes of one element of a data type."""

@@ -10,7 +10,7 @@ from .emission import Edits, New
 from .node_index import of_kinds
 
 if TYPE_CHECKING:
-    from .scope import Module
+    from .project import Module
 
 
 def names_left(module: Module) -> set[str]:

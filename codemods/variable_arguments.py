@@ -19,8 +19,7 @@ from .source import expanded, written_as
 from .syntax import parents_of, replace_node
 
 if TYPE_CHECKING:
-    from .program import Program
-    from .scope import Module
+    from .project import Module, Program
 
 
 def name_arguments(program: Program, walked: set[ast.FunctionDef]) -> None:

@@ -22,7 +22,7 @@ from .rules.nested_functions import CODE
 from .syntax import is_indexed, reads_guarded
 
 if TYPE_CHECKING:
-    from .scope import Module
+    from .project import Module
 
 MOST = 8
 """More copies of one function than this are nobody's wish: the calls beyond get a finding."""

@@ -15,6 +15,7 @@ from .counted import RANGES, TRACED
 from .either import either_origin
 from .emission import New, Refuse
 from .facts.values import DType, Flag, Function, Gone, Hbm, Keyed, Object, Python, Tile, Value, merge, texts
+from .frames import Loop
 from .iteration import element_kinds, index_loop, tile_of, unpack
 from .joints import join_places
 from .left import left_tile
@@ -39,7 +40,7 @@ from .rules.loop_state import (
     report_objects,
     restore_state,
 )
-from .scope import Loop, Scope
+from .scope import Scope
 from .source import written
 from .syntax import SIMPLE, bound_by
 from .truths import truth_text

@@ -16,8 +16,7 @@ from .kernel_code import is_traced, own_nodes
 from .syntax import by_parameter, named_parameters
 
 if TYPE_CHECKING:
-    from .program import Program
-    from .scope import Module
+    from .project import Module, Program
 
 Origins = frozenset[str]
 """The parameters that a value may be, or be a part of."""

@@ -19,7 +19,8 @@ from ..syntax import default_values, positional_parameters
 from .values import DType, Hbm, Python, Tile
 
 if TYPE_CHECKING:
-    from ..scope import Module, Scope
+    from ..project import Module
+    from ..scope import Scope
 
 _DEPTH = 8
 _CONTAINERS = set("list dict set sequence mutablesequence iterable mapping mutablemapping any object deque".split())
@@ -160,7 +161,8 @@ def _class_of(module: Module, function: ast.FunctionDef, node: ast.expr, depth: 
         if place not in module.object_classes:
             module.object_classes[place] = None  # for what asks again on the way
             module.object_classes[place] = _of_name(module, function, node.id, _DEPTH)
-        return module.object_classes[place]
+        found: Class | None = module.object_classes[place]
+        return found
     if isinstance(node, ast.Attribute):
         owner = _class_of(module, function, node.value, depth - 1)
         field = owner.fields.get(node.attr) if owner is not None else None

@@ -15,8 +15,7 @@ from ..syntax import default_values, positional_parameters
 from .classes import Class, class_in, class_named, field_class, returned_class
 
 if TYPE_CHECKING:
-    from ..program import Program
-    from ..scope import Module
+    from ..project import Module, Program
 
 _READERS = {"print", "repr", "str", "isinstance", "type", "id"}
 _TUPLE_MEMBERS = {"count", "index"}

@@ -18,8 +18,7 @@ from ..node_index import of_kinds, walk
 from ..syntax import default_values, named_parameters, parents_of, positional_parameters
 
 if TYPE_CHECKING:
-    from ..program import Program
-    from ..scope import Module
+    from ..project import Module, Program
 
 REQUIRED = ""
 """Instead of the text of a default: a key that every call must pass."""

@@ -19,7 +19,8 @@ from .index import new_axis
 from .values import Index, Shorter, Term
 
 if TYPE_CHECKING:
-    from ..scope import Module, Scope
+    from ..project import Module
+    from ..scope import Scope
 
 _MOST_SIZES = 6
 _MOST_STEPS = 2000

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from ..scope import Module
+from typing import Any
 
 EITHER = "sbuf or psum"
 """The space of a tile that different branches create in different memories."""
@@ -283,11 +280,14 @@ class Several(Value):
 
 @dataclass(frozen=True)
 class Function(Value):
-    """A function: nested, of the module, or (with its ``home``) of another one. ``name`` is how the caller calls it."""
+    """A function: nested, of the module, or of another one, its ``home`` (a ``Module``).
+
+    ``name`` is how the caller calls it.
+    """
 
     node: ast.FunctionDef = field(compare=False)
     name: str
-    home: Module | None = field(default=None, compare=False)
+    home: Any = field(default=None, compare=False)
 
 
 def merge(a: Value | None, b: Value | None) -> Value:

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from ..emission import Refuse
 from ..names import dotted
 from ..node_index import of_kinds, walk
-from ..program import Program
+from ..project import Module, Program
 from ..rules.launch_grid import CODE
-from ..scope import Module
 
 Function = tuple[Module, ast.FunctionDef]
 

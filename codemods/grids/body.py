@@ -14,9 +14,8 @@ from functools import cached_property
 from ..changed_objects import CHANGING
 from ..emission import Refuse
 from ..node_index import walk
-from ..program import Program
+from ..project import Module, Program
 from ..rules.launch_grid import CODE
-from ..scope import Module
 from ..syntax import bound_by
 from .asked import meant
 

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..node_index import of_kinds, walk
-from ..program import Program
+from ..project import Module, Program
 from ..rules.host_code import HARNESSES, Owner, assigned
-from ..scope import Module
 from .asked import Function, bound_in, meant
 from .stored import calls_of_stored
 

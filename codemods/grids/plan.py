@@ -12,9 +12,8 @@ from nki_migrate.runtime.spec.grids import GRID_PARAMETERS
 
 from ..emission import Refuse
 from ..node_index import walk
-from ..program import Program
+from ..project import Module, Program
 from ..rules.launch_grid import CODE
-from ..scope import Module
 from .asked import (
     Asked,
     Call,

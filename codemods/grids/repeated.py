@@ -11,7 +11,7 @@ import ast
 from collections.abc import Iterator
 
 from ..node_index import walk
-from ..program import Program
+from ..project import Program
 from ..syntax import parents_of
 from .asked import Function, meant
 

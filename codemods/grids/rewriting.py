@@ -13,9 +13,8 @@ from io import StringIO
 from ..emission import Refuse
 from ..model import Finding, Options, Outcome
 from ..node_index import of_kinds, walk
-from ..program import Program
+from ..project import Module, Program, kernels_of
 from ..rules.launch_grid import CODE
-from ..scope import Module, kernels_of
 from ..source import Source
 from .asked import Asked, Call
 from .launches import Launch, nc_count

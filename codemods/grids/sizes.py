@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from ..scope import Module
+from ..project import Module
 from .launches import Launch
 
 

@@ -22,8 +22,9 @@ from ..declare import allocates
 from ..emission import New, Refuse
 from ..facts.values import Allocator
 from ..node_index import of_kinds, walk
+from ..project import Module
 from ..render import render
-from ..scope import Module, Scope
+from ..scope import Scope
 from ..syntax import default_values
 
 CODE = "NKI015"

@@ -37,7 +37,7 @@ from ..scope import Scope
 from ..syntax import names_read_by_nested, viewed
 
 if TYPE_CHECKING:
-    from ..declare import Plan
+    from ..declarations import Plan
 
 CODE = "NKI010"
 GOLDENS = ("block_list", "block_fold", "block_loop", "block_grid", "par_dim_spellings")

@@ -21,7 +21,7 @@ from ..emission import Refuse
 from ..kernel_code import OUTPUT_HARNESSES
 from ..names import dotted
 from ..node_index import of_kinds, walk
-from ..scope import Module
+from ..project import Module
 from .host_code import HARNESSES, OUTPUTS, harness
 
 CODE = "NKI002"

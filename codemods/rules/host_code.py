@@ -29,7 +29,7 @@ from collections.abc import Iterator
 from ..emission import New, Refuse
 from ..kernel_code import OUTPUT_HARNESSES
 from ..node_index import of_kinds, walk
-from ..scope import Module
+from ..project import Module
 from ..syntax import SIMPLE
 
 CODE = "NKI007"

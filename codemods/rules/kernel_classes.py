@@ -28,11 +28,12 @@ from ..facts.classes import Class, class_in, class_named, class_of, is_subclasse
 from ..facts.escapes import tuple_use
 from ..facts.values import Parameters, Spelled
 from ..node_index import of_kinds, walk
-from ..program import Program
+from ..project import Program
 from ..syntax import positional_parameters
 
 if TYPE_CHECKING:
-    from ..scope import Module, Scope
+    from ..project import Module
+    from ..scope import Scope
 
 CODE = "NKI009"
 GOLDENS = ("kernel_class", "index_methods")

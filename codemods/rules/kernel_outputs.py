@@ -24,8 +24,7 @@ from ..written_parameters import Summaries, Summary, Write, loads_parameter, ret
 from . import decorators
 
 if TYPE_CHECKING:
-    from ..program import Program
-    from ..scope import Module
+    from ..project import Module, Program
 
 CODE = "NKI036"
 APPLICABILITY = "manual"

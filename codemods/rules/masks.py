@@ -30,7 +30,8 @@ from .. import algebra, positivity
 from ..emission import New, Refuse
 from ..facts.masks import HELP, mask_of
 from ..facts.values import Bound, Mask, Python
-from ..scope import Clamp, Scope
+from ..frames import Clamp
+from ..scope import Scope
 from ..staircase import staircase
 
 CODE = "NKI025"

@@ -26,7 +26,7 @@ from ..moves import declarations
 from ..origins import Origins
 
 if TYPE_CHECKING:
-    from ..scope import Module
+    from ..project import Module
 
 CODE = "NKI035"
 APPLICABILITY = "manual"

@@ -32,7 +32,7 @@ from ..emission import New, Refuse
 from ..import_blocks import Block, import_blocks, parts_of_try
 from ..kernel_code import OUTPUT_HARNESSES
 from ..names import BETA2, Import, canonical
-from ..scope import Module
+from ..project import Module
 from ..shipped import CODE, home_of, under_review
 from ..tables import beta2_has
 from ..usage import names_left

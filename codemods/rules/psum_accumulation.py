@@ -21,54 +21,25 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from .. import algebra
 from ..counted import counted
 from ..emission import Refuse, assertion
 from ..facts.values import EITHER, Declaration, Tile, Value
+from ..frames import FirstMatmul, Groups, Written
 from ..names import dotted
 from ..node_index import of_kinds, walk
 from ..syntax import bound_by, by_parameter
 
 if TYPE_CHECKING:
     from ..operands import Operand
-    from ..scope import Module, Scope
+    from ..project import Module
+    from ..scope import Scope
 
 CODE = "NKI023"
 GOLDENS = ("psum_accumulate", "psum_overwrite", "psum_helper")
-
-
-@dataclass(frozen=True)
-class Written:
-    """One write into a PSUM tensor: by a matmul or not, and whether it adds to what is there.
-
-    ``blocks`` are the block indices of what is written, outermost first (``None``: not known); ``ranges`` the first
-    value and the end of each loop variable in them.
-    """
-
-    matmul: bool
-    branch: tuple[int, ...]
-    adds: bool = False
-    blocks: tuple[str | None, ...] = ()
-    ranges: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class FirstMatmul:
-    """The first statement that writes a matmul into a whole tile, and of which block: its index in each dimension.
-
-    ``sizes`` are the numbers of blocks. All are source text.
-    """
-
-    statement: ast.stmt
-    blocks: tuple[str, ...]
-    sizes: tuple[str, ...]
-
-
-Groups = dict[str, tuple[Written, ...]]
-"""What a function writes into PSUM tiles that are not its own, by the name of its parameter, or of what it captured."""
 
 
 def of_another(name: str, value: Value) -> Value:

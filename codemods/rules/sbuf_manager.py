@@ -21,10 +21,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from ..declarations import Pinned
 from ..emission import New, Refuse
 from ..facts.values import Allocator
 from ..node_index import of_kinds, walk
-from ..pinned import Pinned
 from ..render import is_pure
 from ..scope import Scope
 from ..stack import StackPlan, stack_plan

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from ..emission import New
 from ..names import canonical, dotted
 from ..node_index import walk
-from ..scope import Module
+from ..project import Module
 from ..tables import beta2_lacks
 
 CODE = "NKI008"
