@@ -28,9 +28,9 @@ from nki_migrate.runtime.compare import (
 from nki_migrate.runtime.compare.verdict import MAX_DIFFERENCES
 from nki_migrate.runtime.dialect import memory_of
 from nki_migrate.runtime.hazards import Hazard
+from nki_migrate.runtime.messages import DEFAULT_MEMORY, DEFAULT_SECONDS, Reference, Reply, Request
 from nki_migrate.runtime.pool import Pool
 from nki_migrate.runtime.reading import Reads
-from nki_migrate.runtime.worker import DEFAULT_MEMORY, DEFAULT_SECONDS, Reference, Reply, Request
 
 from .languages import language_of
 from .layout import distinct_tiles

@@ -12,8 +12,8 @@ import click
 from nki_migrate.runtime.cases import Case, CaseError, CaseFile, read_cases
 from nki_migrate.runtime.compare import Failure, Run, TileRow
 from nki_migrate.runtime.dialect import memory_of
+from nki_migrate.runtime.messages import Request
 from nki_migrate.runtime.pool import Worker
-from nki_migrate.runtime.worker import Request
 
 from .errors import InputError
 from .layout_map import mapped

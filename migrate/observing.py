@@ -17,10 +17,10 @@ from nki_migrate.codemods.model import Options
 from nki_migrate.codemods.rules.observed_facts import CODE
 from nki_migrate.runtime.cases import Case, CaseError, CaseFile, read_cases
 from nki_migrate.runtime.compare import Failure
+from nki_migrate.runtime.messages import Kernels, Observation, Reply, Request
 from nki_migrate.runtime.pool import Pool, pool
 from nki_migrate.runtime.spec.hardware import DEFAULT_TARGET
 from nki_migrate.runtime.spec.seen import Seen, SeenFunction
-from nki_migrate.runtime.worker import Kernels, Observation, Reply, Request
 
 from .discover import Found
 from .errors import InputError

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from nki_migrate.runtime.cases import Case, CaseError, CaseFile, read_cases
 from nki_migrate.runtime.compare import Failure, Verdict
-from nki_migrate.runtime.worker import Kernel, Kernels, Reply
+from nki_migrate.runtime.messages import Kernel, Kernels, Reply
 
 from .discover import found_files
 from .errors import InputError

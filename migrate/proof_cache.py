@@ -24,9 +24,9 @@ from typing import Any
 
 from nki_migrate.runtime.compare import Difference, Failure, LevelVerdict, Place, TileMatch, TileRow, Verdict
 from nki_migrate.runtime.hazards import Hazard
+from nki_migrate.runtime.messages import Kernel, Kernels
 from nki_migrate.runtime.pool import worker_environment
 from nki_migrate.runtime.reading import Reads, installed_directories
-from nki_migrate.runtime.worker import Kernel, Kernels
 
 from .judging import Judged, Limits, Searched, Task
 from .sides import Side, digest_of

@@ -13,9 +13,9 @@ from pathlib import Path
 import click
 from nki_migrate.runtime.cases import Case, DtypeSpec, TensorSpec
 from nki_migrate.runtime.compare import Failure, Run
+from nki_migrate.runtime.messages import Kernels, Request
 from nki_migrate.runtime.numerics import DTYPES
 from nki_migrate.runtime.pool import Pool, pool
-from nki_migrate.runtime.worker import Kernels, Request
 
 from .case_text import case_toml
 from .errors import InputError

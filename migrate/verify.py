@@ -14,9 +14,9 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 
 from nki_migrate.runtime.compare import LEVELS, Failure, Inexact, Verdict
+from nki_migrate.runtime.messages import Kernels, Reply
 from nki_migrate.runtime.pool import Pool, pool
 from nki_migrate.runtime.reading import Reads
-from nki_migrate.runtime.worker import Kernels, Reply
 
 from .errors import InputError
 from .judging import DEFAULT_LIMITS, Judged, Limits, Pair, Running, Task, judged, request, started

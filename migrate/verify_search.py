@@ -16,9 +16,9 @@ from pathlib import Path
 
 from nki_migrate.runtime.cases import Case
 from nki_migrate.runtime.compare import Failure, Run, Verdict
+from nki_migrate.runtime.messages import Reply
 from nki_migrate.runtime.pool import Pool, pool
 from nki_migrate.runtime.reading import Reads
-from nki_migrate.runtime.worker import Reply
 
 from .case_text import case_toml
 from .judging import Searched, Task, judged, request, union

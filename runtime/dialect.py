@@ -19,8 +19,8 @@ from .spec.memories import memory_of
 
 if TYPE_CHECKING:
     from .cases import Case
+    from .compare.hazard import Hazard
     from .compare.trace import Run
-    from .hazards.model import Hazard
 
 
 @dataclass(frozen=True)

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from .errors import user_location
+from .memory import Allocation, Array, View, address_of
 from .packed import type_name
-
-if TYPE_CHECKING:
-    from .memory import Allocation, Array, View
 
 Step = tuple[int, int, int]
 """(partitions, bytes, count): one dimension of an access. For HBM: (0, elements, count)."""
@@ -196,7 +194,3 @@ def merged_steps(steps: list[Step]) -> tuple[Step, ...]:
                 continue
         merged.append((partitions, size, count))
     return tuple(merged)
-
-
-def address_of(array: Array) -> int:
-    return int(array.__array_interface__["data"][0])

@@ -13,6 +13,7 @@ import importlib.util
 import inspect
 import os
 import sys
+import traceback
 from collections.abc import Mapping
 from dataclasses import replace
 from types import ModuleType
@@ -20,13 +21,13 @@ from typing import Any, cast
 
 import numpy as np
 
-from . import shims, versions
+from . import errors, shims, versions
 from .arguments import argument, arguments, needs_module
 from .cases import Case, CaseError
 from .compare.trace import Failure, Packed, Run
 from .dialect import JIT, Frontend, Launch, frontends
+from .messages import Kernel, Kernels, Observation, Reference, Reply, Request
 from .spec.hardware import TARGETS
-from .worker import Kernel, Kernels, Observation, Reference, Reply, Request, failure_of
 
 _PACKAGE = __name__.rpartition(".")[0]
 
@@ -63,6 +64,32 @@ def _answer(request: Request) -> Reply:
     if request.kind == "observe":
         return _observed(request, request.case)
     return _run(request, request.case)
+
+
+def failure_of(error: BaseException, request: Request) -> Failure:
+    """What an exception that a kernel (or the loading of its file) raised means."""
+    if isinstance(error, errors.NotModelled):
+        return Failure(True, f"the emulator does not model {error.construct}", error.file, error.line)
+    if isinstance(error, errors.KernelError):
+        return Failure(False, f"{error.code}: {error.text}" if error.code else error.text, error.file, error.line)
+    if isinstance(error, SyntaxError):
+        return Failure(False, f"SyntaxError: {error.msg}", error.filename or request.file, error.lineno or 0)
+    file, line = user_place(error, request.file)
+    if isinstance(error, MemoryError):
+        advice = f"give the case smaller tensors or more memory (--memory); the limit is {request.memory >> 20} MiB"
+        return Failure(False, "ran out of memory", file, line, advice, lasting=False)
+    text = str(error).strip()
+    name = type(error).__name__
+    return Failure(False, f"{name}: {text}" if text else name, file, line)
+
+
+def user_place(error: BaseException, file: str) -> tuple[str, int]:
+    """Where an exception came from: the innermost frame beside the kernel file, else the innermost of the user's."""
+    directory = os.path.dirname(os.path.abspath(file)) + os.sep
+    places = [(frame.filename, frame.lineno or 0) for frame in traceback.extract_tb(error.__traceback__)]
+    beside = [place for place in places if place[0].startswith(directory)]
+    outside = [place for place in places if not errors.is_emulator_file(place[0])]
+    return (beside or outside or [(file, 0)])[-1]
 
 
 # --- the file --------------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import IO
 
 from .compare.trace import Failure
-from .worker import Reply, Request, decode_reply, receive, send
+from .messages import Reply, Request, decode_reply, receive, send
 
 _BOOT = """\
 import sys

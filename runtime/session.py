@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .errors import KernelError
-from .memory import Machine
+from .machine import Machine
 
 PRECISIONS = ("engine", "simulator")
 """Round at every write, as the hardware does, or keep bf16 and fp8 in fp32, as the documented simulator did."""

@@ -15,7 +15,8 @@ import numpy as np
 
 from . import naming
 from .errors import location_of, user_frame
-from .memory import Allocation, Array, Declaration, Machine, poison, poisoned
+from .machine import Machine
+from .memory import Allocation, Array, Declaration, poison, poisoned
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -8,142 +8,31 @@ case.
 
 from __future__ import annotations
 
-import io
 import os
 import pickle
 import resource
 import select
 import signal
-import struct
 import sys
 import tempfile
 import time
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from typing import IO, Any, BinaryIO
+from dataclasses import replace
+from typing import IO, BinaryIO
 
-from . import errors, events, reading
-from .cases import Case
-from .compare import trace
-from .compare.trace import Failure, Packed, Run
-from .compare.verdict import Place
-from .hazards.model import Hazard
-from .reading import Reads
-from .spec.seen import Seen, SeenFunction
-from .versions import DISK, Version
+from . import execution, reading
+from .compare.trace import Failure, Run
+from .messages import LENGTH, Reply, Request, receive, send
 
-_LENGTH = struct.Struct(">Q")
 _MAX_PRINTED = 20_000
 _MAX_FILE = 1 << 30
 """Bytes that a kernel may write to one file: what it prints goes to one, too, and has no other end."""
-DEFAULT_SECONDS = 300.0
-DEFAULT_MEMORY = 8 << 30
-
-
-@dataclass(frozen=True)
-class Request:
-    """What a worker is asked for one kernel file.
-
-    ``kind`` is ``"kernels"`` (which kernels does the file define?), ``"run"`` (run ``case``), ``"observe"`` (run it,
-    and tell what its functions got) or ``"reference"`` (the NumPy reference of ``case``). ``seconds`` of wall time and
-    ``memory`` bytes of address space are the child's limits.
-    ``version`` says which content the files have. ``hazards``: look for them in the record of a run. ``language``
-    is that of the file's kernels.
-    """
-
-    kind: str
-    file: str
-    case: Case | None = None
-    hardware: str = "gen3"
-    seconds: float = DEFAULT_SECONDS
-    memory: int = DEFAULT_MEMORY
-    version: Version = DISK
-    hazards: bool = False
-    language: str = "nki"
-
-
-@dataclass(frozen=True)
-class Kernel:
-    """A kernel that a file defines. ``sub_kernel``: decorated only to be called from other kernels."""
-
-    name: str
-    dialect: str
-    line: int
-    sub_kernel: bool
-
-
-@dataclass(frozen=True)
-class Kernels:
-    """The kernels of one file, in the order of their definitions."""
-
-    kernels: tuple[Kernel, ...]
-    reads: Reads = field(default=Reads(), compare=False)
-
-
-@dataclass(frozen=True)
-class Reference:
-    """What a NumPy reference returned."""
-
-    outputs: tuple[Packed, ...]
-    reads: Reads = field(default=Reads(), compare=False)
-
-
-@dataclass(frozen=True)
-class Observation:
-    """The functions of the user's that a Beta 1 kernel entered, and what they got."""
-
-    functions: tuple[SeenFunction, ...]
-    reads: Reads = field(default=Reads(), compare=False)
-
-
-Reply = Kernels | Run | Reference | Observation | Failure
-_PLAIN_CLASSES = {
-    (cls.__module__, cls.__qualname__): cls
-    for cls in (
-        *(Kernel, Kernels, Reference, Observation, Reads, Run, Failure, Packed, Seen, SeenFunction),
-        *(trace.Program, trace.TileRow, trace.HbmTensor, events.Event, events.Loop, events.Operand, Hazard, Place),
-    )
-}
-
-
-class _PlainUnpickler(pickle.Unpickler):
-    """Builds the classes of a reply and nothing else: bytes from a process that ran user code must not execute."""
-
-    def find_class(self, module: str, name: str) -> Any:
-        if (module, name) not in _PLAIN_CLASSES:
-            raise pickle.UnpicklingError(f"a worker sent a {module}.{name}")
-        return _PLAIN_CLASSES[module, name]
-
-
-def decode_reply(data: bytes) -> Reply:
-    """The reply that ``data`` stands for; raises :class:`pickle.UnpicklingError` for anything that is not plain."""
-    reply = _PlainUnpickler(io.BytesIO(data)).load()
-    if not isinstance(reply, (Kernels, Run, Reference, Observation, Failure)):
-        raise pickle.UnpicklingError("a worker sent no reply")
-    return reply
-
-
-def send(stream: IO[bytes], data: bytes) -> None:
-    stream.write(_LENGTH.pack(len(data)) + data)
-    stream.flush()
-
-
-def receive(stream: IO[bytes]) -> bytes | None:
-    """The next message, ``None`` at the end of the stream."""
-    header = stream.read(_LENGTH.size)
-    if len(header) < _LENGTH.size:
-        return None
-    (size,) = _LENGTH.unpack(header)
-    data = stream.read(size)
-    return data if len(data) == size else None
 
 
 def main() -> None:
     """Serve requests from the file descriptor ``argv[1]`` and answer on ``argv[2]`` until the tool closes its end."""
-    from . import execution
-
     execution.preload()
     requests: BinaryIO = os.fdopen(int(sys.argv[1]), "rb")
     replies: BinaryIO = os.fdopen(int(sys.argv[2]), "wb")
@@ -229,9 +118,9 @@ def _message_within(descriptor: int, deadline: float) -> bytes | bool:
         if not part:
             return False
         data += part
-        if size is None and len(data) >= _LENGTH.size:
-            (size,) = _LENGTH.unpack(data[: _LENGTH.size])
-            del data[: _LENGTH.size]
+        if size is None and len(data) >= LENGTH.size:
+            (size,) = LENGTH.unpack(data[: LENGTH.size])
+            del data[: LENGTH.size]
     return bytes(data)
 
 
@@ -281,29 +170,3 @@ def _kill(kill: Callable[[int, int], None], process: int) -> None:
 def _end_with_child(child: int) -> None:
     _kill_group(child)
     os._exit(1)
-
-
-def failure_of(error: BaseException, request: Request) -> Failure:
-    """What an exception that a kernel (or the loading of its file) raised means."""
-    if isinstance(error, errors.NotModelled):
-        return Failure(True, f"the emulator does not model {error.construct}", error.file, error.line)
-    if isinstance(error, errors.KernelError):
-        return Failure(False, f"{error.code}: {error.text}" if error.code else error.text, error.file, error.line)
-    if isinstance(error, SyntaxError):
-        return Failure(False, f"SyntaxError: {error.msg}", error.filename or request.file, error.lineno or 0)
-    file, line = user_place(error, request.file)
-    if isinstance(error, MemoryError):
-        advice = f"give the case smaller tensors or more memory (--memory); the limit is {request.memory >> 20} MiB"
-        return Failure(False, "ran out of memory", file, line, advice, lasting=False)
-    text = str(error).strip()
-    name = type(error).__name__
-    return Failure(False, f"{name}: {text}" if text else name, file, line)
-
-
-def user_place(error: BaseException, file: str) -> tuple[str, int]:
-    """Where an exception came from: the innermost frame beside the kernel file, else the innermost of the user's."""
-    directory = os.path.dirname(os.path.abspath(file)) + os.sep
-    places = [(frame.filename, frame.lineno or 0) for frame in traceback.extract_tb(error.__traceback__)]
-    beside = [place for place in places if place[0].startswith(directory)]
-    outside = [place for place in places if not errors.is_emulator_file(place[0])]
-    return (beside or outside or [(file, 0)])[-1]

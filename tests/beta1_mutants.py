@@ -29,10 +29,10 @@ from nki_migrate.guard import complete, objection
 from nki_migrate.judging import judged
 from nki_migrate.runtime.cases import Case, read_cases
 from nki_migrate.runtime.compare import LEVELS, Failure, Inexact, Run
+from nki_migrate.runtime.messages import Reply, Request
 from nki_migrate.runtime.pool import Pool, pool
 from nki_migrate.runtime.spec.hardware import DEFAULT_TARGET
 from nki_migrate.runtime.versions import Version
-from nki_migrate.runtime.worker import Reply, Request
 
 RANDOM = {"random_numbers"}
 """Goldens whose numbers differ by design."""

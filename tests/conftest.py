@@ -20,8 +20,8 @@ from nki_migrate.runtime import shims
 from nki_migrate.runtime.beta2.launch import launch
 from nki_migrate.runtime.cases import Case, TensorSpec
 from nki_migrate.runtime.compare import LEVELS
+from nki_migrate.runtime.messages import Reply, Request
 from nki_migrate.runtime.pool import Worker, pool
-from nki_migrate.runtime.worker import Reply, Request
 from nki_migrate.verify import judged
 
 pytest.register_assert_rewrite("isa_checks")

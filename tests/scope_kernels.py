@@ -16,8 +16,8 @@ import numpy as np
 from nki_migrate.codemods import rewrite
 from nki_migrate.runtime.cases import Case, TensorSpec
 from nki_migrate.runtime.compare import Failure
+from nki_migrate.runtime.messages import Request
 from nki_migrate.runtime.pool import Pool, pool
-from nki_migrate.runtime.worker import Request
 
 HEAD = """\
 import neuronxcc.nki as nki

@@ -16,7 +16,7 @@ from nki_migrate.runtime.beta1.modules import MODULES
 from nki_migrate.runtime.beta1.regions import EVERYWHERE, region
 from nki_migrate.runtime.beta1.tensor import Tile, whole
 from nki_migrate.runtime.errors import KernelError, NotModelled
-from nki_migrate.runtime.memory import Machine
+from nki_migrate.runtime.machine import Machine
 from nki_migrate.runtime.spec.hardware import TARGETS
 
 nki = MODULES["neuronxcc.nki"]

@@ -12,9 +12,9 @@ from nki_migrate.runtime.beta2.launch import execute
 from nki_migrate.runtime.beta2.modules import MODULES
 from nki_migrate.runtime.cases import read_cases
 from nki_migrate.runtime.errors import KernelError, NotModelled
+from nki_migrate.runtime.messages import Request
 from nki_migrate.runtime.pool import pool
 from nki_migrate.runtime.spec.beta2_dialects import DIALECTS, Dialect
-from nki_migrate.runtime.worker import Request
 
 nl, nisa = MODULES["nki.language"], MODULES["nki.isa"]
 X = np.arange(32, dtype=np.float32).reshape(4, 8)

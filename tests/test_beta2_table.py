@@ -11,7 +11,7 @@ from nki_migrate.runtime.beta2 import state
 from nki_migrate.runtime.beta2.modules import MODULES
 from nki_migrate.runtime.beta2.signature import builtin
 from nki_migrate.runtime.errors import KernelError, NotModelled
-from nki_migrate.runtime.memory import Machine
+from nki_migrate.runtime.machine import Machine
 from nki_migrate.runtime.spec import beta2
 from nki_migrate.runtime.spec.hardware import TARGETS
 

@@ -11,7 +11,7 @@ from nki_migrate.runtime.beta2 import state
 from nki_migrate.runtime.beta2.modules import MODULES
 from nki_migrate.runtime.beta2.tensor import _bounds, _plain_cut
 from nki_migrate.runtime.errors import KernelError, NotModelled
-from nki_migrate.runtime.memory import Machine
+from nki_migrate.runtime.machine import Machine
 from nki_migrate.runtime.spec.hardware import TARGETS
 
 nl, nisa = MODULES["nki.language"], MODULES["nki.isa"]

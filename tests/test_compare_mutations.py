@@ -24,7 +24,8 @@ from nki_migrate.runtime.compare import (
     trace_of,
 )
 from nki_migrate.runtime.events import Event, Operand
-from nki_migrate.runtime.memory import Machine, View, view_of
+from nki_migrate.runtime.machine import Machine
+from nki_migrate.runtime.memory import View, view_of
 from nki_migrate.runtime.spec.hardware import TARGETS
 
 F32 = np.dtype(np.float32)

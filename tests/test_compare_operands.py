@@ -9,7 +9,8 @@ import pytest
 from nki_migrate.runtime import isa
 from nki_migrate.runtime.compare import Permitted, Run, Verdict, compare_operands, trace_of
 from nki_migrate.runtime.compare.operands import UNPINNED
-from nki_migrate.runtime.memory import Allocation, Machine, View, view_of
+from nki_migrate.runtime.machine import Machine
+from nki_migrate.runtime.memory import Allocation, View, view_of
 from nki_migrate.runtime.spec.hardware import TARGETS
 
 F32 = np.dtype(np.float32)

@@ -17,9 +17,9 @@ from nki_migrate.observing import observed
 from nki_migrate.runtime.cases import Case, read_cases
 from nki_migrate.runtime.compare import LEVELS, Failure, Run, compare_with_reference
 from nki_migrate.runtime.legality import check_source
+from nki_migrate.runtime.messages import Kernels, Reference, Reply, Request
 from nki_migrate.runtime.pool import Pool, pool
 from nki_migrate.runtime.spec.hardware import DEFAULT_TARGET
-from nki_migrate.runtime.worker import Kernels, Reference, Reply, Request
 from nki_migrate.verdicts import CaseResult
 from nki_migrate.verify import judged
 

@@ -19,10 +19,10 @@ from nki_migrate.golden import NKI_GOLDENS as GOLDENS
 from nki_migrate.judging import judged
 from nki_migrate.runtime.cases import Case, read_cases
 from nki_migrate.runtime.compare import LEVELS, Failure, Run
+from nki_migrate.runtime.messages import Request
 from nki_migrate.runtime.pool import pool
 from nki_migrate.runtime.spec.hardware import DEFAULT_TARGET
 from nki_migrate.runtime.versions import DISK, Version
-from nki_migrate.runtime.worker import Request
 from nki_migrate.variants import variations
 
 PER_KIND = 12

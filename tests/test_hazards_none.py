@@ -16,9 +16,9 @@ from nki_migrate.runtime.beta1.modules import MODULES
 from nki_migrate.runtime.cases import Case, read_cases
 from nki_migrate.runtime.compare import Run, trace_of
 from nki_migrate.runtime.hazards import find
+from nki_migrate.runtime.messages import Request
 from nki_migrate.runtime.pool import pool
 from nki_migrate.runtime.spec.hardware import DEFAULT_TARGET, TARGETS
-from nki_migrate.runtime.worker import Request
 
 nki, nl, nisa = MODULES["neuronxcc.nki"], MODULES["neuronxcc.nki.language"], MODULES["neuronxcc.nki.isa"]
 

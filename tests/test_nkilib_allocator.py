@@ -8,7 +8,7 @@ from nki_migrate.runtime.beta2 import state
 from nki_migrate.runtime.beta2.modules import MODULES as NKI
 from nki_migrate.runtime.compare.trace import trace_of
 from nki_migrate.runtime.errors import KernelError
-from nki_migrate.runtime.memory import Machine
+from nki_migrate.runtime.machine import Machine
 from nki_migrate.runtime.nkilib.modules import MODULES
 from nki_migrate.runtime.spec.hardware import TARGETS, Target
 

@@ -12,8 +12,8 @@ from nki_migrate import verify
 from nki_migrate.judging import DEFAULT_LIMITS
 from nki_migrate.planning import file_pairs
 from nki_migrate.proof_cache import Cache, cache_directory
+from nki_migrate.runtime.messages import Request
 from nki_migrate.runtime.pool import Pool
-from nki_migrate.runtime.worker import Request
 from nki_migrate.verify import Settings, evidence
 from nki_migrate.verify_search import searched
 

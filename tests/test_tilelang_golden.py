@@ -10,8 +10,8 @@ from nki_migrate.codemods.tilelang import RULES, check, rewrite_module
 from nki_migrate.golden import GOLDENS, Golden
 from nki_migrate.runtime.cases import Case, read_cases
 from nki_migrate.runtime.compare import LEVELS
+from nki_migrate.runtime.messages import Request
 from nki_migrate.runtime.pool import Pool, pool
-from nki_migrate.runtime.worker import Request
 from nki_migrate.verify import judged
 
 NAMES = sorted(name for name, golden in GOLDENS.items() if golden.language == "tilelang")

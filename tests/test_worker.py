@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 from nki_migrate.runtime.cases import Case, DtypeSpec, TensorSpec
 from nki_migrate.runtime.compare import Failure, Run
+from nki_migrate.runtime.messages import Kernel, Kernels, Reference, Reply, Request, decode_reply
 from nki_migrate.runtime.pool import Worker, pool
-from nki_migrate.runtime.worker import Kernel, Kernels, Reference, Reply, Request, decode_reply
 
 HEADS = {
     "beta1": "import neuronxcc.nki as nki\nimport neuronxcc.nki.language as nl\nimport neuronxcc.nki.isa as nisa\n",

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 from nki_migrate.runtime.compare import Failure, Run
+from nki_migrate.runtime.messages import Kernels, Reply, Request
 from nki_migrate.runtime.pool import pool
-from nki_migrate.runtime.worker import Kernels, Reply, Request
 
 COPY = """
 import neuronxcc.nki as nki

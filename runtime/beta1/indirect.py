@@ -12,7 +12,8 @@ import numpy as np
 
 from ..errors import KernelError
 from ..isa.core import Result, fit
-from ..memory import Array, Computed, Machine, View, view_of
+from ..machine import Machine
+from ..memory import Array, Computed, View, view_of
 from ..numerics import FLOAT32, convert
 from .regions import Interval, Region
 from .tensor import Tile

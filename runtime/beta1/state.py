@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import KernelError, NotModelled
-from ..memory import Allocation, Array, Machine
+from ..machine import Machine
+from ..memory import Allocation, Array
 from ..numerics import FLOAT32, is_integer
 from ..session import RUNNING, Session, outside
 

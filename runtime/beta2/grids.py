@@ -9,7 +9,7 @@ from typing import Any
 
 from .. import session
 from ..cases import Case
-from ..memory import Machine
+from ..machine import Machine
 from ..spec.grids import GRID_PARAMETERS
 
 

@@ -14,7 +14,8 @@ import numpy as np
 
 from .. import naming, session
 from ..errors import KernelError, user_location
-from ..memory import Array, Machine
+from ..machine import Machine
+from ..memory import Array
 from ..spec import hardware
 from ..spec.beta2_dialects import DIALECTS
 from . import state, values

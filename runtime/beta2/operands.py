@@ -6,9 +6,8 @@ from math import prod
 
 from .. import isa, session
 from ..errors import KernelError
-from ..events import address_of
 from ..isa.operators import apply_alu
-from ..memory import Array, View, view_of
+from ..memory import Array, View, address_of, view_of
 from ..numerics import convert
 from . import values
 from .tensor import NkiTensor

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import KernelError
-from ..events import address_of
-from ..memory import Allocation, Array, View, row_major_strides
+from ..memory import Allocation, Array, View, address_of, row_major_strides
 from . import state, values
 from .buffers import Buffer, buffer_of
 

@@ -13,7 +13,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 
 from ..events import Step
-from .tiles import map_excerpt
+from .excerpts import map_excerpt
 from .trace import Program, Run, TileRow
 from .verdict import Difference, LevelVerdict, Place, level_verdict
 

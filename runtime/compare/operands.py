@@ -16,9 +16,9 @@ import numpy as np
 from ..events import Event, Operand
 from .correspondence import WRITTEN_ROLES, Correspondence
 from .divisions import RECIPROCAL, Divisions, is_exact
+from .excerpts import map_excerpt
 from .passed import Passed, read_through
 from .starts import without_starts
-from .tiles import map_excerpt
 from .trace import HbmTensor, Program, Run, TileRow
 from .verdict import Difference, Inexact, LevelVerdict, Permitted, Place, level_verdict
 from .zeros import without_zeros

@@ -1,4 +1,4 @@
-"""Which tile of the new kernel stands for which tile of the old one, and excerpts of both address maps.
+"""Which tile of the new kernel stands for which tile of the old one.
 
 The evidence is the operand stream: two tiles that the same operand of the same instruction touches stand for each
 other. A tile that no instruction touches is matched with a tile of the same name, position, place and size; what is
@@ -9,15 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from .trace import Program, TileRow
-
-if TYPE_CHECKING:
-    from .operands import Walk
-
-NEIGHBOURS = 2
-"""Tiles that an excerpt shows on each side of its own."""
+from .excerpts import facts
+from .operands import Walk
+from .trace import TileRow
 
 
 @dataclass(frozen=True)
@@ -57,12 +52,12 @@ def _of_program(program: int, walk: Walk) -> Iterator[TileMatch]:
     waiting: dict[tuple[object, ...], list[TileRow]] = {}
     for tile in new.values():
         if tile.uid not in matched_new:
-            waiting.setdefault(_facts(tile), []).append(tile)
+            waiting.setdefault(facts(tile), []).append(tile)
     alone = "unknown" if walk.difference is not None else "unmatched"
     for tile in old.values():
         if tile.uid in matched_old:
             continue
-        same = waiting.get(_facts(tile))
+        same = waiting.get(facts(tile))
         if same:
             yield TileMatch(program, tile, same.pop(0), "declaration")
         else:
@@ -72,31 +67,5 @@ def _of_program(program: int, walk: Walk) -> Iterator[TileMatch]:
             yield TileMatch(program, None, tile, "added" if tile.uid in walk.added else alone)
 
 
-def _facts(tile: TileRow | None) -> tuple[object, ...]:
-    if tile is None:
-        return ()
-    return tile.label, tile.space, tile.partition, tile.byte, tile.partitions, tile.nbytes, tile.dtype
-
-
 def _identity(tile: TileRow | None) -> tuple[object, ...]:
-    return () if tile is None else (*_facts(tile), tile.file, tile.line)
-
-
-def map_excerpt(program: Program, uid: int) -> tuple[str, ...]:
-    """The pinned tiles around the tile ``uid`` in its memory, by address, its own line marked; empty if not pinned."""
-    own = next((tile for tile in program.tiles if tile.uid == uid and tile.pinned), None)
-    if own is None:
-        return ()
-    rows = {_facts(tile): tile for tile in program.tiles if tile.pinned and tile.space == own.space}
-    ordered = sorted(rows.values(), key=lambda tile: (tile.byte or 0, tile.partition or 0, tile.uid))
-    at = next(n for n, tile in enumerate(ordered) if _facts(tile) == _facts(own))
-    shown = ordered[max(at - NEIGHBOURS, 0) : at + NEIGHBOURS + 1]
-    return tuple(_map_line(tile, _facts(tile) == _facts(own)) for tile in shown)
-
-
-def _map_line(tile: TileRow, own: bool) -> str:
-    partition, byte = tile.partition or 0, tile.byte or 0
-    place = (
-        f"{tile.space} partitions {partition}-{partition + tile.partitions - 1} bytes {byte}-{byte + tile.nbytes - 1}"
-    )
-    return f"{'>' if own else ' '} {place}: {tile.label}"
+    return () if tile is None else (*facts(tile), tile.file, tile.line)

@@ -5,20 +5,19 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Container, Iterable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..events import Event, Loop
-from ..memory import Allocation, Machine
+from ..machine import Machine
+from ..memory import Allocation
 from ..numerics import DTYPES
 from ..packed import PACKED, type_name
 from ..reading import Reads
 from ..spec.hardware import PSUM_BANK_BYTES
-
-if TYPE_CHECKING:
-    from ..hazards import Hazard
+from .hazard import Hazard
 
 Array = npt.NDArray[Any]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ..compare.hazard import Hazard
 from ..compare.trace import Program, Run
 from ..spec.hardware import Target
 from .capacity import HighWater, high_water, oversubscribed
@@ -15,7 +16,7 @@ from .groups import interleaved_groups
 from .iterations import dependent_iterations
 from .lifetimes import Life, concurrent, lives, spans
 from .manager import manager_flaws
-from .model import KINDS, Hazard, merged
+from .model import KINDS, merged
 from .placement import off_bank, shared_addresses
 from .stale import stale_reads
 

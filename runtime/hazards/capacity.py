@@ -13,12 +13,13 @@ from bisect import bisect_left
 from collections import defaultdict
 from dataclasses import dataclass
 
+from ..compare.hazard import Hazard
 from ..compare.trace import Program, TileRow
 from ..spec.hardware import Target
 from ..spec.memory import MODEL, Space
 from .accesses import written
 from .lifetimes import spans
-from .model import Hazard, declared_at, executed_at, label
+from .model import declared_at, executed_at, label
 
 
 @dataclass(frozen=True)

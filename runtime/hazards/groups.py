@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, field
 
+from ..compare.hazard import Hazard
 from ..compare.trace import Program
 from ..compare.verdict import Place
 from ..events import Event, Operand
 from ..spec.hardware import PSUM_BANK_BYTES
 from .accesses import owners, place, size, written
-from .model import Hazard, executed_at, label, touched
+from .model import executed_at, label, touched
 
 _MATMULS = ("nc_matmul", "nc_matmul_mx", "nc_transpose")
 

@@ -17,11 +17,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..compare.hazard import Hazard
 from ..compare.trace import HbmTensor, Program, TileRow
 from ..compare.verdict import Place
 from ..events import Event, Loop, Operand
 from .accesses import MATMULS, is_adding, owners, place, read, reduction, size, written
-from .model import Hazard, address, executed_at, label, touched
+from .model import address, executed_at, label, touched
 from .shadow import NEVER, Marks, grid_of
 
 

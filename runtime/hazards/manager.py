@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from ..compare.hazard import Hazard
 from ..compare.trace import Program
-from .model import Hazard, declared_at
+from .model import declared_at
 
 _HELP = {
     "room": "leave as many bytes between stack and heap as the largest alignment, or align all sizes",

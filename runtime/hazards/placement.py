@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..compare.hazard import Hazard
 from ..compare.trace import Program, TileRow
 from ..events import Operand
 from ..spec.hardware import PSUM_BANK_BYTES
 from .accesses import owners, size, written
 from .lifetimes import Life, box_of, concurrent, intersect, lives, share_partitions
-from .model import Hazard, address, declared_at, executed_at, label, touched
+from .model import address, declared_at, executed_at, label, touched
 
 
 def off_bank(program: Program) -> list[Hazard]:

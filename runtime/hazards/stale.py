@@ -15,11 +15,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..compare.correspondence import KEEPS_OLD_BYTES
+from ..compare.hazard import Hazard
 from ..compare.trace import HbmTensor, Program, TileRow
 from ..events import Event, Operand
 from . import flow
 from .accesses import Memory, is_adding, memory_of, owners, read, size, written
-from .model import Hazard, address, declared_at, executed_at, label, touched
+from .model import address, declared_at, executed_at, label, touched
 from .shadow import NEVER, Grid, Marks, grid_of
 
 SEVERAL = -2

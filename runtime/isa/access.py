@@ -7,8 +7,8 @@ the compiler places starts at a partition where a tile may lie, so that the same
 from __future__ import annotations
 
 from ..errors import KernelError
-from ..events import address_of
-from ..memory import Array, Machine, View
+from ..machine import Machine
+from ..memory import Array, View, address_of
 from ..spec.instructions import (
     ANY,
     ENGINES,

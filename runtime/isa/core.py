@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import KernelError
-from ..memory import Array, Machine, View
+from ..machine import Machine
+from ..memory import Array, View
 from ..numerics import FLOAT32, convert, is_integer, to_float32
 from .access import check
 from .result import Result, result_of

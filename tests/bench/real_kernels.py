@@ -248,13 +248,13 @@ def _guarded(job: Any) -> dict[str, Any]:
 
 def _judged(arguments: Any, inputs: dict[str, Any]) -> dict[str, Any]:
     """Launch the kernel and compare. One that ends in NaNs is tried again on memory that starts as zeros."""
-    from nki_migrate.runtime import memory
+    from nki_migrate.runtime import machine, memory
     from nki_migrate.runtime.beta2 import declare
 
     row = _launched(arguments, inputs)
     if row["verdict"] != "differs" or row["error"].endswith("nan 0"):
         return row
-    memory.POISON = declare.POISON = 0
+    machine.POISON = memory.POISON = declare.POISON = 0
     again = _launched(arguments, inputs)
     if again["verdict"] == "agrees":
         again["note"] = "only if memory that the kernel reads and never wrote holds zeros"
