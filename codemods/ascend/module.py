@@ -47,6 +47,13 @@ class AscendModule(Module):
         except Unreadable as problem:
             return Read(kernel, None, problem)
 
+    def outline(self, read: Read) -> Program | None:
+        """The statements of a kernel whatever its sizes are: its buffers have their memories, and may have no size."""
+        try:
+            return read.program or read.kernel.program(self.names_below, sized=False)
+        except Unreadable:
+            return None
+
     def plan(self, read: Read, program: Program | None = None, mode: str | None = None) -> Planned:
         """The plan of a kernel that could be read."""
         chosen, settings = program or read.program, self.settings

@@ -47,7 +47,7 @@ def _rule(module: ModuleType) -> Rule:
     headline, _, rest = (module.__doc__ or "").partition("\n")
     code, _, title = headline.partition(" ")
     name, _, summary = title.partition(": ")
-    return Rule(code, name, getattr(module, "APPLICABILITY", "safe"), summary, rest.strip())
+    return Rule(code, name, getattr(module, "APPLICABILITY", "safe"), summary, rest.strip(), tuple(module.GOLDENS))
 
 
 RULES: dict[str, Rule] = {module.CODE: _rule(module) for module in MODULES} | {

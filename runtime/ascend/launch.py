@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import ast
 import inspect
+import linecache
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -232,7 +232,7 @@ class Source:
 
     @staticmethod
     def of(function: Any) -> Source:
-        tree = _tree(function.__code__.co_filename)
+        tree = _tree(function)
         first = function.__code__.co_firstlineno
         for node in ast.walk(tree) if tree is not None else ():
             if isinstance(node, ast.FunctionDef) and first in (node.lineno, *(d.lineno for d in node.decorator_list)):
@@ -260,10 +260,12 @@ class Source:
 
 
 @lru_cache(64)
-def _tree(file: str) -> ast.Module | None:
+def _tree(function: Any) -> ast.Module | None:
+    """The file of a function as it was loaded, which need not be as it is on disk."""
+    lines = linecache.getlines(function.__code__.co_filename, function.__globals__)
     try:
-        return ast.parse(Path(file).read_text(encoding="utf-8"))
-    except (OSError, SyntaxError, ValueError):
+        return ast.parse("".join(lines)) if lines else None
+    except (SyntaxError, ValueError):
         return None
 
 

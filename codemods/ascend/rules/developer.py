@@ -92,7 +92,8 @@ def _developed(module: AscendModule, read: Read) -> tuple[str, list[Edit]]:
 
 def _obstacle(module: AscendModule, read: Read) -> str:
     """Why the kernel cannot be written in developer mode; empty where it can."""
-    if read.program is None:
+    program = module.outline(read)
+    if program is None:
         return read.problem.text if read.problem else "it cannot be read"
     for name in ("alloc_L0A", "alloc_L0B", "set_cross_flag", "wait_cross_flag", "mma"):
         if module.has_calls(read, name):
@@ -111,12 +112,10 @@ def _obstacle(module: AscendModule, read: Read) -> str:
             if isinstance(base, ast.Name):
                 positions.setdefault(base.id, set()).add(place)
     renamed = replace(
-        read.program,
-        buffers=tuple(
-            replace(b, space="?", call=_CALLS[b.call]) if b.call in _CALLS else b for b in read.program.buffers
-        ),
+        program,
+        buffers=tuple(replace(b, space="?", call=_CALLS[b.call]) if b.call in _CALLS else b for b in program.buffers),
     )
-    for before, after in zip(read.program.buffers, with_spaces(renamed, positions).buffers, strict=True):
+    for before, after in zip(program.buffers, with_spaces(renamed, positions).buffers, strict=True):
         if before.space != after.space:
             return f"the compiler would put '{before.name}' into {after.space}, it is in {before.space}"
     return ""

@@ -2,7 +2,7 @@
 
 Why: ``tilelang`` has an Ascend 950 dialect of its own, ``tilelang.ascend.language``, with other names: ``alloc_shared``
 (UB), ``alloc_l1``, ``alloc_l0a``, ``alloc_l0b``, ``alloc_l0c``, ``T.Kernel(n)`` without vector cores,
-``T.gemm(..., clear_accum=)``.
+``T.gemm(..., clear_accum=)`` of operands in L1 whose second is transposed, ``T.Parallel`` inside of ``T.SimdVF()``.
 
 Review: names and arguments are those of the dialect; its schedule, its sizes (``--hardware 950``) and its instructions
 are another generation's. A file is rewritten as a whole or not at all: each call that the dialect has no counterpart
@@ -56,7 +56,9 @@ def rewrite(module: AscendModule) -> None:
     left = [*_unknown(module), *_inferred(module)]
     edits: list[Edit] = []
     if not left:
-        for part in (_imports(module), _names(module), _kernels(module), _matmuls(module), _scopes(module)):
+        for part in (
+            *(_imports(module), _names(module), _kernels(module), _matmuls(module), _scopes(module), _loops(module)),
+        ):
             if isinstance(part, tuple):
                 left.append(part)
             else:
@@ -144,11 +146,43 @@ def _matmuls(module: AscendModule) -> list[Edit] | _Problem:
     for call, _ in module.calls("gemm_v0"):
         if len(call.args) != 3 or not isinstance(call.func, ast.Attribute):
             return call, "T.gemm_v0 with its options by position"
+        given = {keyword.arg: module.constant(keyword.value) for keyword in call.keywords}
+        if given.get("transpose_B") is not True or given.get("transpose_A", False) is not False:
+            return call, "T.gemm of the dialect takes operands in L1 with transpose_B=True only"
         edits.append(module.replace(call.func, f"{module.prefix(call.func)}gemm"))
         for keyword in call.keywords:
             if keyword.arg == "init":
                 start = module.start(keyword)
                 edits.append(Edit(start, start + len("init"), "clear_accum"))
+    return edits
+
+
+def _loops(module: AscendModule) -> list[Edit] | _Problem:
+    """Element-wise loops, each in a block of vector instructions."""
+    edits: list[Edit] = []
+    for call, _ in module.calls("Parallel"):
+        loop = module.parents[call]
+        if not isinstance(loop, ast.For) or not module.stands_alone(loop.body[0]):
+            return call, "T.Parallel in a form that is not followed"
+        inner = (n for s in loop.body for n in ast.walk(s))
+        if any(isinstance(n, ast.Call) and module.member(n.func) is not None for n in inner):
+            return call, "a T.Parallel that calls something: which vector instructions have it is not known here"
+        moved = 0
+        above = module.parents[loop]
+        while not isinstance(above, ast.FunctionDef):
+            if isinstance(above, ast.With) and any(s is above for s, *_ in module.withs("Scope")):
+                moved += len(module.indent(above.body[0])) - len(module.indent(above))
+            above = module.parents[above]
+        indent = module.indent(loop)[moved:]
+        name = module.language_name(loop, "SimdVF")
+        edits.append(module.inserted(module.start(loop), f"with {name}():\n{indent}    "))
+        at = module.text.find("\n", module.start(loop)) + 1
+        while 0 < at < module.end(loop):
+            line_end = module.text.find("\n", at)
+            line = module.text[at : line_end if line_end >= 0 else len(module.text)]
+            if line.strip():
+                edits.append(module.inserted(at + len(line) - len(line.lstrip()), "    "))
+            at = line_end + 1 if line_end >= 0 else len(module.text)
     return edits
 
 

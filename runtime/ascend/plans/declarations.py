@@ -38,6 +38,7 @@ class Declarations:
         self.annotated = 0
         self.aliases: dict[str, str] = {}
         self.shapes: dict[str, tuple[int, ...]] = {}
+        self.sized = True
         self._auto: dict[str, ast.Call] = {}
 
     def add(self, node: ast.stmt | ast.expr, touches: list[Touch], **more: object) -> None:
@@ -166,10 +167,14 @@ class Declarations:
             missing = "shape" if shape_node is None else "type"
             raise Unreadable(node.lineno, f"nothing tells the {missing} of '{name}'", "write it in the call")
         dtype = self.worth(dtype_node)
+        if dtype is UNKNOWN and not self.sized:
+            dtype = "uint8"
         if not isinstance(dtype, str) or dtype not in ITEMSIZE:
             raise self.unknown(dtype_node, node.lineno, f"the type of '{name}'")
         auto = isinstance(shape_node, ast.Constant) and shape_node.value == "auto"
         shape = () if auto else self.shape_of(shape_node)
+        if shape is None and not self.sized:
+            shape = ()
         if shape is None:
             raise self.unknown(shape_node, node.lineno, f"the size of '{name}'")
         given = self.argument(node, 99, "alignment")

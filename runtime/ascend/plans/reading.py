@@ -30,13 +30,16 @@ def read_kernel(
     name_of: NameOf,
     pools: Iterable[ast.Assign] = (),
     shapes: Mapping[str, tuple[int, ...]] | None = None,
+    sized: bool = True,
 ) -> Program:
     """The program of ``function``, a ``T.prim_func``; ``names`` are the values of what is known around it.
 
     ``pools`` are the pools of the file, ``shapes`` those of the tensors that the kernel gets, where they are known.
+    Without ``sized`` a size that nothing tells is 0: for what needs the memories of buffers only.
     Raises :class:`Unreadable`.
     """
     reader = _Reader(names, name_of)
+    reader.sized = sized
     used = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
     for statement in pools:
         target = statement.targets[0]

@@ -47,10 +47,10 @@ class Kernel:
         names = [a.arg for a in [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]]
         return {name: self.values.get(name, Worth(UNKNOWN, "")) for name in names}
 
-    def program(self, names: Names) -> Program:
-        """Its statements; raises :class:`~.reading.Unreadable`."""
+    def program(self, names: Names, sized: bool = True) -> Program:
+        """Its statements; raises :class:`~.declarations.Unreadable`. ``sized``: every size must be known."""
         known = {name: worth.value for name, worth in self.values.items()}
-        return read_kernel(self.function, known, names, self.pools)
+        return read_kernel(self.function, known, names, self.pools, sized=sized)
 
 
 def kernels_of(tree: ast.Module, names: Names, given: Mapping[str, object] | None = None) -> list[Kernel]:
