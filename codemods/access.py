@@ -56,9 +56,7 @@ def operand(scope: Scope, node: ast.expr) -> Operand | None:
     if isinstance(node, ast.Call) and _creates(scope, node):
         return _created(scope, node)
     if isinstance(node, ast.Call):
-        from .calls import called_tensor
-
-        called = called_tensor(scope, node)
+        called = scope.evaluator.called_tensor(scope, node)
         if called is not None or not isinstance(node.func, ast.Attribute):
             return called
         return _method(scope, node, node.func)
@@ -123,20 +121,16 @@ def _field(scope: Scope, node: ast.Attribute) -> Operand | None:
 
 
 def _creates(scope: Scope, node: ast.Call) -> bool:
-    from .declare import creation
-
-    return creation(scope, node) is not None
+    return scope.evaluator.creation(scope, node) is not None
 
 
 def _created(scope: Scope, node: ast.Call) -> Operand | None:
     """A tensor that is made in the middle of an expression, under a name."""
-    from .declare import creation, declare
-
     if scope.current is None:
         return None
     if node not in scope.called:
-        name = scope.fresh(f"{(creation(scope, node) or '').rpartition('.')[2]}_tile")
-        scope.called[node] = name, declare(scope, name, node, scope.current)
+        name = scope.fresh(f"{(scope.evaluator.creation(scope, node) or '').rpartition('.')[2]}_tile")
+        scope.called[node] = name, scope.evaluator.declare(scope, name, node, scope.current)
         scope.env[name] = scope.called[node][1]
     name, value = scope.called[node]
     return of_name(scope, name, value) if isinstance(value, Hbm | Tile) else None
@@ -144,12 +138,10 @@ def _created(scope: Scope, node: ast.Call) -> Operand | None:
 
 def owner(scope: Scope, node: ast.expr) -> Operand | None:
     """The tensor that a method is called on; one that is computed gets a name."""
-    from .compute import is_computation, temporary
-
-    if not is_computation(scope, node):
+    if not scope.evaluator.is_computation(scope, node):
         return operand(scope, node)
     if node not in scope.called:
-        tile = temporary(scope, node)
+        tile = scope.evaluator.temporary(scope, node)
         scope.called[node] = tile.base, tile.value
     name, value = scope.called[node]
     assert isinstance(value, Hbm | Tile)
@@ -371,10 +363,8 @@ def basic_item(scope: Scope, node: ast.Subscript, element: ast.expr, size: str) 
 
 def _is_no_number(scope: Scope, element: ast.expr) -> bool:
     """May an index be something else than a number, a slice for example?"""
-    from .calls import call_value, module_function
-
-    if isinstance(element, ast.Call) and module_function(scope, element) is not None:
-        return not isinstance(call_value(scope, element)[1], Python)
+    if isinstance(element, ast.Call) and scope.evaluator.module_function(scope, element) is not None:
+        return not isinstance(scope.evaluator.call_value(scope, element)[1], Python)
     absent = isinstance(element, ast.Name) and isinstance(scope.env.get(element.id), Absent)
     return absent or may_be_no_number(scope, element) or may_be_slice(scope, element)
 
@@ -406,10 +396,8 @@ def _refuse_dynamic(scope: Scope, node: ast.Subscript, element: ast.expr) -> Non
 
 def _refuse_unread(scope: Scope, node: ast.Subscript, element: ast.expr) -> None:
     """Beside index vectors, what a function of another package gives may be one, too."""
-    from .interpreted import is_unread
-
     for part in walk(element):
-        if isinstance(part, ast.Call) and is_unread(scope, part):
+        if isinstance(part, ast.Call) and scope.evaluator.is_unread(scope, part):
             what = f"it is not known what the index '{ast.unparse(part)}' is"
             raise Refuse(node, VECTORS, what, "write slices, or give its start and size in the kernel")
 

@@ -16,6 +16,7 @@ from .dynamic import tell_rank
 from .emission import Refuse
 from .facts.index import index_value
 from .facts.masks import mask_value
+from .facts.name_views import described_anew
 from .facts.objects import changing_part
 from .facts.values import (
     Absent,
@@ -42,17 +43,17 @@ from .open_ranks import assert_rank_of_part
 from .operands import Operand
 from .operator_values import is_operator, operator_value
 from .optional_types import may_lack
-from .parameters import described_anew
 from .reductions import reduced
 from .render import render
 from .resized import with_named_size
 from .rules import constants
 from .rules.data_types import dtype_text, is_dtype
+from .rules.psum_accumulation import check_group
 from .rules.unsupported import CODE as UNSUPPORTED
 from .scope import Scope
 from .starred import assign_starred
 from .syntax import is_filled, returns_masked
-from .tables import is_function
+from .tables import is_function, refusal_note
 from .tensor_lists import either_tensor
 from .truths import check_augmented
 
@@ -435,8 +436,6 @@ def _to_subscript(scope: Scope, statement: ast.stmt, target: ast.Subscript, valu
 
 
 def _note(qualified: str | None) -> str:
-    from .tables import refusal_note
-
     return refusal_note(qualified or "")
 
 
@@ -447,8 +446,6 @@ def _fill(scope: Scope, statement: ast.stmt, destination: Operand, value: ast.ex
         raise Refuse(value, DESTINATION, "the value is not known to be a tensor or a number", "assign a tile")
     if destination.space == "hbm":
         raise Refuse(statement, DESTINATION, "a number written to HBM", "fill a tile, then copy it")
-    from .rules.psum_accumulation import check_group
-
     check_group(scope, statement, "memset", destination, False)
     scope.apply(DESTINATION, statement)
     scope.emit(f"{scope.nisa}.memset(dst={destination.text(())}, value={render(scope, value)})")

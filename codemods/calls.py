@@ -6,12 +6,13 @@ import ast
 from dataclasses import dataclass, replace
 
 from .access import operand
-from .compute import COMMANDS, HANDLERS, Instruction, bound_call, is_computation, place, temporary
+from .compute import bound_call, is_computation, place, temporary
 from .either import either_place
 from .emission import Refuse
 from .facts.classes import class_named, is_subclassed
 from .facts.index import index_value
 from .facts.masks import mask_value
+from .facts.name_views import described, parameter_value
 from .facts.values import (
     Absent,
     Container,
@@ -30,19 +31,21 @@ from .facts.values import (
 )
 from .given_slices import is_index, may_be_slice
 from .handed import access_of, handed_on
+from .instructions import COMMANDS, HANDLERS, Instruction
 from .maybe_tensors import is_container, may_be_no_number
 from .names import dotted
 from .open_ranks import assert_rank_of_part
 from .operands import Operand
 from .operator_values import operator_argument
-from .parameters import described, parameter_value
 from .patterns import of_name, of_rank
 from .render import render
 from .rules.data_types import is_dtype
+from .rules.load_store import out_of_bounds, store
 from .rules.masks import masked
 from .rules.nested_functions import CODE as HELPERS
 from .rules.nested_functions import lift
 from .rules.psum_accumulation import check_call
+from .rules.random_numbers import random_seed
 from .rules.unsupported import CODE as UNSUPPORTED
 from .scope import Scope
 from .syntax import by_parameter, default_values
@@ -377,14 +380,10 @@ def call_statement(scope: Scope, node: ast.Call) -> None:
 
 
 def _random_seed(scope: Scope, node: ast.Call) -> None:
-    from .rules.random_numbers import random_seed
-
     random_seed(scope, node)
 
 
 def _store(scope: Scope, node: ast.Call) -> None:
-    from .rules.load_store import out_of_bounds, store
-
     scope.apply(LOAD_STORE, node)
     call = bound_call(scope, node, "nl.store")
     with masked(scope, node):

@@ -17,8 +17,6 @@ _NUMBERS = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
 def comparison_text(scope: Scope, node: ast.expr) -> str | None:
     """``float(rate) > 0.0`` for a comparison of what the source calls a float with an integer; else ``None``."""
-    from .render import render
-
     if not isinstance(node, ast.Compare) or len(node.ops) != 1 or not isinstance(node.ops[0], _NUMBERS):
         return None
     sides = [node.left, node.comparators[0]]
@@ -29,7 +27,7 @@ def comparison_text(scope: Scope, node: ast.expr) -> str | None:
         return None
     scope.apply(LANGUAGE, node)
     texts = [
-        f"float({render(scope, side)})" if number is None else repr(float(number))
+        f"float({scope.evaluator.render(scope, side)})" if number is None else repr(float(number))
         for side, number in zip(sides, whole, strict=True)
     ]
     between = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}

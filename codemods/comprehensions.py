@@ -14,7 +14,6 @@ from dataclasses import dataclass
 
 from . import algebra
 from .access import operand
-from .calls import call_value, module_function
 from .compute import is_computation
 from .declare import creation
 from .emission import Refuse
@@ -356,8 +355,8 @@ def _value(scope: Scope, node: ast.expr) -> str:
     """The text of an element or a condition, which must be a Python value."""
     if is_computation(scope, node) or creation(scope, node) is not None or operand(scope, node) is not None:
         raise Refuse(node, CODE, "a list comprehension of tensors", plainer(node))
-    if isinstance(node, ast.Call) and module_function(scope, node) is not None:
-        text, value = call_value(scope, node)
+    if isinstance(node, ast.Call) and scope.evaluator.module_function(scope, node) is not None:
+        text, value = scope.evaluator.call_value(scope, node)
         if isinstance(value, Hbm | Tile):
             raise Refuse(node, CODE, "a list comprehension of tensors", plainer(node))
         return text

@@ -9,7 +9,7 @@ from .dtypes import type_name
 from .emission import New, Refuse
 
 if TYPE_CHECKING:
-    from .compute import Instruction
+    from .instructions import Instruction
     from .operands import Operand
     from .scope import Scope
 

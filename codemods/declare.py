@@ -81,9 +81,7 @@ def buffer_value(scope: Scope, node: ast.expr | None) -> str | Allocator | None:
         return _either(scope, node)
     if not isinstance(node, ast.Call):
         return None
-    from .rules.allocator_objects import object_allocator
-
-    return allocator_value(scope, node) or object_allocator(scope, node)
+    return allocator_value(scope, node) or scope.evaluator.object_allocator(scope, node)
 
 
 def allocator_value(scope: Scope, node: ast.Call) -> str | Allocator | None:

@@ -31,8 +31,6 @@ _HELP = "write it as .ap(..., scalar_offset=) or .ap(..., vector_offset=)"
 
 def dynamic_access(scope: Scope, node: ast.Subscript, base: Operand, elements: list[ast.expr]) -> Operand | None:
     """``base[elements]`` where one element holds a tile; ``None`` where none does."""
-    from .access import is_slice
-
     found = [(d, part) for d, element in enumerate(elements) if (part := _split(scope, element)) is not None]
     if not found:
         return None
@@ -47,7 +45,7 @@ def dynamic_access(scope: Scope, node: ast.Subscript, base: Operand, elements: l
         dynamic = f", scalar_offset={index.text(())}, indirect_dim={d}"
         return replace(_static(scope, node, base, elements, {}), dynamic=dynamic)
     whole_row = isinstance(rest, ast.Constant) and rest.value == 0
-    plain = all(not is_slice(scope, e) and index_value(scope, e) is None for e in elements[:d])
+    plain = all(not scope.evaluator.is_slice(scope, e) and index_value(scope, e) is None for e in elements[:d])
     taken = _numbers_of(base)
     if not plain or not all(one[1:]) or isinstance(base.value, Tile) or taken is None or not whole_row:
         raise Refuse(node, VECTORS, "an index tile of several rows, but not of the first dimension alone", _HELP)
@@ -87,14 +85,15 @@ def tell_rank(scope: Scope, source: ast.expr, rank: int) -> None:
 
     The kernel asserts it: Beta 1 would broadcast fewer dimensions, too.
     """
-    from .access import is_slice
-
     name = source.value.id if isinstance(source, ast.Subscript) and isinstance(source.value, ast.Name) else ""
     value = scope.env.get(name)
     if not isinstance(source, ast.Subscript) or not isinstance(value, Hbm) or value.dims is not None or value.view:
         return
     elements = source.slice.elts if isinstance(source.slice, ast.Tuple) else [source.slice]
-    plain = all(not (is_slice(scope, e) or (isinstance(e, ast.Constant) and e.value in (..., None))) for e in elements)
+    plain = all(
+        not (scope.evaluator.is_slice(scope, e) or (isinstance(e, ast.Constant) and e.value in (..., None)))
+        for e in elements
+    )
     if not plain or any(index_value(scope, element) is not None for element in elements):
         return
     tiles = [part[0] for element in elements if (part := _split(scope, element)) is not None]
@@ -132,9 +131,7 @@ def _summands(scope: Scope, element: ast.expr) -> tuple[Operand, list[ast.expr]]
                 return inner[0], [*inner[1], other]
         return None
     if isinstance(element, ast.Name | ast.Subscript) and index_value(scope, element) is None:
-        from .access import operand
-
-        view = operand(scope, element)
+        view = scope.evaluator.operand(scope, element)
         if view is not None and isinstance(view.value, Tile):
             return view, []
     return None
@@ -156,10 +153,8 @@ def _static(
     scope: Scope, node: ast.Subscript, base: Operand, elements: list[ast.expr], rows: dict[int, Axis]
 ) -> Operand:
     """The access without its dynamic part, as a pattern; ``rows`` are dimensions that an index tile walks."""
-    from .access import basic_item, is_slice
-
     assert base.dims is not None
-    slices = [d for d, element in enumerate(elements) if is_slice(scope, element)]
+    slices = [d for d, element in enumerate(elements) if scope.evaluator.is_slice(scope, element)]
     vectors: list[Value | None] = [index_value(scope, e) if d not in slices else None for d, e in enumerate(elements)]
     given = [v for v in vectors if isinstance(v, Index)]
     if slices and given:
@@ -171,7 +166,7 @@ def _static(
     for position, d in enumerate(walked):
         element = elements[d]
         if d in slices:
-            item = basic_item(scope, node, element, base.dims[d])
+            item = scope.evaluator.basic_item(scope, node, element, base.dims[d])
             axis = _axis(item.count, item.start)
         else:
             axis = rows[d]

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .compute import Instruction
+    from .instructions import Instruction
     from .operands import Operand
     from .scope import Scope
 

@@ -11,9 +11,9 @@ import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from .facts.name_views import parameter_value
 from .facts.values import Hbm, Tile, Value
 from .operands import Item, Operand
-from .parameters import parameter_value
 from .usage import names_used
 
 if TYPE_CHECKING:

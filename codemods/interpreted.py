@@ -72,9 +72,7 @@ def _callee(scope: Scope, node: ast.Call) -> Callee | None:
         owner = _owner(scope, node.func.value)
         if owner is not None:
             return method_call(owner, node.func.attr)
-    from .calls import module_function
-
-    function = module_function(scope, node)
+    function = scope.evaluator.module_function(scope, node)
     if function is None or isinstance(scope.env.get(function.name), Function):
         return None
     home = function.home or scope.module

@@ -6,9 +6,9 @@ import ast
 
 from .changed_objects import CHANGING
 from .emission import New, Refuse
+from .facts.name_views import parameter_value
 from .facts.values import Hbm, Python, Tensors, Tile, Value
 from .node_index import of_kinds, walk
-from .parameters import parameter_value
 from .render import render
 from .rules.language import CODE
 from .scope import Scope

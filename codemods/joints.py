@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 from .algebra import names as names_in
 from .emission import New
+from .facts.name_views import parameter_value
 from .facts.values import Hbm, Python, Tile, Value
 from .frames import Joint
 from .operands import Item, Operand
-from .parameters import parameter_value
 from .syntax import bound_by
 from .usage import names_used
 

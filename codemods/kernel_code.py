@@ -122,6 +122,15 @@ def kernel_code(trees: Mapping[str, ast.Module]) -> KernelCode:
     return KernelCode(found, frozenset(speaking), frozenset(classes))
 
 
+def kernels_of(tree: ast.Module) -> set[str]:
+    """The names of the kernels that a module defines."""
+    imported = {item.name: item for item in imports(tree)}
+    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+    return {
+        f.name for f in functions if any(decorator_name(imported, d) in KERNEL_DECORATORS for d in f.decorator_list)
+    }
+
+
 def decorator_name(imported: Mapping[str, Import], node: ast.expr) -> str | None:
     """The canonical name of a decorator, called or not; one of Beta 2 keeps its path."""
     chain = dotted(node.func if isinstance(node, ast.Call) else node)

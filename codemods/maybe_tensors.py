@@ -74,17 +74,14 @@ def may_be_no_number(scope: Scope, node: ast.expr, seen: frozenset[str] = frozen
 
 def may_give_tensor(scope: Scope, node: ast.expr) -> bool:
     """Is an expression a call, of a function that is not at hand, that gets a tensor?"""
-    from .access import operand
-    from .render import is_pure
-
-    if not isinstance(node, ast.Call) or is_pure(scope, node):
+    if not isinstance(node, ast.Call) or scope.evaluator.is_pure(scope, node):
         return False
     if (scope.qualified(node.func) or "").partition(".")[0] in ("nl", "nisa", "ncc", "nccl", "nki", "math", "np"):
         return False
     if isinstance(node.func, ast.Name) and node.func.id not in scope.env and hasattr(builtins, node.func.id):
         return False
     given = [*node.args, *(keyword.value for keyword in node.keywords)]
-    return any(operand(scope, argument) is not None for argument in given)
+    return any(scope.evaluator.operand(scope, argument) is not None for argument in given)
 
 
 def is_container(scope: Scope, node: ast.expr) -> bool:

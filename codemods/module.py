@@ -14,6 +14,7 @@ from . import dead_names, early_assertions, inner_kernels
 from .apply import applied
 from .assumptions import best_observed, with_assumptions
 from .emission import Refuse
+from .evaluator import EVALUATOR
 from .facts.values import Api, DType, Parameters, Python, Value
 from .functions import walk_function
 from .grids.rewriting import Relaunched, relaunched
@@ -204,7 +205,7 @@ def _walk_together(
     resized: frozenset[Resized],
 ) -> None:
     """Plan the edits of all modules once, with what is known of their calls."""
-    program = Program(modules, walk_function)
+    program = Program(modules, EVALUATOR)
     for path, module in modules.items():
         module.program, module.resized, grid = program, resized, grids[path]
         module.reviewed, module.covered, module.counts = grid.reviewed, grid.covered, grid.counts

@@ -70,10 +70,8 @@ def bind_keys(scope: Scope, statement: ast.stmt) -> str:
 
 def looked_up(scope: Scope, node: ast.Subscript) -> str | None:
     """``table[str(n)]`` for an element of such a dictionary; ``None`` for any other subscript."""
-    from .render import render
-
     base = node.value
     if not isinstance(base, ast.Name) or not isinstance(scope.env.get(base.id), Keyed):
         return None
     scope.apply(CODE, node)
-    return f"{base.id}[str({render(scope, node.slice)})]"
+    return f"{base.id}[str({scope.evaluator.render(scope, node.slice)})]"

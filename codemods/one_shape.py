@@ -11,8 +11,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from .compute import Instruction
 from .facts.values import Tile
+from .instructions import Instruction
 from .node_index import of_kinds
 from .shapes import literal_axes, shape_text
 from .support import combined_function, wider_shape_function

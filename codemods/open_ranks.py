@@ -24,7 +24,7 @@ from .staircase import ELEMENTWISE
 from .tables import activation_token, operator_token, parameters
 
 if TYPE_CHECKING:
-    from .compute import Instruction
+    from .instructions import Instruction
     from .scope import Scope
 
 _ALIKE = {

@@ -5,16 +5,14 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
-from . import algebra
+from .facts.name_views import parameter_value
 from .facts.values import (
     EITHER,
     Absent,
     Container,
     DType,
     Flag,
-    Gone,
     Hbm,
-    Object,
     Python,
     Tensors,
     Tile,
@@ -22,6 +20,7 @@ from .facts.values import (
     either_rank,
     merge,
 )
+from .instructions import HANDLERS
 from .maybe_tensors import TENSOR_ATTRIBUTES
 from .node_index import walk
 from .rules.data_types import is_dtype
@@ -34,9 +33,6 @@ from .vector_subscripts import is_index_tile, vector_subscripts
 
 def kernel_parameters(scope: Scope, told: dict[str, Value]) -> None:
     """Put the function's parameters into its environment, and rewrite their defaults and annotations."""
-    from .operator_values import operator_value
-    from .render import render
-
     arguments = scope.function.args
     given = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
     by_name = {argument.arg: default for argument, default in default_values(scope.function).items()}
@@ -66,15 +62,13 @@ def kernel_parameters(scope: Scope, told: dict[str, Value]) -> None:
         if name not in told and not scope.decorated and isinstance(scope.env[name], Python):
             scope.untold.add(name)
     for name, default in by_name.items():
-        text = operator_value(scope, default, name) or render(scope, default)
+        text = scope.evaluator.operator_value(scope, default, name) or scope.evaluator.render(scope, default)
         if text != scope.source.segment(default):
             scope.module.edits.expressions[default] = text
 
 
 def _is_tile(scope: Scope, name: str) -> bool:
     """Does a helper compute with its parameter, or store it, which Beta 1 does with tiles only, and not load it?"""
-    from .compute import HANDLERS
-
     if scope.decorated and scope.outer is None:
         return False
     nodes = list(walk(scope.function))
@@ -166,31 +160,6 @@ _OPERANDS = {"src", "dst", "value"}
 """Their parameters that are tensors."""
 
 
-def described(name: str, value: Hbm | Tile) -> Value:
-    """A tensor described through its own name, for as long as that is possible."""
-    if isinstance(value, Tile) and value.blocks and value.style != "list":
-        return Gone("has block dimensions, and a name that it was made with is bound again since")
-    seen = parameter_value(name, value)
-    return replace(seen, declaration=value.declaration) if isinstance(value, Tile) and isinstance(seen, Tile) else seen
-
-
-def described_anew(scope: Scope, name: str, value: Hbm | Tile, bound: str) -> Value:
-    """A tensor after ``bound``, which it was described with, is bound again.
-
-    One whose blocks lie in one tensor cannot be described through its name, but for its type: it becomes a list.
-    """
-    if not isinstance(value, Tile) or not value.blocks or value.style == "list":
-        return described(name, value)
-    sizes = [*(value.dims or ()), *value.blocks, *value.folded]
-    if value.style == "fold" and name != bound and bound not in {n for text in sizes for n in algebra.names(text)}:
-        return replace(value, dtype=f"{name}.dtype")
-    if value.declaration is not None and name != bound and scope.module.options.blocks == "auto":
-        declared = value.declaration.node
-        assert isinstance(declared, ast.expr)
-        scope.module.blocked[scope.module.position(declared)] = f"'{bound}', which tells its sizes, is bound again"
-    return described(name, value)
-
-
 def merged(name: str, a: Value | None, b: Value | None) -> Value:
     """What ``name`` is after two branches; what they do not agree on is described through the name itself."""
     known = merge(a, b)
@@ -235,25 +204,3 @@ def _common_dims(name: str, a: tuple[str, ...] | None, b: tuple[str, ...] | None
     if a is None or b is None or len(a) != len(b):
         return None
     return tuple(m if m == n else f"{name}.shape[{d}]" for d, (m, n) in enumerate(zip(a, b, strict=True)))
-
-
-def _own_dims(name: str, dims: tuple[str, ...] | None) -> tuple[str, ...] | None:
-    """Sizes as ``name.shape[d]``; a 1 stays a 1, because it decides how an operand broadcasts."""
-    return None if dims is None else tuple("1" if n == "1" else f"{name}.shape[{d}]" for d, n in enumerate(dims))
-
-
-def parameter_value(name: str, value: Value) -> Value:
-    """An argument as the function that receives it sees it: described through the parameter's own name."""
-    if isinstance(value, Tile):
-        first = name + "[0]" * len(value.blocks)
-        blocks = tuple("len(" + name + "[0]" * d + ")" for d in range(len(value.blocks)))
-        dims = _own_dims(first, value.dims)
-        column, ranks = value.perhaps_column, value.ranks
-        return Tile(value.space, dims, f"{first}.dtype", blocks, None, value.view, perhaps_column=column, ranks=ranks)
-    if isinstance(value, Hbm):
-        return Hbm(_own_dims(name, value.dims), f"{name}.dtype", value.view)
-    if isinstance(value, DType):
-        return DType(name, value.optional)
-    if isinstance(value, Object):
-        return Object(tensors=tuple((f, parameter_value(f"{name}.{f}", t)) for f, t in value.tensors))
-    return value

@@ -11,8 +11,8 @@ from .rules.masks import CODE as MASKS
 from .staircase import ELEMENTWISE
 
 if TYPE_CHECKING:
-    from .compute import Instruction
     from .frames import Clamp
+    from .instructions import Instruction
     from .scope import Scope
 
 

@@ -10,12 +10,13 @@ import builtins
 from collections import Counter
 from collections.abc import Callable, Container, Iterator
 from functools import cached_property
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import libcst as cst
 from nki_migrate.runtime.spec.seen import SeenFunction
 
 from .emission import Edits, Refuse
+from .evaluation import Evaluator
 from .facts.values import Parameters, Value
 from .frames import Analysis
 from .kernel_code import KERNEL_DECORATORS, KernelCode, decorator_name, kernel_code
@@ -35,14 +36,6 @@ Position = tuple[str, int, int]
 
 Resized = tuple[str, int, str]
 """Path, line of a function, and the name of an index vector there whose size has a name."""
-
-
-class Walk(Protocol):
-    """Reads a function of a module for a caller, and plans its edits."""
-
-    def __call__(
-        self, module: Module, node: ast.FunctionDef, parameters: Parameters, *, caller: Any = None
-    ) -> Analysis: ...
 
 
 class Module:
@@ -248,10 +241,10 @@ class Module:
 
 
 class Program:
-    """The modules that are rewritten together, by path; ``walk`` reads one of their functions for a caller."""
+    """The modules that are rewritten together, by path; ``evaluator`` answers what their expressions are."""
 
-    def __init__(self, modules: dict[str, Module], walk: Walk | None = None) -> None:
-        self.modules, self._walk = modules, walk
+    def __init__(self, modules: dict[str, Module], evaluator: Evaluator | None = None) -> None:
+        self.modules, self._evaluator = modules, evaluator
         self._facts: dict[Callable[[Program], Any], Any] = {}
         trees = {path: module.source.tree for path, module in modules.items()}
         self.links = {path: links(tree, path, modules.keys()) for path, tree in trees.items()}
@@ -337,19 +330,10 @@ class Program:
                 elif (link.path, link.name) == (module.path, ""):
                     yield self.modules[path], f"{local}.{name}"
 
-    def walked(self, module: Module, function: ast.FunctionDef, parameters: Parameters, caller: object) -> Analysis:
-        """A function (read once) of ``module``, given what its parameters are in the call of ``caller``."""
-        assert self._walk is not None, "these modules are not analysed"
-        return self._walk(module, function, parameters, caller=caller)
-
-
-def kernels_of(tree: ast.Module) -> set[str]:
-    """The names of the kernels that a module defines."""
-    imported = {item.name: item for item in imports(tree)}
-    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
-    return {
-        f.name for f in functions if any(decorator_name(imported, d) in KERNEL_DECORATORS for d in f.decorator_list)
-    }
+    @property
+    def evaluator(self) -> Evaluator:
+        assert self._evaluator is not None, "these modules are not analysed"
+        return self._evaluator
 
 
 def numbered(name: str, taken: Container[str]) -> str:

@@ -45,7 +45,7 @@ def render(scope: Scope, node: ast.expr) -> str:
 def render_stable(scope: Scope, node: ast.expr) -> str:
     """Text of an expression that is written elsewhere, or several times: nothing in it may have changed by then.
 
-    Names are watched (:func:`~.walk.forget`); parts of objects and containers, which can change, get a name where they
+    Names are watched (:func:`~.kill.kill`); parts of objects and containers, which can change, get a name where they
     stand; calls of anything but pure functions are refused.
     """
     for part in walk(node):
@@ -327,9 +327,7 @@ def _call(scope: Scope, node: ast.Call) -> str | None:
     if node in scope.called:
         return scope.called[node][0]
     _check_blocks(scope, node, qualified)
-    from .number_tables import reduced_table
-
-    reduced = reduced_table(scope, node)
+    reduced = scope.evaluator.reduced_table(scope, node)
     if reduced is not None:
         return reduced
     named = named_dtype(scope, node)
@@ -339,9 +337,7 @@ def _call(scope: Scope, node: ast.Call) -> str | None:
     if number is not None:
         return number
     if qualified is None:
-        from .calls import nested_call
-
-        return sequence_call(scope, node) or whole_product(scope, node) or nested_call(scope, node)
+        return sequence_call(scope, node) or whole_product(scope, node) or scope.evaluator.nested_call(scope, node)
     if qualified in _GRID and any(not _is_axis_zero(a) for a in [*node.args, *(k.value for k in node.keywords)]):
         message = f"{qualified} of an axis other than 0, and a launch grid of Beta 2 has one axis"
         if scope.outermost.name in scope.module.reviewed:
@@ -428,17 +424,14 @@ def _is_axis_zero(node: ast.expr) -> bool:
 
 
 def _subscript(scope: Scope, node: ast.Subscript) -> str | None:
-    from .access import operand
-    from .number_tables import is_element
-
     if (element := looked_up(scope, node)) is not None:
         return element
-    if is_element(scope, node):
+    if scope.evaluator.is_element(scope, node):
         return f"{scope.source.segment(node.value)}[{render(scope, node.slice)}]"
     size = _size_of_blocks(scope, node) or size_2d(scope, node)
     if size is not None:
         return size
-    view = operand(scope, node)
+    view = scope.evaluator.operand(scope, node)
     if view is None and any(isinstance(scope.env.get(n.id), Index | Grid) for n in _names(node.slice)):
         what = f"it is not known what '{ast.unparse(node.value)}' is, of which an index vector takes elements"
         raise Refuse(node, "NKI024", what, "declare it in this function, or call the function with a tensor")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from .emission import New
 from .facts.index import new_axis
 from .facts.values import Index, Python
+from .kill import kill
 from .node_index import of_kinds, walk
 from .syntax import bound_by
 
@@ -71,10 +72,8 @@ def bound_sizes(scope: Scope, statement: ast.stmt) -> set[str]:
 
 def with_named_size(scope: Scope, name: str, vector: Index) -> Index:
     """Bind the name of the size; the vector has that size from here on."""
-    from .walk import forget
-
     size = scope.resized[name]
-    forget(scope, size)
+    kill(scope, size)
     (term,) = vector.terms
     scope.emit(f"{size} = {term.axis.size}")
     scope.env[size] = Python()

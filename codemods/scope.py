@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from . import algebra
 from .declarations import Pinned
 from .emission import New, Refuse, assertion
+from .evaluation import Evaluator
 from .facts.values import Api, Declaration, Function, Hbm, Tile, Value
 from .frames import Analysis, Clamp, FirstMatmul, Joint, Loop, Staircase, Written
 from .names import BETA2, canonical, dotted
@@ -71,6 +72,10 @@ class Scope:
         return self.module.source
 
     @property
+    def evaluator(self) -> Evaluator:
+        return self.module.program.evaluator
+
+    @property
     def nl(self) -> str:
         return self.module.alias("nl")
 
@@ -87,7 +92,8 @@ class Scope:
         self, node: ast.FunctionDef, parameters: dict[str, Value] | None = None, home: Module | None = None
     ) -> Analysis:
         """Rewrite another function (once) of this module or of its ``home``, given what its parameters are."""
-        return self.module.program.walked(home or self.module, node, parameters or {}, self)
+        analysis: Analysis = self.evaluator.walk_function(home or self.module, node, parameters or {}, caller=self)
+        return analysis
 
     def qualified(self, node: ast.AST) -> str | None:
         """Canonical name of what an attribute chain or name refers to, through imports and local aliases."""

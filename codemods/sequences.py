@@ -46,8 +46,6 @@ def _holds_tensors(scope: Scope, node: ast.expr) -> bool:
 
 def sequence_call(scope: Scope, call: ast.Call) -> str | None:
     """Beta 2 text of ``sum(values)`` or another one of the functions; ``None`` for any other call."""
-    from .render import render
-
     if not isinstance(call.func, ast.Name) or not is_own(scope, call) or len(call.args) != 1 or call.keywords:
         return None
     if _holds_tensors(scope, call.args[0]):
@@ -58,8 +56,10 @@ def sequence_call(scope: Scope, call: ast.Call) -> str | None:
     shown = algebra.parse(scope.definitions[name]) if name in scope.definitions else argument
     elements = shown.elts if isinstance(shown, ast.Tuple) and call.func.id == "sum" else []
     if 1 < len(elements) <= _WRITTEN_OUT and not any(isinstance(e, ast.Starred) for e in elements):
-        parts = [f"{name}[{i}]" if name else algebra.paren(render(scope, e)) for i, e in enumerate(elements)]
+        parts = [
+            f"{name}[{i}]" if name else algebra.paren(scope.evaluator.render(scope, e)) for i, e in enumerate(elements)
+        ]
         return f"({' + '.join(parts)})"
-    text = render(scope, argument)
+    text = scope.evaluator.render(scope, argument)
     values = text[1:-1] if isinstance(argument, ast.GeneratorExp) else text  # a generator has the brackets of its call
     return f"{sequence_function(scope, call.func.id)}({values})"

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from .emission import Refuse
+from .kernel_code import kernels_of
 from .links import file_of
 from .names import Import, dotted
 from .node_index import of_kinds, walk
@@ -153,8 +154,6 @@ def _defined(tree: ast.Module) -> set[str]:
 
 def _offered(tree: ast.Module) -> set[str]:
     """The kernels and classes that a module defines."""
-    from .project import kernels_of
-
     return kernels_of(tree) | {node.name for node in tree.body if isinstance(node, ast.ClassDef)}
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from nki_migrate.runtime.spec.grids import GRID_PARAMETERS
 
+from .kernel_code import OUTPUT_HARNESSES
 from .names import dotted, imports
 from .node_index import walk
 from .syntax import default_values, positional_parameters
@@ -14,8 +15,6 @@ from .syntax import default_values, positional_parameters
 
 def misfit(tree: ast.Module, local: Mapping[str, str], home: ast.Module) -> str:
     """Why a file's calls of functions that it calls ``local`` cannot be of those of ``home``; empty where they can."""
-    from .kernel_code import OUTPUT_HARNESSES
-
     functions = {node.name: node for node in home.body if isinstance(node, ast.FunctionDef)}
     meant = {called: functions[name] for called, name in local.items() if name in functions}
     bound = {item.name: item.path for item in imports(tree)}

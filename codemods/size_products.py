@@ -28,8 +28,6 @@ def factors_of(scope: Scope, qualified: str, node: ast.Call) -> ast.expr | None:
 
 def whole_product(scope: Scope, node: ast.Call) -> str | None:
     """``int(np.prod(numbers))``: whatever numpy makes of numbers on the way, the product becomes one of Python's."""
-    from .render import render
-
     inner = node.args[0] if len(node.args) == 1 and not node.keywords else None
     taken = isinstance(node.func, ast.Name) and node.func.id == "int" and "int" not in scope.module.rebound
     if not taken or not isinstance(inner, ast.Call) or scope.qualified(inner.func) != "np.prod":
@@ -37,7 +35,7 @@ def whole_product(scope: Scope, node: ast.Call) -> str | None:
     if len(inner.args) != 1 or inner.keywords or not (inner.args[0] in scope.given or is_number(scope, inner.args[0])):
         return None
     scope.apply(DTYPES, inner)
-    return f"int({product_function(scope)}({render(scope, inner.args[0])}))"
+    return f"int({product_function(scope)}({scope.evaluator.render(scope, inner.args[0])}))"
 
 
 def _holds_sizes(scope: Scope, node: ast.expr) -> bool:

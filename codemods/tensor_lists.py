@@ -58,8 +58,6 @@ def _is_plain(scope: Scope, node: ast.expr) -> bool:
 
 def either_tensor(scope: Scope, node: ast.IfExp) -> tuple[str, Value] | None:
     """``a if flag else b`` of two whole tensors that one name can mean; ``None`` for anything else."""
-    from .calls import list_both
-
     unmasked = _unmasked(scope, node)
     if unmasked is not None:
         return whole_tensor(scope, unmasked)
@@ -67,7 +65,7 @@ def either_tensor(scope: Scope, node: ast.IfExp) -> tuple[str, Value] | None:
     if sides[0] is None or sides[1] is None:
         return None
     (a, first), (b, second) = sides[0], sides[1]
-    list_both(scope, first, second)
+    scope.evaluator.list_both(scope, first, second)
     result = merged("result", first, second)
     if type(result) is Value:
         return None

@@ -33,11 +33,9 @@ def comparison_token(scope: Scope, node: ast.expr) -> str:
 
 
 def _is_tile(scope: Scope, node: ast.expr) -> bool:
-    from .compute import is_computation
-
     owner = node.value if isinstance(node, ast.Subscript) else node
     named = isinstance(owner, ast.Name) and isinstance(scope.env.get(owner.id), Tile)
-    return named or is_computation(scope, node)
+    return named or scope.evaluator.is_computation(scope, node)
 
 
 def truth_type(scope: Scope, comparison: ast.AST) -> str:

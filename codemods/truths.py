@@ -16,8 +16,6 @@ _ASKS = {"isinstance", "bool", "any", "all", "hasattr"}
 
 def truth_text(scope: Scope, node: ast.expr) -> str | None:
     """``a and b`` for ``a & b`` of what is certainly ``True`` or ``False``; ``None`` for anything else."""
-    from .render import render
-
     if not isinstance(node, ast.BinOp) or type(node.op) not in _WORDS:
         return None
     operands = _operands(node, type(node.op))
@@ -29,7 +27,10 @@ def truth_text(scope: Scope, node: ast.expr) -> str | None:
             raise Refuse(node, LANGUAGE, what, f"write '{word}' between truth values, or convert with int(...)")
         return None
     scope.apply(LANGUAGE, node)
-    texts = [f"({render(scope, o)})" if isinstance(o, ast.BoolOp) else render(scope, o) for o in operands]
+    texts = [
+        f"({scope.evaluator.render(scope, o)})" if isinstance(o, ast.BoolOp) else scope.evaluator.render(scope, o)
+        for o in operands
+    ]
     return f" {_WORDS[type(node.op)]} ".join(texts)
 
 

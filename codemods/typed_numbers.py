@@ -32,8 +32,6 @@ def typed_number(scope: Scope, node: ast.Call, code: str) -> str | None:
     dtype = _type_of(scope, node)
     if dtype is None:
         return None
-    from .render import render
-
     if len(node.args) != 1 or node.keywords or not _only_instructions_get(scope, node, dtype):
         raise Refuse(
             node,
@@ -42,21 +40,18 @@ def typed_number(scope: Scope, node: ast.Call, code: str) -> str | None:
             "write the number, rounded to that type",
         )
     scope.apply(code, node)
-    return render(scope, node.args[0])
+    return scope.evaluator.render(scope, node.args[0])
 
 
 def _type_of(scope: Scope, node: ast.Call) -> str | None:
     """``float32`` for ``np.float32(x)`` and ``np.dtype(np.float32).type(x)``."""
-    from .dtypes import type_name
-    from .rules.data_types import dtype_text
-
     qualified = scope.qualified(node.func) or ""
     if qualified.startswith("np."):
         return dtype_name(qualified)
     made = node.func.value if isinstance(node.func, ast.Attribute) and node.func.attr == "type" else None
     if not isinstance(made, ast.Call) or scope.qualified(made.func) != "np.dtype" or len(made.args) != 1:
         return None
-    return type_name(scope, dtype_text(scope, made.args[0])) or "?"
+    return scope.evaluator.type_name(scope, scope.evaluator.dtype_text(scope, made.args[0])) or "?"
 
 
 def _only_instructions_get(scope: Scope, node: ast.Call, dtype: str) -> bool:

@@ -14,17 +14,19 @@ from .comprehensions import expand
 from .counted import RANGES, TRACED
 from .either import either_origin
 from .emission import New, Refuse
-from .facts.values import DType, Flag, Function, Gone, Hbm, Keyed, Object, Python, Tile, Value, merge, texts
+from .facts.name_views import described
+from .facts.values import Flag, Function, Hbm, Keyed, Python, Tile, Value, merge
 from .frames import Loop
 from .iteration import element_kinds, index_loop, tile_of, unpack
 from .joints import join_places
+from .kill import kill, place_of
 from .left import left_tile
 from .maybe_tensors import may_be_no_number
 from .nested_imports import move_import
 from .node_index import of_kinds, walk
 from .number_keys import bind_keys
 from .operands import Operand
-from .parameters import described, described_anew, merged
+from .parameters import merged
 from .recalled import recall, remember
 from .render import CALLABLE, beta2_name, render
 from .resized import bound_sizes
@@ -89,7 +91,7 @@ def walk_statement(scope: Scope, statement: ast.stmt) -> None:
         for name in bound_by(statement):
             scope.env[name] = known
     for name in bound_by(statement):
-        forget(scope, name)
+        kill(scope, name)
 
 
 def _list_instead(scope: Scope, statement: ast.stmt, refusal: Refuse) -> None:
@@ -127,32 +129,6 @@ def _makes_number(scope: Scope, call: ast.Call) -> bool:
     name = scope.qualified(call.func) or ""
     builtin = isinstance(call.func, ast.Name) and call.func.id in ("int", "float", "min", "max", "len", "abs")
     return builtin or name in _SCALAR_CALLS or name.startswith("np.")
-
-
-def forget(scope: Scope, name: str) -> None:
-    """``name`` is bound again: sizes and types of other tensors that are written with it are written without it."""
-    scope.sizes = {text: size for text, size in scope.sizes.items() if name not in algebra.names(text)}
-    if scope.assigned[name] > 1:
-        places = scope.joined.get(name, set())
-        for other, value in scope.env.items():
-            origin = getattr(value, "origin", None)
-            read = {n for text in _place(origin) for n in algebra.names(text)} if isinstance(origin, Operand) else set()
-            if name in read or (other != name and places & read):
-                scope.env[other] = value = replace(value, origin=None)  # type: ignore[call-arg]
-            own = other == name or scope.resized.get(other) == name
-            if own or name not in {n for text in texts(value) if text for n in algebra.names(text)}:
-                continue
-            if isinstance(value, Hbm | Tile):
-                scope.env[other] = described_anew(scope, other, value, name)
-            elif isinstance(value, Object):
-                scope.env[other] = Python()
-            elif not (isinstance(value, DType) and value.text == name):
-                scope.env[other] = Gone(f"was made with '{name}', which is bound again since")
-
-
-def _place(origin: Operand) -> tuple[str, ...]:
-    """The source expressions that say which part of which tensor a name stands for."""
-    return (origin.text(()), *origin.prefix)
 
 
 def _simple(rewrite: Callable[[Scope, ast.stmt], None]) -> Callable[[Scope, ast.stmt], None]:
@@ -260,7 +236,7 @@ def _for(scope: Scope, statement: ast.stmt) -> None:
     stale = targets | assigned | bound_sizes(scope, statement)
     scope.sizes = {t: size for t, size in scope.sizes.items() if size not in stale}
     for name in sorted(stale):
-        forget(scope, name)
+        kill(scope, name)
     before = dict(scope.env)
     if traced:
         scope.traced_once.add(statement)
@@ -299,7 +275,7 @@ def _apart_from(scope: Scope, value: Value, bound: Set[str]) -> Value:
     """A part of a tensor that may be that of an earlier iteration, where the names ``bound`` meant something else."""
     origin = getattr(value, "origin", None)
     bound = bound | {place for name in bound for place in scope.joined.get(name, set())}
-    if isinstance(origin, Operand) and bound & {n for text in _place(origin) for n in algebra.names(text)}:
+    if isinstance(origin, Operand) and bound & {n for text in place_of(origin) for n in algebra.names(text)}:
         return replace(value, origin=None)  # type: ignore[call-arg]
     return value
 
@@ -429,7 +405,7 @@ def _while(scope: Scope, statement: ast.stmt) -> None:
     assert isinstance(statement, ast.While)
     _test(scope, statement.test)
     for name in sorted({n for s in statement.body for n in bound_by(s)} | bound_sizes(scope, statement)):
-        forget(scope, name)
+        kill(scope, name)
     forget_carried(scope, statement)
     before, branch = dict(scope.env), scope.branch
     scope.branch = (*branch, statement.lineno * 1000 + statement.col_offset + 1)
@@ -449,7 +425,7 @@ def _with(scope: Scope, statement: ast.stmt) -> None:
     scope.module.report(Refuse(statement, LANGUAGE, f"Beta 2 kernels cannot contain {what}", help))
     scope.kept += [item.context_expr for item in statement.items]
     for name in sorted(bound_by(statement)):
-        forget(scope, name)
+        kill(scope, name)
     forget_carried(scope, statement)
     given = [item.optional_vars for item in statement.items if item.optional_vars is not None]
     scope.env.update({n.id: Value() for target in given for n in of_kinds(target, ast.Name)})

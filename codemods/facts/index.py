@@ -45,19 +45,17 @@ def index_value(scope: Scope, node: ast.expr, label: str = "") -> Value | None:
     if isinstance(node, ast.IfExp):
         return _chosen(scope, node)
     if isinstance(node, ast.Call):
-        from ..interpreted import called
-
-        found = called(scope, node)
+        found = scope.evaluator.called(scope, node)
         return found if isinstance(found, Index | Grid) else None
     return None
 
 
 def _chosen(scope: Scope, node: ast.IfExp) -> Index | None:
     """``i if flag else 2 * i``: one vector, whose coefficients the flag chooses."""
-    from ..render import render_stable
-
     a, b = index_value(scope, node.body), index_value(scope, node.orelse)
-    return None if a is None and b is None else chosen(node, a, b, lambda: render_stable(scope, node.test))
+    return (
+        None if a is None and b is None else chosen(node, a, b, lambda: scope.evaluator.render_stable(scope, node.test))
+    )
 
 
 def chosen(node: ast.expr, a: Value | None, b: Value | None, tested: Callable[[], str]) -> Index:
@@ -85,9 +83,7 @@ def new_axis(start: str, size: str, label: str = "") -> Axis:
 
 
 def _arange(scope: Scope, node: ast.Call, label: str) -> Index:
-    from ..render import render_stable
-
-    return arange(node, [render_stable(scope, argument) for argument in node.args], label)
+    return arange(node, [scope.evaluator.render_stable(scope, argument) for argument in node.args], label)
 
 
 def arange(node: ast.Call, bounds: list[str], label: str) -> Index:
@@ -99,9 +95,7 @@ def arange(node: ast.Call, bounds: list[str], label: str) -> Index:
 
 
 def _mgrid(scope: Scope, node: ast.Subscript, label: str) -> Grid:
-    from ..render import render_stable
-
-    return mgrid(node, lambda part: render_stable(scope, part), label)
+    return mgrid(node, lambda part: scope.evaluator.render_stable(scope, part), label)
 
 
 def mgrid(node: ast.Subscript, text: Callable[[ast.expr], str], label: str) -> Grid:
@@ -187,9 +181,7 @@ def negated(index: Index) -> Index:
 
 
 def _scalar(scope: Scope, node: ast.expr) -> Index:
-    from ..render import render_stable
-
-    return Index(0, (), render_stable(scope, node))
+    return Index(0, (), scope.evaluator.render_stable(scope, node))
 
 
 def _scaled(index: Index, factor: str) -> Index:

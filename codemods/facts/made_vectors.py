@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from ..names import canonical, dotted
 from ..node_index import of_kinds
 from ..syntax import by_parameter, default_values
 from .index import new_axis
@@ -53,11 +54,9 @@ _OPAQUE = object()
 
 def made_vectors(scope: Scope, call: ast.Call, home: Module, function: ast.FunctionDef) -> list[Index | None] | None:
     """The index vectors that a call gives (``None`` for a 0), or ``None`` for a call that gives anything else."""
-    from ..render import render_stable
-
     if not _makes_vectors(home, function) or any(isinstance(a, ast.Starred) for a in call.args):
         return None
-    texts = {id(n): render_stable(scope, n) for n in [*call.args, *(k.value for k in call.keywords)]}
+    texts = {id(n): scope.evaluator.render_stable(scope, n) for n in [*call.args, *(k.value for k in call.keywords)]}
 
     def size(node: ast.expr) -> int | _Size:
         text = texts[id(node)]
@@ -80,8 +79,6 @@ def _makes_vectors(module: Module, function: ast.FunctionDef) -> bool:
 
 
 def _qualified(module: Module, node: ast.AST) -> str:
-    from ..names import canonical, dotted
-
     chain = dotted(node)
     bound = module.imports.get(chain[0]) if chain is not None else None
     return canonical(".".join((bound.path, *chain[1]))) if bound is not None and chain is not None else ""

@@ -40,9 +40,7 @@ def mask_value(scope: Scope, node: ast.expr) -> Mask | None:
     if isinstance(node, ast.IfExp):
         return _chosen(scope, node)
     if isinstance(node, ast.Call):
-        from ..interpreted import called
-
-        found = called(scope, node)
+        found = scope.evaluator.called(scope, node)
         return found if isinstance(found, Mask) else None
     return None
 
@@ -69,14 +67,12 @@ def _chosen(scope: Scope, node: ast.IfExp) -> Mask | None:
 
 def _either(scope: Scope, node: ast.IfExp) -> Mask:
     """The mask that a choice between two is. Raises :class:`Refuse` where their bounds differ."""
-    from ..render import render
-
     a, b = (mask_of(scope, side) for side in (node.body, node.orelse))
     if [_written(bound) for bound in a.bounds] != [_written(bound) for bound in b.bounds] or a.ties or b.ties:
         raise Refuse(node, CODE, "a choice between masks of different bounds", "write one statement in each branch")
     if a.conditions == b.conditions:
         return a
-    test = render(scope, node.test)
+    test = scope.evaluator.render(scope, node.test)
     if isinstance(scope.env.get(node.test.id) if isinstance(node.test, ast.Name) else None, Mask):
         raise Refuse(node, CODE, f"the mask '{test}' is used as a value", HELP)
     first, second = (" and ".join(algebra.paren(c) for c in side.conditions) for side in (a, b))
@@ -95,14 +91,12 @@ def _written(bound: Bound) -> object:
 
 def mask_of(scope: Scope, node: ast.expr) -> Mask:
     """The mask that an expression is. Raises :class:`Refuse` where that is not known."""
-    from ..render import render
-
     mask = mask_value(scope, node)
     if mask is not None:
         return mask
     if isinstance(node, ast.IfExp):
         return _either(scope, node)
-    text = render(scope, node)
+    text = scope.evaluator.render(scope, node)
     if never_none(scope, node) or (isinstance(node, ast.Name) and _is_comparison(scope, node.id)):
         return Mask((text,))
     if not _is_python(scope, node):
@@ -117,15 +111,12 @@ def mask_of(scope: Scope, node: ast.expr) -> Mask:
 
 def _is_python(scope: Scope, node: ast.expr) -> bool:
     """Is a mask that is no comparison a Python value, as far as its parts tell?"""
-    from ..calls import call_value, module_function
-    from ..interpreted import is_unread
-
     if isinstance(node, ast.Name):
         return isinstance(scope.env.get(node.id), Python)
-    if isinstance(node, ast.Call) and module_function(scope, node) is not None:
-        return isinstance(call_value(scope, node)[1], Python)
+    if isinstance(node, ast.Call) and scope.evaluator.module_function(scope, node) is not None:
+        return isinstance(scope.evaluator.call_value(scope, node)[1], Python)
     calls = list(of_kinds(node, ast.Call))
-    return not may_be_no_number(scope, node) and not any(is_unread(scope, call) for call in calls)
+    return not may_be_no_number(scope, node) and not any(scope.evaluator.is_unread(scope, call) for call in calls)
 
 
 def _is_comparison(scope: Scope, name: str) -> bool:
@@ -143,15 +134,13 @@ def joined(a: Mask, b: Mask) -> Mask:
 
 
 def _comparison(scope: Scope, node: ast.Compare) -> Mask:
-    from ..render import render
-
     left, right = index_value(scope, node.left), index_value(scope, node.comparators[0])
     if left is None and right is None:
         for side in (node.left, node.comparators[0]):
             if may_be_no_number(scope, side):
                 what = f"it is not known whether '{ast.unparse(side)}' in a mask is a number"
                 raise Refuse(node, CODE, what, "Beta 2 selects elements by a tile with nisa.tensor_copy_predicated")
-        return Mask((render(scope, node),))
+        return Mask((scope.evaluator.render(scope, node),))
     if isinstance(left, Grid) or isinstance(right, Grid):
         raise Refuse(node, CODE, "a mask compares an mgrid object", HELP)
     return compared(node, _side(scope, node.left), _side(scope, node.comparators[0]))
@@ -178,10 +167,8 @@ OPERATORS: dict[type[ast.cmpop], str] = {
 
 
 def _side(scope: Scope, part: ast.expr) -> Index:
-    from ..render import render_stable
-
     value = index_value(scope, part)
-    return value if isinstance(value, Index) else Index(0, (), render_stable(scope, part))
+    return value if isinstance(value, Index) else Index(0, (), scope.evaluator.render_stable(scope, part))
 
 
 def _bound(comparison: Comparison) -> Bound | None:

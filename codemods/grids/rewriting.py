@@ -11,9 +11,10 @@ from dataclasses import dataclass, field, replace
 from io import StringIO
 
 from ..emission import Refuse
+from ..kernel_code import kernels_of
 from ..model import Finding, Options, Outcome
 from ..node_index import of_kinds, walk
-from ..project import Module, Program, kernels_of
+from ..project import Module, Program
 from ..rules.launch_grid import CODE
 from ..source import Source
 from .asked import Asked, Call

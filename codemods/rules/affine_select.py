@@ -14,9 +14,10 @@ Source: nisa.affine_select of the API references 2.26.1 and 2.28.
 from __future__ import annotations
 
 from .. import algebra
-from ..compute import Call, Instruction, in_sbuf, lowers
+from ..compute import Call, in_sbuf
 from ..facts.masks import mask_value
 from ..facts.values import Comparison
+from ..instructions import Instruction, lowers
 from ..operands import Operand
 
 CODE = "NKI027"

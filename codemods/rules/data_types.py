@@ -35,22 +35,22 @@ def dtype_text(scope: Scope, node: ast.expr) -> str:
         name = dtype_name(f"np.{node.value}") or node.value
         scope.apply(CODE, node)
         return f"{scope.nl}.{name}"
-    from ..render import render
-
-    return render(scope, node)
+    return scope.evaluator.render(scope, node)
 
 
 def is_dtype(scope: Scope, node: ast.expr) -> bool:
     """Is an expression a data type?"""
-    from ..access import operand
-
     if isinstance(node, ast.IfExp):
         return is_dtype(scope, node.body) and is_dtype(scope, node.orelse)
     if isinstance(node, ast.Call):
         return _is_named(scope, node)
     if isinstance(node, ast.Name) and isinstance(scope.env.get(node.id), DType):
         return True
-    if isinstance(node, ast.Attribute) and node.attr == "dtype" and operand(scope, node.value) is not None:
+    if (
+        isinstance(node, ast.Attribute)
+        and node.attr == "dtype"
+        and scope.evaluator.operand(scope, node.value) is not None
+    ):
         return True
     qualified = scope.qualified(node)
     if qualified is None:
@@ -70,12 +70,10 @@ def _is_named(scope: Scope, node: ast.Call) -> bool:
 
 def named_dtype(scope: Scope, node: ast.Call) -> str | None:
     """The data type that a string names, looked up; ``None`` for any other call."""
-    from ..render import render
-
     if not _is_named(scope, node):
         return None
     scope.apply(CODE, node)
-    return f"{dtype_named_function(scope)}({render(scope, node.args[1])})"
+    return f"{dtype_named_function(scope)}({scope.evaluator.render(scope, node.args[1])})"
 
 
 def itemsize(scope: Scope, dtype: str) -> str:
@@ -99,14 +97,12 @@ def limited_type(scope: Scope, node: ast.expr) -> ast.expr | None:
 
 def limit(scope: Scope, node: ast.Attribute) -> str | None:
     """``nl.finfo(t).min`` as a number, or as a look-up where only a trace tells the type."""
-    from ..dtypes import type_name
-
     dtype = limited_type(scope, node)
     if dtype is None:
         return None
     scope.apply(CODE, node)
     text = dtype_text(scope, dtype)
-    known = LIMITS.get(type_name(scope, text) or "")
+    known = LIMITS.get(scope.evaluator.type_name(scope, text) or "")
     return f"{limit_function(scope, node.attr)}({text})" if known is None else repr(known[node.attr])
 
 

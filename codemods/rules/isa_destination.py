@@ -28,11 +28,12 @@ from dataclasses import replace
 
 from .. import algebra
 from ..access import operand as operand_of
-from ..compute import Call, Instruction, copy_of, in_sbuf, lowers, materialized
+from ..compute import Call, copy_of, in_sbuf, materialized
 from ..cuts import cut, kept
 from ..dtypes import promoted, type_name
 from ..emission import Refuse
 from ..facts.values import Mask
+from ..instructions import Instruction, lowers
 from ..maybe_tensors import is_number
 from ..node_index import walk
 from ..one_shape import combined_as_traced

@@ -17,10 +17,11 @@ import ast
 from dataclasses import replace
 
 from .. import algebra
-from ..compute import Call, Instruction, commands, lowers
+from ..compute import Call
 from ..cuts import cut
 from ..facts.index import index_value
 from ..facts.values import Index
+from ..instructions import Instruction, commands, lowers
 from ..maybe_tensors import may_be_no_number
 from ..operands import Operand, Step
 from ..patterns import as_pattern, of_rank, with_pattern

@@ -102,9 +102,7 @@ def member_text(scope: Scope, node: ast.Attribute) -> str | None:
     if owner is None or method is None or _why_not(owner, method):
         return None
     if owner.kind(method) == "property":
-        from ..render import render
-
-        return f"{render(scope, node.value)}.{node.attr}()"
+        return f"{scope.evaluator.render(scope, node.value)}.{node.attr}()"
     if owner.kind(method) in ("classmethod", "staticmethod"):
         return f"{_local_name(scope, node, owner)}.{node.attr}"
     return None

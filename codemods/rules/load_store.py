@@ -17,9 +17,10 @@ import ast
 from dataclasses import replace
 
 from ..access import operand
-from ..compute import Call, Instruction, in_sbuf, lowers, materialized
+from ..compute import Call, in_sbuf, materialized
 from ..facts.objects import changing_part
 from ..facts.values import Absent, Hbm, Object, Python
+from ..instructions import Instruction, lowers
 from ..loaded_parts import has_any_shape
 from ..maybe_tensors import may_be_no_number
 from ..names import dotted

@@ -20,10 +20,12 @@ from collections.abc import Mapping
 
 from ..changed_objects import changes
 from ..emission import New, Refuse
+from ..facts.index import index_value
+from ..facts.name_views import described
 from ..facts.values import ERASED, Absent, DType, Gone, Hbm, Python, Tile, Value, merge
+from ..instructions import HANDLERS
 from ..maybe_tensors import names_taken
 from ..node_index import of_kinds, walk
-from ..parameters import described
 from ..resized import restored
 from ..scope import Scope
 from ..syntax import bound_by, names_read_by_nested
@@ -108,8 +110,6 @@ def forget_carried(scope: Scope, statement: ast.For | ast.While | ast.With) -> N
 
 def _bound_alike(scope: Scope, loop: ast.For | ast.While | ast.With, name: str, value: Value) -> bool:
     """Does the body bind an index vector to nothing but the vector that it is already?"""
-    from ..facts.index import index_value
-
     nodes = [n for s in loop.body for n in walk(s)]
     stores = [n for n in nodes if isinstance(n, ast.Name) and n.id == name and not isinstance(n.ctx, ast.Load)]
     made = [n.value for n in nodes if isinstance(n, ast.Assign) and [*map(ast.unparse, n.targets)] == [name]]
@@ -145,8 +145,6 @@ def _becomes_tile(
     scope: Scope, loop: ast.For | ast.While | ast.With, name: str, seen: frozenset[str] = frozenset()
 ) -> bool:
     """Does the body of a loop bind ``name`` to what an instruction, or an operator on a tile, gives?"""
-    from ..compute import HANDLERS
-
     if name in seen:
         return False
     for bound in (n for s in loop.body for n in of_kinds(s, ast.Assign, ast.AugAssign) if name in bound_by(n)):

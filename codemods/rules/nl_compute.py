@@ -37,10 +37,11 @@ from dataclasses import replace
 from nki_migrate.runtime.spec.operators import BITWISE
 
 from .. import algebra
-from ..compute import METHODS, Call, Instruction, copy_of, in_sbuf, lowers, materialized, operand_or_text
+from ..compute import METHODS, Call, copy_of, in_sbuf, materialized, operand_or_text
 from ..dtypes import WEAK_INT, is_integer, promoted, promoted_bits, scalar_type, type_name
 from ..emission import Refuse
 from ..facts.values import Tile
+from ..instructions import Instruction, lowers
 from ..one_shape import REVERSIBLE, assert_one_shape, combined_as_traced
 from ..operands import Operand
 from ..patterns import broadcast, common_dims, of_rank, permuted, spread

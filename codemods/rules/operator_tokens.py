@@ -35,13 +35,15 @@ def is_activation(instruction: str, parameter: str) -> bool:
 
 def token(call: Call, parameter: str) -> str:
     """Beta 2's token for the operator argument ``parameter`` (NKI006)."""
-    from ..operator_values import operator_choice
-
     node, scope = call.arguments[parameter], call.scope
     activation = is_activation(call.name, parameter)
     qualified = scope.qualified(node)
     if qualified is None:
-        text = render(scope, node) if isinstance(node, ast.Name) else operator_choice(scope, node, {activation})
+        text = (
+            render(scope, node)
+            if isinstance(node, ast.Name)
+            else scope.evaluator.operator_choice(scope, node, {activation})
+        )
         if not text:
             raise Refuse(node, CODE, f"the operator {ast.unparse(node)} is not known", "pass nl.<operator>")
         return text

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import ast
 
-from ..compute import Call, Instruction, in_sbuf, lowers
+from ..compute import Call, in_sbuf
+from ..instructions import Instruction, lowers
 from ..operands import Operand
 from ..support import all_reduced_function
 from .operator_tokens import token

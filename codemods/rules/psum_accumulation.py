@@ -31,6 +31,8 @@ from ..facts.values import EITHER, Declaration, Tile, Value
 from ..frames import FirstMatmul, Groups, Written
 from ..names import dotted
 from ..node_index import of_kinds, walk
+from ..operands import Operand
+from ..patterns import of_name
 from ..syntax import bound_by, by_parameter
 
 if TYPE_CHECKING:
@@ -44,8 +46,6 @@ GOLDENS = ("psum_accumulate", "psum_overwrite", "psum_helper")
 
 def of_another(name: str, value: Value) -> Value:
     """A tensor that a function does not declare: what it writes to PSUM is told to its callers under ``name``."""
-    from ..operands import Operand
-
     if not isinstance(value, Tile) or value.space not in ("psum", EITHER):
         return value
     origin = value.origin
@@ -123,8 +123,6 @@ class _Argument(ast.NodeTransformer):
 
 
 def _captured(scope: Scope, name: str) -> Operand | None:
-    from ..patterns import of_name
-
     value = scope.env.get(name)
     own = isinstance(value, Tile) and value.declaration is not None and value.declaration.name == name
     return of_name(scope, name, value) if isinstance(value, Tile) and own else None

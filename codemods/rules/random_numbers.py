@@ -15,9 +15,10 @@ from __future__ import annotations
 
 import ast
 
-from ..compute import Call, Instruction, bound_call, lowers, materialized, operand_or_text
+from ..compute import Call, bound_call, materialized, operand_or_text
 from ..emission import Refuse
 from ..facts.values import Tile
+from ..instructions import Instruction, lowers
 from ..operands import Operand
 from ..scope import Scope
 from .masks import masked

@@ -22,6 +22,7 @@ import ast
 from collections.abc import Iterator
 
 from ..declarations import Pinned
+from ..declare import bound, declaration_lines
 from ..emission import New, Refuse
 from ..facts.values import Allocator
 from ..node_index import of_kinds, walk
@@ -113,8 +114,6 @@ def _made(scope: Scope, plan: StackPlan, manager: str) -> str:
 
 
 def _lines(scope: Scope, plan: StackPlan, tensor: Pinned, allocate: str) -> list[New]:
-    from ..declare import bound, declaration_lines
-
     arguments = [f"({', '.join(tensor.dims)})", f"dtype={tensor.plan.dtype}"]
     if tensor.plan.label:
         arguments.append(tensor.plan.label.removeprefix(", "))

@@ -19,10 +19,11 @@ import ast
 from dataclasses import replace
 
 from .. import algebra
-from ..compute import Call, Instruction, lowers, materialized
+from ..compute import Call, materialized
 from ..dtypes import WEAK_FLOAT, WEAK_INT, is_integer, promoted, scalar_type, type_name
 from ..emission import Refuse
 from ..facts.values import Tile
+from ..instructions import Instruction, lowers
 from ..operands import Operand
 from ..scope import Scope
 from ..support import floor_divided_function
