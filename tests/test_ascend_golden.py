@@ -87,3 +87,13 @@ def test_layout_of_a_golden_prints_map_figures_and_trace(capsys):
         printed = capsys.readouterr().out
         assert ended.value.code == 0 and "scale" in printed
         assert {"text": "2048-2075", "json": '"address": 2048', "svg": "<svg"}[form] in printed
+
+
+def test_check_reports_what_does_not_fit(tmp_path, capsys):
+    text = GOLDENS["ascend_pinned"].before.replace("T.alloc_ub((7,)", "T.alloc_ub((70000,)")
+    (tmp_path / "kernel.py").write_text(text)
+    for more in ((), ("--hardware", "950"), ("--mode", "reuse", "--planner", "base")):
+        with pytest.raises(SystemExit) as ended:
+            main(["check", *more, str(tmp_path / "kernel.py")])
+        printed = capsys.readouterr().out
+        assert ended.value.code == 1 and "ASC101" in printed and "'scale' (280000 bytes" in printed

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from nki_migrate.runtime.spec.ascend import TARGETS
+
 from ..model import Finding, Options
 from .driver import planned
-from .goals import GOALS, Settings, settings_of
+from .goals import Settings, settings_of
 from .problems import findings
 from .registry import RULES
 
@@ -14,11 +16,12 @@ _SEED = frozenset(code for code in RULES if "ASC001" <= code <= "ASC011")
 def check(text: str, filename: str, version: str, options: Options | None = None) -> list[Finding]:
     """The findings on one text: plans with problems, and calls that TileLang-Ascend does not have.
 
-    ``version`` is a goal, or a target's name (``910b``, ``950``); empty for 910b. Raises ``SyntaxError``.
+    ``version`` may be a target's name (``910b``, ``950``); anything else stands for that of ``options``. Raises
+    ``SyntaxError``.
     """
     options = options or Options()
     settings = settings_of(options)
-    if version and version not in GOALS:
+    if version in TARGETS:
         settings = Settings("fork", version, settings.mode, settings.planner, settings.given)
     module = planned(
         text, Options(), Settings("fork", settings.target, settings.mode, settings.planner, settings.given)

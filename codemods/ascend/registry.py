@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import ModuleType
 
 from ..model import Rule
+from . import seed_table
 from .problems import DOCUMENTS
 from .rules import (
     absent_calls,
@@ -51,5 +52,9 @@ def _rule(module: ModuleType) -> Rule:
 
 
 RULES: dict[str, Rule] = {module.CODE: _rule(module) for module in MODULES} | {
-    code: Rule(code, name, "manual", summary, text) for code, name, summary, text in DOCUMENTS
+    code: Rule(code, name, "manual", summary, text)
+    for code, name, summary, text in (
+        (seed_table.CODE, seed_table.NAME, seed_table.SUMMARY, seed_table.as_text()),
+        *DOCUMENTS,
+    )
 }
