@@ -1,4 +1,4 @@
-"""The table of the seed's functions in docs/ascend.md is that of the data. ``python tests/test_ascend_docs.py --write``."""
+"""The table of the seed's functions in docs/ascend.md is that of the data; ``--write`` writes it."""
 
 import re
 import sys
