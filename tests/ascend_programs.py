@@ -137,6 +137,12 @@ def generated(seed, scopes=True):
                 block(depth + 1, inner)
                 header = (Touch(rng.choice(names), True, False),) if rng.random() < 0.2 else ()
                 entries.append(Entry("close", statement, inner, line, header, loop, branch, sure))
+                if branch and rng.random() < 0.6:
+                    statement, line = next(counter), len(entries) + 1
+                    side = Entry("open", statement, level, line, branch=True, otherwise=True)
+                    entries.append(side)
+                    block(depth + 1, level)
+                    entries.append(Entry("close", statement, level, line, branch=True, otherwise=True))
             else:
                 touches = {t.buffer: t for t in (touch() for _ in range(rng.randint(1, 2)))}
                 entries.append(Entry("touch", next(counter), level, len(entries) + 1, tuple(touches.values())))
@@ -189,8 +195,17 @@ def corruption(program, addresses, seed=0):
                 index += 1
                 continue
             close = matching[index]
-            times = rng.randint(1 if entry.sure else 0, 3) if entry.loop else rng.randint(0, 1) if entry.branch else 1
             visit(program.entries[close]) if program.entries[close].touches else None
+            following = program.entries[close + 1] if close + 1 < end else None
+            if entry.branch and following is not None and following.otherwise:
+                first_side = rng.random() < 0.5
+                if first_side:
+                    run(index + 1, close)
+                else:
+                    run(close + 2, matching[close + 1])
+                index = matching[close + 1] + 1
+                continue
+            times = rng.randint(1 if entry.sure else 0, 3) if entry.loop else rng.randint(0, 1) if entry.branch else 1
             for _ in range(times):
                 run(index + 1, close)
                 visit(program.entries[close]) if entry.loop else None

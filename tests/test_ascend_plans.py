@@ -218,6 +218,27 @@ def test_hand_written_addresses_that_take_turns_are_no_problem():
     assert kinds(planned(covered, "910b", "fixed")) == []
 
 
+def test_what_both_sides_of_a_condition_overwrite_is_not_needed_before_it():
+    body = """
+    rows = T.alloc_ub((64,), "float32")
+    other = T.alloc_ub((64,), "float32")
+    flag = T.alloc_ub((8,), "int32")
+    T.annotate_address({rows: 0, other: 0, flag: 256})
+    T.copy(A, flag)
+    for k in T.serial(4):
+        T.copy(A[0:64], other)
+        T.copy(other, A[0:64])
+        if flag[k] > 0:
+            T.copy(A[0:64], rows)
+        else:
+            T.tile.fill(rows, 0.0)
+        T.copy(rows, A[0:64])
+    """.replace("\n    ", "\n")
+    assert kinds(planned(program_of(body), "910b", "fixed")) == []
+    one_side = body.replace("else:\n    ", "if flag[k] > 1:\n    ")
+    assert kinds(planned(program_of(one_side), "910b", "fixed")) == ["overlap"]
+
+
 def test_sizes_that_nothing_tells_are_asked_for():
     source = (
         "import tilelang\nfrom tilelang import language as T\n\n\n@tilelang.jit(out_idx=[0])\ndef make(n, block):\n"

@@ -61,13 +61,28 @@ def _scopes(entries: tuple[Entry, ...]) -> tuple[int | _Scope, ...]:
 
 def _backward(items: tuple[int | _Scope, ...], after: Names, entries: tuple[Entry, ...], live: list[Names]) -> Names:
     """The buffers that are needed before ``items``, given those needed behind them; ``live`` is filled in."""
-    for item in reversed(items):
+    left = list(items)
+    while left:
+        item = left.pop()
         if isinstance(item, int):
             after = _before_entry(entries[item], after)
             live[item] |= after
+        elif entries[item.opening].otherwise and left and isinstance(left[-1], _Scope):
+            sides = (left.pop(), item)  # one of the two runs: what both overwrite is not needed before them
+            after = frozenset().union(*(_before_side(side, after, entries, live) for side in sides))
         else:
             after = _before_scope(item, after, entries, live)
     return after
+
+
+def _before_side(side: int | _Scope, after: Names, entries: tuple[Entry, ...], live: list[Names]) -> Names:
+    """The buffers that are needed before one side of a condition that has two."""
+    assert isinstance(side, _Scope)
+    at_end = _before_entry(entries[side.closing], after)
+    live[side.closing] |= at_end
+    before = _backward(side.items, at_end, entries, live)
+    live[side.opening] |= before
+    return before
 
 
 def _before_entry(entry: Entry, after: Names) -> Names:

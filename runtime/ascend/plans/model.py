@@ -56,7 +56,8 @@ class Entry:
 
     ``kind`` is ``"touch"``, ``"open"`` or ``"close"``; the two ends of one scope have the same ``statement``. ``level``
     counts the loops around it, that of a loop's own ends included. ``loop``: the scope may run again (or not at all);
-    a scope that is no loop is one side of a condition (``branch``) or a plain block. ``sure``: a loop that runs at
+    a scope that is no loop is one side of a condition (``branch``; ``otherwise``: the other side of the scope right
+    before it) or a plain block. ``sure``: a loop that runs at
     least once. ``allocs`` and ``frees`` are the buffers that the kernel declares and releases here. ``covers``, on the
     opening of a loop, are the buffers that the loop as a whole overwrites before it reads them.
     """
@@ -72,6 +73,7 @@ class Entry:
     allocs: tuple[str, ...] = ()
     frees: tuple[str, ...] = ()
     covers: tuple[str, ...] = ()
+    otherwise: bool = False
 
 
 @dataclass(frozen=True)

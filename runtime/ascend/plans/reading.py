@@ -111,12 +111,12 @@ class _Reader(Declarations):
 
     def scope(
         self, node: ast.stmt, body: list[ast.stmt], touches: list[Touch], *, loop: bool = False,
-        branch: bool = False, sure: bool = False,
+        branch: bool = False, otherwise: bool = False, sure: bool = False,
     ) -> None:  # fmt: skip
         """The entries of a scope: its opening, its body, its close, which has the buffers of the header."""
         statement, opening = self._next(), len(self.entries)
         self.level += loop
-        entry = Entry("open", statement, self.level, node.lineno, (), loop, branch, sure)
+        entry = Entry("open", statement, self.level, node.lineno, (), loop, branch, sure, otherwise=otherwise)
         self.entries.append(entry)
         self.block(body)
         self.entries.append(replace(entry, kind="close", touches=tuple(touches)))
@@ -279,7 +279,7 @@ class _Reader(Declarations):
             self.add(node, touches)
         self.scope(node, node.body, touches, branch=True)
         if node.orelse:
-            self.scope(node, node.orelse, [], branch=True)
+            self.scope(node, node.orelse, [], branch=True, otherwise=True)
 
     def _try(self, node: ast.Try) -> None:
         self.scope(node, node.body, [], branch=True)
