@@ -135,10 +135,8 @@ class _Check:
         home, bindings = self.new.bindings(statement, new)
         if home is None:
             return "nothing binds it any more"
-        functions = {self.origins[b].statement for b in bindings if isinstance(b, Definition) and b in self.origins}
-        if functions:
-            other = variable.bindings - functions - {self.old.tree}
-            return f"it may be the function in line {_line(other)}, too" if other else ""
+        if any(isinstance(b, Definition) and b in self.origins for b in bindings):
+            return self._compare_function(bindings, variable)
         if variable.home is self.old.inside[self.old.tree]:
             return self._compare_global(home, bindings, variable)
         if home is self.new.inside[self.new.tree] and not any(b in self.origins for b in bindings):
@@ -155,12 +153,20 @@ class _Check:
                 continue  # where it sees what it did not see, the source ended with an error
             own = set() if binding is statement else {origin.statement}
             if not counterparts & (meant | own):
-                return f"it may be what line {_line(counterparts)} binds"
+                return f"it may be {self._told(counterparts)}"
             found |= counterparts
         lost = {b for b in variable.bindings if (b, old) in self.kept} - found
         if found and lost and origin.statement not in found:
             return f"it does not see any more what line {_line(lost)} binds"
         return ""
+
+    def _compare_function(self, bindings: Bindings, variable: _Variable) -> str:
+        """A name that may mean a function, wherever that stands now, may mean what it might have meant."""
+        meant = variable.bindings - {self.old.tree}
+        found = {self.origins[b].statement for b in bindings if b in self.origins}
+        if meant - found:
+            return f"it may be what line {_line(meant - found)} binds, too"
+        return f"it may be what line {_line(found - meant)} binds" if meant and found - meant else ""
 
     def _before_updates(self, name: str, bindings: Bindings) -> Bindings:
         """The bindings of a name, and those before statements that only update now what it is bound to."""
@@ -227,6 +233,11 @@ class _Check:
             return {b for b in variable.bindings if isinstance(b, ast.arg) and b.arg == parameter.arg}
         captured = self._captured(parameter)
         return set(variable.bindings) if captured is variable.home else {parameter}
+
+    def _told(self, bindings: Set[ast.AST]) -> str:
+        """Bindings for a message: lines of the source, where they are in it."""
+        old = {b for b in bindings if b not in self.origins and b not in self.owners}
+        return f"what line {_line(old)} binds" if old else "what the rewrite binds"
 
     # Closures -------------------------------------------------------------------------------------------------------
 

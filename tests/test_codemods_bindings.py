@@ -135,6 +135,13 @@ def test_a_function_that_is_handed_on_keeps_what_it_captures() -> None:
     assert "    def f(v):\n        return v + off\n" in outcome.source
 
 
+def test_a_kernel_that_the_module_binds_again_to_what_is_made_of_it_is_rewritten() -> None:
+    source = kernel("", "n") + "\n\nk = nki.jit(k, mode='simulation')\n\n\ndef run(x):\n    return k(x)\n"
+    outcome = rewrite(source)
+    assert "NKI035" not in {finding.code for finding in outcome.findings}
+    assert outcome.source != source
+
+
 # --- the check alone: what it says of an output that nobody should write ----------------------------------------------
 
 
@@ -170,6 +177,14 @@ def test_the_check_tells_a_binding_that_is_gone() -> None:
     assert found(old, new, {5: 2, 6: 5}) == set()  # both come from what was bound: nothing else is compared
     new = "def f(x):\n    y = 1\n    if x:\n        y = 2\n    y = 1\n    return y\n"
     assert found(old, new, {5: 2, 6: 5}) == {(5, "y")}
+
+
+def test_the_check_tells_a_function_that_a_name_did_not_mean() -> None:
+    old = "def f():\n    return 1\na = f()\ndef f():\n    return 2\n"
+    new = "def f():\n    return 1\ndef f():\n    return 2\na = f()\n"
+    assert found(old, new, {3: 4, 4: 5, 5: 3}) == {(3, "f")}
+    new = "def f():\n    return 1\nif x:\n    def f():\n        return 2\na = f()\n"
+    assert found(old, new, {3: 4, 4: 4, 6: 3}) == {(3, "f")}
 
 
 def test_the_check_tells_the_next_iteration_from_the_first() -> None:

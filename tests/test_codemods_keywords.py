@@ -121,6 +121,16 @@ def test_keys_are_followed_across_files():
     assert "def f(src, dst, factor, shift=1.0):" in outcomes["helpers.py"].source
 
 
+def test_a_function_of_the_host_that_passes_its_dictionary_on_keeps_every_byte():
+    """Nothing shows that it is kernel code; it was half rewritten, and its file then left for its names."""
+    host = "\n\ndef either(src, dst, **opts):\n    a = opts['a']\n    if a == 1:\n        f(src, dst, **opts)\n"
+    source = module(STORED.format(body="a = opts['a']", factor="a"), "f(x, out, a=3.0)") + host
+    outcome = rewrite(source)
+    assert outcome.findings == ()
+    assert "def f(src, dst, a):" in outcome.source
+    assert outcome.source.endswith(host)
+
+
 def test_the_rule_can_be_deselected():
     source = module(STORED.format(body="a = opts['a']", factor="a"), "f(x, out, a=3.0)")
     options = Options(ignore=frozenset({"NKI091"}))

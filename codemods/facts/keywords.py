@@ -44,10 +44,10 @@ class Dictionary:
 def dictionaries(program: Program, walked: set[ast.FunctionDef]) -> dict[ast.FunctionDef, Dictionary]:
     """The functions whose keys are known.
 
-    ``walked`` are the functions that are rewritten at all; those that pass their dictionary on to them are, too.
+    ``walked`` are the functions that are rewritten at all. One of the host that passes its dictionary on to them keeps
+    it: a key that they do not have ends with Python's own error.
     """
-    found = {f.node: f for f in _functions(program)}
-    found = {node: f for node, f in found.items() if node in walked or _reaches(program, f, found, walked)}
+    found = {f.node: f for f in _functions(program) if f.node in walked}
     calls = _calls(program, found) if found else {}
     while not _settled(program, found, calls):
         pass
@@ -62,23 +62,6 @@ def _functions(program: Program) -> Iterator[Dictionary]:
                     yield _read(module, node, node.args.kwarg.arg)
                 except Unclear:
                     continue
-
-
-def _reaches(
-    program: Program, function: Dictionary, found: dict[ast.FunctionDef, Dictionary], walked: set[ast.FunctionDef]
-) -> bool:
-    """Does a function pass its dictionary on to one that is rewritten, directly or not?"""
-    pending, seen = [function], set[ast.FunctionDef]()
-    while pending:
-        current = pending.pop()
-        for call, _ in current.passes:
-            callee = callee_of(program, current.module, call)
-            if callee in walked:
-                return True
-            if callee in found and callee not in seen and callee is not None:
-                seen.add(callee)
-                pending.append(found[callee])
-    return False
 
 
 def _read(module: Module, node: ast.FunctionDef, name: str) -> Dictionary:
