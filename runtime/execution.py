@@ -25,7 +25,7 @@ from . import errors, shims, versions
 from .arguments import argument, arguments, needs_module
 from .cases import Case, CaseError
 from .compare.trace import Failure, Packed, Run
-from .dialect import JIT, Frontend, Launch, frontends
+from .dialect import JIT, Frontend, Launch, frontends, memory_of
 from .messages import Kernel, Kernels, Observation, Reference, Reply, Request
 from .spec.hardware import TARGETS
 
@@ -213,6 +213,9 @@ def _kernel(module: ModuleType, name: str, language: str) -> tuple[Any, Frontend
 def _run(request: Request, case: Case) -> Run:
     module = load(request.file)
     kernel, front = _kernel(module, case.kernel, request.language)
+    known = memory_of(front.language).hardware
+    if request.hardware not in known:
+        raise CaseError(f"kernels of {front.language} run on {', '.join(known)}, not on '{request.hardware}'")
     with np.errstate(all="ignore"):
         run = front.launch(Launch(kernel, module, case, request.hardware))
     run = replace(run, language=front.language)

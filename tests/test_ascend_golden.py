@@ -97,3 +97,13 @@ def test_check_reports_what_does_not_fit(tmp_path, capsys):
             main(["check", *more, str(tmp_path / "kernel.py")])
         printed = capsys.readouterr().out
         assert ended.value.code == 1 and "ASC101" in printed and "'scale' (280000 bytes" in printed
+
+
+@pytest.mark.parametrize(("golden", "hardware"), [("ascend_views", "gen2"), ("running_counter", "910b")])
+def test_the_hardware_of_another_language_is_one_clear_error(golden, hardware, capsys):
+    folder = GOLDENS[golden].folder
+    with pytest.raises(SystemExit) as ended:
+        files = [str(folder / "before.py"), str(folder / "after.py")]
+        main(["verify", "--no-cache", "--jobs", "1", "--hardware", hardware, *files])
+    printed = capsys.readouterr().out
+    assert ended.value.code == 2 and f"not on '{hardware}'" in printed and "KeyError" not in printed
