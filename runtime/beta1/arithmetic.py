@@ -6,63 +6,25 @@
 
 from __future__ import annotations
 
-from functools import cache
-from math import prod
 from typing import Any
 
 import numpy as np
 
 from .. import isa
-from ..errors import KernelError, NotModelled
+from ..errors import KernelError
 from ..isa.core import Result
-from ..memory import View
 from ..numerics import DTYPES, is_integer
-from ..spec.dtypes import promote, promote_bits, weak_type
-from ..spec.operators import BITWISE, COMMUTATIVE, COMPARISON
+from ..spec.operators import COMMUTATIVE
 from .base import Shape, Tensor
+from .broadcast import spread_rows
+from .division import quotient
 from .indexing import Index, broadcast
+from .operands import alike, is_vector, mismatch
 from .pending import Call, call_of, copied_to_sbuf, number
-from .subscript import RuntimeIndex, runtime_values
+from .promotion import BOOLEAN, promoted
+from .runtime_index import RuntimeIndex, runtime_values
 from .tensor import Tile
 from .tokens import dtype_of
-
-_BOOLEAN = COMPARISON | {"logical_and", "logical_or", "logical_xor", "logical_not"}
-_NAMES = {dtype: name for name, dtype in DTYPES.items()}
-
-
-def promoted(op: str, x: Any, y: Any) -> np.dtype[Any]:
-    """Default type of ``x op y``: bool for comparisons, else the promotion of both types (numbers are weak)."""
-    if op in _BOOLEAN:
-        return DTYPES["bool_"]
-    a: Any = x.dtype if isinstance(x, Tensor) else type(x)
-    b: Any = y.dtype if isinstance(y, Tensor) else type(y)
-    return _promoted_bits(op, a, b) if op in BITWISE else _promotion(a, b)
-
-
-@cache
-def _promotion(a: Any, b: Any) -> np.dtype[Any]:
-    """The promotion of the types of two operands, of which a number's is a type of Python's or numpy's."""
-    return DTYPES[promote(_type_name(a), _type_name(b))]
-
-
-@cache
-def _promoted_bits(op: str, a: Any, b: Any) -> np.dtype[Any]:
-    """:func:`_promotion` for the bitwise operator ``op``."""
-    if isinstance(a, type):
-        a, b = b, a
-    one, other = _type_name(a), _type_name(b)
-    found = promote_bits(one, other, weak=isinstance(b, type))
-    if found is not None:
-        return DTYPES[found]
-    if not (is_integer(DTYPES[one]) and is_integer(DTYPES[other])):
-        raise KernelError("", f"'{op}' works on the bits of integers, its operands are {one} and {other}")
-    raise NotModelled(f"the type of '{op}' of {one} and {other} without dtype=, which no document gives")
-
-
-def _type_name(kind: np.dtype[Any] | type) -> str:
-    if isinstance(kind, type) and not issubclass(kind, np.generic):
-        return weak_type(kind)
-    return _NAMES.get(np.dtype(kind)) or weak_type(np.dtype(kind).type)
 
 
 def operator_result(op: str, x: Any, y: Any) -> Any:
@@ -71,7 +33,7 @@ def operator_result(op: str, x: Any, y: Any) -> Any:
         if isinstance(vector, (Index, RuntimeIndex)):
             return _shifted(op, vector, tile, swapped=vector is x)
     kind = promoted(op, x, y)
-    whole = _whole_quotient(x, y, kind) if op == "divide" else None
+    whole = quotient(x, y, kind) if op == "divide" else None
     if whole is not None:
         return whole
     call = call_of(op)
@@ -101,20 +63,13 @@ def divide(x: Any, y: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> 
     """The quotient of two tiles, or of a tile and a number, element by element."""
     kind = promoted("divide", x, y)
     wanted = kind if dtype is None else dtype_of(dtype)
-    whole = _whole_quotient(x, y, wanted) if mask is None and is_integer(kind) else None
+    whole = quotient(x, y, wanted) if mask is None and is_integer(kind) else None
     if whole is not None:
         return whole
     call = call_of("divide", mask)
     result, shape = binary(call, "divide", x, y, broadcast_partitions=True)
     _round_quotient(result, kind)
     return call.give(result, shape, wanted, explicit=dtype is not None)
-
-
-def _whole_quotient(x: Any, y: Any, dtype: np.dtype[Any]) -> Tile | None:
-    """A division of whole numbers as the instructions that it takes; ``None`` for anything else."""
-    from .composites import quotient
-
-    return quotient(x, y, dtype)
 
 
 def _round_quotient(result: Result | None, kind: np.dtype[Any]) -> None:
@@ -155,8 +110,6 @@ def binary(call: Call, op: str, x: Any, y: Any, *, broadcast_partitions: bool) -
 
 def _on_all_rows(call: Call, tile: Tile, other: Tile) -> Tile:
     """``tile`` on the partitions of ``other``, where it has only one."""
-    from .composites import spread_rows
-
     spread = spread_rows(tile, (other.shape[0], *tile.shape[1:]))
     if spread is None:
         return tile
@@ -176,40 +129,12 @@ def _of_tiles(call: Call, op: str, a: Tile, b: Tile) -> tuple[Result | None, Sha
     return None if skip else isa.tensor_tensor(*alike(call.view(a), call.view(b)), op), shape
 
 
-def alike(a: View, b: View) -> tuple[View, View]:
-    """Two operands with one shape: dimensions of 1 are read with a step of 0."""
-    if a.array.shape == b.array.shape:
-        return a, b
-    common = broadcast(a.array.shape, b.array.shape)
-    return a.reading(np.broadcast_to(a.array, common)), b.reading(np.broadcast_to(b.array, common))
-
-
-def over(vector: View, other: View) -> View:
-    """An operand of one element a partition with the shape of another operand: read with steps of 0."""
-    index = (slice(None), *(0 for _ in vector.array.shape[1:]), *(None for _ in other.array.shape[1:]))
-    column = vector.array[index]
-    return vector.reading(np.broadcast_to(column, (column.shape[0], *other.array.shape[1:])))
-
-
-def is_vector(tile: Tile) -> bool:
-    """Has the tile one element a partition?"""
-    return prod(tile.shape[1:]) == 1
-
-
-def mismatch(op: str, *operands: tuple[str, Tile]) -> KernelError:
-    shown = ", ".join(f"{role}{list(tile.shape)}" for role, tile in operands)
-    return KernelError(
-        "err_num_partition_mismatch",
-        f"number of partitions (dimension 0 size of a tile) mismatch in parameters ({shown}) of '{op}'",
-    )
-
-
 def unary(call: Call, x: Any, dtype: Any = None) -> Tile:
     """``nl.<op of call>(x)``: an activation without bias and scale."""
     op, tile = call.op, call.source("x", x)
     _check_bias(call, op)
     result = None if call.region.skip else isa.activation(op, call.view(tile))[0]
-    default = DTYPES["bool_"] if op in _BOOLEAN else tile.dtype
+    default = DTYPES["bool_"] if op in BOOLEAN else tile.dtype
     return call.give(result, tile.shape, default if dtype is None else dtype_of(dtype), explicit=dtype is not None)
 
 

@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterator
-from functools import cache
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..errors import KernelError, NotModelled
+from ..session import RUNNING
 from ..source import asked_by_while
+from .state import State, state
 from .tokens import Buffer
 from .typing import Annotation
 
-if TYPE_CHECKING:
-    from .tensor import Tile
-
 Shape = tuple[int, ...]
-
-
-@cache
-def sibling(name: str) -> Any:
-    """The module ``name`` of this package, for one that it imports itself. (An import in a function costs more.)"""
-    return importlib.import_module(f".{name}", __package__)
 
 
 class Tensor:
@@ -54,7 +45,8 @@ class Tensor:
         """``nt.tensor[128, 512]``: an annotation that is checked; with a type, the description of an argument."""
         return Annotation()[shape]
 
-    def as_tile(self) -> Tile:
+    def as_tile(self) -> Any:
+        """The tensor as the one tile that it is; raises where it is none."""
         raise NotImplementedError
 
     def __iter__(self) -> Iterator[Any]:
@@ -83,7 +75,9 @@ class Tensor:
 
     def _binary(self, op: str, other: Any, swapped: bool = False) -> Any:
         x, y = (other, self) if swapped else (self, other)
-        return sibling("arithmetic").operator_result(op, x, y)
+        running = RUNNING.get()  # state(), without a call
+        current = state() if running is None or type(running.front) is not State else running.front
+        return current.operators.result(op, x, y)
 
     def __add__(self, other: Any) -> Any:
         return self._binary("add", other)
@@ -161,19 +155,21 @@ class Tensor:
         return True if other is None else self._binary("not_equal", other)
 
     def __neg__(self) -> Any:
-        return sibling("arithmetic").negated(self)
+        return state().operators.negated(self)
 
     def __invert__(self) -> Any:
-        return sibling("arithmetic").inverted(self)
+        return state().operators.inverted(self)
 
     def __iadd__(self, other: Any) -> Any:
-        return sibling("assignment").update(self, "add", other)
+        running = RUNNING.get()  # as in _binary: what accumulates is executed again and again
+        current = state() if running is None or type(running.front) is not State else running.front
+        return current.operators.update(self, "add", other)
 
     def __isub__(self, other: Any) -> Any:
-        return sibling("assignment").update(self, "subtract", other)
+        return state().operators.update(self, "subtract", other)
 
     def __imul__(self, other: Any) -> Any:
-        return sibling("assignment").update(self, "multiply", other)
+        return state().operators.update(self, "multiply", other)
 
     def __itruediv__(self, other: Any) -> Any:
-        return sibling("assignment").update(self, "divide", other)
+        return state().operators.update(self, "divide", other)

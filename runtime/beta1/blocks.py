@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from ..errors import KernelError, NotModelled
-from .base import Shape, Tensor, sibling
+from ..session import RUNNING
+from .base import Shape, Tensor
 from .indexing import Index, Mask
 from .selection import Limit
+from .state import State, state
 from .tensor import Tile
 from .tokens import Buffer, ParDim, Slice, dtype_of
 
@@ -93,7 +95,9 @@ class BlockTensor(Tensor):
         return int(k)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        sibling("assignment").assign(self[key], value)
+        running = RUNNING.get()  # state(), without a call
+        current = state() if running is None or type(running.front) is not State else running.front
+        current.operators.assign(self[key], value)
 
     def view(self, dtype: Any) -> BlockTensor:
         """Every logical tile read as ``dtype``."""

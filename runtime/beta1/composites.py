@@ -12,13 +12,15 @@ from typing import Any
 
 import numpy as np
 
+from .. import isa
 from ..numerics import FLOAT32, is_integer
-from . import arithmetic, creation, movement, reductions, special, vector
+from . import arithmetic, creation, movement, reductions, vector
 from . import matmul as matrix
-from .arithmetic import promoted
 from .base import Tensor
+from .broadcast import in_one_step, spread_rows
+from .division import floor_divided, is_whole, rest_of
 from .pending import call_of, copied_to_sbuf
-from .state import state
+from .promotion import promoted
 from .tensor import Tile
 from .tokens import Engine, dtype_of
 
@@ -26,36 +28,12 @@ VECTOR_LIMIT = 32
 """The largest square that VectorE transposes inside SBUF."""
 
 
-QUADRANT = 32
-"""Partitions that the stream shuffle works on at a time."""
-
-
-def spread_rows(x: Tile, shape: tuple[int, ...]) -> Tile | None:
-    """A tile of one partition copied to all partitions of a tile of ``shape``; ``None`` where that is one step."""
-    flat = len(shape) == 2 and x.ndim == 2 and x.space != "hbm"
-    if not flat or x.shape[0] != 1 or shape[0] == 1 or x.shape[1] not in (1, shape[1]) or _in_one_step(None, x):
-        return None
-    source = movement.tensor_copy(x) if x.space == "psum" else x
-    if source.shape[1] != shape[1]:
-        source = source.broadcast_to((1, shape[1]))
-    result = creation.ndarray(shape, source.dtype).as_tile()
-    for first in range(0, shape[0], QUADRANT):
-        rows = result[first : min(first + QUADRANT, shape[0]), :]
-        special.nc_stream_shuffle(source, rows, [0] * QUADRANT)
-    return result
-
-
-def _in_one_step(mask: Any, *operands: Any) -> bool:
-    restricted = any(isinstance(o, Tile) and (o.restriction is not None or o.space == "hbm") for o in operands)
-    return mask is not None or restricted or state().allocated
-
-
 def transpose(x: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
     """Transpose a tile of up to 128 x 128 into SBUF: by TensorE into PSUM, then copied. One in PSUM is copied before.
 
     (TensorE reads SBUF only; ``conv.py:1331`` of nki-samples transposes what a matmul left in PSUM.)
     """
-    if _in_one_step(mask, x) or not isinstance(x, Tile) or x.ndim != 2 or max(x.shape) > 128:
+    if in_one_step(mask, x) or not isinstance(x, Tile) or x.ndim != 2 or max(x.shape) > 128:
         return movement.transpose(x, dtype=dtype, mask=mask)
     if x.space == "psum":
         x = copied_to_sbuf(call_of("transpose"), x)
@@ -64,7 +42,7 @@ def transpose(x: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
 
 def nc_transpose(data: Any, *, mask: Any = None, dtype: Any = None, engine: Any = Engine.unknown, **_: Any) -> Tile:
     """A transpose, which keeps the type, and a copy where another type is wanted."""
-    if dtype is None or _in_one_step(mask, data) or not isinstance(data, Tile) or dtype_of(dtype) == data.dtype:
+    if dtype is None or in_one_step(mask, data) or not isinstance(data, Tile) or dtype_of(dtype) == data.dtype:
         return movement.nc_transpose(data, mask=mask, dtype=dtype, engine=engine)
     turned = movement.nc_transpose(data, engine=engine)
     return movement.copied(call_of("tensor_copy"), turned, turned.buffer, dtype)
@@ -72,7 +50,7 @@ def nc_transpose(data: Any, *, mask: Any = None, dtype: Any = None, engine: Any 
 
 def mean(x: Any, axis: Any, *, dtype: Any = None, mask: Any = None, keepdims: bool = False, **_: Any) -> Tile:
     """The sum over the free dimensions ``axis`` in fp32, times the reciprocal of the count."""
-    if _in_one_step(mask, x) or not isinstance(x, Tile):
+    if in_one_step(mask, x) or not isinstance(x, Tile):
         return reductions.mean(x, axis, dtype=dtype, mask=mask, keepdims=keepdims)
     count = prod(x.shape[a] for a in reductions.free_axes(x, axis, "mean"))
     total = reductions.tensor_reduce(np.add, x, axis, dtype=FLOAT32, keepdims=keepdims)
@@ -84,7 +62,7 @@ def where(condition: Any, x: Any, y: Any, *, dtype: Any = None, mask: Any = None
     """``x`` where ``condition`` is not 0, else ``y``: ``y`` first, then ``x`` over it where it is chosen."""
     sides = [side for side in (x, y) if isinstance(side, Tensor)]
     wide = all(isinstance(t, Tile) and t.shape == getattr(condition, "shape", None) for t in sides)
-    if _in_one_step(mask, condition, *sides) or not wide:
+    if in_one_step(mask, condition, *sides) or not wide:
         return vector.where(condition, x, y, dtype=dtype, mask=mask)
     kind = promoted("add", x, y) if dtype is None else dtype_of(dtype)
     if not isinstance(x, Tensor) or x.dtype != kind:
@@ -99,7 +77,7 @@ def where(condition: Any, x: Any, y: Any, *, dtype: Any = None, mask: Any = None
 def floor(x: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
     """``floor`` into an integer type: a conversion, which rounds up or down, less 1 where it went up."""
     wanted = dtype_of(dtype) if dtype is not None else getattr(x, "dtype", FLOAT32)
-    if _in_one_step(mask, x) or not isinstance(x, Tile) or not is_integer(wanted) or wanted == np.uint32:
+    if in_one_step(mask, x) or not isinstance(x, Tile) or not is_integer(wanted) or wanted == np.uint32:
         return arithmetic.unary(call_of("floor", mask), x, dtype)
     if is_integer(x.dtype):
         return movement.tensor_copy(x, dtype=wanted)
@@ -112,40 +90,9 @@ def mod(x: Any, y: Any, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
     """``x - y * floor(x / y)``, of whole numbers without a modulus."""
     kind = promoted("mod", x, y)
     wanted = kind if dtype is None else dtype_of(dtype)
-    if not _is_whole(x, y) or _in_one_step(mask, x) or not is_integer(kind):
+    if not is_whole(x, y) or in_one_step(mask, x) or not is_integer(kind):
         return arithmetic.elementwise(call_of("mod", mask), x, y, dtype)
-    return _rest(floor_divided(x, y, kind), x, y, wanted)
-
-
-def quotient(x: Any, y: Any, dtype: Any) -> Tile | None:
-    """A division of whole numbers; ``None`` for any other, and where it is one step."""
-    if not _is_whole(x, y) or _in_one_step(None, x) or not is_integer(dtype):
-        return None
-    return floor_divided(x, y, dtype)
-
-
-def _is_whole(x: Any, y: Any) -> bool:
-    """Is ``x`` a tile of integers, and ``y`` a positive Python integer?"""
-    number = isinstance(y, int | np.integer) and not isinstance(y, bool) and y > 0
-    return bool(number) and isinstance(x, Tile) and is_integer(x.dtype)
-
-
-def floor_divided(x: Tile, y: int, dtype: Any) -> Tile:
-    """``x // y`` of whole numbers below 2**24: a rounded quotient, corrected by what it leaves."""
-    rounded = vector.tensor_scalar(x, np.multiply, 1.0 / y, dtype=np.int32)
-    rest = _rest(rounded, x, y, FLOAT32)
-    below = vector.tensor_scalar(rest, np.less, 0.0, dtype=FLOAT32)
-    step = vector.scalar_tensor_tensor(
-        data=rest, op0=np.greater_equal, operand0=y, op1=np.subtract, operand1=below, dtype=FLOAT32
-    )
-    return vector.tensor_tensor(rounded, step, np.add, dtype=dtype)
-
-
-def _rest(number: Tile, x: Tile, y: int, dtype: Any) -> Tile:
-    """``x - number * y``."""
-    return vector.scalar_tensor_tensor(
-        data=number, op0=np.multiply, operand0=-1 * y, op1=np.add, operand1=x, dtype=dtype
-    )
+    return rest_of(floor_divided(x, y, kind), x, y, wanted)
 
 
 def _filled(value: Any, shape: tuple[int, ...], dtype: Any) -> Tile:
@@ -155,8 +102,27 @@ def _filled(value: Any, shape: tuple[int, ...], dtype: Any) -> Tile:
     return creation.memset(shape, value, dtype)
 
 
+def broadcast_to(src: Any, *, shape: Any, **_: Any) -> Tile:
+    """``src`` repeated to ``shape``, over the partitions too; ``src`` itself where the shapes are equal."""
+    call = call_of("broadcast_to")
+    tile = call.tile("src", src)
+    wanted = tuple(int(n) for n in shape)
+    if tile.shape == wanted:
+        recorder = call.state.machine.recorder
+        if recorder is not None:
+            recorder.passes(call.op, call.view(tile), call.sequence)
+        return tile
+    if tile.shape[0] != wanted[0]:
+        spread = spread_rows(tile, wanted)
+        if spread is not None:
+            return spread
+    wide = tile.broadcast_to(wanted)
+    movement.check_partitions(wanted, "broadcast_to")
+    return call.give(isa.copy("tensor_copy", call.view(wide)), wanted, tile.dtype)
+
+
 def matmul(x: Any, y: Any, *, transpose_x: bool = False, mask: Any = None, dtype: Any = None, **_: Any) -> Tile:
     """``x @ y`` in PSUM; unless ``transpose_x``, ``x`` is transposed first (:func:`transpose`)."""
-    if not transpose_x and not _in_one_step(mask, x, y) and isinstance(x, Tile) and x.ndim == 2 and max(x.shape) <= 128:
+    if not transpose_x and not in_one_step(mask, x, y) and isinstance(x, Tile) and x.ndim == 2 and max(x.shape) <= 128:
         return matrix.matmul(transpose(x), y, transpose_x=True, dtype=dtype)
     return matrix.matmul(x, y, transpose_x=transpose_x, mask=mask, dtype=dtype)

@@ -6,17 +6,58 @@ leaves them out.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import prod
+from typing import Any, Protocol
 
 import numpy as np
 
 from ..errors import KernelError
 from ..isa.core import Result, fit
 from ..machine import Machine
-from ..memory import Array, Computed, View, view_of
+from ..memory import Allocation, Array, Computed, View, view_of
 from ..numerics import FLOAT32, convert
 from .regions import Interval, Region
-from .tensor import Tile
+from .selection import Limit
+
+
+@dataclass(frozen=True)
+class Gather:
+    """The integer index arrays of an indirect access, one a dimension of the tensor of ``shape`` that it indexes.
+
+    With ``skip``, elements out of bounds are left alone. ``free``: do runtime values vary along the free dimension?
+    """
+
+    shape: tuple[int, ...]
+    indices: tuple[Array, ...]
+    skip: bool = False
+    free: bool = False
+
+
+class Strided(Protocol):
+    """An access as memory sees it: where it begins, its strides in bytes, what of it may be out of bounds."""
+
+    @property
+    def alloc(self) -> Allocation: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def space(self) -> str: ...
+    @property
+    def stored(self) -> np.dtype[Any]: ...
+    @property
+    def offset(self) -> int: ...
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def strides(self) -> tuple[int, ...]: ...
+    @property
+    def ndim(self) -> int: ...
+    @property
+    def limits(self) -> tuple[Limit, ...]: ...
+    @property
+    def gather(self) -> Gather | None: ...
+    def cut(self, where: Region) -> Array: ...
 
 
 class Gathered(Computed):
@@ -27,7 +68,7 @@ class Gathered(Computed):
 
     __slots__ = ("valid",)
 
-    def __init__(self, tile: Tile, array: Array, valid: Array | None) -> None:
+    def __init__(self, tile: Strided, array: Array, valid: Array | None) -> None:
         super().__init__(tile.alloc, array, indexed_array(tile))
         self.valid = valid
 
@@ -37,7 +78,7 @@ class Masked(Gathered):
 
     __slots__ = ("tile", "where")
 
-    def __init__(self, tile: Tile, array: Array, where: Region) -> None:
+    def __init__(self, tile: Strided, array: Array, where: Region) -> None:
         super().__init__(tile, array, None)
         self.tile = tile
         self.where = where
@@ -52,7 +93,7 @@ class Masked(Gathered):
         return view_of(self.alloc, self.tile.cut(Region(2, box)))
 
 
-def indexed_array(tile: Tile) -> Array:
+def indexed_array(tile: Strided) -> Array:
     """The tensor that an indirect access indexes: of a part of a tensor in HBM, the whole one, as Beta 2 has to."""
     if tile.gather is not None and tile.space == "hbm":
         return tile.alloc.bytes.reshape(-1).view(tile.stored)
@@ -63,7 +104,7 @@ def indexed_array(tile: Tile) -> Array:
     return found
 
 
-def gathered(tile: Tile, where: Region) -> Gathered:
+def gathered(tile: Strided, where: Region) -> Gathered:
     """The elements of ``tile`` in the part ``where``; elements that take no part are arbitrary."""
     offsets, valid = _offsets(tile, where)
     chosen = where.where(offsets.shape)
@@ -76,7 +117,7 @@ def gathered(tile: Tile, where: Region) -> Gathered:
     return Gathered(tile, values, valid if skip else None)
 
 
-def scatter(machine: Machine, result: Result, dst: Tile, where: Region, add: bool = False) -> None:
+def scatter(machine: Machine, result: Result, dst: Strided, where: Region, add: bool = False) -> None:
     """Round ``result`` into the elements of ``dst`` that take part, in order; ``add`` to what is there."""
     offsets, valid = _offsets(dst, where)
     chosen = where.where(offsets.shape)
@@ -97,7 +138,7 @@ def scatter(machine: Machine, result: Result, dst: Tile, where: Region, add: boo
         machine.recorder.add(result.op, operands, result.attributes, result.sequence, result.location)
 
 
-def _offsets(tile: Tile, where: Region) -> tuple[Array, Array]:
+def _offsets(tile: Strided, where: Region) -> tuple[Array, Array]:
     """Byte offset of each element in the allocation's memory, and whether it is in bounds."""
     cuts = [where.interval(d, tile.ndim, n) for d, n in enumerate(tile.shape)]
     box = tuple(slice(None) if c is None else slice(c.low, c.high) for c in cuts)
@@ -124,7 +165,7 @@ def _grid(shape: tuple[int, ...], coefficients: tuple[int, ...], const: int) -> 
     return total
 
 
-def _check(tile: Tile, valid: Array, chosen: Array | None) -> None:
+def _check(tile: Strided, valid: Array, chosen: Array | None) -> None:
     """Raise for an element that takes part and is out of bounds.
 
     A runtime index gives an ``IndexError``, as documented.
@@ -145,14 +186,14 @@ def _check(tile: Tile, valid: Array, chosen: Array | None) -> None:
     raise IndexError(f"index {flat} is out of bounds for axis 0 with size {prod(tile.gather.shape)}")
 
 
-def _read(tile: Tile, offsets: Array) -> Array:
+def _read(tile: Strided, offsets: Array) -> Array:
     size = tile.stored.itemsize
     memory = tile.alloc.bytes.reshape(-1)
     picked = memory[offsets[..., None] + np.arange(size)]
     return np.ascontiguousarray(picked).view(tile.stored).reshape(offsets.shape)
 
 
-def _write(tile: Tile, offsets: Array, values: Array) -> None:
+def _write(tile: Strided, offsets: Array, values: Array) -> None:
     size = tile.stored.itemsize
     memory = tile.alloc.bytes.reshape(-1)
     memory[offsets[..., None] + np.arange(size)] = np.ascontiguousarray(values)[..., None].view(np.uint8)

@@ -57,7 +57,7 @@ MEMBERS: dict[str, Any] = {
     "nc_find_index8": special.nc_find_index8,
     "nc_match_replace8": special.nc_match_replace8,
     "nc_matmul": matmul.nc_matmul,
-    "nc_stream_shuffle": special.nc_stream_shuffle,
+    "nc_stream_shuffle": movement.nc_stream_shuffle,
     "nc_transpose": composites.nc_transpose,
     "range_select": special.range_select,
     "reciprocal": reciprocal,

@@ -13,7 +13,7 @@ from ..naming import bound_name
 from ..numerics import DTYPES
 from ..session import current, in_kernel
 from ..spec import hardware
-from . import arithmetic, composites, creation, loops, movement, nki, reductions, special
+from . import arithmetic, composites, creation, declarations, grid, loops, movement, reductions, special
 from .assignment import Reduction, assign
 from .base import Tensor
 from .indexing import MeshGrid, arange
@@ -222,12 +222,12 @@ MEMBERS: dict[str, Any] = {
     "affine_range": loops.affine_range,
     "arange": arange,
     "atomic_rmw": atomic_rmw,
-    "broadcast_to": movement.broadcast_to,
+    "broadcast_to": composites.broadcast_to,
     "copy": movement.copy,
     "device_print": device_print,
     "dropout": special.nl_dropout,
     "ds": ds,
-    "empty_like": creation.empty_like,
+    "empty_like": declarations.empty_like,
     "expand_dims": movement.expand_dims,
     "finfo": finfo,
     "full": creation.full,
@@ -242,23 +242,23 @@ MEMBERS: dict[str, Any] = {
     "matmul": composites.matmul,
     "mgrid": MeshGrid(),
     "nc": nc,
-    "ndarray": creation.ndarray,
+    "ndarray": declarations.ndarray,
     "negative": negative,
-    "num_programs": nki.num_programs,
+    "num_programs": grid.num_programs,
     "ones": creation.ones,
     "par_dim": par_dim,
     "private_hbm": PRIVATE_HBM,
-    "program_id": nki.program_id,
-    "program_ndim": nki.program_ndim,
+    "program_id": grid.program_id,
+    "program_ndim": grid.program_ndim,
     "psum": PSUM,
     "rand": special.rand,
     "random_seed": special.random_seed,
     "reciprocal": reciprocal,
     "sbuf": SBUF,
     "sequential_range": loops.sequential_range,
-    "shared_constant": creation.shared_constant,
+    "shared_constant": declarations.shared_constant,
     "shared_hbm": SHARED_HBM,
-    "shared_identity_matrix": creation.shared_identity_matrix,
+    "shared_identity_matrix": declarations.shared_identity_matrix,
     "sizeinbytes": sizeinbytes,
     "spmd_dim": spmd_dim,
     "static_cast": static_cast,

@@ -18,28 +18,11 @@ from ..errors import KernelError, NotModelled, is_emulator_file
 from ..events import Recorder
 from ..session import RUNNING, Session
 from ..source import bound_in_loop, has_plain_for, leaves_loop
-from .state import State, state
+from .state import Loop, State, state
 from .tracing import Contents
 from .typing import RuntimeBound
 
 _MISSING = object()
-
-
-class Loop:
-    """One run of a loop: tensors that its body declares belong to it.
-
-    The iterations of a ``parallel`` one (there are several) must not write to the same place.
-    """
-
-    parallel = False
-    iteration = 0
-    _written: dict[object, int] | None = None
-
-    def writes_again(self, place: object) -> bool:
-        """Was ``place`` written by an earlier iteration? Notes that this one writes it."""
-        if self._written is None:
-            self._written = {}
-        return self._written.setdefault(place, self.iteration) != self.iteration
 
 
 def _loop(args: tuple[Any, ...], running: Session, parallel: bool) -> Iterator[int]:

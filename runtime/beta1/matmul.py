@@ -21,7 +21,7 @@ from ..isa.core import result_of
 from ..memory import Array, Computed, View
 from ..numerics import FLOAT32
 from ..spec.hardware import GEMM_MOVING_FMAX, GEMM_STATIONARY_FMAX
-from .arithmetic import mismatch
+from .operands import mismatch
 from .pending import Call, call_of, in_sbuf
 from .regions import EVERYWHERE, NOWHERE, Region, both
 from .tensor import Access, Tile

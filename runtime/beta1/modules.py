@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..shims import linked, public_module
-from . import compiler, creation, isa, language, nki, typing
+from . import compiler, isa, language, nki, placement, typing
 from .base import Tensor
 
 _NKI: dict[str, Any] = {
@@ -21,8 +21,8 @@ _NKI: dict[str, Any] = {
     "tensor": Tensor,
     "trace": nki.trace,
 }
-_SBUF = {"alloc": creation.sbuf_alloc, "auto_alloc": creation.sbuf_auto_alloc, "mod_alloc": creation.sbuf_mod_alloc}
-_PSUM = {"alloc": creation.psum_alloc, "auto_alloc": creation.psum_auto_alloc, "mod_alloc": creation.psum_mod_alloc}
+_SBUF = {"alloc": placement.sbuf_alloc, "auto_alloc": placement.sbuf_auto_alloc, "mod_alloc": placement.sbuf_mod_alloc}
+_PSUM = {"alloc": placement.psum_alloc, "auto_alloc": placement.psum_auto_alloc, "mod_alloc": placement.psum_mod_alloc}
 _COMPILER: dict[str, Any] = {
     "allocation_scope": compiler.allocation_scope,
     "enable_stack_allocator": compiler.enable_stack_allocator,

@@ -1,4 +1,4 @@
-"""Moving data: ``nl.load``, ``nl.store``, DMA, copies and transposes."""
+"""Moving data: ``nl.load``, ``nl.store``, DMA, copies, shuffles and transposes."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ import numpy as np
 
 from .. import isa
 from ..errors import KernelError, NotModelled
+from ..isa import search
 from ..memory import Array, View
 from ..spec.hardware import PARTITIONS
 from ..spec.instructions import VECTOR_TRANSPOSE
-from .arithmetic import mismatch
 from .base import Shape, Tensor
 from .indirect import Gathered
+from .operands import mismatch
 from .pending import Call, accumulate, call_of, copied_to_sbuf, in_sbuf, number
-from .regions import Interval, Region
+from .regions import EVERYWHERE, Interval, Region
 from .tensor import Tile
 from .tokens import PSUM, SBUF, Buffer, Engine, OobMode, dtype_of, engine_name, operator_token
 
@@ -282,27 +283,6 @@ def transpose(x: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
     return call.give(result, (tile.shape[1], tile.shape[0]), default, explicit=dtype is not None, where=where)
 
 
-def broadcast_to(src: Any, *, shape: Any, **_: Any) -> Tile:
-    """``src`` repeated to ``shape``, over the partitions too; ``src`` itself where the shapes are equal."""
-    call = call_of("broadcast_to")
-    tile = call.tile("src", src)
-    wanted = tuple(int(n) for n in shape)
-    if tile.shape == wanted:
-        recorder = call.state.machine.recorder
-        if recorder is not None:
-            recorder.passes(call.op, call.view(tile), call.sequence)
-        return tile
-    if tile.shape[0] != wanted[0]:
-        from .composites import spread_rows
-
-        spread = spread_rows(tile, wanted)
-        if spread is not None:
-            return spread
-    wide = tile.broadcast_to(wanted)
-    check_partitions(wanted, "broadcast_to")
-    return call.give(isa.copy("tensor_copy", call.view(wide)), wanted, tile.dtype)
-
-
 def expand_dims(data: Any, axis: int) -> Tile:
     """A dimension of extent 1 behind the last one."""
     tile = call_of("expand_dims").tile("data", data, "hbm|sbuf|psum")
@@ -350,5 +330,25 @@ def tensor_copy_predicated(
     result.reads = (*result.reads, ("predicate", condition))
     if reverse_pred:
         result.attributes = (*result.attributes, ("reverse_pred", True))
+    within = call.region.where(chosen.shape)
+    call.write(result, target, where=call.region.choosing(chosen if within is None else chosen & within))
+
+
+def nc_stream_shuffle(src: Any, dst: Any, shuffle_mask: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> None:
+    """In each 32 partitions, partition ``i`` of ``dst`` becomes ``shuffle_mask[i]`` of ``src`` (255: is kept)."""
+    call = call_of("nc_stream_shuffle", mask)
+    source, target = call.tile("src", src), call.tile("dst", dst)
+    if source.dtype != target.dtype:
+        raise KernelError(
+            "", f"dst of 'nc_stream_shuffle' is {target.dtype}, src is {source.dtype}: they must be equal"
+        )
+    if call.region.skip:
+        return
+    before = target.array
+    result, written = search.stream_shuffle(source.view_in(EVERYWHERE), before, tuple(int(m) for m in shuffle_mask))
+    cuts = [call.region.interval(d, target.ndim, n) for d, n in enumerate(target.shape)]
+    box = tuple(slice(None) if c is None else slice(c.low, c.high) for c in cuts)
+    result.values = result.values[box]
+    chosen = np.broadcast_to(written, before.shape)[box]
     within = call.region.where(chosen.shape)
     call.write(result, target, where=call.region.choosing(chosen if within is None else chosen & within))

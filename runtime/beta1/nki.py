@@ -12,7 +12,8 @@ from typing import Any
 from .. import recording
 from ..errors import KernelError, NotModelled
 from ..host import host_target
-from ..session import PRECISIONS, current, in_kernel
+from ..session import PRECISIONS, in_kernel
+from . import execution
 from .rewriting import rewritten
 
 PRECISION = "NKI_MIGRATE_PRECISION"
@@ -58,14 +59,12 @@ class Kernel:
         return self._run(args, kwargs)
 
     def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        from .launch import run
-
         bound = self.__signature__.bind(*args, **kwargs)
         started = time.perf_counter()
         precision = host_precision(self.mode)
         grid, target = self.grid or (), host_target(self.options)
         with recording.launched(self.func, bound.arguments, grid, target, writes=not self.new_style):
-            result = run(self, bound, grid, target, precision=precision)
+            result = execution.run(self, bound, grid, target, precision=precision)
         self.benchmark_result = Benchmark((time.perf_counter() - started) * 1e6)
         return result.returned
 
@@ -154,39 +153,6 @@ def simulate_kernel(kernel: Any, *args: Any, **kwargs: Any) -> Any:
     """Run a kernel on numpy arrays: returns its outputs, or writes them into its parameters (old style)."""
     made = kernel if isinstance(kernel, Kernel) else Kernel(kernel, {})
     return made.simulated()(*args, **kwargs)
-
-
-class ProgramId(int):
-    """Place along ``axis`` of the launch grid; as such it names the axis, for ``nl.all_reduce(program_axes=)``."""
-
-    axis: int
-
-
-def program_id(axis: int) -> int:
-    """Place of this program along ``axis`` of the launch grid."""
-    session = current()
-    if not 0 <= int(axis) < len(session.program):
-        raise KernelError("", f"program_id({axis}): the launch grid has {len(session.grid)} dimensions")
-    found = ProgramId(session.program[int(axis)])
-    found.axis = int(axis)
-    return found
-
-
-def num_programs(axes: Any = None) -> int:
-    """Number of programs along ``axes`` of the launch grid (default: all of them)."""
-    grid = current().grid
-    chosen = range(len(grid)) if axes is None else axes if isinstance(axes, (tuple, list)) else (axes,)
-    total = 1
-    for axis in chosen:
-        if not 0 <= int(axis) < max(len(grid), 1):
-            raise KernelError("", f"num_programs({axes}): the launch grid has {len(grid)} dimensions")
-        total *= grid[int(axis)] if grid else 1
-    return total
-
-
-def program_ndim() -> int:
-    """Number of dimensions of the launch grid, 0 without one."""
-    return len(current().grid)
 
 
 class FrameworkKernel:

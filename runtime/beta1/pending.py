@@ -23,6 +23,7 @@ from ..numerics import DTYPES, convert, is_integer
 from ..session import RUNNING
 from ..sites import PLACES, Place, place_of
 from .base import Shape, Tensor
+from .indirect import scatter
 from .regions import EVERYWHERE, Region, both, region
 from .rows import in_rows
 from .state import State, state
@@ -81,7 +82,7 @@ class Pending(Tile):
             raise AttributeError(name)
         return getattr(self.settle(), name)
 
-    def _settled(self) -> Tile:
+    def settled(self) -> Tile:
         return self.settle()
 
     def settle(self) -> Tile:
@@ -333,8 +334,6 @@ def store(current: State, result: Result, dst: Tile, where: Region, overwrite: b
         _check_independent(current, dst, where)
     plain = type(dst) is Tile
     if not plain and dst.gather is not None:
-        from .indirect import scatter
-
         scatter(machine, result, dst, where)
         return
     if 0 in (dst.array.strides if plain else dst.strides):
@@ -363,8 +362,6 @@ def store(current: State, result: Result, dst: Tile, where: Region, overwrite: b
 
 def _scattered(current: State, result: Result, dst: Tile, where: Region) -> None:
     """Write elements that a mask leaves of an access of which others may be out of bounds."""
-    from .indirect import scatter
-
     if dst.space == "psum":
         raise NotModelled("a mask that ties dimensions, on a part of a PSUM tile that may be out of bounds")
     scatter(current.machine, result, dst, where)
@@ -384,8 +381,6 @@ def _without_repeats(dst: Tile, values: Shape, where: Region) -> Tile:
 
 def accumulate(call: Call, result: Result, dst: Tile) -> None:
     """Add ``result`` to ``dst`` in memory, as a DMA engine does (``dst_rmw_op``, ``atomic_rmw``)."""
-    from .indirect import scatter
-
     call.note(result)
     if dst.space == "hbm":
         check_mutable(call.state, dst)

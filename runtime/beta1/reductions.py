@@ -14,7 +14,7 @@ from ..isa.reductions import reduce_axes
 from ..memory import Computed, View
 from ..numerics import DTYPES, FLOAT32, is_integer, to_float32
 from .base import Shape
-from .nki import ProgramId
+from .grid import ProgramId
 from .pending import Call, call_of, copied_to_sbuf
 from .regions import EVERYWHERE, Region
 from .tensor import Tile

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..isa.core import Result
 from ..memory import Array, View
+from .indirect import Masked
 
 
 def first_elements(chosen: Array) -> tuple[int, int] | None:
@@ -43,6 +44,4 @@ def in_rows(result: Result, dst: View, chosen: Array) -> Iterator[tuple[Result, 
 
 def _part(view: View, cut: tuple[slice, slice]) -> View:
     """The rectangle ``cut`` of an operand; of one that a mask keeps in bounds, that in memory."""
-    from .indirect import Masked
-
     return view.rectangle(*cut) if isinstance(view, Masked) else view.reading(view.array[cut])

@@ -1,4 +1,4 @@
-"""Less common ``nisa`` and ``nl`` instructions: search, gather, shuffle, statistics, selection, random numbers."""
+"""Less common ``nisa`` and ``nl`` instructions: search, gather, statistics, selection, random numbers."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from ..isa import search, statistics
 from ..isa.core import Result, result_of
 from ..memory import Array
 from ..numerics import DTYPES, is_integer, to_float32
-from .arithmetic import is_vector, mismatch
 from .base import Tensor
 from .chip import NeedsHardware
 from .creation import memset
+from .operands import is_vector, mismatch
 from .pending import Call, call_of
 from .reductions import kept_region
-from .regions import Region, region
+from .regions import Region
 from .tensor import Tile
 from .tokens import FP32, ReduceCmd, dtype_of, operator_token
 
@@ -101,26 +101,6 @@ def local_gather(
         shape = (shape[0], columns, search.CORE_PARTITIONS, shape[2])
     result.values = result.values.reshape(shape)
     return call.give(result, shape, tile.dtype)
-
-
-def nc_stream_shuffle(src: Any, dst: Any, shuffle_mask: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> None:
-    """In each 32 partitions, partition ``i`` of ``dst`` becomes ``shuffle_mask[i]`` of ``src`` (255: is kept)."""
-    call = call_of("nc_stream_shuffle", mask)
-    source, target = call.tile("src", src), call.tile("dst", dst)
-    if source.dtype != target.dtype:
-        raise KernelError(
-            "", f"dst of 'nc_stream_shuffle' is {target.dtype}, src is {source.dtype}: they must be equal"
-        )
-    if call.region.skip:
-        return
-    before = target.array
-    result, written = search.stream_shuffle(source.view_in(region(None)), before, tuple(int(m) for m in shuffle_mask))
-    cuts = [call.region.interval(d, target.ndim, n) for d, n in enumerate(target.shape)]
-    box = tuple(slice(None) if c is None else slice(c.low, c.high) for c in cuts)
-    result.values = result.values[box]
-    chosen = np.broadcast_to(written, before.shape)[box]
-    within = call.region.where(chosen.shape)
-    call.write(result, target, where=call.region.choosing(chosen if within is None else chosen & within))
 
 
 def sequence_bounds(*, segment_ids: Any, dtype: Any = None, **_: Any) -> Tile:

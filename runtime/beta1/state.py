@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from ..errors import KernelError, NotModelled
+from ..isa.core import Result
 from ..machine import Machine
 from ..memory import Allocation, Array
 from ..numerics import FLOAT32, is_integer
 from ..session import RUNNING, Session, outside
+from .operators import Operators
 
 if TYPE_CHECKING:
     from types import CodeType
 
-    from .loops import Loop
-    from .pending import Pending
     from .programs import Ensemble
 
 
@@ -34,6 +34,34 @@ class Options:
     stack_allocator: bool = False
 
 
+class Loop:
+    """One run of a loop: tensors that its body declares belong to it.
+
+    The iterations of a ``parallel`` one (there are several) must not write to the same place.
+    """
+
+    parallel = False
+    iteration = 0
+    _written: dict[object, int] | None = None
+
+    def writes_again(self, place: object) -> bool:
+        """Was ``place`` written by an earlier iteration? Notes that this one writes it."""
+        if self._written is None:
+            self._written = {}
+        return self._written.setdefault(place, self.iteration) != self.iteration
+
+
+class Waiting(Protocol):
+    """The result of an instruction that has no destination yet."""
+
+    @property
+    def result(self) -> Result | None:
+        """What the instruction computed; ``None`` when a mask kept it from executing."""
+
+    def settle(self) -> object:
+        """Give the result a tile of its own."""
+
+
 @dataclass(eq=False)
 class State:
     """One program of a Beta 1 kernel.
@@ -41,20 +69,22 @@ class State:
     ``direct`` are the on-chip tiles declared with an address, ``automatic`` (by ``uid``) those without one, and
     ``implicit`` (by ``uid``, in order) those that an instruction made; ``hbm`` the tensors of the kernel's own in HBM.
     ``shared`` holds the ``shared_hbm`` tensors of the launch, in the order of their creation, for all programs,
-    ``ensemble`` these programs. ``accumulators`` are the 128 registers of ScalarE, ``maxima`` those of VectorE.
-    ``scope`` are the NKI loops that run now, outermost first, ``codes`` are those of the kernel itself. ``strict``: are
-    errors wanted that 2.26.1's own kernels deserve (:data:`STRICT`)? ``simulated``: is the precision the simulator's?
+    ``ensemble`` these programs, ``operators`` what the operators of tensors execute. ``accumulators`` are the 128
+    registers of ScalarE, ``maxima`` those of VectorE. ``scope`` are the NKI loops that run now, outermost first,
+    ``codes`` are those of the kernel itself. ``strict``: are errors wanted that 2.26.1's own kernels deserve
+    (:data:`STRICT`)? ``simulated``: is the precision the simulator's?
     """
 
     session: Session
     options: Options
     shared: list[Array]
     ensemble: Ensemble
+    operators: Operators
     direct: list[Allocation] = field(default_factory=list)
     automatic: list[int] = field(default_factory=list)
     implicit: dict[int, None] = field(default_factory=dict)
     hbm: list[Allocation] = field(default_factory=list)
-    pending: set[Pending] = field(default_factory=set)
+    pending: set[Waiting] = field(default_factory=set)
     immutable: set[int] = field(default_factory=set)
     written: set[int] = field(default_factory=set)
     shared_created: int = 0

@@ -8,32 +8,43 @@ dimensions, of the index vector's coefficient times the tensor's stride. Runtime
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from ..errors import KernelError, NotModelled
-from ..memory import Array
-from .base import Tensor
+from .base import Shape, Tensor
 from .indexing import Index, Mask, broadcast, vector_of
-from .selection import affine, span
-from .tensor import Access, Gather, Tile, restricted
+from .indirect import Gather, Strided
+from .runtime_index import RuntimeIndex, runtime_values
+from .selection import Limit, affine, span
 from .tokens import Slice
 
 _INTS = (int, np.integer)
 
 
-def subscripted(tile: Tile, key: Any) -> Tile:
+class Subscripted(Strided, Protocol):
+    """What is subscripted, and what of it a subscript may ask for."""
+
+    def __getitem__(self, key: Any) -> Any: ...
+    def part(self, offset: int, shape: Shape, strides: Shape, limits: tuple[Limit, ...]) -> Any: ...
+    def restricted(self, mask: Any) -> Any: ...
+    def settled(self) -> Any: ...
+    def gathering(self, shape: Shape, gather: Gather) -> Any: ...
+    def placed(self, part: Any) -> Any: ...
+
+
+def subscripted(tile: Subscripted, key: Any) -> Any:
     """The view ``tile[key]``, where it is not one by ints and slices alone, or by ints and index vectors alone."""
     if isinstance(key, (Mask, bool)) or key is None:
-        return restricted(tile, key)
+        return tile.restricted(key)
     items = _expanded(tile, list(key) if isinstance(key, tuple) else [key])
     if any(isinstance(k, (Index, Tensor, RuntimeIndex)) for k in items):
         return _advanced(tile, items)
     return _basic(tile, items)
 
 
-def _expanded(tile: Tile, items: list[Any]) -> list[Any]:
+def _expanded(tile: Subscripted, items: list[Any]) -> list[Any]:
     """One index for each dimension of ``tile``: ``...`` spelled out, missing ones filled with ``:``."""
     dots = [d for d, k in enumerate(items) if k is Ellipsis]
     if len(dots) > 1:
@@ -47,7 +58,7 @@ def _expanded(tile: Tile, items: list[Any]) -> list[Any]:
     return items + missing
 
 
-def _basic(tile: Tile, items: list[Any]) -> Tile:
+def _basic(tile: Subscripted, items: list[Any]) -> Any:
     """Ints, slices and ``nl.ds``, of which any int will do."""
     for k in items:
         if not isinstance(k, (slice, Slice, *_INTS)):
@@ -55,11 +66,11 @@ def _basic(tile: Tile, items: list[Any]) -> Tile:
     return tile[tuple([int(k) if isinstance(k, _INTS) else k for k in items])]
 
 
-def _advanced(tile: Tile, items: list[Any]) -> Tile:
+def _advanced(tile: Subscripted, items: list[Any]) -> Any:
     """Index vectors and scalars: the vectors broadcast, and the result has their common shape."""
     if any(isinstance(k, (Tensor, RuntimeIndex)) for k in items):
         return _gather(tile, items)
-    tile._settled()
+    tile.settled()
     for k in items:
         if isinstance(k, (slice, Slice)):
             raise _mixing(tile)
@@ -92,7 +103,7 @@ def _whole_constant(k: Any) -> Any:
     return vector_of(int(k.const), k.extents, k.coefficients, k.axes)
 
 
-def _aligned(tile: Tile, items: Sequence[Any]) -> list[Any]:
+def _aligned(tile: Subscripted, items: Sequence[Any]) -> list[Any]:
     """``items`` with column vectors of fewer dimensions than the others as columns still, ``[:, None]`` beside 4-D.
 
     numpy would put their values elsewhere than the first axis, and leave none for the partitions: the team's
@@ -110,7 +121,7 @@ def _aligned(tile: Tile, items: Sequence[Any]) -> list[Any]:
     return [k.leading(rank) if d in columns else k for d, k in enumerate(items)]
 
 
-def _mixing(tile: Tile) -> KernelError:
+def _mixing(tile: Subscripted) -> KernelError:
     return KernelError(
         "err_unsupported_mixing_basic_advanced_tensor_indexing",
         f"Mixing basic tensor indexing and advanced tensor indexing is not supported (tensor `{tile.name}`).",
@@ -120,101 +131,27 @@ def _mixing(tile: Tile) -> KernelError:
 # --- runtime values as indices ---------------------------------------------------------------------------------------
 
 
-class RuntimeIndex:
-    """An index that holds values read at run time: a tile's elements, possibly shifted by an index vector."""
-
-    __slots__ = ("values",)
-    __array_ufunc__ = None
-
-    def __init__(self, values: Any) -> None:
-        self.values = values
-
-    def _with(self, other: Any, sign: int) -> Any:
-        if isinstance(other, RuntimeIndex):
-            return RuntimeIndex(self.values + sign * other.values)
-        if isinstance(other, Index):
-            return RuntimeIndex(self.values + sign * other.values())
-        if isinstance(other, _INTS):
-            return RuntimeIndex(self.values + sign * int(other))
-        return NotImplemented
-
-    def __add__(self, other: Any) -> Any:
-        return self._with(other, 1)
-
-    __radd__ = __add__
-
-    def __sub__(self, other: Any) -> Any:
-        return self._with(other, -1)
-
-    def __mul__(self, other: Any) -> Any:
-        return RuntimeIndex(self.values * int(other)) if isinstance(other, _INTS) else NotImplemented
-
-    __rmul__ = __mul__
-
-
-def runtime_values(k: Any) -> Any:
-    """The integers of one index of an indirect access."""
-    if isinstance(k, Tensor):
-        array = k.as_tile().array
-        if array.dtype.kind not in "iu":
-            raise KernelError("", f"index tile '{k.as_tile().name}' must have an integer type, not {array.dtype}")
-        return array.astype(np.int64)
-    if isinstance(k, RuntimeIndex):
-        return k.values
-    if isinstance(k, Index):
-        return k.values()
-    return np.asarray(int(k))
-
-
-def _gather(tile: Tile, items: list[Any]) -> Tile:
+def _gather(tile: Subscripted, items: list[Any]) -> Any:
     """At least one runtime index. A single runtime element counts as a scalar, so slices may stand beside it."""
     scalars = [runtime_values(k) for k in items if isinstance(k, (Tensor, RuntimeIndex))]
     free = any(isinstance(k, Tensor) and runtime_values(k).size != runtime_values(k).shape[0] for k in items)
     if all(v.size == 1 for v in scalars) and not any(isinstance(k, Index) for k in items):
         plain = [int(runtime_values(k).reshape(())) if isinstance(k, (Tensor, RuntimeIndex)) else k for k in items]
         inside = all(0 <= k < n for k, n in zip(plain, tile.shape, strict=True) if isinstance(k, int))
-        return _placed(tile, _basic(tile, plain)) if inside or tile.space != "hbm" else _outside(tile, plain)
-    tile._settled()
+        return tile.placed(_basic(tile, plain)) if inside or tile.space != "hbm" else _outside(tile, plain)
+    tile.settled()
     if any(isinstance(k, (slice, Slice)) for k in items):
         if any(isinstance(k, Index) for k in items):
             raise _mixing(tile)
         items = _spread(tile, items)
     arrays = [runtime_values(k) for k in items]
     shape = broadcast(*(a.shape for a in arrays))
-    return Access(tile, tile.offset, shape, tile.strides, (), Gather(tile.shape, tuple(arrays), free=free))
+    return tile.gathering(shape, Gather(tile.shape, tuple(arrays), free=free))
 
 
-def _placed(tile: Tile, part: Tile) -> Tile:
-    """``part`` of ``tile`` at a place that only the chip knows: events record what was indexed."""
-    if not (part.limits or tile.limits) and tile.gather is None:
-        return Indexed(part, tile.array)
-    return part
-
-
-class Indexed(Tile):
-    """A ``part`` of ``whole`` at a place that a register tells."""
-
-    __slots__ = ("whole",)
-
-    def __init__(self, part: Tile, whole: Array) -> None:
-        self.alloc = part.alloc
-        self.array = part.array
-        self.dtype = part.dtype
-        self.offset = part.offset
-        self.shape = part.shape
-        self.buffer = part.buffer
-        self.restriction = None
-        self.indexed_by = ()
-        self.whole = whole
-
-    @property
-    def place(self) -> Array:
-        return self.whole
-
-
-def _outside(tile: Tile, items: list[Any]) -> Tile:
+def _outside(tile: Subscripted, items: list[Any]) -> Any:
     """Ints and slices, of which an int read at run time is out of bounds: ``oob_mode.skip`` may leave all of it out."""
-    tile._settled()
+    tile.settled()
     spans = [span(k, n) for k, n in zip(items, tile.shape, strict=True)]
     kept = [d for d, (_, _, _, stays) in enumerate(spans) if stays]
     arrays = []
@@ -222,10 +159,10 @@ def _outside(tile: Tile, items: list[Any]) -> Tile:
         values = start + step * np.arange(count)
         arrays.append(values.reshape([count if d == r else 1 for r in kept] if stays else ()))
     shape = tuple(spans[d][1] for d in kept)
-    return Access(tile, tile.offset, shape, tile.strides, (), Gather(tile.shape, tuple(arrays), free=False))
+    return tile.gathering(shape, Gather(tile.shape, tuple(arrays), free=False))
 
 
-def _spread(tile: Tile, items: list[Any]) -> list[Any]:
+def _spread(tile: Subscripted, items: list[Any]) -> list[Any]:
     """``x[idx, :]`` with ``idx`` of (P, 1): the slices become vectors behind the index tile's partitions."""
     sliced = [d for d, k in enumerate(items) if isinstance(k, (slice, Slice))]
     out = []

@@ -6,7 +6,7 @@ A :class:`Tile` is an HBM tensor, an on-chip tile, or a part of either: a view, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -14,25 +14,15 @@ import numpy as np
 
 from ..errors import KernelError, NotModelled
 from ..memory import Allocation, Array, View, view_of
-from .base import Shape, Tensor, sibling
+from ..session import RUNNING
+from .base import Shape, Tensor
 from .indexing import NO_AXES, Index
+from .indirect import Gather, gathered
 from .regions import EVERYWHERE, Region, both, region
 from .selection import Limit, plain_affine, selection
+from .state import State, state
+from .subscript import subscripted
 from .tokens import PRIVATE_HBM, Buffer, OobMode, Slice, dtype_of
-
-
-@dataclass(frozen=True)
-class Gather:
-    """The integer index arrays of an indirect access, one a dimension of the tensor of ``shape`` that it indexes.
-
-    With ``skip``, elements out of bounds are left alone. ``free``: do runtime values vary along the free dimension?
-    """
-
-    shape: Shape
-    indices: tuple[Array, ...]
-    skip: bool = False
-    free: bool = False
-
 
 NOTHING: tuple[Any, Any] = (None, None)
 """The ``part_of`` of what is no part."""
@@ -137,12 +127,30 @@ class Tile(Tensor, View):
         found.restriction, found.indexed_by = self.restriction, self.indexed_by
         return found
 
+    def restricted(self, mask: Any) -> Tile:
+        """``tile[mask]``: an operand of which only the elements under ``mask`` take part."""
+        derived = self.again()
+        derived.indexed_by = self.indexed_by
+        added = region(mask)
+        derived.restriction = added if self.restriction is None else both(self.restriction, added)
+        return derived
+
+    def gathering(self, shape: Shape, gather: Gather) -> Tile:
+        """An indirect access to this tile."""
+        return Access(self, self.offset, shape, self.strides, (), gather)
+
+    def placed(self, part: Tile) -> Tile:
+        """``part`` of this tile at a place that only the chip knows: events record what was indexed."""
+        if not (part.limits or self.limits) and self.gather is None:
+            return Indexed(part, self.array)
+        return part
+
     def _derived(self, offset: int, shape: Shape, strides: Shape) -> Tile:
         derived = self.part(offset, shape, strides)
         derived.restriction = self.restriction
         return derived
 
-    def _settled(self) -> Tile:
+    def settled(self) -> Tile:
         """This view with its bounds checked (a view of it could not be cut any more)."""
         return self
 
@@ -150,7 +158,7 @@ class Tile(Tensor, View):
         """The same elements in another shape, without a copy: ``reshape(a, b)``, ``((a, b))`` or ``(shape=(a, b))``."""
         given = dims if shape is None else (shape,)
         wanted = tuple(given[0]) if given and isinstance(given[0], (tuple, list)) else tuple(given)
-        array = self._settled().array
+        array = self.settled().array
         if self.space != "hbm" and int(wanted[0]) not in (-1, self.shape[0]):
             raise KernelError("", f"reshaping {self!r} to {wanted} would change its partition dimension")
         try:
@@ -163,21 +171,21 @@ class Tile(Tensor, View):
 
     def broadcast_to(self, shape: Any) -> Tile:
         """The same elements repeated by strides of 0, as numpy's ``broadcast_to``; over partitions they are copied."""
-        from .composites import spread_rows
-
-        spread = spread_rows(self._settled(), tuple(int(n) for n in shape))
-        if spread is not None:
-            return spread
-        array = self._settled().array
+        wanted, settled = tuple(int(n) for n in shape), self.settled()
+        if settled.shape[:1] == (1,) != wanted[:1] and settled.space != "hbm":
+            spread: Tile | None = state().operators.spread_rows(settled, wanted)
+            if spread is not None:
+                return spread
+        array = settled.array
         try:
-            repeated = np.broadcast_to(array, tuple(int(n) for n in shape))
+            repeated = np.broadcast_to(array, wanted)
         except ValueError:
             raise KernelError("", f"cannot broadcast {self!r} to {tuple(shape)}") from None
         return self._derived(self.offset, repeated.shape, repeated.strides)
 
     def expand_dims(self, axis: int | tuple[int, ...] | list[int]) -> Tile:
         """The same elements with a dimension of extent 1 at ``axis``, a position in the result (or several)."""
-        self._settled()
+        self.settled()
         given = axis if isinstance(axis, (tuple, list)) else (axis,)
         rank = self.ndim + len(given)
         at = {int(a) if a >= 0 else rank + int(a) for a in given}
@@ -190,7 +198,7 @@ class Tile(Tensor, View):
     def view(self, dtype: Any) -> Tile:
         """The same bytes read as ``dtype``; the last dimension grows or shrinks with the item size."""
         wanted = dtype_of(dtype)
-        self._settled()
+        self.settled()
         if self.dtype != self.stored:
             raise NotModelled("a view with another type in the simulator's precision")
         old, new = self.dtype.itemsize, wanted.itemsize
@@ -207,9 +215,7 @@ class Tile(Tensor, View):
 
     def astype(self, dtype: Any) -> Tile:
         """A copy of the tile in ``dtype``."""
-        from .movement import copy
-
-        result: Tile = copy(self, dtype=dtype)
+        result: Tile = state().operators.copy(self, dtype=dtype)
         return result
 
     # --- subscripts ---
@@ -221,7 +227,7 @@ class Tile(Tensor, View):
 
     def __getitem__(self, key: Any) -> Tile:
         if key is Ellipsis and self._is_plain:
-            return self._settled()
+            return self.settled()
         items = key if type(key) is tuple else (key,)
         keys: list[Any] = []
         vectors: list[Index] = []
@@ -244,9 +250,9 @@ class Tile(Tensor, View):
         found: Tile
         count = len(keys)
         if count < len(items) or count > len(self.shape) or (vectors and (sliced or count < len(self.shape))):
-            found = sibling("subscript").subscripted(self, key)
+            found = subscripted(self, key)
             return found
-        tile = self if type(self) is Tile else self._settled()
+        tile = self if type(self) is Tile else self.settled()
         alloc, whole, stored, chosen = tile.alloc, tile.array, tile.array.dtype, tuple(keys)
         itemsize = 0 if alloc.space == "hbm" else stored.itemsize
         part = plain_affine(chosen, tile.shape, whole.strides, itemsize > 0) if vectors else None
@@ -254,7 +260,7 @@ class Tile(Tensor, View):
             offset, shape, strides, limits = part
             cut = None
         elif vectors:
-            found = sibling("subscript").subscripted(self, key)
+            found = subscripted(self, key)
             found.part_of = self, key
             return found
         else:
@@ -278,7 +284,9 @@ class Tile(Tensor, View):
         source, known = (self, Ellipsis) if value is self else getattr(value, "part_of", NOTHING)
         if source is self and known is key and self.alloc.space != "hbm":
             return  # tile[key] += x: there it is
-        sibling("assignment").assign(self if key is Ellipsis else self[key], value)
+        running = RUNNING.get()  # state(), without a call
+        current = state() if running is None or type(running.front) is not State else running.front
+        current.operators.assign(self if key is Ellipsis else self[key], value)
 
 
 def tile_of(alloc: Allocation, array: Array, dtype: np.dtype[Any], offset: int, shape: Shape, buffer: Buffer) -> Tile:
@@ -336,8 +344,7 @@ class Access(Tile):
 
     def view_in(self, where: Region) -> View:
         if self.gather is not None or where.residual:
-            gathered: View = sibling("indirect").gathered(self, where)
-            return gathered
+            return gathered(self, where)
         return view_of(self.alloc, self.cut(where))
 
     def skipping(self, mode: Any) -> Tile:
@@ -350,11 +357,32 @@ class Access(Tile):
     def again(self) -> Tile:
         return Access(self, self.offset, self.shape, self.strides, self.limits, self.gather)
 
-    def _settled(self) -> Tile:
+    def settled(self) -> Tile:
         if self.gather is not None:
             raise NotModelled("a view of an indirect access")
         self.cut(EVERYWHERE)
         return self
+
+
+class Indexed(Tile):
+    """A ``part`` of ``whole`` at a place that a register tells."""
+
+    __slots__ = ("whole",)
+
+    def __init__(self, part: Tile, whole: Array) -> None:
+        self.alloc = part.alloc
+        self.array = part.array
+        self.dtype = part.dtype
+        self.offset = part.offset
+        self.shape = part.shape
+        self.buffer = part.buffer
+        self.restriction = None
+        self.indexed_by = ()
+        self.whole = whole
+
+    @property
+    def place(self) -> Array:
+        return self.whole
 
 
 def _array(alloc: Allocation, dtype: np.dtype[Any], offset: int, shape: Shape, strides: Shape) -> Array:
@@ -364,15 +392,6 @@ def _array(alloc: Allocation, dtype: np.dtype[Any], offset: int, shape: Shape, s
         offset = min(offset, base.nbytes)  # it may begin behind the end
     found: Array = _ndarray(shape, dtype, base, offset, strides)
     return found
-
-
-def restricted(tile: Tile, mask: Any) -> Tile:
-    """``tile[mask]``: an operand of which only the elements under ``mask`` take part."""
-    derived = tile.again()
-    derived.indexed_by = tile.indexed_by
-    added = region(mask)
-    derived.restriction = added if tile.restriction is None else both(tile.restriction, added)
-    return derived
 
 
 def _check(limit: Limit, lows: list[int], shape: Shape, name: str) -> None:

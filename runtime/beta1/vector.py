@@ -14,10 +14,11 @@ from ..memory import Array
 from ..numerics import DTYPES, is_integer
 from ..spec.instructions import GPSIMD_INTEGERS, GPSIMD_OPERATORS
 from ..spec.operators import BITWISE
-from .arithmetic import alike, is_vector, mismatch, over, promoted
 from .base import Tensor
 from .indexing import Index, Mask, vector_of
+from .operands import alike, is_vector, mismatch, over
 from .pending import Call, call_of, copied_to_sbuf
+from .promotion import promoted
 from .tensor import Tile
 from .tokens import ReduceCmd, dtype_of, engine_name, operator_token
 

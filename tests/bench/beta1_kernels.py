@@ -222,7 +222,7 @@ def loaded(checkout: Path, file: str) -> ModuleType:
 
 def _record(hazards: list[str]) -> None:
     """From now on, launches are recorded and their hazards collected."""
-    from nki_migrate.runtime.beta1 import launch as launching
+    from nki_migrate.runtime.beta1 import execution as launching
     from nki_migrate.runtime.compare import Run, trace_of
     from nki_migrate.runtime.hazards import find
 

@@ -1,0 +1,34 @@
+"""A broadcast over partitions: no stride repeats a partition, its elements are copied."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import movement
+from .declarations import ndarray
+from .state import state
+from .tensor import Tile
+
+QUADRANT = 32
+"""Partitions that the stream shuffle works on at a time."""
+
+
+def spread_rows(x: Tile, shape: tuple[int, ...]) -> Tile | None:
+    """A tile of one partition copied to all partitions of a tile of ``shape``; ``None`` where that is one step."""
+    flat = len(shape) == 2 and x.ndim == 2 and x.space != "hbm"
+    if not flat or x.shape[0] != 1 or shape[0] == 1 or x.shape[1] not in (1, shape[1]) or in_one_step(None, x):
+        return None
+    source = movement.tensor_copy(x) if x.space == "psum" else x
+    if source.shape[1] != shape[1]:
+        source = source.broadcast_to((1, shape[1]))
+    result: Tile = ndarray(shape, source.dtype).as_tile()
+    for first in range(0, shape[0], QUADRANT):
+        rows = result[first : min(first + QUADRANT, shape[0]), :]
+        movement.nc_stream_shuffle(source, rows, [0] * QUADRANT)
+    return result
+
+
+def in_one_step(mask: Any, *operands: Any) -> bool:
+    """Is what several instructions compute one step: under a mask, and in kernels without tiles in between?"""
+    restricted = any(isinstance(o, Tile) and (o.restriction is not None or o.space == "hbm") for o in operands)
+    return mask is not None or restricted or state().allocated
