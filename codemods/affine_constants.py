@@ -13,6 +13,7 @@ from . import algebra
 from .emission import New, Refuse
 from .facts.masks import OPERATORS
 from .facts.values import Hbm
+from .format import tuple_text
 from .maybe_tensors import may_be_no_number
 from .node_index import walk
 from .render import render
@@ -65,7 +66,7 @@ def affine_constant(scope: Scope, name: str, array: ast.Call, dtype: ast.expr | 
     offset = algebra.subtract(left.offset, right.offset)
     text = dtype_text(scope, stored if dtype is None else dtype)
     operator = f"{scope.nl}.{OPERATORS[type(test.ops[0])]}"
-    shape = f"({', '.join(sizes.all)}{',' if len(sizes.all) == 1 else ''})"
+    shape = tuple_text(sizes.all)
     function = affine_constant_function(scope)
     scope.emit(f"{name} = {function}({shape}, [{', '.join(steps)}], {offset}, {operator}, {text})")
     return Hbm(sizes.all, text)

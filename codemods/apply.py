@@ -89,6 +89,10 @@ class _Rebuild:
             new, left = self._line(statements, node, orphans)
             if not result and new and statements[0] is not old[0]:
                 new[0] = new[0].with_changes(leading_lines=without_blank_top(lines_above(new[0])))
+            said = [c for s in statements for c in self.edits.comments.get(s, [])]
+            if said:
+                comments = [cst.EmptyLine(comment=cst.Comment(comment)) for comment in said]
+                new, left = _commented(new, left, comments)
             vanished = not new and self.module.index_vectors.issuperset(statements)
             orphans = left
             for statement in new:
@@ -186,7 +190,7 @@ class _Rebuild:
 
     def statements(self, new: New, old: ast.stmt, place: Place = "at") -> list[Statement]:
         """What the text of one new statement becomes, which ``old`` has brought about."""
-        text = formatted(new.text, self.width - self.depth * len(self.indent))
+        text = new.text if new.as_is else formatted(new.text, self.width - self.depth * len(self.indent))
         body = list(cst.parse_module(text, self.config).body)
         self.marks.mark(body, Origin(old, place))
         if not new.guard:
@@ -432,6 +436,14 @@ class _Rebuild:
         optional = [p for p in params if p.default is not None]
         parameters = node.params.with_changes(params=[*required, *optional])
         return {"body": node.body.with_changes(body=body), "params": parameters}
+
+
+def _commented(new: list[Statement], orphans: Lines, comments: Lines) -> tuple[list[Statement], Lines]:
+    """New statements with further comments above the first one; above what follows where there is none."""
+    if not new:
+        return new, [*orphans, *comments]
+    first = new[0].with_changes(leading_lines=[*lines_above(new[0]), *comments])
+    return [first, *new[1:]], orphans
 
 
 def _by_line(old: list[ast.stmt], nodes: Sequence[cst.BaseStatement]) -> list[tuple[list[ast.stmt], cst.BaseStatement]]:

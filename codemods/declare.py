@@ -13,6 +13,7 @@ from .declarations import Plan
 from .emission import New, Refuse
 from .facts.objects import only_value
 from .facts.values import Allocator, Declaration, Hbm, Tile, Value
+from .format import tuple_text
 from .moves import Planned
 from .optional_types import optional_type, type_or
 from .pinned import pinned as pinned_tensor
@@ -273,7 +274,7 @@ def _place(scope: Scope, plan: Plan, index: tuple[str, ...]) -> tuple[tuple[str,
 def _ndarray(scope: Scope, plan: Plan, dims: tuple[str, ...], address: str) -> str:
     """The call that declares the tensor, or one tile of it."""
     buffer = f"{scope.nl}.{plan.space}"
-    shape = shape_text(scope, dims, plan.like) if plan.like else f"({', '.join(dims)})"
+    shape = shape_text(scope, dims, plan.like) if plan.like else tuple_text(dims)
     return f"{scope.nl}.ndarray({shape}, dtype={plan.dtype}, buffer={buffer}{plan.label}{address})"
 
 

@@ -17,6 +17,7 @@ from . import algebra
 from .emission import Refuse
 from .facts.index import index_value
 from .facts.values import Axis, Hbm, Index, Term, Tile, Value
+from .format import tuple_text
 from .least_ranks import rank_at_least
 from .patterns import VECTORS, indexed, of_name, of_rank, ranked, row_strides
 from .render import render, render_named
@@ -76,7 +77,7 @@ def _joined_rows(scope: Scope, node: ast.Subscript, base: Operand, numbers: list
     strides = row_strides(whole.dims)
     first = algebra.add(*(algebra.multiply(stride, n) for n, stride in zip(numbers, strides, strict=False)))
     dims = (algebra.multiply(*whole.dims[:count]), *whole.dims[count:])
-    text = f"{base.base}.reshape(({', '.join(dims)}))"
+    text = f"{base.base}.reshape({tuple_text(dims)})"
     return of_name(scope, text, replace(whole, dims=dims, origin=None)), first
 
 

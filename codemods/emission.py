@@ -6,14 +6,28 @@ import ast
 from dataclasses import dataclass, field
 
 from .facts.values import Value
+from .model import Finding
 
 
 @dataclass(frozen=True)
 class New:
-    """One new statement: its text (4 spaces an indent level), and the condition under which it runs."""
+    """One new statement: its text (4 spaces an indent level), and the condition under which it runs.
+
+    ``as_is`` says that its text is as long as it is.
+    """
 
     text: str
     guard: str = ""
+    as_is: bool = False
+
+
+@dataclass(frozen=True)
+class Said:
+    """A finding of a module, and what it is about; ``stops`` unless Beta 2 itself refuses what it is about."""
+
+    node: ast.AST
+    finding: Finding
+    stops: bool = True
 
 
 WRITTEN_FOR = '"rewritten for '
@@ -33,6 +47,8 @@ class Edits:
     before: dict[ast.stmt, list[New]] = field(default_factory=dict)
     after: dict[ast.stmt, list[New]] = field(default_factory=dict)
     prologue: dict[ast.stmt, list[New]] = field(default_factory=dict)
+    comments: dict[ast.stmt, list[str]] = field(default_factory=dict)
+    """Comments on lines of their own in front of statements."""
     expressions: dict[ast.AST, str] = field(default_factory=dict)
     dead: dict[ast.If, tuple[str, New]] = field(default_factory=dict)
     """Sides of conditions (``body`` or ``orelse``) that never run, and what stands there instead."""

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
+
+
+def tuple_text(parts: Sequence[str]) -> str:
+    """A tuple; one of a single element keeps its comma."""
+    return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
 
 
 def line_width(text: str) -> int:

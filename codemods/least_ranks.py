@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from .node_index import walk
+from .own_assertions import least_rank
 from .syntax import assignment_counts
 
 Branches = frozenset[tuple[ast.AST, bool]]
@@ -22,7 +23,7 @@ def rank_at_least(function: ast.FunctionDef, node: ast.expr | None, name: str) -
         return 0
     placed = [(found, branches) for statement in function.body for found, branches in _placed(statement, frozenset())]
     here = next((branches for found, branches in placed if found is node), frozenset())
-    return max((_needed(found, name) for found, branches in placed if branches <= here), default=0)
+    return max((_needed(function, found, name) for found, branches in placed if branches <= here), default=0)
 
 
 def counts_from_the_end(function: ast.FunctionDef, name: str) -> bool:
@@ -49,11 +50,10 @@ def _placed(node: ast.AST, branches: Branches) -> Iterator[tuple[ast.AST, Branch
                 yield from _placed(child, below)
 
 
-def _needed(node: ast.AST, name: str) -> int:
+def _needed(function: ast.FunctionDef, node: ast.AST, name: str) -> int:
     """The rank that one node needs."""
     if isinstance(node, ast.Assert):
-        parts = node.test.values if isinstance(node.test, ast.BoolOp) and isinstance(node.test.op, ast.And) else []
-        return max(_asserted(test, name) for test in parts or [node.test])
+        return least_rank(function, node.test, name)
     if not isinstance(node, ast.Subscript):
         return 0
     of = ast.unparse(node.value)
@@ -61,14 +61,6 @@ def _needed(node: ast.AST, name: str) -> int:
         place = _number(node.slice)
         return 0 if place is None else place + 1 if place >= 0 else -place
     return _indices(node.slice) if of == name else 0
-
-
-def _asserted(test: ast.expr, name: str) -> int:
-    """``n`` of ``len(x.shape) == n``."""
-    if not (isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], ast.Eq)):
-        return 0
-    counted = ast.unparse(test.left) in (f"len({name}.shape)", f"{name}.ndim")
-    return (_number(test.comparators[0]) or 0) if counted else 0
 
 
 def _indices(node: ast.expr) -> int:

@@ -37,6 +37,24 @@ def report(module: Module) -> None:
             module.report(_finding(module, node, name))
 
 
+def report_name(module: Module, node: ast.expr) -> None:
+    """Report a name of Beta 1 that host code keeps, unless a finding covers it."""
+    name = _beta1_name(module, node)
+    if name is not None and node.lineno not in {finding.line for finding in module.findings} | module.covered:
+        module.report(_finding(module, node, name))
+
+
+def left_names(module: Module) -> list[tuple[ast.expr, bool]]:
+    """Every name of Beta 1 that is left and that Beta 2 does not have, and whether it stands in kernel code."""
+    found: list[tuple[ast.expr, bool]] = []
+    kernels = {node for function in (*module.analyzed, *module.left) for node in walk(function)}
+    for node, walked in _left(module):
+        name = _beta1_name(module, node) if isinstance(node, ast.expr) and not isinstance(node, ast.Call) else None
+        if isinstance(node, ast.expr) and name is not None and (beta2_lacks(name) or not (walked or beta2_has(name))):
+            found.append((node, node in kernels))
+    return found
+
+
 def _left(module: Module) -> list[tuple[ast.AST, bool]]:
     """Names (whole attribute chains) and calls of the code that is neither replaced nor under a finding already.
 

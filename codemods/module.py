@@ -13,7 +13,9 @@ from nki_migrate.runtime.spec.seen import SeenFunction
 from . import dead_names, early_assertions, inner_kernels
 from .apply import applied
 from .assumptions import best_observed, with_assumptions
-from .emission import Refuse
+from .backlog import backlog
+from .beta1_aliases import MODULES
+from .emission import Refuse, Said
 from .evaluator import EVALUATOR
 from .facts.values import Api, DType, Parameters, Python, Value
 from .functions import walk_function
@@ -21,8 +23,11 @@ from .grids.rewriting import Relaunched, relaunched
 from .interpreted import drop_followed
 from .keyword_arguments import expand
 from .links import imported
+from .marks import WORD
+from .marks import plan as plan_marks
 from .model import Options, Outcome
 from .moves import moved
+from .names import canonical
 from .names import imports as names_imported
 from .namespaces import Namespaces, namespaces
 from .node_index import of_kinds, trees_changed, walk
@@ -98,13 +103,14 @@ def _rewritten(sources: Mapping[str, str], options: Options, homes: Mapping[str,
             imports[path] = Renamed(source.text)
             outcomes[path] = _of_both(Module(source, options, path, {}), namespaces(source.tree, path, given))
         elif found.beta2:  # what is Beta 2 already is no part of what is rewritten
-            outcomes[path] = Outcome(new.text)
+            outcomes[path] = Outcome(new.text, tuple(backlog(source.text, source.tree)))
         elif imports[path].count or any(item.is_nki for item in names_imported(new.tree)):
             read[path] = new
         else:
             outcomes[path] = Outcome(new.text)
             plain[path] = new
-    outcomes |= _rewritten_together(read, plain, options, homes)
+    changed = {path for path in read if imports[path].count}
+    outcomes |= _rewritten_together(read, plain, options, homes, changed)
     return {path: _counted(_kept_whole(outcome, given[path]), imports[path]) for path, outcome in outcomes.items()}
 
 
@@ -136,14 +142,18 @@ def _counted(outcome: Outcome, imports: Renamed) -> Outcome:
 
 
 def _rewritten_together(
-    read: dict[str, Source], plain: dict[str, Source], options: Options, homes: Mapping[str, Homes]
+    read: dict[str, Source], plain: dict[str, Source], options: Options, homes: Mapping[str, Homes], changed: set[str]
 ) -> dict[str, Outcome]:
-    """The outcomes for the Beta 1 modules ``read``, and for those of ``plain`` that they import."""
+    """The outcomes for the Beta 1 modules ``read``, and for those of ``plain`` that they import.
+
+    Some are ``changed`` already.
+    """
     outcomes: dict[str, Outcome] = {}
     trees = {path: source.tree for path, source in read.items()}
     read |= {path: plain[path] for path in imported(trees, lambda path: plain[path].tree, plain)}
     originals = {path: source.text for path, source in read.items()}
     grids = relaunched(read, options)
+    changed = changed | {path for path, source in read.items() if grids[path].text != source.text}
     read = {
         path: source if grids[path].text == source.text else Source(grids[path].text, path)
         for path, source in read.items()
@@ -161,9 +171,10 @@ def _rewritten_together(
         blocked = {place: reason for module in modules for place, reason in module.blocked.items()}
         to_resize = {place for module in modules for place in module.to_resize} - resized
         if not blocked and not to_resize:
-            outcomes.update(
-                (module.path, grids[module.path].joined(_outcome(module, originals[module.path]))) for module in modules
-            )
+            for module in modules:
+                grid = grids[module.path]
+                outcome = _outcome(module, originals[module.path], grid.said, module.path in changed)
+                outcomes[module.path] = grid.joined(outcome)
             return outcomes
         to_list, resized = {**to_list, **blocked}, resized | to_resize
 
@@ -213,8 +224,11 @@ def _walk_together(
     _walk(program)
 
 
-def _outcome(module: Module, original: str) -> Outcome:
-    """The outcome for a module whose edits are planned; ``original`` is its text with its launch grids."""
+def _outcome(module: Module, original: str, said: list[Said], changed: bool) -> Outcome:
+    """The outcome for a module whose edits are planned; ``original`` is its text with its launch grids.
+
+    What was ``said`` of it before has its marks, too, where its text is ``changed`` at all.
+    """
     tensor_annotations.rewrite(module)
     host_code.rewrite(module)
     allocator_objects.drop_globals(module)
@@ -222,17 +236,33 @@ def _outcome(module: Module, original: str) -> Outcome:
     dead_names.drop(module)
     namespace.rewrite(module)
     text, output, origins = applied(module)
+    if (changed or text != module.source.text) and not (module.options.select or module.options.ignore):
+        module.said += said
+        removed = list(module.removed_comments)
+        if plan_marks(module):
+            text, output, origins = applied(module)
+        module.removed_comments = removed
     if name_bindings.report(module, output, origins):
         return Outcome(module.source.text, tuple(sorted(module.findings)))
     moves = moved(module.planned, text, module.copies)
     findings, decisions = tuple(sorted(module.findings)), tuple(sorted(module.decisions))
     touched = frozenset(module.touched)
-    removed = tuple(module.removed_comments)
+    removed_comments = tuple(module.removed_comments)
     assumptions = frozenset(module.assumptions)
     left = frozenset(line for f in module.left for line in lines_of(f))
     asserted = output_assertions(module, original, text)
     return Outcome(
-        text, findings, module.applied, touched, moves, module.inexact, decisions, removed, assumptions, left, asserted
+        text,
+        findings,
+        module.applied,
+        touched,
+        moves,
+        module.inexact,
+        decisions,
+        removed_comments,
+        assumptions,
+        left,
+        asserted,
     )
 
 
@@ -299,7 +329,10 @@ def _walk_one(module: Module, function: ast.FunctionDef, parameters: Parameters)
 
 
 def _of_both(module: Module, found: Namespaces) -> Outcome:
-    """The outcome for a module that imports both namespaces: one finding, and nothing of it is changed."""
+    """The outcome for a module that imports both namespaces: nothing of it is changed.
+
+    There is one finding; what an earlier rewrite has left in it has its findings again.
+    """
     old, new = found.beta1[0], found.beta2[0]
     places = f"nki in line {new.lineno}, neuronxcc.nki in line {old.lineno}"
     message = f"this module imports both namespaces ({places}): it is half migrated, and is left alone"
@@ -307,8 +340,15 @@ def _of_both(module: Module, found: Namespaces) -> Outcome:
     if found.chooses:
         message = f"this module serves both namespaces ({places}), and is left alone: its kernels may be of either"
         help = "keep the imports and branches of Beta 1 alone and migrate that, or keep those of Beta 2"
-    module.report(Refuse(old, IMPORTS, message, help))
-    return Outcome(module.source.text, tuple(sorted(module.findings)))
+    if WORD in module.source.text:  # imports of modules that both have are under the findings of their uses
+        kept = [item for item in module.import_list if item.is_nki and not item.is_compiler]
+        places_left: list[ast.AST] = [item.statement for item in kept if canonical(item.path) not in MODULES]
+    else:
+        places_left = [old]
+    for place in places_left:
+        module.report(Refuse(place, IMPORTS, message, help))
+    findings = {*module.findings, *backlog(module.source.text, module.source.tree)}
+    return Outcome(module.source.text, tuple(sorted(findings)))
 
 
 _NO_FUNCTION = next(n for n in walk(ast.parse("def module(): pass")) if isinstance(n, ast.FunctionDef))

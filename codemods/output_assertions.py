@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from .emission import WRITTEN_FOR, New
+from .marks import is_mark
 from .model import Asserted
 from .node_index import walk
 from .project import Module
@@ -45,10 +46,10 @@ def output_assertions(module: Module, original: str, text: str) -> tuple[Asserte
 
 
 def _assertions(tree: ast.Module) -> Iterator[tuple[str, ast.Assert]]:
-    """The assertions of a module, each with the definition at the top level that it stands in."""
+    """The assertions of a module but for marks, each with the definition at the top level that it stands in."""
     for statement in tree.body:
         for node in walk(statement):
-            if isinstance(node, ast.Assert):
+            if isinstance(node, ast.Assert) and not is_mark(node):
                 yield getattr(statement, "name", ""), node
 
 

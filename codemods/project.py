@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import libcst as cst
 from nki_migrate.runtime.spec.seen import SeenFunction
 
-from .emission import Edits, Refuse
+from .emission import Edits, Refuse, Said
 from .evaluation import Evaluator
 from .facts.values import Parameters, Value
 from .frames import Analysis
@@ -87,6 +87,7 @@ class Module:
         self.changed_by: dict[ast.FunctionDef, set[tuple[str, bool]]] = {}
         self.edits = Edits()
         self.findings: list[Finding] = []
+        self.said: list[Said] = []
         self.assumptions: set[Assumption] = set()
         self.assumed: dict[ast.stmt, dict[str, str]] = {}
         self.kept: set[ast.stmt] = set()
@@ -231,11 +232,14 @@ class Module:
         """Record what was chosen for the tensor that ``node`` declares."""
         self.decisions.add(Decision(node.lineno, name, choice, reason))
 
-    def report(self, refusal: Refuse) -> None:
+    def report(self, refusal: Refuse, *, informs: bool = False) -> None:
+        """Report what was left; ``informs``: what was written instead has the same meaning."""
         line = getattr(refusal.node, "lineno", 1)
         column = getattr(refusal.node, "col_offset", 0) + 1
         finding = Finding(line, column, refusal.code, refusal.applicability, refusal.message, refusal.help)
         self.refused.setdefault(refusal.node, []).append(f"{refusal.code} {refusal.message}")
+        if not informs:
+            self.said.append(Said(refusal.node, finding))
         if finding not in self.findings:
             self.findings.append(finding)
 

@@ -13,6 +13,7 @@ from .comparisons import comparison_text
 from .emission import New, Refuse
 from .facts.objects import changing_part
 from .facts.values import Allocator, Api, DType, Gone, Grid, Hbm, Index, Mask, Numbers, Python, Spelled, Tile
+from .format import tuple_text
 from .names import BETA2, dotted
 from .node_index import of_kinds, walk
 from .number_keys import looked_up
@@ -229,7 +230,7 @@ def _owned(scope: Scope, node: ast.Attribute) -> str | None:
         if node.attr == "dtype" and value.dtype:
             return value.dtype
         if node.attr == "shape" and value.dims is not None:
-            return f"({', '.join((*value.blocks, *value.dims))})"
+            return tuple_text((*value.blocks, *value.dims))
         raise Refuse(
             node,
             "NKI010",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from .emission import Refuse
 from .facts.values import Tile
+from .format import tuple_text
 from .maybe_tensors import is_number
 from .operands import Operand
 from .patterns import of_name
@@ -34,7 +35,7 @@ def reshaped(scope: Scope, node: ast.Call, base: Operand) -> Operand:
         raise Refuse(node, BLOCKS, ".reshape(...) of a tensor with block dimensions", "reshape each block")
     if isinstance(shape, ast.Tuple | ast.List):
         dims: tuple[str, ...] | None = tuple(render(scope, size) for size in shape.elts)
-        text = f"({', '.join(dims or ())}{',' if len(shape.elts) == 1 else ''})"
+        text = tuple_text(dims or ())
     else:
         sizes = written_sizes(scope, shape)
         text, dims = render(scope, shape), sizes.all if sizes is not None else None

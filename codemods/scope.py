@@ -13,6 +13,7 @@ from .evaluation import Evaluator
 from .facts.values import Api, Declaration, Function, Hbm, Tile, Value
 from .frames import Analysis, Clamp, FirstMatmul, Joint, Loop, Staircase, Written
 from .names import BETA2, canonical, dotted
+from .own_assertions import check_own
 from .project import Module, numbered
 from .source import Source
 from .syntax import written_names
@@ -144,6 +145,7 @@ class Scope:
 
     def assert_that(self, condition: str, what: str) -> None:
         """The kernel asserts once what it is rewritten for, whatever a mask says: later statements rely on it."""
+        check_own(self.function, self.current, condition, what)
         check = New(assertion(condition, what))
         if check not in self.out:
             self.out.append(check)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from . import algebra
 from .emission import Refuse
 from .facts.values import Hbm, Tile
+from .format import tuple_text
 from .patterns import of_name, of_rank
 from .render import render_stable
 from .scope import Scope
@@ -151,4 +152,4 @@ def shape_text(scope: Scope, dims: tuple[str, ...] | None, like: str) -> str:
     whole = owner != dims[0] and dims == tuple(f"{owner}.shape[{d}]" for d in range(len(dims)))
     if whole and _rank(scope, owner) == len(dims):
         return f"{owner}.shape"
-    return f"({', '.join(dims)})"
+    return tuple_text(dims)

@@ -24,9 +24,15 @@ def bound_by(statement: ast.AST) -> frozenset[str]:
     return frozenset(n.id for n in stored if n not in inner)
 
 
+def first_line(statement: ast.stmt) -> int:
+    """The line on which a statement begins, with its decorators."""
+    decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
+    return min([statement.lineno, *(decorator.lineno for decorator in decorators)])
+
+
 def lines_of(function: ast.FunctionDef) -> range:
     """The lines of a function, with its decorators."""
-    first = min([function.lineno, *(decorator.lineno for decorator in function.decorator_list)])
+    first = first_line(function)
     return range(first, (function.end_lineno or first) + 1)
 
 

@@ -13,6 +13,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from .facts.keywords import callee_of
+from .format import tuple_text
 from .names import dotted
 from .node_index import of_kinds, walk
 from .source import expanded, written_as
@@ -104,7 +105,7 @@ def _name(module: Module, function: ast.FunctionDef, vararg: ast.arg, count: int
         if place is not None:
             replace_node(parents, parent, _read(parent, names[place]))
         else:
-            text = "(" + "".join(f"{name}, " for name in names).strip() + ")" if count == 1 else f"({', '.join(names)})"
+            text = tuple_text(names)
             elements: list[ast.expr] = [_read(node, name) for name in names]
             replace_node(parents, node, written_as(ast.copy_location(ast.Tuple(elements, ast.Load()), node), text))
     function.args.args += [written_as(ast.copy_location(ast.arg(name), vararg), name) for name in names]

@@ -40,19 +40,25 @@ def _checked(file: Found, target: str, options: Options | None) -> Report:
 
 def check_report(path: str, data: bytes, target: str = "0.2") -> Report:
     """What is not legal in one file's bytes."""
+    from nki_migrate.codemods import backlog, may_have_backlog
+    from nki_migrate.codemods.marks import marked
     from nki_migrate.runtime.legality import check_tree
 
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            _text, tree = parsed(data)
+            text, tree = parsed(data)
             violations = check_tree(tree, target=target, also=_helpers(tree))
+            left = backlog(text.text, tree) if may_have_backlog(text.text) else []
+            marks = set(marked(text.text, tree))
     except FileError as error:
         return Report(path, "failed", str(error), before=data, after=data)
-    findings = (
+    findings = [
         Finding(violation.line, violation.column, violation.code, "manual", violation.message, violation.help)
         for violation in violations
-    )
+    ]
+    illegal = {finding.line for finding in findings}
+    findings += [finding for finding in left if finding in marks or finding.line not in illegal]
     return Report(path, "unchanged", None, tuple(sorted(findings)), before=data, after=data)
 
 

@@ -98,7 +98,12 @@ def explanation(code: str) -> str | None:
 
 def _rule_text(rule: Rule) -> str:
     parts = [f"{rule.code} {rule.name} [{rule.applicability}]", rule.summary, textwrap.dedent(rule.explanation).strip()]
-    return "\n\n".join([*map(_plain, parts), *_example(rule)])
+    return "\n\n".join([*map(_plain, [*parts, _LEFT.format(code=rule.code)]), *_example(rule)])
+
+
+_LEFT = """What a rewrite leaves under {code} is marked in the file that it writes: kernel code stops at the construct,
+``assert False, "nki-migrate {code}: ..."``, and does not run to other numbers; other code has a comment there.
+``rewrite`` and ``check`` find the mark again until someone has resolved the finding and taken the mark away."""
 
 
 def _plain(text: str) -> str:

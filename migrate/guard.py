@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+from nki_migrate.codemods.marks import with_comments
 from nki_migrate.codemods.model import Options, Outcome
 
 from .remains import Accounted, definitions, further_findings, new_violations, unaccounted_names
@@ -23,7 +24,7 @@ Rewrite = Callable[[str, Options, str], Outcome]
 def complete(
     before: str, outcome: Outcome, options: Options, filename: str, reached: frozenset[str] = frozenset()
 ) -> Outcome:
-    """The outcome with a finding for every line that was left and that the Beta 2 compiler would refuse.
+    """The outcome with a finding, and a mark, for every line that was left and that the Beta 2 compiler would refuse.
 
     ``reached`` are the names of definitions that kernels of other files use.
     """
@@ -33,7 +34,12 @@ def complete(
         found = further_findings(before, outcome, filename, options.target, reached)
     except SyntaxError:
         return outcome  # the guard says so
-    return replace(outcome, findings=tuple(sorted({*outcome.findings, *found})))
+    findings = tuple(sorted({*outcome.findings, *(finding for _, finding in found)}))
+    if outcome.source == before:
+        return replace(outcome, findings=findings)
+    source, shifted = with_comments(outcome.source, found)
+    moves = tuple(replace(m, new_lines=(shifted(m.new_lines[0]), shifted(m.new_lines[1]))) for m in outcome.moves)
+    return replace(outcome, source=source, findings=findings, moves=moves)
 
 
 def objection(before: str, outcome: Outcome, options: Options, filename: str, rewrite: Rewrite) -> str | None:

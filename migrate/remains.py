@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from nki_migrate.codemods.model import Finding, Outcome
+from nki_migrate.codemods.syntax import first_line
 
 if TYPE_CHECKING:
     from nki_migrate.runtime.legality import Violation
@@ -95,7 +96,7 @@ class Accounted:
                     covered.update(extent)
         for nodes in (nodes for name, nodes in definitions(self._old).items() if name not in self.outcome.touched):
             for node in nodes:
-                whole = range(_first_line(node), (node.end_lineno or node.lineno) + 1)
+                whole = range(first_line(node), (node.end_lineno or node.lineno) + 1)
                 if not places.isdisjoint(whole):
                     covered.update(whole)
         return covered
@@ -106,13 +107,8 @@ def _extent(node: ast.stmt) -> range:
     body: list[ast.stmt] | None = getattr(node, "body", None) or getattr(node, "cases", None)
     if not body:
         return range(node.lineno, (node.end_lineno or node.lineno) + 1)
-    end = _first_line(body[0]) if isinstance(body[0], ast.stmt) else node.lineno + 1
-    return range(_first_line(node), max(end, node.lineno + 1))
-
-
-def _first_line(node: ast.stmt) -> int:
-    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
-    return min([node.lineno, *(decorator.lineno for decorator in decorators)])
+    end = first_line(body[0]) if isinstance(body[0], ast.stmt) else node.lineno + 1
+    return range(first_line(node), max(end, node.lineno + 1))
 
 
 def unaccounted_names(tree: ast.Module, accounted: Accounted) -> Iterator[str]:
@@ -197,15 +193,19 @@ def _dotted(node: ast.AST) -> str | None:
 
 def further_findings(
     before: str, outcome: Outcome, filename: str, target: str, reached: frozenset[str]
-) -> list[Finding]:
-    """Lines that the rewrite left as they were, that no finding covers, and that are not legal Beta 2."""
+) -> list[tuple[int, Finding]]:
+    """Lines that the rewrite left as they were, that no finding covers, and that are not legal Beta 2.
+
+    Each with its line in the output.
+    """
     accounted = Accounted(ast.parse(before), before, outcome)
     found = []
     for violation in _violations(accounted, filename, target, reached):
         line = accounted.input_line(violation.line)
         if line is not None:
             column = max(violation.column, 1)
-            found.append(Finding(line, column, violation.code, "manual", violation.message, violation.help))
+            finding = Finding(line, column, violation.code, "manual", violation.message, violation.help)
+            found.append((violation.line, finding))
     return found
 
 
@@ -229,7 +229,7 @@ def _unaccounted(before: str, new: ast.Module, filename: str, target: str, accou
         signature = _signature(violation, after)
         inherited = known[signature] > 0
         known[signature] -= 1
-        if inherited and not any(_first_line(node) <= violation.line <= (node.end_lineno or 0) for node in rewritten):
+        if inherited and not any(first_line(node) <= violation.line <= (node.end_lineno or 0) for node in rewritten):
             continue
         yield violation
 

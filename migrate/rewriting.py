@@ -19,7 +19,7 @@ from . import languages
 from .discover import Found
 from .errors import FileError
 from .reports import Report, Status, contents, internal_error, not_concerned, parsed
-from .text import Text, encoded
+from .text import Text, decoded, encoded
 
 if TYPE_CHECKING:
     from nki_migrate.codemods.model import Options, Outcome
@@ -68,9 +68,25 @@ def _nki_reports(files: Iterable[Found], options: Options, jobs: int) -> list[Re
     else:
         results.update(report for group in groups for report in _reported(group, options, homes))
     for index, report in skipped.items():  # what no kernel needs in another way is none of ours
-        if results[index].status == "unchanged" and not results[index].findings:
-            results[index] = report
+        if results[index] is report or (results[index].status == "unchanged" and not results[index].findings):
+            results[index] = _with_backlog(report)
     return [results[index] for index in sorted(results)]
+
+
+def _with_backlog(skipped: Report) -> Report:
+    """The report on a file without Beta 1: what an earlier rewrite has left in it, if anything."""
+    from nki_migrate.codemods import backlog, may_have_backlog
+
+    data = skipped.before or b""
+    if skipped.path.endswith(".ipynb") or b"nki" not in data:
+        return skipped
+    try:
+        text = decoded(data).text
+        tree = parsed(data)[1] if may_have_backlog(text) else None
+    except FileError:
+        return skipped
+    findings = tuple(backlog(text, tree)) if tree is not None else ()
+    return Report(skipped.path, "unchanged", None, findings, before=data, after=data) if findings else skipped
 
 
 def rewrite_report(path: str, data: bytes, options: Options) -> Report:

@@ -99,7 +99,8 @@ def test_rewriting_the_after_changes_nothing(name):
     golden = GOLDENS[name]
     again = rewrite(golden.after, Options(**golden.options), str(golden.after_path))
     assert again.source == golden.after
-    assert again.findings == ()
+    left = set() if name in BETA2_ONLY else {(f.code, f.message) for f in outcome(name).findings}
+    assert {(f.code, f.message) for f in again.findings} <= left
 
 
 @pytest.mark.parametrize("name", [*MIGRATED, *BETA2_ONLY])

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from io import StringIO
 
-from ..emission import Refuse
+from ..emission import Refuse, Said
 from ..kernel_code import kernels_of
 from ..model import Finding, Options, Outcome
 from ..node_index import of_kinds, walk
@@ -51,6 +51,15 @@ class Relaunched:
         """1-based lines of :attr:`text` that findings are about."""
         places = {finding.line for finding in self.findings}
         return frozenset(number for number, line in enumerate(self.lines, start=1) if line.origin in places)
+
+    @property
+    def said(self) -> list[Said]:
+        """The findings, in lines of :attr:`text`; of what is under review Beta 2 itself judges the launch."""
+        places: dict[int, int] = {}
+        for number, line in enumerate(self.lines, start=1):
+            places.setdefault(line.origin, number)
+        here = [replace(f, line=places[f.line]) for f in self.findings if f.line in places]
+        return [Said(ast.Pass(), finding, finding.applicability == "manual") for finding in here]
 
     def joined(self, outcome: Outcome) -> Outcome:
         """The outcome for :attr:`text` as one for the input."""

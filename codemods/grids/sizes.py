@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from ..format import tuple_text
 from ..project import Module
 from .launches import Launch
 
@@ -15,7 +16,7 @@ def grid_text(launch: Launch, axes: int) -> str:
         text = _one_line(module.source.segment(grid))
         return text if axes > 1 or launch.sizes is not None else f"({text},)"
     texts = [size_text(module, size) for size in launch.sizes]
-    return f"({', '.join(texts)}{',' if len(texts) == 1 else ''})"
+    return tuple_text(texts)
 
 
 def is_written_out(launch: Launch) -> bool:

@@ -22,6 +22,7 @@ from ..addresses import Address, Layout, bank_byte
 from ..declare import allocates
 from ..emission import Refuse
 from ..facts.values import Allocator, Function
+from ..format import tuple_text
 from ..node_index import of_kinds, walk
 from ..render import render
 from ..scope import Scope
@@ -40,7 +41,7 @@ def address(scope: Scope, allocator: Allocator, place: Layout) -> Address:
         raise Refuse(call, CODE, "alloc takes one function", "pass the function alone")
     scope.apply(CODE, call)
     function, bound = _function(scope, given[0], len(place.index))
-    index = f"({', '.join(place.index)},)" if len(place.index) == 1 else f"({', '.join(place.index)})"
+    index = tuple_text(place.index)
     arguments = [*bound, f"idx={index}", f"pdim_size={place.rows}", f"fdim_size={place.row_bytes}"]
     invocation = f"{function}({', '.join(arguments)})"
     partition, byte = scope.unused("partition"), scope.unused("byte")
@@ -129,7 +130,7 @@ def _nested_tuple(entries: dict[tuple[int, ...], str], prefix: tuple[int, ...]) 
         return entries[prefix]
     below = sorted({index[len(prefix)] for index in entries if index[: len(prefix)] == prefix})
     parts = [_nested_tuple(entries, (*prefix, i)) for i in below]
-    return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
+    return tuple_text(parts)
 
 
 def _index_by_position(scope: Scope, function: ast.FunctionDef, parameter: str, node: ast.Dict, rank: int) -> None:

@@ -74,7 +74,8 @@ def style_of(scope: Scope, plan: Plan) -> Style:
     if no_loop or no_fold:
         what = {"fold": "cannot be folded into its free dimensions", "loop": "cannot be declared in a loop"}[wanted]
         reason = no_loop or no_fold
-        scope.module.report(Refuse(plan.node, CODE, f"'{plan.name}' {what}: {reason}; it became a list", _HELP))
+        refusal = Refuse(plan.node, CODE, f"'{plan.name}' {what}: {reason}; it became a list", _HELP)
+        scope.module.report(refusal, informs=True)
         return Style("list", reason)
     return Style(wanted, f"--blocks {wanted}")
 

@@ -8,7 +8,7 @@ A ``return`` at the end of such a loop, with which the function ends, moves behi
 iteration.
 
 Safe: the names after the loop have what one iteration leaves. Left alone: ``return`` in the middle of such a loop, and
-objects that a body changes in place.
+objects that a body changes in place: the kernel stops there, for Beta 2 would change them in each iteration.
 
 Source: NKI migration guide, "Consistent control flow behavior".
 """

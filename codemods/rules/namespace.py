@@ -14,6 +14,9 @@ lacks, or of the package that it is in.
 A module that imports both namespaces is left alone, with one finding: it serves both versions (a ``try``, a version or
 a flag decides which it imports), or is half migrated.
 
+A module that host code still needs of Beta 1 (``nl.nc``), and kernels of Beta 2, is imported of both: the old one under
+a name of its own (``nl_beta1``) that the host code gets. Where kernel code is left alone, its names are to be Beta 2's.
+
 Safe: with ``--module``, too. *Review* (``--unsafe`` writes it): a module that was found, for no source tells whether
 its kernel is the one that the compiler came with. Left alone: imports of what Beta 2 does not have, as long as
 something still uses it.
@@ -28,6 +31,7 @@ import ast
 from nki_migrate.runtime.spec.beta2_language import LIBRARIES
 
 from .. import leftovers
+from ..beta1_aliases import MODULES, beta1_aliases
 from ..emission import New, Refuse
 from ..import_blocks import Block, import_blocks, parts_of_try
 from ..kernel_code import OUTPUT_HARNESSES
@@ -38,7 +42,6 @@ from ..tables import beta2_has
 from ..usage import names_left
 
 GOLDENS = ("load_store", "shipped_kernels")
-_MODULES = {"nki": "nki", "nl": "nki.language", "nisa": "nki.isa", "nt": "nki.typing"}
 _PACKAGES = {"neuronxcc", "ncc"}
 _SUPERFLUOUS = {"numpy", "math", "typing"} | LIBRARIES
 
@@ -56,6 +59,7 @@ def rewrite(module: Module) -> None:
             module.report(
                 Refuse(alias, CODE, f"'{name}' stands for something that Beta 2 does not have", "remove its last use")
             )
+    aliases = beta1_aliases(module)
     used = names_left(module)
     blocks = import_blocks(module.source.tree)
     written: dict[Block, set[str]] = {}
@@ -65,7 +69,7 @@ def rewrite(module: Module) -> None:
             continue
         block = blocks[statement]
         asked = {i.name for i in items if block.is_probe and canonical(i.path) not in _PACKAGES} - module.names
-        _statement(module, statement, items, used, asked, written.setdefault(block, set()))
+        _statement(module, statement, items, used, asked, written.setdefault(block, set()), aliases)
     _keep_probes(module, blocks)
     _drop_empty_tries(module, blocks)
     _added(module, used)
@@ -88,10 +92,12 @@ def _statement(
     used: set[str],
     asked: set[str],
     written: set[str],
+    aliases: dict[str, str],
 ) -> None:
     """Rewrite one import statement; what Beta 2 does not have stays imported as it was, under a finding.
 
-    ``asked`` are names that nothing uses, and whose import tells whether they are there.
+    ``asked`` are names that nothing uses, and whose import tells whether they are there. ``aliases`` are the names by
+    which host code still uses modules of Beta 1.
     """
     texts: list[str] = []
     for item in items:
@@ -105,7 +111,13 @@ def _statement(
         try:
             if not module.options.enabled(CODE):
                 raise Refuse(statement, CODE, f"the rule {CODE} is not selected", f"select it with --select {CODE}")
+            alias = aliases.get(item.name)
+            if alias == item.name:
+                texts.append(_same(statement, item))
+                continue
             texts += [text for text in _beta2(module, statement, item, used | asked) if text not in written]
+            if alias is not None:
+                texts.append(_same(statement, item, alias))
         except Refuse as refusal:
             module.report(_undecided(refusal, item) if item.name in asked else refusal)
             texts.append(_same(statement, item))
@@ -153,8 +165,10 @@ def _superfluous(module: Module, item: Import) -> bool:
     return gone or item.path in OUTPUT_HARNESSES or item.path.partition(".")[0] in _SUPERFLUOUS
 
 
-def _same(statement: ast.Import | ast.ImportFrom, item: Import) -> str:
-    alias = f"{item.alias.name} as {item.alias.asname}" if item.alias.asname else item.alias.name
+def _same(statement: ast.Import | ast.ImportFrom, item: Import, bound: str | None = None) -> str:
+    """The import of one name as it was, or as the name ``bound``."""
+    bound = bound or item.alias.asname
+    alias = f"{item.alias.name} as {bound}" if bound else item.alias.name
     return f"import {alias}" if isinstance(statement, ast.Import) else f"from {statement.module} import {alias}"
 
 
@@ -163,23 +177,27 @@ def _beta2(module: Module, statement: ast.Import | ast.ImportFrom, item: Import,
     path = canonical(item.alias.name if isinstance(statement, ast.Import) else item.path)
     if item.name == "neuronxcc":
         kept = [_same(statement, item)] if item.name in used else []
-        return [*kept, *([f"import {_MODULES[path]}"] if "nki" in used and path in _MODULES else [])]
+        return [*kept, *([f"import {MODULES[path]}"] if "nki" in used and path in MODULES else [])]
     if item.name not in used:
         return []
     root, _, rest = path.partition(".")
-    if not rest and root in _MODULES:
-        target = _MODULES[root]
+    if not rest and root in MODULES:
+        target = MODULES[root]
         return [
             f"import {target}" if item.name == target.split(".")[0] == target else f"import {target} as {item.name}"
         ]
-    if rest and root in _MODULES and (beta2_has(path) or path == "nki.jit"):
+    if rest and root in MODULES and (beta2_has(path) or path == "nki.jit"):
         bound = f" as {item.name}" if item.name != rest else ""
-        return [f"from {_MODULES[root]} import {rest}{bound}"]
+        return [f"from {MODULES[root]} import {rest}{bound}"]
     old, home = home_of(module.homes, item)
     if home is not None and home.module:
         raise under_review(statement, item, old, home)
+    raise _kept(statement, item)
+
+
+def _kept(statement: ast.Import | ast.ImportFrom, item: Import) -> Refuse:
     message = f"'{item.path}' is not Beta 2, and is kept for a statement that was left alone"
-    raise Refuse(statement, CODE, message, "it goes with its last use")
+    return Refuse(statement, CODE, message, "it goes with its last use")
 
 
 def _merged(texts: list[str]) -> list[str]:

@@ -46,7 +46,7 @@ def with_observed(scope: Scope, argument: ast.arg, known: Value, told: Value | N
     common = _common(kinds)
     if common is None:
         if len(kinds) > 1 and any(seen.is_tensor for seen in kinds):
-            scope.module.report(_conflict(argument, kinds, function))
+            scope.module.report(_conflict(argument, kinds, function), informs=True)
         return known
     found = _value(name, common, optional=len(kinds) < len(all_kinds))
     if isinstance(told, Hbm | Tile):

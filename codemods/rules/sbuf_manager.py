@@ -25,6 +25,7 @@ from ..declarations import Pinned
 from ..declare import bound, declaration_lines
 from ..emission import New, Refuse
 from ..facts.values import Allocator
+from ..format import tuple_text
 from ..node_index import of_kinds, walk
 from ..render import is_pure
 from ..scope import Scope
@@ -76,7 +77,7 @@ _WAYS = {
 def _keep(scope: Scope, tensor: Pinned, reason: str) -> None:
     message = f"'{tensor.plan.name}' keeps its address: {reason}"
     help = "open scopes of the manager by hand, or use --allocation address"
-    scope.module.report(Refuse(tensor.plan.node, CODE, message, help))
+    scope.module.report(Refuse(tensor.plan.node, CODE, message, help), informs=True)
 
 
 # --- writing ---------------------------------------------------------------------------------------------------------
@@ -114,7 +115,7 @@ def _made(scope: Scope, plan: StackPlan, manager: str) -> str:
 
 
 def _lines(scope: Scope, plan: StackPlan, tensor: Pinned, allocate: str) -> list[New]:
-    arguments = [f"({', '.join(tensor.dims)})", f"dtype={tensor.plan.dtype}"]
+    arguments = [tuple_text(tensor.dims), f"dtype={tensor.plan.dtype}"]
     if tensor.plan.label:
         arguments.append(tensor.plan.label.removeprefix(", "))
     elif _has_one_name(scope, tensor):

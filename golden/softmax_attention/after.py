@@ -18,6 +18,7 @@ def bank_of(bank_map, idx, pdim_size, fdim_size):
 @nki.jit
 def softmax_attention(q, k, v):
     """(H, D, S) queries and keys and (H, S, D) values give (H, S, D): softmax(q.T @ k / sqrt(D)) @ v."""
+    # nki-migrate NKI016: 'softmax_attention' runs on a launch grid of one axis; the grid of Beta 2 is a number of cores (1 or 2)
     heads, d, seq = q.shape
     key_tiles, value_tiles, pairs = seq // KEYS, seq // ROWS, seq // ROWS // 2
     out = nl.ndarray((heads, seq, d), dtype=q.dtype, buffer=nl.shared_hbm)

@@ -41,6 +41,17 @@ TOO_MANY_INDICES = document(
         good=kernel(_TILE + "nisa.dma_copy(dst=y, src=tile[0:128, 0:512])"),
     )
 )
+NUMBER_AS_SHAPE = document(
+    RuleDoc(
+        "NKL112",
+        "number-as-shape",
+        "expecting sequence ('list' or 'tuple'), got 'int'",
+        "A shape is a tuple or a list of sizes. Python's brackets alone make no tuple: (128) is the number 128.",
+        "Write a comma behind a single size: (128,).",
+        bad=kernel("tile = nl.ndarray((128), nl.float32, buffer=nl.sbuf)"),
+        good=kernel("tile = nl.ndarray((128,), nl.float32, buffer=nl.sbuf)"),
+    )
+)
 
 
 def tensor_shapes(function: Function, module: Module) -> dict[str, Shape]:
@@ -67,6 +78,44 @@ def _size(node: ast.expr, module: Module, local: frozenset[str]) -> int | None:
     if isinstance(node, ast.Name) and node.id not in local and len(values := module.values.get(node.id, [])) == 1:
         node = values[0]
     return node.value if isinstance(node, ast.Constant) and type(node.value) is int else None
+
+
+@on(ast.Call, evaluated=True)
+def shape_kind(node: ast.Call, context: Context) -> Iterator[Violation]:
+    if context.qualified(node.func) in _MAKERS and context.function is not None:
+        given = [*node.args[:1], *(keyword.value for keyword in node.keywords if keyword.arg == "shape")]
+        numbers = context.module.remembered(_sizes, context.function)
+        if given and _is_number(given[0], numbers, context):
+            yield report(NUMBER_AS_SHAPE, node)
+
+
+def _sizes(function: Function, module: Module) -> frozenset[str]:
+    """Names that a function binds once, to a number: a literal, or a size of a tensor that is unpacked."""
+    nodes = module.own_nodes(function)
+    stores = [node.id for node in nodes if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)]
+    assigned = [node for node in nodes if isinstance(node, ast.Assign) and len(node.targets) == 1]
+    found: set[str] = set()
+    for node in assigned:
+        target, value = node.targets[0], node.value
+        if isinstance(target, (ast.Tuple, ast.List)) and isinstance(value, ast.Attribute) and value.attr == "shape":
+            found |= {element.id for element in target.elts if isinstance(element, ast.Name)}
+        elif isinstance(target, ast.Name) and isinstance(value, ast.Constant) and type(value.value) is int:
+            found.add(target.id)
+    return frozenset(name for name in found if stores.count(name) == 1)
+
+
+def _is_number(node: ast.expr, numbers: frozenset[str], context: Context) -> bool:
+    """Is an expression surely one number, and no sequence?"""
+    if isinstance(node, ast.BinOp):
+        return _is_number(node.left, numbers, context) and _is_number(node.right, numbers, context)
+    if isinstance(node, ast.Name):
+        return node.id in numbers or (
+            node.id not in context.local and _size(node, context.module, frozenset()) is not None
+        )
+    if isinstance(node, ast.Subscript):
+        of_shape = isinstance(node.value, ast.Attribute) and node.value.attr == "shape"
+        return of_shape and isinstance(node.slice, ast.Constant) and type(node.slice.value) is int
+    return isinstance(node, ast.Constant) and type(node.value) is int
 
 
 @on(ast.Subscript, evaluated=True, targets=("0.2",))

@@ -1,0 +1,67 @@
+"""Modules of Beta 1 that host code still uses, beside kernels that use those of Beta 2 under the same names.
+
+``nl.nc(2)`` is left in host code, and the kernels have moved to ``nki.language``: each read keeps the binding that it
+had, so the old module stays imported under a name of its own, ``nl_beta1``.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from .emission import New
+from .leftovers import left_names, report_name
+from .names import BETA2, canonical, dotted
+from .project import Module
+from .syntax import SIMPLE, parents_of
+from .usage import names_left
+
+MODULES = {root: BETA2[root] for root in ("nki", "nl", "nisa")}
+"""The modules that both versions have, by canonical name."""
+
+
+def beta1_aliases(module: Module) -> dict[str, str]:
+    """The names of modules that must stay those of Beta 1: each with the name that host code gets for it.
+
+    That is its own name where nothing else uses it.
+    """
+    uses: dict[str, list[ast.expr]] = {}
+    for node, kernel_code in left_names(module):
+        chain = dotted(node)
+        item = module.imports[chain[0]] if chain is not None else None
+        if item is not None and not kernel_code and canonical(item.path) in MODULES and item.name not in module.rebound:
+            uses.setdefault(item.name, []).append(node)
+    return {name: _alias(module, name, nodes) for name, nodes in uses.items()}
+
+
+def _alias(module: Module, name: str, nodes: list[ast.expr]) -> str:
+    """Plan that host code calls a module by another name, if others use its own."""
+    parents = parents_of(module.source.tree)
+    places = [(node, _statement(parents, node)) for node in nodes]
+    edits = module.edits
+    hidden: dict[ast.AST, str] = dict.fromkeys(nodes, "None")
+    edits.expressions |= hidden
+    shared = name in names_left(module)
+    for node in hidden:
+        del edits.expressions[node]
+    if not shared or any(not isinstance(s, SIMPLE) or s in edits.replaced for _, s in places):
+        return name
+    alias = module.fresh(f"{name}_beta1")
+    for statement in dict.fromkeys(s for _, s in places):
+        names = [(_root(n), alias) for n, s in places if s is statement]
+        for node in (n for n, s in places if s is statement):
+            report_name(module, node)
+        edits.replaced[statement] = [New(module.source.segment(statement, names), as_is=True)]
+        module.touch(statement)
+    return alias
+
+
+def _statement(parents: dict[ast.AST, ast.AST], node: ast.AST) -> ast.stmt:
+    while not isinstance(node, ast.stmt):
+        node = parents[node]
+    return node
+
+
+def _root(node: ast.expr) -> ast.expr:
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return node

@@ -1,0 +1,266 @@
+"""What a rewrite leaves is marked: it is found again until someone resolves it, and never runs to other numbers."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+
+import pytest
+from nki_migrate.checking import check_report
+from nki_migrate.cli import main
+from nki_migrate.codemods import Options, backlog, may_have_backlog, rewrite
+from nki_migrate.codemods.marks import WORD
+from nki_migrate.golden import GOLDENS
+from nki_migrate.reports import Report
+from nki_migrate.rewriting import rewrite_report
+from nki_migrate.runtime.cases import TensorSpec
+from nki_migrate.runtime.compare import Failure
+
+HEAD = """\
+import numpy as np
+import neuronxcc.nki as nki
+import neuronxcc.nki.compiler as ncc
+import neuronxcc.nki.isa as nisa
+import neuronxcc.nki.language as nl
+import neuronxcc.nki.typing as nt
+{above}
+
+@nki.jit
+def k(x, flag=True, n=4):
+    '''(128, 64) gives (128, 64).'''
+    out = nl.ndarray((128, 64), dtype=x.dtype, buffer=nl.shared_hbm)
+    t = nl.load(x)
+    {body}
+    nl.store(out, t)
+    return out
+{host}
+"""
+
+KERNELS: dict[str, tuple[str, str]] = {
+    "a list that a traced loop grows": (
+        "NKI004",
+        "parts = []\nfor i in nl.affine_range(n):\n    parts.append(2.0)\nt = nl.multiply(t, float(len(parts)))",
+    ),
+    "a dictionary that a traced loop changes": (
+        "NKI004",
+        "found = {'n': 0}\nfor i in nl.affine_range(n):\n    found['n'] += 1\nt = nl.multiply(t, found['n'])",
+    ),
+    "break in a traced loop": (
+        "NKI004",
+        "s = 1\nfor i in nl.affine_range(n):\n    t = nl.add(t, 1.0)\n    if flag:\n        break",
+    ),
+    "continue in a traced loop": (
+        "NKI004",
+        "for i in nl.affine_range(n):\n    if i:\n        continue\n    t = nl.add(t, 1.0)",
+    ),
+    "return in the middle of a traced loop": (
+        "NKI004",
+        "for i in nl.affine_range(n):\n    if flag:\n        nl.store(out, t)\n        return out\n"
+        "    t = nl.add(t, 1.0)",
+    ),
+    "behind an elif": (
+        "NKI004",
+        "parts = []\nfor i in nl.affine_range(n):\n    if n == 1:\n        t = nl.add(t, 2.0)\n"
+        "    elif parts.append(1) is None:\n        t = nl.add(t, 1.0)\nt = nl.multiply(t, float(len(parts)))",
+    ),
+    "an array that no list can replace": ("NKI005", "a = np.arange(n) / 2\nt = nl.multiply(t, float(a[1]))"),
+    "a slice that nothing tells": ("NKI024", "t = nl.add(t[:, width(n)], 1.0)"),
+    "an instruction without a rewrite": ("NKI090", "t = nl.gather_flattened(t, t)"),
+    "an exception": ("NKI091", "try:\n    t = nl.add(t, 1.0)\nfinally:\n    pass"),
+    "with": ("NKI091", "with flag:\n    t = nl.add(t, 1.0)"),
+    "a loop with else": ("NKI091", "for i in range(n):\n    t = nl.add(t, 1.0)\nelse:\n    t = nl.add(t, 2.0)"),
+    "global": ("NKI091", "global STATE\nSTATE = 3"),
+    "a division that is not exact": ("NKI022", "t = nl.divide(t, nl.add(t, 3.0))"),
+    "random numbers": ("NKI032", "t = nl.dropout(t, 0.5)"),
+}
+
+HOST: dict[str, tuple[str, str]] = {
+    "a number of cores": ("NKI090", "CORES = nl.nc(2)"),
+    "a simulation": ("NKI007", "def main(x):\n    return nki.simulate_kernel(k, x)"),
+    "a latency": ("NKI007", "timed = nki.benchmark(k)\nlatency = timed.benchmark_result"),
+    "an abstract tensor": ("NKI090", "def main():\n    return nt.tensor[[2, 2], nl.float32]"),
+    "a launch on a grid": ("NKI016", "def main(x):\n    return k[4, 2](x)"),
+}
+
+
+def source_of(body: str = "t = nl.add(t, 1.0)", host: str = "", above: str = "") -> str:
+    return HEAD.format(body=body.replace("\n", "\n    "), host=host, above=above)
+
+
+SOURCES = {
+    **{name: source_of(body, above="from theirs import width\n") for name, (_code, body) in KERNELS.items()},
+    **{name: source_of(host=f"\n\n{host}\n") for name, (_code, host) in HOST.items()},
+}
+CODES = {name: code for name, (code, _) in (KERNELS | HOST).items()}
+
+
+def constructs(report: Report, source: bytes) -> Counter[tuple[str, str]]:
+    """The findings by code and construct: the message, and of an import what it imports."""
+    return Counter(
+        (found.code, found.message if found.code != "NKI001" else _module(source, found.line))
+        for found in report.findings
+    )
+
+
+def _module(source: bytes, line: int) -> str:
+    return re.sub(r" as \w+", "", source.decode().split("\n")[line - 1].strip())
+
+
+def goldens_with_findings() -> list[str]:
+    """The goldens that are changed, and in which something is left."""
+    found = []
+    for name, golden in GOLDENS.items():
+        outcome = None if golden.is_beta2_only else rewrite(golden.before, Options(**golden.options))
+        if outcome is not None and outcome.findings and outcome.source != golden.before:
+            found.append(name)
+    return sorted(found)
+
+
+def check_again(source: str, options: Options) -> Report:
+    first = rewrite_report("kernel.py", source.encode(), options)
+    assert first.status == "changed", first.reason
+    again = rewrite_report("kernel.py", first.after, options)
+    text = first.after.decode()
+    if "neuronxcc" not in text:
+        assert may_have_backlog(text)
+        again = Report("kernel.py", "unchanged", None, tuple(backlog(text, ast.parse(text))), after=first.after)
+    assert again.after == first.after
+    found, before = set(constructs(again, first.after)), set(constructs(first, source.encode()))
+    assert found == before, text
+    return first
+
+
+@pytest.mark.parametrize("name", goldens_with_findings())
+def test_what_is_left_of_a_golden_is_found_again(name):
+    check_again(GOLDENS[name].before, Options(**GOLDENS[name].options))
+
+
+@pytest.mark.parametrize("unsafe", [False, True])
+@pytest.mark.parametrize("name", SOURCES)
+def test_what_is_left_is_found_again(name, unsafe):
+    first = check_again(SOURCES[name], Options(unsafe=unsafe))
+    assert unsafe or CODES[name] in {found.code for found in first.findings}
+
+
+def exit_code(*arguments: object) -> int:
+    with pytest.raises(SystemExit) as ended:
+        main([str(argument) for argument in arguments])
+    return int(ended.value.code or 0)
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_the_commands_say_so_until_it_is_resolved(name, tmp_path, capsys):
+    file = tmp_path / "kernel.py"
+    file.write_text(SOURCES[name])
+    assert exit_code("rewrite", "--check", file) == 1
+    exit_code("rewrite", "--write", file)
+    for command in (["rewrite"], ["rewrite", "--check"], ["check"]):
+        capsys.readouterr()
+        assert exit_code(*command, file) == 1
+        captured = capsys.readouterr()
+        assert CODES[name] in captured.out + captured.err
+
+
+def test_what_is_resolved_is_not_found_again(tmp_path):
+    file = tmp_path / "kernel.py"
+    source = source_of("parts = []\nfor i in nl.affine_range(n):\n    parts.append(2.0)")
+    file.write_text(source)
+    exit_code("rewrite", "--write", file)
+    file.write_text("\n".join(line for line in file.read_text().split("\n") if WORD not in line))
+    assert exit_code("rewrite", "--check", file) == 0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import nki\nimport nki.language as nl\n\nnl = None\nx = nl.load\n",
+        "import nki.language as nl\n\n\ndef f(nl):\n    return nl.full\n",
+        'TEXT = """\n# nki-migrate NKI004: no comment\n"""\n',
+        "import nki.isa as nisa\nimport nki.language as nl\n\nt = nl.ndarray, nisa.tensor_copy, nl.new_in_0_4\n",
+    ],
+)
+def test_code_of_beta_2_has_no_backlog(text):
+    assert backlog(text, ast.parse(text)) == []
+
+
+def test_a_name_of_beta_1_without_a_mark_is_found():
+    text = (
+        "import nki\nimport nki.language as nl\n\n\n@nki.jit\ndef k(x):\n    return nl.full((128, 4), 1.0, x.dtype)\n"
+    )
+    report = check_report("kernel.py", text.encode())
+    assert {found.line for found in report.findings} == {7}
+    assert [(found.code, found.line) for found in backlog(text, ast.parse(text))] == [("NKI090", 7)]
+
+
+def test_host_code_keeps_the_binding_that_it_had():
+    text = rewrite(source_of(host="\n\nCORES = nl.nc(2)\n")).source
+    assert "import nki.language as nl\nimport neuronxcc.nki.language as nl_beta1\n" in text
+    assert "CORES = nl_beta1.nc(2)\n" in text
+
+
+def test_an_import_stays_where_it_is_when_only_host_code_of_beta_1_uses_it():
+    source = "import neuronxcc.nki.language as nl\n\nCORES = nl.nc(2)\n"
+    assert rewrite(source).source == source
+
+
+ARGS = {"x": TensorSpec((128, 64), "float32", "normal")}
+
+
+@pytest.mark.parametrize("unsafe", [False, True])
+@pytest.mark.parametrize("name", [name for name in KERNELS if "theirs" not in name])
+def test_a_kernel_in_which_something_is_left_gives_no_other_numbers(name, unsafe, migrate):
+    migration = migrate(source_of(KERNELS[name][1]), ARGS, Options(unsafe=unsafe))
+    assert migration.objection is None
+    after = migration.after
+    if not isinstance(after, Failure):
+        assert not migration.trouble or migration.outcome.inexact, migration.trouble
+        return
+    above = migration.outcome.source.split("\n")[: after.line]
+    assert WORD in after.message or any(WORD in line for line in above), after.message
+
+
+def test_an_assertion_of_the_source_is_a_fact():
+    body = "u = nl.load(x[0:128, 0:64])\nt = nl.sum(u, axis=-1)"
+    source = source_of(body).replace("    out =", "    assert x.ndim != 2\n    out =", 1)
+    outcome = rewrite(source)
+    assert "assert len(x.shape) == 2" not in outcome.source
+    assert any("asserts otherwise" in found.message for found in outcome.findings)
+
+
+@pytest.mark.parametrize(
+    "fact",
+    ["x.ndim == 3", "3 == x.ndim", "x.ndim in (3, 4)", "x.shape == (128, 64, 2)", "x.ndim > 2", "n and x.ndim == 3"],
+)
+def test_a_rank_that_the_source_asserts_is_the_rank(fact):
+    source = source_of("u = nl.load(x[0:128, 0:64])\nt = nl.sum(u, axis=-1)").replace("    t = nl.load(x)\n", "", 1)
+    outcome = rewrite(source.replace("    out =", f"    assert {fact}\n    out =", 1))
+    assert "(128, 64, x.shape[2])" in outcome.source and "len(x.shape) == 2" not in outcome.source
+
+
+def test_a_tuple_of_one_size_keeps_its_comma():
+    text = rewrite(source_of("u = nl.ndarray((nl.par_dim(128),), dtype=x.dtype, buffer=nl.sbuf)")).source
+    assert "u = nl.ndarray((128,), dtype=x.dtype, buffer=nl.sbuf)" in text
+
+
+@pytest.mark.parametrize("shape", ["(128)", "128", "(rows)", "(x.shape[0])", "rows * 2", "ROWS"])
+def test_a_number_is_no_shape(shape):
+    lines = [
+        "import nki",
+        "import nki.language as nl",
+        "ROWS = 128",
+        "@nki.jit",
+        "def k(x):",
+        "    rows, cols = x.shape",
+    ]
+    text = "\n".join([*lines, f"    return nl.ndarray({shape}, dtype=x.dtype, buffer=nl.sbuf)", ""])
+    assert [found.code for found in check_report("kernel.py", text.encode()).findings] == ["NKL112"]
+
+
+def test_functions_of_beta_2_files_are_not_read_as_beta_1(tmp_path, capsys):
+    helper = "import nki.isa as nisa\n\n\ndef copied(dst, src):\n    nisa.tensor_copy(dst=dst, src=src)\n"
+    (tmp_path / "helper.py").write_text(helper)
+    (tmp_path / "kernel.py").write_text(source_of("copied(t, t)", above="from helper import copied\n"))
+    exit_code("rewrite", tmp_path)
+    captured = capsys.readouterr()
+    assert "not rewritten yet" not in captured.err and "helper.py:" not in captured.err
