@@ -30,10 +30,14 @@ def configuration_edit(
     if known is not None and any(_sets(known, key, value=False) for key in keys):
         return None
     items = [f"{root}.PassConfigKey.{key}: True" for key in missing]
-    if not items:
-        return []
+    return _written(module, decorator, known, items) if items else []
+
+
+def _written(module: AscendModule, decorator: ast.expr, known: ast.Dict | None, items: list[str]) -> list[Edit]:
+    """The items in the dictionary that there is, or in one of their own."""
     if known is not None:
         return [_into(module, known, items)]
+    call = decorator if isinstance(decorator, ast.Call) else None
     text = f"pass_configs={{{', '.join(items)}}}"
     if call is None:
         return [Edit(module.end(decorator), module.end(decorator), f"({text})")]

@@ -17,6 +17,7 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
+from nki_migrate.runtime.ascend.plans import Program
 from nki_migrate.runtime.ascend.plans.inference import with_spaces
 from nki_migrate.runtime.spec.ascend import MATMULS, SYNCHRONISATION
 
@@ -78,16 +79,26 @@ def _developed(module: AscendModule, read: Read) -> tuple[str, list[Edit]]:
         return "a barrier shares its line with another statement", []
     gone = [edit for edit in removals if edit is not None]
     edits += gone
-    for statement, item, call, _ in module.withs("Scope"):
-        if call in inside:
-            moved = module.unwrapped(statement, "") if len(statement.items) == 1 and not item.optional_vars else None
-            if moved is None:
-                return "the body of a T.Scope cannot be moved", []
-            edits += [e for e in moved if not any(g.start <= e.start and e.end <= g.end for g in gone)]
+    moved = _out_of_scopes(module, inside)
+    if moved is None:
+        return "the body of a T.Scope cannot be moved", []
+    edits += [e for e in moved if not any(g.start <= e.start and e.end <= g.end for g in gone)]
     added = configuration_edit(module, read.kernel.factory, _PASSES)
     if added is None:
         return "its passes cannot be configured: no tilelang.jit whose pass_configs are written in the file", []
     return "", [*edits, *added]
+
+
+def _out_of_scopes(module: AscendModule, inside: set[ast.AST]) -> list[Edit] | None:
+    """The edits that move the bodies of the kernel's scopes out; ``None`` where one cannot be moved."""
+    edits: list[Edit] = []
+    for statement, item, call, _ in module.withs("Scope"):
+        if call in inside:
+            moved = module.unwrapped(statement, "") if len(statement.items) == 1 and not item.optional_vars else None
+            if moved is None:
+                return None
+            edits += moved
+    return edits
 
 
 def _obstacle(module: AscendModule, read: Read) -> str:
@@ -105,6 +116,11 @@ def _obstacle(module: AscendModule, read: Read) -> str:
     vector = _vector_name(module, inside)
     if vector and any(isinstance(n, ast.Name) and n.id == vector and isinstance(n.ctx, ast.Load) for n in inside):
         return f"it computes with '{vector}', the number of the vector core"
+    return _moved(module, program, inside)
+
+
+def _moved(module: AscendModule, program: Program, inside: set[ast.AST]) -> str:
+    """The first buffer that developer mode would put into another memory, as a sentence; empty where there is none."""
     positions: dict[str, set[int]] = {}
     for call, _ in module.calls(*MATMULS):
         for place, argument in enumerate(call.args[:3] if call in inside else []):

@@ -63,7 +63,7 @@ def _parameter(module: AscendModule, call: ast.Call, statement: ast.AST, done: s
     if function in done:
         return "", []  # the next round has it
     arguments = function.args
-    if arguments.vararg or arguments.kwarg or arguments.kwonlyargs or not arguments.args or arguments.defaults:
+    if not _plain(arguments):
         return "T.workspace in a kernel whose parameters are not all plain ones", []
     if not _outputs_from_the_front(decorator):
         return "out_idx= counts from the end, where the workspace would stand", []
@@ -81,6 +81,12 @@ def _parameter(module: AscendModule, call: ast.Call, statement: ast.AST, done: s
     indent = module.text[first_line : module.start(last)]
     separator = ", " if indent.strip() else f",\n{indent}"
     return "", [Edit(at, at, f'{separator}{target.id}: {tensor}([{size}], "uint8")'), removed, indices]
+
+
+def _plain(arguments: ast.arguments) -> bool:
+    """Are all parameters plain ones, so that another one may stand behind them?"""
+    others = arguments.vararg or arguments.kwarg or arguments.kwonlyargs or arguments.defaults
+    return bool(arguments.args) and not others
 
 
 def _outputs_from_the_front(decorator: ast.expr) -> bool:

@@ -177,10 +177,7 @@ class Declarations:
             shape = ()
         if shape is None:
             raise self.unknown(shape_node, node.lineno, f"the size of '{name}'")
-        given = self.argument(node, 99, "alignment")
-        align = self.worth(given) if given is not None else 1
-        if type(align) is not int or align < 1:
-            raise self.unknown(given or node, node.lineno, f"the alignment of '{name}'")
+        align = self.alignment(name, node)
         if auto:
             self._auto[name] = node
         order = sum(1 for other in self.buffers.values() if other.line == node.lineno)
@@ -189,6 +186,14 @@ class Declarations:
             name, space, shape, dtype, size, node.lineno, node.col_offset, call, align, None, pool, order
         )
         self.add(node, [], allocs=(name,))
+
+    def alignment(self, name: str, node: ast.Call) -> int:
+        """What the seed's ``alignment=`` asks for, 1 where it asks for nothing."""
+        given = self.argument(node, 99, "alignment")
+        align = self.worth(given) if given is not None else 1
+        if type(align) is not int or align < 1:
+            raise self.unknown(given or node, node.lineno, f"the alignment of '{name}'")
+        return align
 
     def settle(self, node: ast.Call) -> None:
         """Give a buffer of shape ``"auto"`` the shape of the other side of its first copy."""
