@@ -8,6 +8,7 @@ import inspect
 import pytest
 from nki_migrate.runtime import session
 from nki_migrate.runtime.beta2 import state
+from nki_migrate.runtime.beta2.declare import declare
 from nki_migrate.runtime.beta2.modules import MODULES
 from nki_migrate.runtime.beta2.signature import builtin
 from nki_migrate.runtime.errors import KernelError, NotModelled
@@ -89,7 +90,7 @@ def test_no_name_is_offered_that_the_table_does_not_have(module):
 @pytest.fixture
 def kernel(request):
     running = session.Session(Machine(TARGETS["gen3"]), dialect="beta2")
-    state.install(running, state.State(getattr(request, "param", "0.2")))
+    state.install(running, state.State(declare, getattr(request, "param", "0.2")))
     with session.running(running):
         yield running
 
@@ -198,7 +199,7 @@ def test_positional_arguments_go_where_the_table_says(version):
 
         recorder.__name__ = name.rpartition(".")[2]
         running = session.Session(Machine(TARGETS["gen3"]), dialect="beta2")
-        state.install(running, state.State(version))
+        state.install(running, state.State(declare, version))
         with session.running(running):
             builtin(name.rpartition(".")[0])(recorder)(*marks)
         assert {place: f"<{place}>" for place in places if place in entry.accepted()} == {

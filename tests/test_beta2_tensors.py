@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from nki_migrate.runtime import session
 from nki_migrate.runtime.beta2 import state
+from nki_migrate.runtime.beta2.declare import declare
 from nki_migrate.runtime.beta2.modules import MODULES
-from nki_migrate.runtime.beta2.tensor import _bounds, _plain_cut
+from nki_migrate.runtime.beta2.subscripts import bounds_of, plain_cut
 from nki_migrate.runtime.errors import KernelError, NotModelled
 from nki_migrate.runtime.machine import Machine
 from nki_migrate.runtime.spec.hardware import TARGETS
@@ -21,7 +22,7 @@ nl, nisa = MODULES["nki.language"], MODULES["nki.isa"]
 def kernel():
     """Every test runs as the body of a kernel on gen3."""
     running = session.Session(Machine(TARGETS["gen3"]), dialect="beta2")
-    state.install(running, state.State())
+    state.install(running, state.State(declare))
     with session.running(running):
         yield running
 
@@ -111,7 +112,7 @@ def test_tfloat32_can_be_named_only():
 def test_mixed_placement_is_an_error_from_0_3_on(kernel):
     nl.ndarray((1, 1), nl.int32, nl.sbuf)
     nl.ndarray((1, 1), nl.int32, nl.sbuf, address=(0, 0))
-    state.install(kernel, state.State(state.GENERAL))
+    state.install(kernel, state.State(declare, state.GENERAL))
     nl.ndarray((1, 1), nl.int32, nl.sbuf)
     with pytest.raises(KernelError, match="Cannot mix manual and automatic allocations for SBUF/PSUM"):
         nl.ndarray((1, 1), nl.int32, nl.sbuf, address=(0, 0))
@@ -195,7 +196,7 @@ def _subscripts(draw):
 def test_subscripts_select_what_numpy_selects(case):
     shape, index = case
     running = session.Session(Machine(TARGETS["gen3"]), dialect="beta2")
-    state.install(running, state.State())
+    state.install(running, state.State(declare))
     with session.running(running):
         t = filled(shape, buffer=nl.shared_hbm)
         assert np.array_equal(t[index].array.reshape(t[index].shape), t.array[index])
@@ -289,7 +290,7 @@ def test_an_hbm_pattern_reads_what_the_formula_says(data):
     reach = sum(step * (count - 1) for step, count in pairs)
     offset = data.draw(st.integers(0, size))
     running = session.Session(Machine(TARGETS["gen3"]), dialect="beta2")
-    state.install(running, state.State())
+    state.install(running, state.State(declare))
     with session.running(running):
         t = filled(shape, buffer=nl.shared_hbm)
         if offset + reach >= size:
@@ -365,9 +366,9 @@ _PARTS = st.one_of(
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=3), st.lists(_PARTS, min_size=1, max_size=4))
 def test_a_plain_subscript_takes_what_its_bounds_say(extents, parts):
     shape = tuple(extents)
-    plain = _plain_cut(shape, tuple(parts))
+    plain = plain_cut(shape, tuple(parts))
     try:
-        bounds = _bounds(shape, parts)
+        bounds = bounds_of(shape, parts)
     except KernelError:
         assert plain is None
         return

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from nki_migrate.runtime import hazards, session
 from nki_migrate.runtime.beta2 import state
+from nki_migrate.runtime.beta2.declare import declare
 from nki_migrate.runtime.beta2.modules import MODULES as NKI
 from nki_migrate.runtime.compare.trace import trace_of
 from nki_migrate.runtime.errors import KernelError
@@ -23,7 +24,7 @@ DOCUMENTED = Target("documented", "-", 3, 262144)
 @pytest.fixture(autouse=True)
 def kernel():
     running = session.Session(Machine(DOCUMENTED), dialect="beta2")
-    state.install(running, state.State())
+    state.install(running, state.State(declare))
     with session.running(running):
         yield running
 

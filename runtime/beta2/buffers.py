@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from math import prod
-from typing import TYPE_CHECKING
 
 from .. import session
 from ..errors import KernelError, NotModelled
-from ..memory import Allocation
+from ..memory import Allocation, View
 from ..spec.hardware import PARTITIONS, PSUM_PARTITION_BYTES
 from . import state, values
-
-if TYPE_CHECKING:
-    from .tensor import NkiTensor
 
 _POINTER_SBUF_BYTES = 0x30000
 """Bytes a partition of the ``sbuf`` pointer, whatever the target has."""
@@ -46,19 +42,15 @@ class Pointer:
         partition, byte = values.naturals(offset)
         return Pointer(self.space, (partition, byte), (partitions, nbytes), name or self.name)
 
-    def view(
-        self, dtype: object, shape: object, name: str | None = None, address_rotation: bool | None = None
-    ) -> NkiTensor:
+    def view(self, dtype: object, shape: object, name: str | None = None, address_rotation: bool | None = None) -> View:
         """A tensor of ``dtype`` and ``shape`` that starts where the region starts."""
-        from .declare import declare
-
         new_type, new_shape = values.data_type(dtype), values.shape_of(shape)
         if new_shape[0] > self.size[0]:
             raise KernelError("", "partition size is too large for memory region")
         if prod(new_shape[1:]) * new_type.itemsize > self.size[1]:
             raise KernelError("", "shape is too large for memory region")
         address = None if self.start[0] is None or self.start[1] is None else (self.start[0], self.start[1])
-        return declare(new_shape, new_type, BUFFERS[self.space], name, address)
+        return state.current().declare(new_shape, new_type, BUFFERS[self.space], name, address)
 
 
 def _partitions(index: object, limit: int) -> tuple[int, int]:
@@ -124,15 +116,11 @@ class Buffer:
     def ptr(self, size: object, offset: object = None, name: str | None = None) -> Pointer:
         return self._pointer().ptr(size, offset, name)
 
-    def view(
-        self, dtype: object, shape: object, name: str | None = None, address_rotation: bool | None = None
-    ) -> NkiTensor:
+    def view(self, dtype: object, shape: object, name: str | None = None, address_rotation: bool | None = None) -> View:
         """A tensor of ``dtype`` and ``shape`` somewhere in this memory."""
         new_shape = values.shape_of(shape)
         if self.space == "hbm":
-            from .declare import declare
-
-            return declare(new_shape, values.data_type(dtype), self, name, None)
+            return state.current().declare(new_shape, values.data_type(dtype), self, name, None)
         nbytes = prod(new_shape[1:]) * values.data_type(dtype).itemsize
         return self._pointer().ptr((new_shape[0], nbytes)).view(dtype, shape, name, address_rotation)
 

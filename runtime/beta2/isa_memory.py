@@ -12,9 +12,9 @@ from ..memory import Array, View
 from ..numerics import convert, to_float32
 from . import state, values
 from .operands import deliver, on_chip, same_extent
-from .patterns import DynamicTensor, GatheredTensor, OutOfBounds
+from .patterns import OutOfBounds
 from .signature import builtin
-from .tensor import NkiTensor
+from .tensor import DynamicTensor, GatheredTensor, NkiTensor
 
 _SKIP, _HARDWARE_DGE = values.OobMode.skip, values.DgeMode.hwdge
 """Members that are asked for in each copy: Python 3.11 takes long to find one in its class."""

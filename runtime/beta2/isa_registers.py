@@ -9,9 +9,9 @@ import numpy as np
 from .. import session
 from . import values
 from .operands import tile
-from .registers import Register, element, one_element, register_of
+from .registers import Register, register_of
 from .signature import builtin
-from .tensor import NkiTensor
+from .tensor import NkiTensor, element, one_element
 
 
 @builtin("nki.isa")

@@ -20,8 +20,8 @@ from .declare import constant as constant_tensor
 from .declare import declare, declared_again
 from .grids import GridSize, programs_of
 from .isa_registers import untracked
+from .loops import dynamic_range
 from .objects import NKIObject
-from .registers import dynamic_range
 from .signature import builtin
 from .tensor import NkiTensor
 from .trace_tensor import TraceTensor, identity

@@ -21,6 +21,7 @@ from ..spec.beta2_dialects import DIALECTS
 from . import state, values
 from .buffers import BUFFERS
 from .cores import Cores
+from .declare import declare
 from .gather import gathered
 from .observed import observed
 from .python_values import STAND_INS
@@ -93,7 +94,7 @@ def execute(
 
     def program(index: int) -> list[NkiTensor]:
         running = session.Session(machines[index], grid, (index,) if grid else (), "beta2")
-        state.install(running, state.State(version, shared, cores, index))
+        state.install(running, state.State(declare, version, shared, cores, index))
         with session.running(running), np.errstate(all="ignore"):
             place = user_location()
             bound = {name: _argument(machines[index], name, value, inputs, place) for name, value in args.items()}

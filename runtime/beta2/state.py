@@ -3,14 +3,16 @@ version."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from .. import session
 from ..errors import KernelError
-from ..memory import Array
+from ..memory import Array, View
 from ..spec.beta2_dialects import DIALECTS, Dialect
 from ..spec.hardware import PARTITIONS
 from .cores import Cores
@@ -31,12 +33,14 @@ class SharedMemory:
 class State:
     """One program's front end.
 
-    ``version`` is ``"0.2"`` (Beta 2) or ``"0.3"``. ``cores`` are the programs of the launch, of which this is number
+    ``declare`` makes the tensor that a region of memory is viewed as (:func:`~.declare.declare`). ``version`` is
+    ``"0.2"`` (Beta 2) or ``"0.3"``. ``cores`` are the programs of the launch, of which this is number
     ``program``. ``rules`` are what the version allows. ``declared`` is the buffer that each HBM tensor was declared
     in, by the allocation's number. ``accumulators`` are the fp32 reduce registers, one a partition, of the Scalar and
     of the Vector Engine.
     """
 
+    declare: Callable[[tuple[int, ...], np.dtype[Any], Any, str | None, tuple[int, int] | None], View]
     version: str = BETA2
     shared: SharedMemory = field(default_factory=SharedMemory)
     cores: Cores = field(default_factory=lambda: Cores(1))

@@ -11,31 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import KernelError
-from ..memory import Allocation, Array, View, address_of, row_major_strides
+from ..errors import KernelError, NotModelled
+from ..memory import Allocation, Array, View, address_of
 from . import state, values
 from .buffers import Buffer, buffer_of
+from .patterns import OutOfBounds, Pattern, check_partition_step, pattern_array
+from .regions import Address, fits, on_region, region_size
+from .registers import Register
+from .subscripts import bounds_of, is_everything, plain_cut, steps_of
 
 WHOLE, SLICED, NESTED, PATTERN = "whole", "sliced", "nested", "pattern"
-
-
-class Address(tuple[int | None, int | None]):
-    """A memory region: ``start`` is (partition, byte), both ``None`` where the compiler chooses; ``size`` likewise.
-
-    It equals and prints as the pair ``start``.
-    """
-
-    size: tuple[int, int]
-    name: str
-
-    def __new__(cls, start: tuple[int | None, int | None], size: tuple[int, int], name: str) -> Address:
-        address = super().__new__(cls, start)
-        address.size, address.name = size, name
-        return address
-
-    @property
-    def start(self) -> tuple[int | None, int | None]:
-        return (self[0], self[1])
 
 
 class NkiTensor(View):
@@ -128,7 +113,7 @@ class NkiTensor(View):
         parts = index if type(index) is tuple else tuple(index) if isinstance(index, (tuple, list)) else (index,)
         if self.form is WHOLE:
             array = self.array
-            plain = _plain_cut(array.shape, parts)
+            plain = plain_cut(array.shape, parts)
             if plain is not None:
                 cut, dropped = plain
                 if 0 not in dropped or not state.rules().free_subscripts:
@@ -167,9 +152,7 @@ class NkiTensor(View):
         of one step of dimension ``indirect_dim``; ``vector_offset`` (one index a row, dimension 0 only) replaces
         the rows.
         """
-        from . import patterns
-
-        return patterns.access(self, pattern, offset, scalar_offset, vector_offset, indirect_dim, dtype)
+        return _access(self, pattern, offset, scalar_offset, vector_offset, indirect_dim, dtype)
 
     def reshape(
         self, shape: object, dtype: object = None, name: str | None = None, address_rotation: bool | None = None
@@ -236,30 +219,6 @@ def _claimed(name: str | None) -> str:
     return name or ""
 
 
-def region_size(alloc: Allocation) -> tuple[int, int]:
-    """(partitions, bytes a partition) of a tensor's memory; HBM counts its first dimension as partitions."""
-    if alloc.space != "hbm":
-        return (alloc.partitions, alloc.nbytes)
-    rows = alloc.shape[0] if alloc.shape else 1
-    return (rows, alloc.nbytes // rows if rows else 0)
-
-
-def fits(alloc: Allocation, shape: tuple[int, ...], dtype: np.dtype[Any]) -> bool:
-    return shape[0] <= alloc.partitions and prod(shape[1:]) * dtype.itemsize <= alloc.nbytes
-
-
-def on_region(alloc: Allocation, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-    """An array of ``shape`` and ``dtype`` on the bytes of ``alloc``, from its first byte."""
-    if alloc.space == "hbm":
-        whole: Array = np.ndarray(shape, dtype, buffer=alloc.memory.reshape(-1).view(np.uint8))
-        return whole
-    pitch = alloc.pitch
-    strides = (pitch, *row_major_strides(shape[1:], dtype.itemsize))
-    offset = alloc.origin[0] * pitch + alloc.origin[1]
-    tile: Array = np.ndarray(shape, dtype, buffer=alloc.memory, offset=offset, strides=strides)
-    return tile
-
-
 # --- subscripts ------------------------------------------------------------------------------------------------------
 
 
@@ -269,13 +228,13 @@ def _subscript(tensor: NkiTensor, parts: tuple[Any, ...]) -> NkiTensor:
         raise KernelError("", "subscript not supported, for an access pattern: index the tensor, or extend the pattern")
     if state.rules().free_subscripts:
         return _subscript_of_a_view(tensor, parts)
-    if tensor.dropped and not _is_everything(parts):
+    if tensor.dropped and not is_everything(parts):
         raise KernelError(
             "",
             "nested indexing of a tensor that an integer index has reduced is not available in Beta 2: write one "
             "subscript, t[i, a:b]",
         )
-    bounds = _bounds(tensor.array.shape, parts)
+    bounds = bounds_of(tensor.array.shape, parts)
     if tensor.form == NESTED:
         _check_bounds_of_the_whole(tensor, parts, bounds)
     integers = tuple(d for d, (_, _, is_integer) in enumerate(bounds) if is_integer)
@@ -284,119 +243,27 @@ def _subscript(tensor: NkiTensor, parts: tuple[Any, ...]) -> NkiTensor:
     return NkiTensor(tensor.alloc, part, form, tensor.dropped + integers, tensor._label, tensor.extents)
 
 
-def _plain_cut(shape: tuple[int, ...], parts: tuple[Any, ...]) -> tuple[tuple[slice, ...], tuple[int, ...]] | None:
-    """What a subscript of ints and slices inside of ``shape`` takes of an array, and which dimensions have an int.
-
-    ``None`` for anything else, which :func:`_bounds` judges.
-    """
-    if len(parts) > len(shape):
-        return None
-    cut: Any = parts
-    integers: tuple[int, ...] = ()
-    d = 0  # to enumerate the parts costs more than to count them
-    for part in parts:
-        extent = shape[d]
-        if type(part) is slice:
-            start, stop = part.start, part.stop
-            if part.step is not None or not extent:
-                return None
-            if start is not None and (type(start) is not int or not 0 <= start < extent):
-                return None
-            if stop is not None and (type(stop) is not int or not 0 <= stop <= extent):
-                return None
-        elif type(part) is int and 0 <= part < extent:
-            if not integers:
-                cut = list(parts)
-            cut[d] = slice(part, part + 1)
-            integers += (d,)
-        else:
-            return None
-        d += 1  # noqa: SIM113
-    return (tuple(cut), integers) if integers else (cut, ())
-
-
 def _subscript_of_a_view(tensor: NkiTensor, parts: Sequence[object]) -> NkiTensor:
     """A subscript from 0.3 on: of what the tensor shows, with steps; partitions stay when they are indexed."""
     shown = [d for d in range(tensor.array.ndim) if d not in tensor.dropped]
-    bounds = _bounds(tuple(tensor.array.shape[d] for d in shown), parts, steps=True)
+    bounds = bounds_of(tuple(tensor.array.shape[d] for d in shown), parts, steps=True)
     index: list[slice] = [slice(None)] * tensor.array.ndim
     dropped = list(tensor.dropped)
-    for d, (start, stop, integer), step in zip(shown, bounds, _steps(len(shown), parts), strict=True):
+    for d, (start, stop, integer), step in zip(shown, bounds, steps_of(len(shown), parts), strict=True):
         index[d] = slice(start, stop, step)
         if integer and d:
             dropped.append(d)
     return NkiTensor(tensor.alloc, tensor.array[tuple(index)], form=SLICED, dropped=tuple(dropped), label=tensor.label)
 
 
-def _steps(rank: int, parts: Sequence[object]) -> list[int]:
-    """The step of every dimension that ``parts`` index."""
-    given = [part for part in parts if part is not ...]
-    missing = [1] * (rank - len(given))
-    at = parts.index(...) if ... in parts else len(parts)
-    steps = [values.integer(p.step) if isinstance(p, slice) and p.step is not None else 1 for p in given]
-    return [*steps[:at], *missing, *steps[at:]]
-
-
 def _check_bounds_of_the_whole(tensor: NkiTensor, parts: Sequence[object], bounds: list[tuple[int, int, bool]]) -> None:
     """From the third subscript on the compiler takes an open or negative bound as one of the whole tensor."""
-    if _bounds(tensor.extents, parts) != bounds:
+    if bounds_of(tensor.extents, parts) != bounds:
         raise KernelError(
             "",
             f"the compiler resolves ':' and open or negative bounds of a third subscript in the whole tensor, of shape "
             f"{tensor.extents}, instead of {tensor.shape}: write both bounds, or one subscript",
         )
-
-
-def _is_everything(parts: Sequence[object]) -> bool:
-    return all(part is ... or part == slice(None) for part in parts)
-
-
-def _bounds(shape: tuple[int, ...], parts: Sequence[object], steps: bool = False) -> list[tuple[int, int, bool]]:
-    """(start, stop, was an integer) of every dimension; ``steps`` other than 1 are an error unless asked for."""
-    bounds: list[tuple[int, int, bool]] = []
-    for position, part in enumerate(parts):
-        remaining = len(parts) - position - 1
-        if part is ...:
-            while len(shape) - len(bounds) > remaining:
-                bounds.append((0, shape[len(bounds)], False))
-            continue
-        if len(bounds) == len(shape):
-            raise KernelError("", "too many indexes for shape")
-        bounds.append(_bound(shape[len(bounds)], part, steps))
-    while len(bounds) < len(shape):
-        bounds.append((0, shape[len(bounds)], False))
-    return bounds
-
-
-def _bound(extent: int, part: object, steps: bool) -> tuple[int, int, bool]:
-    if part is None:
-        raise KernelError(
-            "", "None is not a new axis in Beta 2 (the compiler reads it as a full slice): use .reshape or .ap"
-        )
-    if isinstance(part, slice):
-        start = 0 if part.start is None else values.integer(part.start)
-        stop = extent if part.stop is None else values.integer(part.stop)
-        step = 1 if part.step is None else values.integer(part.step)
-        start, stop = start + extent * (start < 0), stop + extent * (stop < 0)
-        if not 0 <= start < extent or not 0 <= stop <= extent or step <= 0:
-            raise KernelError("", "index out of range of tensor dimension")
-        if step != 1 and not steps:
-            raise KernelError(
-                "",
-                f"slice with step {step}: the Beta 2 compiler divides the count and drops the stride, so it would read "
-                "other elements. Write the stride in an access pattern, t.ap([[step, count], ...])",
-            )
-        return start, max(start, stop), False
-    if isinstance(part, (tuple, list)):
-        raise KernelError("", "nested tuple/list indexes not supported")
-    if isinstance(part, NkiTensor) or getattr(part, "kind_name", "") == "scalar":
-        raise KernelError(
-            "", f"expecting 'integer', got '{values.kind(part)}': use .ap(scalar_offset=) for a dynamic index"
-        )
-    at = values.integer(part)
-    if not 0 <= at < extent:
-        raise KernelError("", "index out of range of tensor dimension")
-    return at, at + 1, True
 
 
 def _element_steps(tensor: NkiTensor) -> tuple[int, ...]:
@@ -416,3 +283,158 @@ def _element_offset(tensor: NkiTensor) -> int:
     pitch = tensor.alloc.pitch
     row, byte = divmod(distance - tensor.alloc.origin[0] * pitch - tensor.alloc.origin[1], pitch)
     return row * (tensor.alloc.nbytes // size) + byte // size
+
+
+# --- access patterns -------------------------------------------------------------------------------------------------
+
+
+def one_element(tensor: NkiTensor) -> Array:
+    """The array of a tensor that has exactly one element, of an integer type."""
+    array = tensor.resolved().array
+    if array.size != 1:
+        raise KernelError("", f"a register holds one element, the tensor has shape {tensor.shape}")
+    if array.dtype.kind not in "iub":
+        raise KernelError("", f"a register holds an integer, the tensor is {array.dtype.name}")
+    return array
+
+
+def element(tensor: NkiTensor) -> int:
+    """The one element of ``tensor`` as an integer."""
+    return int(one_element(tensor).reshape(-1)[0])
+
+
+class Located(NkiTensor):
+    """A dynamic access that was read: ``array`` is where it lies now, events record the tensor that was indexed."""
+
+    __slots__ = ("indexed",)
+
+    def __init__(self, base: NkiTensor, array: Array) -> None:
+        super().__init__(base.alloc, array, form=PATTERN, label=base.label)
+        self.indexed = base.array
+
+    @property
+    def place(self) -> Array:
+        return self.indexed
+
+
+class DynamicTensor(NkiTensor):
+    """An access whose start depends on a register or on a tensor: read when an instruction uses the access."""
+
+    __slots__ = ("base", "indirect_dim", "source", "start", "steps")
+
+    def __init__(
+        self, base: NkiTensor, steps: Pattern, start: int, source: NkiTensor | Register, indirect_dim: int, dtype: Any
+    ) -> None:
+        shape = tuple(count for _, count in steps)
+        placeholder = np.lib.stride_tricks.as_strided(np.empty(1, dtype), shape, (0,) * len(shape))
+        super().__init__(base.alloc, placeholder, form=PATTERN, label=base.label)
+        self.base, self.steps, self.start, self.source, self.indirect_dim = base, steps, start, source, indirect_dim
+
+    def scalar(self) -> int:
+        """The value of the scalar offset now."""
+        return self.source.content if isinstance(self.source, Register) else element(self.source)
+
+    def resolved(self) -> NkiTensor:
+        shift = self.scalar() * prod(self.base.array.shape[self.indirect_dim + 1 :])
+        return Located(self.base, pattern_array(self.base, self.steps, self.start + shift, self.array.dtype))
+
+
+class StrayTensor(NkiTensor):
+    """An access that leaves its tensor: the front end writes it down like any other, an instruction must not use it."""
+
+    __slots__ = ("problem",)
+
+    def __init__(self, base: NkiTensor, steps: Pattern, dtype: Any, problem: KernelError) -> None:
+        shape = tuple(count for _, count in steps)
+        placeholder = np.lib.stride_tricks.as_strided(np.empty(1, dtype), shape, (0,) * len(shape))
+        super().__init__(base.alloc, placeholder, form=PATTERN, label=base.label)
+        self.problem = problem
+
+    def resolved(self) -> NkiTensor:
+        raise KernelError("", f"'{self.label}': {self.problem.text}")
+
+
+class GatheredTensor(NkiTensor):
+    """An access whose rows are chosen by a tensor of indices (``vector_offset``)."""
+
+    __slots__ = ("base", "indices", "start", "steps")
+
+    def __init__(self, base: NkiTensor, steps: Pattern, start: int, indices: NkiTensor) -> None:
+        shape = tuple(count for _, count in steps)
+        placeholder = np.lib.stride_tricks.as_strided(np.empty(1, base.dtype), shape, (0,) * len(shape))
+        super().__init__(base.alloc, placeholder, form=PATTERN, label=base.label)
+        self.base, self.steps, self.start, self.indices = base, steps, start, indices
+
+    def resolved(self) -> NkiTensor:
+        raise KernelError("", "an access with vector_offset= is only possible in nki.isa.dma_copy")
+
+    def elements(self) -> tuple[Array, Array]:
+        """Row-major element numbers of the access, and which rows lie inside the tensor.
+
+        The rows outside count element 0.
+        """
+        row = prod(self.base.array.shape[1:])
+        rows = self.indices.resolved().array.reshape(-1).astype(np.int64)[: self.steps[0][1]]
+        numbers = self.start + rows.reshape(-1, *[1] * (len(self.steps) - 1)) * row
+        for axis, (step, count) in enumerate(self.steps[1:], start=1):
+            shape = [1] * len(self.steps)
+            shape[axis] = count
+            numbers = numbers + (np.arange(count) * step).reshape(shape)
+        size = self.base.array.size
+        flat = numbers.reshape(len(rows), -1)
+        inside: Array = np.all((flat >= 0) & (flat < size), axis=1)
+        return np.where(inside.reshape(-1, *[1] * (len(self.steps) - 1)), numbers, 0), inside
+
+
+def _access(
+    tensor: NkiTensor,
+    pattern: object,
+    offset: object,
+    scalar_offset: object,
+    vector_offset: object,
+    indirect_dim: object,
+    dtype: object,
+) -> NkiTensor:
+    """``tensor.ap(...)``."""
+    if tensor.form != WHOLE and state.rules().free_subscripts:
+        raise NotModelled("an access pattern on a view (NKI 0.3)")
+    if tensor.form != WHOLE:
+        raise KernelError("", "cannot specify an access pattern on an already indexed tensor")
+    steps, start, dim = values.pairs(pattern), values.natural(offset), values.integer(indirect_dim)
+    if not steps:
+        raise KernelError("", "an access pattern needs at least one [step, count] pair")
+    kind = tensor.dtype if dtype is None else values.data_type(dtype)
+    if scalar_offset is not None and vector_offset is not None:
+        raise KernelError("", "an access pattern has a scalar_offset or a vector_offset, not both")
+    if vector_offset is not None:
+        return _gathered(tensor, steps, start, vector_offset, dim, kind)
+    if scalar_offset is not None:
+        if not isinstance(scalar_offset, (Register, NkiTensor)):
+            raise KernelError("", f"scalar_offset requires scalar argument, got {values.kind(scalar_offset)}")
+        if not 0 <= dim < tensor.array.ndim:
+            raise KernelError("", f"indirect_dim {dim} is not a dimension of a tensor of shape {tensor.shape}")
+        check_partition_step(tensor, steps, kind)
+        return DynamicTensor(tensor, steps, start, scalar_offset, dim, kind)
+    check_partition_step(tensor, steps, kind)
+    try:
+        return NkiTensor(tensor.alloc, pattern_array(tensor, steps, start, kind), form=PATTERN, label=tensor.label)
+    except OutOfBounds as problem:
+        return StrayTensor(tensor, steps, kind, problem)
+
+
+def _gathered(
+    tensor: NkiTensor, steps: Pattern, start: int, vector_offset: object, dim: int, kind: np.dtype[Any]
+) -> NkiTensor:
+    if dim != 0:
+        raise KernelError("", "vector_offset supports indirect_dim=0 only")
+    if not isinstance(vector_offset, NkiTensor):
+        raise KernelError("", f"expecting tensor access, got '{values.kind(vector_offset)}'")
+    if tensor.alloc.space != "hbm":
+        raise KernelError("", "vector_offset is for tensors in HBM")
+    if kind != tensor.dtype:
+        raise KernelError("", "vector_offset cannot be combined with dtype=")
+    if prod(vector_offset.shape) < steps[0][1]:
+        raise KernelError(
+            "", f"vector_offset has {prod(vector_offset.shape)} indices, the access pattern wants {steps[0][1]} rows"
+        )
+    return GatheredTensor(tensor, steps, start, vector_offset)
