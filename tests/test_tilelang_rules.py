@@ -194,6 +194,34 @@ def test_all_rules_in_one_function_keep_comments_and_layout() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("given", "made"),
+    [
+        ("128", "[128]"),
+        ("[128, 64]", "[128, 64]"),
+        ("[128] * n", "[128] * n"),
+        ("counts", "counts"),
+        ("*counts", "[*counts]"),
+        ("128, 64", "[128, 64]"),
+    ],
+)
+def test_the_counts_of_a_list_of_barriers(given: str, made: str) -> None:
+    text = f"def f(n):\n    counts = [128, 64] * n\n\n    def k():\n        T.create_list_of_mbarrier({given})\n"
+    wanted = text.replace(f"T.create_list_of_mbarrier({given})", f"mbars = T.alloc_barrier({made})")
+    assert rewritten(HEAD + text) == HEAD + wanted
+
+
+def test_a_result_that_is_added_elsewhere_is_read() -> None:
+    before = (
+        "def k():\n    acc = T.alloc_reducer((8,), 'int32', replication='all')\n    T.clear(acc)\n"
+        "    for i in T.Parallel(8):\n        acc[0] += a[i]\n    T.finalize_reducer(acc)\n"
+        "    T.atomic_add(total[0], acc[0])\n"
+    )
+    assert "T.atomic_add(total[0], acc_result[0])" in rewritten(HEAD + before)
+    left = rewrite_module(HEAD + before.replace("total[0], acc[0]", "acc[0], total[0]"))
+    assert [finding.code for finding in left.findings] == ["TLG008"]
+
+
 def test_an_epoch_in_a_loop() -> None:
     before = (
         "def k():\n"

@@ -138,19 +138,17 @@ class Epochs:
         return OPEN
 
     def _start(self, call: ast.Call, value: ast.expr | None) -> ast.expr | None:
-        """The value that the newer kind is opened with; ``None`` for the identity of its operation."""
+        """The value that the newer kind is opened with; ``None`` where a sum begins with 0."""
         if value is None:
             if self._op != "sum":
                 raise Wrong(call, f"a {self._op} that begins with 0: T.clear is no identity of it")
             return None
         number = self._module.constant(value)
-        if self._op == "sum":
-            if number != 0 or isinstance(number, bool):
-                raise Wrong(call, "a sum that begins with something that is not known to be 0")
-            return None
-        wanted = {"max": "min_value", "min": "max_value"}[self._op]
-        is_limit = isinstance(value, ast.Call) and self._module.member(value.func) == wanted
-        return None if is_limit else value
+        if self._op != "sum":
+            return value  # T.min_value is no identity of numbers that may be infinite
+        if number != 0 or isinstance(number, bool):
+            raise Wrong(call, "a sum that begins with something that is not known to be 0")
+        return None
 
     def _closed(self, call: ast.Call, state: str, *, parallel: bool) -> str:
         if state != OPEN or parallel:
@@ -217,7 +215,8 @@ class Epochs:
         if member == "copy":
             return not (parent.args and parent.args[0] is at)
         if isinstance(at, ast.Subscript) and member is not None:
-            return "atomic" in member or member in ("address_of", "access_ptr")
+            by_reference = member in ("address_of", "access_ptr")
+            return by_reference or ("atomic" in member and not (at in parent.args and parent.args[0] is not at))
         return member is None or not (parent.args and parent.args[0] is at and member.startswith("reduce_"))
 
     def _names_in(self, node: ast.AST) -> Iterator[ast.Name]:

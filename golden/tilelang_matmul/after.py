@@ -20,7 +20,7 @@ def matmul(M, N, K, block_M=32, block_N=32, block_K=32, dtype="float16"):
                 T.copy(A[by * block_M, k * block_K], A_shared)
                 T.copy(B[k * block_K, bx * block_N], B_shared)
                 T.gemm(A_shared, B_shared, C_local)
-            T.reducer_init(peak)
+            T.reducer_init(peak, T.min_value("float32"))
             for i, j in T.Parallel(block_M, block_N):
                 T.reducer_update(peak[i], C_local[i, j])
             T.finalize_reducer(peak, peak_result)

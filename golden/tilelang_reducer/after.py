@@ -13,7 +13,7 @@ def row_sums(A: T.Tensor((128, 64), "float32"), B: T.Tensor((128,), "float32"), 
         top_result = T.alloc_fragment((128,), "float32")
         T.copy(A, tile)
         T.reducer_init(acc)
-        T.reducer_init(top)
+        T.reducer_init(top, T.min_value("float32"))
         for i, j in T.Parallel(128, 64):
             T.reducer_update(acc[i], tile[i, j] * 2.0)
             T.reducer_update(top[i], tile[i, j])

@@ -18,12 +18,14 @@ from ..spec.tilelang import (
     TMEM_LEAST,
 )
 from .arena import ALIGN, packed, sequential
+from .canonical import canonical, parts
 from .ir import Bind, Buffer, Expr, For, If, Kernel, Load, Op, Region, Stmt, Store
 from .types import numpy_type
 
 BARRIER_BYTES = 8
 ARENA = "shared.dyn"
 _SWIZZLED = 1024
+_VECTOR_BYTES = 16
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ def layout(kernel: Kernel, architecture: str = DEFAULT_ARCHITECTURE, *, reuse: b
     if architecture not in SHARED_BYTES:
         raise KernelError("", f"no architecture '{architecture}': there are {', '.join(SHARED_BYTES)}")
     notes: list[str] = []
-    steps = touches(kernel.body)
+    steps = touches(kernel.body, kernel.threads)
     stages = _stages(kernel.body)
     allocs = []
     for buffer in kernel.buffers:
@@ -56,7 +58,7 @@ def layout(kernel: Kernel, architecture: str = DEFAULT_ARCHITECTURE, *, reuse: b
         Space("shared.tmem", TMEM_COLUMNS if architecture in TMEM_ARCHITECTURES else 0, "columns"),
     )
     plan = Plan(tuple(allocs), spaces)
-    used = [alloc for alloc in plan.of(ARENA) if not reuse or alloc.live[0] < alloc.live[1]]
+    used = [alloc for alloc in plan.of(ARENA) if alloc.live[0] < alloc.live[1]]
     plan = plan.placed(ARENA, packed(used) if reuse else sequential(used))
     return Layout(plan, tuple(notes), flaws(plan))
 
@@ -74,17 +76,21 @@ def _alloc(
         size *= stages.get(buffer.uid, 1)
         align = _SWIZZLED if _is_swizzled(buffer, architecture, kernel) else ALIGN
     elif buffer.scope == "shared.tmem":
-        size, live = columns(shape, buffer.dtype), (0, 1 << 62)
+        size, live = columns(shape, buffer.dtype, buffer.line), (0, 1 << 62)
     elif buffer.scope in ("shared.barrier", "shared.cluster_barrier"):
         size = BARRIER_BYTES * shape[0]
     return Alloc(buffer.name, buffer.scope, shape, buffer.dtype, size, align, live, None, False, buffer.line[1])
 
 
-def columns(shape: Sequence[int], dtype: str) -> int:
-    """The columns of Tensor Memory that ``alloc_tmem`` takes: of 32 bits each, a power of two, at least 32."""
+def columns(shape: Sequence[int], dtype: str, place: tuple[str, int] | None = None) -> int:
+    """The columns of Tensor Memory that ``alloc_tmem`` takes: of 32 bits each, a power of two, at least 32.
+
+    Raises :class:`KernelError` at ``place`` for more than there are.
+    """
     wanted = prod(shape[:-2]) * shape[-1]
     if wanted > TMEM_COLUMNS:
-        raise KernelError("", f"alloc_tmem of {wanted} columns: there are {TMEM_COLUMNS}")
+        file, line = place or (None, None)
+        raise KernelError("", f"alloc_tmem of {wanted} columns: there are {TMEM_COLUMNS}", file=file, line=line)
     found = TMEM_LEAST
     while found < wanted:
         found *= 2
@@ -155,13 +161,13 @@ class _Step:
     deep: bool
 
 
-def touches(body: Sequence[Stmt]) -> dict[int, tuple[int, int]]:
+def touches(body: Sequence[Stmt], threads: int = 128) -> dict[int, tuple[int, int]]:
     """For each buffer the steps ``[a, b)`` of the kernel's body that it lives in.
 
     A loop is one step, unless it runs once: then its statements are the body's. A buffer whose last use is in a loop
     over several statements and whose first is not lives as long as such loops follow each other.
     """
-    steps = [step for statement in _flat(body) for step in _steps(statement)]
+    steps = [step for statement in canonical(body) for step in _steps(statement, threads)]
     first: dict[int, int] = {}
     last: dict[int, int] = {}
     for number, step in enumerate(steps):
@@ -181,37 +187,49 @@ def touches(body: Sequence[Stmt]) -> dict[int, tuple[int, int]]:
     return found
 
 
-def _flat(body: Sequence[Stmt]) -> Iterator[Stmt]:
-    """The statements without loops that run once."""
-    for statement in body:
-        if isinstance(statement, For) and statement.kind != "Parallel" and _runs_once(statement):
-            yield from _flat(statement.body)
-        else:
-            yield statement
-
-
-def _runs_once(loop: For) -> bool:
-    return all(isinstance(extent, int) and extent == 1 for extent in loop.extents)
-
-
-def _steps(statement: Stmt) -> Iterator[_Step]:
+def _steps(statement: Stmt, threads: int) -> Iterator[_Step]:
+    """The steps of a statement: one, or two where elements are loaded as a vector, converted and then stored."""
     touched = list(dict.fromkeys(uid for buffer in _buffers(statement) for uid in [buffer.root.uid] if uid >= 0))
-    if touched:
+    if not touched:
+        return
+    store = converted(statement, threads)
+    if store is not None:
+        target = store.buffer.root.uid
+        yield _Step([uid for uid in touched if uid != target] or touched, False)
+        yield _Step([target], False)
+    else:
         yield _Step(touched, isinstance(statement, For) and _is_deep(statement))
+
+
+def converted(statement: Stmt, threads: int) -> Store | None:
+    """The store of a loop in which each thread converts one vector from one shared buffer to another.
+
+    ``DecoupleTypeCast`` loads the vector into registers before the store: a buffer that is read lives one step earlier.
+    """
+    if not isinstance(statement, For) or statement.kind != "Parallel" or len(statement.body) != 1:
+        return None
+    store = statement.body[0]
+    extents = [each for each in statement.extents if isinstance(each, int)]
+    if not isinstance(store, Store) or len(extents) != len(statement.extents) or prod(extents) % threads:
+        return None
+    read = [part.buffer for part in parts(store.stored) if isinstance(part, Load)]
+    types = {store.buffer.dtype, *(buffer.dtype for buffer in read)}
+    width = prod(extents) // threads
+    widest = max(numpy_type(name).itemsize for name in types)
+    fits = width in (2, 4, 8, 16) and width * widest <= _VECTOR_BYTES
+    shared = all(buffer.scope == ARENA for buffer in (store.buffer, *read))
+    return store if fits and shared and read and len(types) > 1 else None
 
 
 def _is_deep(loop: For) -> bool:
     """Has the loop's body more than one statement, wherever branches are looked through?"""
-    return _has_sequence(list(_flat(loop.body)))
+    return _has_sequence(loop.body)
 
 
 def _has_sequence(body: list[Stmt]) -> bool:
     if len(body) > 1:
         return True
-    return any(
-        isinstance(each, If) and (_has_sequence(list(_flat(each.body))) or _has_sequence(list(_flat(each.orelse))))
-        for each in body
-    )
+    return any(isinstance(each, If) and (_has_sequence(each.body) or _has_sequence(each.orelse)) for each in body)
 
 
 def _buffers(statement: Any) -> Iterator[Buffer]:

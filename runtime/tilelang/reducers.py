@@ -41,6 +41,8 @@ class Reducer:
     def identity(self) -> Any:
         if self.buffer.reducer in _IDENTITY:
             return np.asarray(_IDENTITY[self.buffer.reducer]).astype(self.array.dtype)
+        if "float" in self.buffer.dtype:
+            return np.asarray(-np.inf if self.buffer.reducer == "max" else np.inf).astype(self.array.dtype)
         limit = lowest if self.buffer.reducer == "max" else highest
         return np.asarray(limit(self.buffer.dtype)).astype(self.array.dtype)
 

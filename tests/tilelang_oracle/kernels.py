@@ -74,3 +74,70 @@ class _Maker:
             size = min(size, more)
             made = f'{name}[{index}] = T.cast({other}[{index}], "{dtype}")'
         return [f"{pad}for {index} in T.Parallel({size}):", f"{pad}    {made}"]
+
+
+_NUMBERS = """import tilelang.cpu.language as T
+
+
+@T.prim_func
+def kernel(A: T.Tensor((4, 64), "float32"), B: T.Tensor((4, 64), "float32"), C: T.Tensor((4, 64), "int32")):
+    with T.Kernel(4) as bx:
+"""
+
+
+def numbers_of(seed: int) -> str:
+    """The source of a kernel that computes with every kind of memory that the CPU target has."""
+    chance = random.Random(f"numbers {seed}")
+    floats = ["f[i]", "s[i]", "A[bx, i]", "v", "0.5", "1.25", "-3.0", "T.cast(C[bx, i], 'float32')"]
+    whole = ["C[bx, i]", "bx", "i", "n", "3", "7"]
+
+    def number(depth: int) -> str:
+        if not depth:
+            return chance.choice(floats)
+        left, right = number(depth - 1), number(depth - 1)
+        name = chance.choice(["max", "min"])
+        forms = [f"({left} + {right})", f"({left} - {right})", f"({left} * {right})", f"T.{name}({left}, {right})"]
+        return chance.choice([*forms, f"T.if_then_else({left} < {right}, {left}, {right})"])
+
+    def integer(depth: int) -> str:
+        if not depth:
+            return chance.choice(whole)
+        left, right = integer(depth - 1), integer(depth - 1)
+        forms = [f"({left} + {right})", f"({left} * {right})", f"({left} // 5)", f"({left} % 6)", f"({left} ^ {right})"]
+        return chance.choice(forms)
+
+    lines = [
+        's = T.alloc_shared((64,), "float32")',
+        'f = T.alloc_fragment((64,), "float32")',
+        'x = T.alloc_local((2,), "float32")',
+        f'v = T.alloc_var("float32", init={chance.randint(-3, 3)})',
+        'n = T.alloc_var("int32", init=2)',
+        "T.copy(A[bx, :], s)",
+        "for i in T.Parallel(64):",
+        f"    f[i] = {chance.randint(-2, 2)}.5",
+        "x[0] = 0.0",
+        "x[1] = 1.0",
+        f"for k in T.serial({chance.randint(1, 4)}):",
+        "    x[k % 2] = x[(k + 1) % 2] + v",
+        f"    n += k * {chance.randint(1, 3)}",
+        "    for i in T.Parallel(64):",
+        f"        f[i] = {number(2)}",
+        f"    if n > {chance.randint(2, 6)}:",
+        "        for i in T.Parallel(64):",
+        f"            s[i] = {number(2)}",
+        "    v = v + x[0]",
+        "for i in T.Parallel(64):",
+        f"    C[bx, i] = {integer(2)}",
+        "for i in T.Parallel(64):",
+        f"    if i % {chance.randint(2, 4)} == 0:",
+        f"        B[bx, i] = {number(2)}",
+        "    else:",
+        "        B[bx, i] = f[i] + s[i] + x[1]",
+    ]
+    return _NUMBERS + "".join(f"        {line}\n" for line in lines)
+
+
+def inputs_of(seed: int) -> tuple[list[float], list[int]]:
+    """The elements of ``A`` and ``C`` (``B`` begins with zeros): numbers that every type holds exactly."""
+    chance = random.Random(f"inputs {seed}")
+    return [chance.randint(-64, 64) / 16 for _ in range(256)], [chance.randint(-100, 100) for _ in range(256)]

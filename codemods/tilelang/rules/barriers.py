@@ -75,8 +75,8 @@ def _rewrite_in(module: Module, function: ast.AST | None, created: list[ast.Call
         return "the file has no name for alloc_barrier"
     name = next(each for each in ("mbars", "mbarriers", "barriers_of_kernel") if module.is_free(each))
     counts = ", ".join(module.segment(each) for each in call.args)
-    listed = len(call.args) == 1 and not isinstance(call.args[0], (ast.Constant, ast.Starred, ast.BinOp))
-    if listed and not isinstance(call.args[0], (ast.List, ast.Tuple)):
+    listed = len(call.args) == 1 and _is_list(module, call.args[0])
+    if len(call.args) == 1 and not listed and not _is_count(module, call.args[0]):
         return "a list of barriers that may be a number or a list of numbers"
     text = counts if listed else f"[{counts}]"
     draft = Draft(CODE, call, [module.replace(call, f"{name} = {allocate}({text})")])
@@ -97,6 +97,22 @@ def _rewrite_in(module: Module, function: ast.AST | None, created: list[ast.Call
         return "a barrier that is used before its list is created, or outside of the block that creates it"
     module.commit(draft)
     return ""
+
+
+def _is_list(module: Module, node: ast.expr) -> bool:
+    """Is it a list for sure: one that is written, repeated, or all that a name stands for?"""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Mult, ast.Add)):
+        return _is_list(module, node.left) or _is_list(module, node.right)
+    if isinstance(node, ast.Name):
+        values = list(_values(module, node))
+        stores = [use for use in module.uses(node) if not isinstance(use.ctx, ast.Load)]
+        return len(values) == len(stores) > 0 and all(_is_list(module, value) for value in values)
+    return isinstance(node, ast.List)
+
+
+def _is_count(module: Module, node: ast.expr) -> bool:
+    """Is it a number, or a list unpacked, for sure?"""
+    return isinstance(node, ast.Starred) or isinstance(module.constant(node), int)
 
 
 def _operand(call: ast.Call, name: str) -> ast.expr | None:
