@@ -129,6 +129,12 @@ def test_before_and_after_give_the_same_source(name: str) -> None:
     assert answers[name, "before"]["source"] == answers[name, "after"]["source"]
 
 
+def test_barriers_of_a_list_are_those_of_a_buffer() -> None:
+    before = _answers("0.1.7.post3")["tilelang_barrier", "before"]["barriers"]
+    assert before == _answers("0.1.8")["tilelang_barrier", "after"]["barriers"]
+    assert before.count("init(128)") == 2 and before.count("arrive") == 2
+
+
 def test_every_golden_after_is_taken_by_the_newest_version() -> None:
     answers = _answers("0.1.15")
     names = {name for name, golden in GOLDENS.items() if golden.language == "tilelang"}
@@ -187,6 +193,7 @@ def test_what_each_version_makes_of_the_other_forms(version: str) -> None:
 
 def test_numbers_are_those_of_the_compiler_s_cpu_target(emulated: Any) -> None:
     answers = recorded("numbers")["0.1.15"]["answers"]
+    answers = [answer for answer in answers if "error" not in answer]  # what gcc does not compile has no numbers
     assert len(answers) >= 20
     wrong = []
     for answer in answers:

@@ -88,6 +88,7 @@ def offsets(count: int, first: int = 0) -> dict[str, Any]:
 
 
 GOLDEN = Path(__file__).parents[2] / "golden"
+BARRIER = re.compile(r"\[\d+\]\.(?:init|wait|arrive)\([^;]*\);")
 HOPPER = ("tilelang_barrier",)
 """Goldens whose kernels need sm_90."""
 
@@ -102,6 +103,8 @@ def rules() -> dict[str, Any]:
                 with loaded((folder / f"{side}.py").read_text()) as module:
                     made = str(lowered(_function(module, folder.name), architecture).kernel_source)
                 answer = {"source": hashlib.sha256(up_to_names(made).encode()).hexdigest()[:16]}
+                if folder.name in HOPPER:
+                    answer["barriers"] = " ".join(BARRIER.findall(up_to_names(made)))
             except Exception as error:
                 made = ""
                 answer = {"error": f"{type(error).__name__}: {str(error).splitlines()[0][:160] if str(error) else ''}"}
