@@ -1,4 +1,4 @@
-"""Random kernels of scopes get the same numbers, or have a finding; ``tests/scope_kernels.py`` runs more of them."""
+"""Random kernels of scopes get the same numbers, or have a finding; ``tests/bench/scopes.py`` runs more of them."""
 
 from __future__ import annotations
 
