@@ -11,6 +11,7 @@ import ast
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 
+from .node_index import of_kinds
 from .origins import Origin, Origins
 from .reaching_definitions import (
     Bindings,
@@ -296,7 +297,7 @@ def _imports(binding: ast.AST) -> bool:
 
 
 def _calls(statement: ast.stmt) -> list[ast.Call]:
-    return [n for part in own_parts(statement) for n in ast.walk(part) if isinstance(n, ast.Call)]
+    return [n for part in own_parts(statement) for n in of_kinds(part, ast.Call)]
 
 
 def _place(statement: ast.stmt) -> tuple[str, int, int]:

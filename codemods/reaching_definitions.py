@@ -10,6 +10,7 @@ import ast
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+from .node_index import indexed, walk
 from .syntax import named_parameters
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef
@@ -142,26 +143,27 @@ def own_parts(statement: ast.stmt) -> Iterator[ast.AST]:
                 yield part
 
 
-def names_bound(statement: ast.stmt) -> set[str]:
+@indexed
+def names_bound(statement: ast.stmt) -> frozenset[str]:
     """Names that a statement binds itself (``del`` counts)."""
     if isinstance(statement, Definition | ast.ClassDef):
-        return {statement.name} | _stores(own_parts(statement))
+        return frozenset({statement.name} | _stores(own_parts(statement)))
     if isinstance(statement, ast.Import | ast.ImportFrom):
-        return {alias.asname or alias.name.partition(".")[0] for alias in statement.names}
+        return frozenset(alias.asname or alias.name.partition(".")[0] for alias in statement.names)
     if isinstance(statement, ast.AnnAssign) and statement.value is None:
-        return set()
+        return frozenset()
     handlers = {h.name for h in getattr(statement, "handlers", ()) if h.name}
     matched = {
         n.name
         for part in own_parts(statement)
-        for n in ast.walk(part)
+        for n in walk(part)
         if isinstance(n, ast.MatchAs | ast.MatchStar) and n.name
     }
-    return _stores(own_parts(statement)) | handlers | matched
+    return frozenset(_stores(own_parts(statement)) | handlers | matched)
 
 
 def _stores(parts: Iterator[ast.AST]) -> set[str]:
-    nodes = [n for part in parts for n in ast.walk(part)]
+    nodes = [n for part in parts for n in walk(part)]
     inner = {id(n) for c in nodes if isinstance(c, ast.comprehension) for n in ast.walk(c.target)}
     return {n.id for n in nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load) and id(n) not in inner}
 
