@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import lru_cache
 
 from nki_migrate.runtime.spec import beta1
 
 from .marks import WORD, marked
 from .model import Finding
-from .names import BETA2, canonical, dotted, imports
+from .names import BETA2, Import, canonical, dotted, imports
 from .rules.unsupported import CODE
-from .syntax import first_line
+from .syntax import first_line, parents_of
 from .tables import beta2_has, beta2_lacks, refusal_note
 
 _IMPORT = re.compile(r"^[ \t]*(?:import|from)[ \t]+(?:\w[\w.]*[ \t]*(?:as[ \t]+\w+[ \t]*)?,[ \t]*)*nki\b", re.MULTILINE)
@@ -35,16 +36,10 @@ def backlog(text: str, tree: ast.Module) -> list[Finding]:
     bound = {item.name: item for item in imported}
     if not findings and any(item.is_nki for item in imported):
         return []
-    nodes = list(ast.walk(tree))
-    stored = {n.id for n in nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
-    stored |= {n.arg for n in nodes if isinstance(n, ast.arg)}
-    for statement, node in _chains(tree):
-        chain = dotted(node)
-        item = bound.get(chain[0]) if chain is not None and chain[0] not in stored else None
-        if chain is None or item is None or _is_covered(statement, node, covered):
-            continue
-        name = _beta1_name(".".join((item.path, *chain[1])))
-        if name:
+    left = _names_left(tree, bound)
+    parents = parents_of(tree) if left else {}
+    for node, name in left:
+        if not _is_covered(_statement(parents, node), node, covered):
             place = node.lineno, node.col_offset + 1
             message = f"{name} is not the same in Beta 2"
             findings.append(Finding(*place, CODE, "manual", message, refusal_note(name)))
@@ -57,6 +52,7 @@ def _is_covered(statement: ast.stmt, node: ast.expr, marked_lines: set[int]) -> 
     return first_line(statement) in marked_lines or any(line in body for line in marked_lines)
 
 
+@lru_cache(maxsize=4096)
 def _beta1_name(path: str) -> str:
     """The canonical name of what a dotted path means, where only Beta 1 has that; else nothing."""
     if path.startswith("neuronxcc."):
@@ -69,15 +65,34 @@ def _beta1_name(path: str) -> str:
     return name if name and beta1.symbol(name) is not None and beta2_lacks(name) else ""
 
 
-def _chains(tree: ast.Module) -> list[tuple[ast.stmt, ast.expr]]:
-    """Chains of attributes on names, whole, each with the statement that it is in."""
-    found: list[tuple[ast.stmt, ast.expr]] = []
-    pending: list[tuple[ast.stmt | None, ast.AST]] = [(None, tree)]
-    while pending:
-        statement, node = pending.pop()
-        statement = node if isinstance(node, ast.stmt) else statement
-        if isinstance(node, ast.expr) and dotted(node) is not None and statement is not None:
-            found.append((statement, node))
-            continue
-        pending.extend((statement, child) for child in ast.iter_child_nodes(node))
+def _names_left(tree: ast.Module, bound: dict[str, Import]) -> list[tuple[ast.expr, str]]:
+    """Chains of attributes on imported names, whole, that only Beta 1 has, and what each means."""
+    inner: set[ast.expr] = set()
+    chains: list[ast.expr] = []
+    stored: set[str] = set()
+    for node in ast.walk(tree):  # from the outside to the inside: a chain comes before its parts
+        if isinstance(node, ast.Attribute):
+            inner.add(node.value)
+            if node not in inner:
+                chains.append(node)
+        elif isinstance(node, ast.Name):
+            if not isinstance(node.ctx, ast.Load):
+                stored.add(node.id)
+            elif node.id in bound and node not in inner:
+                chains.append(node)
+        elif isinstance(node, ast.arg):
+            stored.add(node.arg)
+    found = []
+    for node in chains:
+        chain = dotted(node)
+        item = bound.get(chain[0]) if chain is not None and chain[0] not in stored else None
+        name = _beta1_name(".".join((item.path, *chain[1]))) if chain is not None and item is not None else ""
+        if name:
+            found.append((node, name))
     return found
+
+
+def _statement(parents: dict[ast.AST, ast.AST], node: ast.AST) -> ast.stmt:
+    while not isinstance(node, ast.stmt):
+        node = parents[node]
+    return node

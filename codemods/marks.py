@@ -22,6 +22,7 @@ from .emission import New, Said
 from .model import Finding
 from .node_index import walk
 from .project import Module
+from .rules.registry import RULES
 from .syntax import blocks, first_line
 
 WORD = "nki-migrate NK"
@@ -166,7 +167,9 @@ def marked(text: str, tree: ast.Module) -> list[Finding]:
     for line, (code, message, help) in found.items():
         place = next(n for n in range(line + 1, len(lines) + 2) if n not in found)
         column = len(lines[place - 1]) - len(lines[place - 1].lstrip()) if place <= len(lines) else 0
-        findings.append(Finding(min(place, len(lines)), column + 1, code, "manual", message, help))
+        review = code in RULES and RULES[code].applicability == "review"
+        applicability = "review" if review else "manual"
+        findings.append(Finding(min(place, len(lines)), column + 1, code, applicability, message, help))
     return sorted(findings)
 
 

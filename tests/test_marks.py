@@ -72,6 +72,11 @@ KERNELS: dict[str, tuple[str, str]] = {
     "a loop with else": ("NKI091", "for i in range(n):\n    t = nl.add(t, 1.0)\nelse:\n    t = nl.add(t, 2.0)"),
     "global": ("NKI091", "global STATE\nSTATE = 3"),
     "a division that is not exact": ("NKI022", "t = nl.divide(t, nl.add(t, 3.0))"),
+    "a store to a parameter": ("NKI036", "nl.store(x, t)"),
+    "a division of integers": (
+        "NKI030",
+        "w = nl.load(x, dtype=nl.int32)\nt = nl.copy(nl.floor(w / 3, dtype=nl.int32), dtype=x.dtype)",
+    ),
     "random numbers": ("NKI032", "t = nl.dropout(t, 0.5)"),
 }
 
