@@ -17,8 +17,6 @@ from .reports import STATUSES, Report
 if TYPE_CHECKING:
     from nki_migrate.codemods.model import Asserted, Finding
 
-    from .verdicts import Proof
-
 
 def shown(path: str) -> str:
     """A file's name for people: bytes that are no text are replaced."""
@@ -52,24 +50,6 @@ def print_diff(diff: bytes) -> None:
         terminal.print_diff(diff)
     else:
         click.echo(diff, nl=False)
-
-
-def print_proof(proof: Proof, output_format: str, *, tiles: bool = False) -> None:
-    """The proof of ``verify`` on stdout; its summary also on stderr where stdout is for machines.
-
-    ``tiles`` adds which new tile stands for which old one.
-    """
-    from .surfaces import proof_as
-    from .verdicts import as_text, summary
-
-    if output_format != "text":
-        print_for_machines(output_format, proof_as(output_format, proof), summary(proof))
-    elif is_terminal():
-        from . import terminal
-
-        terminal.print_proof(proof, tiles=tiles)
-    else:
-        click.echo(as_text(proof, tiles=tiles))
 
 
 def print_for_machines(output_format: str, text: str, summary_line: str) -> None:

@@ -20,11 +20,11 @@ from nki_migrate.runtime.reading import Reads
 
 from .errors import InputError
 from .judging import DEFAULT_LIMITS, Judged, Limits, Pair, Running, Task, judged, request, started
-from .output import print_proof
 from .planning import ALL, Choice, Inventory, Wish, check_kernels, file_pairs, notes, planned
 from .proof_cache import Cache
 from .reports import Report
 from .sides import Side
+from .surfaces import print_proof
 from .verdicts import CaseResult, Problem, Proof
 
 __all__ = ["Evidence", "Settings", "evidence", "judged", "proved", "run"]

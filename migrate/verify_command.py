@@ -14,11 +14,10 @@ from nki_migrate.runtime.compare import LEVELS, Inexact
 from .discover import found_files
 from .errors import InputError
 from .judging import DEFAULT_LIMITS, Limits, Pair
-from .output import print_proof
 from .planning import Choice, file_pairs
 from .proof_cache import Cache, cache_directory
 from .reports import Report
-from .surfaces import write_report
+from .surfaces import print_proof, write_report
 from .verdicts import Proof, summary
 from .verify import Evidence, Settings, evidence, levels_to
 

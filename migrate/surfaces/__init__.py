@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+import click
+
 from ..errors import InputError
 
 if TYPE_CHECKING:
@@ -51,6 +53,24 @@ def proof_as(output_format: str, proof: Proof) -> str:
     from .annotations import of_proof
 
     return _annotated(output_format, "verify", list(of_proof(proof)))
+
+
+def print_proof(proof: Proof, output_format: str, *, tiles: bool = False) -> None:
+    """The proof of ``verify`` on stdout; its summary also on stderr where stdout is for machines.
+
+    ``tiles`` adds which new tile stands for which old one.
+    """
+    from ..output import is_terminal, print_for_machines
+    from ..verdicts import as_text, summary
+
+    if output_format != "text":
+        print_for_machines(output_format, proof_as(output_format, proof), summary(proof))
+    elif is_terminal():
+        from .. import terminal
+
+        terminal.print_proof(proof, tiles=tiles)
+    else:
+        click.echo(as_text(proof, tiles=tiles))
 
 
 _NONE: Mapping[tuple[str, str], bytes] = {}
