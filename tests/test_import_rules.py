@@ -4,23 +4,10 @@ import ast
 from pathlib import Path
 
 import pytest
+from module_imports import FILES, PACKAGES, ROOT, imported_modules, package_of
 
-ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = {"migrate": "nki_migrate", "codemods": "nki_migrate.codemods", "runtime": "nki_migrate.runtime"}
 PURE = ("nki_migrate.runtime.spec", "nki_migrate.runtime.plan", "nki_migrate.runtime.ascend.plans")
 """Packages of runtime that hold facts, and functions of facts: nothing in them runs a kernel."""
-FILES = [path for folder in PACKAGES for path in sorted((ROOT / folder).rglob("*.py"))]
-
-
-def imported_modules(source, package):
-    """Absolute names of what a module in ``package`` imports; ``from a import b`` gives ``a.b``."""
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            base = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
-            prefix = ".".join([*base, *([node.module] if node.module else [])])
-            yield from (f"{prefix}.{alias.name}" for alias in node.names)
 
 
 def layer(module):
@@ -40,9 +27,7 @@ def forbidden(folder, module):
 
 
 def imports_of(path):
-    folder = path.relative_to(ROOT).parts[0]
-    package = ".".join([PACKAGES[folder], *path.relative_to(ROOT / folder).parts[:-1]])
-    return folder, imported_modules(path.read_text(), package)
+    return path.relative_to(ROOT).parts[0], imported_modules(ast.parse(path.read_text()), package_of(path))
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
@@ -64,7 +49,7 @@ def test_pure_packages_import_only_pure_ones(package):
 
 def test_the_goldens_import_nothing_of_ours():
     source = (ROOT / "golden" / "__init__.py").read_text()
-    assert [module for module in imported_modules(source, "nki_migrate.golden") if layer(module)] == []
+    assert [module for module in imported_modules(ast.parse(source), "nki_migrate.golden") if layer(module)] == []
 
 
 @pytest.mark.parametrize(
@@ -81,7 +66,7 @@ def test_the_goldens_import_nothing_of_ours():
     ],
 )
 def test_what_is_forbidden_is_seen(folder, package, source, found):
-    assert any(forbidden(folder, module) for module in imported_modules(source, package)) == found
+    assert any(forbidden(folder, module) for module in imported_modules(ast.parse(source), package)) == found
 
 
 def test_every_package_is_in_the_wheel():

@@ -1,0 +1,43 @@
+"""The modules of the project, and what each of them imports: imports in functions and for types count as any other."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGES = {"migrate": "nki_migrate", "codemods": "nki_migrate.codemods", "runtime": "nki_migrate.runtime"}
+FILES = [path for folder in PACKAGES for path in sorted((ROOT / folder).rglob("*.py"))]
+
+
+def module_of(path: Path) -> str:
+    """The name that the file ``path`` is imported by."""
+    folder, *parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join([PACKAGES[folder], *parts]).removesuffix(".__init__")
+
+
+def package_of(path: Path) -> str:
+    """The package that relative imports in ``path`` start from."""
+    folder, *parts = path.relative_to(ROOT).parts[:-1]
+    return ".".join([PACKAGES[folder], *parts])
+
+
+def imported_modules(tree: ast.AST, package: str) -> Iterator[str]:
+    """Absolute names of what a module in ``package`` imports; ``from a import b`` gives ``a.b``."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+            prefix = ".".join([*base, *([node.module] if node.module else [])])
+            yield from (f"{prefix}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Call):
+            yield from _imported_by(node, package)
+
+
+def _imported_by(call: ast.Call, package: str) -> Iterator[str]:
+    """The module that a call of ``import_module``, or of ``sibling`` of the front end of Beta 1, is for."""
+    function = getattr(call.func, "attr", getattr(call.func, "id", ""))
+    name = call.args[0].value if call.args and isinstance(call.args[0], ast.Constant) else None
+    if isinstance(name, str) and function in ("import_module", "sibling"):
+        is_relative = function == "sibling" or name.startswith(".")
+        yield f"{package}.{name.removeprefix('.')}" if is_relative else name
