@@ -35,9 +35,7 @@ def imported_modules(tree: ast.AST, package: str) -> Iterator[str]:
 
 
 def _imported_by(call: ast.Call, package: str) -> Iterator[str]:
-    """The module that a call of ``import_module``, or of ``sibling`` of the front end of Beta 1, is for."""
-    function = getattr(call.func, "attr", getattr(call.func, "id", ""))
+    """The module that a call of ``import_module`` is for."""
     name = call.args[0].value if call.args and isinstance(call.args[0], ast.Constant) else None
-    if isinstance(name, str) and function in ("import_module", "sibling"):
-        is_relative = function == "sibling" or name.startswith(".")
-        yield f"{package}.{name.removeprefix('.')}" if is_relative else name
+    if isinstance(name, str) and getattr(call.func, "attr", getattr(call.func, "id", "")) == "import_module":
+        yield f"{package}{name}" if name.startswith(".") else name

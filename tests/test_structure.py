@@ -35,11 +35,11 @@ class Figures:
 
 
 CEILINGS = {
-    "migrate": Figures(circle=1, local_imports=100, complex_functions=5, most_complex=34, bare_ignores=2),
-    "codemods": Figures(circle=72, local_imports=65, complex_functions=53, most_complex=49, bare_ignores=29),
-    "runtime": Figures(circle=1, local_imports=15, complex_functions=12, most_complex=29, bare_ignores=23),
+    "migrate": Figures(circle=1, local_imports=103, complex_functions=5, most_complex=34, bare_ignores=2),
+    "codemods": Figures(circle=1, local_imports=1, complex_functions=53, most_complex=49, bare_ignores=29),
+    "runtime": Figures(circle=1, local_imports=5, complex_functions=12, most_complex=29, bare_ignores=23),
 }
-FRONT_ENDS = {"runtime/beta1": 22, "runtime/beta2": 5, "runtime/tilelang": 5}
+FRONT_ENDS = {"runtime/beta1": 1, "runtime/beta2": 5, "runtime/tilelang": 5}
 """The import circles of the emulator's front ends; that of runtime is the largest of the others."""
 
 
@@ -168,7 +168,10 @@ def test_no_circle_leaves_its_folder() -> None:
         ({"p.a": "from . import b", "p.b": "from . import c", "p.c": ""}, []),
         ({"p.a": "from . import b", "p.b": "def f():\n    from .a import x"}, [{"p.a", "p.b"}]),
         ({"p.a": "if TYPE_CHECKING:\n    from p import b", "p.b": "import p.c", "p.c": "import p.a"}, [{*"abc"}]),
-        ({"p.a": "importlib.import_module('.b')", "p.b": "sibling('a').x", "p.c": "import p.a"}, [{"p.a", "p.b"}]),
+        (
+            {"p.a": "importlib.import_module('.b')", "p.b": "import_module('p.a')", "p.c": "import p.a"},
+            [{"p.a", "p.b"}],
+        ),
         ({"p.a": "from . import b", "p.b": "import p.a", "p.c": "import p.d", "p.d": "import p.c"}, [{*"ab"}, {*"cd"}]),
     ],
 )
