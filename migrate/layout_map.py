@@ -138,7 +138,7 @@ def _memory(space: Space, run: Run, program: Program, hardware: str) -> Memory:
         for where, tiles in sorted(found.items())
     ]
     top = max((place.end for place in places), default=0)
-    mark = high_water(program, space, hardware)
+    mark = high_water(program, space, space.extents[hardware])
     return Memory(space, mark.limit, tuple(places), tuple(loose), top, mark, values)
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from ..compare.hazard import Hazard
 from ..compare.trace import Program, TileRow
-from ..spec.hardware import Target
+from ..spec.hardware import PSUM_PARTITION_BYTES, Target
 from ..spec.memory import MODEL, Space
 from .accesses import written
 from .lifetimes import spans
@@ -36,13 +36,14 @@ class HighWater:
     tiles: tuple[TileRow, ...]
 
 
-def high_water(
-    program: Program, space: Space, hardware: str, used: dict[int, tuple[int, int]] | None = None
-) -> HighWater:
-    """The high-water mark of one memory in one program; ``used``: when tiles live (default: their spans)."""
+def high_water(program: Program, space: Space, limit: int, used: dict[int, tuple[int, int]] | None = None) -> HighWater:
+    """The high-water mark of a memory of ``limit`` bytes (of one row) in one program.
+
+    ``used``: when tiles live (default: their spans).
+    """
     used = spans(program) if used is None else used
     tiles = [tile for tile in program.tiles if tile.space == space.name and tile.uid in used]
-    best = HighWater(space.name, 0, space.extents[hardware], 0, ())
+    best = HighWater(space.name, 0, limit, 0, ())
     live: list[TileRow] = []
     for tile in sorted(tiles, key=lambda t: used[t.uid][0]):
         now = used[tile.uid][0]
@@ -69,9 +70,10 @@ def oversubscribed(program: Program, target: Target) -> list[Hazard]:
     """Memories whose high-water mark is above their size."""
     found = []
     for space in MODEL.spaces:
-        mark = high_water(program, space, target.name)
+        limit = target.sbuf_bytes if space.name == "sbuf" else PSUM_PARTITION_BYTES
+        mark = high_water(program, space, limit)
         if space.bank and mark.nbytes > mark.limit:
-            mark = high_water(program, space, target.name, _at_least(program))
+            mark = high_water(program, space, limit, _at_least(program))
         if mark.nbytes > mark.limit:
             largest = max(mark.tiles, key=lambda tile: tile.nbytes)
             found.append(
