@@ -80,6 +80,9 @@ class _Check:
         self.origins = {s: Origin(statement, place) for s, (statement, place) in known.items() if statement is not None}
         self.owners = {a: f for f in self.new.inside if isinstance(f, Definition) for a in parameters(f)}
         self.kept = {(o.statement, n) for s, o in self.origins.items() for n in names_bound(s)}
+        self.copies = {s: top for top in _tops(new.body) for s in every_statement([top])}
+        self.wholes = {s: top for top in _tops(old.body) for s in every_statement([top])}
+        self.kept_in = {(self.copies.get(s), o.statement, n) for s, o in self.origins.items() for n in names_bound(s)}
 
     def all(self) -> Iterator[Violation]:
         for statement, origin in self.origins.items():
@@ -156,7 +159,7 @@ class _Check:
             if not counterparts & (meant | own):
                 return f"it may be {self._told(counterparts)}"
             found |= counterparts
-        lost = {b for b in variable.bindings if (b, old) in self.kept} - found
+        lost = {b for b in variable.bindings if self._stands(b, old, statement)} - found
         if found and lost and origin.statement not in found:
             return f"it does not see any more what line {_line(lost)} binds"
         return ""
@@ -168,6 +171,17 @@ class _Check:
         if meant - found:
             return f"it may be what line {_line(meant - found)} binds, too"
         return f"it may be what line {_line(found - meant)} binds" if meant and found - meant else ""
+
+    def _stands(self, binding: ast.AST, name: str, reader: ast.stmt) -> bool:
+        """Does an old statement still bind a name: in the copy of its function that the new ``reader`` stands in?
+
+        A function that is written for some of its calls ends where the others had gone on.
+        """
+        copy = self.copies.get(reader)
+        origin = self.origins.get(copy) if copy is not None else None
+        if origin is not None and self.wholes.get(binding) is origin.statement:  # type: ignore[call-overload]
+            return (copy, binding, name) in self.kept_in
+        return (binding, name) in self.kept
 
     def _before_updates(self, name: str, bindings: Bindings) -> Bindings:
         """The bindings of a name, and those before statements that only update now what it is bound to."""
@@ -276,6 +290,14 @@ class _Check:
                     for f in self.new.inside
                     if isinstance(f, Definition) and f in self.origins and self.origins[f].statement in meant
                 )
+
+
+def _tops(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements of a module, and those of its classes."""
+    for statement in body:
+        yield statement
+        if isinstance(statement, ast.ClassDef):
+            yield from _tops(statement.body)
 
 
 def _all(home: Space, name: str) -> _Variable:

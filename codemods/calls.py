@@ -115,8 +115,12 @@ def call_value(scope: Scope, node: ast.Call) -> tuple[str, Value]:
 
 def nested_call(scope: Scope, node: ast.Call) -> str | None:
     """The text of a call of a nested function, which moves out and gets its closure as arguments."""
-    nested = isinstance(node.func, ast.Name) and isinstance(scope.env.get(node.func.id), Function)
-    return call_value(scope, node)[0] if nested else None
+    if not isinstance(node.func, ast.Name) or not isinstance(scope.env.get(node.func.id), Function):
+        return None
+    if module_function(scope, node) is None:
+        message = f"'{node.func.id}' is a kernel in a function that is kernel code, too"
+        raise Refuse(node, HELPERS, message, "make it a function of the module; then migrate it")
+    return call_value(scope, node)[0]
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,8 @@ _ON_HOST = {"nl.static_cast", "nl.nc", "nl.spmd_dim", "nl.finfo", "nl.sizeinbyte
 _TRACED_KINDS = {"function", "method"}
 _PINNING = ("alloc", "mod_alloc", "auto_alloc", "allocation_scope", "multi_buffer", "no_reorder")
 _MOVING = {"nl.ndarray", "nl.load", "nl.store"}
+_VECTORS = {"nl.arange", "nl.mgrid"}
+"""Host code that defines a kernel may make the index vectors that the kernel captures."""
 
 Definition = ast.FunctionDef | ast.ClassDef
 
@@ -87,25 +89,51 @@ class KernelCode:
 def kernel_code(trees: Mapping[str, ast.Module]) -> KernelCode:
     """The kernel code of the modules ``trees``, by path, that import from each other."""
     files = {path: _File(path, tree, links(tree, path, trees.keys())) for path, tree in trees.items()}
-    found: dict[ast.FunctionDef, Evidence] = {}
+    found = _shown_by_themselves(files)
+    classes = {
+        c for file in files.values() for c in file.classes if any(f in found for f in _functions_in(c)) or file.holds(c)
+    }
+    homes = _homes(files)
+    _add_called(files, homes, found, classes)
+    speaking = (node for node in found if homes[node].speaks(node))
+    return KernelCode(found, frozenset(speaking), frozenset(classes))
+
+
+def _homes(files: Mapping[str, _File]) -> dict[Definition, _File]:
+    """The file of each function, and of each class of a module."""
+    homes: dict[Definition, _File] = {}
+    for file in files.values():
+        homes |= dict.fromkeys([*of_kinds(file.tree, ast.FunctionDef), *file.classes], file)
+    return homes
+
+
+def _shown_by_themselves(files: Mapping[str, _File]) -> dict[ast.FunctionDef, Evidence]:
+    """The functions that are decorated, launched or traced."""
+    launched: dict[ast.FunctionDef, Evidence] = {}
     for file in files.values():
         for name, evidence in file.launched():
             function = _meant(files, file, name)
             if isinstance(function, ast.FunctionDef):
-                found.setdefault(function, evidence)
-    functions = {n: file for file in files.values() for n in of_kinds(file.tree, ast.FunctionDef)}
-    homes: dict[Definition, _File] = dict(functions.items())
-    for function, file in functions.items():
-        own = file.decorated(function) or found.get(function)
-        if own is None and function in file.whole:
-            own = file.traced(function)
-        if own is not None:
-            found[function] = own
-    classes = {
-        c for file in files.values() for c in file.classes if any(f in found for f in _functions_in(c)) or file.holds(c)
-    }
-    pending: list[ast.FunctionDef | ast.ClassDef] = [*found, *classes]
-    homes |= {c: file for file in files.values() for c in file.classes}
+                launched.setdefault(function, evidence)
+    found = dict(launched)
+    for file in files.values():
+        for function in of_kinds(file.tree, ast.FunctionDef):
+            own = file.decorated(function) or launched.get(function)
+            if own is None and function in file.whole:
+                own = file.traced(function)
+            if own is not None:
+                found[function] = own
+    return found
+
+
+def _add_called(
+    files: Mapping[str, _File],
+    homes: Mapping[Definition, _File],
+    found: dict[ast.FunctionDef, Evidence],
+    classes: set[ast.ClassDef],
+) -> None:
+    """Add what kernel code names to ``found`` and ``classes``, and what that names."""
+    pending: list[Definition] = [*found, *classes]
     while pending:
         caller = pending.pop()
         file = homes[caller]
@@ -118,8 +146,6 @@ def kernel_code(trees: Mapping[str, ast.Module]) -> KernelCode:
                 if function not in found:
                     found[function] = Evidence("called", file.path, name.lineno, f"'{caller.name}' names it")
                     pending.append(function)
-    speaking = (node for node in found if homes[node].speaks(node))
-    return KernelCode(found, frozenset(speaking), frozenset(classes))
 
 
 def kernels_of(tree: ast.Module) -> set[str]:
@@ -231,11 +257,13 @@ class _File:
     def traced(self, function: ast.FunctionDef) -> Evidence | None:
         """The first place where a function does what only traced code can."""
         local = self._bound_in(function)
+        builds = any(self.decorated(inner) is not None for inner in _defined_in(function))
         for node in own_nodes(function):
-            called = isinstance(node, ast.Call) and is_traced(self._name(node.func, local))
+            name = self._name(node.func, local) if isinstance(node, ast.Call) else ""
+            called = is_traced(name) and not (builds and name in _VECTORS)
             name = self._name(node, local) if isinstance(node, ast.Name | ast.Attribute) else ""
             pins = name.startswith("ncc.") and is_traced(name)
-            if isinstance(node, ast.expr) and (called or pins or name == "nl.mgrid"):
+            if isinstance(node, ast.expr) and (called or pins or (name == "nl.mgrid" and not builds)):
                 return self._evidence("traced", node)
         for inner in _defined_in(function):
             if inner.name not in self.handed and self.decorated(inner) is None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from .kernel_code import is_traced, own_nodes
+from .node_index import walk
 from .syntax import by_parameter, named_parameters
 
 if TYPE_CHECKING:
@@ -174,7 +175,7 @@ class _Reading:
             return self._all(node.values)
         if isinstance(node, ast.ListComp | ast.GeneratorExp):
             for part in node.generators:
-                self.env |= {n.id: self.origins(part.iter) for n in ast.walk(part.target) if isinstance(n, ast.Name)}
+                self.env |= {n.id: self.origins(part.iter) for n in walk(part.target) if isinstance(n, ast.Name)}
             return self.origins(node.elt)
         return self._result(node) if isinstance(node, ast.Call) else _NONE
 
@@ -207,7 +208,7 @@ class _Reading:
     # Writes -----------------------------------------------------------------------------------------------------
 
     def _calls(self, statement: ast.stmt, node: ast.AST) -> None:
-        for call in ast.walk(node):
+        for call in walk(node):
             if isinstance(call, ast.Call):
                 self._call(statement, call)
 

@@ -76,6 +76,28 @@ def test_operators_of_the_alu(name):
     same(found, reference(np.float32(2), a).astype(np.float32))
 
 
+@pytest.mark.parametrize("name", ["int8", "int16", "int32", "uint8", "uint32"])
+def test_right_shifts_are_logical(name):
+    dtype = np.dtype(name)
+    rng = np.random.default_rng(3)
+    low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
+    a = rng.integers(low, high, (6, 10), dtype, endpoint=True)
+    b = rng.integers(0, 8 * dtype.itemsize, (6, 10)).astype(dtype)
+    wanted = np.array(
+        [
+            [(int(x) % (1 << 8 * dtype.itemsize)) >> int(n) for x, n in zip(p, q, strict=True)]
+            for p, q in zip(a, b, strict=True)
+        ]
+    )
+    wanted = wanted.astype(f"u{dtype.itemsize}").view(dtype)
+    kind = getattr(nl, name)
+    shifts = into(a.shape, kind)
+    same(run(shifts(lambda d, x, y: nisa.tensor_tensor(d, x, y, nl.right_shift)), a, b), wanted)
+    found = run(shifts(lambda d, x: nisa.tensor_scalar(d, x, nl.right_shift, 3)), a)
+    by_three = (a.view(f"u{dtype.itemsize}") >> np.array(3, f"u{dtype.itemsize}")).view(dtype)
+    same(found, by_three)
+
+
 @pytest.mark.parametrize("name", sorted(BITS))
 def test_operators_on_bits(name):
     rng = np.random.default_rng(2)

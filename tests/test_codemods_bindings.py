@@ -234,3 +234,60 @@ def f(a, *rest):
         "e": {16},
         "error": {0, 2},
     }
+
+
+COPIES = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+
+def part(x, out, flag):
+    if flag:
+        chosen = x.shape[1] > 2
+    else:
+        chosen = True
+    if chosen:
+        if flag:
+            tile = nl.load(x)
+        else:
+            tile = x
+        nl.store(out, nl.exp(tile))
+
+
+@nki.jit
+def k(x):
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    other = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    part(x, out, True)
+    part(nl.load(x), other, False)
+    return out, other
+"""
+
+
+def test_a_copy_for_one_value_of_a_flag_does_not_see_what_only_the_other_copy_binds(migrate):
+    migration = migrate(COPIES, ARGS)
+    assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
+    assert migration.outcome.source.count("written for flag") > 1
+
+
+PASSED_ON = """\
+import neuronxcc.nki.language as nl
+
+
+def inner(x, out, **kwargs):
+    scale = kwargs["scale"]
+    nl.store(out, nl.multiply(nl.load(x), scale))
+
+
+def chosen(x, out, **kwargs):
+    scale = kwargs["scale"]
+    assert scale > 0
+    return inner(x, out, **kwargs)
+"""
+
+
+def test_a_host_function_that_passes_its_dictionary_on_keeps_it():
+    outcome = rewrite(PASSED_ON)
+    assert "NKI035" not in [f.code for f in outcome.findings]
+    assert "def inner(x, out, scale):" in outcome.source
+    assert PASSED_ON[PASSED_ON.index("def chosen") :] in outcome.source

@@ -132,5 +132,35 @@ def test_a_kernel_that_uses_names_of_the_function_around_it_is_left_under_one_fi
 def test_a_function_of_the_name_of_a_kernel_in_a_class_is_another():
     other = "def doubled(t):\n    nl.store(t, nl.load(t))\n\n\n@nki.jit\ndef k(x):\n    doubled(x)\n"
     outcome, refused = guarded(in_class(more=other))
-    assert refused is None and outcome.findings == ()
+    assert refused is None and [f.code for f in outcome.findings] == ["NKI036"]
     assert "    @staticmethod\n    @nki.jit\n    def doubled(x):" in outcome.source
+
+
+BUILDER = """
+def build(size):
+{before}
+{decorator}
+    def kernel(x):
+        out = nl.ndarray((128, WIDE), dtype=x.dtype, buffer=nl.shared_hbm)
+        nl.store(out, nl.load(x[{rows}]))
+        return out
+
+    kernel(1)
+"""
+
+
+@pytest.mark.parametrize("decorator", ["    @nki.jit", "    @nki.benchmark(warmup=2, iters=3)"])
+@pytest.mark.parametrize("before", ["    rows = nl.arange(size)[:, None]", "    rows, _ = nl.mgrid[0:size, 0:WIDE]"])
+def test_host_code_that_makes_index_vectors_for_the_kernel_in_it_stays_and_the_kernel_is_left(before, decorator):
+    source = HEAD + BUILDER.format(before=before, decorator=decorator, rows="rows")
+    outcome, refused = guarded(source)
+    message = "'kernel' is a kernel in 'build', and uses names of it, which Beta 2 does not find: rows"
+    assert message in [f.message for f in outcome.findings] and refused is None
+    assert source[source.index("def build") :] in outcome.source
+
+
+def test_kernel_code_that_launches_a_kernel_in_it_has_a_finding():
+    source = HEAD + BUILDER.format(before="    t = nl.par_dim(size)", decorator="    @nki.jit", rows="0:128")
+    outcome, refused = guarded(source)
+    assert refused is None
+    assert "'kernel' is a kernel in a function that is kernel code, too" in [f.message for f in outcome.findings]

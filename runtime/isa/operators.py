@@ -91,6 +91,20 @@ ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
     "logical_not": lambda x: (x == 0).astype(FLOAT32),
 }
 
+
+def _right_shift(a: Array, b: Array) -> Array:
+    """A logical shift: zeros come in from the left, whatever the sign.
+
+    Source: "Supported Math Operators for NKI ISA" (Logical Shift Right is ``nl.right_shift``, Arithmetic Shift Right is
+    not supported); ``nl.right_shift`` shifts "the underlying binary representation of the integers".
+    """
+    if a.dtype.kind != "i":
+        return np.right_shift(a, b)
+    bits = np.dtype(f"u{a.dtype.itemsize}")
+    shifted: Array = np.right_shift(a.view(bits), b.astype(bits)).view(a.dtype)
+    return shifted
+
+
 ALU: dict[str, Callable[[Array, Array], Array]] = {
     "add": np.add,
     "subtract": np.subtract,
@@ -114,7 +128,7 @@ ALU: dict[str, Callable[[Array, Array], Array]] = {
     "bitwise_or": np.bitwise_or,
     "bitwise_xor": np.bitwise_xor,
     "left_shift": np.left_shift,
-    "right_shift": np.right_shift,
+    "right_shift": _right_shift,
     "abs": lambda a, b: np.abs(a),
     "rsqrt": lambda a, b: ACTIVATIONS["rsqrt"](a),
     "invert": lambda a, b: np.invert(a),
