@@ -32,10 +32,7 @@ def report(module: Module) -> None:
                 _launch(module, node)
             continue
         name = _beta1_name(module, node)
-        kept = (
-            walked or name == "nki.jit" or (name is not None and beta2_has(name))
-        )  # host code makes kernels by it, too
-        gone = name is not None and (beta2_lacks(name) or not kept)
+        gone = name is not None and (beta2_lacks(name) or not (walked or beta2_has(name)))
         if name is not None and gone and getattr(node, "lineno", 0) not in covered:
             module.report(_finding(module, node, name))
 
