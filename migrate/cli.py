@@ -379,6 +379,7 @@ def _execution(command: Callable[..., Any]) -> Callable[..., Any]:
     help="A division may be a reciprocal and a multiplication, and outputs computed from one N units in the last place "
     "apart.  [default: what --unsafe declares]",
 )
+@click.option("--strict", is_flag=True, help="Conditions that no case shows both sides of make a kernel undecided.")
 @click.option("--tiles", is_flag=True, help="Show which new tile stands for which old one.")
 @click.option("--unsafe", is_flag=True, help="With --migrate: as for rewrite.")
 @click.option("--allocation", type=click.Choice(["address", "sbuf-manager"]), help="With --migrate: as for rewrite.")
@@ -571,7 +572,10 @@ def rules(output_format: str) -> None:
 @cli.command()
 @click.argument("code")
 def explain(code: str) -> None:
-    """Explain CODE: what a rule rewrites and why, or what a finding of `check` means, with an example."""
+    """Explain CODE: what a rule rewrites and why, or what a finding of `check` means, with an example.
+
+    `explain comparison` lists what verify does not compare, and why.
+    """
     from .explain import explanation, known_codes
     from .output import is_terminal
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from nki_migrate.codemods import RULES
+from nki_migrate.runtime.spec.comparison import ANY, EXEMPTIONS, HBM_KINDS, UNSAID
 
 from . import languages
 
@@ -89,11 +90,48 @@ def described(code: str) -> Description | None:
 
 def explanation(code: str) -> str | None:
     """The text of ``explain CODE``; ``None`` for an unknown code."""
+    if code in TOPICS:
+        return TOPICS[code]()
     rule = _all_rules().get(code)
     if rule is not None:
         return _rule_text(rule)
     documents = _documents()
     return f"{code} {documents[code]}" if code in documents else None
+
+
+def _comparison() -> str:
+    """What ``verify`` does not compare, from the table that the comparison is tested against."""
+    rows = [
+        (f"{_subject(e.subject, ANY)}{f' ({e.version})' if e.version else ''}", e.attribute, e.reason)
+        for e in EXEMPTIONS
+    ]
+    widths = [max(len(row[column]) for row in rows) for column in range(2)]
+    table = [f"  {a.ljust(widths[0])}  {b.ljust(widths[1])}  {reason}" for a, b, reason in rows]
+    unsaid = [f"  {name}: {', '.join(map(str, values))}" for name, values in UNSAID.items()]
+    kinds = [
+        f"  {version}: {', '.join(f'nl.{a} is nl.{b}' for a, b in named.items())}"
+        for version, named in HBM_KINDS.items()
+    ]
+    parts = (
+        "verify compares all that an instruction or a tensor is told: operands by their places, operators, numbers, "
+        "engines, modes of DMA, kinds of HBM. It does not compare what is listed here.",
+        "\n".join(table),
+        "Options that say what leaving them out says are left out:",
+        "\n".join(unsaid),
+        "The two kinds of HBM have these names:",
+        "\n".join(kinds),
+        "A rule of rewrite that adds or leaves out instructions declares it, and verify lists what it met as a note.",
+    )
+    return "comparison: what verify does not compare, and why\n\n" + "\n\n".join(parts)
+
+
+def _subject(subject: str, anything: str) -> str:
+    records = {"Event": "an instruction", "Operand": "an operand", "TileRow": "a tile", "HbmTensor": "a tensor in HBM"}
+    return "any instruction" if subject == anything else records.get(subject, subject)
+
+
+TOPICS = {"COMPARISON": _comparison}
+"""What ``explain`` explains besides codes, by its name in upper case."""
 
 
 def _rule_text(rule: Rule) -> str:

@@ -25,6 +25,7 @@ from nki_migrate.runtime.compare import (
     walked,
     worst,
 )
+from nki_migrate.runtime.compare.condition import Condition
 from nki_migrate.runtime.compare.verdict import MAX_DIFFERENCES
 from nki_migrate.runtime.dialect import memory_of
 from nki_migrate.runtime.hazards import Hazard
@@ -131,7 +132,12 @@ class Running:
         result = judged(task.case, task.levels, before, after, expected, task.pair, task.inexact)
         result = replace(result, before=task.pair.before, after=task.pair.after, hardware=task.hardware)
         if isinstance(before, Run) and isinstance(after, Run):
-            result = replace(result, hazards=(_hazards(before, task.pair.old), _hazards(after, task.pair.new)))
+            sides = (before, task.pair.old), (after, task.pair.new)
+            result = replace(
+                result,
+                hazards=(_hazards(*sides[0]), _hazards(*sides[1])),
+                conditions=(_conditions(*sides[0]), _conditions(*sides[1])),
+            )
         replies = [before, after] if expected is None else [before, after, expected]
         lasting = all(reply.lasting for reply in replies if isinstance(reply, Failure))
         reads = before.reads, after.reads if expected is None else union(after.reads, expected.reads)
@@ -142,6 +148,11 @@ def _hazards(run: Run, side: Side) -> tuple[Hazard, ...]:
     """The hazards of one side, with its files as the user knows them."""
     known = functools.partial(_known, side)
     return tuple(replace(found, first=known(found.first), second=known(found.second)) for found in run.hazards)
+
+
+def _conditions(run: Run, side: Side) -> tuple[Condition, ...]:
+    """How the conditions of one side went, with its files as the user knows them."""
+    return tuple(replace(condition, file=side.known(condition.file)) for condition in run.conditions)
 
 
 def _known(side: Side, place: Place) -> Place:
@@ -180,7 +191,7 @@ def started(workers: Pool, task: Task) -> Running:
 
     def submitted(kind: str, file: str, side: Side) -> Future[Reply]:
         asked = request(kind, file, side, task.limits, case, task.hardware)
-        return workers.submit(replace(asked, hazards=kind == "run"))
+        return workers.submit(replace(asked, hazards=kind == "run", conditions=kind == "run"))
 
     before = submitted("run", pair.before, pair.old)
     after = submitted("run", pair.after, pair.new)

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from nki_migrate.runtime.compare import Difference, Failure, LevelVerdict, Place, TileMatch, TileRow, Verdict
+from nki_migrate.runtime.compare.condition import Condition
 from nki_migrate.runtime.hazards import Hazard
 from nki_migrate.runtime.messages import Kernel, Kernels
 from nki_migrate.runtime.pool import worker_environment
@@ -35,7 +36,7 @@ from .verdicts import CaseResult, Problem
 _CLASSES: dict[str, Any] = {
     cls.__name__: cls
     for cls in (
-        *(CaseResult, Difference, Failure, Hazard, Judged, Kernel, Kernels, LevelVerdict),
+        *(CaseResult, Condition, Difference, Failure, Hazard, Judged, Kernel, Kernels, LevelVerdict),
         *(Place, Problem, Reads, Searched, TileMatch, TileRow),
     )
 }

@@ -22,7 +22,7 @@ _RANDOM = 10_000
 
 def edges(case: Case) -> Iterator[Case]:
     """One less and one more than each size, and than the multiples of a tile next to it: where masks cut."""
-    yield from _distinct(case, (_resized(case, size, new) for size in sizes(case) for new in _edge_sizes(size)))
+    yield from _distinct(case, (resized(case, size, new) for size in sizes(case) for new in _edge_sizes(size)))
 
 
 def variations(case: Case) -> Iterator[Case]:
@@ -75,12 +75,12 @@ def _single_changes(case: Case) -> Iterator[Case]:
     for size in sizes(case):
         for new in (2 * size, size // 2, 4 * size, 1, 2, 3, size + 128):
             if new > 0:
-                yield _resized(case, size, new)
+                yield resized(case, size, new)
     for name, tensor in _tensors(case):
         for axis, size in enumerate(tensor.shape if _can_change(tensor) else ()):
             for new in (size - 1, size + 1, 2 * size, size // 2, 1):
                 if new > 0:
-                    yield _with_axis(case, name, axis, new)
+                    yield with_axis(case, name, axis, new)
     yield from (replace(case, seed=case.seed + step) for step in range(1, 4))
 
 
@@ -98,12 +98,12 @@ def _changed_at_random(case: Case, choice: random.Random) -> Case:
     known = sizes(case)
     if kind == "size" and known:
         size = choice.choice(known)
-        return _resized(case, size, choice.choice([*_edge_sizes(size), 2 * size, max(size // 2, 1), 1, 2]))
+        return resized(case, size, choice.choice([*_edge_sizes(size), 2 * size, max(size // 2, 1), 1, 2]))
     if kind == "axis" and known:
         name, tensor = choice.choice([(n, t) for n, t in _tensors(case) if _can_change(t) and t.shape] or [("", None)])
         if tensor is not None:
             axis = choice.randrange(len(tensor.shape))
-            return _with_axis(case, name, axis, choice.choice([*_edge_sizes(tensor.shape[axis]), 1]))
+            return with_axis(case, name, axis, choice.choice([*_edge_sizes(tensor.shape[axis]), 1]))
     if kind == "dtype":
         return _retyped(case, choice.choice(_FLOATS))
     if kind == "grid" and case.grid:
@@ -124,12 +124,12 @@ def _simplified(case: Case, original: Case) -> Iterator[Case]:
     for size in sorted(sizes(case), reverse=True):
         for new in (1, 2, size // 8, size // 4, size // 2, size - size // 4, size - 1):
             if 0 < new < size:
-                yield _resized(case, size, new)
+                yield resized(case, size, new)
     for name, tensor in _tensors(case):
         for axis, size in enumerate(tensor.shape if _can_change(tensor) else ()):
             for new in (1, size // 2, size - 1):
                 if 0 < new < size:
-                    yield _with_axis(case, name, axis, new)
+                    yield with_axis(case, name, axis, new)
 
 
 # --- parts of a case -------------------------------------------------------------------------------------------------
@@ -159,7 +159,7 @@ def _mapped(case: Case, change: Any) -> Case:
     return replace(case, args=args)
 
 
-def _resized(case: Case, size: int, new: int) -> Case:
+def resized(case: Case, size: int, new: int) -> Case:
     """Everywhere ``new`` instead of ``size``, also in arguments that are that number."""
     changed = _mapped(
         case, lambda _, tensor: replace(tensor, shape=tuple(new if n == size else n for n in tensor.shape))
@@ -171,10 +171,20 @@ def _resized(case: Case, size: int, new: int) -> Case:
     return replace(changed, args=args)
 
 
-def _with_axis(case: Case, name: str, axis: int, new: int) -> Case:
+def with_axis(case: Case, name: str, axis: int, new: int) -> Case:
     tensor = case.args[name]
     shape = (*tensor.shape[:axis], new, *tensor.shape[axis + 1 :])
     return replace(case, args={**case.args, name: replace(tensor, shape=shape)})
+
+
+def with_number(case: Case, name: str, value: int) -> Case:
+    """``value`` as the argument ``name``."""
+    return replace(case, args={**case.args, name: value})
+
+
+def axes(case: Case) -> list[tuple[str, int]]:
+    """The axes of the tensors that can change: parameter and number."""
+    return [(name, axis) for name, tensor in _tensors(case) if _can_change(tensor) for axis in range(len(tensor.shape))]
 
 
 def _retyped(case: Case, dtype: str) -> Case:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from nki_migrate.runtime.compare import LEVELS, Difference, LevelVerdict, Place, TileMatch, TileRow, Verdict, worst
+from nki_migrate.runtime.compare.condition import Condition
 from nki_migrate.runtime.compare.verdict import MAX_DIFFERENCES
 from nki_migrate.runtime.hazards import Hazard
 
@@ -41,7 +42,7 @@ class CaseResult:
 
     ``tiles`` are the distinct ones of the runs before and after, ``matches`` say which stands for which, ``seconds`` is
     how long both runs took. ``labels`` tell versions of the two files that are not those on disk. ``hazards`` of either
-    run are notes: they change no verdict.
+    run are notes: they change no verdict. ``conditions`` say how those of either run went.
     """
 
     before: str
@@ -58,6 +59,7 @@ class CaseResult:
     labels: tuple[str, str] = ("", "")
     matches: tuple[TileMatch, ...] = ()
     hazards: tuple[tuple[Hazard, ...], tuple[Hazard, ...]] = ((), ())
+    conditions: tuple[tuple[Condition, ...], tuple[Condition, ...]] = ((), ())
 
     @property
     def unmatched(self) -> tuple[TileMatch, ...]:

@@ -25,6 +25,7 @@ from .proof_cache import Cache
 from .reports import Report
 from .sides import Side
 from .surfaces import print_proof
+from .unseen import unseen
 from .verdicts import CaseResult, Problem, Proof
 
 __all__ = ["Evidence", "Settings", "evidence", "judged", "proved", "run"]
@@ -38,7 +39,8 @@ class Settings:
     """How to verify.
 
     ``levels`` are compared, ``hardware`` overrides the cases' own. ``cache`` keeps verdicts where there is one. Without
-    ``execute`` nothing runs, and everything is undecided. ``inexact`` is what the user declares about all numbers.
+    ``execute`` nothing runs, and everything is undecided. ``strict``: so are kernels whose cases do not show both sides
+    of their conditions. ``inexact`` is what the user declares about all numbers.
     """
 
     levels: Sequence[str] = LEVELS
@@ -49,6 +51,7 @@ class Settings:
     cache: Cache | None = None
     execute: bool = True
     inexact: Inexact | None = None
+    strict: bool = False
 
 
 @dataclass
@@ -135,7 +138,10 @@ def evidence(pairs: Sequence[Pair], settings: Settings, asked: str, *, may_be_em
         found.results = list(_results(workers, plan, settings, found))
     if not found.results and not may_be_empty and not any(inventory.unchanged for inventory in inventories):
         raise InputError(f"{asked}: no kernel found: a kernel is a function decorated with nki.jit")
-    found.notes = list(notes(inventories, settings.choice))
+    missed = list(unseen(found.results))
+    found.notes = [*notes(inventories, settings.choice), *(each.note for each in missed)]
+    if settings.strict:
+        found.results += [each.undecided for each in missed]
     return found
 
 

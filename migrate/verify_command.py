@@ -57,6 +57,7 @@ class Asked:
     report: str | None = None
     search: float | None = None
     ulps: int | None = None
+    strict: bool = False
 
     @property
     def settings(self) -> Settings:
@@ -74,6 +75,7 @@ class Asked:
             None if self.no_cache else Cache(Path(self.cache_dir) if self.cache_dir else cache_directory(os.environ)),
             execute=not self.no_execute,
             inexact=Inexact(self.ulps, "--ulps") if self.ulps else None,
+            strict=self.strict,
         )
 
 

@@ -7,11 +7,14 @@ kept like the verdict of a case, for the same time.
 
 from __future__ import annotations
 
+import ast
+import importlib.util
+import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 from nki_migrate.runtime.cases import Case
@@ -23,6 +26,8 @@ from nki_migrate.runtime.reading import Reads
 from .case_text import case_toml
 from .judging import Searched, Task, judged, request, union
 from .output import plural
+from .sides import Side
+from .thresholds import Threshold, proposed, thresholds
 from .variants import edges, smaller, variations, weight
 from .verdicts import CaseResult
 from .verify import Evidence, Settings
@@ -30,6 +35,8 @@ from .verify import Evidence, Settings
 _BATCH = 4
 _SHRINKING = 200
 """Cases that shrinking may try; it is not part of the time of the search."""
+AT_THRESHOLDS = 96
+"""Variations of each case at the thresholds of both sources that are tried whatever the time; more, as it lasts."""
 
 
 @dataclass
@@ -66,18 +73,39 @@ def searched(found: Evidence, settings: Settings, seconds: float) -> None:
     with pool(settings.jobs) as workers:
         for (file, kernel), tasks in kernels.items():
             known = settings.cache.searched(tasks, share) if settings.cache else None
-            ended = known or _searched(workers, tasks, share)
+            ended = known or _searched(workers, tasks, share, _thresholds(tasks[0], found.reads.get(file, set())))
             if settings.cache and known is None:
                 settings.cache.keep_searched(tasks, share, ended)
             found.notes.append(f"{file}: {kernel}: search: {ended.note}")
             found.results += [ended.result] if ended.result is not None else []
 
 
-def _searched(workers: Pool, tasks: Sequence[Task], seconds: float) -> Searched:
+def _thresholds(task: Task, reads: Iterable[str]) -> list[Threshold]:
+    """The thresholds of both versions of the kernel's file, and of the files that running them read."""
+    pair = task.pair
+    texts: list[list[str]] = []
+    for own, side in ((pair.before, pair.old), (pair.after, pair.new)):
+        others = {os.path.realpath(file) for file in (pair.before, pair.after)}
+        paths = [own, *(path for path in sorted(reads) if path.endswith(".py") and path not in others)]
+        texts.append([text for path in paths if (text := _parsable(side, path))])
+    return thresholds(*texts)
+
+
+def _parsable(side: Side, path: str) -> str:
+    """The Python source at ``path`` on one side; empty where there is none."""
+    try:
+        text = importlib.util.decode_source(side.content(side.located(path)))
+        ast.parse(text)
+        return text
+    except (OSError, SyntaxError, ValueError, RecursionError):
+        return ""
+
+
+def _searched(workers: Pool, tasks: Sequence[Task], seconds: float, known: Sequence[Threshold]) -> Searched:
     """Search one kernel."""
     deadline = time.monotonic() + seconds
     tally = Tally()
-    first = _first_disagreement(workers, tasks, deadline, tally)
+    first = _first_disagreement(workers, tasks, deadline, tally, known)
     tried = f"{plural(tally.compared, 'variation')} compared, {tally.refused} refused by the old kernel"
     if tally.undecided:
         tried += f", {tally.undecided} undecided"
@@ -89,10 +117,14 @@ def _searched(workers: Pool, tasks: Sequence[Task], seconds: float) -> Searched:
 
 
 def _first_disagreement(
-    workers: Pool, tasks: Sequence[Task], deadline: float, tally: Tally
+    workers: Pool, tasks: Sequence[Task], deadline: float, tally: Tally, known: Sequence[Threshold]
 ) -> tuple[Task, CaseResult, Case] | None:
-    required = ((task, variant) for task in tasks for variant in edges(task.case))
-    optional = _in_turn(tasks)
+    asked = [(task, proposed(task.case, known)) for task in tasks]
+    required = chain(
+        _in_turn([(task, islice(variants, AT_THRESHOLDS)) for task, variants in asked]),
+        ((task, variant) for task in tasks for variant in edges(task.case)),
+    )
+    optional = chain(_in_turn(asked), _in_turn([(task, variations(task.case)) for task in tasks]))
     for batch in _batches(required):
         for task, result, original in _disagreeing(workers, batch, tally):
             return task, result, original
@@ -105,11 +137,10 @@ def _first_disagreement(
     return None
 
 
-def _in_turn(tasks: Sequence[Task]) -> Iterator[tuple[Task, Case]]:
+def _in_turn(sources: Sequence[tuple[Task, Iterator[Case]]]) -> Iterator[tuple[Task, Case]]:
     """A variation of each task, in turn."""
-    sources = [(task, variations(task.case)) for task in tasks]
     while sources:
-        left = []
+        left: list[tuple[Task, Iterator[Case]]] = []
         for task, source in sources:
             variant = next(source, None)
             if variant is not None:

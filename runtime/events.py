@@ -74,7 +74,8 @@ class Loop:
 class Recorder:
     """Collects events. A Beta 1 result is recorded when its destination is known, in the order of the calls.
 
-    ``untracked`` are the allocations that something other than an instruction wrote (``register_store``).
+    ``untracked`` are the allocations that something other than an instruction wrote (``register_store``). ``options``
+    are those of the instruction of Beta 2 that runs now (:mod:`.options`).
     """
 
     def __init__(self) -> None:
@@ -83,6 +84,7 @@ class Recorder:
         self._next = 0
         self.untracked: set[int] = set()
         self._passed: list[Event] = []
+        self.options: tuple[tuple[str, Any], ...] = ()
 
     @property
     def begun(self) -> int:
@@ -119,6 +121,8 @@ class Recorder:
             operand(role, view.alloc, place := view.place, place is view.array and role not in partly, view.used)
             for role, view in operands
         )
+        if self.options:
+            attributes = (*attributes, *self.options)
         self._events.append(Event(sequence or self.reserve(), op, places, attributes, file, line, restarts))
 
     def passes(self, op: str, view: View, sequence: int | None) -> None:

@@ -21,7 +21,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from . import errors, shims, versions
+from . import conditions, errors, shims, versions
 from .arguments import argument, arguments, needs_module
 from .cases import Case, CaseError
 from .compare.trace import Failure, Packed, Run
@@ -42,6 +42,8 @@ def answer(request: Request) -> Reply:
     """Do what ``request`` asks. Whatever user code raises becomes a :class:`Failure`."""
     shims.install(request.language)
     versions.install(request.version)
+    if request.conditions:
+        conditions.watch()
     try:
         reply = _answer(request)
         versions.check_not_mixed(request.version)
@@ -218,7 +220,8 @@ def _run(request: Request, case: Case) -> Run:
         raise CaseError(f"kernels of {front.language} run on {', '.join(known)}, not on '{request.hardware}'")
     with np.errstate(all="ignore"):
         run = front.launch(Launch(kernel, module, case, request.hardware))
-    run = replace(run, language=front.language)
+    asked = conditions.so_far() if request.conditions else ()
+    run = replace(run, language=front.language, conditions=asked)
     return replace(run, hazards=tuple(front.hazards(run, request.hardware))) if request.hazards else run
 
 

@@ -44,7 +44,8 @@ class Allocation:
     ``whole`` is the tile as an array: the HBM tensor itself, ``None`` where the tile lies at an address or has no
     elements.
     ``partition`` and ``byte`` are physical and ``None`` where the compiler chooses; PSUM bytes count from bank 0.
-    ``origin`` is the (row, byte) of the tile in ``memory``. ``output`` is the position of an HBM tensor among those
+    ``origin`` is the (row, byte) of the tile in ``memory``. ``kind`` is the kind of HBM that a kernel declares a tensor
+    in, ``"shared_hbm"`` or ``"private_hbm"``. ``output`` is the position of an HBM tensor among those
     that the kernel returns, ``scope`` the loops that it was declared in, outermost first.
     ``opened`` says that the whole tile belongs to an accumulation group, as long as ``accumulated`` is ``None``.
 
@@ -59,6 +60,7 @@ class Allocation:
     byte: int | None = None
     origin: tuple[int, int] = (0, 0)
     role: str = ""
+    kind: str = ""
     output: int | None = None
     scope: tuple[object, ...] = ()
     opened: bool = False

@@ -11,6 +11,7 @@ from typing import IO, Any
 from . import events
 from .cases import Case
 from .compare import trace
+from .compare.condition import Condition
 from .compare.hazard import Hazard
 from .compare.trace import Failure, Packed, Run
 from .compare.verdict import Place
@@ -32,7 +33,7 @@ class Request:
     and tell what its functions got) or ``"reference"`` (the NumPy reference of ``case``). ``seconds`` of wall time and
     ``memory`` bytes of address space are the child's limits.
     ``version`` says which content the files have. ``hazards``: look for them in the record of a run. ``language``
-    is that of the file's kernels.
+    is that of the file's kernels. ``conditions``: watch how those of the user's code go.
     """
 
     kind: str
@@ -44,6 +45,7 @@ class Request:
     version: Version = DISK
     hazards: bool = False
     language: str = "nki"
+    conditions: bool = False
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,8 @@ _PLAIN_CLASSES = {
     (cls.__module__, cls.__qualname__): cls
     for cls in (
         *(Kernel, Kernels, Reference, Observation, Reads, Run, Failure, Packed, Seen, SeenFunction),
-        *(trace.Program, trace.TileRow, trace.HbmTensor, events.Event, events.Loop, events.Operand, Hazard, Place),
+        *(trace.Program, trace.TileRow, trace.HbmTensor, events.Event, events.Loop, events.Operand),
+        *(Condition, Hazard, Place),
     )
 }
 

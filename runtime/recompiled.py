@@ -5,12 +5,14 @@ from __future__ import annotations
 import ast
 from types import CodeType, FunctionType
 
+from .conditions import watched
 from .positions import compiled_from
 
 
 def recompiled(function: FunctionType, tree: ast.FunctionDef, free: tuple[str, ...]) -> CodeType:
     """The code of ``function`` with the body of ``tree``, where ``free`` are the names of a closure."""
     tree.decorator_list = []
+    watched(tree, function.__code__.co_filename)
     empty = ast.arguments([], [ast.arg(name) for name in free], None, [], [], None, [])
     factory = ast.copy_location(ast.FunctionDef("__nki_factory__", empty, [tree], [], None, None), tree)
     if "type_params" in ast.FunctionDef._fields:  # Python 3.12

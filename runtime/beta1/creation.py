@@ -18,7 +18,7 @@ from .declarations import Tiles, declared_in, known_tiles, logical_tile
 from .pending import Call, call_of, number
 from .state import State, state
 from .tensor import Tile
-from .tokens import PSUM, SBUF, Buffer, dtype_of
+from .tokens import PSUM, SBUF, Buffer, dtype_of, engine_of
 
 
 def zeros(shape: Any, dtype: Any, *, buffer: Any = None, name: str = "", **_: Any) -> Tensor:
@@ -44,6 +44,8 @@ def zeros_like(a: Any, dtype: Any = None, *, buffer: Any = None, name: str = "",
 def memset(shape: Any, value: Any, dtype: Any, *, mask: Any = None, engine: Any = None, **_: Any) -> Tile:
     """A tile of ``shape`` (the first dimension is the partition) filled with ``value``."""
     call = call_of("memset", mask)
+    if engine is not None:
+        call.told(engine=engine_of(engine))
     wanted = tuple(int(n) for n in shape)
     kind = dtype_of(dtype)
     result = None if call.region.skip else isa.memset(_cut(wanted, call), value, kind)

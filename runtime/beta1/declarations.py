@@ -17,6 +17,7 @@ from ..memory import Allocation, Array, poisoned
 from ..naming import declared_name, is_fixed
 from ..numerics import convert
 from ..positions import COMPREHENSION_CODES
+from ..spec.comparison import HBM_KINDS
 from .base import Shape, Tensor
 from .blocks import BlockTensor, BlockTiles, split_shape
 from .state import Loop, State, state
@@ -232,6 +233,7 @@ def _in_hbm(
     else:
         array = poisoned(shape, dtype)
     alloc = machine.allocate_hbm(array, name=name, role="scratch", location=location)
+    alloc.kind = HBM_KINDS["beta1"][buffer.name]
     current.hbm.append(alloc)
     return whole(alloc, buffer)
 

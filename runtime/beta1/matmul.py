@@ -47,6 +47,13 @@ def nc_matmul(
     the operands are (K, 2, M) and (K, 2, N) and both rows are summed.
     """
     call = call_of("nc_matmul", mask)
+    if is_stationary_onezero or is_moving_onezero or tile_position or tile_size:
+        call.told(
+            is_stationary_onezero=bool(is_stationary_onezero),
+            is_moving_onezero=bool(is_moving_onezero),
+            tile_position=tile_position,
+            tile_size=tile_size,
+        )
     if type(stationary) is not Tile or stationary.buffer is PSUM:
         stationary = in_sbuf(call, stationary)
     if type(moving) is not Tile or moving.buffer is PSUM:

@@ -20,10 +20,10 @@ from .operands import mismatch
 from .pending import Call, accumulate, call_of, copied_to_sbuf, in_sbuf, number
 from .regions import EVERYWHERE, Interval, Region
 from .tensor import Tile
-from .tokens import PSUM, SBUF, Buffer, Engine, OobMode, dtype_of, engine_name, operator_token
+from .tokens import PSUM, SBUF, Buffer, DgeMode, Engine, OobMode, dtype_of, engine_name, engine_of, operator_token
 
-_VECTOR = Engine.vector
-"""Asked for in each transpose: Python 3.11 takes long to find a member in its class."""
+_VECTOR, _UNKNOWN, _ERROR = Engine.vector, Engine.unknown, OobMode.error
+"""Asked for in each transpose, copy or load: Python 3.11 takes long to find a member in its class."""
 
 
 def load(src: Any, *, mask: Any = None, dtype: Any = None, mode: Any = OobMode.error, **_: Any) -> Tile:
@@ -32,6 +32,8 @@ def load(src: Any, *, mask: Any = None, dtype: Any = None, mode: Any = OobMode.e
     The first dimension of ``src`` becomes the partition dimension; a tile has at least two.
     """
     call = call_of("load", mask)
+    if mode is not _ERROR:
+        call.told(oob_mode=OobMode(mode))
     tile = call.source("src", src, "hbm")
     if tile.gather is not None:
         tile = _indirect(tile, "load", mode)
@@ -82,6 +84,8 @@ def check_partitions(shape: Shape, op: str) -> None:
 def store(dst: Any, value: Any, *, mask: Any = None, mode: Any = OobMode.error, **_: Any) -> None:
     """Store ``value`` (a tile, which may broadcast, or a number) to ``dst`` in HBM, converted to its type."""
     call = call_of("store", mask)
+    if mode is not _ERROR:
+        call.told(oob_mode=OobMode(mode))
     target = call.tile("dst", dst, "hbm")
     if target.gather is not None:
         target = _indirect(target, "store", mode)
@@ -129,7 +133,10 @@ def copied(call: Call, src: Any, buffer: Buffer, dtype: Any = None, engine: Any 
 
 def tensor_copy(src: Any, *, mask: Any = None, dtype: Any = None, engine: Any = Engine.unknown, **_: Any) -> Tile:
     """Copy a tile into a new SBUF tile; bits are kept where the types are equal."""
-    return copied(call_of("tensor_copy", mask), src, SBUF, dtype, engine)
+    call = call_of("tensor_copy", mask)
+    if engine is not _UNKNOWN:
+        call.told(engine=engine_of(engine))
+    return copied(call, src, SBUF, dtype, engine)
 
 
 def dma_copy(
@@ -148,6 +155,8 @@ def dma_copy(
     left alone; negative indices are out of bounds.
     """
     call = call_of("dma_copy", mask)
+    if oob_mode is not _ERROR or dge_mode is not None:
+        call.told(oob_mode=OobMode(oob_mode), dge_mode=None if dge_mode is None else DgeMode(dge_mode))
     target = call.tile("dst", dst, "hbm|sbuf").skipping(oob_mode)
     source = call.source("src", src, "hbm|sbuf").skipping(oob_mode)
     if call.region.skip:
@@ -224,6 +233,8 @@ def permuted(region: Region, ndim: int, axes: tuple[int, ...]) -> Region:
 def nc_transpose(data: Any, *, mask: Any = None, dtype: Any = None, engine: Any = Engine.unknown, **_: Any) -> Tile:
     """(P, F...) to (F, P): by TensorE into PSUM (up to 128 x 128), by VectorE into SBUF (up to 32 x 32)."""
     call = call_of("nc_transpose", mask)
+    if engine is not _UNKNOWN:
+        call.told(engine=engine_of(engine))
     tile = call.source("data", data)
     rows, columns = tile.shape_2d
     by_vector = engine == _VECTOR

@@ -20,6 +20,7 @@ from ..isa.core import Result, commit, fit, keep, owned, recorded, rounded
 from ..memory import Allocation, Array, Computed, View
 from ..naming import Name
 from ..numerics import DTYPES, convert, is_integer
+from ..options import Options, options
 from ..session import RUNNING
 from ..sites import PLACES, Place, place_of
 from .base import Shape, Tensor
@@ -159,7 +160,7 @@ def opens(result: Result) -> bool:
 
     Not the zeros that a kernel starts from.
     """
-    return result.attributes != (("value", 0),)
+    return result.attributes[:1] != (("value", 0),)
 
 
 class Call:
@@ -168,11 +169,12 @@ class Call:
     ``region`` is where it executes; where that is to ``skip``, the mask keeps it from executing at all.
     """
 
-    __slots__ = ("frame", "op", "region", "sequence", "site", "state")
+    __slots__ = ("frame", "op", "options", "region", "sequence", "site", "state")
 
     op: str
     state: State
     region: Region
+    options: Options
     sequence: int | None
     frame: FrameType | None
     site: Place
@@ -180,6 +182,13 @@ class Call:
     def note(self, result: Result) -> None:
         """Tell ``result`` its place in the program, for the recorder."""
         result.sequence, result.location = self.sequence, self.site.location
+        if self.options:
+            result.attributes = (*result.attributes, *self.options)
+
+    def told(self, **given: Any) -> None:
+        """Keep what the kernel says to the instruction besides its operands, for the recorder."""
+        if self.sequence is not None:
+            self.options = options(**given)
 
     def reserve(self) -> None:
         """Take the next place in the program. (Again, after an instruction that this one waits for.)"""
@@ -284,6 +293,7 @@ def call_of(op: str, mask: Any = None, frame: FrameType | None = None) -> Call:
     if current.pending:
         keep_waiting(current)
     call.op = op
+    call.options = ()
     call.region = EVERYWHERE if mask is None else region(mask)
     recorder = current.machine.recorder
     call.sequence = None if recorder is None else recorder.reserve()

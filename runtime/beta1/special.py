@@ -20,7 +20,7 @@ from .pending import Call, call_of
 from .reductions import kept_region
 from .regions import Region
 from .tensor import Tile
-from .tokens import FP32, ReduceCmd, dtype_of, operator_token
+from .tokens import FP32, ReduceCmd, dtype_of, engine_of, operator_token
 
 
 def _columns_only(call: Call, tile: Tile) -> Region:
@@ -227,6 +227,8 @@ def _running_maximum(call: Call, command: ReduceCmd, op: Any, result: Result, re
 def tensor_copy_dynamic_src(src: Any, *, mask: Any = None, dtype: Any = None, engine: Any = None, **_: Any) -> Tile:
     """Copy a tile whose subscript has an offset that is known at run time."""
     call = call_of("tensor_copy_dynamic_src", mask)
+    if engine is not None:
+        call.told(engine=engine_of(engine))
     tile = call.source("src", src)
     result = None if call.region.skip else isa.copy("tensor_copy", call.view(tile))
     return _give(call, result, tile.shape, tile.dtype, dtype)
@@ -237,6 +239,8 @@ def tensor_copy_dynamic_dst(
 ) -> None:
     """Copy to a tile whose subscript has an offset that is known at run time."""
     call = call_of("tensor_copy_dynamic_dst", mask)
+    if engine is not None:
+        call.told(engine=engine_of(engine))
     target, tile = call.tile("dst", dst), call.source("src", src)
     if not call.region.skip:
         call.write(isa.copy("tensor_copy", call.view(tile)), target)
@@ -278,13 +282,16 @@ def dropout(data: Any, prob: Any, *, mask: Any = None, dtype: Any = None, **_: A
     draws = call.state.random.random(tile.shape, np.float32)[tuple(slice(0, n) for n in view.array.shape)]
     kept = draws >= threshold
     values = view.array if is_integer(tile.dtype) else to_float32(view.array)
-    result = result_of("dropout", np.where(kept, values, values.dtype.type(0)), (("data", view),))
+    reads, attributes = isa.said(("data", view), ("prob", rate))
+    result = result_of("dropout", np.where(kept, values, values.dtype.type(0)), reads, attributes)
     return _give(call, result, tile.shape, tile.dtype, dtype)
 
 
 def nl_dropout(x: Any, rate: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> Tile:
-    """:func:`dropout` with a rate that is a number or a tile of one element."""
-    value = float(rate.as_tile().array.reshape(-1)[0]) if isinstance(rate, Tensor) else rate
+    """:func:`dropout` with a rate that is a number, or a tile of one element or of one for each partition of ``x``."""
+    value = rate
+    if isinstance(rate, Tensor) and rate.as_tile().array.size != x.shape[0]:
+        value = float(rate.as_tile().array.reshape(-1)[0])
     return dropout(x, value, mask=mask, dtype=dtype)
 
 

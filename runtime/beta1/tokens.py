@@ -64,6 +64,11 @@ def engine_name(engine: Any) -> str:
     return name if name in ENGINES else ""
 
 
+def engine_of(value: Any) -> Engine:
+    """The engine that a kernel means: a member, its number, or nothing."""
+    return Engine.unknown if value is None else Engine(value)
+
+
 class ReduceCmd(IntEnum):
     """What an accumulating instruction does with the accumulator registers."""
 

@@ -20,7 +20,7 @@ from .operands import alike, is_vector, mismatch, over
 from .pending import Call, call_of, copied_to_sbuf
 from .promotion import promoted
 from .tensor import Tile
-from .tokens import ReduceCmd, dtype_of, engine_name, operator_token
+from .tokens import ReduceCmd, dtype_of, engine_name, engine_of, operator_token
 
 _IDLE = ReduceCmd.idle
 """Asked for in each activation: Python 3.11 takes long to find a member in its class."""
@@ -181,6 +181,8 @@ def tensor_scalar(
 ) -> Tile:
     """``(data op0 operand0) op1 operand1``, each operand a number or (P, 1); ``reverse`` swaps the two sides."""
     call = call_of("tensor_scalar", mask)
+    if engine is not None:
+        call.told(engine=engine_of(engine))
     tile = call.source("data", data)
     for role, operand in (("operand0", operand0), ("operand1", operand1)):
         _vector(call, role, operand, tile)
@@ -233,6 +235,8 @@ def tensor_tensor(
 ) -> Tile:
     """``data1 op data2``; the partitions are equal, a (P, 1) operand is repeated along the free dimensions."""
     call = call_of("tensor_tensor", mask)
+    if engine is not None:
+        call.told(engine=engine_of(engine))
     a, b = call.source("data1", data1), call.source("data2", data2)
     token = operator_token(op)
     if a.shape[0] != b.shape[0]:

@@ -11,6 +11,7 @@ import numpy as np
 from .. import naming, session, sites
 from ..errors import KernelError, location_of, user_frame
 from ..memory import Array, poisoned
+from ..spec.comparison import HBM_KINDS
 from . import state
 from .buffers import Buffer
 from .tensor import NkiTensor
@@ -92,6 +93,7 @@ def _declare_hbm(
         raise KernelError("", f"Tensor {key} has mismatched shape or dtype across program instances")
     alloc = machine.allocate_hbm(memory, name=key, role="scratch" if private else "output", location=location_of(frame))
     front.declared[alloc.uid] = buffer.name
+    alloc.kind = HBM_KINDS["beta2"][buffer.name]
     return NkiTensor(alloc, memory)
 
 

@@ -177,12 +177,10 @@ def rand2(dst: Any, min: Any, max: Any, name: Any = None) -> None:
     """Fill a tensor with uniform random numbers in [min, max] (NeuronCore-v4)."""
     needs_core("rand2", 4)
     target = on_chip(dst, "dst")
-    low, high = (
-        isa.elementwise.per_partition(immediate_or_column(bound, target, role), target.array.ndim)
-        for role, bound in (("min", min), ("max", max))
-    )
+    bounds = [(role, immediate_or_column(bound, target, role)) for role, bound in (("min", min), ("max", max))]
+    low, high = (isa.elementwise.per_partition(bound, target.array.ndim) for _, bound in bounds)
     uniform = state.current().random.random(target.array.shape, np.float32)
-    deliver(isa.result_of("rand2", low + uniform * (high - low), ()), target)
+    deliver(isa.result_of("rand2", low + uniform * (high - low), *isa.said(*bounds)), target)
 
 
 @builtin("nki.isa")
@@ -190,10 +188,12 @@ def dropout(dst: Any, data: Any, prob: Any, name: Any = None) -> None:
     """``data`` with elements replaced by 0 with probability ``prob`` (number or (P, 1)); what stays is not scaled."""
     target, source = on_chip(dst, "dst"), on_chip(data, "data")
     same_extent("dropout", ("dst", "data"), target, source)
-    rate = isa.elementwise.per_partition(immediate_or_column(prob, source, "prob"), source.array.ndim)
+    said = immediate_or_column(prob, source, "prob")
+    rate = isa.elementwise.per_partition(said, source.array.ndim)
+    reads, attributes = isa.said(("data", source), ("prob", said))
     kept = state.current().random.random(source.array.shape, np.float32) >= rate
     elements = source.array if is_integer(source.dtype) else to_float32(source.array)
-    deliver(isa.result_of("dropout", np.where(kept, elements, elements.dtype.type(0)), (("data", source),)), target)
+    deliver(isa.result_of("dropout", np.where(kept, elements, elements.dtype.type(0)), reads, attributes), target)
 
 
 # --- what is not modelled --------------------------------------------------------------------------------------------

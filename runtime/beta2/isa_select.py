@@ -124,7 +124,8 @@ def exponential(
     same_extent("exponential", ("dst", "src"), target, source)
     shift = immediate_or_column(max_value, source, "max_value")
     command = values.reduce_command(reduce_cmd)
-    start = _start(reduce_init, source, "reduce_init") if command is ReduceCmd.load_reduce else 0.0
+    loads = command is ReduceCmd.load_reduce
+    start = _start(reduce_init, source, "reduce_init") if loads else 0.0
     shifted = to_float32(source.array) - isa.elementwise.per_partition(shift, source.array.ndim)
     reads: list[tuple[str, View]] = [("src", source)]
     attributes: list[tuple[str, Any]] = [("reduce_cmd", command.name)]
@@ -132,6 +133,9 @@ def exponential(
         reads.append(("max_value", shift))
     else:
         attributes.append(("max_value", float(shift)))
+    if loads:
+        more = isa.said(("reduce_init", immediate_or_column(reduce_init, source, "reduce_init")))
+        reads, attributes = [*reads, *more[0]], [*attributes, *more[1]]
     result = isa.result_of("exponential", ACTIVATIONS["exp"](shifted), tuple(reads), tuple(attributes))
     registers = state.current().accumulators["vector"][lanes(source)]
     accumulate(registers, command, "add", reduce_free("add", result.values), start)
@@ -177,6 +181,9 @@ def tensor_scalar_cumulative(
     for position in range(steps.shape[1]):
         registers[...] = apply_alu(fold, steps[:, position : position + 1], registers)
         folded[:, position] = registers[:, 0]
+    if imm1 is not None:
+        reads, numbers = isa.said(("imm1", immediate_or_column(imm1, source, "imm1")))
+        result.reads, result.attributes = (*result.reads, *reads), (*result.attributes, *numbers)
     result.op, result.values = "tensor_scalar_cumulative", folded.reshape(result.values.shape)
     result.attributes = (*result.attributes, ("op1", fold), ("reduce_cmd", command.name))
     deliver_with(result, target, "", None, registers)

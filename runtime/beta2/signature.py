@@ -10,7 +10,9 @@ from typing import Any, TypeVar
 
 from .. import session
 from ..errors import KernelError
+from ..options import options
 from ..spec import beta2
+from ..spec.comparison import UNSAID
 from .state import version
 
 R = TypeVar("R")
@@ -42,11 +44,34 @@ def builtin(module: str) -> Callable[[Callable[..., R]], Callable[..., R]]:
     """
 
     def decorate(function: Callable[..., R]) -> Callable[..., R]:
-        judged = _judged(module, function)
-        made = _direct(module, function, judged)
+        told = _noting_options(function)
+        judged = _judged(module, told)
+        made = _direct(module, function, told, judged)
         return update_wrapper(judged if made is None else made, function)
 
     return decorate
+
+
+def _noting_options(function: Callable[..., R]) -> Callable[..., R]:
+    """``function``, whose events have the options of each call; itself if it has none."""
+    order = list(signature(function).parameters)
+    names = UNSAID.keys() & order
+    if not names:
+        return function
+
+    def call(*args: Any, **given: Any) -> R:
+        running = session.RUNNING.get()
+        recorder = None if running is None else running.machine.recorder
+        if recorder is None:
+            return function(*args, **given)
+        bound = {**dict(zip(order, args, strict=False)), **given}
+        recorder.options = options(**{name: bound[name] for name in names & bound.keys()})
+        try:
+            return function(*args, **given)
+        finally:
+            recorder.options = ()
+
+    return update_wrapper(call, function)
 
 
 def _judged(module: str, function: Callable[..., R]) -> Callable[..., R]:
@@ -109,14 +134,16 @@ def {name}(*args, {parameters}, **others):
         return judged(*args, **given(({values},), len(args)), **others)
     if others:
         {kept}
-        return function({required}, **others)
+        return told({required}, **others)
     {option}
     return function({required})
 """
 
 
-def _direct(module: str, function: Callable[..., R], judged: Callable[..., R]) -> Callable[..., R] | None:
-    """``function`` with its required parameters, and the first other one, written out.
+def _direct(
+    module: str, function: Callable[..., R], told: Callable[..., R], judged: Callable[..., R]
+) -> Callable[..., R] | None:
+    """``function`` with its required parameters, and the first other one, written out; ``told`` where it gets more.
 
     That spares most calls a dictionary of their arguments. Calls that not every version takes go to ``judged``; all do,
     where the result is ``None``.
@@ -142,7 +169,7 @@ def _direct(module: str, function: Callable[..., R], judged: Callable[..., R]) -
         values=", ".join(names),
         missing=" or ".join(f"{name} is ABSENT" for name in required),
         kept="".join(f"if {name} is not ABSENT: others['{name}'] = {name}" for name in optional[:1]),
-        option="".join(f"if {name} is not ABSENT: return function({', '.join(passed)})" for name in optional[:1]),
+        option="".join(f"if {name} is not ABSENT: return told({', '.join(passed)})" for name in optional[:1]),
         required=", ".join(passed[: len(required)]),
     )
 
@@ -152,7 +179,7 @@ def _direct(module: str, function: Callable[..., R], judged: Callable[..., R]) -
         return {name: value for name, value in pairs[taken:] if value is not _ABSENT}
 
     space: dict[str, Any] = {"BETA1": session.BETA1, "version": version, "ABSENT": _ABSENT}
-    space |= {"function": function, "judged": judged, "given": given, "optional": frozenset(optional[1:])}
+    space |= {"function": function, "told": told, "judged": judged, "given": given, "optional": frozenset(optional[1:])}
     exec(compile(source, __file__, "exec"), space)
     made: Callable[..., R] = space[function.__name__]
     return made

@@ -139,6 +139,8 @@ class Correspondence:
             problem = self._scratch_problem(old, new)
             if problem:
                 return problem
+        if old.kind and new.kind and old.kind != new.kind:
+            return f"is in nl.{new.kind}, it was in nl.{old.kind}"
         if old.role != "constant" and o.dtype != n.dtype:
             return "has another data type"
         if (o.byte, o.steps) != (n.byte, n.steps):

@@ -17,7 +17,7 @@ from ..events import Event, Operand
 from .correspondence import WRITTEN_ROLES, Correspondence
 from .divisions import RECIPROCAL, Divisions, is_exact
 from .excerpts import map_excerpt
-from .passed import Passed, read_through
+from .identities import Passed, read_through
 from .starts import without_starts
 from .trace import HbmTensor, Program, Run, TileRow
 from .verdict import Difference, Inexact, LevelVerdict, Permitted, Place, level_verdict

@@ -17,6 +17,7 @@ from ..numerics import DTYPES
 from ..packed import PACKED, type_name
 from ..reading import Reads
 from ..spec.hardware import PSUM_BANK_BYTES
+from .condition import Condition
 from .hazard import Hazard
 
 Array = npt.NDArray[Any]
@@ -70,7 +71,10 @@ class TileRow:
 
 @dataclass(frozen=True)
 class HbmTensor:
-    """One HBM tensor of a run. ``output`` is its place among the returned tensors, ``digest`` a constant's content."""
+    """One HBM tensor of a run. ``output`` is its place among the returned tensors, ``digest`` a constant's content.
+
+    ``kind`` is the kind of HBM (:data:`~.spec.comparison.HBM_KINDS`) of what the kernel declares.
+    """
 
     uid: int
     name: str
@@ -81,6 +85,7 @@ class HbmTensor:
     digest: str
     file: str
     line: int
+    kind: str = ""
 
 
 @dataclass(frozen=True)
@@ -126,7 +131,8 @@ class Run:
     """A kernel that ran: its outputs in return order, and the record of each program of its grid.
 
     ``printed`` is what it wrote to standard output and standard error, ``seconds`` how long it took, ``reads`` what it
-    read, ``hazards`` what was found in its record, if it was asked for. The tiles lie in the memories of ``language``.
+    read, ``hazards`` what was found in its record and ``conditions`` how its conditions went, if it was asked for. The
+    tiles lie in the memories of ``language``.
     """
 
     outputs: tuple[Packed, ...]
@@ -136,6 +142,7 @@ class Run:
     reads: Reads = field(default=Reads(), compare=False)
     hazards: tuple[Hazard, ...] = ()
     language: str = "nki"
+    conditions: tuple[Condition, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -236,6 +243,7 @@ def _tensor(allocation: Allocation) -> HbmTensor:
         content_digest(allocation.memory) if allocation.role == "constant" else "",
         allocation.file,
         allocation.line,
+        allocation.kind,
     )
 
 

@@ -5,7 +5,7 @@ Each function takes operands as :class:`~nki_migrate.runtime.memory.View` (or nu
 Beta 1 and Beta 2 are two thin signatures over these functions, so their results can be compared bit by bit.
 """
 
-from .core import Result, commit, result_of
+from .core import Result, commit, result_of, said
 from .elementwise import (
     activation,
     affine_select,
@@ -33,6 +33,7 @@ __all__ = [
     "memset",
     "reciprocal",
     "result_of",
+    "said",
     "scalar_tensor_tensor",
     "select",
     "tensor_partition_reduce",

@@ -16,6 +16,12 @@ from .result import Result, result_of
 __all__ = ["Result", "commit", "fit", "keep", "owned", "recorded", "repeated", "result_of", "rounded"]
 
 
+def said(*operands: tuple[str, View | float | int]) -> tuple[tuple[tuple[str, View], ...], tuple[tuple[str, Any], ...]]:
+    """What an instruction reads, and what numbers it is given, of operands that may be either."""
+    reads = tuple((role, value) for role, value in operands if isinstance(value, View))
+    return reads, tuple((role, float(value)) for role, value in operands if not isinstance(value, View))
+
+
 def commit(
     machine: Machine, result: Result, dst: View, where: Array | None = None, accumulate: bool | None = None
 ) -> None:

@@ -1,0 +1,171 @@
+"""Which sides of its conditions a kernel took while it ran, and which ways its comparisons of numbers went.
+
+Only the child of a worker asks, and only when ``verify`` wants it: from :func:`watch` on, the code of user's files is
+compiled with a call around each condition and comparison. Conditions of ``assert`` and those that only raise are left
+out: what they guard against never runs. What a tensor answers is none of Python's business, and is not asked.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import importlib.machinery
+import linecache
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from .compare.condition import Condition
+from .positions import compiled_from
+from .reading import is_packaged
+
+_Loader = importlib.machinery.SourceFileLoader
+_SEEN = "__nki_seen__"
+_COMPARISONS = ("__nki_comparison__", "__nki_compared__")
+"""What stands for a comparison in a function of Beta 2 that is observed."""
+_TRUTH = "__nki_truth__"
+"""What stands around a condition there."""
+_PLAIN = (bool, int, float, str, tuple, list, dict, type(None), np.bool_)
+
+
+_sites: dict[tuple[str, int, int, int, int], int] = {}
+_answers: list[set[bool]] = []
+_watching = False
+
+
+def watch() -> None:
+    """Watch the user's code that is compiled from now on, until the process ends."""
+    global _watching
+    _watching = True
+    setattr(builtins, _SEEN, _seen)
+    stats = _Loader.path_stats
+
+    def path_stats(self: Any, path: str) -> Mapping[str, Any]:
+        if not is_packaged(path):
+            raise OSError("compiled code on disk is not watched")
+        return stats(self, path)
+
+    def source_to_code(self: Any, data: Any, path: Any, *, _optimize: int = -1) -> Any:
+        tree: Any = compile(data, path, "exec", ast.PyCF_ONLY_AST, dont_inherit=True, optimize=_optimize)
+        if not is_packaged(str(path)):
+            watched(tree, str(path))
+        code = compile(tree, path, "exec", dont_inherit=True, optimize=_optimize)
+        compiled_from(tree, code)
+        return code
+
+    setattr(_Loader, "path_stats", path_stats)  # noqa: B010
+    setattr(_Loader, "source_to_code", source_to_code)  # noqa: B010
+
+
+def watched(tree: ast.AST, file: str) -> None:
+    """Put the calls into ``tree``, if user's code is watched."""
+    if _watching:
+        _Watcher(file).visit(tree)
+        ast.fix_missing_locations(tree)
+
+
+def so_far() -> tuple[Condition, ...]:
+    """The conditions that were asked, in the order of files and lines."""
+    return tuple(
+        Condition(file, line, _text(file, line, column, last, end), True in _answers[n], False in _answers[n])
+        for (file, line, column, last, end), n in sorted(_sites.items())
+        if _answers[n]
+    )
+
+
+def _seen(site: int, value: Any) -> Any:
+    if type(value) in _PLAIN:
+        _answers[site].add(bool(value))
+    return value
+
+
+def _text(file: str, line: int, column: int, last: int, end: int) -> str:
+    lines = [text.encode() for text in linecache.getlines(file)[line - 1 : last]]
+    if not lines:
+        return ""
+    lines[-1] = lines[-1][:end]
+    lines[0] = lines[0][column:]
+    return " ".join(b" ".join(lines).decode(errors="replace").split())
+
+
+class _Watcher(ast.NodeTransformer):
+    def __init__(self, file: str) -> None:
+        self.file = file
+
+    def _call(self, value: ast.expr) -> ast.expr:
+        if isinstance(value, ast.Constant) or not hasattr(value, "lineno"):
+            return value  # the second was put there, too, and is nobody's condition
+        if isinstance(value, ast.Call) and _name(value) == _SEEN:
+            return value
+        place = (self.file, value.lineno, value.col_offset, value.end_lineno or 0, value.end_col_offset or 0)
+        if place not in _sites:
+            _sites[place] = len(_answers)
+            _answers.append(set())
+        call = ast.Call(ast.Name(_SEEN, ast.Load()), [ast.Constant(_sites[place]), value], [])
+        for node in (call, call.func, call.args[0]):
+            ast.copy_location(node, value)
+        return call
+
+    def _test(self, test: ast.expr) -> ast.expr:
+        """A condition: of ``and``, ``or`` and ``not`` the parts."""
+        asked = test.args[0] if isinstance(test, ast.Call) and _name(test) == _TRUTH else test
+        made = self.visit(test)
+        return made if isinstance(asked, (ast.BoolOp, ast.UnaryOp)) else self._call(made)
+
+    def visit_If(self, node: ast.If) -> ast.AST:
+        guards = _only_raises(node.body) or _only_raises(node.orelse)
+        node.test = node.test if guards else self._test(node.test)
+        node.body = [self.visit(statement) for statement in node.body]
+        node.orelse = [self.visit(statement) for statement in node.orelse]
+        return node
+
+    def visit_While(self, node: ast.While) -> ast.AST:
+        node.test = self._test(node.test)
+        node.body = [self.visit(statement) for statement in node.body]
+        node.orelse = [self.visit(statement) for statement in node.orelse]
+        return node
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+        node.test, node.body, node.orelse = self._test(node.test), self.visit(node.body), self.visit(node.orelse)
+        return node
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
+        node.values = [self._test(value) for value in node.values]
+        return node
+
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        self.generic_visit(node)
+        return self._call(node)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        name = _name(node)
+        if name.endswith("assert") or name == _SEEN:
+            return node
+        made = self.generic_visit(node)
+        return self._call(node) if name in _COMPARISONS else made
+
+    def visit_Assert(self, node: ast.Assert) -> ast.AST:
+        return node
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST:
+        """A comparison of tiles has the name that it is bound to: nothing comes in between."""
+        return node if _is_comparison(node.value) else self.generic_visit(node)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+        return node if node.value is not None and _is_comparison(node.value) else self.generic_visit(node)
+
+    def visit_Return(self, node: ast.Return) -> ast.AST:
+        return node if node.value is not None and _is_comparison(node.value) else self.generic_visit(node)
+
+
+def _name(call: ast.Call) -> str:
+    return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+
+
+def _is_comparison(value: ast.expr) -> bool:
+    return isinstance(value, ast.Compare) or (isinstance(value, ast.Call) and _name(value) in _COMPARISONS)
+
+
+def _only_raises(body: list[ast.stmt]) -> bool:
+    return bool(body) and isinstance(body[-1], ast.Raise)

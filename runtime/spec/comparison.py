@@ -1,0 +1,88 @@
+"""What a comparison of two kernels does not look at, and why; everything else that an instruction or a tensor is told
+is compared.
+
+``explain comparison`` prints these tables. A test walks every keyword of every instruction of both versions, and every
+field of what a run records: each is seen by the comparison, or stands here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+ANY = "*"
+"""Any instruction."""
+
+
+@dataclass(frozen=True)
+class Exemption:
+    """An attribute that is not compared. ``subject`` is an instruction (:data:`ANY` for all), or what a run records.
+
+    ``version`` restricts it: ``"beta1"``, ``"0.2"`` or ``"0.3"``; empty for all.
+    """
+
+    subject: str
+    attribute: str
+    reason: str
+    version: str = ""
+
+
+_NO_EVENT = "registers are no memory: what they hold is seen in the addresses and trip counts that it gives"
+_DST = "the type of dst says it"
+_ONE = "one value is legal, and leaving it out means the same"
+
+EXEMPTIONS: tuple[Exemption, ...] = (
+    Exemption(ANY, "name", "a label for profiles: it changes nothing that runs"),
+    Exemption("tensor_reduce", "keepdims", "dst says its own shape: the same elements are reduced and written"),
+    Exemption("dma_transpose", "axes", _ONE),
+    Exemption("set_rng_seed", "src_seeds", "the random numbers that follow from it are compared, bit by bit"),
+    Exemption("sequence_bounds", "dtype", _DST, "0.2"),
+    Exemption("nc_stream_shuffle", "dtype", _DST, "beta1"),
+    Exemption("select_reduce", "dtype", _DST, "beta1"),
+    Exemption("tensor_copy_dynamic_dst", "dtype", _DST, "beta1"),
+    Exemption("tensor_copy_predicated", "dtype", _DST, "beta1"),
+    Exemption("range_select", "reduce_cmd", "0.2 takes reset_reduce whatever it says", "0.2"),
+    Exemption("range_select", "on_false_value", "0.2 takes the smallest float32 whatever it says", "0.2"),
+    Exemption("register_alloc", "t", _NO_EVENT, "0.2"),
+    Exemption("register_alloc", "x", _NO_EVENT, "0.3"),
+    Exemption("register_load", "dst", _NO_EVENT),
+    Exemption("register_load", "src", _NO_EVENT),
+    Exemption("register_move", "dst", _NO_EVENT),
+    Exemption("register_move", "imm", _NO_EVENT, "0.2"),
+    Exemption("register_move", "src", _NO_EVENT, "0.3"),
+    Exemption("register_store", "dst", _NO_EVENT),
+    Exemption("register_store", "src", _NO_EVENT),
+    Exemption("Event", "sequence", "events are compared in their order"),
+    Exemption("Event", "file", "the source may be another one"),
+    Exemption("Event", "line", "the source may be another one"),
+    Exemption("Event", "restarts", "accumulate says what happened; this is what was asked for"),
+    Exemption("Operand", "exact", "it says how sure the place is, and follows from the instruction"),
+    Exemption("Operand", "used", "it says whether a mask leaves anything, and follows from the instruction"),
+    Exemption("TileRow", "tensor", "the name of a variable; it tells which tiles to compare first"),
+    Exemption("TileRow", "file", "the source may be another one"),
+    Exemption("TileRow", "line", "the source may be another one"),
+    Exemption("HbmTensor", "dtype", "each access to it says its type"),
+    Exemption("HbmTensor", "file", "the source may be another one"),
+    Exemption("HbmTensor", "line", "the source may be another one"),
+)
+
+UNSAID: dict[str, tuple[object, ...]] = {
+    "engine": ("unknown", None),
+    "dge_mode": ("unknown", None),
+    "oob_mode": ("error",),
+    "is_stationary_onezero": (False,),
+    "is_moving_onezero": (False,),
+    "tile_position": ((), None),
+    "tile_size": ((), None),
+    "unique_indices": (True,),
+    "priority": (None,),
+    "use_gpsimd_dma": (False,),
+    "dma_engine": (None, "dma"),
+}
+"""Options of instructions that change no number here, and the values that say what leaving them out says: the normal
+form of an instruction does not have these."""
+
+HBM_KINDS = {
+    "beta1": {"hbm": "private_hbm", "private_hbm": "private_hbm", "shared_hbm": "shared_hbm"},
+    "beta2": {"hbm": "shared_hbm", "private_hbm": "private_hbm", "shared_hbm": "shared_hbm"},
+}
+"""The two kinds of HBM, by what each version calls them."""

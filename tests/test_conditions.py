@@ -1,0 +1,94 @@
+"""*equal* says which sides of conditions no case took, and keeps saying it from the cache."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from nki_migrate.verdicts import Proof, as_json, as_text
+from nki_migrate.verify_command import Asked, verified
+
+OLD = """
+import neuronxcc.nki as nki
+import neuronxcc.nki.isa as nisa
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def scaled(x):
+    rows, columns = x.shape
+    assert columns % 2 == 0
+    if columns > 512:
+        raise ValueError("too wide")
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    factor = 2.0 if rows > 4 else 3.0
+    nl.store(out, value=nl.multiply(nl.load(x), factor))
+    return out
+"""
+NEW = """
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+def factor_of(rows, columns):
+    if rows > 4 and columns != 6:
+        return 2.0
+    return {other}
+
+
+@nki.jit
+def scaled(x):
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    t = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=t, src=x)
+    u = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
+    nisa.tensor_scalar(dst=u, data=t, op0=nl.multiply, operand0=factor_of(x.shape[0], x.shape[1]))
+    nisa.dma_copy(dst=out, src=u)
+    return out
+"""
+
+
+@pytest.fixture
+def compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-untyped-def]
+    monkeypatch.chdir(tmp_path)
+    Path("before.py").write_text(OLD)
+
+    def run(shapes: list[list[int]], *, strict: bool = False, other: str = "3.0") -> Proof:
+        Path("after.py").write_text(NEW.format(other=other))
+        cases = [f'[[case]]\nkernel = "scaled"\n[case.args]\nx = {{shape = {s}, dtype = "float32"}}\n' for s in shapes]
+        Path("cases.toml").write_text("".join(cases))
+        return verified(Asked(("before.py", "after.py"), jobs=2, cache_dir="kept", strict=strict)).proof
+
+    return run
+
+
+def test_one_case_shows_one_side(compared) -> None:  # type: ignore[no-untyped-def]
+    for _ in range(2):  # the second answer is from the cache
+        proof = compared([[8, 4]])
+        (note,) = proof.notes
+        assert note == (
+            "before.py: scaled: no case shows the other side of before.py:14 `rows > 4`, always true; "
+            "after.py:8 `rows > 4`, always true; after.py:8 `columns != 6`, always true"
+        )
+        assert proof.exit_code == 0 and f"note: {note}" in as_text(proof)
+        assert json.loads(as_json(proof))["notes"] == [note]
+
+
+def test_cases_together_show_both(compared) -> None:  # type: ignore[no-untyped-def]
+    proof = compared([[8, 4], [2, 4]])
+    assert proof.notes == ("before.py: scaled: no case shows the other side of after.py:8 `columns != 6`, always true",)
+
+
+def test_strict_is_undecided(compared) -> None:  # type: ignore[no-untyped-def]
+    proof = compared([[8, 4]], strict=True)
+    assert [result.verdict.value for result in proof.results] == ["equal", "undecided"]
+    assert proof.exit_code == 2
+    assert "no case shows the other side" in proof.results[1].problems[0].message
+
+
+def test_nothing_is_said_of_what_is_not_equal(compared) -> None:  # type: ignore[no-untyped-def]
+    proof = compared([[2, 4]], other="4.0")
+    assert [result.verdict.value for result in proof.results] == ["different"]
+    assert proof.notes == ()
