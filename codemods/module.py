@@ -175,8 +175,18 @@ def _rewritten_together(
                 grid = grids[module.path]
                 outcome = _outcome(module, originals[module.path], grid.said, module.path in changed)
                 outcomes[module.path] = grid.joined(outcome)
-            return outcomes
+            return outcomes | _left_together(modules, outcomes, originals)
         to_list, resized = {**to_list, **blocked}, resized | to_resize
+
+
+def _left_together(
+    modules: list[Module], outcomes: Mapping[str, Outcome], originals: Mapping[str, str]
+) -> dict[str, Outcome]:
+    """The outcomes of files that are left because files are left whose kernel code they call, or that call theirs."""
+    left = {path for path, o in outcomes.items() if any(f.code == name_bindings.CODE for f in o.findings)}
+    changed = {path for path, outcome in outcomes.items() if outcome.source != originals[path]}
+    found = name_bindings.left_with(modules, left, changed) if left else {}
+    return {path: replace(outcomes[path], findings=(*outcomes[path].findings, f)) for path, f in found.items()}
 
 
 def _planned(

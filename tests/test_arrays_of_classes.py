@@ -77,7 +77,15 @@ def test_an_array_of_a_class_is_an_argument_like_any_other() -> None:
     assert named.names == ["a"]
 
 
-@pytest.mark.parametrize("value", [TensorOfAFramework(), Parameter(), [Parameter()], {"x": Parameter()}], ids=repr)
+FRAMEWORK = {
+    "tensor": TensorOfAFramework(),
+    "parameter": Parameter(),
+    "list": [Parameter()],
+    "dictionary": {"x": Parameter()},
+}
+
+
+@pytest.mark.parametrize("value", FRAMEWORK.values(), ids=FRAMEWORK)
 def test_nothing_of_a_frameworks_tensor_is_judged(value: object) -> None:
     assert [item.function for item in gathered(copied, [value], "0.2")] == [copied]
 

@@ -254,6 +254,28 @@ def part(x, out, flag):
         nl.store(out, nl.exp(tile))
 
 
+BRANCHES = """    if n == 3:
+        def f(v):
+            return v
+    else:
+        def f(v):
+            return v + 1
+"""
+HEAD = "import neuronxcc.nki as nki\nimport neuronxcc.nki.language as nl\n"
+CHOOSING = HEAD + """
+
+def scaled(src, dst, n):
+    if n == 3:
+        def f(v):
+            return v
+    else:
+        def f(v):
+            return v + 1
+    nl.store(dst, value=nl.multiply(nl.load(src), float(f(n))))
+"""
+CALLING = HEAD + """from helper import scaled
+
+
 @nki.jit
 def k(x):
     out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
@@ -291,3 +313,37 @@ def test_a_host_function_that_passes_its_dictionary_on_keeps_it():
     assert "NKI035" not in [f.code for f in outcome.findings]
     assert "def inner(x, out, scale):" in outcome.source
     assert PASSED_ON[PASSED_ON.index("def chosen") :] in outcome.source
+
+
+    scaled(x, out, 4)
+    return out
+"""
+PLAIN = HEAD + """
+
+@nki.jit
+def copy(x):
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    nl.store(out, nl.load(x))
+    return out
+"""
+
+
+def test_a_file_is_left_with_the_file_whose_kernel_code_it_calls():
+    sources = {"helper.py": CHOOSING, "caller.py": CALLING, "plain.py": PLAIN}
+    outcomes = rewrite_together(sources, Options())
+    assert outcomes["helper.py"].source == CHOOSING and outcomes["caller.py"].source == CALLING
+    (finding,) = outcomes["caller.py"].findings
+    assert (finding.code, finding.line) == ("NKI035", 3) and "'scaled' of helper.py stays Beta 1" in finding.message
+    assert outcomes["plain.py"].source != PLAIN and not outcomes["plain.py"].findings
+
+
+def test_a_file_is_left_with_the_file_that_calls_its_kernel_code():
+    helper = CHOOSING.replace(BRANCHES, "")
+    helper = helper.replace("float(f(n))", "float(n)")
+    caller = CALLING.replace("def k(x):\n", "def k(x, n=3):\n").replace(
+        "    scaled(x, out, 4)\n",
+        BRANCHES + "    scaled(x, out, f(n))\n",
+    )
+    outcomes = rewrite_together({"helper.py": helper, "caller.py": caller}, Options())
+    assert outcomes["caller.py"].source == caller and outcomes["helper.py"].source == helper
+    assert [finding.code for finding in outcomes["helper.py"].findings] == ["NKI035"]

@@ -4,7 +4,8 @@ Why: what Beta 2 cannot have inside of a kernel moves out of it, and what it cap
 declarations, loops get names of their own. So after a file is rewritten, and apart from the rules that did it, each
 name that the output reads is resolved again, in the source and in the output: through branches, loops, calls, and
 what nested functions capture. It has to mean the same there. A file with a name for which that cannot be shown keeps
-every byte.
+every byte. So does each file whose kernel code calls that of a file which was left, or is called by it: one of the two
+would be Beta 2, and the other one not.
 
 Two functions under one name, in two branches of a condition, are such a name: Beta 2 has functions at module level
 only, and no way to choose one by a condition but an ``if`` around each call. So is a captured name that the function
@@ -18,10 +19,12 @@ Source: this project's translation validation (``codemods/binding_check.py``).
 from __future__ import annotations
 
 import ast
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ..binding_check import Violation, violations
 from ..emission import Refuse
+from ..model import Finding
 from ..moves import declarations
 from ..origins import Origins
 
@@ -40,6 +43,37 @@ def report(module: Module, output: ast.Module, origins: Origins) -> bool:
     for violation in found:
         module.report(_refusal(violation))
     return bool(found)
+
+
+def left_with(modules: Sequence[Module], left: Collection[str], changed: Collection[str]) -> dict[str, Finding]:
+    """The findings of the files that are left because those of ``left`` are; only ``changed`` ones can be."""
+    borders = [border for module in modules for border in _borders(module)]
+    found: dict[str, Finding] = {}
+    pending = list(left)
+    while pending:
+        path = pending.pop()
+        for caller, callee, name, statement in borders:
+            other = callee if path == caller else caller if path == callee else None
+            if other is None or other in left or other in found or other not in changed:
+                continue
+            line, column = (statement.lineno, statement.col_offset + 1) if other == caller else (1, 1)
+            message = f"the kernel code of {path} stays Beta 1 (see its {CODE}), and calls that of this file: '{name}'"
+            if other == caller:
+                message = f"'{name}' of {path} stays Beta 1 (see its {CODE}), and kernel code of this file calls it"
+            help = "resolve what is found there, and rewrite both again"
+            found[other] = Finding(line, column, CODE, APPLICABILITY, message, help)
+            pending.append(other)
+    return found
+
+
+def _borders(module: Module) -> Iterator[tuple[str, str, str, ast.stmt]]:
+    """Kernel code that a module imports: its own path, that of the other module, the name there, and the import."""
+    program = module.program
+    for name, link in program.links[module.path].items():
+        home = program.modules[link.path]
+        function, cls = home.functions.get(link.name), home.classes.get(link.name)
+        if not link.name or function in program.kernel_code or cls in program.kernel_code.classes:
+            yield module.path, link.path, link.name or name, link.statement
 
 
 def _refusal(violation: Violation) -> Refuse:
