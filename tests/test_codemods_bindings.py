@@ -254,28 +254,6 @@ def part(x, out, flag):
         nl.store(out, nl.exp(tile))
 
 
-BRANCHES = """    if n == 3:
-        def f(v):
-            return v
-    else:
-        def f(v):
-            return v + 1
-"""
-HEAD = "import neuronxcc.nki as nki\nimport neuronxcc.nki.language as nl\n"
-CHOOSING = HEAD + """
-
-def scaled(src, dst, n):
-    if n == 3:
-        def f(v):
-            return v
-    else:
-        def f(v):
-            return v + 1
-    nl.store(dst, value=nl.multiply(nl.load(src), float(f(n))))
-"""
-CALLING = HEAD + """from helper import scaled
-
-
 @nki.jit
 def k(x):
     out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
@@ -315,10 +293,28 @@ def test_a_host_function_that_passes_its_dictionary_on_keeps_it():
     assert PASSED_ON[PASSED_ON.index("def chosen") :] in outcome.source
 
 
+BRANCHES = """    if n == 3:
+        def f(v):
+            return v
+    else:
+        def f(v):
+            return v + 1
+"""
+HEAD = "import neuronxcc.nki as nki\nimport neuronxcc.nki.language as nl\n"
+CHOOSING = (
+    f"{HEAD}\n\ndef scaled(src, dst, n):\n{BRANCHES}"
+    "    nl.store(dst, value=nl.multiply(nl.load(src), float(f(n))))\n"
+)
+CALLING = f"""{HEAD}from helper import scaled
+
+
+@nki.jit
+def k(x):
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
     scaled(x, out, 4)
     return out
 """
-PLAIN = HEAD + """
+PLAIN = f"""{HEAD}
 
 @nki.jit
 def copy(x):
@@ -338,12 +334,9 @@ def test_a_file_is_left_with_the_file_whose_kernel_code_it_calls():
 
 
 def test_a_file_is_left_with_the_file_that_calls_its_kernel_code():
-    helper = CHOOSING.replace(BRANCHES, "")
-    helper = helper.replace("float(f(n))", "float(n)")
-    caller = CALLING.replace("def k(x):\n", "def k(x, n=3):\n").replace(
-        "    scaled(x, out, 4)\n",
-        BRANCHES + "    scaled(x, out, f(n))\n",
-    )
+    helper = CHOOSING.replace(BRANCHES, "").replace("float(f(n))", "float(n)")
+    caller = CALLING.replace("def k(x):\n", "def k(x, n=3):\n")
+    caller = caller.replace("    scaled(x, out, 4)\n", f"{BRANCHES}    scaled(x, out, f(n))\n")
     outcomes = rewrite_together({"helper.py": helper, "caller.py": caller}, Options())
     assert outcomes["caller.py"].source == caller and outcomes["helper.py"].source == helper
     assert [finding.code for finding in outcomes["helper.py"].findings] == ["NKI035"]

@@ -130,9 +130,7 @@ def test_a_kernel_that_uses_names_of_the_function_around_it_is_left_under_one_fi
 
 
 def test_a_function_of_the_name_of_a_kernel_in_a_class_is_another():
-    other = "def doubled(t):\n    return nl.multiply(nl.load(t), 2.0)\n\n\n@nki.jit\ndef k(x):\n"
-    other += "    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)\n"
-    other += "    nl.store(out, doubled(x))\n    return out\n"
+    other = "def doubled(t):\n    nl.store(t, nl.load(t))\n\n\n@nki.jit\ndef k(x):\n    doubled(x)\n"
     outcome, refused = guarded(in_class(more=other))
     assert refused is None and [f.code for f in outcome.findings] == ["NKI036"]
     assert "    @staticmethod\n    @nki.jit\n    def doubled(x):" in outcome.source
