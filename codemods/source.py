@@ -14,7 +14,7 @@ Node = TypeVar("Node", bound=ast.AST)
 
 def written_as(node: Node, text: str) -> Node:
     """``node``, which stands in the tree for other code, with the text that it is written as."""
-    node.written = text  # type: ignore[attr-defined]
+    node.written = text  # type: ignore[attr-defined]  # a mark of ours on the node
     return node
 
 
@@ -25,7 +25,7 @@ def written(node: ast.AST) -> str | None:
 
 def expanded(function: ast.FunctionDef) -> ast.FunctionDef:
     """``function``, whose parameters are other ones now than the source has."""
-    function.expanded = True  # type: ignore[attr-defined]
+    function.expanded = True  # type: ignore[attr-defined]  # a mark of ours on the node
     trees_changed()
     return function
 
