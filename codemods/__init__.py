@@ -5,7 +5,7 @@ from .links import components
 from .model import Finding, Options, Outcome, Rule
 from .module import rewrite, rewrite_together, with_imports
 from .rules.registry import RULES
-from .shipped import homes, shipped_names
+from .vendor_kernels import homes, shipped_names
 
 __all__ = [
     "RULES",

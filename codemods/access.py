@@ -18,23 +18,23 @@ from .emission import Refuse
 from .facts.index import components_of, index_value
 from .facts.masks import is_mask
 from .facts.values import Absent, Axis, Grid, Hbm, Index, Object, Python, Slice, Tile, Value
-from .given_slices import assert_number, may_be_slice
+from .foreign_indices import assert_number, may_be_slice
 from .least_ranks import rank_at_least
-from .loose import aligned
 from .maybe_tensors import may_be_no_number
 from .names import dotted
 from .node_index import walk
 from .operands import Item, Operand
 from .own_tiles import own_tile
 from .patterns import assert_all_named, broadcast, check_mates, indexed, of_name, of_rank, recut, rest_of, whole_tensor
-from .reinterpreted import reinterpreted
 from .render import render, render_named
-from .reshaped import expanded, reshaped
+from .reshape import expanded, reshaped
 from .row_broadcasts import on_rows
 from .rules.block_dimensions import is_scalar_index
 from .scope import is_tile
 from .shapes import broadcast_sizes
 from .syntax import viewed
+from .type_views import reinterpreted
+from .vector_ranks import aligned
 
 if TYPE_CHECKING:
     from .scope import Scope

@@ -17,12 +17,12 @@ import re
 from typing import TYPE_CHECKING
 
 from . import algebra
-from .counted import passes_from_zero
 from .emission import New, Refuse, assertion
 from .node_index import of_kinds, walk
 from .positivity import positive
 from .render import render
 from .syntax import blocks, bound_by, way_to
+from .unit_loops import passes_from_zero
 
 if TYPE_CHECKING:
     from .frames import FirstMatmul

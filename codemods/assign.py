@@ -35,7 +35,6 @@ from .facts.values import (
     Value,
     texts,
 )
-from .interpreted import unpacked
 from .maybe_tensors import may_be_no_number, may_give_tensor, reads_tensor
 from .node_index import of_kinds
 from .number_tables import assign_table
@@ -45,17 +44,18 @@ from .operator_values import is_operator, operator_value
 from .optional_types import may_lack
 from .reductions import reduced
 from .render import render
-from .resized import with_named_size
 from .rules import constants
 from .rules.data_types import dtype_text, is_dtype
 from .rules.psum_accumulation import check_group
 from .rules.unsupported import CODE as UNSUPPORTED
 from .scope import Scope
-from .starred import assign_starred
+from .star_targets import assign_starred
 from .syntax import is_filled, returns_masked
 from .tables import is_function, refusal_note
 from .tensor_lists import either_tensor
 from .truths import check_augmented
+from .vector_calls import unpacked
+from .vector_sizes import with_named_size
 
 DESTINATION = "NKI021"
 

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from . import algebra
+from .facts.body_values import ClassItself, Known, Text, Thing, Undecided
 from .facts.classes import class_named, field_class, never_none
-from .facts.followed import ClassItself, Known, Text, Thing, Undecided
 from .facts.index import COMPONENTS, arange, chosen, combined, mgrid, negated, reshaped
 from .facts.masks import compared, joined
 from .facts.objects import changing_part

@@ -6,8 +6,8 @@ import ast
 from dataclasses import dataclass, replace
 
 from .access import operand
+from .alternatives import either_place
 from .compute import bound_call, is_computation, place, temporary
-from .either import either_place
 from .emission import Refuse
 from .facts.classes import class_named, is_subclassed
 from .facts.index import index_value
@@ -29,14 +29,14 @@ from .facts.values import (
     Tile,
     Value,
 )
-from .given_slices import is_index, may_be_slice
-from .handed import access_of, handed_on
+from .foreign_indices import is_index, may_be_slice
 from .instructions import COMMANDS, HANDLERS, Instruction
 from .maybe_tensors import is_container, may_be_no_number
 from .names import dotted
 from .open_ranks import assert_rank_of_part
 from .operands import Operand
 from .operator_values import operator_argument
+from .part_arguments import access_of, handed_on
 from .patterns import of_name, of_rank
 from .render import render
 from .rules.data_types import is_dtype

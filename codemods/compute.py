@@ -11,12 +11,13 @@ from dataclasses import dataclass, field, replace
 
 from . import algebra
 from .access import operand, owner
+from .clipping import check_cut
 from .conversions import assert_one_conversion, converts_in_psum, may_convert_in_psum
-from .cuts import check_cut
 from .emission import New, Refuse
 from .facts.masks import is_mask, mask_of
 from .facts.values import Declaration, Tile
 from .fillings import as_large_as
+from .flat_masks import ELEMENTWISE, parts
 from .frames import Staircase
 from .instructions import HANDLERS, Instruction
 from .maybe_tensors import may_be_no_number
@@ -33,7 +34,6 @@ from .rules.masks import masked
 from .rules.psum_accumulation import bound_anew, check_group
 from .scope import Scope
 from .shapes import shape_text
-from .staircase import ELEMENTWISE, parts
 from .support import transposed_function
 from .tables import is_parameter, parameters, required_parameters
 from .truth_tiles import comparison_token

@@ -16,7 +16,7 @@ from .facts.values import Allocator, Declaration, Hbm, Tile, Value
 from .format import tuple_text
 from .moves import Planned
 from .optional_types import optional_type, type_or
-from .pinned import pinned as pinned_tensor
+from .pins import pinned as pinned_tensor
 from .reductions import UNWRITTEN, start_of_reductions
 from .render import beta2_name, render, render_stable
 from .rules.block_dimensions import Style, style_of

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import ast
 
-from . import algebra, resized
+from . import algebra, vector_sizes
 from .accumulators import drop_zeros
 from .emission import New, Refuse
 from .facts.values import Python, Value
 from .frames import Analysis
-from .handed import further_parameters
-from .joints import write_joints
 from .kernel_code import is_moving
 from .node_index import of_kinds, walk
 from .parameters import kernel_parameters
+from .part_arguments import further_parameters
+from .phi import write_joints
 from .project import Module
 from .rules import sbuf_manager
 from .rules.language import CODE as LANGUAGE
@@ -52,7 +52,7 @@ def walk_function(
             del scope.env[name]
     _check_builtins(scope)
     before = module.edits.size()
-    resized.begin(scope)
+    vector_sizes.begin(scope)
     kernel_parameters(scope, parameters)
     scope.flags = telling_flags(module, node, parameters)
     _check_signature(module, node)

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from .emission import Refuse
-from .grids.asked import is_asking
+from .grids.questions import is_asking
 from .node_index import of_kinds, walk
 from .rules import decorators
 from .rules.nested_functions import CODE as NESTED

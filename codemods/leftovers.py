@@ -13,8 +13,8 @@ from .names import BETA2, canonical, dotted
 from .node_index import walk
 from .rules.launch_grid import CODE as GRID
 from .rules.unsupported import CODE
-from .shipped import advice, home_of, under_review
 from .tables import beta2_has, beta2_lacks, refusal_note
+from .vendor_kernels import advice, home_of, under_review
 
 if TYPE_CHECKING:
     from .project import Module

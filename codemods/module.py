@@ -20,7 +20,6 @@ from .evaluator import EVALUATOR
 from .facts.values import Api, DType, Parameters, Python, Value
 from .functions import walk_function
 from .grids.rewriting import Relaunched, relaunched
-from .interpreted import drop_followed
 from .keyword_arguments import expand
 from .links import imported
 from .marks import WORD
@@ -47,14 +46,15 @@ from .rules import (
 from .rules.language import CODE as LANGUAGE
 from .same_text import copies_needed
 from .scope import Scope
-from .shipped import CODE as IMPORTS
-from .shipped import Homes, Renamed, renamed
-from .shipped import homes as homes_of
 from .source import Source, is_expanded
 from .syntax import bound_by, lines_of
 from .tables import dtype_name, is_function
 from .variable_arguments import name_arguments
 from .variants import copy_of, report_other_uses, served, variants_of
+from .vector_calls import drop_followed
+from .vendor_kernels import CODE as IMPORTS
+from .vendor_kernels import Homes, Renamed, renamed
+from .vendor_kernels import homes as homes_of
 
 
 def rewrite(source: str, options: Options | None = None, filename: str = "<string>") -> Outcome:

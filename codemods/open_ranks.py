@@ -14,13 +14,13 @@ import ast
 from typing import TYPE_CHECKING
 
 from .facts.values import Hbm
+from .flat_masks import ELEMENTWISE
 from .least_ranks import rank_at_least
-from .loaded_parts import all_uses
+from .load_ranks import all_uses
 from .node_index import walk
 from .operands import Operand
 from .patterns import assert_dimensions
 from .shapes import literal_axes
-from .staircase import ELEMENTWISE
 from .tables import activation_token, operator_token, parameters
 
 if TYPE_CHECKING:

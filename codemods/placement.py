@@ -6,9 +6,9 @@ import ast
 from typing import TYPE_CHECKING
 
 from .emission import Refuse
+from .flat_masks import ELEMENTWISE
 from .operands import Operand
 from .rules.masks import CODE as MASKS
-from .staircase import ELEMENTWISE
 
 if TYPE_CHECKING:
     from .frames import Clamp

@@ -6,8 +6,8 @@ import ast
 from typing import TYPE_CHECKING
 
 from . import algebra
-from .counted import passes_from_zero
 from .facts.values import Python
+from .unit_loops import passes_from_zero
 
 if TYPE_CHECKING:
     from .frames import Loop

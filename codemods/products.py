@@ -14,8 +14,8 @@ import ast
 from dataclasses import replace
 from functools import partial, reduce
 
+from .clipping import check_cut, cut
 from .compute import Call
-from .cuts import check_cut, cut
 from .facts.masks import is_mask, mask_of
 from .facts.values import Mask
 from .frames import Clamp

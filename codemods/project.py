@@ -25,9 +25,9 @@ from .model import Assumption, Decision, Finding, Options
 from .moves import Planned
 from .names import Import, canonical, dotted, imports
 from .node_index import of_kinds, walk
-from .shipped import Homes
 from .source import Source
 from .syntax import bound_by, definition_names, definitions_around, inner_functions, written_names
+from .vendor_kernels import Homes
 
 Answer = TypeVar("Answer")
 

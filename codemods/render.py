@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from nki_migrate.runtime.spec.beta2_language import LIBRARIES, MATH_FUNCTIONS
 from nki_migrate.runtime.spec.dtypes import LIMITS
 
-from . import algebra, resized
+from . import algebra, vector_sizes
 from .comparisons import comparison_text
 from .emission import New, Refuse
 from .facts.objects import changing_part
@@ -247,7 +247,7 @@ def _owned(scope: Scope, node: ast.Attribute) -> str | None:
 def _check_name(scope: Scope, node: ast.Name) -> None:
     value = scope.env.get(node.id)
     if isinstance(value, Gone):
-        resized.ask(scope, node.id)
+        vector_sizes.ask(scope, node.id)
         raise Refuse(node, UNSUPPORTED, f"'{node.id}' {value.why}", "give it a name of its own, and one definition")
     if isinstance(value, Index | Grid):
         raise Refuse(

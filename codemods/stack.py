@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from . import algebra
-from .counted import passes_from_zero
+from .counters import Values, running_values
 from .node_index import walk
-from .running import Values, running_values
+from .unit_loops import passes_from_zero
 
 if TYPE_CHECKING:
     from .declarations import Pinned

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from .facts.masks import OPERATORS
 from .facts.values import Tile
-from .loaded_parts import all_uses
+from .load_ranks import all_uses
 
 if TYPE_CHECKING:
     from .scope import Scope

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 from .emission import Refuse
 from .facts.values import Absent, DType, Flag, Hbm, Object, Parameters, Python, Tile, Value
-from .handed import kinds
 from .names import dotted
 from .node_index import walk
+from .part_arguments import kinds
 from .rules.nested_functions import CODE
 from .syntax import is_indexed, reads_guarded
 

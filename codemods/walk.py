@@ -8,28 +8,26 @@ from dataclasses import replace
 
 from . import algebra
 from .absences import known_absences
+from .alternatives import either_origin
 from .assign import assign, augment
 from .calls import call_statement, list_both, returned_value
 from .comprehensions import expand
-from .counted import RANGES, TRACED
-from .either import either_origin
 from .emission import New, Refuse
 from .facts.name_views import described
 from .facts.values import Flag, Function, Hbm, Keyed, Python, Tile, Value, merge
 from .frames import Loop
 from .iteration import element_kinds, index_loop, tile_of, unpack
-from .joints import join_places
 from .kill import kill, place_of
-from .left import left_tile
+from .lost_bindings import left_tile
 from .maybe_tensors import may_be_no_number
 from .nested_imports import move_import
 from .node_index import of_kinds, walk
 from .number_keys import bind_keys
 from .operands import Operand
 from .parameters import merged
-from .recalled import recall, remember
+from .path_conditions import recall, remember
+from .phi import join_places
 from .render import CALLABLE, beta2_name, render
-from .resized import bound_sizes
 from .rules import dynamic_loops, loop_state
 from .rules.language import CODE as LANGUAGE
 from .rules.language import FORBIDDEN_EXPRESSIONS, FORBIDDEN_STATEMENTS
@@ -46,6 +44,8 @@ from .scope import Scope
 from .source import written
 from .syntax import SIMPLE, bound_by
 from .truths import truth_text
+from .unit_loops import RANGES, TRACED
+from .vector_sizes import bound_sizes
 
 
 def walk_block(scope: Scope, body: list[ast.stmt]) -> None:

@@ -205,8 +205,8 @@ def rewrite(
 
     from . import languages
     from .discover import found_files
+    from .module_option import told_modules
     from .rewriting import rewrite_reports
-    from .told import told_modules
 
     options = Options(
         select=_codes("--select", select), ignore=_codes("--ignore", ignore), modules=told_modules(modules), **choices
@@ -394,7 +394,7 @@ def verify(paths: tuple[str, ...], output_format: str, tiles: bool, modules: tup
     BEFORE and AFTER are two files or two directories. With --migrate or --base, each PATH is a file or a directory.
     """
     from . import verify_command
-    from .told import told_modules
+    from .module_option import told_modules
 
     asked = verify_command.Asked(paths=paths, modules=told_modules(modules), **choices)
     return verify_command.run(asked, output_format, tiles=tiles)

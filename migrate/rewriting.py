@@ -23,7 +23,7 @@ from .text import Text, decoded, encoded
 
 if TYPE_CHECKING:
     from nki_migrate.codemods.model import Options, Outcome
-    from nki_migrate.codemods.shipped import Homes
+    from nki_migrate.codemods.vendor_kernels import Homes
 
 WORD = b"neuronxcc"
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from .. import algebra
 from ..emission import Refuse
-from ..loose import check_sum
+from ..vector_ranks import check_sum
 from .values import Axis, Grid, Index, Term, Value
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from ..node_index import walk
 from ..project import Module, Program
 from ..rules.launch_grid import CODE
 from ..syntax import bound_by
-from .asked import meant
+from .questions import meant
 
 
 @dataclass(frozen=True, eq=False)

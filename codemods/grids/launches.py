@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from ..node_index import of_kinds, walk
 from ..project import Module, Program
 from ..rules.host_code import HARNESSES, Owner, assigned
-from .asked import Function, bound_in, meant
-from .stored import calls_of_stored
+from .launch_names import calls_of_stored
+from .questions import Function, bound_in, meant
 
 
 @dataclass(frozen=True)

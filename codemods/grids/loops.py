@@ -10,8 +10,8 @@ from ..project import Module
 from ..rules.loop_state import carried_names
 from ..syntax import bound_by, default_values, named_parameters, positional_parameters
 from .body import Unit, units_of
+from .line_origins import Line, between, comments, inside_strings
 from .plan import Handed, Looped, free_name, names_in
-from .relined import Line, between, comments, inside_strings
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,9 @@ from ..emission import Refuse
 from ..node_index import walk
 from ..project import Module, Program
 from ..rules.launch_grid import CODE
-from .asked import (
+from .body import Body, split
+from .launches import Cores, Launch, launches
+from .questions import (
     Asked,
     Call,
     Function,
@@ -28,8 +30,6 @@ from .asked import (
     out_of_sight,
     questions,
 )
-from .body import Body, split
-from .launches import Cores, Launch, launches
 
 
 @dataclass(frozen=True)

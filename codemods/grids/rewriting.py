@@ -17,13 +17,13 @@ from ..node_index import of_kinds, walk
 from ..project import Module, Program
 from ..rules.launch_grid import CODE
 from ..source import Source
-from .asked import Asked, Call
+from .idempotence import obstacle
 from .launches import Launch, nc_count
+from .line_origins import Edit, Line, edited, lines_of, place_in_input
 from .loops import Names, has_defaults, with_loops
 from .places import behind_arguments, behind_parameters, brackets
 from .plan import Handed, Looped, Plan, free_name, grid_parameter, names_in, plan
-from .relined import Edit, Line, edited, lines_of, place_in_input
-from .repeated import obstacle
+from .questions import Asked, Call
 from .sizes import about_cores, factor, grid_text, is_written_out, size_text
 
 

@@ -28,13 +28,13 @@ from typing import TYPE_CHECKING
 
 from .. import algebra
 from ..changed_objects import changes
-from ..counted import passes_from_zero
 from ..emission import Refuse
 from ..facts.index import index_value
 from ..facts.values import Allocator, Python
 from ..node_index import walk
 from ..scope import Scope
 from ..syntax import names_read_by_nested, viewed
+from ..unit_loops import passes_from_zero
 
 if TYPE_CHECKING:
     from ..declarations import Plan

@@ -28,8 +28,8 @@ from dataclasses import replace
 
 from .. import algebra
 from ..access import operand as operand_of
+from ..clipping import cut, kept
 from ..compute import Call, copy_of, in_sbuf, materialized
-from ..cuts import cut, kept
 from ..dtypes import promoted, type_name
 from ..emission import Refuse
 from ..facts.values import Mask

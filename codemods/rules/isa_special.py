@@ -17,8 +17,8 @@ import ast
 from dataclasses import replace
 
 from .. import algebra
+from ..clipping import cut
 from ..compute import Call
-from ..cuts import cut
 from ..facts.index import index_value
 from ..facts.values import Index
 from ..instructions import Instruction, commands, lowers

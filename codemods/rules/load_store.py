@@ -21,7 +21,7 @@ from ..compute import Call, in_sbuf, materialized
 from ..facts.objects import changing_part
 from ..facts.values import Absent, Hbm, Object, Python
 from ..instructions import Instruction, lowers
-from ..loaded_parts import has_any_shape
+from ..load_ranks import has_any_shape
 from ..maybe_tensors import may_be_no_number
 from ..names import dotted
 from ..operands import Operand

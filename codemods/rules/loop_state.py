@@ -26,10 +26,10 @@ from ..facts.values import ERASED, Absent, DType, Gone, Hbm, Python, Tile, Value
 from ..instructions import HANDLERS
 from ..maybe_tensors import names_taken
 from ..node_index import of_kinds, walk
-from ..resized import restored
 from ..scope import Scope
 from ..syntax import bound_by, names_read_by_nested
 from ..usage import names_used
+from ..vector_sizes import restored
 
 CODE = "NKI004"
 GOLDENS = ("python_state", "running_counter", "return_in_loop")

@@ -30,9 +30,9 @@ from .. import algebra, positivity
 from ..emission import New, Refuse
 from ..facts.masks import HELP, mask_of
 from ..facts.values import Bound, Mask, Python
+from ..flat_masks import staircase
 from ..frames import Clamp
 from ..scope import Scope
-from ..staircase import staircase
 
 CODE = "NKI025"
 GOLDENS = (

@@ -37,9 +37,9 @@ from ..import_blocks import Block, import_blocks, parts_of_try
 from ..kernel_code import OUTPUT_HARNESSES
 from ..names import BETA2, Import, canonical
 from ..project import Module
-from ..shipped import CODE, home_of, under_review
 from ..tables import beta2_has
 from ..usage import names_left
+from ..vendor_kernels import CODE, home_of, under_review
 
 GOLDENS = ("load_store", "shipped_kernels")
 _PACKAGES = {"neuronxcc", "ncc"}

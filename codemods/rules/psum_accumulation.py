@@ -25,7 +25,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from .. import algebra
-from ..counted import counted
 from ..emission import Refuse, assertion
 from ..facts.values import EITHER, Declaration, Tile, Value
 from ..frames import FirstMatmul, Groups, Written
@@ -34,6 +33,7 @@ from ..node_index import of_kinds, walk
 from ..operands import Operand
 from ..patterns import of_name
 from ..syntax import bound_by, by_parameter
+from ..unit_loops import counted
 
 if TYPE_CHECKING:
     from ..operands import Operand

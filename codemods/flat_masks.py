@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from . import algebra
-from .cuts import check_cut
+from .clipping import check_cut
 from .emission import New, Refuse
 from .facts.masks import HELP
 from .facts.values import Comparison, Index, Python

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from .emission import Refuse
-from .interpreted import is_of_package, is_unread
 from .names import dotted
 from .node_index import of_kinds, walk
 from .render import render_named
+from .vector_calls import is_of_package, is_unread
 
 if TYPE_CHECKING:
     from .project import Module

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from ..node_index import walk
 from ..project import Program
 from ..syntax import parents_of
-from .asked import Function, meant
+from .questions import Function, meant
 
 _COMPUTING = frozenset(
     f"nl.{name}"

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from . import algebra
 from .emission import Refuse
 from .facts.values import Tile
-from .loose import LOOSE
 from .operands import Item, Operand, Step, cut_dimension, cut_item
+from .vector_ranks import LOOSE
 
 if TYPE_CHECKING:
     from .frames import Clamp

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 
 from .bodies import Facts, bound, method_call, result
 from .emission import New, Refuse
+from .facts.body_values import ClassItself, Known, Text, Thing, Undecided
 from .facts.classes import class_named, class_of
-from .facts.followed import ClassItself, Known, Text, Thing, Undecided
 from .facts.index import CODE, index_value
-from .facts.made_vectors import made_vectors
 from .facts.masks import mask_value
 from .facts.values import Function, Grid, Hbm, Index, Mask, Python, Several, Tile, Value
+from .facts.vector_makers import made_vectors
 from .kernel_code import KERNEL_DECORATORS
 from .node_index import walk
 from .render import is_pure, render, render_stable
