@@ -4,7 +4,7 @@ from unittest import mock
 
 import pytest
 from ascend_programs import RECORDED, SEGMENTS, corruption, generated, program_of, read
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from nki_migrate.runtime.ascend.plans import LIFETIMES, Unreadable, conflicts, lifetimes, planned
 from nki_migrate.runtime.spec import ascend
@@ -111,6 +111,7 @@ def test_a_value_that_the_next_iteration_reads_is_no_free_memory(planner):
 
 @settings(max_examples=300, deadline=None)
 @given(st.integers(0, 10**9), st.sampled_from(("linear", "reuse", "pool")), st.sampled_from(LIFETIMES), st.booleans())
+@example(2715, "pool", "base", False)
 def test_a_plan_that_is_judged_sound_never_loses_a_value(seed, mode, planner, small):
     program = generated(seed)
     result = _planned_in(program, mode, planner, 320 if small else None)

@@ -240,6 +240,15 @@ NO_OPS: dict[str, dict[str, str]] = {
         ),
         "a parameter that is called like a name of the module": kernel("size = own(n)", "def own(x):\n    return x"),
     },
+    "NKI036": {
+        "a store to an output of its own": kernel(
+            "out = nl.ndarray((128, 4), dtype=x.dtype, buffer=nl.shared_hbm)\nnl.store(out, 0)"
+        ),
+        "a function of the user's that is called store": kernel("size = store(x, n)", "def store(a, b):\n    return b"),
+        "a name that stood for the parameter before": kernel(
+            "out = x\nout = nl.ndarray((128, 4), dtype=nl.float32, buffer=nl.shared_hbm)\nnl.store(out, 0)"
+        ),
+    },
     "NKI090": {
         "a name in a comment": kernel("size = n  # nl.mean(x)"),
         "a name in a string": kernel("text = 'nl.mean(x)'"),
