@@ -119,22 +119,27 @@ def _searched(workers: Pool, tasks: Sequence[Task], seconds: float, known: Seque
 def _first_disagreement(
     workers: Pool, tasks: Sequence[Task], deadline: float, tally: Tally, known: Sequence[Threshold]
 ) -> tuple[Task, CaseResult, Case] | None:
+    """The first variation with different results; without one, the first that only the new kernel refuses."""
     asked = [(task, proposed(task.case, known)) for task in tasks]
     required = chain(
         _in_turn([(task, islice(variants, AT_THRESHOLDS)) for task, variants in asked]),
         ((task, variant) for task in tasks for variant in edges(task.case)),
     )
     optional = chain(_in_turn(asked), _in_turn([(task, variations(task.case)) for task in tasks]))
+    refused: tuple[Task, CaseResult, Case] | None = None  # the new kernel stops: the search goes on for what is worse
     for batch in _batches(required):
-        for task, result, original in _disagreeing(workers, batch, tally):
-            return task, result, original
-    while time.monotonic() < deadline:
-        batch = list(islice(optional, _BATCH))
-        if not batch:
-            return None
-        for task, result, original in _disagreeing(workers, batch, tally):
-            return task, result, original
-    return None
+        for found in _disagreeing(workers, batch, tally):
+            if found[1].verdict is Verdict.DIFFERENT:
+                return found
+            refused = refused or found
+        if refused is not None and time.monotonic() >= deadline:
+            return refused
+    while time.monotonic() < deadline and (batch := list(islice(optional, _BATCH))):
+        for found in _disagreeing(workers, batch, tally):
+            if found[1].verdict is Verdict.DIFFERENT:
+                return found
+            refused = refused or found
+    return refused
 
 
 def _in_turn(sources: Sequence[tuple[Task, Iterator[Case]]]) -> Iterator[tuple[Task, Case]]:

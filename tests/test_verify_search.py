@@ -96,6 +96,12 @@ def test_a_failure_of_the_new_kernel_alone_is_found(search) -> None:  # type: ig
     assert [problem.side for problem in proof.results[1].problems] == ["after"]
 
 
+def test_a_failure_does_not_hide_other_numbers(search) -> None:  # type: ignore[no-untyped-def]
+    new = NEW.replace("    return out", "    if columns == 8:\n        nisa.memset(dst=t, value=0.0)\n    return out")
+    proof = search(new.replace("    out =", '    assert rows != 8, "no"\n    out ='), 0.0)
+    assert [result.verdict.value for result in proof.results] == ["equal", "different"]
+
+
 def test_other_types_and_seeds_are_tried_while_there_is_time(search, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     """The old kernel multiplies 16-bit numbers to 32-bit ones."""
     proof = search(NEW.replace("dtype=nl.float32", "dtype=x.dtype"), 60.0)
