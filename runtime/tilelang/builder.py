@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..errors import KernelError, NotModelled, user_location
-from .ir import Bind, Buffer, Expr, For, If, Kernel, Region, Stmt, Store, Var, binary, value
+from .ir import Bind, Buffer, Expr, For, If, Kernel, Region, Stmt, Store, Var, binary, select, value
+from .traces import RUNNING, innermost
 
 _AUGMENTED = {
     "Add": "add",
@@ -96,23 +97,19 @@ class Builder:
         return made
 
 
-_STACK: list[Builder] = []
-
-
 def current() -> Builder:
     """The trace that runs now. Raises :class:`KernelError` outside of a kernel."""
-    if not _STACK:
-        raise KernelError("", "an operation of TileLang outside of a kernel")
-    return _STACK[-1]
+    found: Builder = innermost()
+    return found
 
 
 @contextmanager
 def tracing(builder: Builder) -> Iterator[Builder]:
-    _STACK.append(builder)
+    RUNNING.append(builder)
     try:
         yield builder
     finally:
-        _STACK.pop()
+        RUNNING.pop()
 
 
 class Surface:
@@ -162,9 +159,7 @@ class Surface:
     def choice(self, test: Any, then: Callable[[], Any], other: Callable[[], Any]) -> Any:
         if not isinstance(test, Expr):
             return then() if test else other()
-        from .language import if_then_else
-
-        return if_then_else(test, then(), other())
+        return select(test, then(), other())
 
     def iterate(self, over: Any) -> Iterable[Any]:
         if isinstance(over, range):
@@ -204,7 +199,7 @@ class Surface:
             if not given.name:
                 given.name = name
             return given
-        if isinstance(given, Var) or not isinstance(given, Expr) or not _STACK:
+        if isinstance(given, Var) or not isinstance(given, Expr) or not RUNNING:
             return given
         if current().kernel is None:
             return given

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import KernelError, NotModelled
+from .traces import innermost
 from .types import promoted
 
 Number = bool | int | float
@@ -215,12 +216,10 @@ class Buffer(Expr):
         return Region(self, starts, extents)
 
     def __setitem__(self, key: Any, stored: Any) -> None:
-        from .builder import current
-
         keys = key if isinstance(key, tuple) else (key,)
         if any(isinstance(each, slice) for each in keys) or len(keys) != len(self.shape):
             raise NotModelled("an assignment to a slice of a buffer")
-        current().emit(Store(self, tuple(map(value, keys)), value(stored)))
+        innermost().emit(Store(self, tuple(map(value, keys)), value(stored)))
 
 
 def value(given: Any) -> Any:
@@ -284,6 +283,11 @@ def call(name: str, *args: Any, dtype: str | None = None) -> Expr:
     if dtype is None:
         dtype = dtype_of(values[0]) if len(values) == 1 else joined(values[0], values[1])
     return Expr(name, values, dtype)
+
+
+def select(test: Expr, then: Any, other: Any) -> Expr:
+    """``then`` where ``test`` holds, else ``other``: both are computed."""
+    return Expr("select", (value(test), value(then), value(other)), call("max", then, other).dtype)
 
 
 # --- statements ------------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from typing import Any
 from ..errors import KernelError, NotModelled
 from .allocation import get_mbarrier
 from .builder import LoopRange, current
-from .ir import Buffer, Expr, Kernel, Load, Op, Region, Var, binary, call, value
+from .ir import Buffer, Expr, Kernel, Load, Op, Region, Var, binary, call, select, value
 from .ir import value as operand_of
 from .members import MEMBERS, member
 from .source import traced
@@ -374,7 +374,7 @@ def reinterpret(x: Any, dtype: Any = None) -> Expr:
 def if_then_else(test: Any, then: Any, other: Any) -> Any:
     if not isinstance(test, Expr):
         return then if test else other
-    return Expr("select", (value(test), value(then), value(other)), call("max", then, other, dtype=None).dtype)
+    return select(test, then, other)
 
 
 MEMBERS["Select"] = if_then_else
