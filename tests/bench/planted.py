@@ -1,5 +1,7 @@
 """Nine migrated goldens with damage at one size only: which does ``verify --search`` find, and in how many seconds?
 
+Of each command the seconds on the clock, and those of its processes, which say more where the machine is busy.
+
 python tests/bench/planted.py [--search SECONDS]
 """
 
@@ -7,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import resource
 import shutil
 import subprocess
 import sys
@@ -46,8 +49,14 @@ def damaged(name: str) -> str:
     return "".join([*lines[:end], *surplus, *lines[end:]])
 
 
-def searched(name: str, seconds: float) -> tuple[str, float]:
-    """What the search came to, and the seconds that the whole command took."""
+def used() -> float:
+    """Seconds of processors that the commands have used until now."""
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return children.ru_utime + children.ru_stime
+
+
+def searched(name: str, seconds: float) -> tuple[str, str]:
+    """What the search came to, and how long the whole command took."""
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
         for file in GOLDENS[name].before_path.parent.iterdir():
@@ -56,9 +65,9 @@ def searched(name: str, seconds: float) -> tuple[str, float]:
         (folder / "damaged.py").write_text(damaged(name))
         options = ["--search", str(seconds), "--no-cache", "--output-format", "json"]
         command = [sys.executable, "-m", "nki_migrate", "verify", *options, "before.py", "damaged.py"]
-        start = time.monotonic()
+        start, before = time.monotonic(), used()
         ended = subprocess.run(command, cwd=folder, capture_output=True, text=True)
-        took = time.monotonic() - start
+        took = f"{time.monotonic() - start:.1f} s ({used() - before:.1f} s of processors)"
     if ended.returncode not in (0, 1):
         return f"exit code {ended.returncode}: {ended.stderr.strip()}", took
     results = json.loads(ended.stdout)["results"]
@@ -76,7 +85,7 @@ def main() -> None:
     for name, (function, condition) in PLANTED.items():
         result, took = searched(name, options.search)
         results.append(result)
-        print(f"{name:16} {function:15} {condition:20} {result}, {took:.1f} s", flush=True)
+        print(f"{name:16} {function:15} {condition:20} {result}, {took}", flush=True)
     print(f"found {results.count('found')} of {len(results)}")
 
 
