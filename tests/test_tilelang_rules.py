@@ -255,3 +255,30 @@ def test_every_rule_has_documents_and_every_change_a_rule() -> None:
     for module in MODULES:
         for text in (*module.VALID, *(part for example in module.INVALID for part in example)):
             ast.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("op", "dtype", "start", "written"),
+    [
+        ("min", "T.int32", "T.max_value(T.int32)", ""),
+        ("min", "'int64'", "T.max_value(T.int64)", ""),
+        ("max", "T.uint8", "T.min_value('uint8')", ""),
+        ("max", "T.float32", "-T.infinity(T.float32)", ""),
+        ("min", "T.float16", "T.infinity('float16')", ""),
+        ("min", "T.float32", "T.max_value(T.float32)", ", T.max_value(T.float32)"),
+        ("min", "T.int64", "T.max_value(T.int32)", ", T.max_value(T.int32)"),
+        ("max", "T.int32", "T.max_value(T.int32)", ", T.max_value(T.int32)"),
+        ("max", "T.float32", "T.infinity(T.float32)", ", T.infinity(T.float32)"),
+        ("max", "T.int32", "-T.min_value(T.int32)", ", -T.min_value(T.int32)"),
+        ("min", "dtype", "T.max_value(dtype)", ", T.max_value(dtype)"),
+    ],
+)
+def test_a_reducer_that_begins_with_its_identity_is_told_no_value(
+    op: str, dtype: str, start: str, written: str
+) -> None:
+    body = (
+        f"def k(a, b, dtype):\n    acc = T.alloc_reducer((1,), {dtype}, '{op}', replication='all')\n"
+        f"    T.fill(acc, {start})\n    for i in T.Parallel(8):\n        acc[0] = T.{op}(acc[0], a[i])\n"
+        "    T.finalize_reducer(acc)\n    T.copy(acc, b)\n"
+    )
+    assert f"T.reducer_init(acc{written})\n" in rewritten(HEAD + body)

@@ -5,8 +5,9 @@ Why: 0.1.14 replaced the reducers. What was ``T.fill``, ``acc[i] += x`` and ``T.
 another fragment. ``replication=`` keeps the old ones, under a warning, and they can give wrong sums (#2408).
 
 Safe where the uses are whole epochs: filled with the identity of the operation (a minimum or a maximum with any value),
-then nothing but updates by that operation in ``T.Parallel``, then finalized, and read only after that. Left alone:
-anything else, each with its line.
+then nothing but updates by that operation in ``T.Parallel``, then finalized, and read only after that. A minimum of
+integers that is filled with ``T.max_value``, or of floating-point numbers with ``T.infinity``, begins so without being
+told. Left alone: anything else, each with its line.
 
 Source: commit 024fc72 (#2940), RFC #2897; the generated source of 0.1.15 is the same but for the name of the result.
 """
@@ -14,7 +15,8 @@ Source: commit 024fc72 (#2940), RFC #2897; the generated source of 0.1.15 is the
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
+import re
+from dataclasses import dataclass, field, replace
 
 from nki_migrate.runtime.spec.tilelang import position
 
@@ -116,8 +118,32 @@ def _draft(module: Module, call: ast.Call, given: dict[str, ast.expr]) -> Draft:
     shape, dtype = module.segment(given["shape"]), module.segment(given["dtype"])
     draft.edits.append(module.line_after(reducer.statement, f"{result} = {fragment}({shape}, {dtype})"))
     for use in uses:
-        draft.edits += _edits(module, use, name, result, init, update)
+        plain = use.kind == "init" and _is_identity(module, reducer, use.value)
+        draft.edits += _edits(module, replace(use, value=None) if plain else use, name, result, init, update)
     return draft
+
+
+def _is_identity(module: Module, reducer: Reducer, value: ast.expr | None) -> bool:
+    """Whether the new kind begins with this value when nothing is said: the code of a second one is not generated."""
+    negated = isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.USub)
+    call = value.operand if isinstance(value, ast.UnaryOp) and negated else value
+    if not isinstance(call, ast.Call) or len(call.args) != 1 or call.keywords:
+        return False
+    dtype = _type_name(module, reducer.given["dtype"])
+    if dtype is None or dtype != _type_name(module, call.args[0]):
+        return False
+    extreme = ("-" if negated else "") + (module.member(call.func) or "")
+    if re.fullmatch(r"u?int(8|16|32|64)", dtype):
+        return extreme == {"min": "max_value", "max": "min_value"}.get(reducer.op)
+    return dtype in ("float16", "bfloat16", "float32") and extreme == {"min": "infinity", "max": "-infinity"}.get(
+        reducer.op
+    )
+
+
+def _type_name(module: Module, node: ast.expr) -> str | None:
+    """``"int32"`` for ``T.int32`` and for the string itself."""
+    literal = module.constant(node)
+    return literal if isinstance(literal, str) else module.member(node)
 
 
 def _reducer(module: Module, call: ast.Call, given: dict[str, ast.expr]) -> Reducer:
