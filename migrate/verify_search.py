@@ -21,7 +21,7 @@ from nki_migrate.runtime.cases import Case
 from nki_migrate.runtime.compare import Failure, Run, Verdict
 from nki_migrate.runtime.messages import Reply
 from nki_migrate.runtime.pool import Pool, pool
-from nki_migrate.runtime.reading import Reads
+from nki_migrate.runtime.reading import Reads, is_standard
 
 from .case_text import case_toml
 from .judging import Searched, Task, judged, request, union
@@ -81,12 +81,16 @@ def searched(found: Evidence, settings: Settings, seconds: float) -> None:
 
 
 def _thresholds(task: Task, reads: Iterable[str]) -> list[Threshold]:
-    """The thresholds of both versions of the kernel's file, and of the files that running them read."""
+    """The thresholds of both versions of the kernel's file, and of the files that running them read.
+
+    Python's own library and numpy have none: a ``reference`` reads them, and their sources are long.
+    """
     pair = task.pair
     texts: list[list[str]] = []
+    read = [path for path in sorted(reads) if path.endswith(".py") and not is_standard(path)]
     for own, side in ((pair.before, pair.old), (pair.after, pair.new)):
         others = {os.path.realpath(file) for file in (pair.before, pair.after)}
-        paths = [own, *(path for path in sorted(reads) if path.endswith(".py") and path not in others)]
+        paths = [own, *(path for path in read if path not in others)]
         texts.append([text for path in paths if (text := _parsable(side, path))])
     return thresholds(*texts)
 

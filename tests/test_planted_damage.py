@@ -7,8 +7,11 @@ from __future__ import annotations
 
 from itertools import islice
 from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
+from nki_migrate import verify_search
 from nki_migrate.golden import GOLDENS
 from nki_migrate.runtime.cases import Case, TensorSpec, read_cases
 from nki_migrate.thresholds import proposed, thresholds
@@ -76,6 +79,14 @@ def test_it_is_found_in_no_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     results = verified(asked).proof.results
     assert [result.verdict.value for result in results[:-1]] == ["equal", "equal"]
     assert (results[-1].verdict.value, results[-1].case.startswith("search")) == ("different", True)
+
+
+def test_sources_of_numpy_are_not_searched_for_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed: list[str] = []
+    monkeypatch.setattr(verify_search, "_parsable", lambda side, path: parsed.append(path) or "")
+    task = SimpleNamespace(pair=SimpleNamespace(before="a.py", after="b.py", old=None, new=None))
+    verify_search._thresholds(task, {np.ma.core.__file__, "/home/helper.py"})  # type: ignore[arg-type]
+    assert parsed == ["a.py", "/home/helper.py", "b.py", "/home/helper.py"]
 
 
 def test_names_that_are_assigned_once_are_followed() -> None:
