@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
+from click.core import ParameterSource
 
 from .errors import InputError
 from .surfaces import FORMATS
@@ -215,6 +216,7 @@ def rewrite(
     language, version, goal = languages.asked(source, wanted)
     told = {"--from": source, "--to": wanted}
     languages.require(language, files, [option for option, text in told.items() if text is not None])
+    languages.refuse(_told("allocation", "blocks", "module", "unsafe"), files, language)
     planning = _planned(files, hardware, mode, planner, given)
     options = replace(options, language=language, source=version, target=goal or options.target, planning=planning)
     if cases is not None:
@@ -242,6 +244,14 @@ def rewrite(
     if interrupted:
         raise KeyboardInterrupt
     return _exit_code(reports, changes_are_done=write)
+
+
+def _told(*names: str) -> list[str]:
+    """Those of the options ``--NAME`` that the command line has."""
+    context = click.get_current_context()
+    fields = {option: parameter.name or "" for parameter in context.command.params for option in parameter.opts}
+    options = [f"--{name}" for name in names]
+    return [each for each in options if context.get_parameter_source(fields[each]) is ParameterSource.COMMANDLINE]
 
 
 def _cores() -> int:

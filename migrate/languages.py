@@ -92,6 +92,21 @@ def require(name: str, files: Iterable[Found], options: Iterable[str]) -> None:
         raise InputError(f"{', '.join(given)} {belong} to kernels of {_TITLES[name]}, and none of the files has any")
 
 
+def refuse(options: Iterable[str], files: Iterable[Found], forced: str = "") -> None:
+    """Raise :class:`InputError` where ``options`` of NKI are given, and all files are of other languages.
+
+    ``--unsafe`` is an option of those that have a rule for it, too.
+    """
+    given = list(options)
+    rest, theirs = split(files, forced) if given else ([], {})
+    if any(rule.applicability == "review" for name in theirs for rule in dialect(name).rules.values()):
+        given = [option for option in given if option != "--unsafe"]
+    if given and theirs and not rest:
+        belong = "belongs" if len(given) == 1 else "belong"
+        named = " and ".join(_TITLES[name] for name in theirs)
+        raise InputError(f"{', '.join(given)} {belong} to kernels of NKI, and all files are of {named}")
+
+
 def for_project(name: str, path: str, options: Options) -> Options:
     """``options`` with the versions of one file: those that were asked for, else those of its project's pins."""
     oldest, newest = versions_of(path, name, dialect(name).versions) if path != STDIN else ("", "")
@@ -107,7 +122,7 @@ def rules() -> Mapping[str, Rule]:
 def split(files: Iterable[Found], forced: str = "") -> tuple[list[Found], dict[str, list[Found]]]:
     """The files of NKI (and all others that no language claims), and those of each other language.
 
-    Every file that may be of the language ``forced`` is taken to be of it.
+    Every file that imports what kernels of the language ``forced`` import is taken to be of it.
     """
     rest: list[Found] = []
     theirs: dict[str, list[Found]] = {}
@@ -120,9 +135,16 @@ def split(files: Iterable[Found], forced: str = "") -> tuple[list[Found], dict[s
 def _language_at(file: Found, forced: str = "") -> str:
     for name, (word, _) in _HOMES.items() if file.path != STDIN else ():
         data = contents(file, word)
-        if isinstance(data, bytes) and (name == forced or (not forced and dialect(name).claims(data))):
+        if isinstance(data, bytes) and forced in (name, "") and _is_claimed(data, "" if forced else name, word):
             return name
     return "nki"
+
+
+def _is_claimed(data: bytes, name: str, word: bytes) -> bool:
+    """Whether the language ``name`` claims a file; without a name, whether any does that asks for the same word."""
+    return any(
+        dialect(other).claims(data) for other, (theirs, _) in _HOMES.items() if theirs == word and name in (other, "")
+    )
 
 
 def rewritten(name: str, files: Sequence[Found], options: Options) -> list[Report]:

@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 from nki_migrate.cli import cli
 from nki_migrate.codemods.tilelang import VERSION_MATRIX
+from nki_migrate.errors import InputError
 from nki_migrate.golden import GOLDENS
 from nki_migrate.pins import versions_of
 from nki_migrate.runtime.spec.tilelang import VERSIONS
@@ -93,3 +94,27 @@ def test_every_command_knows_the_language(tmp_path: Path) -> None:
 
 def test_what_the_matrix_says_is_what_the_rules_do() -> None:
     assert all(version in VERSIONS for version, _, _ in VERSION_MATRIX)
+
+
+@pytest.mark.parametrize(
+    "options", [("--allocation", "address"), ("--blocks", "auto"), ("--unsafe",), ("--module", "neuronxcc.own=own")]
+)
+def test_options_of_nki_alone_are_errors_where_all_files_are_tilelang_s(
+    options: tuple[str, ...], tmp_path: Path
+) -> None:
+    (tmp_path / "kernel.py").write_text(BEFORE)
+    result = run("rewrite", *options, tmp_path)
+    assert isinstance(result.exception, InputError) or result.exit_code == 2
+    assert str(result.exception) == f"{options[0]} belongs to kernels of NKI, and all files are of TileLang"
+    (tmp_path / "nki.py").write_text(NKI.read_text())
+    assert run("rewrite", *options, tmp_path).exception is None
+
+
+def test_a_language_by_name_takes_only_files_that_import_it(tmp_path: Path) -> None:
+    (tmp_path / "notes.py").write_text(f"\"\"\"No kernels of tilelang.\"\"\"\n\n{BEFORE.replace('tilelang', 'tile')}")
+    (tmp_path / "kernel.py").write_text(BEFORE)
+    result = run(
+        "rewrite", "--from", "tilelang==0.1.8", "--to", "tilelang==0.1.15", "--output-format", "json", tmp_path
+    )
+    status = {Path(each["path"]).name: each["status"] for each in json.loads(result.stdout)["files"]}
+    assert status == {"kernel.py": "changed", "notes.py": "skipped"}
