@@ -50,7 +50,7 @@ def run(
     else:
         rows = [row.as_json() for row in distinct_tiles(recorded)]
         click.echo(drawn(found) if output_format == "svg" else json.dumps(rows, indent=2))
-        for line in hazard_lines(found.hazards):
+        for line in (*hazard_lines(found.hazards), *(f"note: {note}" for note in found.notes)):
             click.echo(line, err=True)
     return FOUND if strict and found.hazards else 0
 

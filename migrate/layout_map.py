@@ -99,6 +99,7 @@ class Map:
     hazards: tuple[Hazard, ...]
     events: int
     programs: int
+    notes: tuple[str, ...] = ()
 
 
 def mapped(run: Run, title: str, model: MemoryModel, hardware: str) -> Map:
@@ -109,7 +110,7 @@ def mapped(run: Run, title: str, model: MemoryModel, hardware: str) -> Map:
         for space in model.spaces
         if any(tile.space == space.name for program in run.programs for tile in program.tiles)
     )
-    return Map(title, hardware, memories, run.hazards, len(first.events), len(run.programs))
+    return Map(title, hardware, memories, run.hazards, len(first.events), len(run.programs), run.notes)
 
 
 def _memory(space: Space, run: Run, program: Program, hardware: str) -> Memory:

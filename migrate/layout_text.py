@@ -15,7 +15,7 @@ _HEADINGS = ("partitions", "bytes", "tile", "size", "dtype", "declared")
 
 
 def as_text(found: Map) -> Iterator[str]:
-    """The map for people: each memory by address, with gaps and sharing, then the hazards."""
+    """The map for people: each memory by address, with gaps and sharing, then the hazards and the notes."""
     yield f"{found.title} ({found.hardware})"
     for memory in found.memories:
         yield ""
@@ -25,6 +25,9 @@ def as_text(found: Map) -> Iterator[str]:
     if found.hazards:
         yield ""
         yield from hazard_lines(found.hazards)
+    if found.notes:
+        yield ""
+        yield from (f"note: {note}" for note in found.notes)
 
 
 def _memory_lines(memory: Memory) -> Iterator[str]:

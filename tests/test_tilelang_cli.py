@@ -118,3 +118,11 @@ def test_a_language_by_name_takes_only_files_that_import_it(tmp_path: Path) -> N
     )
     status = {Path(each["path"]).name: each["status"] for each in json.loads(result.stdout)["files"]}
     assert status == {"kernel.py": "changed", "notes.py": "skipped"}
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_layout_says_what_of_its_plan_is_not_sure(form: str) -> None:
+    file = GOLDENS["tilelang_reducer"].before_path
+    result = CliRunner().invoke(cli, ["layout", "--output-format", form, f"{file}::row_sums"])
+    what = "the workspace that the threads of finalize_reducer may exchange partial results in"
+    assert f"note: line 19: {what} is not placed" in (result.stdout if form == "text" else result.stderr).splitlines()

@@ -132,7 +132,7 @@ class Run:
 
     ``printed`` is what it wrote to standard output and standard error, ``seconds`` how long it took, ``reads`` what it
     read, ``hazards`` what was found in its record and ``conditions`` how its conditions went, if it was asked for. The
-    tiles lie in the memories of ``language``.
+    tiles lie in the memories of ``language``. ``notes`` say what of their addresses is not as sure as the rest.
     """
 
     outputs: tuple[Packed, ...]
@@ -143,6 +143,7 @@ class Run:
     hazards: tuple[Hazard, ...] = ()
     language: str = "nki"
     conditions: tuple[Condition, ...] = ()
+    notes: tuple[str, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True)

@@ -61,6 +61,7 @@ def launch(asked: Launch) -> Run:
     return Run(
         tuple(Packed.of(arrays[each.name]) for each in written),
         tuple(Program(one.tiles, tensors, one.events) for one in programs),
+        notes=placed.notes,
     )
 
 
