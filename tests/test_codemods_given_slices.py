@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from nki_migrate.codemods import rewrite, rewrite_together
+from nki_migrate.codemods import Options, rewrite, rewrite_together
 
 HEAD = "import neuronxcc.nki as nki\nimport neuronxcc.nki.language as nl\n"
 KERNEL = """
@@ -112,7 +112,7 @@ def kernel(y):
     [("i", ""), ("i", "=0"), ("i if y is None else i", "")],
 )
 def test_a_helper_that_nothing_calls_asserts_that_its_index_is_a_number(run_source, index: str, default: str) -> None:
-    text = rewrite(HEAD + "\n" + UNCALLED.format(index=index, default=default)).source
+    text = rewrite(HEAD + "\n" + UNCALLED.format(index=index, default=default), Options(unsafe=True)).source
     y = np.arange(4 * 8 * 16, dtype=np.float32).reshape(4, 8, 16)
     text = "import nki\n" + text
     (result,) = run_source(text + CALLING.format(given="n"), {"y": y})

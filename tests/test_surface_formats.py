@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from nki_migrate import output
+from nki_migrate import languages, output
 from nki_migrate.cli import main
 from nki_migrate.codemods import RULES, Finding
 from nki_migrate.explain import described, explanation, known_codes
@@ -276,7 +276,7 @@ def test_rules_are_described_as_explain_does():
 
 
 def test_every_code_is_described():
-    assert set(known_codes()) == {*RULES, *CODES, *outcomes.CODES}
+    assert set(known_codes()) == {*RULES, *languages.rules(), *CODES, *outcomes.CODES}
     for code in known_codes():
         description = described(code)
         assert description.name and description.summary and description.text.startswith(code)

@@ -17,8 +17,9 @@ from nki_migrate.codemods import Finding
 from nki_migrate.reports import Report
 from nki_migrate.runtime.compare import Difference, LevelVerdict, Place, TileMatch, TileRow, Verdict
 from nki_migrate.runtime.hazards import Hazard
+from nki_migrate.runtime.spec.memory import MODEL
 from nki_migrate.surfaces.diffs import diff_of
-from nki_migrate.surfaces.maps import maps
+from nki_migrate.surfaces.maps import maps as maps_of
 from nki_migrate.surfaces.markup import element, escaped, valid
 from nki_migrate.surfaces.page import Subject, on_disk, page
 from nki_migrate.verdicts import CONTRACT, CaseResult, Problem, Proof
@@ -256,6 +257,10 @@ def test_what_changed_in_a_line_is_marked():
 
 
 # Maps
+
+
+def maps(before, after):
+    return maps_of(before, after, MODEL)
 
 
 def rectangles(figure):

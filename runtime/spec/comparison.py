@@ -83,6 +83,6 @@ form of an instruction does not have these."""
 
 HBM_KINDS = {
     "beta1": {"hbm": "private_hbm", "private_hbm": "private_hbm", "shared_hbm": "shared_hbm"},
-    "beta2": {"hbm": "shared_hbm", "private_hbm": "private_hbm", "shared_hbm": "shared_hbm"},
+    "beta2": {"hbm": "private_hbm", "private_hbm": "private_hbm", "shared_hbm": "shared_hbm"},
 }
-"""The two kinds of HBM, by what each version calls them."""
+"""The two kinds of HBM, by what each version calls them (``nl.hbm``: "Alias of private_hbm", API of 2.28)."""
