@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from nki_migrate.runtime.cases import TensorSpec
 from nki_migrate.runtime.compare import Run
-from nki_migrate.runtime.spec.hardware import legal_start_partitions
+from nki_migrate.runtime.spec.instructions import start_partitions
 
 ROWS, COLUMNS, PLANES = 160, 96, 3
 ARGS = {"x": TensorSpec((PLANES, ROWS, COLUMNS), "float32", "arange"), "n": 4}
@@ -115,8 +115,8 @@ def check(migrate, source: str, expected: np.ndarray) -> None:
 
 
 def engines_reach(rows: np.ndarray) -> bool:
-    """May an access of a compute engine start there? (Beta 1's compiler moves a tile without an address, Beta 2 refuses.)"""
-    return max(rows) < 128 and rows[0] in legal_start_partitions(rows[-1] - rows[0] + 1)
+    """May an access of a compute engine start there? Beta 1's compiler moves what may not, Beta 2 refuses it."""
+    return max(rows) < 128 and rows[0] in start_partitions(rows[-1] - rows[0] + 1)
 
 
 EXAMPLES = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
