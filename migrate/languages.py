@@ -133,9 +133,9 @@ def split(files: Iterable[Found], forced: str = "") -> tuple[list[Found], dict[s
 
 
 def _language_at(file: Found, forced: str = "") -> str:
-    for name, (word, _) in _HOMES.items() if file.path != STDIN else ():
-        data = contents(file, word)
-        if isinstance(data, bytes) and forced in (name, "") and _is_claimed(data, "" if forced else name, word):
+    data = contents(file, b"") if file.path != STDIN else b""
+    for name, (word, _) in _HOMES.items() if isinstance(data, bytes) else ():
+        if word in data and forced in (name, "") and _is_claimed(data, "" if forced else name, word):
             return name
     return "nki"
 
