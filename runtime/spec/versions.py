@@ -1,0 +1,62 @@
+"""The versions of NKI in their order. What each of them changed is in :mod:`.changes`.
+
+A version is a position in :data:`VERSIONS`: compare the values (``version(name) >= V03``), never their names.
+
+Source: the SDK documentation at v2.32.0 (81ce03ae), ``nki/migration/index.rst`` ("NKI version to Neuron SDK mapping")
+and ``release-notes/components/nki.rst`` (dates).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, order=True)
+class Version:
+    """One version of NKI. ``position`` orders it, ``releases`` are the SDKs with it, ``date`` is the first one's."""
+
+    position: int
+    name: str = field(compare=False)
+    releases: tuple[str, ...] = field(compare=False)
+    date: str = field(compare=False)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+V02 = Version(0, "0.2", ("2.27", "2.28"), "2025-12-19")
+V03 = Version(1, "0.3", ("2.29",), "2026-04-09")
+V04 = Version(2, "0.4", ("2.30",), "2026-05-21")
+V05 = Version(3, "0.5", ("2.31",), "2026-07-07")
+V06 = Version(4, "0.6", ("2.32",), "2026-08-17")
+VERSIONS = (V02, V03, V04, V05, V06)
+NAMES = tuple(item.name for item in VERSIONS)
+OLDEST, NEWEST = VERSIONS[0], VERSIONS[-1]
+
+
+def version(name: str) -> Version:
+    """The version called ``name``.
+
+    Raises
+    ------
+    ValueError
+        There is no such version.
+    """
+    for item in VERSIONS:
+        if item.name == name:
+            return item
+    raise ValueError(f"there is no NKI version {name}: choose from {', '.join(NAMES)}")
+
+
+@dataclass(frozen=True)
+class Span:
+    """The versions from ``since`` up to but not including ``until`` (``None``: all that follow)."""
+
+    since: Version = OLDEST
+    until: Version | None = None
+
+    def __contains__(self, item: Version) -> bool:
+        return self.since <= item and (self.until is None or item < self.until)
+
+
+EVER = Span()
