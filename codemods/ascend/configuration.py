@@ -6,7 +6,7 @@ import ast
 
 from nki_migrate.runtime.ascend.plans.sources import pass_configuration
 
-from ..tilelang.module import Edit
+from ..drafts import Edit
 from .module import AscendModule
 
 

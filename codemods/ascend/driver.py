@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
+from ..drafts import applied, definition, without_overlaps
 from ..model import Finding, Options, Outcome
-from ..tilelang.driver import definition, without_overlaps
-from ..tilelang.module import applied
 from .goals import Settings, settings_of
 from .module import AscendModule
 from .registry import MODULES
@@ -40,7 +39,7 @@ def rewrite_module(text: str, options: Options | None = None, settings: Settings
             break
         for draft in chosen:
             count[draft.code] += 1
-            touched.update(definition(module, draft.node))
+            touched.update(definition(module.parents, draft.node))
         after = applied(after, [edit for draft in chosen for edit in draft.edits])
     return Outcome(after, found, count, frozenset(touched), removed_comments=tuple(removed))
 

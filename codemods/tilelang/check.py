@@ -6,9 +6,9 @@ import ast
 
 from nki_migrate.runtime.spec.tilelang import LATEST, canonical
 
+from ..drafts import Draft
 from ..model import Finding, Options
 from .driver import NKI, planned
-from .module import Draft
 from .registry import RULES
 
 STYLE = ("TLG003", "TLG004", "TLG007")

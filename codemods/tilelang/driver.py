@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import ast
 from collections import Counter
 from collections.abc import Mapping
 
 from nki_migrate.runtime.spec.tilelang import LATEST, position
 
+from ..drafts import applied, definition, without_overlaps
 from ..model import Finding, Options, Outcome
-from .module import Draft, Module, applied, overlap
+from .module import Module
 from .registry import MODULES
 
 OLDEST = "0.1.7"
@@ -41,7 +41,7 @@ def rewrite_module(text: str, options: Options | None = None, filename: str = "<
             break
         for draft in chosen:
             count[draft.code] += 1
-            touched.update(definition(module, draft.node))
+            touched.update(definition(module.parents, draft.node))
         after = applied(after, [edit for draft in chosen for edit in draft.edits])
     return Outcome(after, findings, count, frozenset(touched))
 
@@ -59,22 +59,3 @@ def planned(text: str, source: str, target: str, options: Options) -> Module:
         if position(rule.SINCE) <= module.target and options.enabled(rule.CODE):
             rule.rewrite(module)
     return module
-
-
-def without_overlaps(drafts: list[Draft]) -> list[Draft]:
-    chosen: list[Draft] = []
-    for draft in drafts:
-        if not any(overlap(draft, other) for other in chosen):
-            chosen.append(draft)
-    return chosen
-
-
-def definition(module: Module, node: ast.AST) -> list[str]:
-    """The name of the module-level definition that a node is in."""
-    at: ast.AST | None = node
-    while at is not None:
-        above = module.parents.get(at)
-        if isinstance(above, ast.Module):
-            return [at.name] if isinstance(at, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) else []
-        at = above
-    return []

@@ -9,8 +9,8 @@ Source: ``tilelang/language/customize.py`` of tilelang-ascend.
 
 from __future__ import annotations
 
+from ...drafts import Draft
 from ...tilelang.arguments import by_name
-from ...tilelang.module import Draft
 from ..module import AscendModule
 
 CODE = "ASC005"

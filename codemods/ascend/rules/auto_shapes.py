@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 
-from ...tilelang.module import Draft
+from ...drafts import Draft
 from ..module import AscendModule
 
 CODE = "ASC010"

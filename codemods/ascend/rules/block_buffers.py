@@ -15,8 +15,8 @@ import ast
 
 from nki_migrate.runtime.spec.ascend import CALL_OF_SPACE, SPACE_OF_SCOPE
 
+from ...drafts import Draft
 from ...tilelang.arguments import by_name
-from ...tilelang.module import Draft
 from ..module import AscendModule
 
 CODE = "ASC002"

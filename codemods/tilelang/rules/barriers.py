@@ -14,7 +14,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..module import Draft, Module
+from ...drafts import Draft
+from ..module import Module
 
 CODE = "TLG005"
 SINCE = "0.1.8"

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import ast
 
-from ..module import Draft, Module
+from ...drafts import Draft
+from ..module import Module
 
 CODE = "TLG003"
 SINCE = "0.1.4"

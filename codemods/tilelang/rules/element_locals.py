@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import ast
 
+from ...drafts import Draft
 from ..arguments import by_name
-from ..module import Draft, Module
+from ..module import Module
 
 CODE = "TLG007"
 SINCE = "0.1.8"

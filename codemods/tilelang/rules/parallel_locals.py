@@ -15,9 +15,10 @@ from __future__ import annotations
 
 import ast
 
+from ...drafts import Draft
 from ..arguments import by_name
 from ..loops import parallel_names
-from ..module import Draft, Module
+from ..module import Module
 
 CODE = "TLG006"
 SINCE = "0.1.14"

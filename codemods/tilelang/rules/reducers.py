@@ -20,9 +20,10 @@ from dataclasses import dataclass, field, replace
 
 from nki_migrate.runtime.spec.tilelang import position
 
+from ...drafts import Draft, Edit
 from ..arguments import by_name
 from ..epochs import Epochs, Use, Wrong
-from ..module import Draft, Edit, Module
+from ..module import Module
 
 CODE = "TLG008"
 SINCE = "0.1.14"

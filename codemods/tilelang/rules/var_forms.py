@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import ast
 
+from ...drafts import Draft, Edit
 from ..arguments import is_surely_no_text, start_of
-from ..module import Draft, Edit, Module
+from ..module import Module
 
 CODE = "TLG001"
 SINCE = "0.1.6"

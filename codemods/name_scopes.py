@@ -1,0 +1,119 @@
+"""What the names of a file mean where they stand: the imports that each block sees, by whatever name."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Container, Iterator
+from dataclasses import dataclass, field
+
+OTHER = "?"
+Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+Block = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef
+Star = tuple[str, Container[str]]
+Stars = Callable[[str], Star | None]
+"""The module that the names of ``from MODULE import *`` belong to, and these names; ``None`` for a foreign module."""
+
+
+@dataclass
+class Names:
+    """The names that one block (module, function, class) binds: each with the dotted path of each import, or ``?``.
+
+    ``stars`` are the modules of which it imports everything, and the names that they offer.
+    """
+
+    block: Block
+    outer: Names | None
+    bound: dict[str, set[str]] = field(default_factory=dict)
+    stars: list[Star] = field(default_factory=list)
+
+    def bind(self, name: str, path: str = OTHER) -> None:
+        self.bound.setdefault(name, set()).add(path)
+
+    def of(self, name: str) -> set[str]:
+        """The paths that ``name`` may have where this block reads it; ``{"?"}`` for anything that is no import."""
+        scope: Names | None = self
+        first = True
+        while scope is not None:
+            if (first or not isinstance(scope.block, ast.ClassDef)) and name in scope.bound:
+                return scope.bound[name]
+            for module, names in scope.stars if scope.outer is None else ():
+                if name in names:
+                    return {f"{module}.{name}"}
+            scope, first = scope.outer, False
+        return {OTHER}
+
+
+def names_of(tree: ast.Module, stars: Stars) -> dict[ast.AST, Names]:
+    """For each node of a module the block whose names it sees; ``stars`` says what ``from MODULE import *`` gives."""
+    found: dict[ast.AST, Names] = {}
+    _walk(tree, Names(tree, None), found, stars)
+    return found
+
+
+def _walk(node: ast.AST, names: Names, found: dict[ast.AST, Names], stars: Stars) -> None:
+    found[node] = names
+    _bind(node, names, stars)
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+        inner = Names(node, names)
+        for parameter in _parameters(node.args):
+            inner.bind(parameter.arg)
+        for child in ast.iter_child_nodes(node):
+            own = child in _body(node) or isinstance(child, ast.arguments)
+            if isinstance(child, ast.arguments):
+                _walk_arguments(child, names, inner, found, stars)
+            else:
+                _walk(child, inner if own else names, found, stars)
+        return
+    if isinstance(node, ast.ClassDef):
+        inner = Names(node, names)
+        for child in ast.iter_child_nodes(node):
+            _walk(child, inner if child in node.body else names, found, stars)
+        return
+    for child in ast.iter_child_nodes(node):
+        _walk(child, names, found, stars)
+
+
+def _walk_arguments(node: ast.arguments, names: Names, inner: Names, found: dict[ast.AST, Names], stars: Stars) -> None:
+    """Annotations and defaults see the names outside of the function."""
+    found[node] = inner
+    for child in ast.iter_child_nodes(node):
+        _walk(child, names, found, stars)
+
+
+def _body(node: Function) -> list[ast.AST]:
+    return [node.body] if isinstance(node, ast.Lambda) else list(node.body)
+
+
+def _parameters(arguments: ast.arguments) -> Iterator[ast.arg]:
+    yield from (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
+    yield from (each for each in (arguments.vararg, arguments.kwarg) if each is not None)
+
+
+def _bind(node: ast.AST, names: Names, stars: Stars) -> None:
+    if isinstance(node, ast.Import):
+        for alias in node.names:
+            names.bind(
+                alias.asname or alias.name.split(".")[0], alias.name if alias.asname else alias.name.split(".")[0]
+            )
+    elif isinstance(node, ast.ImportFrom):
+        for alias in node.names:
+            if alias.name == "*":
+                star = stars(node.module or "") if not node.level else None
+                names.stars += [star] if star is not None else []
+            else:
+                names.bind(alias.asname or alias.name, OTHER if node.level else f"{node.module}.{alias.name}")
+    elif isinstance(node, ast.Name) and isinstance(node.ctx, (ast.Store, ast.Del)):
+        names.bind(node.id)
+    elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.ExceptHandler)) and node.name:
+        names.bind(node.name)
+
+
+def dotted(node: ast.AST) -> list[str] | None:
+    """The parts of ``a.b.c``; ``None`` for anything else."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    if not isinstance(node, ast.Name):
+        return None
+    return [node.id, *reversed(parts)]
