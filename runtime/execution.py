@@ -21,7 +21,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from . import conditions, errors, shims, versions
+from . import conditions, errors, process, shims, versions
 from .arguments import argument, arguments, needs_module
 from .cases import Case, CaseError
 from .compare.trace import Failure, Packed, Run
@@ -36,6 +36,7 @@ def preload() -> None:
     """Import everything of the emulator that a case may need, once for all children."""
     for module in (".beta1.launch", ".beta2.launch", ".beta1.modules", ".beta2.modules", ".nkilib.modules"):
         importlib.import_module(module, _PACKAGE)
+    process.prepare()
 
 
 def answer(request: Request) -> Reply:

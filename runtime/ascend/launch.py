@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import process
 from ..cases import CaseError
 from ..compare.trace import Packed, Run
 from ..compare.trace import Program as Record
@@ -53,6 +54,7 @@ class Bound:
     reuses: bool
 
 
+@process.launching()
 def launch(
     kernel: PrimFunc | Factory,
     values: Mapping[str, Any],

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from .. import naming, session
+from .. import naming, process, session
 from ..errors import KernelError, user_location
 from ..machine import Machine
 from ..memory import Array
@@ -72,6 +72,7 @@ def programs(grid: tuple[int, ...]) -> list[tuple[int, ...]]:
     return list(product(*(range(max(int(n), 1)) for n in grid)))
 
 
+@process.launching()
 def run(
     kernel: Launchable,
     bound: inspect.BoundArguments,

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from .. import process
 from ..errors import KernelError
 from ..memory import Array
 
@@ -60,6 +61,7 @@ class Ensemble:
         if self._failure is not None:
             raise self._failure
 
+    @process.launching()
     def _live(self, body: Callable[[Program], None], program: Program) -> None:
         try:
             self._await_turn(program)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from .. import process
 from ..errors import KernelError
 
 
@@ -44,6 +45,7 @@ class Cores:
             raise self._failure
         return results
 
+    @process.launching()
     def _thread(self, index: int, program: Callable[[int], Any], results: list[Any]) -> None:
         try:
             self._wait_for_turn(index)

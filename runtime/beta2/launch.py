@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import naming, session
+from .. import naming, process, session
 from ..errors import KernelError, user_location
 from ..machine import Machine
 from ..memory import Array
@@ -70,6 +70,7 @@ def launch(
         )
 
 
+@process.launching()
 def execute(
     kernel: Callable[..., Any],
     args: dict[str, object],

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import process
 from ..arguments import argument
 from ..cases import Case, CaseError
 from ..compare.trace import HbmTensor, Packed, Program, Run, TileRow
@@ -31,6 +32,7 @@ def function_of(candidate: object) -> Callable[..., Any] | None:
     return candidate.func if isinstance(candidate, (PrimFunc, Factory)) else None
 
 
+@process.launching()
 def launch(asked: Launch) -> Run:
     """Run a case. The outputs are the arguments that the kernel wrote to, in the order of its parameters."""
     case = asked.case

@@ -1,0 +1,83 @@
+"""A launch multiplies with one thread and leaves the caller's setting as it was."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+import threadpoolctl
+from nki_migrate.runtime import process, shims
+from nki_migrate.runtime.beta1.launch import launch as launch_beta1
+from nki_migrate.runtime.beta2.launch import execute as launch_beta2
+
+with shims.installed():
+    import neuronxcc.nki.isa as nisa
+    import neuronxcc.nki.language as nl
+    import nki.isa as new_isa
+    import nki.language as new_language
+
+
+def threads() -> set[int]:
+    return {library["num_threads"] for library in threadpoolctl.threadpool_info() if library["user_api"] == "blas"}
+
+
+@pytest.fixture(autouse=True)
+def two_threads() -> Any:
+    with threadpoolctl.threadpool_limits(2, "blas"):
+        if threads() != {2}:
+            pytest.skip("numpy's BLAS library has one thread")
+        yield
+
+
+def test_a_launch_of_either_version_has_one_thread_and_the_caller_two() -> None:
+    seen = []
+
+    def old(x: Any) -> Any:
+        seen.append(threads())
+        out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+        nl.store(out, nisa.nc_transpose(nl.load(x)))
+        return out
+
+    def new(x: Any) -> Any:
+        seen.append(threads())
+        out = new_language.ndarray(x.shape, dtype=x.dtype, buffer=new_language.shared_hbm)
+        new_isa.dma_copy(dst=out, src=x)
+        return out
+
+    x = np.ones((4, 4), np.float32)
+    launch_beta1(old, {"x": x})
+    launch_beta2(new, {"x": x})
+    assert seen == [{1}, {1}]
+    assert threads() == {2}
+
+
+def test_an_error_of_a_kernel_leaves_the_setting_as_it_was() -> None:
+    with pytest.raises(ZeroDivisionError), process.launching():
+        assert threads() == {1}
+        raise ZeroDivisionError
+    assert threads() == {2}
+
+
+def test_a_launch_in_a_launch_changes_nothing_and_threads_of_one_may_enter() -> None:
+    def program() -> None:
+        with process.launching():
+            seen.append(threads())
+
+    seen: list[set[int]] = []
+    with process.launching():
+        program()
+        thread = threading.Thread(target=program)
+        thread.start()
+        thread.join()
+        assert threads() == {1}
+    assert seen == [{1}, {1}]
+    assert threads() == {2}
+
+
+def test_the_libraries_are_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    process.prepare()
+    monkeypatch.setattr(process.threadpoolctl, "ThreadpoolController", lambda: pytest.fail("looked for again"))
+    with process.launching():
+        pass
