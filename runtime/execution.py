@@ -21,7 +21,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from . import conditions, errors, process, shims, versions
+from . import absent, conditions, errors, process, shims, versions
 from .arguments import argument, arguments, needs_module
 from .cases import Case, CaseError
 from .compare.trace import Failure, Packed, Run
@@ -43,6 +43,7 @@ def answer(request: Request) -> Reply:
     """Do what ``request`` asks. Whatever user code raises becomes a :class:`Failure`."""
     shims.install(request.language)
     versions.install(request.version)
+    absent.install(shims.offered(request.language))
     if request.conditions:
         conditions.watch()
     try:
@@ -181,7 +182,8 @@ def frontend_of(candidate: object, language: str) -> Frontend | None:
 def kernels_of(module: ModuleType, language: str = "nki") -> list[Kernel]:
     """The kernels that ``module`` itself defines, in source order."""
     found: dict[str, Kernel] = {}
-    for name, value in vars(module).items():
+    for name, bound in vars(module).items():
+        value = absent.decorated(bound) or bound
         front = frontend_of(value, language)
         if front is None:
             continue
@@ -202,6 +204,8 @@ def _kernel(module: ModuleType, name: str, language: str) -> tuple[Any, Frontend
     front = frontend_of(value, language)
     if front is not None:
         return value, front
+    if isinstance(value, absent.Placeholder) and absent.decorated(value) is not None:
+        raise absent.refusal(value)
     if value is not None:
         raise CaseError(f"'{name}' of {module.__file__} is not a kernel: it is not decorated with {JIT[language]}")
     names = [kernel.name for kernel in kernels_of(module, language)]

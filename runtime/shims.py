@@ -3,8 +3,7 @@
 For NKI these are ``neuronxcc``, ``nki`` and ``nkilib`` (:data:`~.dialect.PROVIDERS`). Only the packages of one language
 are answered at a time. Each offers ``MODULES``, a mapping from a dotted name to the module that
 stands there. A module under one of the roots that no dialect offers is a private one: it imports, and whatever is taken
-from it raises :class:`NotModelled` with its full name as soon as it is used. So a file that needs a private API in one
-function still gives its other functions.
+from it is a :class:`~.absent.Placeholder`. So a file that needs a private API in one function still gives its others.
 """
 
 from __future__ import annotations
@@ -19,8 +18,8 @@ from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import Any
 
+from .absent import private
 from .dialect import PROVIDERS
-from .errors import NotModelled
 from .spec.beta1 import STRAY_MODULES
 
 ROOTS = tuple(dict.fromkeys(root for roots in PROVIDERS.values() for root in roots))
@@ -47,43 +46,13 @@ documented: what counts is that no message has a higher one."""
 _PRIVATE_NAMES = ("neuronxcc.nki.language.sync_program",)
 
 
-class PrivateName:
-    """Something taken from a private module. Every use raises :class:`NotModelled` with its qualified name."""
-
-    def __init__(self, name: str) -> None:
-        self.__dict__["_name"] = name
-
-    def _refuse(self) -> NotModelled:
-        return NotModelled(f"the private API {self.__dict__['_name']}")
-
-    def __call__(self, *args: object, **kwargs: object) -> Any:
-        raise self._refuse()
-
-    def __getattr__(self, attribute: str) -> PrivateName:
-        if attribute.startswith("__"):
-            raise AttributeError(attribute)
-        return PrivateName(f"{self.__dict__['_name']}.{attribute}")
-
-    def __getitem__(self, index: object) -> Any:
-        raise self._refuse()
-
-    def __iter__(self) -> Iterator[Any]:
-        raise self._refuse()
-
-    def __bool__(self) -> bool:
-        raise self._refuse()
-
-    def __repr__(self) -> str:
-        return f"<private {self.__dict__['_name']}>"
-
-
 class PrivateModule(ModuleType):
     """A private module: any attribute can be imported from it, none can be used."""
 
     def __getattr__(self, attribute: str) -> Any:
         if attribute.startswith("__"):
             raise AttributeError(attribute)
-        return PrivateName(f"{self.__name__}.{attribute}")
+        return private(f"{self.__name__}.{attribute}")
 
 
 class _Finder(MetaPathFinder, Loader):
@@ -124,6 +93,12 @@ def provided(root: str) -> Mapping[str, ModuleType]:
     """The modules that stand in for the package ``root``, by dotted name."""
     modules: Mapping[str, ModuleType] = importlib.import_module(PROVIDERS[_language][root]).MODULES
     return modules
+
+
+def offered(language: str) -> Mapping[str, object]:
+    """What the emulator knows of packages that are not ``language``'s own, by the full name."""
+    known: Mapping[str, object] = importlib.import_module(PROVIDERS["nki"]["neuronxcc"]).OFFERED
+    return known if language == "nki" else {}
 
 
 _FINDER = _Finder()
@@ -195,7 +170,7 @@ def public_module(
         if attribute.startswith("__"):
             raise AttributeError(attribute)
         if attribute.startswith("_") or f"{name}.{attribute}" in (*_PRIVATE, *_PRIVATE_NAMES):
-            return PrivateName(f"{name}.{attribute}")
+            return private(f"{name}.{attribute}")
         if later is not None and attribute in later:
             return later[attribute]
         raise AttributeError(f"module '{name}' has no public attribute '{attribute}'")

@@ -64,6 +64,8 @@ def test_torch() -> None:
     torch = pytest.importorskip("torch", reason="torch is not installed: nothing of it can be passed")
     for dtype in (torch.float32, torch.bfloat16, torch.float16, torch.int32, torch.float8_e5m2):
         x = torch.ones(2, 3).to(dtype)
+        shared = as_array(x)
+        assert shared is not None and shared.__array_interface__["data"][0] == x.data_ptr()
         out = doubled(x)
         assert out.dtype == dtype and bool((out.to(torch.float32) == 2).all())
     array = as_array(torch.tensor([[1.5]], dtype=torch.bfloat16))

@@ -221,9 +221,9 @@ def test_a_kernel_that_is_missing_after_is_an_error(pair) -> None:  # type: igno
 
 
 def test_a_file_that_does_not_load_is_an_error(pair) -> None:  # type: ignore[no-untyped-def]
-    proof = proved(*pair(old="import nki_not_there\n"))
+    proof = proved(*pair(old="import nki.not_there\n"))
     assert [result.kernel for result in proof.results] == [""]
-    assert "No module named 'nki_not_there'" in proof.results[0].problems[0].message
+    assert "No module named 'nki.not_there'" in proof.results[0].problems[0].message
 
 
 # --- references ------------------------------------------------------------------------------------------------------

@@ -215,7 +215,7 @@ def test_a_file_may_name_its_own_package(worker: Worker, tmp_path: Path) -> None
     ("body", "message", "line"),
     [
         ("def broken(:\n    pass\n", "SyntaxError: ", 4),
-        ("import module_that_is_not_there\n", "ModuleNotFoundError: No module named 'module_that_is_not_there'", 4),
+        ("import nki.not_there\n", "ModuleNotFoundError: No module named 'nki.not_there'", 4),
         ("\nraise SystemExit(3)\n", "SystemExit: 3", 5),
         ("raise KeyboardInterrupt\n", "KeyboardInterrupt", 4),
     ],

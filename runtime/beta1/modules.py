@@ -62,3 +62,9 @@ MODULES: dict[str, ModuleType] = linked(
         "neuronxcc.starfish.support.util": public_module("neuronxcc.starfish.support.util", {"allclose": _allclose}),
     }
 )
+
+OFFERED: dict[str, Any] = {
+    "torch_neuronx.nki_jit": nki.torch_jit,
+    "torch_neuronx.xla_impl.ops.nki_jit": nki.torch_jit,
+}
+"""What packages that are not installed have for kernels of Beta 1."""

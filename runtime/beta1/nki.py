@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import functools
 import inspect
 import os
@@ -13,6 +14,7 @@ from .. import recording
 from ..errors import KernelError, NotModelled
 from ..host import host_target
 from ..session import PRECISIONS, in_kernel
+from ..source import function_source
 from . import execution
 from .rewriting import rewritten
 
@@ -132,6 +134,17 @@ def jit(func: Any = None, mode: str = "auto", **options: Any) -> Any:
 def trace(func: Any = None, **options: Any) -> Any:
     """The old decorator: the kernel writes its outputs into parameters."""
     return jit(func, "trace", **{"kernel_return": False, **options})
+
+
+def torch_jit(func: Any = None, **options: Any) -> Any:
+    """``nki_jit`` of torch_neuronx: a kernel without a result writes its outputs into parameters."""
+    if func is None:
+        return lambda function: torch_jit(function, **options)
+    definition = function_source(func.__code__)
+    returns = definition is not None and any(
+        isinstance(node, ast.Return) and node.value is not None for node in ast.walk(definition)
+    )
+    return jit(func, "torchxla", **{"kernel_return": returns, **options})
 
 
 def baremetal(kernel: Any = None, **options: Any) -> Any:
