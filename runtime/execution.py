@@ -145,20 +145,29 @@ def _package_name(file: str) -> tuple[str, str] | None:
 
 
 def _roots_named_in(file: str) -> list[str]:
-    """Directories above ``file`` from which an absolute import in it would find the file's own package."""
+    """Directories above ``file`` from which an absolute import in it would find its own project's packages.
+
+    That is the directory that holds the file's own package, or one with a package that the file imports, also in ``src``.
+    """
     named: set[str] = set()
     for node in ast.walk(_tree_of(file)):
         if isinstance(node, ast.Import):
             named.update(alias.name.partition(".")[0] for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             named.add(node.module.partition(".")[0])
-    above, directory = [], os.path.dirname(file)
+    named -= {*sys.stdlib_module_names, *shims.ROOTS}
+    beside, directory = [], os.path.dirname(file)
     while (parent := os.path.dirname(directory)) != directory:
-        name = os.path.basename(directory)
-        if name in named and name not in sys.stdlib_module_names and name not in shims.ROOTS:
-            above.append(parent)
-        directory = parent
-    return above[:1]
+        if os.path.basename(directory) in named:
+            return [parent]
+        source = os.path.join(directory, "src")
+        beside += [source] * any(os.path.isfile(os.path.join(source, name, "__init__.py")) for name in named)
+        directory = "/" if _is_project(directory) else parent
+    return beside[:1]
+
+
+def _is_project(directory: str) -> bool:
+    return any(os.path.exists(os.path.join(directory, name)) for name in (".git", "pyproject.toml", "setup.py"))
 
 
 def _tree_of(file: str) -> ast.Module:

@@ -171,3 +171,19 @@ def test_nki_jit_of_torch_neuronx_makes_kernels(worker: Worker, tmp_path: Path, 
     args = {"x": TensorSpec((4, 4), "float32"), "o": TensorSpec((4, 4), "float32", "zeros", output=True)}
     found = worker.ask(Request("run", str(tmp_path / "k.py"), Case("k", "", str(tmp_path / "cases.toml"), args=args)))
     assert isinstance(found, Run) and len(found.outputs) == 1
+
+
+def test_a_kernel_of_an_absent_module_stays_one(worker: Worker, tmp_path: Path) -> None:
+    head = f"import {FRAME}\nfrom torch_neuronx import nki_jit\nfrom neuronxcc.nki import benchmark, jit\n"
+    head += f"A, B, C = jit()({FRAME}.kernel), nki_jit()({FRAME}.kernel), benchmark(warmup=5)({FRAME}.kernel)\n"
+    assert isinstance(ran(worker, tmp_path, head), Run)
+    found = ran(worker, tmp_path, head, "    B(x)")
+    assert isinstance(found, Failure) and f"{FRAME}.kernel" in found.message
+
+
+def test_packages_of_the_project_are_found_in_src(worker: Worker, tmp_path: Path) -> None:
+    (tmp_path / "src" / "own_package").mkdir(parents=True)
+    (tmp_path / "src" / "own_package" / "__init__.py").write_text("VALUE = 3\n")
+    (tmp_path / "tests" / "unit").mkdir(parents=True)
+    found = ran(worker, tmp_path / "tests" / "unit", "import own_package\nassert own_package.VALUE == 3")
+    assert isinstance(found, Run), found

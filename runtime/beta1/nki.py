@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import recording
+from ..absent import Placeholder
 from ..errors import KernelError, NotModelled
 from ..host import host_target
 from ..session import PRECISIONS, in_kernel
@@ -127,6 +128,8 @@ def jit(func: Any = None, mode: str = "auto", **options: Any) -> Any:
     """Make a function a kernel. ``mode`` and most keywords choose how the compiler runs it and change nothing here."""
     if func is None:
         return lambda function: jit(function, mode, **options)
+    if isinstance(func, Placeholder):
+        return func
     target = func.func if isinstance(func, Kernel) else func
     return Kernel(target, {**getattr(func, "options", {}), "mode": mode, **options})
 
@@ -140,6 +143,8 @@ def torch_jit(func: Any = None, **options: Any) -> Any:
     """``nki_jit`` of torch_neuronx: a kernel without a result writes its outputs into parameters."""
     if func is None:
         return lambda function: torch_jit(function, **options)
+    if isinstance(func, (Kernel, Placeholder)):
+        return jit(func, "torchxla", **options)
     definition = function_source(func.__code__)
     returns = definition is not None and any(
         isinstance(node, ast.Return) and node.value is not None for node in ast.walk(definition)
