@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nki_migrate.runtime.spec.dtypes import ITEMSIZE
+from nki_migrate.runtime.spec.versions import LATER, version
 
 from . import algebra
 from .dtypes import type_name
@@ -78,7 +79,7 @@ def _whole(
 ) -> Operand:
     """The whole tile as one of ``dims`` elements of the new type, ``written`` as its shape."""
     scope.apply(CODE, node)
-    shape = "" if scope.module.options.target == "0.3" else f", {shape_text(scope, written, '')}"
+    shape = "" if version(scope.module.options.target) in LATER else f", {shape_text(scope, written, '')}"
     name = f"{base.base}.view({dtype}{shape})"
     return of_name(scope, name, replace(value, dims=dims, dtype=dtype, view=False, origin=None))
 

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterable
 
 from nki_migrate.codemods.model import Finding, Options
+from nki_migrate.runtime.spec.versions import OLDEST, version
 
 from . import languages
 from .discover import Found
@@ -20,7 +21,7 @@ _LANGUAGE = tuple(f"{root}.{module}." for root in ("nki", "neuronxcc.nki") for m
 _HOST_CALLS = frozenset({"neuronxcc.nki.language.static_cast"})  # also converts NumPy arrays in tests
 
 
-def check_reports(files: Iterable[Found], target: str = "0.2", options: Options | None = None) -> list[Report]:
+def check_reports(files: Iterable[Found], target: str = OLDEST.name, options: Options | None = None) -> list[Report]:
     """A report for each file; what is not legal in NKI ``target`` is a finding that only a person can resolve.
 
     ``options`` are those of the run that other languages read.
@@ -38,7 +39,7 @@ def _checked(file: Found, target: str, options: Options | None) -> Report:
     return data if isinstance(data, Report) else check_report(file.path, data, target)
 
 
-def check_report(path: str, data: bytes, target: str = "0.2") -> Report:
+def check_report(path: str, data: bytes, target: str = OLDEST.name) -> Report:
     """What is not legal in one file's bytes."""
     from nki_migrate.codemods import backlog, may_have_backlog
     from nki_migrate.codemods.marks import marked
@@ -49,7 +50,7 @@ def check_report(path: str, data: bytes, target: str = "0.2") -> Report:
             warnings.simplefilter("ignore")
             text, tree = parsed(data)
             violations = check_tree(tree, target=target, also=_helpers(tree))
-            is_oldest = target == "0.2"  # later versions have functions of Beta 1's names again
+            is_oldest = version(target) == OLDEST  # later versions have functions of Beta 1's names again
             left = backlog(text.text, tree) if is_oldest and may_have_backlog(text.text) else []
             marks = set(marked(text.text, tree))
     except FileError as error:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 from click.core import ParameterSource
+from nki_migrate.runtime.spec.versions import NAMES, OLDEST
 
 from .errors import InputError
 from .surfaces import FORMATS
@@ -413,7 +414,7 @@ def verify(paths: tuple[str, ...], output_format: str, tiles: bool, modules: tup
 @cli.command(epilog="Exit codes: 0 legal, 1 findings, 2 could not do its work.")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @click.option(
-    "--target", type=click.Choice(["0.2", "0.3"]), default="0.2", show_default=True, help="The NKI version to judge by."
+    "--target", type=click.Choice(NAMES), default=OLDEST.name, show_default=True, help="The NKI version to judge by."
 )
 @click.option("--hardware", type=click.Choice(_ASCEND), help="TileLang-Ascend: the target.  [default: 910b]")
 @_planning
@@ -509,9 +510,7 @@ def layout(
     help="engine: round at every write, as the hardware does. simulator: keep bf16 and fp8 tiles in fp32, as the "
     "documented simulator did.  [default: simulator for mode='simulation' and nki.simulate_kernel, else engine]",
 )
-@click.option(
-    "--target", type=click.Choice(["0.2", "0.3"]), help="The NKI version that kernels of nki run as.  [default: 0.2]"
-)
+@click.option("--target", type=click.Choice(NAMES), help="The NKI version that kernels of nki run as.  [default: 0.2]")
 @click.option(
     "--strict",
     is_flag=True,

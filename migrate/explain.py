@@ -102,8 +102,7 @@ def explanation(code: str) -> str | None:
 def _comparison() -> str:
     """What ``verify`` does not compare, from the table that the comparison is tested against."""
     rows = [
-        (f"{_subject(e.subject, ANY)}{f' ({e.version})' if e.version else ''}", e.attribute, e.reason)
-        for e in EXEMPTIONS
+        (f"{_subject(e.subject, ANY)}{f' ({e.where})' if e.where else ''}", e.attribute, e.reason) for e in EXEMPTIONS
     ]
     widths = [max(len(row[column]) for row in rows) for column in range(2)]
     table = [f"  {a.ljust(widths[0])}  {b.ljust(widths[1])}  {reason}" for a, b, reason in rows]

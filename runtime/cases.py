@@ -50,8 +50,8 @@ import numpy as np
 
 from .filling import FILLS, fill_problem, stored_array_problem
 from .numerics import DTYPES
-from .spec.beta2 import TARGETS as NKI_VERSIONS
 from .spec.memories import hardware_names
+from .spec.versions import NAMES as NKI_VERSIONS
 
 tomllib = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
 

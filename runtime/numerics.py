@@ -34,6 +34,8 @@ DTYPES: dict[str, np.dtype[Any]] = {
     "float8_e5m2": np.dtype(ml_dtypes.float8_e5m2),
 }
 """The numpy data type of each ``nki.language`` type that the emulator models, by its name."""
+SCALE_TYPE: np.dtype[Any] = np.dtype(ml_dtypes.float8_e8m0fnu)
+"""``nl.float8_e8m0fnu``, the type of scales in microscaling formats: a power of two. Nothing computes with it."""
 
 
 def is_integer(dtype: np.dtype[Any]) -> bool:

@@ -1,4 +1,4 @@
-"""NKI 0.3 as a second target: every difference of the table of dialects, seen from a kernel that runs as both."""
+"""Versions of NKI as targets: every difference of the table of dialects, seen from a kernel that runs as each."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from nki_migrate.runtime.errors import KernelError, NotModelled
 from nki_migrate.runtime.messages import Request
 from nki_migrate.runtime.pool import pool
 from nki_migrate.runtime.spec.beta2_dialects import DIALECTS, Dialect
+from nki_migrate.runtime.spec.hardware import TARGETS
+from nki_migrate.runtime.spec.versions import V02, V03, V04, V05, V06, VERSIONS, Version
 
 nl, nisa = MODULES["nki.language"], MODULES["nki.isa"]
 X = np.arange(32, dtype=np.float32).reshape(4, 8)
@@ -89,9 +91,9 @@ SEEN = {
     "mixed_placement": (mixed, None, "Cannot mix manual and automatic allocations"),
     "partition_index_drops": (lambda x: stored(tile_of(x)[2]), X[2], X[2:3]),
     "stepped_slices": (lambda x: stored(tile_of(x)[:, 1:8:3]), "slice with step 3", X[:, 1:8:3]),
-    "free_subscripts": (lambda x: stored(tile_of(x)[:, 2][1:3]), "nested indexing", X[1:3, 2]),
+    "free_subscripts": (lambda x: stored(tile_of(x)[1][:, 2:4]), "nested indexing", X[1:2, 2:4]),
     "view_has_shape": (viewed, "expecting sequence", X.view(np.int32)),
-    "addresses": (lambda x: stored(tile_of(x)) if tile_of(x).address else None, X, r"no \.address in NKI 0\.3"),
+    "addresses": (lambda x: stored(tile_of(x)) if tile_of(x).address else None, X, r"no \.address in NKI 0\."),
     "loose_values": (lambda x: stored(nl.zeros((1, 1), "float32", "sbuf")), np.zeros((1, 1)), "expecting"),
     "hardware_dge_casts": (by_hardware_dge, X, "hwdge does not convert float32 to bfloat16"),
     "transposed_ranks": (transposed, "must have 4 dimmensions", X.T),
@@ -103,31 +105,116 @@ SEEN = {
     ),
     "memset_casts": (filled, np.ones((1, 1)), "value must be an integer"),
     "numpy_constants": (lambda x: stored(nl.shared_constant(X)), "expecting a 'tensor', got 'ndarray'", X),
-    "outputs": (in_plain_hbm, X, "in NKI 0.3 outputs must be in nl.shared_hbm"),
+    "outputs": (in_plain_hbm, X, "outputs must be in nl.shared_hbm"),
     "functions": (lambda x: stored(nl.add(tile_of(x), 1.0)), "cannot be called in Beta 2", X + 1),
 }
 """Field of the table -> (kernel, what 0.2 does, what 0.3 does): an array, a message, or ``None`` for no matter."""
 
 
+def copied(x):
+    ints = nl.ndarray((4, 1), nl.int32, nl.sbuf)
+    nisa.iota(ints, [[1, 1]], offset=2**24 + 1)
+    return stored(nl.copy(ints))
+
+
+def padded(x):
+    four = nl.ndarray((4, 1, 1, 8), x.dtype, nl.sbuf)
+    nisa.dma_copy(dst=four, src=x)
+    tile = nl.ndarray((8, 4), x.dtype, nl.sbuf)
+    nisa.dma_transpose(dst=tile, src=four)
+    return stored(tile)
+
+
+def counted(x):
+    count, one = nl.ndarray((1, 1), nl.int32, nl.sbuf), nl.ndarray((1, 1), nl.int32, nl.sbuf)
+    nisa.memset(count, 3)
+    nisa.register_store(one, nisa.register_alloc(count))
+    return stored(one)
+
+
+def written(x):
+    one = nl.ndarray((1, 1), nl.int32, nl.sbuf)
+    nisa.memset(one, 5)
+    for i in nl.dynamic_range(2):
+        nisa.register_load(i, one)
+    return stored(one)
+
+
+def part_of_pattern(x):
+    return stored(tile_of(x)[:, 4:8].ap([[8, 4], [1, 4]]))
+
+
+def quantized(kind):
+    def kernel(x):
+        source, data = nl.ndarray((32, 32), nl.bfloat16, nl.sbuf), nl.ndarray((32, 8), nl.float8_e5m2_x4, nl.sbuf)
+        scale = nl.ndarray((4, 8), kind, nl.sbuf)
+        nisa.memset(source, 1.0)
+        nisa.quantize_mx(dst=data, src=source, dst_scale=scale)
+        return stored(scale)
+
+    return kernel
+
+
+def rsqrt_of_psum(x):
+    acc = nl.ndarray((8, 8), nl.float32, nl.psum)
+    tile = tile_of(x)
+    nisa.nc_matmul(acc, tile, tile)
+    return stored(nl.rsqrt(acc))
+
+
+GEN4 = ("scale_types", "doubled_scale")
+BIG = np.full((4, 1), 2**24 + 1)
+LATER_SEEN: dict[str, tuple[object, dict[Version, object]]] = {
+    "pads_transposes": (padded, {V02: "must have 4 dimmensions", V03: X.T, V04: "gives"}),
+    "alloc_reads": (counted, {V02: np.full((1, 1), 3), V03: "expecting 'integer'"}),
+    "frozen_indices": (written, {V02: np.full((1, 1), 5), V04: "cannot be written"}),
+    "counts_reshapes": (lambda x: stored(tile_of(x).reshape((4, 4))), {V02: X[:, :4], V05: "32"}),
+    "two_dimensions": (lambda x: stored(tile_of(x)[:, 2]), {V02: X[:, 2], V05: X[:, 2:3]}),
+    "inherits_offset": (part_of_pattern, {V02: "already indexed", V03: X[:, :4], V05: X[:, 4:]}),
+    "scale_types": (quantized("float8_e8m0fnu"), {V02: "must be uint8", V05: np.full((4, 8), 2.0**-14)}),
+    "doubled_scale": (quantized("uint8"), {V02: np.full((4, 8), 127 - 15), V05: np.full((4, 8), 128 - 15)}),
+    "rsqrt_reads_psum": (rsqrt_of_psum, {V02: "cannot be called", V03: None, V05: "does not read PSUM"}),
+    "exact_copy": (copied, {V02: "cannot be called", V03: BIG - 1, V06: BIG}),
+}
+"""Field of the table -> (kernel, what each version does from which on)."""
+
+
+def outcomes():
+    for name, (kernel, old, new) in SEEN.items():
+        yield name, kernel, {V02: old, V03: new}
+    for name, (kernel, wanted) in LATER_SEEN.items():
+        yield name, kernel, wanted
+
+
 def test_every_difference_is_seen():
-    fields = [field.name for field in dataclasses.fields(Dialect)]
-    assert sorted(SEEN) == sorted(fields)
-    assert all(getattr(DIALECTS["0.2"], name) != getattr(DIALECTS["0.3"], name) for name in fields)
+    """A row has a value for each version that changes the field, and for no other."""
+    seen = {name: set(wanted) for name, _, wanted in outcomes()}
+    seen |= {name: seen[name] - {V03} for name in ("rsqrt_reads_psum", "exact_copy")}  # no functions before
+    seen["inherits_offset"] -= {V03}  # no patterns of views before
+    for field in dataclasses.fields(Dialect):
+        values = [getattr(DIALECTS[version], field.name) for version in VERSIONS]
+        changed = {
+            VERSIONS[0],
+            *(at for at, old, new in zip(VERSIONS[1:], values, values[1:], strict=False) if old != new),
+        }
+        assert seen[field.name] == changed, field.name
 
 
-@pytest.mark.parametrize("version", sorted(DIALECTS))
-@pytest.mark.parametrize("name", sorted(SEEN))
-def test_a_kernel_does_as_its_version_says(name, version):
-    kernel, *expected = SEEN[name]
-    wanted = expected[sorted(DIALECTS).index(version)]
-    if isinstance(wanted, str):
-        with pytest.raises((KernelError, NotModelled, NameError), match=wanted):
-            execute(kernel, {"x": X}, version=version)
+@pytest.mark.parametrize("version", VERSIONS, ids=str)
+@pytest.mark.parametrize(
+    ("name", "kernel", "wanted"), [*outcomes()], ids=lambda value: value if type(value) is str else ""
+)
+def test_a_kernel_does_as_its_version_says(name, kernel, wanted, version):
+    expected = wanted[max(at for at in wanted if at <= version)]
+    target = TARGETS["gen4" if name in GEN4 else "gen3"]
+    if isinstance(expected, str):
+        with pytest.raises((KernelError, NotModelled, NameError), match=expected):
+            execute(kernel, {"x": X}, version=version, target=target)
         return
-    (found,) = execute(kernel, {"x": X}, version=version).outputs
-    if wanted is not None:
-        assert found.shape == np.shape(wanted)
-        assert np.array_equal(found.astype(np.float64), np.asarray(wanted, np.float32).astype(np.float64))
+    (found,) = execute(kernel, {"x": X}, version=version, target=target).outputs
+    if expected is not None:
+        assert found.shape == np.shape(expected)
+        assert np.array_equal(found.astype(np.float64), np.asarray(expected).astype(found.dtype).astype(np.float64))
 
 
 def test_accumulate_says_what_psum_does():

@@ -134,7 +134,7 @@ def test_every_function_of_the_table_is_there_and_tested():
     """Names that 0.3 has as functions and 0.2 has not; all take the parameters of the table."""
     new = {
         name.removeprefix("nki.language.")
-        for name, entry in beta2.SYMBOLS_03.items()
+        for name, entry in beta2.table("0.3").items()
         if name.startswith("nki.language.") and entry.kind == "function"
         if name not in beta2.SYMBOLS or not beta2.SYMBOLS[name].is_callable
     }

@@ -15,6 +15,7 @@ from nki_migrate.runtime.errors import KernelError, NotModelled
 from nki_migrate.runtime.machine import Machine
 from nki_migrate.runtime.spec import beta2
 from nki_migrate.runtime.spec.hardware import TARGETS
+from nki_migrate.runtime.spec.versions import OLDEST, VERSIONS, version
 
 nl, nisa = MODULES["nki.language"], MODULES["nki.isa"]
 FREE_KEYWORDS = {"nki.jit", "nki.baremetal", "nki.benchmark", "nki.profile", "nki.simulate_kernel"}
@@ -58,27 +59,27 @@ def test_every_parameter_of_beta_2_is_taken(name):
     assert set(beta2.SYMBOLS[name].accepted()) <= set(implemented)
 
 
-@pytest.mark.parametrize("name", [n for n in functions("0.3") if n.startswith("nki.isa.")])
-def test_every_parameter_of_instructions_of_0_3_is_taken(name):
-    implemented = inspect.signature(resolved(name)).parameters
-    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in implemented.values()):
-        return
-    assert set(beta2.SYMBOLS_03[name].accepted()) <= set(implemented)
+@pytest.mark.parametrize("at", VERSIONS[1:], ids=str)
+def test_every_parameter_of_instructions_of_later_versions_is_taken(at):
+    for name in functions(at):
+        implemented = inspect.signature(resolved(name)).parameters
+        if name.startswith("nki.isa.") and not any(p.kind is p.VAR_KEYWORD for p in implemented.values()):
+            assert set(beta2.table(at)[name].accepted()) <= set(implemented), name
 
 
-@pytest.mark.parametrize("version", beta2.TARGETS)
-def test_nothing_is_required_that_the_table_does_not_require(version):
-    for name in functions(version):
-        if version == "0.3" and not name.startswith("nki.isa."):
+@pytest.mark.parametrize("at", VERSIONS, ids=str)
+def test_nothing_is_required_that_the_table_does_not_require(at):
+    for name in functions(at):
+        if at != OLDEST and not name.startswith("nki.isa."):
             continue
         parameters = inspect.signature(resolved(name)).parameters.values()
         wanted = {p.name for p in parameters if p.default is p.empty and p.kind is not p.VAR_KEYWORD}
-        assert wanted <= set(beta2.table(version)[name].required()), name
+        assert wanted <= set(beta2.table(at)[name].required()), name
 
 
 @pytest.mark.parametrize("module", ["nki.isa", "nki.language", "nki.meta.tensor", "nki.collectives"])
 def test_no_name_is_offered_that_the_table_does_not_have(module):
-    known = set(beta2.SYMBOLS) | set(beta2.SYMBOLS_03)
+    known = {name for at in VERSIONS for name in beta2.table(at)}
     offered = {f"{module}.{name}" for name in vars(MODULES[module]) if not name.startswith("_")}
     assert offered - known - set(MODULES) <= {
         "nki.language.max",
@@ -90,7 +91,7 @@ def test_no_name_is_offered_that_the_table_does_not_have(module):
 @pytest.fixture
 def kernel(request):
     running = session.Session(Machine(TARGETS["gen3"]), dialect="beta2")
-    state.install(running, state.State(declare, getattr(request, "param", "0.2")))
+    state.install(running, state.State(declare, version(getattr(request, "param", "0.2"))))
     with session.running(running):
         yield running
 
@@ -185,11 +186,11 @@ def test_defaults_are_those_of_the_table(name):
         assert found == wanted or (not found and not wanted), parameter.name
 
 
-@pytest.mark.parametrize("version", beta2.TARGETS)
-def test_positional_arguments_go_where_the_table_says(version):
+@pytest.mark.parametrize("at", VERSIONS, ids=str)
+def test_positional_arguments_go_where_the_table_says(at):
     """Every instruction is called with as many marks as it has places; a recorder stands in for the instruction."""
-    for name in functions(version):
-        entry = beta2.table(version)[name]
+    for name in functions(at):
+        entry = beta2.table(at)[name]
         places = [p.name for p in entry.parameters or ()]
         marks = [None if p.refused else f"<{p.name}>" for p in entry.parameters or ()]
         seen = {}
@@ -199,7 +200,7 @@ def test_positional_arguments_go_where_the_table_says(version):
 
         recorder.__name__ = name.rpartition(".")[2]
         running = session.Session(Machine(TARGETS["gen3"]), dialect="beta2")
-        state.install(running, state.State(declare, version))
+        state.install(running, state.State(declare, at))
         with session.running(running):
             builtin(name.rpartition(".")[0])(recorder)(*marks)
         assert {place: f"<{place}>" for place in places if place in entry.accepted()} == {

@@ -14,6 +14,7 @@ from nki_migrate.runtime.beta2.subscripts import bounds_of, plain_cut
 from nki_migrate.runtime.errors import KernelError, NotModelled
 from nki_migrate.runtime.machine import Machine
 from nki_migrate.runtime.spec.hardware import TARGETS
+from nki_migrate.runtime.spec.versions import V03
 
 nl, nisa = MODULES["nki.language"], MODULES["nki.isa"]
 
@@ -112,7 +113,7 @@ def test_tfloat32_can_be_named_only():
 def test_mixed_placement_is_an_error_from_0_3_on(kernel):
     nl.ndarray((1, 1), nl.int32, nl.sbuf)
     nl.ndarray((1, 1), nl.int32, nl.sbuf, address=(0, 0))
-    state.install(kernel, state.State(declare, state.GENERAL))
+    state.install(kernel, state.State(declare, V03))
     nl.ndarray((1, 1), nl.int32, nl.sbuf)
     with pytest.raises(KernelError, match="Cannot mix manual and automatic allocations for SBUF/PSUM"):
         nl.ndarray((1, 1), nl.int32, nl.sbuf, address=(0, 0))

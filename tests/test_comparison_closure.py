@@ -22,10 +22,12 @@ from nki_migrate.runtime.errors import KernelError, NotModelled
 from nki_migrate.runtime.events import Event, Operand
 from nki_migrate.runtime.numerics import DTYPES
 from nki_migrate.runtime.spec import beta1, beta2
-from nki_migrate.runtime.spec.comparison import ANY, EXEMPTIONS
+from nki_migrate.runtime.spec.comparison import ANY, EXEMPTIONS, Exemption
 from nki_migrate.runtime.spec.hardware import TARGETS
+from nki_migrate.runtime.spec.versions import NEWEST, OLDEST, V03
+from nki_migrate.runtime.spec.versions import version as version_of
 
-VERSIONS = ("beta1", "0.2", "0.3")
+VERSIONS = ("beta1", OLDEST.name, V03.name, NEWEST.name)
 GEN4 = ("exponential", "rand2")
 ELSEWHERE = frozenset({"core_barrier", "lnc_barrier", "sendrecv", "nc_matmul_mx", "quantize_mx"})
 """Instructions that need a launch or formats of their own: test_beta2_cores, test_beta2_mx run them."""
@@ -54,7 +56,12 @@ PAIRS = [(v, n, k) for v in VERSIONS for n, names in keywords(v).items() if is_r
 
 
 def is_exempt(version: str, name: str, keyword: str) -> bool:
-    return any(e.subject in (ANY, name) and e.attribute == keyword and e.version in ("", version) for e in EXEMPTIONS)
+    return any(e.subject in (ANY, name) and e.attribute == keyword and holds(e, version) for e in EXEMPTIONS)
+
+
+def holds(exemption: Exemption, name: str) -> bool:
+    is_old = name == "beta1"
+    return exemption.covers("beta1" if is_old else "beta2", None if is_old else version_of(name))
 
 
 def call_of(version: str, name: str) -> dict[str, str]:
@@ -67,8 +74,13 @@ def call_of(version: str, name: str) -> dict[str, str]:
         k: f"({v})" if isinstance(ast.parse(v, mode="eval").body, (ast.Compare, ast.BinOp)) and "*" not in v else v
         for k, v in found.items()
     }
-    if version == "0.3":
-        found |= {"nc_matmul": {"accumulate": "None"}, "tensor_reduce": {"axis": "2"}}.get(name, {})
+    if version not in ("beta1", "0.2"):
+        found |= {
+            "nc_matmul": {"accumulate": "None"},
+            "tensor_reduce": {"axis": "2"},
+            "tensor_scalar_reduce": {"reduce_res_negate": "False"},
+            "dma_compute": {"oob_mode": "nisa.oob_mode.error"},
+        }.get(name, {})
     return {k: v for k, v in found.items() if k in keywords(version)[name]}
 
 
@@ -201,7 +213,7 @@ def test_every_exemption_is_of_something():
     }
     records = {(cls.__name__, field.name) for cls in (Event, Operand, TileRow, HbmTensor) for field in fields(cls)}
     for e in EXEMPTIONS:
-        versions = [e.version] if e.version else VERSIONS
+        versions = [name for name in VERSIONS if holds(e, name)]
         uses = [(v, n, k) for v, n, k in known if v in versions and e.subject in (ANY, n) and e.attribute == k]
         assert uses or (e.subject, e.attribute) in records, e
         assert e.reason

@@ -6,11 +6,11 @@ import sys
 
 import pytest
 from nki_migrate.runtime.legality import CODES, RULE_MODULES, check_source
-from nki_migrate.runtime.spec.beta2 import TARGETS
+from nki_migrate.runtime.spec.versions import EVER, VERSIONS
 
 IMPORTS = "import nki\nimport nki.isa as nisa\nimport nki.language as nl\n\n\n"
 LINES = IMPORTS.count("\n")
-CASES = [(code, target) for code, doc in sorted(CODES.items()) for target in doc.targets]
+CASES = [(code, target) for code, doc in sorted(CODES.items()) for target in VERSIONS if target in doc.span]
 
 
 def codes(source, target="0.2"):
@@ -37,17 +37,17 @@ def test_the_good_example_is_legal(code, target):
     assert codes(CODES[code].good, target) == []
 
 
-@pytest.mark.parametrize("code", sorted(code for code, doc in CODES.items() if doc.targets != TARGETS))
-def test_a_rule_of_one_version_is_silent_in_the_other(code):
-    for target in TARGETS:
-        assert (code in codes(CODES[code].bad, target)) == (target in CODES[code].targets)
+@pytest.mark.parametrize("code", sorted(code for code, doc in CODES.items() if doc.span != EVER))
+def test_a_rule_is_silent_in_the_versions_outside_of_its_span(code):
+    for target in VERSIONS:
+        assert (code in codes(CODES[code].bad, target)) == (target in CODES[code].span)
 
 
 def test_every_violation_has_a_place_a_text_and_a_fix():
     for code, doc in CODES.items():
         if needs_newer_python(doc):
             continue
-        for violation in check_source(IMPORTS + doc.bad, target=doc.targets[0]):
+        for violation in check_source(IMPORTS + doc.bad, target=doc.span.since):
             assert violation.line > LINES and violation.column >= 1, code
             assert violation.message and "{}" not in violation.message, code
             assert violation.help and violation.help == " ".join(violation.help.split()), code

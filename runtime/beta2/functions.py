@@ -71,18 +71,33 @@ def _unary(name: str) -> Function:
         source = on_chip(x, "x")
         dst = _new(source.shape, source.dtype if dtype is None else dtype)
         if name == "copy":
-            result = isa.copy("tensor_copy", source)
+            result = _copied(source)
         elif name == "invert":
             check_integers(name, source, dst)
             result = isa.tensor_scalar(source, name, 0)
         elif name == "reciprocal":
             result = isa.reciprocal(source)
+        elif name == "rsqrt":
+            result, _ = isa.activation(name, _read_by_rsqrt(source))
         else:
             result, _ = isa.activation(name, source)
         deliver(result, dst)
         return dst
 
     return _named(name, function)
+
+
+def _copied(source: NkiTensor) -> isa.Result:
+    """Until 0.5 the Scalar Engine copies, by way of fp32; from 0.6 on the Vector Engine does, bit by bit."""
+    if state.rules().exact_copy or source.dtype.itemsize < 4 or not is_integer(source.dtype):
+        return isa.copy("tensor_copy", source)
+    return isa.activation("copy", source)[0]
+
+
+def _read_by_rsqrt(source: NkiTensor) -> NkiTensor:
+    if source.alloc.space == "psum" and not state.rules().rsqrt_reads_psum:
+        raise KernelError("", f"nki.language.rsqrt does not read PSUM: '{source.label}'; nki.isa.activation does")
+    return source
 
 
 def where(condition: Any, x: Any, y: Any, dtype: Any = None) -> NkiTensor:

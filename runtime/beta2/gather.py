@@ -30,6 +30,7 @@ from ..legality.walk import CODES, violations
 from ..reading import is_packaged, is_standard
 from ..shims import is_stand_in
 from ..source import Source, function_source, source_of
+from ..spec.versions import Version
 from .objects import NKIObject
 
 Path = tuple[str, ...]
@@ -61,7 +62,7 @@ class Gathered:
     roots: frozenset[str]
 
 
-def gathered(kernel: Callable[..., Any], arguments: Iterable[object], version: str) -> list[Gathered]:
+def gathered(kernel: Callable[..., Any], arguments: Iterable[object], version: Version) -> list[Gathered]:
     """The functions of kernel code that ``kernel`` called with ``arguments`` reaches, itself among them.
 
     Raises
@@ -95,7 +96,7 @@ def gathered(kernel: Callable[..., Any], arguments: Iterable[object], version: s
     return found
 
 
-def _judged(definition: Definition, version: str) -> tuple[Violation, ...]:
+def _judged(definition: Definition, version: Version) -> tuple[Violation, ...]:
     """What the checker finds and tracing refuses; raises for what the stages before it refuse."""
     key = id(definition), version
     if key not in _JUDGED:
@@ -125,7 +126,7 @@ def _inside(function: FunctionType, found: tuple[Violation, ...]) -> tuple[Viola
     return tuple(v for v in found if function.__code__.co_firstlineno <= v.line <= (node.end_lineno or 0))
 
 
-_JUDGED: dict[tuple[int, str], tuple[Violation, ...]] = {}
+_JUDGED: dict[tuple[int, Version], tuple[Violation, ...]] = {}
 """By ``id`` of the definition, which :data:`_DEFINITIONS` keeps alive."""
 
 

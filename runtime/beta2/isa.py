@@ -28,6 +28,12 @@ def get_nc_version() -> values.NcVersion:
     return values.NcVersion(target.version)
 
 
+@builtin("nki.isa")
+def get_nc_sub_version() -> int:
+    """The revision of the NeuronCore: the first one."""
+    return 0
+
+
 CONSTANTS: dict[str, Any] = {
     "dge_mode": values.DgeMode,
     "engine": values.Engine,
@@ -44,6 +50,7 @@ CONSTANTS: dict[str, Any] = {
 }
 
 FUNCTIONS = (
+    get_nc_sub_version,
     get_nc_version,
     isa_compute.activation,
     isa_compute.activation_reduce,

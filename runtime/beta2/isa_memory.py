@@ -143,19 +143,7 @@ def dma_transpose(
     values.member(values.OobMode, oob_mode, "unsupported oob mode")
     _check_memory("dma_transpose", dst)
     _check_memory("dma_transpose", src)
-    rank = len(src.shape)
-    if state.rules().transposed_ranks == (4,):
-        if rank != 4:
-            raise KernelError("", "source tensor must have 4 dimmensions")
-        if len(dst.shape) != 4:
-            raise KernelError("", "destination tensor must have 4 dimmensions")
-    order = {2: (1, 0), 3: (2, 1, 0), 4: (3, 1, 2, 0)}.get(rank)
-    if (
-        rank not in state.rules().transposed_ranks
-        or order is None
-        or (axes is not None and values.naturals(axes) != order)
-    ):
-        raise KernelError("", f"unsupported transpose operation: axes {axes} of a tensor of shape {src.shape}")
+    order = _transposed_order(dst, src, axes)
     if dst.dtype != src.dtype:
         raise KernelError("", f"dma_transpose: src is {src.dtype.name}, dst is {dst.dtype.name}: they must be equal")
     target = dst.resolved()
@@ -166,18 +154,47 @@ def dma_transpose(
         source = src.resolved()
         array = source.array.reshape(src.shape)
     wanted = tuple(src.shape[axis] for axis in order)
-    if wanted != dst.shape:
+    if wanted != dst.shape and not _is_padded(dst.shape, wanted):
         raise KernelError("", f"dma_transpose: src of shape {src.shape} gives {wanted}, dst has {dst.shape}")
     result = isa.result_of("dma_transpose", array.transpose(order).reshape(target.array.shape), (("src", source),))
     isa.commit(session.current().machine, result, target)
 
 
+def _transposed_order(dst: NkiTensor, src: NkiTensor, axes: Any) -> tuple[int, ...]:
+    """The dimensions of ``src`` in the order that ``dst`` has them in."""
+    rank, ranks = len(src.shape), state.rules().transposed_ranks
+    if ranks == (4,) and rank != 4:
+        raise KernelError("", "source tensor must have 4 dimmensions")
+    if ranks == (4,) and len(dst.shape) != 4:
+        raise KernelError("", "destination tensor must have 4 dimmensions")
+    order = {2: (1, 0), 3: (2, 1, 0), 4: (3, 1, 2, 0)}.get(rank)
+    if rank not in ranks or order is None or (axes is not None and values.naturals(axes) != order):
+        raise KernelError("", f"unsupported transpose operation: axes {axes} of a tensor of shape {src.shape}")
+    return order
+
+
+def _is_padded(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
+    """Is ``shape`` the ``wanted`` one but for dimensions of extent 1 that it lacks? 0.3 adds these."""
+    fewer = len(shape) < len(wanted) and [n for n in shape if n != 1] == [n for n in wanted if n != 1]
+    return fewer and state.rules().pads_transposes
+
+
 @builtin("nki.isa")
 def dma_compute(
-    dst: Any, srcs: Any, scales: Any = None, reduce_op: Any = None, unique_indices: Any = True, name: Any = None
+    dst: Any,
+    srcs: Any,
+    scales: Any = None,
+    reduce_op: Any = None,
+    unique_indices: Any = True,
+    oob_mode: Any = values.OobMode.error,
+    name: Any = None,
 ) -> None:
     """``dst = srcs[0] + srcs[1] + ...`` in fp32 by DMA; every scale is 1.0."""
-    operands = [srcs] if isinstance(srcs, NkiTensor) else list(srcs)
+    if values.member(values.OobMode, oob_mode, "unsupported oob mode") is _SKIP and not _is_dynamic(
+        dst, *_listed(srcs)
+    ):
+        raise KernelError("", "dma_compute: oob_mode.skip is for indirect accesses only")
+    operands = _listed(srcs)
     if not 1 <= len(operands) <= 16:
         raise KernelError("", f"dma_compute: srcs must be 1 to 16 tensors, got {len(operands)}")
     for tensor in (dst, *operands):
@@ -199,6 +216,10 @@ def dma_compute(
         total = total + to_float32(source.array).reshape(target.array.shape)
     reads = tuple((f"src{position}", source) for position, source in enumerate(sources))
     isa.commit(session.current().machine, isa.result_of("dma_compute", total, reads, (("op", "add"),)), target)
+
+
+def _listed(srcs: Any) -> list[Any]:
+    return [srcs] if isinstance(srcs, NkiTensor) else list(srcs)
 
 
 def _indirect(dst: NkiTensor, src: NkiTensor, operator: str | None, skip: bool) -> None:

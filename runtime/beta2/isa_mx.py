@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ..errors import KernelError
 from ..isa import mx
 from ..packed import is_packed, type_name
+from . import state
 from .isa_matmul import tiling
 from .isa_select import needs_core
 from .operands import deliver, in_sbuf, tile
@@ -35,8 +38,9 @@ def quantize_mx(dst: Any, src: Any, dst_scale: Any, name: Any = None) -> None:
     partitions, elements = source.array.shape[0], source.array.size // source.array.shape[0]
     if elements % 4:
         raise KernelError("", f"quantize_mx: src must have a multiple of 4 elements a partition, not {elements}")
-    result, found = mx.quantize(source, target.dtype)
-    rows = scales.array.reshape(scales.array.shape[0], -1)
+    result, found = mx.quantize(source, target.dtype, state.rules().doubled_scale)
+    bits = scales.array.view(np.uint8)
+    rows = bits.reshape(bits.shape[0], -1)
     if rows.shape[0] < mx.scale_partitions(partitions) or rows.shape[1] != elements // 4:
         raise KernelError(
             "",
@@ -46,7 +50,7 @@ def quantize_mx(dst: Any, src: Any, dst_scale: Any, name: Any = None) -> None:
     result.also_writes = (*result.also_writes, ("dst_scale", scales))
     deliver(result, target)
     for row, scale in zip(mx.scale_rows(partitions), found, strict=True):
-        scales.array[row] = scale.reshape(scales.array.shape[1:])
+        bits[row] = scale.reshape(bits.shape[1:])
 
 
 @builtin("nki.isa")
@@ -101,8 +105,9 @@ def nc_matmul_mx(
 
 
 def _check_scales(instruction: str, role: str, scales: NkiTensor) -> None:
-    if scales.dtype.name != "uint8":
-        raise KernelError("", f"{instruction}: {role} must be uint8, not {type_name(scales.dtype)}")
+    known = state.rules().scale_types
+    if scales.dtype.name not in known:
+        raise KernelError("", f"{instruction}: {role} must be {' or '.join(known)}, not {type_name(scales.dtype)}")
 
 
 def _check_partitions(instruction: str, role: str, tensor: NkiTensor) -> None:

@@ -10,7 +10,7 @@ from ..errors import KernelError, NotModelled
 from ..spec.operators import BITWISE
 from . import state, values
 from .isa_compute import check_integers
-from .operands import deliver, deliver_with, immediate_or_column, on_chip, same_extent
+from .operands import accumulate, deliver, deliver_with, immediate_or_column, lanes, on_chip, same_extent
 from .signature import builtin
 from .tensor import NkiTensor
 
@@ -78,15 +78,19 @@ def tensor_scalar_reduce(
     op0: Any,
     operand0: Any,
     reduce_op: Any,
-    reduce_res: Any,
+    reduce_res: Any = None,
     reverse0: Any = False,
     reduce_cmd: Any = values.ReduceCmd.reset_reduce,
     reduce_init: Any = None,
+    reduce_res_negate: Any = False,
     name: Any = None,
 ) -> None:
     """:func:`tensor_scalar` with one operator, and the reduction of its result over the free dimensions."""
-    if values.reduce_command(reduce_cmd) is not values.ReduceCmd.reset_reduce or reduce_init is not None:
-        raise NotModelled("tensor_scalar_reduce with reduce_cmd or reduce_init")
+    command = values.reduce_command(reduce_cmd)
+    if command in (values.ReduceCmd.idle, values.ReduceCmd.reset):
+        raise KernelError("", f"tensor_scalar_reduce: reduce_cmd.{command.name} is not supported")
+    if (reduce_init is None) == (command is values.ReduceCmd.load_reduce):
+        raise KernelError("", "tensor_scalar_reduce: reduce_init belongs to reduce_cmd.load_reduce")
     target, source = on_chip(dst, "dst"), on_chip(data, "data")
     operator, reduction = values.alu_operator(op0), values.alu_operator(reduce_op)
     if operator in BITWISE:
@@ -96,7 +100,21 @@ def tensor_scalar_reduce(
     reduced = isa.reductions.reduce_free(reduction, result.values)
     result.op = "tensor_scalar_reduce"
     result.attributes = (*result.attributes, ("reduce_op", reduction))
-    deliver_with(result, target, "reduce_res", on_chip(reduce_res, "reduce_res"), reduced)
+    registers = state.current().accumulators["vector"][lanes(source)]
+    if reduce_init is not None:
+        start = immediate_or_column(reduce_init, source, "reduce_init")
+        reads, numbers = isa.said(("reduce_init", start))
+        result.reads, result.attributes = (*result.reads, *reads), (*result.attributes, *numbers)
+        registers[...] = isa.elementwise.per_partition(start, 2)
+    if command is values.ReduceCmd.reset_reduce:
+        registers[...] = reduced
+    else:
+        result.attributes = (*result.attributes, ("reduce_cmd", command.name))
+        accumulate(registers, values.ReduceCmd.reduce, reduction, reduced, 0.0)
+    reduced = -registers if reduce_res_negate else registers.copy()
+    if reduce_res_negate:
+        result.attributes = (*result.attributes, ("reduce_res_negate", True))
+    deliver_with(result, target, "reduce_res", reduce_res, reduced)
 
 
 @builtin("nki.isa")

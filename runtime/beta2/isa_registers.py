@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import session
-from . import values
+from . import state, values
 from .operands import tile
 from .registers import Register, register_of
 from .signature import builtin
@@ -17,18 +17,19 @@ from .tensor import NkiTensor, element, one_element
 @builtin("nki.isa")
 def register_alloc(t: Any = None, x: Any = None) -> Register:
     """A new register that holds an integer, the element of a tensor, or 0. (The parameter is ``t`` in 0.2, ``x``
-    in 0.3.)"""
+    from 0.3 on, which takes no tensor.)"""
     start = x if t is None else t
-    if isinstance(start, NkiTensor):
+    if isinstance(start, NkiTensor) and state.rules().alloc_reads:
         return Register(element(start))
     return Register(0 if start is None else values.integer(start))
 
 
 @builtin("nki.isa")
 def register_move(dst: Any, imm: Any = None, src: Any = None) -> Register:
-    """Put a compile-time integer (0.2) or the value of another register (0.3) into a register."""
+    """Put a compile-time integer, or from 0.3 on the value of another register, into a register."""
     register = register_of(dst)
-    register.set(register_of(src).content if imm is None else values.integer(imm))
+    given = src if imm is None else imm
+    register.set(given.content if isinstance(given, Register) and imm is None else values.integer(given))
     return register
 
 

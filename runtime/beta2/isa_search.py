@@ -211,7 +211,8 @@ UNMODELLED = {
     name: _unmodelled(name, why)
     for names, why in (
         ("rand_get_state rand_set_state", "the state of the hardware's generators"),
-        ("activate2 extended_inst", "an instruction without public documentation"),
+        ("extended_inst", "an instruction without public documentation"),
+        ("activate2 topk", "an instruction of NeuronCore-v4 that the emulator does not execute"),
         ("send recv sendrecv_compute rank_id", "communication beyond two cores"),
         (
             "all_gather all_reduce all_to_all reduce_scatter collective_permute collective_permute_implicit "

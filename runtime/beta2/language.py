@@ -98,7 +98,7 @@ def shared_identity_matrix(n: Any, dtype: Any = "uint8", dst: Any = None) -> Nki
     """An ``n`` x ``n`` identity matrix in HBM; one for each size and type."""
     if dst is not None:
         raise NotModelled("nl.shared_identity_matrix with dst=")
-    size, kind = values.natural(n), values.data_type(dtype, named=True)
+    size, kind = values.natural(n), values.data_type(dtype)
     known = state.current().identities
     if (size, kind.name) not in known:
         known[size, kind.name] = _constant(identity(size, kind).data, kind)
@@ -200,6 +200,26 @@ class TileSize:
         if not session.in_kernel():
             return hardware.TARGETS[hardware.DEFAULT_TARGET].sbuf_bytes
         return machine_bytes()
+
+    psum_bank_fmax = hardware.PSUM_FMAX
+    psum_bank_fmax_bytes = hardware.PSUM_BANK_BYTES
+    psum_fmax_bytes = hardware.PSUM_BANK_BYTES
+    psum_num_banks = hardware.PSUM_BANKS
+
+    @property
+    def sbuf_fmax_bytes(self) -> int:
+        """Usable SBUF bytes of one partition."""
+        return self.total_available_sbuf_size
+
+    @property
+    def sbuf_fmax(self) -> int:
+        """Usable SBUF of one partition, in fp32 elements."""
+        return self.sbuf_fmax_bytes // 4
+
+    @property
+    def sbuf_size_bytes(self) -> int:
+        """Usable SBUF bytes of all partitions."""
+        return self.sbuf_fmax_bytes * hardware.PARTITIONS
 
 
 tile_size = TileSize()

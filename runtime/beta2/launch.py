@@ -18,6 +18,8 @@ from ..machine import Machine
 from ..memory import Array
 from ..spec import hardware
 from ..spec.beta2_dialects import DIALECTS
+from ..spec.versions import OLDEST, Version
+from ..spec.versions import version as nki_version
 from . import state, values
 from .buffers import BUFFERS
 from .cores import Cores
@@ -52,7 +54,7 @@ def launch(
     grid: tuple[int, ...] = (),
     target: hardware.Target = hardware.TARGETS[hardware.DEFAULT_TARGET],
     record: bool = False,
-    version: str = state.BETA2,
+    version: Version | str = OLDEST,
 ) -> Launch:
     """:func:`execute`, of code that the front end takes: the source of all that ``kernel`` reaches is judged before it
     runs, and what matters only where it runs, values of Python's operators among it, while it runs.
@@ -62,7 +64,7 @@ def launch(
     KernelError
         What the front end refuses or computes otherwise than Python, with the rule's code and place.
     """
-    functions = gathered(getattr(kernel, "func", kernel), args.values(), version)
+    functions = gathered(getattr(kernel, "func", kernel), args.values(), nki_version(version))
     missing = {name for item in functions for name in item.roots if name not in item.function.__globals__}
     with observed(functions):
         return execute(
@@ -78,7 +80,7 @@ def execute(
     grid: tuple[int, ...] = (),
     target: hardware.Target = hardware.TARGETS[hardware.DEFAULT_TARGET],
     record: bool = False,
-    version: str = state.BETA2,
+    version: Version | str = OLDEST,
     names: Set[str] | None = None,
 ) -> Launch:
     """Run ``kernel`` (a function or what ``nki.jit`` made of it) once for each program of ``grid``.
@@ -88,6 +90,7 @@ def execute(
     ``names`` are those that the kernel's code reads and its modules do not have, ``None`` where they are not known.
     """
     function = getattr(kernel, "func", kernel)
+    at = nki_version(version)
     inputs: dict[str, Array] = {}
     shared = state.SharedMemory()
     cores = Cores(programs(grid))
@@ -95,7 +98,7 @@ def execute(
 
     def program(index: int) -> list[NkiTensor]:
         running = session.Session(machines[index], grid, (index,) if grid else (), "beta2")
-        state.install(running, state.State(declare, version, shared, cores, index))
+        state.install(running, state.State(declare, at, shared, cores, index))
         with session.running(running), np.errstate(all="ignore"):
             place = user_location()
             bound = {name: _argument(machines[index], name, value, inputs, place) for name, value in args.items()}
@@ -103,7 +106,7 @@ def execute(
             _check_outputs(tensors)
             return tensors
 
-    with front_end_names(version, names):
+    with front_end_names(at, names):
         returned = cores.run(program)
     for tensors in returned:
         for position, tensor in enumerate(tensors):
@@ -113,7 +116,7 @@ def execute(
 
 
 @contextmanager
-def front_end_names(version: str, wanted: Set[str] | None = None) -> Iterator[None]:
+def front_end_names(version: Version, wanted: Set[str] | None = None) -> Iterator[None]:
     """Those of the ``wanted`` names (all by default) that the front end knows without an import.
 
     They are the module ``math``; until 0.3 also the memories. None but these, because each new name, and each that
@@ -135,7 +138,7 @@ def front_end_names(version: str, wanted: Set[str] | None = None) -> Iterator[No
 
 
 @cache
-def _front_end_names(version: str) -> dict[str, Any]:
+def _front_end_names(version: Version) -> dict[str, Any]:
     memories = ("sbuf", "psum", "hbm") if DIALECTS[version].memory_names else ()
     return {"math": math, **{name: BUFFERS[name] for name in memories}}
 

@@ -9,17 +9,18 @@ from types import ModuleType
 from typing import Any
 
 from ..errors import KernelError
-from ..numerics import DTYPES
+from ..numerics import DTYPES, SCALE_TYPE
 from ..packed import PACKED
 from ..shims import linked, public_module
-from . import functions, isa, language, nki, trace_tensor
+from . import functions, isa, language, loops, nki, trace_tensor, values, views
 from .buffers import BUFFERS
 from .registers import Register
 from .tensor import NkiTensor
 
 COLLECTIVES = (
-    "all_reduce all_gather all_to_all reduce_scatter collective_permute collective_permute_implicit "
-    "collective_permute_implicit_reduce collective_permute_implicit_current_processing_rank_id rank_id"
+    "all_reduce all_gather all_gather_v all_to_all all_to_all_v reduce_scatter collective_permute "
+    "collective_permute_implicit collective_permute_implicit_reduce rank_id "
+    "collective_permute_implicit_current_processing_rank_id"
 ).split()
 
 
@@ -55,9 +56,18 @@ LANGUAGE_03: dict[str, Any] = {
     **{name: function for name, function in functions.FUNCTIONS.items() if name not in language.MEMBERS},
     "NkiTensor": NkiTensor,
     "MemoryRegion": Enum("MemoryRegion", {name: name for name in BUFFERS if name != "hbm"}),
+    "DType": str,
+    "fori_loop": loops.fori_loop,
+    "while_loop": loops.while_loop,
+    "float8_e8m0fnu": SCALE_TYPE,
+    **{name: values.Operator(name) for name in ("abs_max", "abs_min", "bypass", "prelu", "average")},
 }
-ISA_03: dict[str, Any] = {"NkiValidationError": KernelError, "VirtualRegister": Register}
-"""Names of 0.3."""
+ISA_03: dict[str, Any] = {
+    "NkiValidationError": KernelError,
+    "VirtualRegister": Register,
+    "NkiInstruction": views.NkiInstruction,
+}
+"""Names of later versions than 0.2."""
 
 MODULES: dict[str, ModuleType] = linked(
     {

@@ -11,11 +11,11 @@ from typing import Any
 from .. import recording, session
 from ..errors import KernelError
 from ..host import framework_array, host_target, returner
-from . import state
+from ..spec.versions import LATER, NAMES, OLDEST, Version, version
 from .launch import launch
 
 VERSION = "NKI_MIGRATE_TARGET"
-"""Environment variable: the NKI version of the kernels that a program calls (``0.2`` or ``0.3``)."""
+"""Environment variable: the NKI version of the kernels that a program calls, ``0.2`` by default."""
 
 
 class JitKernel:
@@ -49,12 +49,12 @@ class JitKernel:
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
 
-def host_version() -> str:
+def host_version() -> Version:
     """The NKI version that kernels which a program calls run as: the environment's, or Beta 2."""
-    wanted = os.environ.get(VERSION, state.BETA2)
-    if wanted not in state.VERSIONS:
-        raise KernelError("", f"{VERSION} is {wanted!r}, it must be one of {', '.join(state.VERSIONS)}")
-    return wanted
+    wanted = os.environ.get(VERSION, OLDEST.name)
+    if wanted not in NAMES:
+        raise KernelError("", f"{VERSION} is {wanted!r}, it must be one of {', '.join(NAMES)}")
+    return version(wanted)
 
 
 def _leaves(values: Iterable[Any]) -> Iterator[Any]:
@@ -72,9 +72,10 @@ def _as_arrays(value: Any) -> Any:
     return value if array is None else array
 
 
-def jit(func: Callable[..., Any] | None = None, mode: str = "auto", **kwargs: Any) -> Any:
+def jit(func: Callable[..., Any] | None = None, mode: str = "auto", *, fn: Any = None, **kwargs: Any) -> Any:
     """Make a kernel of a function; ``platform_target`` (``trn1``, ``trn2``, ``trn3``) chooses the hardware."""
     options = {"mode": mode, **kwargs}
+    func = fn if func is None else func
     if func is None:
         return lambda function: JitKernel(function, options)
     return JitKernel(func.func if isinstance(func, JitKernel) else func, options)
@@ -82,8 +83,8 @@ def jit(func: Callable[..., Any] | None = None, mode: str = "auto", **kwargs: An
 
 def simulate(kernel: Callable[..., Any]) -> Any:
     """0.3: what runs ``kernel`` on the CPU, called like the kernel. Here every kernel does."""
-    if host_version() == state.BETA2:
-        raise NotImplementedError(f"nki.simulate is of NKI {state.GENERAL}: set {VERSION}={state.GENERAL}")
+    if host_version() not in LATER:
+        raise NotImplementedError(f"nki.simulate is of NKI {LATER.since}: set {VERSION}={LATER.since}")
     return kernel if isinstance(kernel, JitKernel) else jit(kernel)
 
 

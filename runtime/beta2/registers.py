@@ -28,6 +28,15 @@ class Register:
         return f"register({self.content})"
 
 
+class FrozenRegister(Register):
+    """The variable of a loop on chip (from 0.4 on): it counts, and nothing else may write it."""
+
+    __slots__ = ()
+
+    def set(self, value: int) -> None:
+        raise KernelError("", "the variable of a loop on chip cannot be written")
+
+
 def _refuse(self: Register, *other: object) -> Any:
     raise KernelError(
         "", "unimplemented operator on a register: store it in a tensor, compute with nki.isa and load it again"

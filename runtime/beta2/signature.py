@@ -13,6 +13,7 @@ from ..errors import KernelError
 from ..options import options
 from ..spec import beta2
 from ..spec.comparison import UNSAID
+from ..spec.versions import VERSIONS, Version
 from .state import version
 
 R = TypeVar("R")
@@ -98,7 +99,7 @@ def _judged(module: str, function: Callable[..., R]) -> Callable[..., R]:
 
 
 @cache
-def _plan(qualified: str, version: str) -> _Plan:
+def _plan(qualified: str, version: Version) -> _Plan:
     entry = beta2.symbol(qualified, version)
     if entry is None or entry.parameters is None:
         raise KernelError("", f"unimplemented API {qualified}")
@@ -148,10 +149,10 @@ def _direct(
     That spares most calls a dictionary of their arguments. Calls that not every version takes go to ``judged``; all do,
     where the result is ``None``.
     """
-    entries = [beta2.symbol(f"{module}.{function.__name__}", target) for target in beta2.TARGETS]
+    entries = [beta2.symbol(f"{module}.{function.__name__}", target) for target in VERSIONS]
     if not all(entry is not None and entry.parameters for entry in entries):
         return None
-    plans = [_plan(f"{module}.{function.__name__}", target) for target in beta2.TARGETS]
+    plans = [_plan(f"{module}.{function.__name__}", target) for target in VERSIONS]
     known = signature(function).parameters
     accepted = [name for name in known if all(name in plan.accepted for plan in plans)]
     wanted = {n for n, p in known.items() if p.default is Parameter.empty}.union(*(plan.required for plan in plans))

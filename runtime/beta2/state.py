@@ -13,13 +13,11 @@ import numpy as np
 from .. import session
 from ..errors import KernelError
 from ..memory import Array, View
+from ..spec import beta2
 from ..spec.beta2_dialects import DIALECTS, Dialect
 from ..spec.hardware import PARTITIONS
+from ..spec.versions import OLDEST, Version
 from .cores import Cores
-
-BETA2 = "0.2"
-GENERAL = "0.3"
-VERSIONS = (BETA2, GENERAL)
 
 
 @dataclass(eq=False)
@@ -34,14 +32,14 @@ class State:
     """One program's front end.
 
     ``declare`` makes the tensor that a region of memory is viewed as (:func:`~.declare.declare`). ``version`` is
-    ``"0.2"`` (Beta 2) or ``"0.3"``. ``cores`` are the programs of the launch, of which this is number
+    that of NKI. ``cores`` are the programs of the launch, of which this is number
     ``program``. ``rules`` are what the version allows. ``declared`` is the buffer that each HBM tensor was declared
     in, by the allocation's number. ``accumulators`` are the fp32 reduce registers, one a partition, of the Scalar and
     of the Vector Engine.
     """
 
     declare: Callable[[tuple[int, ...], np.dtype[Any], Any, str | None, tuple[int, int] | None], View]
-    version: str = BETA2
+    version: Version = OLDEST
     shared: SharedMemory = field(default_factory=SharedMemory)
     cores: Cores = field(default_factory=lambda: Cores(1))
     program: int = 0
@@ -77,7 +75,7 @@ class State:
         return f"{name}_{count}" if count else name
 
     def place(self, how: str) -> None:
-        """Note that an on-chip tensor was placed ``"manual"`` or ``"automatic"``; 0.3 refuses to mix the two."""
+        """Note that an on-chip tensor was placed ``"manual"`` or ``"automatic"``; from 0.3 on they do not mix."""
         if self.placement == how:
             return
         if not self.rules.mixed_placement and self.placement:
@@ -105,22 +103,29 @@ def _mixed() -> KernelError:
     return KernelError("", "nki APIs of Beta 2 cannot be called in a Beta 1 kernel: the namespaces cannot be mixed")
 
 
-def version() -> str:
+def version() -> Version:
     """The version whose rules hold now: the running kernel's, or Beta 2's outside of a kernel."""
     running = session.RUNNING.get()
     if running is None:
-        return BETA2
+        return OLDEST
     front = running.front
     if type(front) is not State:
         raise _mixed()
     return front.version
 
 
+def needs_member(name: str) -> None:
+    """Raise where tensors of the running version have no method or attribute ``name``."""
+    at = version()
+    if name not in beta2.tensor(at):
+        raise KernelError("", f"tensors have no .{name} in NKI {at}")
+
+
 def rules() -> Dialect:
     """What the running kernel's version allows, or Beta 2 outside of a kernel."""
     running = session.RUNNING.get()
     if running is None:
-        return DIALECTS[BETA2]
+        return DIALECTS[OLDEST]
     front = running.front
     if type(front) is not State:
         raise _mixed()

@@ -88,8 +88,7 @@ class NkiTensor(View):
 
     @property
     def address(self) -> Address:
-        if not state.rules().addresses:
-            raise KernelError("", "tensors have no .address in NKI 0.3")
+        state.needs_member("address")
         alloc = self.alloc
         return Address((alloc.partition, alloc.byte), region_size(alloc), alloc.name)
 
@@ -101,7 +100,8 @@ class NkiTensor(View):
     @property
     def pattern(self) -> tuple[tuple[int, int], ...]:
         """(step, count) of each dimension, in elements of the tensor."""
-        steps = _element_steps(self)
+        state.needs_member("pattern")
+        steps = element_steps(self)
         return tuple(zip(steps, self.array.shape, strict=True))
 
     def resolved(self) -> NkiTensor:
@@ -109,14 +109,14 @@ class NkiTensor(View):
         return self
 
     def __getitem__(self, index: object) -> NkiTensor:
-        """By Beta 2's rules: nothing is clipped, nothing is stepped, an integer drops its dimension."""
+        """Nothing is clipped; in Beta 2 nothing is stepped, and an integer drops its dimension."""
         parts = index if type(index) is tuple else tuple(index) if isinstance(index, (tuple, list)) else (index,)
         if self.form is WHOLE:
             array = self.array
             plain = plain_cut(array.shape, parts)
             if plain is not None:
                 cut, dropped = plain
-                if 0 not in dropped or not state.rules().free_subscripts:
+                if not dropped or not state.rules().free_subscripts:
                     return NkiTensor(self.alloc, array[cut], SLICED, dropped, self._label, array.shape)
         return _subscript(self, parts)
 
@@ -139,7 +139,7 @@ class NkiTensor(View):
     def ap(
         self,
         pattern: object,
-        offset: object = 0,
+        offset: object = None,
         scalar_offset: object = None,
         vector_offset: object = None,
         indirect_dim: object = 0,
@@ -150,14 +150,20 @@ class NkiTensor(View):
         ``pattern`` is ``[[step, count], ...]``, the partitions first; with ``dtype`` it and ``offset`` count
         elements of that type. ``scalar_offset`` (register or one-element tensor) adds its value times the extent
         of one step of dimension ``indirect_dim``; ``vector_offset`` (one index a row, dimension 0 only) replaces
-        the rows.
+        the rows. From 0.3 on the tensor may be a view: the pattern is one of the whole tensor, and begins at its first
+        element unless ``offset`` says otherwise, from 0.5 on where the view begins.
         """
         return _access(self, pattern, offset, scalar_offset, vector_offset, indirect_dim, dtype)
 
     def reshape(
         self, shape: object, dtype: object = None, name: str | None = None, address_rotation: bool | None = None
     ) -> NkiTensor:
-        """The same memory with another shape (and ``dtype``); only for tensors that were not indexed."""
+        """The same memory with another shape (and ``dtype``).
+
+        Until 0.4 only of tensors that were not indexed, and into fewer elements as well.
+        """
+        if state.rules().counts_reshapes:
+            return self._with_all_elements(values.shape_of(shape))
         if self.form != WHOLE:
             raise KernelError("", "cannot reshape a complex access pattern")
         new_type = self.dtype if dtype is None else values.data_type(dtype)
@@ -171,6 +177,16 @@ class NkiTensor(View):
         elif not fits(self.alloc, new_shape, new_type):
             raise KernelError("", "Tensor does not fit within memory location")
         return NkiTensor(self.alloc, on_region(self.alloc, new_shape, new_type), label=_claimed(name) or self.label)
+
+    def _with_all_elements(self, shape: tuple[int, ...]) -> NkiTensor:
+        if prod(shape) != prod(self.shape):
+            raise KernelError("", f"reshape: {shape} has {prod(shape)} elements, {self.shape} has {prod(self.shape)}")
+        if self.alloc.space != "hbm" and shape[0] != self.shape[0]:
+            raise KernelError("", f"reshape: the partition dimension of {self.shape} stays the first, not {shape[0]}")
+        visible = tuple(0 if d in self.dropped else slice(None) for d in range(self.array.ndim))
+        array = viewed(self.array[visible], shape, "reshape")
+        is_whole = self.form is WHOLE
+        return NkiTensor(self.alloc, array, self.form, (), self.label, () if is_whole else self.extents)
 
     def view(
         self, dtype: object, shape: object = None, name: str | None = None, address_rotation: bool | None = None
@@ -192,13 +208,17 @@ class NkiTensor(View):
 
     def _reinterpreted(self, dtype: np.dtype[Any], shape: object) -> NkiTensor:
         if shape is not None:
-            raise KernelError("", "view takes a data type only in NKI 0.3: use .reshape for another shape")
+            raise KernelError(
+                "", f"view takes a data type only in NKI {state.version()}: use .reshape for another shape"
+            )
         if self.array.strides[-1] != self.dtype.itemsize:
             raise KernelError("", "view: the elements of the last dimension must be contiguous")
         nbytes = self.array.shape[-1] * self.dtype.itemsize
         if nbytes % dtype.itemsize:
             raise KernelError("", f"view: {nbytes} bytes of the last dimension are no whole elements of {dtype.name}")
-        return NkiTensor(self.alloc, self.array.view(dtype), form=self.form, dropped=self.dropped, label=self.label)
+        *outer, last = self.extents
+        extents = (*outer, last * self.dtype.itemsize // dtype.itemsize)
+        return NkiTensor(self.alloc, self.array.view(dtype), self.form, self.dropped, self.label, extents)
 
 
 def _refuse_operator(self: NkiTensor, *other: object) -> Any:
@@ -217,6 +237,14 @@ def _claimed(name: str | None) -> str:
     if name:
         state.current().claim(name)
     return name or ""
+
+
+def viewed(array: Array, shape: tuple[int, ...], method: str) -> Array:
+    """``array`` with another shape, no element of which moves."""
+    made: Array = array.reshape(shape)
+    if made.size and not np.may_share_memory(made, array):
+        raise KernelError("", f"{method}: the elements of the view do not lie so that they could have shape {shape}")
+    return made
 
 
 # --- subscripts ------------------------------------------------------------------------------------------------------
@@ -248,12 +276,26 @@ def _subscript_of_a_view(tensor: NkiTensor, parts: Sequence[object]) -> NkiTenso
     shown = [d for d in range(tensor.array.ndim) if d not in tensor.dropped]
     bounds = bounds_of(tuple(tensor.array.shape[d] for d in shown), parts, steps=True)
     index: list[slice] = [slice(None)] * tensor.array.ndim
-    dropped = list(tensor.dropped)
+    integers: list[int] = []
     for d, (start, stop, integer), step in zip(shown, bounds, steps_of(len(shown), parts), strict=True):
         index[d] = slice(start, stop, step)
-        if integer and d:
-            dropped.append(d)
-    return NkiTensor(tensor.alloc, tensor.array[tuple(index)], form=SLICED, dropped=tuple(dropped), label=tensor.label)
+        if integer:
+            integers.append(d)
+    dropped = (*tensor.dropped, *_dropped(tensor, shown, integers))
+    return NkiTensor(tensor.alloc, tensor.array[tuple(index)], SLICED, dropped, tensor.label, tensor.extents)
+
+
+def _dropped(tensor: NkiTensor, shown: Sequence[int], integers: list[int]) -> list[int]:
+    """The dimensions of ``shown`` that integer indices drop: not the partitions, and some dimension stays.
+
+    From 0.5 on two stay on chip; the last one does where too few are left.
+    """
+    is_on_chip = tensor.alloc.space != "hbm"
+    gone = [d for d in integers if d or not is_on_chip]
+    least = 2 if is_on_chip and state.rules().two_dimensions else 1
+    while gone and len(shown) - len(gone) < least:
+        gone.pop()
+    return gone
 
 
 def _check_bounds_of_the_whole(tensor: NkiTensor, parts: Sequence[object], bounds: list[tuple[int, int, bool]]) -> None:
@@ -266,7 +308,7 @@ def _check_bounds_of_the_whole(tensor: NkiTensor, parts: Sequence[object], bound
         )
 
 
-def _element_steps(tensor: NkiTensor) -> tuple[int, ...]:
+def element_steps(tensor: NkiTensor) -> tuple[int, ...]:
     size = tensor.dtype.itemsize
     if tensor.alloc.space == "hbm":
         return tuple(stride // size for stride in tensor.array.strides)
@@ -396,11 +438,9 @@ def _access(
     dtype: object,
 ) -> NkiTensor:
     """``tensor.ap(...)``."""
-    if tensor.form != WHOLE and state.rules().free_subscripts:
-        raise NotModelled("an access pattern on a view (NKI 0.3)")
     if tensor.form != WHOLE:
-        raise KernelError("", "cannot specify an access pattern on an already indexed tensor")
-    steps, start, dim = values.pairs(pattern), values.natural(offset), values.integer(indirect_dim)
+        tensor, offset = _whole(tensor, offset)
+    steps, start, dim = values.pairs(pattern), values.natural(offset or 0), values.integer(indirect_dim)
     if not steps:
         raise KernelError("", "an access pattern needs at least one [step, count] pair")
     kind = tensor.dtype if dtype is None else values.data_type(dtype)
@@ -420,6 +460,24 @@ def _access(
         return NkiTensor(tensor.alloc, pattern_array(tensor, steps, start, kind), form=PATTERN, label=tensor.label)
     except OutOfBounds as problem:
         return StrayTensor(tensor, steps, kind, problem)
+
+
+def _whole(view: NkiTensor, offset: object) -> tuple[NkiTensor, object]:
+    """The tensor that an access pattern on ``view`` counts in, and where the pattern begins in it."""
+    rules = state.rules()
+    if not rules.free_subscripts:
+        raise KernelError("", "cannot specify an access pattern on an already indexed tensor")
+    if isinstance(view, (DynamicTensor, GatheredTensor)):
+        raise NotModelled("an access pattern on an access with a dynamic address")
+    tensor = NkiTensor(view.alloc, on_region(view.alloc, view.extents, view.dtype), label=view.label)
+    begins = _element_offset(view)
+    if not rules.inherits_offset:
+        return tensor, offset
+    if offset is not None and begins:
+        raise NotModelled(
+            "an access pattern with an offset on a view that has one: the documents do not agree on their sum"
+        )
+    return tensor, begins or offset
 
 
 def _gathered(

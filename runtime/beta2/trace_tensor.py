@@ -64,13 +64,13 @@ def zeros(shape: Any, dtype: Any) -> TraceTensor:
 def arange(start: Any, stop: Any, step: Any = 1, dtype: Any = "float32") -> TraceTensor:
     """``start, start + step, ...`` below ``stop``, with shape (1, count)."""
     numbers = np.arange(values.natural(start), values.natural(stop), values.natural(step))
-    return TraceTensor(numbers.astype(values.data_type(dtype, named=True))[None, :])
+    return TraceTensor(numbers.astype(values.data_type(dtype))[None, :])
 
 
 @builtin("nki.meta.tensor")
 def identity(N: Any, dtype: Any = "float32") -> TraceTensor:
     size = values.natural(N)
-    return TraceTensor(np.eye(size).astype(values.data_type(dtype, named=True)))
+    return TraceTensor(np.eye(size).astype(values.data_type(dtype)))
 
 
 MEMBERS: dict[str, Any] = {"zeros": zeros, "arange": arange, "identity": identity, "TraceTimeTensor": TraceTensor}

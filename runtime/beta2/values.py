@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import KernelError, NotModelled
-from ..numerics import DTYPES
+from ..numerics import DTYPES, SCALE_TYPE
 from ..packed import PACKED
 from ..spec import operators as spec_operators
 from ..spec.instructions import ENGINES
@@ -145,7 +145,7 @@ class Unmodelled:
 
 
 TFLOAT32 = Unmodelled("tfloat32", 4)
-_KNOWN_TYPES = frozenset(DTYPES.values()) | frozenset(PACKED.values())
+_KNOWN_TYPES = frozenset(DTYPES.values()) | frozenset(PACKED.values()) | {SCALE_TYPE}
 
 
 def kind(value: object) -> str:
@@ -224,10 +224,10 @@ def reduce_command(value: object) -> ReduceCmd:
     return found
 
 
-def data_type(value: object, named: bool = False) -> np.dtype[Any]:
+def data_type(value: object) -> np.dtype[Any]:
     """The numpy data type of an ``nki.language`` type; numpy's own types are refused.
 
-    The type's name will do until 0.3, and where ``named``: defaults are names.
+    The type's name will do: the stubs of 0.3 say that ``nl.float32`` is one, those of 0.6 that ``nl.DType`` is ``str``.
     """
     if isinstance(value, np.dtype):
         if value in _KNOWN_TYPES:
@@ -235,12 +235,14 @@ def data_type(value: object, named: bool = False) -> np.dtype[Any]:
         raise KernelError("", f"unsupported dtype '{value.name}'")
     if isinstance(value, Unmodelled):
         raise NotModelled(f"the data type {value.name}")
-    if isinstance(value, str) and (named or state.rules().loose_values):
+    if isinstance(value, str):
         name = {"bool": "bool_", "float8e4": "float8_e4m3", "float8e5": "float8_e5m2"}.get(value, value)
         if name in DTYPES:
             return DTYPES[name]
         if name in PACKED:
             return PACKED[name]
+        if name == SCALE_TYPE.name:
+            return SCALE_TYPE
         if name == TFLOAT32.name:
             raise NotModelled(f"the data type {name}")
         raise KernelError("", f"unsupported dtype '{value}'")

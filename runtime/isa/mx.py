@@ -38,16 +38,18 @@ def _blocks(array: Array) -> Array:
     return array.reshape(array.shape[0] // BLOCK, BLOCK, *array.shape[1:])
 
 
-def quantize(src: View, dtype: np.dtype[np.void]) -> tuple[Result, Array]:
+def quantize(src: View, dtype: np.dtype[np.void], doubled: bool = False) -> tuple[Result, Array]:
     """(P, 4F) to packed (P, F), and the scale of each block, (P / 8, F) uint8.
 
-    A scale is the largest fp32 exponent of its block less the format's, at least 0; elements saturate.
+    A scale is the largest fp32 exponent of its block less the format's, at least 0; elements saturate. A ``doubled``
+    one (from 0.5 on) is twice as large, but for a block of zeros.
     """
     layout = format_of(dtype)
     values = to_float32(src.array).reshape(src.array.shape[0], -1, FOUR)
     blocks = _blocks(values)
     exponents = (np.ascontiguousarray(blocks).view(np.uint32) >> 23) & 0xFF
-    scales = np.maximum(exponents.max(axis=(1, 3)).astype(np.int64) - layout.exponent, 0)
+    largest = exponents.max(axis=(1, 3)).astype(np.int64)
+    scales = np.maximum(largest - layout.exponent + (doubled & (largest > 0)), 0)
     shrunk = np.ldexp(blocks.astype(np.float64), _BIAS - scales[:, None, :, None])
     clipped = np.clip(shrunk, -layout.largest, layout.largest).astype(FLOAT32)
     packed = pack(clipped.reshape(values.shape), dtype)
@@ -58,7 +60,7 @@ def dequantized(data: View, scale: View, role: str) -> Array:
     """(P, F) packed elements times their scales, as fp32 (P, F, 4)."""
     partitions = data.array.shape[0]
     flat = unpack(data.array.reshape(partitions, -1))
-    scales = scale.array.reshape(scale.array.shape[0], -1)
+    scales = scale.array.view(np.uint8).reshape(scale.array.shape[0], -1)
     if scales.shape[0] < scale_partitions(partitions) or scales.shape[1] < flat.shape[1]:
         raise KernelError(
             "",

@@ -13,7 +13,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Mapping
 
-from ..spec.beta2 import TARGETS
+from ..spec.versions import OLDEST, Version, version
 from . import (
     rules_calls,
     rules_containers,
@@ -58,7 +58,7 @@ __all__ = ["CODES", "RULE_MODULES", "RuleDoc", "Violation", "check_source", "che
 
 
 def check_source(
-    source: str, filename: str = "<string>", *, target: str = "0.2", also: Iterable[str] = ()
+    source: str, filename: str = "<string>", *, target: Version | str = OLDEST, also: Iterable[str] = ()
 ) -> tuple[Violation, ...]:
     """What the front end refuses in ``source``, in the order of the lines.
 
@@ -67,7 +67,7 @@ def check_source(
     source, filename:
         The text of one file and its name (for errors).
     target:
-        ``0.2`` (Beta 2) or ``0.3``.
+        The NKI version to judge by.
     also:
         Names of further module-level functions and classes that are kernel code: those that kernels of other files
         call.
@@ -82,15 +82,13 @@ def check_source(
     return check_tree(ast.parse(source, filename), target=target, also=also)
 
 
-def check_tree(tree: ast.Module, *, target: str = "0.2", also: Iterable[str] = ()) -> tuple[Violation, ...]:
+def check_tree(tree: ast.Module, *, target: Version | str = OLDEST, also: Iterable[str] = ()) -> tuple[Violation, ...]:
     """:func:`check_source` for a tree that is there already."""
-    if target not in TARGETS:
-        raise ValueError(f"there is no NKI version {target}: choose from {', '.join(TARGETS)}")
-    module = module_of(tree)
-    return tuple(sorted({found for item in reached(module, also) for found in violations(module, item, target)}))
+    module, at = module_of(tree), version(target)
+    return tuple(sorted({found for item in reached(module, also) for found in violations(module, item, at)}))
 
 
-def check_sources(sources: Mapping[str, str], *, target: str = "0.2") -> dict[str, tuple[Violation, ...]]:
+def check_sources(sources: Mapping[str, str], *, target: Version | str = OLDEST) -> dict[str, tuple[Violation, ...]]:
     """:func:`check_source` for the files of a repository, keyed by path: kernels reach code across files.
 
     Raises

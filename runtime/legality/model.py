@@ -5,6 +5,8 @@ from __future__ import annotations
 import textwrap
 from dataclasses import dataclass
 
+from ..spec.versions import EVER, Span
+
 
 @dataclass(frozen=True, order=True)
 class Violation:
@@ -25,7 +27,7 @@ class RuleDoc:
     of the front end that refuses: ``gather`` (reads the Python syntax), ``simplify`` (turns it into NKI's own),
     ``trace`` (executes it), or ``ours`` for what the front end accepts and gets wrong without a word. ``bad`` must
     give exactly this code, ``good`` must give nothing: a test runs both, each as a whole file with the usual imports
-    above it. ``targets`` are the NKI versions that the rule belongs to.
+    above it. The rule belongs to the NKI versions of ``span``.
     """
 
     code: str
@@ -36,7 +38,7 @@ class RuleDoc:
     bad: str
     good: str
     stage: str = "trace"
-    targets: tuple[str, ...] = ("0.2", "0.3")
+    span: Span = EVER
 
     def __str__(self) -> str:
         origin = (

@@ -11,6 +11,7 @@ import ast
 from collections.abc import Iterator
 
 from ..spec import beta2, operators
+from ..spec.versions import BETA2
 from .model import RuleDoc, Violation, kernel
 from .names import parameters
 from .walk import Context, document, on, report
@@ -109,7 +110,7 @@ TOKEN_CALL = document(
         bad=kernel("z = nl.exp(x)"),
         good=kernel("nisa.activation(dst=y, op=nl.exp, data=x)"),
         stage="ours",
-        targets=("0.2",),
+        span=BETA2,
     )
 )
 TWICE = document(

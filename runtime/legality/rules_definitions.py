@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from ..spec.versions import LATER
 from .classes import BAD_BASE, head_problem, last_component, read_statements, statement_problem
 from .model import RuleDoc, Violation, kernel
 from .names import Function, is_dotted
@@ -98,7 +99,7 @@ KEYWORD_ONLY = document(
         bad="def f(a, *, b):\n    return a + b\n\n\n" + kernel("return f(1, b=2)"),
         good="def f(a, b):\n    return a + b\n\n\n" + kernel("return f(1, b=2)"),
         stage="simplify",
-        targets=("0.3",),
+        span=LATER,
     )
 )
 
@@ -111,7 +112,7 @@ def signature(node: Function, context: Context) -> Iterator[Violation]:
         yield report(VARARGS, node.args.vararg)
     if node.args.kwarg is not None:
         yield report(KWARGS, node.args.kwarg)
-    if node.args.kwonlyargs and context.target == "0.3":
+    if node.args.kwonlyargs and context.target in LATER:
         yield report(KEYWORD_ONLY, node.args.kwonlyargs[0])
 
 

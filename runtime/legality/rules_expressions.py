@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from ..spec.versions import LATER
 from .model import RuleDoc, Violation, kernel
 from .walk import Context, document, on, report
 
@@ -145,7 +146,7 @@ IS = document(
         bad=kernel("return x.dtype is nl.float32"),
         good=kernel("return x.dtype == nl.float32"),
         stage="simplify",
-        targets=("0.3",),
+        span=LATER,
     )
 )
 CHAINED_IN = document(
@@ -249,7 +250,7 @@ def matmul_operator(node: ast.BinOp | ast.AugAssign, context: Context) -> Iterat
         yield report(MATMUL, node)
 
 
-@on(ast.Compare, targets=("0.3",))
+@on(ast.Compare, span=LATER)
 def identity(node: ast.Compare, context: Context) -> Iterator[Violation]:
     for operator, right in zip(node.ops, node.comparators, strict=True):
         is_none = len(node.ops) == 1 and isinstance(right, ast.Constant) and right.value is None

@@ -12,6 +12,7 @@ import ml_dtypes
 import numpy as np
 
 from ..spec import beta1, beta2, dtypes, operators
+from ..spec.versions import BETA2, Version
 from .model import RuleDoc, Violation, kernel
 from .rules_statements import is_python_range, is_range
 from .walk import Context, document, on, report
@@ -19,7 +20,9 @@ from .walk import Context, document, on, report
 BETA1_PREFIXES = ("neuronxcc.nki._pre_prod_kernels.", "neuronxcc.nki._private_nkl.", "neuronxcc.nki._pre_prod_nkl.")
 """Parts of Beta 1 that Beta 2 kernels may call."""
 
-KEYWORDS = {"0.2": frozenset({"math", "sbuf", "psum", "hbm", "arch"}), "0.3": frozenset({"math"})}
+KEYWORDS = frozenset({"math"})
+MEMORIES = frozenset({"sbuf", "psum", "hbm", "arch"})
+"""Names that the front end knows without an import: all versions, Beta 2 only."""
 """Names that are there without an import (``keywords`` and ``kernelEnv`` of ``KLR/Trace.lean``)."""
 
 NUMPY_CONSTANTS = frozenset({"pi", "e", "inf", "nan", "newaxis"})
@@ -58,7 +61,7 @@ REMOVED = document(
         "Run nki-migrate rewrite, or write what the note on the name says.",
         bad=kernel("tile = nl.load(x)"),
         good=kernel("tile = nl.ndarray(x.shape, x.dtype, buffer=nl.sbuf)\nnisa.dma_copy(dst=tile, src=x)"),
-        targets=("0.2",),
+        span=BETA2,
     )
 )
 NUMPY = document(
@@ -129,7 +132,7 @@ UNAVAILABLE = document(
         "Drop it from the kernel.",
         bad=kernel("nki.benchmark(x)"),
         good=kernel("return x"),
-        targets=("0.2",),
+        span=BETA2,
     )
 )
 NUMPY_VALUE = document(
@@ -237,7 +240,7 @@ def _nki_name(node: ast.expr, name: str, context: Context) -> Iterator[Violation
         return
     if entry.kind == "module":
         old = beta1.symbol(beta1.canonical(f"neuronxcc.{beta2.canonical(missing)}"))
-        if old is not None and context.target == "0.2":
+        if old is not None and context.target in BETA2:
             yield report(REMOVED, node, missing, help=_replacement(old))
         else:
             yield report(UNKNOWN, node, missing)
@@ -245,7 +248,7 @@ def _nki_name(node: ast.expr, name: str, context: Context) -> Iterator[Violation
         yield report(UNKNOWN, node, missing)
 
 
-def _known_prefix(name: str, target: str) -> tuple[str, str]:
+def _known_prefix(name: str, target: Version) -> tuple[str, str]:
     """The longest part of the dotted ``name`` that the table has, and the rest."""
     known = name
     while known and beta2.symbol(known, target) is None:
@@ -286,7 +289,9 @@ def plain_names(node: ast.Name, context: Context) -> Iterator[Violation]:
     name = node.id
     if not isinstance(node.ctx, ast.Load) or name in context.local or context.module.binds(name):
         return
-    if name in beta2.PYTHON_BUILTINS or name.startswith("__") or name in KEYWORDS[context.target]:
+    if name in beta2.PYTHON_BUILTINS or name.startswith("__") or name in KEYWORDS:
+        return
+    if context.target in BETA2 and name in MEMORIES:
         return
     if hasattr(builtins, name):
         if not is_decorator(node, context):

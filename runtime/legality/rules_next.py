@@ -10,13 +10,13 @@ from collections.abc import Iterator
 
 from ..spec import beta2
 from ..spec.beta2_isa import ENUM_MEMBERS
+from ..spec.versions import LATER
 from .model import RuleDoc, Violation, kernel
 from .names import Function
 from .rules_calls import expands
 from .rules_operands import arguments
 from .walk import Context, document, on, report
 
-_03 = ("0.3",)
 _TILE = "tile = nl.ndarray((128, 512), nl.float32, buffer=nl.psum)\n"
 _ENUM_PARAMETERS = {"dge_mode": "dge_mode", "engine": "engine", "oob_mode": "oob_mode", "reduce_cmd": "reduce_cmd"}
 
@@ -29,7 +29,7 @@ ENUM_NUMBER = document(
         "Write the member: nisa.dge_mode.hwdge.",
         bad=kernel("nisa.dma_copy(dst=x, src=y, dge_mode=2)"),
         good=kernel("nisa.dma_copy(dst=x, src=y, dge_mode=nisa.dge_mode.hwdge)"),
-        targets=_03,
+        span=LATER,
     )
 )
 BUFFER_STRING = document(
@@ -41,7 +41,7 @@ BUFFER_STRING = document(
         "Write nl.sbuf, nl.psum, nl.hbm, nl.shared_hbm or nl.private_hbm.",
         bad=kernel('tile = nl.ndarray((128, 512), nl.float32, buffer="sbuf")'),
         good=kernel("tile = nl.ndarray((128, 512), nl.float32, buffer=nl.sbuf)"),
-        targets=_03,
+        span=LATER,
     )
 )
 OUTPUT_BUFFER = document(
@@ -53,7 +53,7 @@ OUTPUT_BUFFER = document(
         "Allocate the tensor with buffer=nl.shared_hbm.",
         bad=kernel("out = nl.ndarray((128, 512), nl.float32, buffer=nl.hbm)\nreturn out"),
         good=kernel("out = nl.ndarray((128, 512), nl.float32, buffer=nl.shared_hbm)\nreturn out"),
-        targets=_03,
+        span=LATER,
     )
 )
 PSUM_COPY = document(
@@ -65,12 +65,12 @@ PSUM_COPY = document(
         "Copy between PSUM and SBUF with nisa.tensor_copy.",
         bad=kernel(_TILE + "nisa.dma_copy(dst=x, src=tile)"),
         good=kernel(_TILE + "nisa.tensor_copy(dst=x, src=tile)"),
-        targets=_03,
+        span=LATER,
     )
 )
 
 
-@on(ast.Call, evaluated=True, targets=_03)
+@on(ast.Call, evaluated=True, span=LATER)
 def plain_values(node: ast.Call, context: Context) -> Iterator[Violation]:
     """Numbers for enumerations, strings for buffers."""
     name = context.qualified(node.func) or ""
@@ -92,7 +92,7 @@ def _member(enumeration: str, number: int) -> str:
     return f"Write nisa.{enumeration}.{names[0]}." if names else ""
 
 
-@on(ast.Return, targets=_03)
+@on(ast.Return, span=LATER)
 def outputs(node: ast.Return, context: Context) -> Iterator[Violation]:
     """Outputs in plain HBM of a kernel that no function of the file calls: then it is not a helper."""
     if not context.is_kernel or node.value is None or context.function is None or _is_called(context.function, context):
@@ -107,7 +107,7 @@ def _is_called(function: Function, context: Context) -> bool:
     return any(isinstance(callee, ast.Name) and callee.id == function.name for callee in calls)
 
 
-@on(ast.Call, evaluated=True, targets=_03)
+@on(ast.Call, evaluated=True, span=LATER)
 def copies_of_psum(node: ast.Call, context: Context) -> Iterator[Violation]:
     entry = beta2.symbol("nki.isa.dma_copy", context.target)
     if context.qualified(node.func) != "nki.isa.dma_copy" or entry is None or expands(node):

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from ..spec import beta2, operators
+from ..spec.versions import BETA2
 from .model import RuleDoc, Violation, kernel
 from .rules_calls import ISA, expands
 from .walk import Context, document, on, report
@@ -29,7 +30,7 @@ OPERATOR = document(
         "Write maximum for max, minimum for min; for a division, nisa.reciprocal and a multiplication.",
         bad=kernel("nisa.tensor_tensor(dst=x, data1=x, data2=y, op=nl.divide)"),
         good=kernel("nisa.reciprocal(dst=y, data=y)\nnisa.tensor_tensor(dst=x, data1=x, data2=y, op=nl.multiply)"),
-        targets=("0.2",),
+        span=BETA2,
     )
 )
 ACTIVATION = document(
@@ -43,7 +44,7 @@ ACTIVATION = document(
         "Use one of these functions; nl.cos is nl.sin of the value plus pi / 2.",
         bad=kernel("nisa.activation(dst=x, op=nl.add, data=y)"),
         good=kernel("nisa.activation(dst=x, op=nl.exp, data=y)"),
-        targets=("0.2",),
+        span=BETA2,
     )
 )
 PROGRAM_AXIS = document(
@@ -68,7 +69,7 @@ REDUCE_AXIS = document(
         "Write axis=1 for the last axis, [3, 4] for the last two.",
         bad=kernel("nisa.tensor_reduce(dst=x, op=nl.add, data=y, axis=2)"),
         good=kernel("nisa.tensor_reduce(dst=x, op=nl.add, data=y, axis=1)"),
-        targets=("0.2",),
+        span=BETA2,
     )
 )
 RMW = document(
@@ -80,7 +81,7 @@ RMW = document(
         "Use nl.add, or copy to SBUF and compute there.",
         bad=kernel("nisa.dma_copy(dst=x, src=y, dst_rmw_op=nl.multiply)"),
         good=kernel("nisa.dma_copy(dst=x, src=y, dst_rmw_op=nl.add)"),
-        targets=("0.2",),
+        span=BETA2,
     )
 )
 TENSOR_ARGUMENT = document(
@@ -119,7 +120,7 @@ def _instruction(node: ast.Call, context: Context) -> tuple[str, beta2.Symbol] |
     return (name, entry) if name and entry and entry.is_callable and not expands(node) else None
 
 
-@on(ast.Call, evaluated=True, targets=("0.2",))
+@on(ast.Call, evaluated=True, span=BETA2)
 def operator_arguments(node: ast.Call, context: Context) -> Iterator[Violation]:
     """``op=`` and its like: a token of the right kind."""
     found = _instruction(node, context)
@@ -173,7 +174,7 @@ def literal_arguments(node: ast.Call, context: Context) -> Iterator[Violation]:
             continue
         if name in ("nki.language.program_id", "nki.language.num_programs") and literal != 0:
             yield report(PROGRAM_AXIS, value, literal if name.endswith("program_id") else f"(some {literal})")
-        elif name == f"{ISA}tensor_reduce" and parameter == "axis" and context.target == "0.2":
+        elif name == f"{ISA}tensor_reduce" and parameter == "axis" and context.target in BETA2:
             if literal != 1 and literal not in _REDUCE_LISTS:
                 yield report(REDUCE_AXIS, value)
         elif name.startswith(ISA) and parameter in _TENSOR_PARAMETERS and isinstance(literal, (bool, int, float, str)):

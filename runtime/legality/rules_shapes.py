@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from ..spec.versions import BETA2
 from .model import RuleDoc, Violation, kernel
 from .names import Function, Module
 from .walk import Context, document, on, report
@@ -27,7 +28,7 @@ OUT_OF_RANGE = document(
         "Clamp the bounds with min, and skip the access when nothing is left.",
         bad=kernel(_TILE + "nisa.dma_copy(dst=y, src=tile[0:128, 256:1024])"),
         good=kernel(_TILE + "nisa.dma_copy(dst=y, src=tile[0:128, 256:512])"),
-        targets=("0.2",),
+        span=BETA2,
     )
 )
 TOO_MANY_INDICES = document(
@@ -118,7 +119,7 @@ def _is_number(node: ast.expr, numbers: frozenset[str], context: Context) -> boo
     return isinstance(node, ast.Constant) and type(node.value) is int
 
 
-@on(ast.Subscript, evaluated=True, targets=("0.2",))
+@on(ast.Subscript, evaluated=True, span=BETA2)
 def index_range(node: ast.Subscript, context: Context) -> Iterator[Violation]:
     shape, indices = _shape_and_indices(node, context)
     for size, index in zip(shape, indices, strict=False):

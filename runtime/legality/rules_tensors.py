@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from ..spec import beta2
+from ..spec.versions import BETA2
 from .model import RuleDoc, Violation, kernel
 from .rules_operands import KINDS
 from .tensors import OPERANDS
@@ -23,7 +24,7 @@ STEP = document(
         bad=kernel(_TILE + "nisa.dma_copy(dst=y, src=tile[:, 0:512:2])"),
         good=kernel(_TILE + "nisa.dma_copy(dst=y, src=tile.ap([[512, 128], [2, 256]]))"),
         stage="ours",
-        targets=("0.2",),
+        span=BETA2,
     )
 )
 TILE_ASSIGNMENT = document(
@@ -81,7 +82,7 @@ ATTRIBUTE = document(
         "Use reshape() and .ap() for views, instructions for computations.",
         bad=kernel(_TILE + "wide = tile.broadcast_to((128, 1024))"),
         good=kernel(_TILE + "wide = tile.ap([[512, 128], [0, 2], [1, 512]])"),
-        targets=("0.2",),
+        span=BETA2,
     )
 )
 BLOCK_DIMENSION = document(
@@ -100,7 +101,7 @@ BLOCK_DIMENSION = document(
                 tiles.append(nl.ndarray((128, 512), nl.float32, buffer=nl.sbuf))
             """),
         stage="ours",
-        targets=("0.2",),
+        span=BETA2,
     )
 )
 INDEXED_VIEW = document(
@@ -112,7 +113,7 @@ INDEXED_VIEW = document(
         "Give .ap the offset of the part; reshape before you index.",
         bad=kernel(_TILE + "part = tile[0:64, 0:512].ap([[512, 64], [2, 256]])"),
         good=kernel(_TILE + "part = tile.ap([[512, 64], [2, 256]])"),
-        targets=("0.2",),
+        span=BETA2,
     )
 )
 
@@ -127,7 +128,7 @@ LOST_INDEX = document(
         bad=kernel(_TILE + "part = tile[0:64, 0:512].view(nl.int32, (64, 512))"),
         good=kernel(_TILE + "part = tile.view(nl.int32, (128, 512))[0:64, 0:512]"),
         stage="ours",
-        targets=("0.2",),
+        span=BETA2,
     )
 )
 THIRD_INDEX = document(
@@ -140,7 +141,7 @@ THIRD_INDEX = document(
         bad=kernel(_TILE + "nisa.dma_copy(dst=y, src=tile[0:64, 0:64][0:32, 0:32][0:16, 0:16])"),
         good=kernel(_TILE + "nisa.dma_copy(dst=y, src=tile[0:16, 0:16])"),
         stage="ours",
-        targets=("0.2",),
+        span=BETA2,
     )
 )
 
@@ -164,7 +165,7 @@ def subscripts(node: ast.Subscript, context: Context) -> Iterator[Violation]:
     if not (context.is_tensor(node.value) or _operand_position(node, context)):
         return
     for index in _indices(node):
-        if context.target == "0.2" and _has_step(index, context):
+        if context.target in BETA2 and _has_step(index, context):
             yield report(STEP, index)
         if isinstance(index, ast.Constant) and index.value is None:
             yield report(NEW_AXIS, index)
@@ -179,7 +180,7 @@ def _has_step(index: ast.expr, context: Context) -> bool:
     return step is not None and not (isinstance(step, ast.Constant) and step.value in (1, None))
 
 
-@on(ast.Subscript, targets=("0.2",))
+@on(ast.Subscript, span=BETA2)
 def third_index(node: ast.Subscript, context: Context) -> Iterator[Violation]:
     inner = node.value.value if isinstance(node.value, ast.Subscript) else None
     if isinstance(inner, ast.Subscript) and context.is_tensor(inner.value):
@@ -257,7 +258,7 @@ def length_of_tensor(node: ast.Call, context: Context) -> Iterator[Violation]:
         )
 
 
-@on(ast.Attribute, evaluated=True, targets=("0.2",))
+@on(ast.Attribute, evaluated=True, span=BETA2)
 def tensor_attribute(node: ast.Attribute, context: Context) -> Iterator[Violation]:
     if not context.is_tensor(node.value):
         return
@@ -270,7 +271,7 @@ def tensor_attribute(node: ast.Attribute, context: Context) -> Iterator[Violatio
         yield report(LOST_INDEX, node)
 
 
-@on(ast.Call, evaluated=True, targets=("0.2",))
+@on(ast.Call, evaluated=True, span=BETA2)
 def block_dimension(node: ast.Call, context: Context) -> Iterator[Violation]:
     """``par_dim`` anywhere but first in the shape of a new tensor."""
     name = context.qualified(node.func)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..spec import beta2
+from ..spec.versions import EVER, Span, Version
 from .classes import head_problem, read_methods
 from .model import RuleDoc, Violation
 from .names import Function, Module
@@ -33,7 +34,7 @@ class Context:
     """
 
     module: Module
-    target: str
+    target: Version
     item: Reached
     function: Function | None = None
     owner: ast.ClassDef | None = None
@@ -79,7 +80,7 @@ class Context:
 
 
 Check = Callable[[Any, Context], Iterator[Violation]]
-_CHECKS: dict[type[ast.AST], list[tuple[tuple[str, ...], bool, Check]]] = {}
+_CHECKS: dict[type[ast.AST], list[tuple[Span, bool, Check]]] = {}
 
 
 def document(doc: RuleDoc) -> RuleDoc:
@@ -90,14 +91,12 @@ def document(doc: RuleDoc) -> RuleDoc:
     return doc
 
 
-def on(
-    *types: type[ast.AST], targets: tuple[str, ...] = beta2.TARGETS, evaluated: bool = False
-) -> Callable[[Check], Check]:
-    """Register a check for nodes of ``types``, for the NKI versions ``targets``; ``evaluated``: not in annotations."""
+def on(*types: type[ast.AST], span: Span = EVER, evaluated: bool = False) -> Callable[[Check], Check]:
+    """Register a check for nodes of ``types``, for the NKI versions of ``span``; ``evaluated``: not in annotations."""
 
     def register(check: Check) -> Check:
         for node_type in types:
-            _CHECKS.setdefault(node_type, []).append((targets, evaluated, check))
+            _CHECKS.setdefault(node_type, []).append((span, evaluated, check))
         return check
 
     return register
@@ -110,7 +109,7 @@ def report(doc: RuleDoc, node: ast.AST, *parts: object, help: str = "", message:
     return Violation(line, column + 1, doc.code, text, " ".join((help or doc.help).split()))
 
 
-def violations(module: Module, item: Reached, target: str) -> Iterator[Violation]:
+def violations(module: Module, item: Reached, target: Version) -> Iterator[Violation]:
     """What is wrong with one function or class that is kernel code."""
     context = Context(module, target, item)
     if isinstance(item.node, ast.ClassDef):
@@ -157,8 +156,8 @@ def _walk(node: ast.AST, context: Context) -> Iterator[Violation]:
 
 
 def _checked(node: ast.AST, context: Context) -> Iterator[Violation]:
-    for targets, evaluated, check in _CHECKS.get(type(node), ()):
-        if context.target in targets and not (evaluated and context.annotation):
+    for span, evaluated, check in _CHECKS.get(type(node), ()):
+        if context.target in span and not (evaluated and context.annotation):
             yield from check(node, context)
 
 

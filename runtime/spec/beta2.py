@@ -1,4 +1,4 @@
-"""NKI Beta 2 (``nki`` 0.2, SDK 2.28) and NKI 0.3 (SDK 2.29) as data: every public name, keyed by its qualified name.
+"""NKI from Beta 2 (``nki`` 0.2) on as data: every public name of each version, keyed by its qualified name.
 
 Keys are qualified names: ``nki.isa.nc_matmul``, ``nki.language.float32``, ``nki.isa.engine.tensor``. The tables hold
 what the documentation shows and what the front end of leanprover/KLR takes beyond it;
@@ -24,7 +24,9 @@ from .beta2_language import (
     RANGES,
     TENSOR,
 )
+from .beta2_later import DELTAS, TENSOR_03, TENSOR_DELTAS, Delta
 from .beta2_symbols import Parameter, Symbol, function, parameters
+from .versions import OLDEST, V03, VERSIONS, Version, version
 
 __all__ = [
     "BUFFERS",
@@ -37,8 +39,6 @@ __all__ = [
     "PYTHON_BUILTINS",
     "RANGES",
     "SYMBOLS",
-    "SYMBOLS_03",
-    "TARGETS",
     "TENSOR",
     "CallFault",
     "Parameter",
@@ -50,9 +50,8 @@ __all__ = [
     "parameters",
     "symbol",
     "table",
+    "tensor",
 ]
-
-TARGETS = ("0.2", "0.3")
 
 ALIASES = {"nki.isa.constants": "nki.isa", "nki.tensor": "nki.meta.tensor"}
 """Modules that offer the names of another one."""
@@ -60,17 +59,34 @@ ALIASES = {"nki.isa.constants": "nki.isa", "nki.tensor": "nki.meta.tensor"}
 SYMBOLS: dict[str, Symbol] = {**beta2_language.SYMBOLS, **beta2_isa.SYMBOLS}
 """NKI 0.2."""
 
-SYMBOLS_03: dict[str, Symbol] = {
-    **{name: entry for name, entry in SYMBOLS.items() if name not in beta2_language.REMOVED_03 | beta2_isa.REMOVED_03},
-    **beta2_language.CHANGED_03,
-    **beta2_isa.CHANGED_03,
+_DELTAS = {
+    V03: Delta({**beta2_language.CHANGED_03, **beta2_isa.CHANGED_03}, beta2_language.REMOVED_03 | beta2_isa.REMOVED_03),
+    **DELTAS,
 }
-"""NKI 0.3."""
 
 
-def table(target: str = "0.2") -> dict[str, Symbol]:
-    """The names of ``target``, one of :data:`TARGETS`."""
-    return {"0.2": SYMBOLS, "0.3": SYMBOLS_03}[target]
+def _columns(first: dict[str, Symbol], deltas: dict[Version, Delta]) -> dict[Version, dict[str, Symbol]]:
+    """The table of each version: that of the one before, without what it removed, with what it changed."""
+    found, last = {OLDEST: first}, first
+    for at in VERSIONS[1:]:
+        delta = deltas.get(at, Delta())
+        last = {name: entry for name, entry in last.items() if name not in delta.removed} | delta.changed
+        found[at] = last
+    return found
+
+
+_TABLES = _columns(SYMBOLS, _DELTAS)
+_TENSORS = _columns(TENSOR, {V03: TENSOR_03, **TENSOR_DELTAS})
+
+
+def table(target: Version | str = OLDEST) -> dict[str, Symbol]:
+    """The names of ``target``."""
+    return _TABLES[version(target)]
+
+
+def tensor(target: Version | str = OLDEST) -> dict[str, Symbol]:
+    """The methods and attributes that a tensor has in ``target``."""
+    return _TENSORS[version(target)]
 
 
 def canonical(name: str) -> str:
@@ -81,7 +97,7 @@ def canonical(name: str) -> str:
     return name
 
 
-def symbol(name: str, target: str = "0.2") -> Symbol | None:
+def symbol(name: str, target: Version | str = OLDEST) -> Symbol | None:
     """What is known of the qualified ``name``; ``None`` for a name that ``target`` does not have."""
     return table(target).get(canonical(name)) or table(target).get(name)
 

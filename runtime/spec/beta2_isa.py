@@ -179,11 +179,14 @@ SYMBOLS: dict[str, Symbol] = {
 }
 """NKI 0.2."""
 
-REMOVED_03: frozenset[str] = frozenset(ISA + name for name in _UNDOCUMENTED) | {ISA + "dma_engine"}
+_DEPRECATED_03 = {"tensor_copy_dynamic_dst", "tensor_copy_dynamic_src"}
+REMOVED_03: frozenset[str] = frozenset(ISA + name for name in _UNDOCUMENTED.keys() - _DEPRECATED_03) | {
+    ISA + "dma_engine"
+}
 """Names of 0.2 that 0.3 does not have (``dma_engine`` comes back as an enumeration)."""
 
 CHANGED_03: dict[str, Symbol] = {
-    ISA + name: function(signature, since="2.29")
+    ISA + name: function(signature, since="2.29", documented=name not in _DEPRECATED_03)
     for name, signature in {
         "activation": "dst, op, data, bias=None, scale=1.0, reduce_op=None, reduce_res=None, "
         "reduce_cmd=reduce_cmd.idle, name=None",
@@ -212,6 +215,8 @@ CHANGED_03: dict[str, Symbol] = {
         "sendrecv": "src, dst, send_to_rank, recv_from_rank, pipe_id, dma_engine=dma_engine.dma, name=None",
         "sequence_bounds": "dst, segment_ids, name=None",
         "tensor_copy": "dst, src, engine=engine.unknown, name=None",
+        "tensor_copy_dynamic_dst": "dst, src, engine=engine.unknown, name=None",
+        "tensor_copy_dynamic_src": "dst, src, engine=engine.unknown, name=None",
         "tensor_scalar_cumulative": "dst, src, op0, op1, imm0, imm1=None, reduce_cmd=reduce_cmd.reset_reduce, "
         "name=None",
         "tensor_scalar_reduce": "dst, data, op0, operand0, reduce_op, reduce_res, reverse0=False, name=None",

@@ -134,7 +134,7 @@ CHANGES_03: tuple[Change, ...] = (
     Change(
         V03,
         "register-move",
-        "imm of register_move is src, a register",
+        "imm of register_move is src: a register, or (says the API page) an integer",
         "nisa.register_move(r, imm=42)",
         "nisa.register_move(r, nisa.register_alloc(42))",
         _GUIDE + "0.3.0: nisa.register_move, imm renamed to src (the API page takes an integer as well, the "
@@ -332,8 +332,8 @@ CHANGES_03: tuple[Change, ...] = (
     Change(
         V03,
         "positions",
-        "nc_matmul has accumulate before tile_position, dma_copy lost dst_rmw_op before oob_mode: positions "
-        "bind otherwise",
+        "mask is gone from the middle of parameters, nc_matmul has accumulate before tile_position, dma_copy lost "
+        "dst_rmw_op before oob_mode: positions bind otherwise",
         "nisa.nc_matmul(d, a, b, False, False, False, (0, 0), (32, 32))",
         "nisa.nc_matmul(d, a, b, False, False, False, tile_position=(0, 0), tile_size=(32, 32))",
         _STUBS + "2.28 against 2.29",

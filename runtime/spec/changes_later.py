@@ -142,12 +142,14 @@ CHANGES_05: tuple[Change, ...] = (
     Change(
         V05,
         "scale-types",
-        "scales of nc_matmul_mx and quantize_mx are float8_e8m0fnu; they were uint8",
+        "scales of nc_matmul_mx and quantize_mx have a type of their own, float8_e8m0fnu; uint8 is accepted for "
+        "compatibility",
         "scale = nl.ndarray((128, 16), nl.uint8, buffer=nl.sbuf)",
         "scale = nl.ndarray((128, 16), nl.float8_e8m0fnu, buffer=nl.sbuf)",
         _NOTES + "0.5.0: float8_e8m0fnu dtype; API stubs of 2.31, nc_matmul_mx",
         "NKV035",
         "review",
+        kind="same",
         came=(_NL + "float8_e8m0fnu",),
     ),
     Change(
@@ -194,6 +196,18 @@ CHANGES_05: tuple[Change, ...] = (
         _STUBS + "2.30 against 2.31",
         "NKV037",
         "safe",
+    ),
+    Change(
+        V05,
+        "psum-size",
+        "tile_size.psum_fmax_bytes, on the page of 2.30 only, is psum_bank_fmax_bytes",
+        "nl.tile_size.psum_fmax_bytes",
+        "nl.tile_size.psum_bank_fmax_bytes",
+        "nki.language.tile_size in the SDK documentation, 2.30 against 2.31",
+        None,
+        "safe",
+        reason="nobody is known to write it; check names it, and psum_bank_fmax_bytes is in 0.4 as well",
+        gone=(_NL + "tile_size.psum_fmax_bytes",),
     ),
     Change(
         V05,
@@ -260,8 +274,8 @@ CHANGES_06: tuple[Change, ...] = (
     Change(
         V06,
         "simulator-fixes",
-        "nki.simulate agrees with the device in casts to integers, duplicates of nc_match_replace8, nc_find_index8 without "
-        "a match and PSUM regions that overlap",
+        "nki.simulate agrees with the device in casts to integers, duplicates of nc_match_replace8, nc_find_index8 "
+        "without a match and PSUM regions that overlap",
         "",
         "",
         _NOTES + "0.6.0: Bug Fixes",

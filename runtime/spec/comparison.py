@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from .versions import BETA2, EVER, LATER, Span, Version
+
 ANY = "*"
 """Any instruction."""
 
@@ -17,13 +19,23 @@ ANY = "*"
 class Exemption:
     """An attribute that is not compared. ``subject`` is an instruction (:data:`ANY` for all), or what a run records.
 
-    ``version`` restricts it: ``"beta1"``, ``"0.2"`` or ``"0.3"``; empty for all.
+    ``dialect`` restricts it to ``"beta1"`` or ``"beta2"`` (empty for both), ``span`` to versions of Beta 2 and later.
     """
 
     subject: str
     attribute: str
     reason: str
-    version: str = ""
+    dialect: str = ""
+    span: Span = EVER
+
+    @property
+    def where(self) -> str:
+        """What it is restricted to, in words; empty for nothing."""
+        return self.dialect if self.span == EVER else f"NKI {self.span}"
+
+    def covers(self, dialect: str, version: Version | None) -> bool:
+        """Does it hold for that dialect, in that version of Beta 2 and later?"""
+        return self.dialect in ("", dialect) and (version is None or version in self.span)
 
 
 _NO_EVENT = "registers are no memory: what they hold is seen in the addresses and trip counts that it gives"
@@ -35,20 +47,20 @@ EXEMPTIONS: tuple[Exemption, ...] = (
     Exemption("tensor_reduce", "keepdims", "dst says its own shape: the same elements are reduced and written"),
     Exemption("dma_transpose", "axes", _ONE),
     Exemption("set_rng_seed", "src_seeds", "the random numbers that follow from it are compared, bit by bit"),
-    Exemption("sequence_bounds", "dtype", _DST, "0.2"),
+    Exemption("sequence_bounds", "dtype", _DST, "beta2", BETA2),
     Exemption("nc_stream_shuffle", "dtype", _DST, "beta1"),
     Exemption("select_reduce", "dtype", _DST, "beta1"),
     Exemption("tensor_copy_dynamic_dst", "dtype", _DST, "beta1"),
     Exemption("tensor_copy_predicated", "dtype", _DST, "beta1"),
-    Exemption("range_select", "reduce_cmd", "0.2 takes reset_reduce whatever it says", "0.2"),
-    Exemption("range_select", "on_false_value", "0.2 takes the smallest float32 whatever it says", "0.2"),
-    Exemption("register_alloc", "t", _NO_EVENT, "0.2"),
-    Exemption("register_alloc", "x", _NO_EVENT, "0.3"),
+    Exemption("range_select", "reduce_cmd", "0.2 takes reset_reduce whatever it says", "beta2", BETA2),
+    Exemption("range_select", "on_false_value", "0.2 takes the smallest float32 whatever it says", "beta2", BETA2),
+    Exemption("register_alloc", "t", _NO_EVENT, "beta2", BETA2),
+    Exemption("register_alloc", "x", _NO_EVENT, "beta2", LATER),
     Exemption("register_load", "dst", _NO_EVENT),
     Exemption("register_load", "src", _NO_EVENT),
     Exemption("register_move", "dst", _NO_EVENT),
-    Exemption("register_move", "imm", _NO_EVENT, "0.2"),
-    Exemption("register_move", "src", _NO_EVENT, "0.3"),
+    Exemption("register_move", "imm", _NO_EVENT, "beta2", BETA2),
+    Exemption("register_move", "src", _NO_EVENT, "beta2", LATER),
     Exemption("register_store", "dst", _NO_EVENT),
     Exemption("register_store", "src", _NO_EVENT),
     Exemption("Event", "sequence", "events are compared in their order"),

@@ -34,14 +34,16 @@ NAMES = tuple(item.name for item in VERSIONS)
 OLDEST, NEWEST = VERSIONS[0], VERSIONS[-1]
 
 
-def version(name: str) -> Version:
-    """The version called ``name``.
+def version(name: Version | str) -> Version:
+    """The version called ``name``; a version is itself.
 
     Raises
     ------
     ValueError
         There is no such version.
     """
+    if isinstance(name, Version):
+        return name
     for item in VERSIONS:
         if item.name == name:
             return item
@@ -58,5 +60,14 @@ class Span:
     def __contains__(self, item: Version) -> bool:
         return self.since <= item and (self.until is None or item < self.until)
 
+    def __str__(self) -> str:
+        inside = [item.name for item in VERSIONS if item in self]
+        if self.until is None:
+            return f"from {self.since} on"
+        return inside[0] if len(inside) == 1 else f"{inside[0]} to {inside[-1]}"
+
 
 EVER = Span()
+BETA2 = Span(until=V03)
+"""What the front end of 0.2 does and none after it."""
+LATER = Span(V03)
