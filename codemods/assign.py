@@ -35,6 +35,7 @@ from .facts.values import (
     Value,
     texts,
 )
+from .instructions import Instruction
 from .maybe_tensors import may_be_no_number, may_give_tensor, reads_tensor
 from .node_index import of_kinds
 from .number_tables import assign_table
@@ -42,6 +43,7 @@ from .open_ranks import assert_rank_of_part
 from .operands import Operand
 from .operator_values import is_operator, operator_value
 from .optional_types import may_lack
+from .partitions import check_partitions
 from .reductions import reduced
 from .render import render
 from .rules import constants
@@ -447,6 +449,7 @@ def _fill(scope: Scope, statement: ast.stmt, destination: Operand, value: ast.ex
     if destination.space == "hbm":
         raise Refuse(statement, DESTINATION, "a number written to HBM", "fill a tile, then copy it")
     check_group(scope, statement, "memset", destination, False)
+    check_partitions(scope, statement, Instruction("memset", [], None, None), destination)
     scope.apply(DESTINATION, statement)
     scope.emit(f"{scope.nisa}.memset(dst={destination.text(())}, value={render(scope, value)})")
 

@@ -25,6 +25,7 @@ from .moves import Planned
 from .open_ranks import assert_ranks
 from .operands import Operand
 from .optional_types import optional_type, type_or
+from .partitions import check_partitions
 from .patterns import assert_rank, of_name, spread
 from .placement import check_skipped_rows, check_starts
 from .render import render
@@ -370,6 +371,7 @@ def place(
         )
     check_skipped_rows(scope, node, instruction, target)
     check_starts(node, instruction, target, clamps)
+    check_partitions(scope, node, instruction, target, clamps, inside)
     check_cut(scope, node, target, clamps)
     for _, value in instruction.arguments:
         if isinstance(value, Operand):

@@ -10,7 +10,7 @@ import ast
 
 from nki_migrate.runtime.spec.dtypes import ITEMSIZE, promote, promote_bits
 
-from .algebra import parse
+from .algebra import choice, parse
 from .facts.values import Numbers, Python
 from .node_index import of_kinds
 from .rules.data_types import dtype_text, limited_type
@@ -106,14 +106,23 @@ def promoted(scope: Scope, a: str | None, b: str | None) -> str | None:
 
 
 def promoted_bits(scope: Scope, a: str | None, b: str | None) -> str | None:
-    """:func:`promoted` for a bitwise operator, whose result is an integer; ``None`` also where no document tells it."""
+    """:func:`promoted` for a bitwise operator on two tiles; ``None`` also where no document tells the type."""
     if a is None or b is None:
         return None
-    one, other = (_name(scope, f"{scope.nl}.int32" if side == WEAK_INT else side) for side in (a, b))
+    one, other = _name(scope, a), _name(scope, b)
     if one is None or other is None or one == other:
         return promoted(scope, a, b)
-    found = promote_bits(other, one, weak=True) if a == WEAK_INT else promote_bits(one, other, weak=b == WEAK_INT)
+    found = promote_bits(one, other)
     return f"{scope.nl}.{found}" if found else None
+
+
+def promoted_with_number(scope: Scope, tile: str | None, number: str | None) -> str | None:
+    """:func:`promoted_bits` for a tile and a number, which leaves a tile of ``uint32`` one."""
+    found = promoted(scope, tile, number)
+    name = type_name(scope, tile)
+    if found is None or tile is None or number == WEAK_FLOAT or name not in (None, "uint32"):
+        return found
+    return tile if name else choice(f"str({tile}) == str({scope.nl}.uint32)", tile, found)
 
 
 def type_name(scope: Scope, text: str | None) -> str | None:

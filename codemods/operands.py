@@ -58,7 +58,7 @@ class Operand:
     ``r`` walks (``None`` for an extent of 1 that no dimension stands for), ``axes[r]`` its index vector's axis.
     ``rows_at`` is the (rows, 1) tile that names the rows of a dynamic access, ``joined`` says that they are those of
     several tensors in one: a row that is out of bounds may be one of another. ``loose`` accesses have fewer dimensions
-    in Beta 1 where sizes are 1.
+    in Beta 1 where sizes are 1. ``first`` is where a ``pattern`` starts in the first dimension, a part of ``offset``.
     """
 
     base: str
@@ -72,6 +72,7 @@ class Operand:
     shape: str = ""
     pattern: tuple[Step, ...] | None = None
     offset: str = "0"
+    first: str = "0"
     dynamic: str = ""
     rows_at: Operand | None = None
     joined: bool = False

@@ -121,6 +121,7 @@ def indexed(
     if base.value.dims is None:
         base = ranked(scope, node, base)
     rows, offset = strides_of(node, base)
+    base = replace(base, first=algebra.add(_first(base), _shift(scope, elements[0], vectors[0])))
     rank = max(v.ndim for v in vectors if isinstance(v, Index))
     strides: list[list[str]] = [[] for _ in range(rank)]
     axes: list[Axis | None] = [None] * rank
@@ -147,6 +148,18 @@ def indexed(
         steps, axes = _partition_first(scope, node, base, steps, axes, vectors[0])
     scope.apply(VECTORS, node)
     return with_pattern(base, steps, _shortest(scope, offset), axes)
+
+
+def _first(base: Operand) -> str:
+    """The first index of an access in the first dimension of its tensor."""
+    return base.items[0].start if base.items else base.first
+
+
+def _shift(scope: Scope, element: ast.expr, vector: Value | None) -> str:
+    """The first number that an index is."""
+    if not isinstance(vector, Index):
+        return render(scope, element)
+    return algebra.add(vector.offset, *(algebra.multiply(t.coefficient, t.axis.start) for t in vector.terms))
 
 
 def check_mates(scope: Scope, node: ast.Subscript, vectors: list[Index], axes: list[Axis | None]) -> None:
@@ -306,4 +319,5 @@ def as_pattern(scope: Scope, node: ast.expr, base: Operand) -> tuple[Operand, tu
     strides, offset = strides_of(node, tensor)
     assert tensor.dims is not None
     steps = tuple(Step(stride, count) for stride, count in zip(strides, tensor.dims, strict=True))
+    tensor = replace(tensor, first=_first(tensor))
     return with_pattern(tensor, list(steps), offset, list(tensor.axes) or [None] * len(steps)), steps

@@ -9,8 +9,9 @@ then. ``x.view(t)`` names its shape, and the kernel asserts the rank of operands
 source does not tell it. A reduction over axes that only a trace tells is one over the last dimensions, as the
 documentation of Beta 1 asks: the kernel asserts it.
 
-Safe: the instruction is the same. Left alone: results whose shape or type the source does not tell, and those of one
-partition in a place of several.
+Safe: the instruction is the same. Left alone: results whose shape or type the source does not tell, those of one
+partition in a place of several, and parts of tiles from partitions that no engine reaches (Beta 1 moved them): where
+the source does not tell the partition, or that a transpose out of PSUM is small, a note says what is taken for true.
 
 Declared: instructions more, and the same numbers, where no tile has an address. What is computed for a larger
 destination is in a tile of its own, and copied. A ``dtype=`` that the source does not prove to be the destination's is
@@ -25,6 +26,8 @@ from __future__ import annotations
 
 import ast
 from dataclasses import replace
+
+from nki_migrate.runtime.spec.instructions import VECTOR_TRANSPOSE
 
 from .. import algebra
 from ..access import operand as operand_of
@@ -304,23 +307,51 @@ def nc_transpose(call: Call) -> Instruction:
     data = dict(given)["data"]
     if isinstance(data, str):
         raise call.refuse(CODE, "the operand 'data' of nc_transpose is not known to be a tensor", "pass a tile")
-    dtype, turned = call.dtype(), _turned(call, given, data)
+    engine = _engine(call)
+    if engine != "vector" and data.perhaps_psum and not call.scope.direct:
+        data = _read_from_psum(call, engine, data)
+        given = [(name, data if name == "data" else value) for name, value in given]
+    dtype, turned = call.dtype(), _turned(call, given, data, "sbuf" if engine == "vector" else "psum")
     if dtype is None or call.scope.same_dtype(dtype, data.dtype):
         return turned
     copied = copy_of(materialized(call.scope, call.node, turned))  # a transpose keeps the type, a copy converts
     return replace(copied, dtype=dtype, space=turned.space, explicit=True)
 
 
-def _turned(call: Call, given: list[tuple[str, Operand | str]], data: Operand) -> Instruction:
-    engine = dict(given).get("engine")
-    space = "sbuf" if isinstance(engine, str) and "vector" in engine else "psum"
+def _engine(call: Call) -> str:
+    """The engine that a transpose names, which decides where its result is; empty where the compiler chooses."""
+    if not call.has("engine"):
+        return ""
+    scope = call.scope
+    node: ast.expr = call.arguments["engine"]
+    known = scope.definitions.get(node.id) if isinstance(node, ast.Name) else None
+    name = (scope.qualified(algebra.parse(known) if known else node) or "").rpartition(".")[2]
+    engine = name.removesuffix("_engine")
+    if engine not in ("vector", "tensor", "unknown"):
+        raise call.refuse(CODE, f"the engine of {call.name} is not known", "name it in the call, nisa.vector_engine")
+    return engine if engine != "unknown" else ""
+
+
+def _read_from_psum(call: Call, engine: str, data: Operand) -> Operand:
+    """What is transposed out of PSUM: by the Vector Engine, or copied first, as the Tensor Engine cannot read it."""
+    sizes = (data.rows, algebra.multiply(*data.dims[1:])) if data.dims else ()
+    known = [call.scope.constant(size) for size in sizes]
+    small = [f"{size} <= {VECTOR_TRANSPOSE}" for size, n in zip(sizes, known, strict=True) if n is None]
+    if engine == "tensor" or any(n is not None and n > VECTOR_TRANSPOSE for n in known):
+        return in_sbuf(call.scope, call.node, data)
+    if small and data.space == "psum":
+        call.scope.assume(" and ".join(small), "the Vector Engine, which reads PSUM, transposes no larger tiles")
+    return data
+
+
+def _turned(call: Call, given: list[tuple[str, Operand | str]], data: Operand, space: str) -> Instruction:
     if data.dims is None:
 
         def ranked() -> Instruction:
             known = flat(call, given)
             tile = dict(known)["data"]
             assert isinstance(tile, Operand)
-            return _turned(call, known, tile)
+            return _turned(call, known, tile, space)
 
         return Instruction("nc_transpose", given, None, data.dtype, space, cut=False, ranked=ranked)
     dims = (algebra.multiply(*data.dims[1:]), data.dims[0])

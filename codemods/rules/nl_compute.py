@@ -38,7 +38,7 @@ from nki_migrate.runtime.spec.operators import BITWISE
 
 from .. import algebra
 from ..compute import METHODS, Call, copy_of, in_sbuf, materialized, operand_or_text
-from ..dtypes import WEAK_INT, is_integer, promoted, promoted_bits, scalar_type, type_name
+from ..dtypes import WEAK_INT, is_integer, promoted, promoted_bits, promoted_with_number, scalar_type, type_name
 from ..emission import Refuse
 from ..facts.values import Tile
 from ..instructions import Instruction, lowers
@@ -412,14 +412,14 @@ def lower_operator(scope: Scope, node: ast.BinOp | ast.UnaryOp | ast.Compare) ->
 def combine(scope: Scope, node: ast.expr, token: str, x: ast.expr, y: ast.expr, dtype: str | None) -> Instruction:
     """``x token y``: ``tensor_tensor`` for two tiles of one shape, ``tensor_scalar`` with a number or a (P, 1) tile."""
     a, b = operand_or_text(scope, x), operand_or_text(scope, y)
-    of_types = promoted_bits if token in BITWISE else promoted
     if isinstance(a, Operand) and isinstance(b, Operand):
-        natural = dtype or of_types(scope, a.dtype, b.dtype)
+        natural = dtype or (promoted_bits if token in BITWISE else promoted)(scope, a.dtype, b.dtype)
         return replace(combined(scope, node, token, a, b, natural), explicit=dtype is not None)
     if isinstance(a, str) and isinstance(b, str):
         raise Refuse(node, CODE, "neither operand is known to be a tensor", "pass tiles")
     tile, scalar, reverse = (a, b, False) if isinstance(a, Operand) else (b, a, True)
     assert isinstance(tile, Operand)
+    of_types = promoted_with_number if token in BITWISE else promoted
     natural = dtype or of_types(scope, tile.dtype, scalar_type(scope, x if reverse else y))
     return replace(_with_scalar(scope, node, token, tile, scalar, reverse, natural), explicit=dtype is not None)
 
