@@ -1,11 +1,21 @@
-"""Reads Beta 1 source, knows facts about it, rewrites it. User code is never executed here."""
+"""Reads Beta 1 source, knows facts about it, rewrites it. User code is never executed here.
 
-from .backlog import backlog, may_have_backlog
-from .links import components
-from .model import Finding, Options, Outcome, Rule
-from .module import rewrite, rewrite_together, with_imports
-from .rules.registry import RULES
-from .vendor_kernels import homes, shipped_names
+What the package offers is loaded when it is asked for: who needs only a class of :mod:`.model` (``verify`` does)
+does not wait for the parser and all rules.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .backlog import may_have_backlog
+    from .links import components
+    from .model import Finding, Options, Outcome, Rule
+    from .module import rewrite, rewrite_together, with_imports
+    from .rules.registry import RULES
+    from .vendor_kernels import homes, shipped_names
 
 __all__ = [
     "RULES",
@@ -13,7 +23,6 @@ __all__ = [
     "Options",
     "Outcome",
     "Rule",
-    "backlog",
     "components",
     "homes",
     "may_have_backlog",
@@ -22,3 +31,18 @@ __all__ = [
     "shipped_names",
     "with_imports",
 ]
+_HOMES = {
+    "RULES": "rules.registry",
+    **dict.fromkeys(("Finding", "Options", "Outcome", "Rule"), "model"),
+    "components": "links",
+    **dict.fromkeys(("homes", "shipped_names"), "vendor_kernels"),
+    "may_have_backlog": "backlog",
+    **dict.fromkeys(("rewrite", "rewrite_together", "with_imports"), "module"),
+}
+"""The module of each name."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)

@@ -10,6 +10,7 @@ from nki_migrate.codemods.model import Finding, Options
 from nki_migrate.runtime.spec.versions import OLDEST, version
 
 from . import languages
+from .claims import language_of
 from .discover import Found
 from .errors import FileError
 from .reports import Report, contents, parsed
@@ -31,7 +32,7 @@ def check_reports(files: Iterable[Found], target: str = OLDEST.name, options: Op
 
 def _checked(file: Found, target: str, options: Options | None) -> Report:
     whole = contents(file, b"")
-    language = languages.language_of(whole) if isinstance(whole, bytes) else "nki"
+    language = language_of(whole) if isinstance(whole, bytes) else "nki"
     if language != "nki":
         goal = languages.for_project(language, file.path, options or Options()).target
         return languages.checked(language, file, goal, options)
@@ -41,7 +42,7 @@ def _checked(file: Found, target: str, options: Options | None) -> Report:
 
 def check_report(path: str, data: bytes, target: str = OLDEST.name) -> Report:
     """What is not legal in one file's bytes."""
-    from nki_migrate.codemods import backlog, may_have_backlog
+    from nki_migrate.codemods.backlog import backlog, may_have_backlog
     from nki_migrate.codemods.marks import marked
     from nki_migrate.runtime.legality import check_tree
 

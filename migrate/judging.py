@@ -33,7 +33,7 @@ from nki_migrate.runtime.messages import DEFAULT_MEMORY, DEFAULT_SECONDS, Refere
 from nki_migrate.runtime.pool import Pool
 from nki_migrate.runtime.reading import Reads
 
-from .languages import language_of
+from .claims import language_of
 from .layout import distinct_tiles
 from .sides import ON_DISK, Side, named
 from .tile_map import mapped

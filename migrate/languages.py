@@ -7,16 +7,15 @@ be its own, so a run over NKI alone loads none.
 from __future__ import annotations
 
 import ast
-import importlib
 import time
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
 from typing import TYPE_CHECKING
 
 from nki_migrate.codemods.links import components
 
+from .claims import HOMES, dialect, dialects
 from .discover import STDIN, Found
 from .errors import FileError, InputError
 from .guard import general_objections
@@ -28,33 +27,8 @@ if TYPE_CHECKING:
     from nki_migrate.codemods.dialect import Dialect
     from nki_migrate.codemods.model import Options, Outcome, Rule
 
-_HOMES: dict[str, tuple[bytes, str]] = {
-    "ascend": (b"tilelang", "nki_migrate.codemods.ascend"),
-    "tilelang": (b"tilelang", "nki_migrate.codemods.tilelang"),
-}
-"""Each language: a word that all of its files have, and the package whose ``DIALECT`` it is. The first claim counts."""
-
-
 _TITLES = {"ascend": "TileLang-Ascend", "tilelang": "TileLang"}
 """What people call each language."""
-
-
-@cache
-def dialect(name: str) -> Dialect:
-    """The language called ``name``."""
-    found: Dialect = importlib.import_module(_HOMES[name][1]).DIALECT
-    return found
-
-
-def dialects() -> tuple[Dialect, ...]:
-    """All languages besides NKI."""
-    return tuple(map(dialect, _HOMES))
-
-
-def language_of(data: bytes) -> str:
-    """The language of a file's kernels: ``nki``, unless another one claims the file."""
-    near = [name for name, (word, _) in _HOMES.items() if word in data]
-    return next((name for name in near if dialect(name).claims(data)), "nki")
 
 
 def language_at(path: str) -> str:
@@ -73,8 +47,8 @@ def asked(source: str | None, target: str | None) -> tuple[str, str, str]:
         if text is None:
             continue
         name, _, version = (part.strip() for part in text.partition("=="))
-        if name not in _HOMES:
-            raise InputError(f"{option} {text}: no language is called '{name}': there are {', '.join(_HOMES)}")
+        if name not in HOMES:
+            raise InputError(f"{option} {text}: no language is called '{name}': there are {', '.join(HOMES)}")
         known = dialect(name).versions
         if version and version not in known:
             raise InputError(f"{option} {text}: {name} has no version '{version}': it has {', '.join(known)}")
@@ -134,7 +108,7 @@ def split(files: Iterable[Found], forced: str = "") -> tuple[list[Found], dict[s
 
 def _language_at(file: Found, forced: str = "") -> str:
     data = contents(file, b"") if file.path != STDIN else b""
-    for name, (word, _) in _HOMES.items() if isinstance(data, bytes) else ():
+    for name, (word, _) in HOMES.items() if isinstance(data, bytes) else ():
         if word in data and forced in (name, "") and _is_claimed(data, "" if forced else name, word):
             return name
     return "nki"
@@ -143,7 +117,7 @@ def _language_at(file: Found, forced: str = "") -> str:
 def _is_claimed(data: bytes, name: str, word: bytes) -> bool:
     """Whether the language ``name`` claims a file; without a name, whether any does that asks for the same word."""
     return any(
-        dialect(other).claims(data) for other, (theirs, _) in _HOMES.items() if theirs == word and name in (other, "")
+        dialect(other).claims(data) for other, (theirs, _) in HOMES.items() if theirs == word and name in (other, "")
     )
 
 

@@ -214,7 +214,9 @@ def _tool() -> str:
     sources = sorted(path for place in places for path in place.rglob("*.py"))
     facts = [f"{path}:{digest_of(path.read_bytes())}" for path in sources]
     facts += [sys.version, sys.executable, platform.machine()]
-    facts += [f"{name} {importlib.metadata.version(name)}" for name in ("numpy", "scipy", "ml_dtypes", "libcst", "black")]
+    facts += [
+        f"{name} {importlib.metadata.version(name)}" for name in ("numpy", "scipy", "ml_dtypes", "libcst", "black")
+    ]
     for directory in installed_directories():
         with suppress(OSError):
             facts += sorted(set(os.listdir(directory)) - {"__pycache__"})

@@ -75,7 +75,7 @@ def _nki_reports(files: Iterable[Found], options: Options, jobs: int) -> list[Re
 
 def _with_backlog(skipped: Report) -> Report:
     """The report on a file without Beta 1: what an earlier rewrite has left in it, if anything."""
-    from nki_migrate.codemods import backlog, may_have_backlog
+    from nki_migrate.codemods.backlog import backlog, may_have_backlog
 
     data = skipped.before or b""
     if skipped.path.endswith(".ipynb") or b"nki" not in data:

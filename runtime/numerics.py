@@ -66,9 +66,13 @@ def convert(values: Array, dtype: np.dtype[Any]) -> Array:
     if is_integer(values.dtype):
         clipped: Array = np.clip(values.astype(np.int64), limits.min, limits.max).astype(dtype)
         return clipped
-    rounded = np.rint(values.astype(np.float64))
-    saturated: Array = np.nan_to_num(np.clip(rounded, limits.min, limits.max), nan=0.0).astype(dtype)
-    return saturated
+    rounded: Array = values.astype(np.float64)
+    np.rint(rounded, out=rounded)
+    np.clip(rounded, limits.min, limits.max, out=rounded)
+    absent = np.isnan(rounded)
+    if absent.any():
+        rounded[absent] = 0
+    return rounded.astype(dtype)
 
 
 def _packed(dtype: np.dtype[Any]) -> KernelError:

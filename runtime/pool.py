@@ -23,14 +23,18 @@ if sys.path and sys.path[0] == "":
 from nki_migrate.runtime.worker import main
 main()
 """
+NO_BYTECODE = "PYTHONDONTWRITEBYTECODE"
 _ENVIRONMENT = {
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
     "PYTHONHASHSEED": "0",
-    "PYTHONDONTWRITEBYTECODE": "1",
+    NO_BYTECODE: "1",
 }
-"""One thread and one hash seed: a kernel's result must not depend on the machine that verifies it."""
+"""One thread and one hash seed: a kernel's result must not depend on the machine that verifies it.
+
+User code sees that no bytecode is written; the emulator's own, which is loaded before, may be.
+"""
 _GRACE_SECONDS = 30.0
 
 
@@ -77,7 +81,9 @@ class Worker:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             start_new_session=True,
-            env=worker_environment(),
+            env={
+                name: value for name, value in worker_environment().items() if name != NO_BYTECODE or name in os.environ
+            },
         )
         os.close(request_read)
         os.close(reply_write)

@@ -34,6 +34,8 @@ _MAX_FILE = 1 << 30
 def main() -> None:
     """Serve requests from the file descriptor ``argv[1]`` and answer on ``argv[2]`` until the tool closes its end."""
     execution.preload()
+    sys.dont_write_bytecode = True
+    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
     requests: BinaryIO = os.fdopen(int(sys.argv[1]), "rb")
     replies: BinaryIO = os.fdopen(int(sys.argv[2]), "wb")
     while (message := receive(requests)) is not None:

@@ -34,8 +34,8 @@ def test_all_that_the_instructions_do_with_arrays_is_noted() -> None:
     named = [getattr(function, "__name__", "") for function, _, _ in calls]
     assert named.count("add") == 1  # a function from a table
     assert named.count("exp") == 1  # one that a closure calls
-    assert named.count("astype") == 2  # to fp64 and back
-    assert named.count("setitem") == 1  # the copy into the destination
+    assert named.count("ones") == 1  # behind the last element, up to a whole vector
+    assert named.count("setitem") == 3  # into whole vectors and out of them, and into the destination
     assert len(nothing(calls)) == len(calls)
     repeat(calls)
     assert core.commit.__code__ is code

@@ -102,15 +102,41 @@ def test_no_bit_of_a_product_depends_on_its_size(k: int, m: int, n: int, seed: i
     random = np.random.default_rng(seed)
     a, b = random.standard_normal((128, 128), np.float32), random.standard_normal((128, 512), np.float32)
     a[k:] = 0
-    whole = a.T @ b
+    whole = matmul.gemm(a, b)
+    np.testing.assert_allclose(whole, a.T.astype(np.float64) @ b, rtol=1e-5, atol=1e-4)
     np.testing.assert_array_equal(matmul.gemm(a[:k, :m], b[:k, :n]), whole[:m, :n])
 
 
 def test_a_part_that_adds_in_another_order_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(matmul, "_is_exact", lambda *part: part not in ((16, 32, 64), (16, 64, 64), (128, 32, 64)))
-    assert matmul._part.__wrapped__(8, 8, 8) == (128, 128, 512)
-    assert matmul._part.__wrapped__(8, 40, 8) == (128, 64, 64)
-    assert matmul._part.__wrapped__(17, 8, 8) == (32, 32, 64)
+    layout = matmul._LAYOUTS[0]
+    refused = ((16, 32, 64), (16, 64, 64), (32, 32, 64))
+    monkeypatch.setattr(matmul, "_is_exact", lambda layout, *part: part not in refused)
+    assert matmul._part.__wrapped__(layout, 8, 8, 8) == (16, 32, 128)
+    assert matmul._part.__wrapped__(layout, 17, 8, 8) == (32, 32, 128)
+    monkeypatch.setattr(matmul, "_is_exact", lambda layout, *part: False)
+    assert matmul._part.__wrapped__(layout, 8, 8, 8) == layout.whole == (128, 128, 512)
+
+
+@pytest.mark.parametrize("exact", [0, 1])
+def test_the_first_layout_whose_small_products_have_the_bits_of_large_ones_is_used(
+    exact: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(matmul, "_is_exact", lambda layout, *part: layout is matmul._LAYOUTS[exact])
+    assert matmul._layout.__wrapped__() is matmul._LAYOUTS[exact]
+    monkeypatch.setattr(matmul, "_is_exact", lambda layout, *part: False)
+    assert matmul._layout.__wrapped__() is matmul._LAYOUTS[0]
+
+
+@pytest.mark.parametrize("layout", matmul._LAYOUTS, ids=["tight", "padded"])
+@settings(deadline=None, max_examples=40)
+@given(st.integers(1, 128), st.integers(1, 128), st.integers(1, 512))
+def test_every_layout_gives_bits_that_do_not_depend_on_the_size(layout: Any, k: int, m: int, n: int) -> None:
+    random = np.random.default_rng(k * m * n)
+    a, b = random.standard_normal((128, 128), np.float32), random.standard_normal((128, 512), np.float32)
+    a[k:] = 0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(matmul, "_layout", lambda: layout)
+        np.testing.assert_array_equal(matmul.gemm(a[:k, :m], b[:k, :n]), matmul.gemm(a, b)[:m, :n])
 
 
 @pytest.mark.parametrize(("op", "identity"), [("add", 0), ("multiply", 1)])

@@ -106,6 +106,9 @@ def indexed_array(tile: Strided) -> Array:
 
 def gathered(tile: Strided, where: Region) -> Gathered:
     """The elements of ``tile`` in the part ``where``; elements that take no part are arbitrary."""
+    whole_rows = _rows(tile, where)
+    if whole_rows is not None:
+        return Gathered(tile, whole_rows, None)
     offsets, valid = _offsets(tile, where)
     chosen = where.where(offsets.shape)
     skip = tile.gather is not None and tile.gather.skip
@@ -138,10 +141,46 @@ def scatter(machine: Machine, result: Result, dst: Strided, where: Region, add: 
         machine.recorder.add(result.op, operands, result.attributes, result.sequence, result.location)
 
 
+def _rows(tile: Strided, where: Region) -> Array | None:
+    """What an indirect access gathers, where that is whole rows of memory, all of them in bounds; else ``None``."""
+    size = tile.stored.itemsize
+    if tile.gather is None or tile.gather.skip or tile.offset % size or any(s % size for s in tile.strides):
+        return None
+    box = _box(tile, where)
+    first: Array = np.zeros([1] * tile.ndim, np.int64)
+    run: Array = np.zeros(1, np.int64)
+    for given, extent, stride in zip(tile.gather.indices, tile.gather.shape, tile.strides, strict=True):
+        indices = np.asarray(given).reshape(*[1] * (tile.ndim - np.ndim(given)), *np.shape(given))
+        indices = indices[tuple(slice(None) if n == 1 else part for n, part in zip(indices.shape, box, strict=True))]
+        if indices.size and (indices.min() < 0 or indices.max() >= extent):
+            return None
+        if indices.shape[-1] == 1:
+            first = first + indices * (stride // size)
+        elif indices.size == indices.shape[-1]:
+            run = run + indices.reshape(-1) * (stride // size)
+        else:
+            return None
+    length = len(range(*box[-1].indices(tile.shape[-1])))
+    if len(run) != length or not length or not np.array_equal(run - run[0], np.arange(length)):
+        return None
+    shape = tuple(len(range(*part.indices(n))) for part, n in zip(box, tile.shape, strict=True))
+    memory = tile.alloc.bytes.reshape(-1)
+    words = memory[: memory.size // size * size].view(f"V{size}")
+    rows = np.ndarray((words.size - length + 1, length), words.dtype, words, 0, (size, size))
+    starts = np.broadcast_to(first[..., 0] + (run[0] + tile.offset // size), shape[:-1])
+    picked: Array = rows[starts].view(tile.stored)
+    return picked
+
+
+def _box(tile: Strided, where: Region) -> tuple[slice, ...]:
+    """The part of the access that takes part, as one slice a dimension."""
+    cuts = [where.interval(d, tile.ndim, n) for d, n in enumerate(tile.shape)]
+    return tuple(slice(None) if c is None else slice(c.low, c.high) for c in cuts)
+
+
 def _offsets(tile: Strided, where: Region) -> tuple[Array, Array]:
     """Byte offset of each element in the allocation's memory, and whether it is in bounds."""
-    cuts = [where.interval(d, tile.ndim, n) for d, n in enumerate(tile.shape)]
-    box = tuple(slice(None) if c is None else slice(c.low, c.high) for c in cuts)
+    box = _box(tile, where)
     if tile.gather is not None:
         arrays = [np.broadcast_to(a, tile.shape)[box] for a in tile.gather.indices]
         offsets = np.full(arrays[0].shape, tile.offset, np.int64)

@@ -2,11 +2,18 @@
 
 Operands are zero-padded to the size of the array, or to a part of it that gives the same bits. The order of the
 additions, and so every bit of the result, cannot depend on how large a slice the kernel happened to pass.
+
+BLAS libraries add in another order at the edges of a product, so that a small one does not always have the bits of the
+corner of a large one, and all of the array would be computed for a tile of 128 x 128. Of two layouts of the operands
+(:data:`_LAYOUTS`) that one is taken in which small products have the bits of large ones: with OpenBLAS on processors
+with AVX2 the one whose rows are a multiple of 12, with columns of zeros on both sides.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
+from itertools import product as combinations
 from typing import Any
 
 import numpy as np
@@ -64,53 +71,83 @@ def _flat(array: Array) -> Array:
     return array.reshape(array.shape[0], -1)
 
 
+@dataclass(frozen=True)
+class _Layout:
+    """How operands lie among zeros: ``margin`` columns of the moving one on either side, and the sizes of parts."""
+
+    margin: int
+    rows: tuple[int, ...]
+    columns: tuple[int, ...]
+
+    @property
+    def whole(self) -> tuple[int, int, int]:
+        return PARTITIONS, self.rows[-1], self.columns[-1]
+
+
+_DEPTHS = (16, 32, 64, PARTITIONS)
+_LAYOUTS = (
+    _Layout(0, (32, 64, GEMM_STATIONARY_FMAX), (64, 128, 256, GEMM_MOVING_FMAX)),
+    _Layout(8, (36, 72, GEMM_STATIONARY_FMAX + 4), (64 + 16, 128 + 16, 256 + 16, GEMM_MOVING_FMAX + 16)),
+)
+
+
 def gemm(a: Array, b: Array) -> Array:
     """``a.T @ b`` in fp32 on zero-padded operands: all of the array, or a part of it that gives the same bits."""
     partitions, height = a.shape
     width = b.shape[1]
-    depth, rows, columns = _part(partitions, height, width)
-    product: Array = np.matmul(_padded(a, depth, rows).T, _padded(b, depth, columns))
-    return product[:height, :width]
+    layout = _layout()
+    depth, rows, columns = _part(layout, partitions, height, width)
+    product: Array = np.matmul(_padded(a, depth, rows, 0).T, _padded(b, depth, columns, layout.margin))
+    return product[:height, layout.margin : layout.margin + width]
 
 
-def _padded(array: Array, depth: int, columns: int) -> Array:
+def _padded(array: Array, depth: int, columns: int, margin: int) -> Array:
+    """``array`` in the first rows of (``depth``, ``columns``) zeros, behind ``margin`` columns."""
     partitions, given = array.shape
     if partitions == depth and given == columns:
         return to_float32(array)
-    padded = np.zeros((depth, columns), np.float32)
-    padded[:partitions, :given] = array
+    padded = np.empty((depth, columns), np.float32)
+    padded[:partitions, :margin] = 0
+    padded[:partitions, margin : margin + given] = array
+    padded[:partitions, margin + given :] = 0
+    padded[partitions:] = 0
     return padded
 
 
-_WHOLE = (PARTITIONS, GEMM_STATIONARY_FMAX, GEMM_MOVING_FMAX)
-_DEPTHS = (16, 32, 64, PARTITIONS)
-_ROWS = (32, 64, GEMM_STATIONARY_FMAX)
-_COLUMNS = (64, 128, 256, GEMM_MOVING_FMAX)
+@cache
+def _layout() -> _Layout:
+    """The first layout in which products of the most common size have the bits of the whole array; else the first."""
+    small = ((PARTITIONS, layout.rows[-1], layout.columns[1]) for layout in _LAYOUTS)
+    return next((each for each, part in zip(_LAYOUTS, small, strict=True) if _is_exact(each, *part)), _LAYOUTS[0])
 
 
 @cache
-def _part(depth: int, rows: int, columns: int) -> tuple[int, int, int]:
+def _part(layout: _Layout, depth: int, rows: int, columns: int) -> tuple[int, int, int]:
     """The smallest part of the array for ``depth`` steps to a product of (``rows``, ``columns``) with the same bits."""
-    wanted = zip((_DEPTHS, _ROWS, _COLUMNS), (depth, rows, columns), strict=True)
-    smallest, height, width = (next(n for n in sizes if n >= least) for sizes, least in wanted)
-    parts = (smallest, height, width), (PARTITIONS, height, width)
-    return next((part for part in parts if _is_exact(*part)), _WHOLE)
+    wanted = (depth, rows, columns + 2 * layout.margin)
+    known = (_DEPTHS, layout.rows, layout.columns)
+    deep, high, wide = ([n for n in sizes if n >= least] for sizes, least in zip(known, wanted, strict=True))
+    parts = sorted(combinations(deep, high, wide), key=lambda part: part[0] * part[1] * part[2])
+    return next((part for part in parts if _is_exact(layout, *part)), layout.whole)
 
 
 @cache
-def _is_exact(depth: int, rows: int, columns: int) -> bool:
+def _is_exact(layout: _Layout, depth: int, rows: int, columns: int) -> bool:
     """Does a part of the array give the bits of the whole, which goes on to add zeros?
 
     It depends on the BLAS library, so it is tried once for each part: one that adds products up in one order for some
     sizes and in another for others is found out here.
     """
     random = np.random.default_rng(0)
-    left = random.standard_normal((PARTITIONS, GEMM_STATIONARY_FMAX), np.float32)
-    right = random.standard_normal((PARTITIONS, GEMM_MOVING_FMAX), np.float32)
-    left[depth:], right[depth:] = 0, 0
-    whole = (left.T @ right)[:rows, :columns]
-    alone = np.ascontiguousarray(left[:depth, :rows]).T @ np.ascontiguousarray(right[:depth, :columns])
-    return bool(np.array_equal(whole, alone))
+    width = columns - 2 * layout.margin
+    left = random.standard_normal((depth, min(rows, GEMM_STATIONARY_FMAX)), np.float32)
+    right = random.standard_normal((depth, GEMM_MOVING_FMAX), np.float32)
+    of = layout.margin
+    all_rows, all_columns = layout.rows[-1], layout.columns[-1]
+    whole = _padded(left, PARTITIONS, all_rows, 0).T @ _padded(right, PARTITIONS, all_columns, of)
+    alone = _padded(left, depth, rows, 0).T @ _padded(right[:, :width], depth, columns, of)
+    height = left.shape[1]
+    return bool(np.array_equal(whole[:height, of : of + width], alone[:height, of : of + width]))
 
 
 def transpose(data: View, *, engine: str = "") -> Result:

@@ -40,6 +40,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+import full_size
 from emulator_calls import nothing, numpy_calls, repeat
 from nki_migrate.codemods.model import Options
 from nki_migrate.rewriting import rewrite_report
@@ -278,7 +279,17 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--sizes", type=int, default=3, help="how many sizes, from the smallest")
     parser.add_argument("--cpu", action="store_true", help="processor time instead of time")
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--full", type=Path, metavar="CHECKOUT", help="public kernels at full size: see full_size.py")
+    parser.add_argument("--slow", action="store_true", help="with --full: those that take minutes, too")
+    parser.add_argument("--verify", action="store_true", help="with --full: the time that verify takes, too")
     options = parser.parse_args(argv)
+    if options.full is not None:
+        found = full_size.main(
+            options.full, only=options.only, repeat=options.repeat, slow=options.slow, verify=options.verify
+        )
+        if options.json is not None:
+            options.json.write_text(json.dumps([asdict(row) for row in found], indent=1))
+        return 1 if any(row.trouble.startswith("DIFFERS") for row in found) else 0
     clock = time.process_time if options.cpu else time.perf_counter
     rows: dict[str, list[Row]] = {name: [] for name in LAUNCHES if options.dialect in (name, "both")}
     print(HEADER)

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from nki_migrate.runtime import numerics
 
-_NAMES = ("core", "elementwise", "matmul", "mx", "operators", "reductions", "search", "statistics")
+_NAMES = ("core", "elementwise", "functions", "matmul", "mx", "operators", "reductions", "search", "statistics")
 MODULES = (numerics, *(import_module(f"nki_migrate.runtime.isa.{name}") for name in _NAMES))
 """By their names: ``nki_migrate.runtime.isa`` has functions that are called like their modules."""
 Call = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
