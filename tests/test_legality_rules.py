@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import textwrap
 
 import pytest
 from nki_migrate.runtime.legality import CODES, RULE_MODULES, check_source
@@ -19,6 +20,11 @@ def codes(source, target="0.2"):
 
 def kernel(*lines):
     return "@nki.jit\ndef kernel(x, y):\n" + "".join(f"    {line}\n" for line in lines)
+
+
+def block(text):
+    """A kernel with the lines of ``text``."""
+    return kernel(*textwrap.dedent(text).strip().splitlines())
 
 
 def needs_newer_python(doc):
@@ -209,6 +215,42 @@ LEGAL = {
         ),
         "a list": kernel("rows = [1, 2]", "return rows[-1]"),
     },
+    "ladder": {
+        "a body inside of the kernel, which reads its names": "def half(tile):\n"
+        "    nisa.tensor_scalar(dst=tile, data=tile, op0=nl.multiply, operand0=0.5)\n\n\n"
+        + block(
+            """
+            reg = nisa.register_alloc(4)
+            tile = nl.ndarray((128, 512), nl.float32, buffer=nl.sbuf)
+
+            def body(i):
+                half(tile)
+                nisa.dma_copy(dst=y.ap([[1, 1]], scalar_offset=i), src=tile)
+
+            nl.fori_loop(0, reg, body)
+            """
+        ),
+        "a body that gives the next condition": block("""
+            def body(r):
+                nisa.register_load(r, y)
+                return r
+
+            nl.while_loop(nisa.register_alloc(1), body)
+            """),
+        "a float for a tensor of floats": block(
+            "t = nl.ndarray((128, 512), nl.float32, buffer=nl.sbuf)\nnisa.memset(dst=t, value=2.0)"
+        ),
+        "a list that stays in the kernel": block("tiles = [x, y]\nnisa.tensor_copy(dst=tiles[0], src=tiles[1])"),
+        "views of views": block(
+            "t = nl.ndarray((128, 4, 8), nl.float32, buffer=nl.sbuf)\n"
+            "nisa.tensor_copy(dst=y, src=t.permute((0, 2, 1))[:, 0:4].reshape((128, 16)))"
+        ),
+        "an instruction with a name": block("first = nisa.tensor_copy(dst=x, src=y)\nreturn x"),
+        "the last axis, from the end": block(
+            "t = nl.ndarray((128, 4, 8), nl.float32, buffer=nl.sbuf)\n"
+            "nisa.tensor_reduce(dst=y, op=nl.add, data=t, axis=-1)"
+        ),
+    },
     "next": {
         "an output of a helper": kernel(
             "out = nl.ndarray((128, 512), nl.float32, buffer=nl.sbuf)", "nisa.memset(dst=out, value=0.0)", "return out"
@@ -223,7 +265,18 @@ LEGAL = {
 
 @pytest.mark.parametrize(("family", "name"), [(family, name) for family in LEGAL for name in LEGAL[family]])
 def test_what_only_looks_refused_is_legal(family, name):
-    assert codes(LEGAL[family][name], "0.3" if family == "next" else "0.2") == []
+    assert codes(LEGAL[family][name], {"next": "0.3", "ladder": "0.6"}.get(family, "0.2")) == []
+
+
+def test_python_state_of_a_loop_body_is_found():
+    body = "rows = []\n\ndef body(i):\n    rows.append(i)\n\nnl.fori_loop(0, 4, body)\nreturn x"
+    assert codes(block(body), "0.6") == ["NKL108"]
+    assert codes(block(body), "0.5") == ["NKL001", "NKL051"]
+
+
+def test_tracing_does_not_get_beyond_a_return():
+    assert codes(kernel("return x", "nisa.tensor_copy(dst=x, src=z)"), "0.6") == []
+    assert codes(kernel("return x", "import z"), "0.6") == ["NKL016"]
 
 
 def test_every_family_of_rules_has_at_least_three_legal_look_alikes():

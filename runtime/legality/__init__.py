@@ -20,6 +20,7 @@ from . import (
     rules_definitions,
     rules_dynamic,
     rules_expressions,
+    rules_ladder,
     rules_library,
     rules_loops,
     rules_names,
@@ -50,6 +51,7 @@ RULE_MODULES = (
     rules_dynamic,
     rules_values,
     rules_next,
+    rules_ladder,
     rules_shapes,
 )
 """The modules that hold the rules; importing them fills :data:`CODES`."""

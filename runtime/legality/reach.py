@@ -117,8 +117,32 @@ def names_read(module: Module, node: Function | ast.ClassDef) -> set[str]:
     return seen
 
 
+_LOOPS = {"nki.language.fori_loop": ("body_fun", 2), "nki.language.while_loop": ("body_fun", 1)}
+
+
+def loop_bodies(module: Module, function: Function) -> list[ast.FunctionDef]:
+    """Functions inside of ``function`` that ``nl.fori_loop`` or ``nl.while_loop`` calls: kernel code from 0.6 on."""
+    nodes = module.own_nodes(function)
+    inner = {node.name: node for node in nodes if isinstance(node, ast.FunctionDef)}
+    given: list[ast.expr] = []
+    for node in nodes if inner else ():
+        keyword, place = _LOOPS.get(
+            (module.qualified(node.func) if isinstance(node, ast.Call) else None) or "", ("", 0)
+        )
+        if keyword and isinstance(node, ast.Call):
+            given += [*node.args[place : place + 1], *(item.value for item in node.keywords if item.arg == keyword)]
+    named = {value.id for value in given if isinstance(value, ast.Name)}
+    return [node for name, node in inner.items() if name in named]
+
+
 def _read(module: Module, function: Function) -> set[str]:
     """Names that ``function`` reads and does not bind itself: in its body and in the defaults of its parameters."""
+    own = module.local_names(function)
+    bodies = {name for body in loop_bodies(module, function) for name in _read(module, body) - own}
+    return bodies | _read_itself(module, function)
+
+
+def _read_itself(module: Module, function: Function) -> set[str]:
     defaults = [*function.args.defaults, *(default for default in function.args.kw_defaults if default is not None)]
     names = {node.id for root in function.body for node in visible(root) if isinstance(node, ast.Name)}
     outer = {node.id for default in defaults for node in visible(default) if isinstance(node, ast.Name)}

@@ -11,7 +11,7 @@ import ast
 from collections.abc import Iterator
 
 from ..spec import beta2, operators
-from ..spec.versions import BETA2
+from ..spec.versions import BETA2, V06, Span
 from .model import RuleDoc, Violation, kernel
 from .names import parameters
 from .walk import Context, document, on, report
@@ -30,6 +30,8 @@ RETURNING = frozenset(
     )
 )
 """Instructions that give a value back. All others give None."""
+RESULTS = Span(V06)
+"""Instructions give back what schedules name them by."""
 
 BUILTIN_LANGUAGE = frozenset(
     "device_print ds ndarray num_programs par_dim program_id program_ndim shared_constant unique_name".split()
@@ -138,6 +140,7 @@ RESULT = document(
         "Allocate the destination with nl.ndarray and pass it as dst.",
         bad=kernel("z = nisa.activation(op=nl.exp, data=x)"),
         good=kernel("nisa.activation(dst=y, op=nl.exp, data=x)"),
+        span=Span(until=V06),
     )
 )
 MUTATING = document(
@@ -151,6 +154,7 @@ MUTATING = document(
         bad=kernel("y[...] = nisa.tensor_copy(src=x)"),
         good=kernel("nisa.tensor_copy(dst=y, src=x)"),
         stage="simplify",
+        span=Span(until=V06),
     )
 )
 
@@ -167,7 +171,7 @@ def api_call(node: ast.Call, context: Context) -> Iterator[Violation]:
         return
     if not entry.is_callable or entry.unavailable or "range" in entry.roles:
         return
-    destination = _assigned(node, name, context)
+    destination = None if context.target in RESULTS else _assigned(node, name, context)
     if destination is not None and _only_results(destination, context):
         yield report(RESULT, node, destination)
         return
@@ -181,7 +185,7 @@ def api_call(node: ast.Call, context: Context) -> Iterator[Violation]:
     problems = list(argument_problems(node, entry, positional, nones, builtin=builtin_name(name)))
     yield from problems
     is_used = not isinstance(context.parent, (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign))
-    if is_used and not problems and name.startswith(ISA) and name not in RETURNING:
+    if is_used and not problems and context.target not in RESULTS and name.startswith(ISA) and name not in RETURNING:
         yield report(RESULT, node, message=f"{name.rpartition('.')[2]} returns nothing")
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from ..spec.versions import FUNCTION_LOOPS
 from .model import RuleDoc, Violation, kernel
 from .rules_loops import CHANGING_METHODS
 from .rules_statements import is_dynamic, is_register
@@ -58,6 +59,14 @@ REGISTER_TRUTH = document(
 def loop_state(node: ast.For | ast.While, context: Context) -> Iterator[Violation]:
     if is_dynamic(node, context):
         for name in carried(node)[:1]:
+            yield report(LOOP_STATE, node, name)
+
+
+@on(ast.FunctionDef, span=FUNCTION_LOOPS)
+def body_state(node: ast.FunctionDef, context: Context) -> Iterator[Violation]:
+    """The same for a function that a loop on the device calls."""
+    if node is context.function and any(isinstance(above, ast.FunctionDef) for above in context.ancestors[:-1]):
+        for name in carried(ast.While(ast.Constant(True), node.body, []))[:1]:
             yield report(LOOP_STATE, node, name)
 
 

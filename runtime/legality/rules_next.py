@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from ..spec import beta2
 from ..spec.beta2_isa import ENUM_MEMBERS
 from ..spec.versions import LATER
+from .declarations import declaration
 from .model import RuleDoc, Violation, kernel
 from .names import Function
 from .rules_calls import expands
@@ -98,7 +99,7 @@ def outputs(node: ast.Return, context: Context) -> Iterator[Violation]:
     if not context.is_kernel or node.value is None or context.function is None or _is_called(context.function, context):
         return
     for value in node.value.elts if isinstance(node.value, (ast.Tuple, ast.List)) else [node.value]:
-        if isinstance(value, ast.Name) and _buffer(value.id, context) == "hbm":
+        if isinstance(value, ast.Name) and declaration(value, context).buffer in ("hbm", "private_hbm"):
             yield report(OUTPUT_BUFFER, value, value.id)
 
 
@@ -114,22 +115,9 @@ def copies_of_psum(node: ast.Call, context: Context) -> Iterator[Violation]:
         return
     for parameter, value in arguments(node, entry):
         tensor = value.value if isinstance(value, ast.Subscript) else value
-        if parameter in ("dst", "src") and isinstance(tensor, ast.Name) and _buffer(tensor.id, context) == "psum":
+        if (
+            parameter in ("dst", "src")
+            and isinstance(tensor, ast.Name)
+            and declaration(tensor, context).buffer == "psum"
+        ):
             yield report(PSUM_COPY, value, tensor.id)
-
-
-def _buffer(name: str, context: Context) -> str:
-    """The buffer of the tensor that ``name`` holds, where it is bound once, by ``nl.ndarray`` or ``nl.zeros``."""
-    if context.function is None or name not in context.tensors:
-        return ""
-    nodes = context.module.own_nodes(context.function)
-    if sum(isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store) for n in nodes) != 1:
-        return ""
-    for node in nodes:
-        is_bound = isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == name for t in node.targets)
-        if is_bound and isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
-            buffers = [keyword.value for keyword in node.value.keywords if keyword.arg == "buffer"]
-            if context.qualified(node.value.func) not in ("nki.language.ndarray", "nki.language.zeros") or not buffers:
-                return ""
-            return (context.qualified(buffers[0]) or "").removeprefix("nki.language.")
-    return ""

@@ -78,11 +78,11 @@ ATTRIBUTE = document(
         "NKL075",
         "tensor-attribute",
         "unsupported attribute {} (type is tensor access)",
-        "A tensor has ap, reshape, view, shape, dtype, buffer, name, address, address_name, offset and pattern.",
+        "A tensor has ap, reshape, view, shape, dtype, buffer, name and offset; until 0.2 address, address_name and "
+        "pattern; from 0.3 on get_pattern; from 0.5 on permute, broadcast, slice, select and their like.",
         "Use reshape() and .ap() for views, instructions for computations.",
         bad=kernel(_TILE + "wide = tile.broadcast_to((128, 1024))"),
         good=kernel(_TILE + "wide = tile.ap([[512, 128], [0, 2], [1, 512]])"),
-        span=BETA2,
     )
 )
 BLOCK_DIMENSION = document(
@@ -258,12 +258,14 @@ def length_of_tensor(node: ast.Call, context: Context) -> Iterator[Violation]:
         )
 
 
-@on(ast.Attribute, evaluated=True, span=BETA2)
+@on(ast.Attribute, evaluated=True)
 def tensor_attribute(node: ast.Attribute, context: Context) -> Iterator[Violation]:
     if not context.is_tensor(node.value):
         return
-    if node.attr not in beta2.TENSOR:
+    if node.attr not in beta2.tensor(context.target):
         yield report(ATTRIBUTE, node, node.attr)
+    elif context.target not in BETA2:
+        return
     elif node.attr in ("ap", "reshape") and isinstance(node.value, ast.Subscript):
         message = "" if node.attr == "ap" else "cannot reshape a complex access pattern"
         yield report(INDEXED_VIEW, node, "specify an access pattern", message=message)

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..spec import beta2
-from ..spec.versions import EVER, Span, Version
+from ..spec.versions import EVER, FUNCTION_LOOPS, Span, Version
 from .classes import head_problem, read_methods
 from .model import RuleDoc, Violation
 from .names import Function, Module
-from .reach import Reached, is_kernel_decorator, is_opaque
+from .reach import Reached, is_kernel_decorator, is_opaque, loop_bodies
 from .tensors import tensor_names
 
 CODES: dict[str, RuleDoc] = {}
@@ -79,6 +79,9 @@ class Context:
         return False
 
 
+_BEFORE_TRACING = ("gather", "simplify")
+"""Stages that read the source of a whole function; tracing does not get beyond its return."""
+
 Check = Callable[[Any, Context], Iterator[Violation]]
 _CHECKS: dict[type[ast.AST], list[tuple[Span, bool, Check]]] = {}
 
@@ -132,20 +135,39 @@ def _function(node: Function, context: Context) -> Iterator[Violation]:
     inside = replace(
         context,
         function=node,
-        local=context.module.local_names(node),
-        tensors=tensor_names(node, context.module),
+        local=context.module.local_names(node) | context.local,
+        tensors=tensor_names(node, context.module) | (context.tensors - context.module.local_names(node)),
         ancestors=(*context.ancestors, node),
     )
     yield from _checked(node, inside)
-    outer = replace(inside, local=frozenset())
+    outer = replace(inside, local=context.local)
     defaults = [*node.args.defaults, *(default for default in node.args.kw_defaults if default is not None)]
     for expression in [*node.decorator_list, *defaults]:
         yield from _walk(expression, outer)
+    is_traced = True
     for statement in node.body:
-        yield from _walk(statement, inside)
+        yield from (v for v in _walk(statement, inside) if is_traced or CODES[v.code].stage in _BEFORE_TRACING)
+        is_traced = is_traced and not isinstance(statement, ast.Return)
+
+
+def is_loop_body(node: ast.AST, context: Context) -> bool:
+    """Is ``node`` a function in a kernel that a loop on the device calls? From 0.6 on the front end reads these."""
+    function = context.function
+    return (
+        context.target in FUNCTION_LOOPS
+        and function is not None
+        and any(node is body for body in context.module.remembered(_loop_bodies, function))
+    )
+
+
+def _loop_bodies(function: Function, module: Module) -> list[ast.FunctionDef]:
+    return loop_bodies(module, function)
 
 
 def _walk(node: ast.AST, context: Context) -> Iterator[Violation]:
+    if isinstance(node, ast.FunctionDef) and is_loop_body(node, context):
+        yield from _function(node, context)
+        return
     yield from _checked(node, context)
     if is_opaque(node):
         return

@@ -71,3 +71,5 @@ EVER = Span()
 BETA2 = Span(until=V03)
 """What the front end of 0.2 does and none after it."""
 LATER = Span(V03)
+FUNCTION_LOOPS = Span(V06)
+"""Loops on the device are functions that take their body as one: ``nl.fori_loop``, ``nl.while_loop``."""
