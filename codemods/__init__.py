@@ -1,4 +1,4 @@
-"""Reads Beta 1 source, knows facts about it, rewrites it. User code is never executed here.
+"""Reads kernel source, knows facts about it, rewrites it. User code is never executed here.
 
 What the package offers is loaded when it is asked for: who needs only a class of :mod:`.model` (``verify`` does)
 does not wait for the parser and all rules.
@@ -11,13 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .backlog import may_have_backlog
+    from .ladder import RULES as LADDER
     from .links import components
+    from .migration import rewrite, rewrite_together
     from .model import Finding, Options, Outcome, Rule
-    from .module import rewrite, rewrite_together, with_imports
-    from .rules.registry import RULES
+    from .module import with_imports
+    from .rulebook import RULES
     from .vendor_kernels import homes, shipped_names
 
 __all__ = [
+    "LADDER",
     "RULES",
     "Finding",
     "Options",
@@ -32,17 +35,20 @@ __all__ = [
     "with_imports",
 ]
 _HOMES = {
-    "RULES": "rules.registry",
+    "RULES": "rulebook",
     **dict.fromkeys(("Finding", "Options", "Outcome", "Rule"), "model"),
     "components": "links",
     **dict.fromkeys(("homes", "shipped_names"), "vendor_kernels"),
     "may_have_backlog": "backlog",
-    **dict.fromkeys(("rewrite", "rewrite_together", "with_imports"), "module"),
+    **dict.fromkeys(("rewrite", "rewrite_together"), "migration"),
+    "with_imports": "module",
 }
 """The module of each name."""
 
 
 def __getattr__(name: str) -> Any:
+    if name == "LADDER":
+        return importlib.import_module(".ladder", __name__).RULES
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)

@@ -9,13 +9,14 @@ A function is kernel code where something shows it, and host code otherwise:
 * *called*: kernel code names it, or names the class that it is a method of.
 
 A data type, a constant, ``nl.nc``, ``nl.static_cast`` or a launch are no evidence: host code names them, too.
-Decorators of Beta 2 (``import nki``) are none either: what they decorate is migrated already.
+Decorators of Beta 2 (``import nki``) are none either: what they decorate is migrated already. (Who asks for the
+kernel code of later versions gives the :class:`Naming` of theirs.)
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from nki_migrate.runtime.spec import beta1
@@ -46,6 +47,21 @@ _VECTORS = {"nl.arange", "nl.mgrid"}
 """Host code that defines a kernel may make the index vectors that the kernel captures."""
 
 Definition = ast.FunctionDef | ast.ClassDef
+
+
+@dataclass(frozen=True)
+class Naming:
+    """Whose names show kernel code: which imports count, and the canonical name of what a path means."""
+
+    counts: Callable[[Import], bool]
+    canonical: Callable[[str], str]
+
+
+def _is_no_beta2(item: Import) -> bool:
+    return item.is_nki or not (item.path == "nki" or item.path.startswith("nki."))
+
+
+BETA1 = Naming(_is_no_beta2, canonical)
 
 
 @dataclass(frozen=True)
@@ -86,9 +102,9 @@ class KernelCode:
         return self.kind(function) in ("launched", "traced") or function in self.speaking
 
 
-def kernel_code(trees: Mapping[str, ast.Module]) -> KernelCode:
+def kernel_code(trees: Mapping[str, ast.Module], naming: Naming = BETA1) -> KernelCode:
     """The kernel code of the modules ``trees``, by path, that import from each other."""
-    files = {path: _File(path, tree, links(tree, path, trees.keys())) for path, tree in trees.items()}
+    files = {path: _File(path, tree, links(tree, path, trees.keys()), naming) for path, tree in trees.items()}
     found = _shown_by_themselves(files)
     classes = {
         c for file in files.values() for c in file.classes if any(f in found for f in _functions_in(c)) or file.holds(c)
@@ -157,11 +173,11 @@ def kernels_of(tree: ast.Module) -> set[str]:
     }
 
 
-def decorator_name(imported: Mapping[str, Import], node: ast.expr) -> str | None:
+def decorator_name(imported: Mapping[str, Import], node: ast.expr, naming: Naming = BETA1) -> str | None:
     """The canonical name of a decorator, called or not; one of Beta 2 keeps its path."""
     chain = dotted(node.func if isinstance(node, ast.Call) else node)
     bound = imported.get(chain[0]) if chain else None
-    return canonical(".".join((bound.path, *chain[1]))) if bound and chain else None
+    return naming.canonical(".".join((bound.path, *chain[1]))) if bound and chain else None
 
 
 def is_traced(name: str) -> bool:
@@ -197,16 +213,15 @@ def own_nodes(node: ast.AST) -> Iterator[ast.AST]:
 class _File:
     """One module while its functions are read."""
 
-    def __init__(self, path: str, tree: ast.Module, linked: dict[str, Link]) -> None:
-        self.path, self.tree, self.links = path, tree, linked
+    def __init__(self, path: str, tree: ast.Module, linked: dict[str, Link], naming: Naming) -> None:
+        self.path, self.tree, self.links, self.naming = path, tree, linked, naming
         self.definitions: dict[str, Definition] = {s.name: s for s in tree.body if isinstance(s, Definition)}
         self.classes = [d for d in self.definitions.values() if isinstance(d, ast.ClassDef)]
         self.whole = {f for d in self.definitions.values() for f in _functions_in(d)}
-        self.beta1: dict[str, Import] = {}
+        self.imports: dict[str, Import] = {}
         for item in imports(tree):
-            beta1_only = item.is_nki or not (item.path == "nki" or item.path.startswith("nki."))
-            if beta1_only and (item.is_nki or item.name not in self.beta1):
-                self.beta1[item.name] = item
+            if naming.counts(item) and (item.is_nki or item.name not in self.imports):
+                self.imports[item.name] = item
         self.aliases = self._aliases(tree.body)
         self.handed = {name.id for name, _ in self.launched() if isinstance(name, ast.Name)}
 
@@ -219,10 +234,10 @@ class _File:
     def _imported(self, node: ast.AST) -> str:
         """The canonical name that an import gives a chain; empty for one that the module defines itself."""
         chain = dotted(node)
-        bound = self.beta1.get(chain[0]) if chain is not None else None
+        bound = self.imports.get(chain[0]) if chain is not None else None
         if chain is None or bound is None or chain[0] in self.definitions:
             return ""
-        return canonical(".".join((bound.path, *chain[1])))
+        return self.naming.canonical(".".join((bound.path, *chain[1])))
 
     def _name(self, node: ast.AST, local: Mapping[str, str | None]) -> str:
         """The canonical name of what a chain means; ``local`` are bound here, some of them to functions of NKI."""
@@ -236,7 +251,7 @@ class _File:
     def decorated(self, function: ast.FunctionDef) -> Evidence | None:
         """The decorator that makes a function a kernel."""
         for decorator in function.decorator_list:
-            if decorator_name(self.beta1, decorator) in KERNEL_DECORATORS:
+            if decorator_name(self.imports, decorator, self.naming) in KERNEL_DECORATORS:
                 return self._evidence("decorated", decorator)
         return None
 

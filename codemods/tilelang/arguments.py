@@ -1,25 +1,10 @@
-"""The arguments of a call by the names of its parameters, and where the text of one begins."""
+"""What the arguments of a call are, and where the text of one begins."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
 
 from .module import Module
-
-
-def by_name(call: ast.Call, parameters: Sequence[str]) -> dict[str, ast.expr] | None:
-    """The arguments of ``call``; ``None`` where ``*`` or ``**`` or too many hide which is which."""
-    if any(isinstance(each, ast.Starred) for each in call.args) or any(each.arg is None for each in call.keywords):
-        return None
-    if len(call.args) > len(parameters):
-        return None
-    found: dict[str, ast.expr] = dict(zip(parameters, call.args, strict=False))
-    for keyword in call.keywords:
-        if keyword.arg is None or keyword.arg in found:
-            return None
-        found[keyword.arg] = keyword.value
-    return found
 
 
 def start_of(module: Module, call: ast.Call, position: int) -> int:

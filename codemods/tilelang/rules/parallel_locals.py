@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import ast
 
+from ...call_text import by_name
 from ...drafts import Draft
-from ..arguments import by_name
 from ..loops import parallel_names
 from ..module import Module
 

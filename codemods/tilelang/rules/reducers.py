@@ -20,8 +20,8 @@ from dataclasses import dataclass, field, replace
 
 from nki_migrate.runtime.spec.tilelang import position
 
+from ...call_text import by_name
 from ...drafts import Draft, Edit
-from ..arguments import by_name
 from ..epochs import Epochs, Use, Wrong
 from ..module import Module
 

@@ -1,0 +1,234 @@
+"""Files at any version in, files at a later one out: one rung after another, on the text that the last one left."""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from types import ModuleType
+
+from nki_migrate.runtime.spec.versions import OLDEST, VERSIONS, Version, version
+
+from ..drafts import Draft, Edit, applied, definition, without_overlaps
+from ..marks import is_mark, mark_of
+from ..model import Finding, Moved, Options, Outcome
+from . import evidence, origins
+from .answers import Left, Rewritten
+from .evidence import Source
+from .facts import Facts
+from .program import Program, program_of
+from .registry import rules_at
+from .tensors import Tensors
+
+_ROUNDS = 12
+
+
+@dataclass
+class _File:
+    """One file on its way: its text, where its lines come from, and what was said of it."""
+
+    text: str
+    origins: origins.Origins
+    source: Source
+    applied: Counter[str] = field(default_factory=Counter)
+    touched: set[str] = field(default_factory=set)
+    findings: set[Finding] = field(default_factory=set)
+
+    def make(self, edits: list[Edit]) -> None:
+        self.origins = origins.edited(self.text, edits, self.origins)
+        self.text = applied(self.text, edits)
+
+
+@dataclass(frozen=True)
+class _Said:
+    """What is left of a construct: its finding, in lines of the text as it is, and whether a mark must stop there."""
+
+    node: ast.AST
+    finding: Finding
+    stops: bool
+
+
+@dataclass
+class _Round:
+    """What the rules answered for one file."""
+
+    drafts: list[Draft] = field(default_factory=list)
+    said: list[_Said] = field(default_factory=list)
+
+
+def sources_of(texts: Mapping[str, str], options: Options) -> dict[str, Source]:
+    """The versions that each file may be of: those asked for, else what names, keywords and old forms show."""
+    if options.source:
+        asked = version(options.source)
+        return {path: Source(asked, asked) for path in texts}
+    program = program_of(texts, options)
+    found = {path: evidence.source_of(rung) for path, rung in program.rungs.items()}
+    for item in VERSIONS[1:]:
+        facts = _facts_of(program, found, item)
+        for path in texts:
+            for module, kind in rules_at(item) if found[path].low < item <= found[path].high else ():
+                if kind == "breaks" and not getattr(module, "EITHER", False):
+                    found[path] = _shown_by(facts[path], module, found[path], item)
+    return found
+
+
+def _shown_by(facts: Facts, module: ModuleType, source: Source, item: Version) -> Source:
+    for node in _asked(facts, module):
+        if isinstance(module.rewrite(facts, node), Rewritten):
+            what = f"{module.CODE}: a form that NKI {item} refuses"
+            return evidence.before(source, item, node.lineno, what)  # type: ignore[attr-defined]  # rules ask of these
+    return source
+
+
+def climbed(
+    outcomes: Mapping[str, Outcome], texts: Mapping[str, str], options: Options, sources: Mapping[str, Source]
+) -> dict[str, Outcome]:
+    """``outcomes`` (for the inputs ``texts``) with their sources written for ``options.target``.
+
+    ``sources`` are the versions of the files that climb: the others are only read.
+    """
+    files = {
+        path: _File(
+            outcome.source,
+            (origins.unchanged if outcome.source == texts[path] else _matched(texts[path]))(outcome.source),
+            sources.get(path, Source(VERSIONS[-1], VERSIONS[-1])),
+        )
+        for path, outcome in outcomes.items()
+    }
+    goal = version(options.target)
+    for item in VERSIONS[1:]:
+        if item <= goal:
+            _climb(files, item, options)
+    return {path: _outcome(outcomes[path], file) for path, file in files.items()}
+
+
+def _matched(before: str):  # type: ignore[no-untyped-def]
+    return lambda after: origins.matched(before, after)
+
+
+def _climb(files: Mapping[str, _File], item: Version, options: Options) -> None:
+    """One rung: the rules of one version, again and again, until nothing of them is left to do."""
+    climbing = {path: file for path, file in files.items() if file.source.low < item}
+    if not climbing:
+        return
+    rounds: dict[str, _Round] = {}
+    for _ in range(_ROUNDS):
+        program = program_of({path: file.text for path, file in files.items()}, options)
+        facts = _facts_of(program, {path: file.source for path, file in files.items()}, item)
+        rounds = {path: _round(facts[path], item, options) for path in climbing}
+        if not any(each.drafts for each in rounds.values()):
+            break
+        for path, file in climbing.items():
+            chosen = without_overlaps(rounds[path].drafts)
+            for draft in chosen:
+                file.applied[draft.code] += 1
+                file.touched.update(definition(program.rungs[path].parents, draft.node))
+            file.make([edit for draft in chosen for edit in draft.edits])
+    for path, file in climbing.items():
+        _say(program, path, file, rounds[path].said)
+
+
+def _facts_of(program: Program, sources: Mapping[str, Source], item: Version) -> dict[str, Facts]:
+    old = VERSIONS[item.position - 1]
+    tensors = Tensors(program)
+    return {
+        path: Facts(program, tensors, path, max(old, OLDEST), item, source.high < item)
+        for path, source in sources.items()
+    }
+
+
+def _asked(facts: Facts, module: ModuleType) -> Iterator[ast.AST]:
+    """The nodes that a rule is asked about: those of its kinds in kernel code, or anywhere."""
+    for node in facts.rung.nodes:
+        if isinstance(node, module.NODES) and (getattr(module, "HOST", False) or facts.in_kernel_code(node)):
+            yield node
+
+
+def _round(facts: Facts, item: Version, options: Options) -> _Round:
+    found = _Round()
+    for module, kind in rules_at(item):
+        if not options.enabled(module.CODE):
+            continue
+        is_open = kind == "differs" and not facts.is_certain and not getattr(module, "EITHER", False)
+        for node in _asked(facts, module):
+            answer = module.rewrite(facts, node)
+            if answer is None or _is_marked(facts, node, module.CODE):
+                continue
+            if isinstance(answer, Rewritten) and not is_open and (options.unsafe or not answer.assumption):
+                found.drafts.append(Draft(module.CODE, node, list(answer.edits)))
+            else:
+                found.said.append(_said(facts, node, module.CODE, answer, kind, is_open))
+    return found
+
+
+def _said(facts: Facts, node: ast.AST, code: str, answer: Rewritten | Left, kind: str, is_open: bool) -> _Said:
+    line, column = node.lineno, node.col_offset + 1  # type: ignore[attr-defined]  # rules ask of nodes with places
+    if is_open:
+        message = f"this means one thing up to NKI {facts.old}, and another from {facts.new} on"
+        help = "say which version the file is of (--from)"
+        return _Said(node, Finding(line, column, code, "manual", message, help), False)
+    if isinstance(answer, Left):
+        finding = Finding(line, column, code, "manual", answer.message, answer.help)
+        return _Said(node, finding, (kind == "differs" or answer.silent) and facts.in_kernel_code(node))
+    finding = Finding(line, column, code, "review", answer.assumption, "--unsafe writes it")
+    return _Said(node, finding, kind == "differs" and facts.in_kernel_code(node))
+
+
+def _is_marked(facts: Facts, node: ast.AST, code: str) -> bool:
+    """Does a mark of an earlier run stand in front of a construct?"""
+    statement = facts.rung.statement(node)
+    for name in ("body", "orelse", "finalbody"):
+        block = getattr(facts.rung.parents.get(statement), name, [])
+        if isinstance(block, list) and statement in block:
+            at = block.index(statement)
+            while at and isinstance(block[at - 1], ast.Assert) and is_mark(block[at - 1]):
+                at -= 1
+                if code in ast.unparse(block[at]):
+                    return True
+    return False
+
+
+def _say(program: Program, path: str, file: _File, said: list[_Said]) -> None:
+    """Keep the findings in lines of the input, and stop kernels at what would run with another meaning."""
+    rung = program.rungs[path]
+    marks: dict[tuple[int, str], Edit] = {}
+    lines = file.text.split("\n")
+    for each in said:
+        line = each.finding.line
+        file.findings.add(replace(each.finding, line=file.origins[min(line, len(file.origins)) - 1]))
+        if each.stops:
+            statement = rung.statement(each.node)
+            text = mark_of(each.finding.code, each.finding.message)
+            margin = lines[statement.lineno - 1][: statement.col_offset]
+            start = rung.start(statement)
+            if margin.strip():
+                continue  # behind a semicolon or a colon: the finding has to do
+            stop = f"assert False, {json.dumps(text, ensure_ascii=False)}\n{margin}"
+            marks[start, text] = Edit(start, start, stop)
+            file.touched.update(definition(rung.parents, each.node))
+    if marks:
+        file.make(list(marks.values()))
+
+
+def _outcome(outcome: Outcome, file: _File) -> Outcome:
+    if file.text == outcome.source:
+        return replace(outcome, findings=tuple(sorted({*outcome.findings, *file.findings})))
+    moves = tuple(replace(each, new_lines=_moved_lines(each, outcome, file)) for each in outcome.moves)
+    return replace(
+        outcome,
+        source=file.text,
+        findings=tuple(sorted({*outcome.findings, *file.findings})),
+        applied=Counter(outcome.applied) + file.applied,
+        touched=outcome.touched | file.touched,
+        moves=moves,
+    )
+
+
+def _moved_lines(move: Moved, outcome: Outcome, file: _File) -> tuple[int, int]:
+    """Where the lines of a declaration of the text that began to climb are now."""
+    found = origins.matched(outcome.source, file.text)
+    first = next((n for n, origin in enumerate(found, 1) if origin >= move.new_lines[0]), move.new_lines[0])
+    last = max((n for n, origin in enumerate(found, 1) if origin <= move.new_lines[1]), default=first)
+    return first, max(first, last)

@@ -1,0 +1,112 @@
+"""The files of one run that import from each other: kernel code, and who calls what."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from ..kernel_code import Evidence, KernelCode, kernel_code
+from ..links import Link, links
+from ..model import Options
+from .names import NAMING
+from .rung import Rung
+
+Definition = ast.FunctionDef | ast.ClassDef
+
+
+@dataclass(frozen=True)
+class Program:
+    """Files (:class:`Rung`), by path, at one version."""
+
+    rungs: Mapping[str, Rung]
+    _links: dict[str, dict[str, Link]] = field(default_factory=dict)
+
+    @cached_property
+    def kernel_code(self) -> KernelCode:
+        """What is kernel code, with the evidence."""
+        return kernel_code({path: rung.tree for path, rung in self.rungs.items()}, NAMING)
+
+    def kind(self, function: ast.AST) -> str:
+        """``decorated``, ``launched``, ``traced`` or ``called``; empty for host code."""
+        return self.kernel_code.kind(function) if isinstance(function, ast.FunctionDef) else ""
+
+    def is_kernel(self, function: ast.AST) -> bool:
+        """Is a function launched from the host, not a helper?"""
+        return self.kind(function) in ("decorated", "launched")
+
+    def evidence(self, function: ast.FunctionDef) -> Evidence | None:
+        return self.kernel_code.evidence.get(function)
+
+    def in_kernel_code(self, rung: Rung, node: ast.AST) -> bool:
+        """Does a node stand in kernel code: in the body, or in the signature of such a function?"""
+        function = node if isinstance(node, ast.FunctionDef) else rung.function(node)
+        while function is not None:
+            if function in self.kernel_code:
+                return True
+            function = rung.function(function)
+        return False
+
+    def meant(self, path: str, node: ast.expr) -> tuple[str, Definition] | None:
+        """The function or class of these files that a name, or ``module.name``, means, and its file."""
+        parts = _chain(node)
+        if not parts or len(parts) > 2:
+            return None
+        rung = self.rungs[path]
+        if len(parts) == 1 and parts[0] in rung.definitions:
+            return path, rung.definitions[parts[0]]
+        link = self.links(path).get(parts[0])
+        if link is None or (len(parts) == 2) == bool(link.name):
+            return None
+        found = self.rungs[link.path].definitions.get(link.name or parts[-1])
+        return (link.path, found) if found is not None else None
+
+    def links(self, path: str) -> dict[str, Link]:
+        """What the imports of a file bind to things of the other files."""
+        if path not in self._links:
+            self._links[path] = links(self.rungs[path].tree, path, self.rungs.keys())
+        return self._links[path]
+
+    @cached_property
+    def calls(self) -> Mapping[ast.FunctionDef, tuple[tuple[str, ast.Call], ...]]:
+        """The calls of each function in these files, launches included, each with its file."""
+        found: dict[ast.FunctionDef, list[tuple[str, ast.Call]]] = {}
+        for path, rung in self.rungs.items():
+            for call in rung.all_calls:
+                callee = call.func.value if isinstance(call.func, ast.Subscript) else call.func
+                meant = self.meant(path, callee)
+                if meant is not None and isinstance(meant[1], ast.FunctionDef):
+                    found.setdefault(meant[1], []).append((path, call))
+        return {function: tuple(calls) for function, calls in found.items()}
+
+    @cached_property
+    def referenced(self) -> frozenset[ast.FunctionDef]:
+        """Functions that are used otherwise than by a call: passed on, stored, wrapped."""
+        found: set[ast.FunctionDef] = set()
+        for path, rung in self.rungs.items():
+            for node in rung.nodes:
+                if not isinstance(node, (ast.Name, ast.Attribute)) or not isinstance(node.ctx, ast.Load):
+                    continue
+                meant = self.meant(path, node)
+                if meant is None or not isinstance(meant[1], ast.FunctionDef):
+                    continue
+                above = rung.parents[node]
+                launched = isinstance(above, ast.Subscript) and above.value is node
+                call = rung.parents[above] if launched else above
+                if not (isinstance(call, ast.Call) and call.func is (above if launched else node)):
+                    found.add(meant[1])
+        return frozenset(found)
+
+
+def program_of(texts: Mapping[str, str], options: Options) -> Program:
+    """The files ``texts``, by path. Raises ``SyntaxError`` when one does not parse."""
+    return Program({path: Rung(text, options) for path, text in texts.items()})
+
+
+def _chain(node: ast.expr) -> list[str]:
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    return [node.id, *reversed(parts)] if isinstance(node, ast.Name) else []

@@ -1,0 +1,1 @@
+"""One file a rule: what one version of NKI refuses, or takes for something else, written for it."""

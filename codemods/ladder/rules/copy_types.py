@@ -1,0 +1,34 @@
+"""NKV022 copy-types: ``dtype`` of ``tensor_copy`` and ``nc_n_gather`` goes: the destination says it.
+
+Why: 0.2 took the parameter, which is not documented; 0.3 does not.
+
+Safe where the destination or the source is known to have the type: then it says nothing. Review otherwise: with a wider
+destination 0.2 rounded to the type on the way.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from ..answers import Answer, rewritten
+from ..facts import Facts
+
+CODE = "NKV022"
+GOLDENS = ("ladder_copies",)
+NODES = (ast.Call,)
+_CALLS = frozenset(f"nki.isa.{name}" for name in ("tensor_copy", "nc_n_gather", "sequence_bounds"))
+
+
+def rewrite(facts: Facts, node: ast.Call) -> Answer:
+    """Take the parameter away."""
+    text = facts.text_of(node) if facts.called(node) in _CALLS else None
+    given = text.named("dtype") if text is not None else None
+    if text is None or given is None:
+        return None
+    name = facts.qualified(given.value).removeprefix("nki.language.")
+    arguments = facts.arguments(node)
+    operands = [facts.tensor(arguments[key]) for key in ("dst", "src", "data") if key in arguments]
+    spelled = text.text(given)
+    is_said = any((name and operand.dtype == name) or operand.dtype_text == spelled for operand in operands)
+    assumption = "" if is_said else f"the destination has the type {spelled}"
+    return rewritten(text.removed(given), assumption=assumption)

@@ -1,0 +1,37 @@
+"""NKV004 hardware-dge-types: ``dma_copy`` between two types does not ask for ``dge_mode.hwdge``.
+
+Why: the hardware's descriptors move raw bytes. 0.2 let two types pass, 0.3 refuses them.
+
+Review: ``swdge`` converts. Who wanted the bytes as they are views one side as the type of the other, ``.view()``.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from ..answers import Answer, Left, rewritten
+from ..facts import Facts
+
+CODE = "NKV004"
+APPLICABILITY = "review"
+GOLDENS = ("ladder_copies",)
+NODES = (ast.Call,)
+
+
+def rewrite(facts: Facts, node: ast.Call) -> Answer:
+    """Ask for ``swdge`` where the types are known to differ."""
+    if facts.called(node) != "nki.isa.dma_copy":
+        return None
+    given = facts.arguments(node)
+    mode = given.get("dge_mode")
+    if mode is None or not {"dst", "src"} <= given.keys() or facts.qualified(mode) != "nki.isa.dge_mode.hwdge":
+        return None
+    types = facts.tensor(given["dst"]).dtype, facts.tensor(given["src"]).dtype
+    if not all(types) or types[0] == types[1]:
+        return None
+    what = f"hwdge does not convert {types[1]} to {types[0]}"
+    text, other = facts.text_of(node), facts.spelled(mode, "nki.isa.dge_mode.swdge")
+    if text is None or other is None:
+        return Left(what, "ask for another mode, or view one side as the type of the other")
+    argument = next(item for item in text.arguments if item.value is mode)
+    return rewritten(text.value_replaced(argument, other), assumption=f"{what}: swdge does")

@@ -1,0 +1,53 @@
+"""NKV027 positions: arguments that the next version binds to another parameter by position get their names.
+
+Why: 0.3 has ``accumulate`` before ``tile_position`` of ``nc_matmul``, and lost ``dst_rmw_op`` of ``dma_copy``; 0.4 has
+``priority`` before ``oob_mode`` of ``dma_copy`` and before ``dge_mode`` of ``dma_transpose``.
+
+Safe: keywords bind the same in every version.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from nki_migrate.runtime.spec.changes import CHANGES
+
+from ..answers import Answer, Left, rewritten
+from ..facts import Facts
+
+CODE = "NKV027"
+GOLDENS = ("ladder_positions",)
+NODES = (ast.Call,)
+_BEHIND = {
+    "nki.isa.nc_matmul": ("dst", "stationary", "moving", "is_stationary_onezero", "is_moving_onezero", "is_transpose"),
+    "nki.isa.dma_copy": ("dst", "src"),
+    "nki.isa.dma_transpose": ("dst", "src", "axes"),
+}
+"""The parameters that every version has at these positions."""
+
+
+def rewrite(facts: Facts, node: ast.Call) -> Answer:
+    """Name what stands behind the parameters that keep their places."""
+    name = facts.called(node)
+    moved = {item for change in CHANGES if change.rule == CODE and change.since == facts.new for item in change.moved}
+    text = facts.text_of(node) if name in moved else None
+    if text is None or len(node.args) <= len(_BEHIND[name]):
+        return None
+    order = facts.parameters(name)
+    if len(node.args) > len(order):
+        return None
+    if not facts.is_certain and _is_of_another_order(facts, node, order):
+        return None
+    arguments = list(zip(text.arguments[: len(node.args)], order, strict=False))[len(_BEHIND[name]) :]
+    if any(parameter == "mask" for _, parameter in arguments):
+        return Left("the front end of 0.2 takes this for a mask", "name the arguments behind the tensors")
+    return rewritten(*(text.renamed(argument, parameter) for argument, parameter in arguments))
+
+
+def _is_of_another_order(facts: Facts, node: ast.Call, order: list[str]) -> bool:
+    """Does a member of an enumeration stand where the old version has another parameter?"""
+    for value, parameter in zip(node.args, order, strict=False):
+        enum = facts.qualified(value).removeprefix("nki.isa.").partition(".")[0]
+        if enum in ("oob_mode", "dge_mode", "engine") and parameter != enum:
+            return True
+    return False

@@ -1,0 +1,52 @@
+"""NKV014 shared-outputs: what a kernel returns is declared in ``nl.shared_hbm``.
+
+Why: 0.2 also took outputs in ``nl.hbm``, which is private to one core; since 0.3 they do not compile.
+
+Safe: the tensor is the kernel's output in any case.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from ..answers import Answer, Left, rewritten
+from ..facts import Facts
+from ..program import Program
+from ..tensors import Items, Tensor, Tensors, Value, buffer_name
+
+CODE = "NKV014"
+GOLDENS = ("ladder_literals",)
+NODES = (ast.Call,)
+
+
+def rewrite(facts: Facts, node: ast.Call) -> Answer:
+    """Declare the output in shared memory."""
+    given = facts.arguments(node) if facts.called(node) in ("nki.language.ndarray", "nki.language.zeros") else {}
+    buffer = given.get("buffer")
+    if buffer is None or buffer_name(facts.rung, buffer) not in ("hbm", "private_hbm"):
+        return None
+    if node not in outputs(facts.program, facts.tensors):
+        return None
+    shared, text = facts.spelled(node, "nki.language.shared_hbm"), facts.text_of(node)
+    if shared is None or text is None:
+        return Left("the output is not in shared_hbm", "declare it with buffer=nl.shared_hbm")
+    argument = next(item for item in text.arguments if item.value is buffer)
+    return rewritten(text.value_replaced(argument, shared))
+
+
+def outputs(program: Program, tensors: Tensors) -> frozenset[ast.Call]:
+    """The declarations of what the kernels of these files return."""
+    found: set[ast.Call] = set()
+    for path, rung in program.rungs.items():
+        for node in rung.nodes:
+            function = rung.function(node) if isinstance(node, ast.Return) else None
+            if isinstance(node, ast.Return) and node.value is not None and program.is_kernel(function or rung.tree):
+                values = node.value.elts if isinstance(node.value, (ast.Tuple, ast.List)) else [node.value]
+                for value in values:
+                    found.update(_calls(tensors.of(path, value)))
+    return frozenset(found)
+
+
+def _calls(value: Value) -> list[ast.Call]:
+    tensor = value.each if isinstance(value, Items) else value
+    return [call for _, call in tensor.calls] if isinstance(tensor, Tensor) else []

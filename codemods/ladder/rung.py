@@ -1,0 +1,98 @@
+"""One file at one version of NKI: which names are NKI's, and how the file spells others."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cached_property
+
+from nki_migrate.runtime.spec import beta2
+
+from ..call_text import CallText, call_text
+from ..drafts import Sheet
+from ..model import Options
+from ..name_scopes import OTHER, Names, dotted
+from .names import is_ours, star
+
+
+class Rung(Sheet):
+    """A file that the rules of the ladder read."""
+
+    def __init__(self, text: str, options: Options) -> None:
+        super().__init__(text, options, star)
+
+    @cached_property
+    def definitions(self) -> dict[str, ast.FunctionDef | ast.ClassDef]:
+        """The functions and classes of the module, by name."""
+        return {s.name: s for s in self.tree.body if isinstance(s, (ast.FunctionDef, ast.ClassDef))}
+
+    @cached_property
+    def all_calls(self) -> tuple[ast.Call, ...]:
+        return tuple(node for node in self.nodes if isinstance(node, ast.Call))
+
+    @cached_property
+    def _aliased(self) -> dict[str, list[ast.expr]]:
+        """What names of the module are assigned: ``engine = nisa.engine``."""
+        found: dict[str, list[ast.expr]] = {}
+        for statement in self.tree.body:
+            if isinstance(statement, ast.Assign):
+                for target in statement.targets:
+                    for name in ast.walk(target):
+                        if isinstance(name, ast.Name):
+                            found.setdefault(name.id, []).append(statement.value)
+        return found
+
+    def qualified(self, node: ast.AST) -> str:
+        """``nki.isa.dma_copy`` for an expression that means it, by whatever name; empty for all that is not NKI's."""
+        parts = dotted(node)
+        if parts is None or node not in self.names:
+            return ""
+        paths = self.names[node].of(parts[0])
+        if paths == {OTHER} and len(self._aliased.get(parts[0], ())) == 1 and self._owner_is_module(node, parts[0]):
+            value = self._aliased[parts[0]][0]
+            known = self.qualified(value) if dotted(value) not in (None, [parts[0]]) else ""
+            return ".".join((known, *parts[1:])) if known else ""
+        if len(paths) != 1 or OTHER in paths:
+            return ""
+        path = ".".join((next(iter(paths)), *parts[1:]))
+        return beta2.canonical(path) if is_ours(path) else ""
+
+    def _owner_is_module(self, node: ast.AST, name: str) -> bool:
+        scope: Names | None = self.names[node]
+        while scope is not None and name not in scope.bound:
+            scope = scope.outer
+        return scope is not None and isinstance(scope.block, ast.Module)
+
+    def spelled(self, at: ast.AST, name: str) -> str | None:
+        """The qualified ``name`` as the file can write it where ``at`` stands; ``None`` if it has no name for it."""
+        whole = scope = self.names[at]
+        at_scope: Names | None = scope
+        best = ""
+        while at_scope is not None:
+            for bound in at_scope.bound:
+                paths = whole.of(bound)
+                path = beta2.canonical(next(iter(paths))) if len(paths) == 1 else OTHER
+                if (name == path or name.startswith(f"{path}.")) and is_ours(path):
+                    text = bound + name[len(path) :]
+                    best = text if not best or len(text) < len(best) else best
+            at_scope = at_scope.outer
+        return best or None
+
+    def calls_of(self, *names: str) -> Iterator[tuple[ast.Call, str]]:
+        """The calls of these qualified names, in the order of the text."""
+        for call in self.all_calls:
+            name = self.qualified(call.func)
+            if name in names:
+                yield call, name
+
+    def text_of(self, call: ast.Call) -> CallText | None:
+        """The arguments of a call in its text."""
+        return call_text(self, call)
+
+    @property
+    def is_nki(self) -> bool:
+        """Does the file import NKI (0.2 or later), and nothing of Beta 1?"""
+        blocks = {id(names): names for names in self.names.values()}.values()
+        paths = {path for names in blocks for found in names.bound.values() for path in found}
+        paths |= {module for names in blocks for module, _ in names.stars}
+        return any(map(is_ours, paths)) and not any(p == "neuronxcc" or p.startswith("neuronxcc.") for p in paths)
