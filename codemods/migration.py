@@ -10,7 +10,7 @@ from nki_migrate.runtime.spec.versions import OLDEST, V02, version
 
 from . import module
 from .ladder import Source, climbed, program_of, sources_of
-from .model import Options, Outcome
+from .model import Decision, Options, Outcome
 from .vendor_kernels import Homes
 
 
@@ -34,7 +34,21 @@ def rewrite_together(
     outcomes = module.rewrite_together(sources, replace(options, target=OLDEST.name, source=""), homes)
     if version(options.target) == OLDEST:
         return outcomes
-    return climbed(outcomes, sources, options, _climbing(sources, outcomes, options))
+    climbing = _climbing(sources, outcomes, options)
+    found = climbed(outcomes, sources, options, climbing)
+    return {path: _with_version(outcome, sources[path], climbing.get(path)) for path, outcome in found.items()}
+
+
+def _with_version(outcome: Outcome, text: str, source: Source | None) -> Outcome:
+    """The outcome, which says what version the file was taken to be of, and why."""
+    if source is None or _was_beta1(text):
+        return outcome
+    line, reason = (
+        source.shown[-1]
+        if source.shown
+        else (1, "nothing in the file tells more" if not source.is_certain else "--from")
+    )
+    return replace(outcome, decisions=(Decision(line, "NKI", str(source), reason), *outcome.decisions))
 
 
 def _climbing(sources: Mapping[str, str], outcomes: Mapping[str, Outcome], options: Options) -> dict[str, Source]:

@@ -147,9 +147,14 @@ _REPORT = click.option(
 @click.option("--allocation", type=click.Choice(["address", "sbuf-manager"]), default="address", show_default=True)
 @click.option("--blocks", type=click.Choice(["auto", "list", "fold", "loop"]), default="auto", show_default=True)
 @click.option(
-    "--target", type=click.Choice(["0.2"]), default="0.2", show_default=True, help="The NKI version to write for."
+    "--target", type=click.Choice(NAMES), default=OLDEST.name, show_default=True, help="The NKI version to write for."
 )
-@click.option("--from", "source", metavar="NAME==VERSION", help="The language and version of the files.")
+@click.option(
+    "--from",
+    "source",
+    metavar="[NAME==]VERSION",
+    help="The language and version of the files.  [default: found by evidence]",
+)
 @click.option("--to", "wanted", metavar="NAME==VERSION", help="The language and version to write for.")
 @click.option("--hardware", type=click.Choice(_ASCEND), help="TileLang-Ascend: the target.  [default: 910b]")
 @_planning
@@ -208,18 +213,22 @@ def rewrite(
     from . import languages
     from .discover import found_files
     from .module_option import told_modules
-    from .rewriting import rewrite_reports
+    from .rewriting import rewrite_reports, word_of
 
     options = Options(
         select=_codes("--select", select), ignore=_codes("--ignore", ignore), modules=told_modules(modules), **choices
     )
     files = found_files(paths)
+    of_nki = languages.nki_version(source)
+    source = None if of_nki else source
     language, version, goal = languages.asked(source, wanted)
     told = {"--from": source, "--to": wanted}
     languages.require(language, files, [option for option, text in told.items() if text is not None])
     languages.refuse(_told("allocation", "blocks", "module", "unsafe"), files, language)
     planning = _planned(files, hardware, mode, planner, given)
-    options = replace(options, language=language, source=version, target=goal or options.target, planning=planning)
+    options = replace(
+        options, language=language, source=version or of_nki, target=goal or options.target, planning=planning
+    )
     if cases is not None:
         from .observing import with_observed
 
@@ -237,7 +246,7 @@ def rewrite(
         from .store import stored
 
         reports, interrupted = stored(reports)
-    _print_rewrite(reports, write, check, output_format, verbose)
+    _print_rewrite(reports, write, check, output_format, verbose, word_of(options))
     if report is not None:
         from .surfaces import write_report
 
@@ -277,11 +286,12 @@ def _suggestion(word: str, known: Iterable[str]) -> str:
     return f"; did you mean {' or '.join(sorted(close))}?" if close else " (see nki-migrate rules)."
 
 
-def _print_rewrite(reports: list[Report], write: bool, check: bool, output_format: str, verbose: bool) -> None:
+def _print_rewrite(
+    reports: list[Report], write: bool, check: bool, output_format: str, verbose: bool, word: bytes
+) -> None:
     from . import output
     from .discover import STDIN
     from .patch import unified_diff
-    from .rewriting import WORD
 
     if output_format != "text":
         _print_for_machines(output_format, "rewrite", reports, changes_are_done=write)
@@ -296,7 +306,7 @@ def _print_rewrite(reports: list[Report], write: bool, check: bool, output_forma
             click.echo(f"{output.shown(report.path)}: {'rewritten' if write else 'would change'}", err=True)
     if verbose:
         output.print_lines((line for report in reports for line in output.decision_lines(report)), err=True)
-    _print_lines(reports, WORD, err=True)
+    _print_lines(reports, word, err=True)
     click.echo(output.rewrite_summary(reports, conditional=not write), err=True)
 
 

@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nki_migrate.codemods.links import components
+from nki_migrate.runtime.spec.versions import NAMES
 
 from .claims import HOMES, dialect, dialects
 from .discover import STDIN, Found
@@ -56,6 +57,19 @@ def asked(source: str | None, target: str | None) -> tuple[str, str, str]:
     if len(set(named.values())) > 1:
         raise InputError(f"--from {source} and --to {target} are two languages: kernels stay in their own")
     return next(iter(named.values()), ""), versions["--from"], versions["--to"]
+
+
+def nki_version(source: str | None) -> str:
+    """The version of NKI that ``--from`` names, ``0.3`` or ``nki==0.3``; empty for what is about another language.
+
+    Raises :class:`InputError` for a version that NKI does not have.
+    """
+    name, _, version = (source or "").rpartition("==")
+    if name.strip() not in ("", "nki") or not version.strip()[:1].isdigit():
+        return ""
+    if version.strip() not in NAMES:
+        raise InputError(f"--from {source}: there is no NKI version '{version.strip()}': there are {', '.join(NAMES)}")
+    return version.strip()
 
 
 def require(name: str, files: Iterable[Found], options: Iterable[str]) -> None:

@@ -15,6 +15,8 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from nki_migrate.runtime.spec.versions import OLDEST, version
+
 from . import languages
 from .discover import Found
 from .errors import FileError
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
     from nki_migrate.codemods.vendor_kernels import Homes
 
 WORD = b"neuronxcc"
+NKI = b"nki"
+"""What every file of NKI has, whatever its version: later targets than that of the rules from Beta 1 are for all."""
 
 # Up to this many files, the processes of a pool cost more than they save.
 _HANDFUL = 8
@@ -41,7 +45,8 @@ def rewrite_reports(files: Iterable[Found], options: Options, jobs: int) -> list
     """
     files = list(files)
     rest, theirs = languages.split(files, options.language)
-    reports = {report.path: report for name in theirs for report in languages.rewritten(name, theirs[name], options)}
+    of_theirs = options if options.language else replace(options, target=type(options)().target, source="")
+    reports = {r.path: r for name in theirs for r in languages.rewritten(name, theirs[name], of_theirs)}
     of_nki = replace(options, target=type(options)().target) if options.language else options
     reports |= {report.path: report for report in _nki_reports(rest, of_nki, jobs)}
     return [reports[file.path] for file in files]
@@ -51,12 +56,12 @@ def _nki_reports(files: Iterable[Found], options: Options, jobs: int) -> list[Re
     results: dict[int, Report] = {}
     work: list[_Work] = []
     for index, file in enumerate(files):
-        data = contents(file, WORD)
+        data = contents(file, word_of(options))
         if isinstance(data, Report):
             results[index] = data
         else:
             work.append((index, file.path, data))
-    skipped = {index: report for index, report in results.items() if report.reason in not_concerned(WORD)}
+    skipped = {index: report for index, report in results.items() if report.reason in not_concerned(word_of(options))}
     trees = {_name(item): _tree(item[2]) for item in work} if len(work) + len(skipped) > 1 else {}
     homes = _homes(trees, skipped, options)
     trees |= _with_imports(work, homes, options)
@@ -71,6 +76,11 @@ def _nki_reports(files: Iterable[Found], options: Options, jobs: int) -> list[Re
         if results[index] is report or (results[index].status == "unchanged" and not results[index].findings):
             results[index] = _with_backlog(report)
     return [results[index] for index in sorted(results)]
+
+
+def word_of(options: Options) -> bytes:
+    """What a file mentions that a rewrite with ``options`` concerns."""
+    return WORD if version(options.target) == OLDEST else NKI
 
 
 def _with_backlog(skipped: Report) -> Report:

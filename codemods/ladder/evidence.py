@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from nki_migrate.runtime.spec import beta2
-from nki_migrate.runtime.spec.versions import NEWEST, OLDEST, VERSIONS, Version
+from nki_migrate.runtime.spec.versions import NAMES, NEWEST, OLDEST, VERSIONS, Version
 
 from .rung import Rung
 
-_KNOWN = tuple(item for item in VERSIONS if item.name in beta2.TARGETS)
+_KNOWN = tuple(item for item in VERSIONS if item.name in getattr(beta2, "TARGETS", NAMES))
 
 
 @dataclass(frozen=True)
