@@ -20,14 +20,15 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-__all__ = ["GOLDENS", "NKI_GOLDENS", "Golden", "Layout", "Printed", "WrongAfter", "read"]
+__all__ = ["GOLDENS", "LADDER_GOLDENS", "NKI_GOLDENS", "Golden", "Layout", "Printed", "WrongAfter", "read"]
 
 _KEYS = {
-    *("title", "source", "rules", "notes", "options", "observe", "expected_failure"),
+    *("title", "source", "version", "rules", "notes", "options", "observe", "expected_failure"),
     *("layout", "printed", "wrong_after"),
 }
 
 _OTHERS = ("ascend", "tilelang")
+_LADDER = "ladder_"
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ class WrongAfter:
 class Golden:
     """One golden: its folder, and what ``golden.toml`` says.
 
-    ``rules`` are the codes that it is an example of, ``options`` the options of the rewrite that differ from the
+    ``version`` is the one of ``before.py`` (empty: Beta 1). ``rules`` are the codes that it is an example of, ``options`` the options of the rewrite that differ from the
     default, ``notes`` what the after must keep. ``observe``: the rewrite uses what its cases show. ``expected_failure``
     says why the rewrite does not give the after yet.
     """
@@ -80,6 +81,7 @@ class Golden:
     title: str
     source: str
     notes: str
+    version: str = ""
     rules: tuple[str, ...] = ()
     options: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     observe: bool = False
@@ -87,6 +89,11 @@ class Golden:
     layout: tuple[Layout, ...] = ()
     printed: tuple[Printed, ...] = ()
     wrong_after: WrongAfter | None = None
+
+    @property
+    def target(self) -> str:
+        """The version of NKI of ``after.py``."""
+        return str(self.options.get("target", "0.2"))
 
     @property
     def before_path(self) -> Path:
@@ -146,6 +153,7 @@ def read(folder: Path) -> Golden:
         title=table["title"],
         source=table["source"],
         notes=table["notes"],
+        version=table.get("version", ""),
         rules=tuple(table.get("rules", ())),
         options=MappingProxyType(table.get("options", {})),
         observe=table.get("observe", False),
@@ -196,5 +204,9 @@ class _Goldens(Mapping[str, Golden]):
 
 
 GOLDENS: Mapping[str, Golden] = _Goldens(Path(__file__).parent, lambda name: True)
-NKI_GOLDENS: Mapping[str, Golden] = _Goldens(Path(__file__).parent, lambda name: language_of(name) == "nki")
-"""Those of NKI only."""
+NKI_GOLDENS: Mapping[str, Golden] = _Goldens(
+    Path(__file__).parent, lambda name: language_of(name) == "nki" and not name.startswith(_LADDER)
+)
+"""Those of Beta 1 and Beta 2 only."""
+LADDER_GOLDENS: Mapping[str, Golden] = _Goldens(Path(__file__).parent, lambda name: name.startswith(_LADDER))
+"""Those from one version of NKI to a later one."""

@@ -9,10 +9,14 @@ from ..drafts import Edit
 
 @dataclass(frozen=True)
 class Rewritten:
-    """The edits of one construct; ``assumption`` (if any) is why a person should review them."""
+    """The edits of one construct; ``assumption`` (if any) is why a person should review them.
+
+    ``shows``: what is rewritten shows that the file is older, because the later version refuses it.
+    """
 
     edits: tuple[Edit, ...]
     assumption: str = ""
+    shows: bool = True
 
 
 @dataclass(frozen=True)

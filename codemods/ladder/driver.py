@@ -69,14 +69,15 @@ def sources_of(texts: Mapping[str, str], options: Options) -> dict[str, Source]:
         facts = _facts_of(program, found, item)
         for path in texts:
             for module, kind in rules_at(item) if found[path].low < item <= found[path].high else ():
-                if kind == "breaks" and not getattr(module, "EITHER", False):
+                if kind == "breaks" or getattr(module, "EITHER", False):
                     found[path] = _shown_by(facts[path], module, found[path], item)
     return found
 
 
 def _shown_by(facts: Facts, module: ModuleType, source: Source, item: Version) -> Source:
     for node in _asked(facts, module):
-        if isinstance(module.rewrite(facts, node), Rewritten):
+        answer = module.rewrite(facts, node)
+        if isinstance(answer, Rewritten) and answer.shows:
             what = f"{module.CODE}: a form that NKI {item} refuses"
             return evidence.before(source, item, node.lineno, what)  # type: ignore[attr-defined]  # rules ask of these
     return source
@@ -172,7 +173,7 @@ def _said(facts: Facts, node: ast.AST, code: str, answer: Rewritten | Left, kind
     if isinstance(answer, Left):
         finding = Finding(line, column, code, "manual", answer.message, answer.help)
         return _Said(node, finding, (kind == "differs" or answer.silent) and facts.in_kernel_code(node))
-    finding = Finding(line, column, code, "review", answer.assumption, "--unsafe writes it")
+    finding = Finding(line, column, code, "review", f"takes it that {answer.assumption}", "--unsafe writes it")
     return _Said(node, finding, kind == "differs" and facts.in_kernel_code(node))
 
 

@@ -83,8 +83,9 @@ def _in_two(facts: Facts, node: ast.Call, operator: ast.IfExp) -> Answer:
         copy = copy[: edit.start - start] + edit.text + copy[edit.end - start :]
     start = facts.rung.start(statement)
     margin = facts.rung.text[facts.rung.text.rfind("\n", 0, start) + 1 : start]
-    first, second = (copy, compute) if copies_first else (compute, copy)
+    copy, compute = (text.replace("\n", "\n    ") for text in (copy, compute))
     test = facts.rung.segment(operator.test)
+    first, second = (copy, compute) if copies_first else (compute, copy)
     lines = f"if {test}:\n{margin}    {first}\n{margin}else:\n{margin}    {second}"
     return Rewritten((Edit(start, facts.rung.end(statement), lines),))
 

@@ -46,5 +46,5 @@ def rewrite(facts: Facts, node: ast.Call) -> Answer:
             f"{tensor_copy}(dst={name}, src={what})",
         ),
         text.value_replaced(argument, name),
-        assumption=f"'{name}' takes room in SBUF between PSUM and the DMA",
+        assumption=f"there is room for '{name}' in SBUF, between PSUM and the DMA",
     )

@@ -53,7 +53,8 @@ def rewrite(facts: Facts, node: ast.Call | ast.FunctionDef) -> Answer:
         return rewritten(text.value_replaced(argument, wanted)) if wanted != ast.unparse(axis) else None
     if count > 1 or any(isinstance(item, ast.Call) for item in ast.walk(data)):
         return Left("the rank of what is reduced is not known", _HELP, True)
-    return rewritten(text.value_replaced(argument, f"len({facts.rung.segment(data)}.shape) - 1"))
+    last = text.value_replaced(argument, f"len({facts.rung.segment(data)}.shape) - 1")
+    return Rewritten((last,), shows=False)
 
 
 def _count(axis: ast.expr) -> int | None:

@@ -38,4 +38,4 @@ def rewrite(facts: Facts, node: ast.Call) -> Answer:
     operator = facts.rung.segment(node.func)
     line = facts.rung.line_after(statement, f"{names[2]}(dst={target.id}, op={operator}, data={what})")
     start, end = facts.rung.start(node), facts.rung.end(node)
-    return rewritten(Edit(start, end, made), line, assumption="the Scalar Engine computes rsqrt here, as up to NKI 0.4")
+    return rewritten(Edit(start, end, made), line, assumption="the Scalar Engine is to compute rsqrt, as up to NKI 0.4")

@@ -1,0 +1,105 @@
+"""Each golden of the ladder: the rewrite gives exactly the after, once; the after is legal at its version, and before
+and after, each at its own version, agree at all three levels; and every golden from Beta 1 climbs to each version.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from nki_migrate.codemods import LADDER, Options, Outcome, rewrite
+from nki_migrate.golden import LADDER_GOLDENS, NKI_GOLDENS, Golden
+from nki_migrate.runtime.cases import Case, read_cases
+from nki_migrate.runtime.compare import LEVELS
+from nki_migrate.runtime.legality import check_source
+from nki_migrate.runtime.messages import Request
+from nki_migrate.runtime.pool import Pool, pool
+from nki_migrate.runtime.spec.hardware import DEFAULT_TARGET
+from nki_migrate.runtime.spec.versions import NAMES
+from nki_migrate.verify import judged
+
+NAMED = sorted(LADDER_GOLDENS)
+MIXED_PLACEMENT = {"alloc_condition"}
+"""Tensors with and without addresses, which no later version takes: where the others may lie, a person must say."""
+
+
+@pytest.fixture(scope="module")
+def workers() -> Iterator[Pool]:
+    with pool(2) as started:
+        yield started
+
+
+@functools.cache
+def outcome(name: str) -> Outcome:
+    golden = LADDER_GOLDENS[name]
+    return rewrite(golden.before, Options(**golden.options), str(golden.before_path))
+
+
+def trouble(workers: Pool, golden: Golden, case: Case, before: tuple[object, str], after: tuple[object, str]) -> list[str]:
+    """What keeps two files, each run at its version, from being equal in one case."""
+    hardware = case.hardware or DEFAULT_TARGET
+    asked = [("run", *before), ("run", *after), ("reference", *before)]
+    requests = [Request(kind, str(path), replace(case, target=version), hardware) for kind, path, version in asked]
+    replies = [workers.submit(request) for request in requests]
+    result = judged(case, LEVELS, *(reply.result() for reply in replies))
+    found = [f"{p.side}: {p.verdict.value}: {p.file}:{p.line}: {p.message}" for p in result.problems]
+    for level in (*result.levels, *result.reference):
+        if level.verdict.value != "equal":
+            found += [f"{level.level}: {level.verdict.value}: {level.summary}"]
+            found += [f"    {difference.message}" for difference in level.differences]
+    return found
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_the_rewrite_gives_exactly_the_after(name: str) -> None:
+    golden = LADDER_GOLDENS[name]
+    assert outcome(name).source == golden.after
+    assert outcome(name).findings == ()
+    assert set(golden.rules) <= set(outcome(name).applied)
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_a_second_rewrite_changes_nothing(name: str) -> None:
+    golden = LADDER_GOLDENS[name]
+    again = rewrite(golden.after, Options(**golden.options), str(golden.after_path))
+    assert (again.source, again.findings) == (golden.after, ())
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_the_after_is_legal_at_its_version_and_the_before_at_its_own(name: str) -> None:
+    golden = LADDER_GOLDENS[name]
+    assert list(check_source(golden.after, name, target=golden.target)) == []
+    assert list(check_source(golden.before, name, target=golden.version)) == []
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_before_and_after_agree_at_all_levels(name: str, workers: Pool) -> None:
+    golden = LADDER_GOLDENS[name]
+    cases = read_cases(golden.cases_path).cases
+    assert len(cases) > 1
+    for case in cases:
+        sides = (golden.before_path, golden.version), (golden.after_path, golden.target)
+        assert trouble(workers, golden, case, *sides) == [], case.name
+
+
+@pytest.mark.parametrize("code", sorted(LADDER))
+def test_rules_name_goldens_that_show_them(code: str) -> None:
+    for name in LADDER[code].goldens:
+        assert code in LADDER_GOLDENS[name].rules
+
+
+# --- what came from Beta 1 climbs ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("target", NAMES[1:])
+@pytest.mark.parametrize("name", sorted(NKI_GOLDENS))
+def test_goldens_from_beta1_climb_to_legal_files_and_stay(name: str, target: str) -> None:
+    golden = NKI_GOLDENS[name]
+    climbed = rewrite(golden.after, Options(target=target, source="0.2"), name)
+    new = {finding.code for finding in climbed.findings if finding.code.startswith("NKV")}
+    assert new == ({"NKV025"} if name in MIXED_PLACEMENT else set())
+    assert list(check_source(climbed.source, name, target=target)) == []
+    again = rewrite(climbed.source, Options(target=target), name)
+    assert again.source == climbed.source
