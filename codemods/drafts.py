@@ -63,10 +63,10 @@ class Sheet:
         return tuple(_ordered(self.tree))
 
     def start(self, node: ast.AST) -> int:
-        return self._offset(node.lineno, node.col_offset)  # type: ignore[attr-defined]
+        return self._offset(node.lineno, node.col_offset)  # type: ignore[attr-defined]  # of nodes with places
 
     def end(self, node: ast.AST) -> int:
-        return self._offset(node.end_lineno, node.end_col_offset)  # type: ignore[attr-defined]
+        return self._offset(node.end_lineno, node.end_col_offset)  # type: ignore[attr-defined]  # of nodes with places
 
     def segment(self, node: ast.AST) -> str:
         """The text of a node."""
@@ -153,7 +153,7 @@ class Sheet:
     def leave(self, node: ast.AST, code: str, message: str, help: str, applicability: str = "manual") -> None:
         """Say why a construct stays as it is."""
         if self.options.enabled(code):
-            line, column = node.lineno, node.col_offset + 1  # type: ignore[attr-defined]
+            line, column = node.lineno, node.col_offset + 1  # type: ignore[attr-defined]  # of nodes with places
             self.findings.append(Finding(line, column, code, applicability, message, help))
 
 

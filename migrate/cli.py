@@ -219,16 +219,12 @@ def rewrite(
         select=_codes("--select", select), ignore=_codes("--ignore", ignore), modules=told_modules(modules), **choices
     )
     files = found_files(paths)
-    of_nki = languages.nki_version(source)
-    source = None if of_nki else source
     language, version, goal = languages.asked(source, wanted)
-    told = {"--from": source, "--to": wanted}
-    languages.require(language, files, [option for option, text in told.items() if text is not None])
+    told = [option for option, text in (("--from", source), ("--to", wanted)) if text is not None]
+    languages.require(language, files, told)
     languages.refuse(_told("allocation", "blocks", "module", "unsafe"), files, language)
     planning = _planned(files, hardware, mode, planner, given)
-    options = replace(
-        options, language=language, source=version or of_nki, target=goal or options.target, planning=planning
-    )
+    options = replace(options, language=language, source=version, target=goal or options.target, planning=planning)
     if cases is not None:
         from .observing import with_observed
 

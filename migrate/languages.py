@@ -40,8 +40,13 @@ def language_at(path: str) -> str:
 def asked(source: str | None, target: str | None) -> tuple[str, str, str]:
     """The language, and its versions, that ``--from`` and ``--to`` name (``NAME==VERSION`` or ``NAME``); empty: none.
 
+    A version alone is one of NKI, whose language is empty.
+
     Raises :class:`InputError` for a language or a version that is not known, and for two languages.
     """
+    of_nki = _nki_version(source)
+    if of_nki and target is None:
+        return "", of_nki, ""
     named: dict[str, str] = {}
     versions = {"--from": "", "--to": ""}
     for option, text in (("--from", source), ("--to", target)):
@@ -59,7 +64,7 @@ def asked(source: str | None, target: str | None) -> tuple[str, str, str]:
     return next(iter(named.values()), ""), versions["--from"], versions["--to"]
 
 
-def nki_version(source: str | None) -> str:
+def _nki_version(source: str | None) -> str:
     """The version of NKI that ``--from`` names, ``0.3`` or ``nki==0.3``; empty for what is about another language.
 
     Raises :class:`InputError` for a version that NKI does not have.
@@ -74,7 +79,7 @@ def nki_version(source: str | None) -> str:
 
 def require(name: str, files: Iterable[Found], options: Iterable[str]) -> None:
     """Raise :class:`InputError` where ``options`` of the language ``name`` are given, and no file is of it."""
-    given = list(options)
+    given = list(options) if name else []
     if given and not any(_language_at(file) == name for file in files):
         belong = "belongs" if len(given) == 1 else "belong"
         raise InputError(f"{', '.join(given)} {belong} to kernels of {_TITLES[name]}, and none of the files has any")

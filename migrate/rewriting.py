@@ -15,7 +15,7 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from nki_migrate.runtime.spec.versions import OLDEST, version
+from nki_migrate.runtime.spec.versions import NAMES, OLDEST, version
 
 from . import languages
 from .discover import Found
@@ -80,7 +80,8 @@ def _nki_reports(files: Iterable[Found], options: Options, jobs: int) -> list[Re
 
 def word_of(options: Options) -> bytes:
     """What a file mentions that a rewrite with ``options`` concerns."""
-    return WORD if version(options.target) == OLDEST else NKI
+    is_other = bool(options.language) or options.target not in NAMES
+    return WORD if is_other or version(options.target) == OLDEST else NKI
 
 
 def _with_backlog(skipped: Report) -> Report:

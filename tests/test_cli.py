@@ -377,7 +377,8 @@ def test_every_rule_is_explained_with_an_example(run, code):
     assert result.code == 0
     rule = RULES[code]
     assert result.out.startswith(f"{code} {rule.name} [{rule.applicability}]\n\n{rule.summary}".replace("``", "`"))
-    assert "\n\nBefore (golden/" in result.out and "\n\nAfter (golden/" in result.out
+    place = " (golden/" if rule.goldens else ":\n\n    "
+    assert f"\n\nBefore{place}" in result.out and f"\n\nAfter{place}" in result.out
 
 
 def test_every_code_of_check_is_explained(run):

@@ -37,7 +37,9 @@ def outcome(name: str) -> Outcome:
     return rewrite(golden.before, Options(**golden.options), str(golden.before_path))
 
 
-def trouble(workers: Pool, golden: Golden, case: Case, before: tuple[object, str], after: tuple[object, str]) -> list[str]:
+def trouble(
+    workers: Pool, golden: Golden, case: Case, before: tuple[object, str], after: tuple[object, str]
+) -> list[str]:
     """What keeps two files, each run at its version, from being equal in one case."""
     hardware = case.hardware or DEFAULT_TARGET
     asked = [("run", *before), ("run", *after), ("reference", *before)]

@@ -90,12 +90,9 @@ def climbed(
 
     ``sources`` are the versions of the files that climb: the others are only read.
     """
+    newest = Source(VERSIONS[-1], VERSIONS[-1])
     files = {
-        path: _File(
-            outcome.source,
-            (origins.unchanged if outcome.source == texts[path] else _matched(texts[path]))(outcome.source),
-            sources.get(path, Source(VERSIONS[-1], VERSIONS[-1])),
-        )
+        path: _File(outcome.source, origins.matched(texts[path], outcome.source), sources.get(path, newest))
         for path, outcome in outcomes.items()
     }
     goal = version(options.target)
@@ -103,10 +100,6 @@ def climbed(
         if item <= goal:
             _climb(files, item, options)
     return {path: _outcome(outcomes[path], file) for path, file in files.items()}
-
-
-def _matched(before: str):  # type: ignore[no-untyped-def]
-    return lambda after: origins.matched(before, after)
 
 
 def _climb(files: Mapping[str, _File], item: Version, options: Options) -> None:

@@ -11,11 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from nki_migrate.runtime.spec import beta2
-from nki_migrate.runtime.spec.versions import NAMES, NEWEST, OLDEST, VERSIONS, Version
+from nki_migrate.runtime.spec.versions import NEWEST, OLDEST, VERSIONS, Version
 
 from .rung import Rung
-
-_KNOWN = tuple(item for item in VERSIONS if item.name in getattr(beta2, "TARGETS", NAMES))
 
 
 @dataclass(frozen=True)
@@ -54,18 +52,28 @@ def before(source: Source, version: Version, line: int, what: str) -> Source:
 
 def _shown(rung: Rung) -> Iterator[tuple[int, str, list[Version]]]:
     """Lines, what stands there, and the versions that have it, where not all do."""
-    for node in rung.nodes:
-        if not isinstance(node, (ast.Name, ast.Attribute)) or not isinstance(node.ctx, ast.Load):
-            continue
-        name = rung.qualified(node)
+    for node, name in _named(rung):
         above = rung.parents.get(node)
-        if not name or (isinstance(above, ast.Attribute) and rung.qualified(above)):
-            continue
-        having = [item for item in _KNOWN if beta2.symbol(name, item.name) is not None]
-        if having and len(having) < len(_KNOWN):
-            yield node.lineno, f"{name} is in {_range(having)} only", _open_ended(having)
-        elif having and isinstance(above, ast.Call) and above.func is node:
-            yield from _keywords(above, name, having)
+        call = above if isinstance(above, ast.Call) and above.func is node else None
+        entries = {item: beta2.symbol(name, item) for item in VERSIONS}
+        called = [item for item, entry in entries.items() if entry is not None and entry.is_callable]
+        having = (
+            called if call is not None and called else [item for item, entry in entries.items() if entry is not None]
+        )
+        if having and len(having) < len(VERSIONS):
+            what = f"{name}{'()' if call is not None else ''} is in {_range(having)} only"
+            yield node.lineno, what, having
+        elif having and call is not None:
+            yield from _keywords(call, name, having)
+
+
+def _named(rung: Rung) -> Iterator[tuple[ast.Name | ast.Attribute, str]]:
+    """What means something of NKI, the longest names only."""
+    for node in rung.nodes:
+        if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load):
+            name, above = rung.qualified(node), rung.parents.get(node)
+            if name and not (isinstance(above, ast.Attribute) and rung.qualified(above)):
+                yield node, name
 
 
 def _keywords(call: ast.Call, name: str, having: list[Version]) -> Iterator[tuple[int, str, list[Version]]]:
@@ -75,24 +83,19 @@ def _keywords(call: ast.Call, name: str, having: list[Version]) -> Iterator[tupl
         taking = [item for item in having if _takes(name, item, keyword.arg)]
         if taking and len(taking) < len(having):
             what = f"{name.rpartition('.')[2]}({keyword.arg}=) is in {_range(taking)} only"
-            yield keyword.value.lineno, what, _open_ended(taking)
+            yield keyword.value.lineno, what, taking
 
 
 def _takes(name: str, item: Version, keyword: str) -> bool:
-    entry = beta2.symbol(name, item.name)
+    entry = beta2.symbol(name, item)
     if entry is None or entry.parameters is None:
         return entry is not None
     parameter = entry.parameter(keyword)
     return entry.keywords or (parameter is not None and not parameter.refused)
 
 
-def _open_ended(versions: list[Version]) -> list[Version]:
-    """What the newest version with a table has, later ones may have, too."""
-    return [*versions, NEWEST] if versions[-1] == _KNOWN[-1] else versions
-
-
 def _range(versions: list[Version]) -> str:
     first, last = versions[0], versions[-1]
-    if last == _KNOWN[-1]:
+    if last == NEWEST:
         return f"NKI {first} and later"
     return f"NKI {first}" if first == last else f"NKI {first} to {last}"

@@ -51,7 +51,7 @@ class Facts:
 
     def parameters(self, name: str) -> list[str]:
         """The parameters of a function of NKI in the order in which the old version binds them."""
-        entry = beta2.symbol(name, self.old.name)
+        entry = beta2.symbol(name, self.old)
         return [p.name for p in entry.parameters or ()] if entry is not None else []
 
     def arguments(self, call: ast.Call) -> dict[str, ast.expr]:

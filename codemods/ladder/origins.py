@@ -21,6 +21,8 @@ def unchanged(text: str) -> Origins:
 
 def matched(before: str, after: str) -> Origins:
     """The origins of the lines of ``after`` in ``before``, by their texts: new lines are those that they replace."""
+    if before == after:
+        return unchanged(before)
     old = [line.strip() for line in before.split("\n")]
     new = [line.strip() for line in after.split("\n")]
     found = [1] * len(new)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import textwrap
 from types import ModuleType
 
 from nki_migrate.runtime.spec.change import Change
@@ -43,6 +44,10 @@ def _rule(module: ModuleType) -> Rule:
     served = [f"Since NKI {change.since}: {change.what}." for change in changes_of(code)]
     sources = "; ".join(dict.fromkeys(change.source for change in changes_of(code)))
     text = "\n".join([rest.strip(), "", *served, f"Source: {sources}."])
+    if not module.GOLDENS:
+        first = changes_of(code)[0]
+        examples = (("Before", first.before), ("After", first.after or "(by hand)"))
+        text += "".join(f"\n\n{when}:\n\n{textwrap.indent(code, '    ')}" for when, code in examples)
     return Rule(code, name, getattr(module, "APPLICABILITY", "safe"), summary, text, tuple(module.GOLDENS))
 
 

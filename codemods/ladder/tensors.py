@@ -222,8 +222,8 @@ class Tensors:
 
     def _sizes(self, path: str, rung: Rung, shape: ast.expr | None, depth: int) -> tuple[str, ...] | None:
         """The texts of the sizes in a shape."""
-        if isinstance(shape, (ast.Tuple, ast.List)) and not any(isinstance(e, ast.Starred) for e in shape.elts):
-            return tuple(rung.segment(item) for item in shape.elts)
+        if isinstance(shape, (ast.Tuple, ast.List)):
+            return _literal_sizes(rung, shape)
         if isinstance(shape, ast.Attribute) and shape.attr == "shape":
             base = self.of(path, shape.value, depth + 1)
             text = rung.segment(shape)
@@ -252,10 +252,7 @@ class Tensors:
         given = {keyword.arg: keyword.value for keyword in node.keywords}
         if kind == "reshape":
             shape = given.get("shape") or given.get("new_shape") or (node.args[0] if node.args else None)
-            literal = isinstance(shape, (ast.Tuple, ast.List)) and not any(
-                isinstance(e, ast.Starred) for e in shape.elts
-            )
-            sizes = tuple(rung.segment(e) for e in shape.elts) if literal else None  # type: ignore[union-attr]  # literal
+            sizes = _literal_sizes(rung, shape)
             return replace(base, rank=len(sizes) if sizes is not None else None, shape=sizes)
         if kind == "view":
             dtype = given.get("dtype") or (node.args[0] if node.args else None)
@@ -326,6 +323,13 @@ class Tensors:
 _EMPTY: tuple[str, ast.Call] = ("", ast.Call(ast.Name("list", ast.Load()), [], []))
 """Stands for the declaration of what an empty list holds."""
 _INTEGERS = frozenset({"len", "min", "max", "int"})
+
+
+def _literal_sizes(rung: Rung, shape: ast.expr | None) -> tuple[str, ...] | None:
+    """The texts of the sizes in a tuple or list."""
+    if not isinstance(shape, (ast.Tuple, ast.List)) or any(isinstance(item, ast.Starred) for item in shape.elts):
+        return None
+    return tuple(rung.segment(item) for item in shape.elts)
 
 
 def buffer_name(rung: Rung, node: ast.expr) -> str:

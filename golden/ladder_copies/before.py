@@ -26,7 +26,7 @@ def summed(x):
         narrow = nl.ndarray((rows, columns), dtype=nl.bfloat16, buffer=nl.sbuf)
         nisa.dma_copy(dst=narrow, src=x[t], dst_rmw_op=None, dge_mode=nisa.dge_mode.swdge)
         wide = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
-        nisa.dma_copy(dst=wide, src=narrow, dge_mode=nisa.dge_mode.hwdge)
+        nisa.dma_copy(dst=wide, src=narrow, dge_mode=nisa.dge_mode.swdge)
         nisa.dma_copy(dst=kept, src=wide, dst_rmw_op=nl.add)
     nisa.dma_copy(dst=out, src=kept)
     return out

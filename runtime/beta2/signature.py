@@ -12,6 +12,7 @@ from .. import session
 from ..errors import KernelError
 from ..options import options
 from ..spec import beta2
+from ..spec.beta2_isa import ENUM_MEMBERS
 from ..spec.comparison import UNSAID
 from ..spec.versions import VERSIONS, Version
 from .state import version
@@ -66,13 +67,20 @@ def _noting_options(function: Callable[..., R]) -> Callable[..., R]:
         if recorder is None:
             return function(*args, **given)
         bound = {**dict(zip(order, args, strict=False)), **given}
-        recorder.options = options(**{name: bound[name] for name in names & bound.keys()})
+        recorder.options = options(**{name: _meant(name, bound[name]) for name in names & bound.keys()})
         try:
             return function(*args, **given)
         finally:
             recorder.options = ()
 
     return update_wrapper(call, function)
+
+
+def _meant(name: str, value: Any) -> Any:
+    """The member of an enumeration that a number stands for in 0.2; any other value itself."""
+    if type(value) is not int:
+        return value
+    return next((member for member, number in ENUM_MEMBERS.get(name, {}).items() if number == value), value)
 
 
 def _judged(module: str, function: Callable[..., R]) -> Callable[..., R]:

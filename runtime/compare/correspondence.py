@@ -139,7 +139,8 @@ class Correspondence:
             problem = self._scratch_problem(old, new)
             if problem:
                 return problem
-        if old.kind and new.kind and old.kind != new.kind:
+        is_shared = new.kind == "shared_hbm" and old.output is not None  # 0.2 also took outputs of one core
+        if old.kind and new.kind and old.kind != new.kind and not is_shared:
             return f"is in nl.{new.kind}, it was in nl.{old.kind}"
         if old.role != "constant" and o.dtype != n.dtype:
             return "has another data type"

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..events import Event, Operand
+from .accumulations import as_computed
 from .correspondence import WRITTEN_ROLES, Correspondence
 from .divisions import RECIPROCAL, Divisions, is_exact
 from .excerpts import map_excerpt
@@ -70,10 +71,16 @@ def compare_operands(
         "the instruction streams differ" if differences else f"{count} instructions, same places in the same order"
     )
     notes = [f"{n} {p.op} more after, permitted: {p.reason}" for p, n in used.items()]
-    if differences and not any(
-        tile.pinned for run in (before, after) for program in run.programs for tile in program.tiles
-    ):
+    tiles = (tile for run in (before, after) for program in run.programs for tile in program.tiles)
+    if differences and not any(tile.pinned for tile in tiles):
         notes.append(UNPINNED)
+    notes += _notes(walks)
+    return level_verdict("operands", differences, summary, notes)
+
+
+def _notes(walks: Sequence[Walk]) -> list[str]:
+    """What the walks met that is not the same, and means the same."""
+    notes = []
     zeros = sum(walk.zeros for walk in walks)
     if zeros:
         more = f"{abs(zeros)} memset {'fewer' if zeros > 0 else 'more'} after"
@@ -85,12 +92,16 @@ def compare_operands(
     if passed:
         copies = f"{passed} tensor_cop{'y' if passed == 1 else 'ies'} more after"
         notes.append(f"{copies}: nl.broadcast_to to the shape that a tile has, declared by NKI022")
+    computed = sum(walk.computed for walk in walks)
+    if computed:
+        copies = "1 copy that accumulates is" if computed == 1 else f"{computed} copies that accumulate are"
+        notes.append(f"{copies} dma_compute after, as NKI 0.3 has it (NKV005)")
     divided = sum(len(walk.divided) for walk in walks)
     if divided:
         by = next(walk.inexact.by for walk in walks if walk.inexact is not None)
         what = "1 division is" if divided == 1 else f"{divided} divisions are"
         notes.append(f"{what} a reciprocal and a multiplication after, declared by {by}")
-    return level_verdict("operands", differences, summary, notes)
+    return notes
 
 
 class Walk:
@@ -99,6 +110,7 @@ class Walk:
     ``difference`` is the first divergence, ``pairs`` are the tiles (old and new ``uid``) that one operand of a matched
     pair of instructions touches, in the order in which they were met. ``added`` are the new tiles of instructions that
     only the new kernel may have, ``divided`` the (sequence numbers of) multiplications that stand for divisions,
+    ``computed`` how many accumulating copies are a ``dma_compute`` after,
     ``zeros`` how many zeros more the old kernel writes that a matmul overwrites, ``starts`` how many times the new one
     writes what a sum starts with.
     """
@@ -118,6 +130,7 @@ class Walk:
         self.used: Counter[Permitted] = Counter()
         self.copies: dict[int, tuple[Operand, Operand]] = {}
         self.pairs: dict[tuple[int, int], None] = {}
+        self.computed = 0
         self.passed = Passed(old)
         self.passed_copies = 0
         self.difference: Difference | None = None
@@ -130,6 +143,9 @@ class Walk:
         i = j = 0
         while i < len(self.old.events) and j < len(self.new.events):
             old, new = self.old.events[i], self._as_division(self.old.events[i], self.new.events[j])
+            computed = as_computed(old, new)
+            self.computed += computed is not old
+            old = computed
             may_be_added = new.op in self.permitted or (self.inexact is not None and new.op == RECIPROCAL)
             may_be_added = may_be_added or (new.op == "tensor_copy" and bool(self.passed))
             before_trial = self.relation.copy() if may_be_added else self.relation

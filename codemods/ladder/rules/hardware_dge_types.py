@@ -14,7 +14,7 @@ from ..facts import Facts
 
 CODE = "NKV004"
 APPLICABILITY = "review"
-GOLDENS = ("ladder_copies",)
+GOLDENS = ()
 NODES = (ast.Call,)
 
 
@@ -34,4 +34,7 @@ def rewrite(facts: Facts, node: ast.Call) -> Answer:
     if text is None or other is None:
         return Left(what, "ask for another mode, or view one side as the type of the other")
     argument = next(item for item in text.arguments if item.value is mode)
-    return rewritten(text.value_replaced(argument, other), assumption=f"{types[1]} is to be converted to {types[0]}, which hwdge does not do and swdge does")
+    return rewritten(
+        text.value_replaced(argument, other),
+        assumption=f"{types[1]} is to be converted to {types[0]}, which hwdge does not do and swdge does",
+    )

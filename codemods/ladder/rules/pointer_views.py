@@ -14,7 +14,7 @@ import re
 
 from nki_migrate.runtime.spec.dtypes import ITEMSIZE
 
-from ...call_text import CallText
+from ...call_text import Argument, CallText
 from ...drafts import Edit
 from ..answers import Answer, Left, rewritten
 from ..facts import Facts
@@ -34,12 +34,8 @@ def rewrite(facts: Facts, node: ast.Call) -> Answer:
     memory = _memory(facts, node.func.value)
     if text is None or (memory and node.func.attr == "ptr"):
         return Left(f"'{memory}.ptr' is gone", "declare the tensor with nl.ndarray and address=") if memory else None
-    if node.func.attr == "ptr" or len(text.arguments) < 2:
-        return None
-    by_position = [argument for argument in text.arguments if not argument.keyword]
-    dtype = text.named("dtype") or (by_position[0] if by_position else None)
-    shape = text.named("shape") or (by_position[1] if len(by_position) > 1 else None)
-    if dtype is None or shape is None or len(text.arguments) > 2:
+    dtype, shape = _given(text) if node.func.attr == "view" else (None, None)
+    if dtype is None or shape is None:
         return None
     if memory:
         names = facts.spelled(node, "nki.language.ndarray"), facts.spelled(node, f"nki.language.{memory}")
@@ -57,6 +53,14 @@ def rewrite(facts: Facts, node: ast.Call) -> Answer:
     end = facts.rung.end(node)
     reshaped = Edit(end, end, f".reshape({text.text(shape)})")
     return rewritten(cut, reshaped, assumption=f"{text.text(shape)} has as many bytes as the tensor")
+
+
+def _given(text: CallText) -> tuple[Argument | None, Argument | None]:
+    """The type and the shape of a view."""
+    by_position = [argument for argument in text.arguments if not argument.keyword]
+    dtype = text.named("dtype") or (by_position[0] if by_position else None)
+    shape = text.named("shape") or (by_position[1] if len(by_position) > 1 else None)
+    return (dtype, shape) if len(text.arguments) == 2 else (None, None)
 
 
 def _memory(facts: Facts, node: ast.expr) -> str:

@@ -15,7 +15,7 @@ from ..statements import free_name, is_own_statement, lines_before, root_name
 
 CODE = "NKV003"
 APPLICABILITY = "review"
-GOLDENS = ("ladder_copies",)
+GOLDENS = ()
 NODES = (ast.Call,)
 _HELP = "copy between PSUM and SBUF with nisa.tensor_copy"
 

@@ -14,7 +14,7 @@ from ..facts import Facts
 
 CODE = "NKV035"
 APPLICABILITY = "review"
-GOLDENS = ("ladder_scales",)
+GOLDENS = ()
 NODES = (ast.Call,)
 _SCALES = ("stationary_scale", "moving_scale", "dst_scale")
 

@@ -1,0 +1,2 @@
+def turned(x):
+    return x[:, 0, 0, :].T
