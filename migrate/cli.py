@@ -354,7 +354,7 @@ def _execution(command: Callable[..., Any]) -> Callable[..., Any]:
                      show_default=True, help="For one run of a kernel."),
         click.option("--memory", type=click.IntRange(min=64), metavar="MIB", default=8192, show_default=True,
                      help="Address space of one run of a kernel."),
-        click.option("--no-cache", is_flag=True, help="Run everything; keep nothing."),
+        click.option("--no-cache", is_flag=True, help="Run everything, also what ran before; keep nothing."),
         click.option("--cache-dir", metavar="DIR", envvar="NKI_MIGRATE_CACHE_DIR",
                      help="Where verdicts are kept.  [default: $XDG_CACHE_HOME/nki-migrate or ~/.cache/nki-migrate]"),
         click.option("--no-execute", is_flag=True, envvar="NKI_MIGRATE_NO_EXECUTE",
@@ -397,6 +397,7 @@ def _execution(command: Callable[..., Any]) -> Callable[..., Any]:
     "apart.  [default: what --unsafe declares]",
 )
 @click.option("--strict", is_flag=True, help="Conditions that no case shows both sides of make a kernel undecided.")
+@click.option("--fail-fast", is_flag=True, help="Run nothing more behind the first case that is not equal.")
 @click.option("--tiles", is_flag=True, help="Show which new tile stands for which old one.")
 @click.option("--unsafe", is_flag=True, help="With --migrate: as for rewrite.")
 @click.option("--allocation", type=click.Choice(["address", "sbuf-manager"]), help="With --migrate: as for rewrite.")

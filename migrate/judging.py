@@ -124,6 +124,11 @@ class Running:
     after: Future[Reply]
     reference: Future[Reply] | None
 
+    @property
+    def futures(self) -> tuple[Future[Reply], ...]:
+        """The runs, that of the reference among them."""
+        return (self.before, self.after) if self.reference is None else (self.before, self.after, self.reference)
+
     def judged(self) -> Judged:
         """Wait for the runs and compare them."""
         task = self.task

@@ -8,7 +8,6 @@ undecided or in error, whatever else was found; else 1: a difference is the last
 from __future__ import annotations
 
 import os
-from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -19,19 +18,19 @@ from nki_migrate.runtime.pool import Pool, pool
 from nki_migrate.runtime.reading import Reads
 
 from .errors import InputError
-from .judging import DEFAULT_LIMITS, Judged, Limits, Pair, Running, Task, judged, request, started
+from .judging import DEFAULT_LIMITS, Limits, Pair, Task, judged, request
+from .output import plural
 from .planning import ALL, Choice, Inventory, Wish, check_kernels, file_pairs, notes, planned
+from .progress import Progress
 from .proof_cache import Cache
 from .reports import Report
+from .schedule import judgements
 from .sides import Side
 from .surfaces import print_proof
 from .unseen import unseen
 from .verdicts import CaseResult, Problem, Proof
 
 __all__ = ["Evidence", "Settings", "evidence", "judged", "proved", "run"]
-
-_AHEAD = 4
-"""Cases that are submitted before the first is judged, for each job: what runs leave behind is large."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,8 @@ class Settings:
 
     ``levels`` are compared, ``hardware`` overrides the cases' own. ``cache`` keeps verdicts where there is one. Without
     ``execute`` nothing runs, and everything is undecided. ``strict``: so are kernels whose cases do not show both sides
-    of their conditions. ``inexact`` is what the user declares about all numbers.
+    of their conditions. ``inexact`` is what the user declares about all numbers. ``fail_fast``: run nothing more behind
+    the first case that is not equal.
     """
 
     levels: Sequence[str] = LEVELS
@@ -52,6 +52,7 @@ class Settings:
     execute: bool = True
     inexact: Inexact | None = None
     strict: bool = False
+    fail_fast: bool = False
 
 
 @dataclass
@@ -135,11 +136,11 @@ def evidence(pairs: Sequence[Pair], settings: Settings, asked: str, *, may_be_em
         inventories = list(_inventories(workers, pairs, settings, found))
         check_kernels(settings.choice.kernels, inventories, asked)
         plan = list(planned(inventories, settings.choice))
-        found.results = list(_results(workers, plan, settings, found))
+        _judged(workers, plan, settings, found)
     if not found.results and not may_be_empty and not any(inventory.unchanged for inventory in inventories):
         raise InputError(f"{asked}: no kernel found: a kernel is a function decorated with nki.jit")
     missed = list(unseen(found.results))
-    found.notes = [*notes(inventories, settings.choice), *(each.note for each in missed)]
+    found.notes[:0] = [*notes(inventories, settings.choice), *(each.note for each in missed)]
     if settings.strict:
         found.results += [each.undecided for each in missed]
     return found
@@ -181,46 +182,25 @@ def _kernels_in(workers: Pool, file: str, side: Side, settings: Settings) -> Rep
     return known or workers.submit(request("kernels", file, side, settings.limits))
 
 
-@dataclass(frozen=True)
-class _Step:
-    """One item of the plan: a result that needs no run, or a task with what is known or under way."""
-
-    result: CaseResult | None = None
-    task: Task | None = None
-    known: Judged | None = None
-    running: Running | None = None
-
-
-def _results(
-    workers: Pool, plan: Sequence[Wish | CaseResult], settings: Settings, found: Evidence
-) -> Iterator[CaseResult]:
-    """The results in the order of the plan; only so many cases run ahead that their records fit into memory."""
-    waiting: deque[_Step] = deque()
-    ahead = _AHEAD * (settings.jobs or 2)
-    for item in plan:
-        waiting.append(_Step(item) if isinstance(item, CaseResult) else _step(workers, item, settings))
-        while len(waiting) > ahead:
-            yield _result(waiting.popleft(), settings, found)
-    while waiting:
-        yield _result(waiting.popleft(), settings, found)
+def _judged(workers: Pool, plan: Sequence[Wish | CaseResult], settings: Settings, found: Evidence) -> None:
+    """Run what is planned, and add the results to ``found`` in the order of the plan."""
+    wishes = {n: _task(item, settings) for n, item in enumerate(plan) if isinstance(item, Wish)}
+    tasks = list(wishes.values())
+    ended = judgements(workers, tasks, settings.jobs, settings.cache, Progress(), fail_fast=settings.fail_fast)
+    judged = dict(zip(wishes, ended, strict=True))
+    for number, item in enumerate(plan):
+        if isinstance(item, CaseResult):
+            found.results.append(item)
+            continue
+        known, task = judged[number], wishes[number]
+        if known is not None:
+            found.tasks.append(task)
+            found.note_reads(task.pair, zip((task.pair.old, task.pair.new), known.reads, strict=True))
+            found.results.append(known.result)
+    missing = sum(each is None for each in ended)
+    if missing:
+        found.notes.append(f"--fail-fast: {plural(missing, 'case')} did not run, after the first that is not equal")
 
 
-def _step(workers: Pool, wish: Wish, settings: Settings) -> _Step:
-    task = Task.of(wish.pair, wish.case, settings.levels, settings.hardware, settings.limits, settings.inexact)
-    known = settings.cache.judged(task) if settings.cache else None
-    return _Step(task=task, known=known) if known else _Step(task=task, running=started(workers, task))
-
-
-def _result(step: _Step, settings: Settings, found: Evidence) -> CaseResult:
-    if step.result is not None or step.task is None:
-        assert step.result is not None
-        return step.result
-    found.tasks.append(step.task)
-    ended = step.known
-    if ended is None:
-        assert step.running is not None
-        ended = step.running.judged()
-        if settings.cache:
-            settings.cache.keep_judged(step.task, ended)
-    found.note_reads(step.task.pair, zip((step.task.pair.old, step.task.pair.new), ended.reads, strict=True))
-    return ended.result
+def _task(wish: Wish, settings: Settings) -> Task:
+    return Task.of(wish.pair, wish.case, settings.levels, settings.hardware, settings.limits, settings.inexact)

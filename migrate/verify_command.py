@@ -58,6 +58,7 @@ class Asked:
     search: float | None = None
     ulps: int | None = None
     strict: bool = False
+    fail_fast: bool = False
 
     @property
     def settings(self) -> Settings:
@@ -76,6 +77,7 @@ class Asked:
             execute=not self.no_execute,
             inexact=Inexact(self.ulps, "--ulps") if self.ulps else None,
             strict=self.strict,
+            fail_fast=self.fail_fast,
         )
 
 

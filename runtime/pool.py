@@ -91,20 +91,20 @@ class Worker:
 
     def close(self) -> None:
         """End the process, and the case that it may be running."""
-        if self._process is None:
+        process, self._process = self._process, None  # the thread that waits for it may close it, too
+        if process is None:
             return
-        self._process.terminate()
+        process.terminate()
         try:
-            self._process.wait(_GRACE_SECONDS)
+            process.wait(_GRACE_SECONDS)
         except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+            process.kill()
+            process.wait()
         for stream in (self._requests, self._replies):
             try:
                 stream.close()
             except BrokenPipeError:
                 continue
-        self._process = None
 
 
 class Pool:
@@ -133,10 +133,15 @@ class Pool:
             worker.close()
 
 
+def processors() -> int:
+    """How many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 @contextmanager
 def pool(jobs: int | None = None) -> Iterator[Pool]:
-    """A pool that ends its workers on exit. ``jobs`` defaults to the number of processors, at most 8."""
-    workers = Pool(jobs or min(os.cpu_count() or 1, 8))
+    """A pool that ends its workers on exit. ``jobs`` defaults to the number of processors."""
+    workers = Pool(jobs or processors())
     try:
         yield workers
     finally:

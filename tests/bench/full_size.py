@@ -204,7 +204,7 @@ def _verified(before: Path, after: Path, cases: Path, kernel: str) -> str:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     try:
         results = json.loads(done.stdout)["results"]
-        return " ".join(f"{level['level']}:{level['verdict']}" for each in results for level in each["levels"])
+        return " ".join(each["verdict"] for each in results)
     except (ValueError, KeyError):
         return (done.stderr or done.stdout).strip()[-150:]
 

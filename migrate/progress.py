@@ -1,0 +1,65 @@
+"""A line on a person's terminal that says how far a long run is."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import time
+from collections.abc import Sequence
+from typing import TextIO
+
+_PATIENCE = 1.0
+"""Seconds before the first line: a short run shows none."""
+
+
+class Progress:
+    """How many of ``verify``'s cases are done, which run, and about how long the others will take.
+
+    It is written on stderr, over itself, and only where that is a terminal; nothing of it stays.
+    """
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self._stream = sys.stderr if stream is None else stream
+        self._shown = False
+        self._began = 0.0
+        self._cases = self._done = 0
+        self._expected = self._spent = 0.0
+
+    def begin(self, cases: int, known: int, seconds: float) -> None:
+        """``known`` of the ``cases`` are done already, the others are expected to take ``seconds`` on one processor."""
+        self._began = time.monotonic()
+        self._cases, self._done, self._expected = cases, known, seconds
+
+    def ended(self, seconds: float) -> None:
+        """A case that was expected to take ``seconds`` has ended."""
+        self._done += 1
+        self._spent += seconds
+
+    def show(self, running: Sequence[tuple[str, float]]) -> None:
+        """Say what runs: names and seconds so far."""
+        if time.monotonic() - self._began < _PATIENCE or not self._is_watched():
+            return
+        names = ", ".join(f"{name} ({seconds:.0f} s)" for name, seconds in running)
+        line = f"verify: {self._done} of {self._cases} cases{self._left()}; running: {names}"
+        width = shutil.get_terminal_size().columns - 1
+        self._stream.write(f"\r\x1b[K{line[:width]}")
+        self._stream.flush()
+        self._shown = True
+
+    def end(self) -> None:
+        """Take the line away."""
+        if self._shown:
+            self._stream.write("\r\x1b[K")
+            self._stream.flush()
+            self._shown = False
+
+    def _left(self) -> str:
+        """The time that what is expected will take, at the pace so far; empty before anything has ended."""
+        if not self._spent:
+            return ""
+        seconds = (time.monotonic() - self._began) * max(self._expected - self._spent, 0.0) / self._spent
+        return f", about {seconds:.0f} s left"
+
+    def _is_watched(self) -> bool:
+        return self._stream is not None and self._stream.isatty() and os.environ.get("TERM") != "dumb"
