@@ -30,29 +30,29 @@ def beta1_aliases(module: Module) -> dict[str, str]:
         item = module.imports[chain[0]] if chain is not None else None
         if item is not None and not kernel_code and canonical(item.path) in MODULES and item.name not in module.rebound:
             uses.setdefault(item.name, []).append(node)
-    return {name: _alias(module, name, nodes) for name, nodes in uses.items()}
-
-
-def _alias(module: Module, name: str, nodes: list[ast.expr]) -> str:
-    """Plan that host code calls a module by another name, if others use its own."""
     parents = parents_of(module.source.tree)
-    places = [(node, _statement(parents, node)) for node in nodes]
+    places = {name: [(node, _statement(parents, node)) for node in nodes] for name, nodes in uses.items()}
+    aliases = {name: module.fresh(f"{name}_beta1") for name in uses if _needs_alias(module, name, places[name])}
+    statements = [s for name in aliases for _, s in places[name]]
+    for statement in dict.fromkeys(statements):
+        found = [(node, alias) for name, alias in aliases.items() for node, s in places[name] if s is statement]
+        for node, _ in found:
+            report_name(module, node)
+        names = sorted(((_root(node), alias) for node, alias in found), key=lambda pair: module.source.span(pair[0]))
+        module.edits.replaced[statement] = [New(module.source.segment(statement, names), as_is=True)]
+        module.touch(statement)
+    return {name: aliases.get(name, name) for name in uses}
+
+
+def _needs_alias(module: Module, name: str, places: list[tuple[ast.expr, ast.stmt]]) -> bool:
+    """Do others use a module under its own name, which statements that host code keeps can call otherwise?"""
     edits = module.edits
-    hidden: dict[ast.AST, str] = dict.fromkeys(nodes, "None")
+    hidden: dict[ast.AST, str] = {node: "None" for node, _ in places}
     edits.expressions |= hidden
     shared = name in names_left(module)
     for node in hidden:
         del edits.expressions[node]
-    if not shared or any(not isinstance(s, SIMPLE) or s in edits.replaced for _, s in places):
-        return name
-    alias = module.fresh(f"{name}_beta1")
-    for statement in dict.fromkeys(s for _, s in places):
-        names = [(_root(n), alias) for n, s in places if s is statement]
-        for node in (n for n, s in places if s is statement):
-            report_name(module, node)
-        edits.replaced[statement] = [New(module.source.segment(statement, names), as_is=True)]
-        module.touch(statement)
-    return alias
+    return shared and not any(not isinstance(s, SIMPLE) or s in edits.replaced for _, s in places)
 
 
 def _statement(parents: dict[ast.AST, ast.AST], node: ast.AST) -> ast.stmt:

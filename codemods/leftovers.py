@@ -75,8 +75,31 @@ def _left(module: Module) -> list[tuple[ast.AST, bool]]:
         if dotted(node) is not None:
             found.append((node, walked))
             continue
-        pending.extend((child, walked) for child in ast.iter_child_nodes(node))
+        same = node.func if isinstance(node, ast.Call) and _is_plain_jit(module, node) else None
+        pending.extend((child, walked) for child in ast.iter_child_nodes(node) if child is not same)
     return found
+
+
+def _is_plain_jit(module: Module, node: ast.Call) -> bool:
+    """``nki.jit(kernel)`` of a kernel that is rewritten with the module: both versions have it."""
+    plain = all(k.arg == "platform_target" for k in node.keywords) and module.host_name(node.func) == "nki.jit"
+    return plain and len(node.args) == 1 and _means_kernel(module, node.args[0])
+
+
+def _means_kernel(module: Module, node: ast.expr) -> bool:
+    """Is an expression a kernel of these files, whose name nothing in the module binds to something else?"""
+    chain = dotted(node)
+    bound = any(
+        chain is None or (n.arg if isinstance(n, ast.arg) else n.id) == chain[0]
+        for n in walk(module.source.tree)
+        if isinstance(n, ast.arg) or (isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load))
+    )
+    if chain is None or bound:
+        return False
+    own = module.functions.get(chain[0]) if not chain[1] else None
+    imported = module.program.function(module, node)
+    found = own if own is not None else imported[1] if imported is not None else None
+    return found is not None and found in module.program.kernel_code
 
 
 def _finding(module: Module, node: ast.AST, name: str) -> Refuse:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from nki_migrate.codemods import Options, Outcome, rewrite
+from nki_migrate.guard import objection
 from unmarked import unmarked
 
 KERNEL = """\
@@ -179,3 +180,73 @@ def test_a_kernel_that_pytorch_launches_is_left_under_a_finding():
 def test_the_finding_says_where_the_files_of_a_harness_are_named(host, line):
     finding = rewritten(host).findings[0]
     assert finding.help.endswith(f"; line {line} names a file that it wrote") == (line is not None)
+
+
+LAUNCHER = """\
+class Host:
+    def __init__(self, fn):
+        self.fn = {jit}
+
+    def forward(self, x):
+        return self.fn(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("jit", "is_plain"),
+    [
+        ("nki.jit(k)", True),
+        ("nki.jit(k, platform_target='trn2')", True),
+        ("nki.jit(fn)", False),
+        ("nki.jit(k, mode='simulation')", False),
+        ("nki.jit(k, **options)", False),
+        ("functools.partial(nki.jit, mode='simulation')(k)", False),
+    ],
+)
+@pytest.mark.parametrize("others", ["", "count = nl.nc(2), nki.benchmark, nki.jit\n"])
+def test_jit_of_a_kernel_that_is_rewritten_is_the_same_in_both_versions(jit, is_plain, others):
+    """Beside a statement that two modules of Beta 1 stay imported for, too."""
+    source = KERNEL + LAUNCHER.format(jit=jit) + others
+    outcome = rewrite(source)
+    kept = [f for f in outcome.findings if "nki.jit" in f.message and f.line == 16]
+    assert bool(kept) != is_plain
+    assert objection(source, outcome, Options(), "k.py", rewrite) is None
+    assert ("nki_beta1.jit(k" in outcome.source) == ("jit(k" in jit and not is_plain)
+
+
+def test_jit_of_what_a_parameter_shadows_is_no_kernel_of_these_files():
+    outcome = rewrite(KERNEL + "def compiled(k):\n    return nki.jit(k)\n")
+    assert [f.message for f in outcome.findings] == ["nki.jit is not the same in Beta 2"]
+
+
+@pytest.mark.parametrize(
+    ("other", "stays"),
+    [
+        ("return k[grid](x)", False),
+        ("return k[grid](k[grid](x))", False),
+        ("self.grid = grid\n        return k[grid](x)", True),
+        ("return k[grid](x) + vendor[grid](x)", True),
+        ("return k[grid](x), grid", True),
+    ],
+)
+def test_cores_that_a_grid_names_stay_where_others_read_it(other, stays):
+    kernel = KERNEL.replace("    tile = nl.load(x)\n", "    tile = nl.load(x)\n    place = nl.program_id(0)\n")
+    host = f"class Host:\n    def forward(self, x, vendor):\n        grid = (nl.nc(2),)\n        {other}\n"
+    outcome = rewrite(kernel + host)
+    assert ("grid = (2,)" not in outcome.source) == stays
+    assert any("nl.nc" in f.message for f in outcome.findings) == stays
+
+
+@pytest.mark.parametrize(
+    ("annotation", "written"),
+    [("nt.tensor", "nl.ndarray"), ("nt.tensor[128, 512]", "nl.ndarray"), ("nt.tensor | None", "object")],
+)
+def test_fields_of_classes_of_kernel_code_have_types_that_beta_2_has(annotation, written):
+    fields = f"@dataclass\nclass Given:\n    x: {annotation} = None\n\n\nclass Made:\n    def __init__(self, x):\n"
+    fields += "        self.x: nt.tensor = x\n\n\n"
+    head, at, kernel = KERNEL.partition("@nki.jit")
+    head = "from dataclasses import dataclass\nimport neuronxcc.nki.typing as nt\n" + head
+    source = head + fields + at + kernel.replace("    tile =", "    given = Given(x)\n    made = Made(x)\n    tile =")
+    outcome = rewrite(source)
+    assert f"    x: {written} = None\n" in outcome.source and "nt." not in outcome.source
+    assert [f for f in outcome.findings if "nt.tensor" in f.message] == []

@@ -121,3 +121,15 @@ def test_a_kernel_that_returns_nothing_and_hands_its_output_out_of_sight():
     )
     said = [f.message for f in rewrite(source).findings if f.code == "NKI036"]
     assert said and "code that these files do not show" in said[0]
+
+
+def test_a_decorated_helper_that_kernel_code_without_a_decorator_calls_may_write_what_it_gets():
+    """Its caller is kernel code by what it does; ``transpose_p_local`` of nki-samples has such a caller."""
+    source = (
+        "import neuronxcc.nki as nki\nimport neuronxcc.nki.isa as nisa\nimport neuronxcc.nki.language as nl\n\n\n"
+        "@nki.jit\ndef doubled(into, tile):\n    into[...] = nl.add(tile, tile)\n\n\n"
+        "def core(into, x):\n    tile = nl.load(x[0:128, 0:64])\n    doubled(into, tile)\n    return tile\n"
+    )
+    outcome = rewrite(source)
+    assert [f.code for f in outcome.findings if f.code == "NKI036"] == []
+    assert "@nki.jit" not in outcome.source

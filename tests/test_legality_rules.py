@@ -283,3 +283,19 @@ def test_every_family_of_rules_has_at_least_three_legal_look_alikes():
     families = {module.__name__.rpartition("rules_")[2] for module in RULE_MODULES}
     assert families == LEGAL.keys()
     assert all(len(sources) >= 3 for sources in LEGAL.values())
+
+
+@pytest.mark.parametrize(
+    ("binding", "found"),
+    [
+        ("def prod(sizes):\n    return sizes[0]\n", []),
+        ("def made(sizes):\n    return sizes[0]\n\n\nprod = made\n", []),
+        ("if nl is None:\n\n    def prod(sizes):\n        return sizes[0]\n", ["NKL055"]),
+        ("", ["NKL055"]),
+        ("def prod(sizes):\n    return sizes[0]\n\n\nfrom math import prod\n", ["NKL055"]),
+    ],
+)
+def test_an_imported_name_means_what_binds_it_last(binding, found):
+    imports = "from math import prod\n\nimport nki\nimport nki.language as nl\n\n\n"
+    source = f"{imports}{binding}\n\n@nki.jit\ndef k(x):\n    n = prod(x.shape)\n    return x\n"
+    assert [code for code in codes(source) if code == "NKL055"] == found

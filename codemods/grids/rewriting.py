@@ -264,7 +264,7 @@ class _Rewriting:
         """``kernel[nl.nc(2)]`` is ``kernel[2]``: the same cores in both versions."""
         module = launch.module
         counts = [nc_count(module, size) for size in launch.sizes or ()]
-        if len(counts) == 1 and counts[0] in (1, 2):
+        if len(counts) == 1 and counts[0] in (1, 2) and not self._is_read_elsewhere(launch):
             self._count_cores(launch)
             self._note(module, launch.subscript)
 
@@ -292,6 +292,21 @@ class _Rewriting:
                 self.edits[launch.module.path].append(edit)
                 launch.module.touch(node)
 
+    def _is_read_elsewhere(self, launch: Launch) -> bool:
+        """Does anything but launches of these kernels read the tuple that a launch names? Beta 1 may still get it."""
+        grid, module = launch.subscript.slice, launch.module
+        if not isinstance(grid, ast.Name) or is_written_out(launch):
+            return False
+        found = self.plan
+        known = {one.subscript.slice for one in (*found.launches, *found.core_launches, *found.alike)}
+        reads = (n for n in self._around(module, grid) if isinstance(n, ast.Name) and n.id == grid.id)
+        return any(isinstance(n.ctx, ast.Load) and n not in known for n in reads)
+
+    def _around(self, module: Module, node: ast.AST) -> list[ast.AST]:
+        """What stands in the outermost function that a node stands in, or in the module."""
+        functions = [list(walk(f)) for f in of_kinds(module.source.tree, ast.FunctionDef)]
+        return next((nodes for nodes in functions if node in nodes), list(walk(module.source.tree)))
+
     def _relaunch(self, launch: Launch, axes: int) -> None:
         """``kernel[a, b](x)`` becomes ``kernel(x, grid=(a, b))``."""
         module, name = launch.module, launch.kernel[1].name
@@ -303,7 +318,7 @@ class _Rewriting:
         self.edits[module.path].append(Edit(*brackets(module.source, launch.subscript), cores))
         for call in launch.calls:
             self._pass(module, call, f"{self.grid}={grid_text(launch, axes)}")
-        if not is_written_out(launch):
+        if not is_written_out(launch) and not self._is_read_elsewhere(launch):
             self._count_cores(launch)
         self._note(module, launch.subscript)
 

@@ -151,12 +151,12 @@ def _jit(module: Module, function: ast.FunctionDef, node: ast.expr) -> None:
 
 
 def called_by_kernel(module: Module, function: ast.FunctionDef) -> bool:
-    """Does a kernel of this module, or of one that imports the function, call it?"""
+    """Does kernel code of this module, or of one that imports the function, call it?"""
     return any(
         _calls(other, name)
         for user, name in _users(module, function)
         for other in user.functions.values()
-        if other is not function and user.is_kernel(other)
+        if other is not function and (user.is_kernel(other) or other in user.program.kernel_code)
     )
 
 

@@ -3,7 +3,8 @@
 Why: Beta 2 has no ``nki.typing.tensor``. Its front end ignores annotations, but Python evaluates them when the module
 is imported. The libraries written for Beta 2 annotate tensors with ``nl.ndarray``, in dataclasses as well. A parameter
 whose annotation is a union with ``|`` loses it, because a function has no ``|``; one whose annotation names another
-type that Beta 2 lacks (private ones: ``TileIndex``) loses it, too, and the attribute of a class becomes an ``object``.
+type that Beta 2 lacks (private ones: ``TileIndex``) loses it, too, and the attribute of a class becomes an ``object``
+in both cases.
 
 Safe: annotations change nothing. Left alone: those of host code, ``mutable_tensor`` and ``tensor[mutable]``, parameters
 that the kernel writes to.
@@ -34,23 +35,28 @@ def rewrite(module: Module) -> None:
         return
     copies = [node for nodes in module.copies.values() for node in nodes]
     for holder, annotation in (found for root in (*_kernel_code(module), *copies) for found in _annotations(root)):
-        if _is_gone(module, annotation):
-            if isinstance(holder, ast.AnnAssign) and holder.value is not None and _is_gone(module, holder.value):
-                continue  # the default value stays under a finding, and so does its type
-            _drop(module, holder, annotation)
-            continue
-        tensors = list(_tensors(module, annotation))
-        in_class = isinstance(holder, ast.AnnAssign)
-        union = any(isinstance(n, ast.BinOp) for n in walk(annotation))
-        if not tensors or (union and in_class):
-            continue
-        replacements = [(node, f"{module.alias('nl')}.ndarray") for node in tensors]
-        if isinstance(holder, ast.stmt) and in_class:
-            module.edits.replaced[holder] = [New(module.source.segment(holder, replacements))]
-        else:
-            module.edits.expressions[annotation] = "" if union else module.source.segment(annotation, replacements)
-        module.applied[CODE] += 1
-        module.touch(annotation)
+        _rewrite_one(module, holder, annotation)
+
+
+def _rewrite_one(module: Module, holder: ast.AST, annotation: ast.expr) -> None:
+    if _is_gone(module, annotation):
+        if isinstance(holder, ast.AnnAssign) and holder.value is not None and _is_gone(module, holder.value):
+            return  # the default value stays under a finding, and so does its type
+        _drop(module, holder, annotation)
+        return
+    tensors = list(_tensors(module, annotation))
+    if not tensors:
+        return
+    if any(isinstance(n, ast.BinOp) for n in walk(annotation)):
+        _drop(module, holder, annotation)
+        return
+    text = [(node, f"{module.alias('nl')}.ndarray") for node in tensors]
+    if isinstance(holder, ast.AnnAssign):
+        module.edits.replaced[holder] = [New(module.source.segment(holder, text))]
+    else:
+        module.edits.expressions[annotation] = module.source.segment(annotation, text)
+    module.applied[CODE] += 1
+    module.touch(annotation)
 
 
 def _kernel_code(module: Module) -> Iterator[ast.AST]:
@@ -81,7 +87,7 @@ def _drop(module: Module, holder: ast.AST, annotation: ast.expr) -> None:
 
 
 def _annotations(tree: ast.AST) -> Iterator[tuple[ast.AST, ast.expr]]:
-    """Annotations, each with what it stands on: a parameter, a function (its result), an attribute of a class."""
+    """Annotations, each with what it stands on: a parameter, a function (its result), an attribute."""
     for node in walk(tree):
         if isinstance(node, ast.arg) and node.annotation is not None:
             yield node, node.annotation
@@ -89,6 +95,8 @@ def _annotations(tree: ast.AST) -> Iterator[tuple[ast.AST, ast.expr]]:
             yield node, node.returns
         elif isinstance(node, ast.ClassDef):
             yield from ((s, s.annotation) for s in node.body if isinstance(s, ast.AnnAssign))
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Attribute):
+            yield node, node.annotation
 
 
 def _tensors(module: Module, annotation: ast.expr) -> Iterator[ast.expr]:

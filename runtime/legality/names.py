@@ -16,7 +16,8 @@ class Module:
     """The module level of a file.
 
     ``imports`` maps a name to the qualified name that it was imported from, ``definitions`` to the function or class
-    defined under it, ``values`` to the expressions assigned to it; ``stars`` are the modules imported with ``*``.
+    defined under it, ``values`` to the expressions assigned to it; ``stars`` are the modules imported with ``*``,
+    ``rebound`` the imported names that mean something else at the end.
     """
 
     tree: ast.Module
@@ -24,6 +25,7 @@ class Module:
     definitions: dict[str, Function | ast.ClassDef] = field(default_factory=dict)
     values: dict[str, list[ast.expr]] = field(default_factory=dict)
     stars: list[str] = field(default_factory=list)
+    rebound: set[str] = field(default_factory=set)
     _nodes: dict[int, list[ast.AST]] = field(default_factory=dict)
     _locals: dict[int, frozenset[str]] = field(default_factory=dict)
     _facts: dict[tuple[object, int], Any] = field(default_factory=dict)
@@ -64,7 +66,7 @@ class Module:
             return None if value is None else f"{value}.{node.attr}"
         if not isinstance(node, ast.Name) or node.id in shadowed or node.id in seen:
             return None
-        if node.id in self.imports:
+        if node.id in self.imports and node.id not in self.rebound:
             return self.imports[node.id]
         aliased = self.values.get(node.id, [])
         if len(aliased) == 1 and node.id not in self.definitions:
@@ -77,7 +79,20 @@ def module_of(tree: ast.Module) -> Module:
     module = Module(tree)
     for statement in module_statements(tree.body):
         _bind(module, statement)
+    for statement in tree.body:
+        _rebind(module, statement)
     return module
+
+
+def _rebind(module: Module, statement: ast.stmt) -> None:
+    """What a statement that always runs binds means that from there on, whatever was imported under its name."""
+    if isinstance(statement, (ast.Import, ast.ImportFrom)):
+        module.rebound.difference_update(a.asname or a.name.partition(".")[0] for a in statement.names)
+    elif isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        module.rebound.add(statement.name)
+    elif isinstance(statement, (ast.Assign, ast.AnnAssign)) and statement.value is not None:
+        targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+        module.rebound.update(name for target in targets for name in _stored(target))
 
 
 def module_statements(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
