@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .backlog import may_have_backlog
-    from .ladder import RULES as LADDER
     from .links import components
     from .migration import rewrite, rewrite_together
     from .model import Finding, Options, Outcome, Rule
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from .vendor_kernels import homes, shipped_names
 
 __all__ = [
-    "LADDER",
     "RULES",
     "Finding",
     "Options",
@@ -47,8 +45,6 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    if name == "LADDER":
-        return importlib.import_module(".ladder", __name__).RULES
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)

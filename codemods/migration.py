@@ -9,7 +9,9 @@ from dataclasses import replace
 from nki_migrate.runtime.spec.versions import OLDEST, V02, version
 
 from . import module
-from .ladder import Source, climbed, program_of, sources_of
+from .ladder.driver import climbed, sources_of
+from .ladder.evidence import Source
+from .ladder.program import program_of
 from .model import Decision, Options, Outcome
 from .vendor_kernels import Homes
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .ladder import RULES as LADDER
+from .ladder.registry import RULES as LADDER
 from .model import Rule
 from .rules.registry import RULES as FROM_BETA1
 

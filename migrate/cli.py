@@ -402,6 +402,11 @@ def _execution(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--unsafe", is_flag=True, help="With --migrate: as for rewrite.")
 @click.option("--allocation", type=click.Choice(["address", "sbuf-manager"]), help="With --migrate: as for rewrite.")
 @click.option("--blocks", type=click.Choice(["auto", "list", "fold", "loop"]), help="With --migrate: as for rewrite.")
+@click.option(
+    "--target",
+    type=click.Choice(NAMES),
+    help="The NKI version of AFTER; with --migrate: as for rewrite.  [default: what cases say and the files show]",
+)
 @_MODULES
 @_execution
 @_REPORT
@@ -583,6 +588,15 @@ def rules(output_format: str) -> None:
         terminal.print_table(rules_rows())
     else:
         click.echo(rules_table())
+
+
+@cli.command()
+@_output_format("text", "json")
+def versions(output_format: str) -> None:
+    """List the versions of NKI: their SDK releases, what each changed, and the rule of rewrite that does it."""
+    from .version_table import versions_json, versions_text
+
+    click.echo(versions_json() if output_format == "json" else versions_text())
 
 
 @cli.command()

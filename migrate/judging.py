@@ -7,6 +7,9 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 
+from nki_migrate.codemods.ladder.evidence import source_of
+from nki_migrate.codemods.ladder.rung import Rung
+from nki_migrate.codemods.model import Options
 from nki_migrate.runtime.cases import Case
 from nki_migrate.runtime.compare import (
     Failure,
@@ -180,7 +183,36 @@ def request(kind: str, file: str, side: Side, limits: Limits, case: Case | None 
     language = language_at(file, side)
     target = hardware or memory_of(language).default
     located = side.located(file)
+    if case is not None and language == "nki":
+        case = replace(case, target=nki_version(file, side, case))
     return Request(kind, located, case, target, limits.seconds, limits.memory, side.version, language=language)
+
+
+def nki_version(file: str, side: Side, case: Case) -> str:
+    """The version of NKI that a case runs as on one side: what the side is written for, or the case's.
+
+    A file that shows that it is of no such version runs as the nearest one that it may be of.
+    """
+    if side.target and (not side.version.overlay or side.label_of(file)):
+        return side.target
+    try:
+        data = side.content(side.located(file))
+    except OSError:
+        return case.target  # the worker says what is wrong with it
+    if b"neuronxcc" in data or b"nki" not in data:
+        return case.target
+    found = _shown_range(data)
+    return case.target if found is None else min(max(case.target, found[0]), found[1])
+
+
+@functools.lru_cache(maxsize=64)
+def _shown_range(data: bytes) -> tuple[str, str] | None:
+    """The oldest and the newest version that a file may be of, where it shows any."""
+    try:
+        source = source_of(Rung(data.decode(), Options()))
+    except (SyntaxError, ValueError):
+        return None
+    return (source.low.name, source.high.name) if source.shown else None
 
 
 def language_at(file: str, side: Side) -> str:

@@ -24,7 +24,8 @@ class Side:
     ``label`` tells it from the files on disk (``rewritten``, a git revision; empty for the disk). ``commit`` identifies
     the content of a copy. ``prepare`` makes the copy; it is called before a worker needs it, and may be called again.
     ``moves`` says where the declarations of the other side went, by the real path of a file, if a rewrite tells it;
-    ``inexact`` what it declares about the numbers.
+    ``inexact`` what it declares about the numbers. ``target`` is the version of NKI of the side's files (of
+    those that were rewritten, if some were); empty where cases and the files themselves tell it.
     """
 
     version: Version = DISK
@@ -33,6 +34,7 @@ class Side:
     prepare: Callable[[], None] = field(default=_nothing, compare=False, repr=False)
     moves: Mapping[str, Sequence[Moved]] = field(default_factory=dict, compare=False, repr=False)
     inexact: Inexact | None = None
+    target: str = ""
 
     def located(self, path: str) -> str:
         """Where a worker finds the file that the user knows as ``path``."""

@@ -59,6 +59,7 @@ class Asked:
     ulps: int | None = None
     strict: bool = False
     fail_fast: bool = False
+    target: str | None = None
 
     @property
     def settings(self) -> Settings:
@@ -111,7 +112,8 @@ def verified(asked: Asked) -> Evidence:
     if len(asked.paths) != 2:
         raise InputError("verify takes BEFORE and AFTER, or PATH... with --migrate or --base REV")
     before, after = asked.paths
-    return _searched(evidence(list(file_pairs(before, after)), asked.settings, before), asked)
+    pairs = [replace(pair, new=replace(pair.new, target=asked.target or "")) for pair in file_pairs(before, after)]
+    return _searched(evidence(pairs, asked.settings, before), asked)
 
 
 def _searched(found: Evidence, asked: Asked) -> Evidence:
@@ -136,12 +138,13 @@ def _migrated(asked: Asked) -> Evidence:
         allocation=asked.allocation or default.allocation,
         blocks=asked.blocks or default.blocks,
         modules=asked.modules,
+        target=asked.target or default.target,
     )
     settings, files = asked.settings, found_files(asked.paths)
     if asked.unsafe and asked.cases is not None and not asked.no_execute:
         options = with_observed(options, files, asked.cases, asked.jobs, must_run=False)
     reports = kept_reports(files, options, asked.jobs or os.cpu_count() or 1, settings.cache)
-    found = verified_migration(reports, settings)
+    found = verified_migration(reports, settings, options.target)
     found.reports = reports
     if not found.results:
         raise InputError(f"{' '.join(asked.paths)}: the rewrite changes no kernel: there is nothing to verify")
@@ -181,7 +184,7 @@ def verified_rewrite(
     processes = jobs or os.cpu_count() or 1
     settings = Asked((), migrate=True, jobs=jobs, cases=cases, no_execute=is_forbidden(os.environ)).settings
     reports = rewrite_reports(files, replace(options, trusted=True), processes)
-    kept, found = only_verified(reports, settings)
+    kept, found = only_verified(reports, settings, options.target)
     again = {} if options.unsafe else unproved(reports, kept)
     if again:
         for path, reason in again.items():
@@ -190,7 +193,7 @@ def verified_rewrite(
             )
         plain = rewrite_reports(files, options, processes)
         reports = [without if report.path in again else report for report, without in zip(reports, plain, strict=True)]
-        kept, found = only_verified(reports, settings)
+        kept, found = only_verified(reports, settings, options.target)
     if found.results:
         click.echo(f"verified: {summary(found.proof)}", err=True)
     return kept, found.proof

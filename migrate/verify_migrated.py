@@ -29,19 +29,19 @@ REWRITTEN = "rewritten"
 _IMPORTS_BETA1 = re.compile(rb"^[ \t]*(import|from)[ \t]+neuronxcc\b", re.MULTILINE)
 
 
-def rewritten_side(reports: Sequence[Report]) -> Side:
-    """The user's files with every change of ``reports`` made."""
+def rewritten_side(reports: Sequence[Report], target: str = "") -> Side:
+    """The user's files with every change of ``reports`` made, for the version ``target``."""
     changed = {os.path.realpath(report.path): report for report in reports if report.status == "changed"}
     overlay = tuple((path, report.after) for path, report in changed.items())
     moves = {path: report.moves for path, report in changed.items()}
     bounds = [(ulps, code) for report in changed.values() for code, ulps in report.inexact.items()]
     inexact = Inexact(*max(bounds)) if bounds else None
-    return Side(Version(overlay=overlay), REWRITTEN, moves=moves, inexact=inexact)
+    return Side(Version(overlay=overlay), REWRITTEN, moves=moves, inexact=inexact, target=target)
 
 
-def verified_migration(reports: Sequence[Report], settings: Settings) -> Evidence:
-    """Each changed file against what it was. Files that could not be rewritten are results, too."""
-    side = rewritten_side(reports)
+def verified_migration(reports: Sequence[Report], settings: Settings, target: str = "") -> Evidence:
+    """Each changed file against what it was, written for ``target``. Files that failed are results, too."""
+    side = rewritten_side(reports, target)
     pairs = [Pair(report.path, report.path, new=side) for report in reports if report.status == "changed"]
     found = evidence(pairs, settings, "the files that the rewrite changes", may_be_empty=True)
     for report in reports:
@@ -73,14 +73,14 @@ def _still_beta1(found: Evidence, side: Side) -> Iterator[str]:
 # --- what may be written ---------------------------------------------------------------------------------------------
 
 
-def only_verified(reports: Sequence[Report], settings: Settings) -> tuple[list[Report], Evidence]:
+def only_verified(reports: Sequence[Report], settings: Settings, target: str = "") -> tuple[list[Report], Evidence]:
     """The reports, failed for every changed file that the proof does not carry.
 
     A file is carried when each of its kernels has a case and is equal in all of them, and every rewritten file that
     its runs read is carried as well. A file without kernels of its own is carried by the kernels that read it: at least
     one, and none of them may be left out.
     """
-    found = verified_migration(reports, settings)
+    found = verified_migration(reports, settings, target)
     changed = {os.path.realpath(report.path): report.path for report in reports if report.status == "changed"}
     objections = {path: _objection(path, found) for path in changed.values()}
     uses = {

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from nki_migrate.codemods import LADDER, Options, Outcome, rewrite
+from nki_migrate.codemods import Options, Outcome, rewrite
+from nki_migrate.codemods.ladder.registry import RULES as LADDER
 from nki_migrate.golden import LADDER_GOLDENS, NKI_GOLDENS, Golden
 from nki_migrate.runtime.cases import Case, read_cases
 from nki_migrate.runtime.compare import LEVELS

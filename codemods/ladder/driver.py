@@ -71,7 +71,22 @@ def sources_of(texts: Mapping[str, str], options: Options) -> dict[str, Source]:
             for module, kind in rules_at(item) if found[path].low < item <= found[path].high else ():
                 if kind == "breaks" or getattr(module, "EITHER", False):
                     found[path] = _shown_by(facts[path], module, found[path], item)
-    return found
+    return _shared(found)
+
+
+def _shared(found: dict[str, Source]) -> dict[str, Source]:
+    """Files that import from each other are of one version: what some show holds of all, where they agree."""
+    low, high = max(s.low for s in found.values()), min(s.high for s in found.values())
+    if low > high:
+        return found
+    return {path: each if each.is_certain else _narrowed(each, found, low, high) for path, each in found.items()}
+
+
+def _narrowed(source: Source, found: Mapping[str, Source], low: Version, high: Version) -> Source:
+    other = next((path for path, each in found.items() if each.shown and (each.low == low or each.high == high)), "")
+    if (low, high) == (source.low, source.high) or not other:
+        return source
+    return Source(low, high, (*source.shown, (1, f"{other} is of NKI {found[other]}")))
 
 
 def _shown_by(facts: Facts, module: ModuleType, source: Source, item: Version) -> Source:
