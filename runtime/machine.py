@@ -10,7 +10,7 @@ import numpy as np
 
 from .errors import KernelError, user_location
 from .events import Event, Recorder
-from .memory import POISON, Allocation, Array, Declaration, allocation_of, poisoned
+from .memory import Allocation, Array, Declaration, allocation_of, poisoned, unwritten
 from .spec import hardware
 from .spec.instructions import start_partitions
 
@@ -56,12 +56,12 @@ class Machine:
     @cached_property
     def sbuf(self) -> Array:
         """``uint8[128, partition_bytes]``, made when the first tile is pinned to an address."""
-        return np.full((hardware.PARTITIONS, self.target.sbuf_bytes), POISON, np.uint8)
+        return unwritten(hardware.PARTITIONS, self.target.sbuf_bytes)
 
     @cached_property
     def psum(self) -> Array:
         """``uint8[128, 16384]``."""
-        return np.full((hardware.PARTITIONS, hardware.PSUM_PARTITION_BYTES), POISON, np.uint8)
+        return unwritten(hardware.PARTITIONS, hardware.PSUM_PARTITION_BYTES)
 
     def allocate(
         self,

@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from .mapped import LARGE, repeated
+
 Array = npt.NDArray[Any]
 POISON = 0xFF
 """Every byte of memory that was never written: a NaN in each floating point type."""
@@ -289,8 +291,18 @@ def poison(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array | None:
     return _filled(shape, dtype) if prod(shape) * dtype.itemsize <= SMALL else None
 
 
+def unwritten(rows: int, columns: int) -> Array:
+    """The bytes of a memory that a kernel uses a small part of."""
+    mapped = repeated(POISON, rows * columns)
+    return np.full((rows, columns), POISON, np.uint8) if mapped is None else mapped.reshape(rows, columns)
+
+
 def _filled(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-    raw = np.empty(prod(shape) * dtype.itemsize, np.uint8)
+    size = prod(shape) * dtype.itemsize
+    mapped = repeated(POISON, size) if size >= LARGE else None
+    if mapped is not None:
+        return mapped.view(dtype).reshape(shape)
+    raw = np.empty(size, np.uint8)
     raw.fill(POISON)
     return raw.view(dtype).reshape(shape)
 

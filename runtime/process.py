@@ -8,6 +8,7 @@ has woken up: beside other load such a product takes many times as long as with 
 from __future__ import annotations
 
 import ctypes
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -26,14 +27,24 @@ def _libraries() -> Any:
     return threadpoolctl.ThreadpoolController().select(user_api="blas")
 
 
+_launch = threading.RLock()
+
+
 @contextmanager
 def launching() -> Iterator[None]:
     """The surroundings of a launch: one thread in each BLAS library, and the caller's setting again when it ends.
 
-    For some libraries the setting is the process's, for others each thread has its own: threads that a launch starts
-    enter, too. Of launches in several threads of the caller the first decides for the process.
+    Launches of several threads wait for each other: for some libraries the setting is the process's, and a product of
+    two threads has other bits than one of one.
     """
     keep_memory()
+    with _launch, one_blas_thread():
+        yield
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """One thread in each BLAS library: for the threads of a launch, too, as some libraries have a setting for each."""
     with _libraries().limit(limits=1):
         yield
 

@@ -62,7 +62,7 @@ def test_an_error_of_a_kernel_leaves_the_setting_as_it_was() -> None:
 
 def test_a_launch_in_a_launch_changes_nothing_and_threads_of_one_may_enter() -> None:
     def program() -> None:
-        with process.launching():
+        with process.one_blas_thread():
             seen.append(threads())
 
     seen: list[set[int]] = []
@@ -73,6 +73,22 @@ def test_a_launch_in_a_launch_changes_nothing_and_threads_of_one_may_enter() -> 
         thread.join()
         assert threads() == {1}
     assert seen == [{1}, {1}]
+    assert threads() == {2}
+
+
+def test_a_launch_of_another_thread_waits() -> None:
+    def other() -> None:
+        with process.launching():
+            seen.append("other")
+
+    seen: list[str] = []
+    thread = threading.Thread(target=other)
+    with process.launching(), process.launching():
+        thread.start()
+        thread.join(0.2)
+        seen.append("first")
+    thread.join()
+    assert seen == ["first", "other"]
     assert threads() == {2}
 
 

@@ -94,6 +94,7 @@ def run(
     ensemble = Ensemble(order)
     states: dict[tuple[int, ...], State] = {}
     outputs_of: dict[tuple[int, ...], list[Tile]] = {}
+    given: list[Tile] = []
     for program in order:
         machine = Machine(target, record=record, legalizes=True)
         running = session.Session(machine, tuple(int(n) for n in grid), program, "beta1", precision, backwards)
@@ -109,13 +110,15 @@ def run(
             state.finish()
             outputs = outputs_of[program] = _outputs(returned, inputs, parameters, state)
         if program == order[0]:
-            result.outputs, result.returned = [tile.array for tile in outputs], returned
+            given[:], result.returned = outputs, returned
 
     ensemble.run(execute)
     _check_written(kernel, [(states[program], outputs) for program, outputs in outputs_of.items()])
     inputs.write_back()
-    result.returned = _arrays(result.returned, returner(inputs.values))
-    result.outputs = [array.copy() for array in result.outputs]
+    kept = _Kept()
+    result.outputs = [kept.array(tile) for tile in given]
+    as_caller = returner(inputs.values)
+    result.returned = _arrays(result.returned, lambda tile: as_caller(kept.array(tile)))
     for state in states.values():
         state.session.front = None  # it has its session: what they hold would wait for the collector
     return result
@@ -268,10 +271,29 @@ def _tensors(returned: Any) -> Iterator[Tile]:
             yield from _tensors(item)
 
 
-def _arrays(returned: Any, give: Callable[[Array], Any]) -> Any:
+class _Kept:
+    """What is left of the tensors of a launch: an output keeps its memory, which nothing else uses any more."""
+
+    def __init__(self) -> None:
+        self._arrays: dict[tuple[int, int, tuple[int, ...], tuple[int, ...]], Array] = {}
+        self._taken: set[int] = set()
+
+    def array(self, tile: Tile) -> Array:
+        """The values of ``tile``; the same array for the same tensor, never the memory of an input or of another."""
+        array, alloc = tile.array, tile.alloc
+        key = (alloc.uid, tile.offset, array.shape, array.strides)
+        if key not in self._arrays:
+            own = alloc.role == "output" and alloc.uid not in self._taken and array.dtype == alloc.dtype
+            whole = own and array.nbytes == alloc.nbytes and array.flags.c_contiguous
+            self._taken.add(alloc.uid)
+            self._arrays[key] = array if whole else array.copy()
+        return self._arrays[key]
+
+
+def _arrays(returned: Any, give: Callable[[Tile], Any]) -> Any:
     """What the kernel returned, with arrays as ``give`` makes them in place of tensors."""
     if isinstance(returned, Tensor):
-        return give(returned.as_tile().array.copy())
+        return give(returned.as_tile())
     if isinstance(returned, dict):
         return {key: _arrays(item, give) for key, item in returned.items()}
     if isinstance(returned, tuple) and hasattr(returned, "_fields"):

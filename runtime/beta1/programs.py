@@ -61,7 +61,7 @@ class Ensemble:
         if self._failure is not None:
             raise self._failure
 
-    @process.launching()
+    @process.one_blas_thread()
     def _live(self, body: Callable[[Program], None], program: Program) -> None:
         try:
             self._await_turn(program)

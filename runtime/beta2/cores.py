@@ -45,7 +45,7 @@ class Cores:
             raise self._failure
         return results
 
-    @process.launching()
+    @process.one_blas_thread()
     def _thread(self, index: int, program: Callable[[int], Any], results: list[Any]) -> None:
         try:
             self._wait_for_turn(index)
