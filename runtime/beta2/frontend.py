@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from ..arguments import arguments
@@ -26,7 +27,7 @@ def _launch(asked: Launch) -> Run:
     values = arguments(case, kernel.func, "beta2", asked.module)
     target = TARGETS[asked.hardware]
     launched = launch(kernel, values, grid=case.grid, target=target, record=True, version=case.target)
-    return run_of(launched.outputs, launched.machines)
+    return replace(run_of(launched.outputs, launched.machines), version=case.target)
 
 
 FRONTEND = Frontend(

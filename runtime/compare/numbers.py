@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..numerics import is_integer, ulp_distance
+from .changes import explained
 from .trace import Run
 from .verdict import Difference, Inexact, LevelVerdict, Verdict, level_verdict
 
@@ -39,7 +40,7 @@ def compare_numbers(
         )
     notes = [_note(inexact)] if differences and inexact is not None and outputs else []
     verdict = level_verdict("numbers", differences, _summary(differences, len(before.outputs), largest, inexact), notes)
-    return verdict if differences else replace(verdict, ulps=largest)
+    return explained(verdict, before, after) if differences else replace(verdict, ulps=largest)
 
 
 def _summary(differences: list[Difference], outputs: int, largest: int, inexact: Inexact | None) -> str:

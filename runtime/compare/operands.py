@@ -15,6 +15,7 @@ import numpy as np
 
 from ..events import Event, Operand
 from .accumulations import as_computed
+from .changes import explained
 from .correspondence import WRITTEN_ROLES, Correspondence
 from .divisions import RECIPROCAL, Divisions, is_exact
 from .excerpts import map_excerpt
@@ -75,7 +76,7 @@ def compare_operands(
     if differences and not any(tile.pinned for tile in tiles):
         notes.append(UNPINNED)
     notes += _notes(walks)
-    return level_verdict("operands", differences, summary, notes)
+    return explained(level_verdict("operands", differences, summary, notes), before, after)
 
 
 def _notes(walks: Sequence[Walk]) -> list[str]:

@@ -133,6 +133,7 @@ class Run:
     ``printed`` is what it wrote to standard output and standard error, ``seconds`` how long it took, ``reads`` what it
     read, ``hazards`` what was found in its record and ``conditions`` how its conditions went, if it was asked for. The
     tiles lie in the memories of ``language``. ``notes`` say what of their addresses is not as sure as the rest.
+    ``version`` is the version of NKI that it ran as, empty for Beta 1 and other languages.
     """
 
     outputs: tuple[Packed, ...]
@@ -144,6 +145,7 @@ class Run:
     language: str = "nki"
     conditions: tuple[Condition, ...] = ()
     notes: tuple[str, ...] = field(default=(), compare=False)
+    version: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True)

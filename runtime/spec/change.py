@@ -19,7 +19,8 @@ class Change:
     something else), ``deprecated`` (runs with a warning), ``same`` (a default or an order, without effect). ``rule``
     is the rule of the ladder that rewrites it, ``None`` with the ``reason``. ``gone`` and ``came`` are names of
     :mod:`.beta2`'s tables (``nki.isa.dma_copy:dst_rmw_op`` is a parameter) which the version before has and this one
-    has not, and the other way round; ``moved`` are functions whose positional arguments bind otherwise.
+    has not, and the other way round; ``moved`` are functions whose positional arguments bind otherwise. ``events`` are
+    the instructions that the same call does otherwise (``activation:copy``: with that operator).
     """
 
     since: Version
@@ -35,3 +36,4 @@ class Change:
     gone: tuple[str, ...] = ()
     came: tuple[str, ...] = ()
     moved: tuple[str, ...] = ()
+    events: tuple[str, ...] = ()

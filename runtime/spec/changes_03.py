@@ -96,6 +96,7 @@ CHANGES_03: tuple[Change, ...] = (
         "NKV007",
         "safe",
         kind="differs",
+        events=("tensor_reduce",),
     ),
     Change(
         V03,
@@ -248,6 +249,7 @@ CHANGES_03: tuple[Change, ...] = (
         "NKV021",
         "safe",
         kind="differs",
+        events=("range_select",),
     ),
     Change(
         V03,
