@@ -180,3 +180,15 @@ def test_what_is_no_loop(loop, message):
 
     with pytest.raises(KernelError, match=message):
         execute(kernel, {"x": ROW}, version="0.6")
+
+
+def test_later_versions_take_no_platform_target(monkeypatch):
+    kernel = MODULES["nki"].jit(lambda x: stored(tile_of(x)), platform_target="trn2")
+    assert np.array_equal(kernel(X), X)
+    monkeypatch.setenv("NKI_MIGRATE_TARGET", "0.3")
+    with pytest.raises(KernelError, match=r"takes no platform_target in NKI 0\.3"):
+        kernel(X)
+
+
+def test_the_decorator_takes_its_function_as_fn():
+    assert np.array_equal(MODULES["nki"].jit(fn=lambda x: stored(tile_of(x)))(X), X)

@@ -11,6 +11,7 @@ from ..compare.trace import Run, run_of
 from ..dialect import Frontend, Launch
 from ..hazards import find
 from ..spec.hardware import TARGETS
+from ..spec.versions import version
 from .grids import with_grid_argument
 from .launch import launch
 from .nki import JitKernel
@@ -23,6 +24,7 @@ def _function(candidate: object) -> Callable[..., Any] | None:
 def _launch(asked: Launch) -> Run:
     kernel = asked.kernel
     assert isinstance(kernel, JitKernel)
+    kernel.check_options(version(asked.case.target))
     case = with_grid_argument(asked.case, kernel.func)
     values = arguments(case, kernel.func, "beta2", asked.module)
     target = TARGETS[asked.hardware]

@@ -32,6 +32,14 @@ class JitKernel:
     def __getitem__(self, grid: int | tuple[int, ...]) -> JitKernel:
         return JitKernel(self.func, self.options, grid if isinstance(grid, tuple) else (grid,))
 
+    def check_options(self, at: Version) -> None:
+        """Raise for an option of the decorator that NKI ``at`` does not take."""
+        if at in LATER and "platform_target" in self.options:
+            raise KernelError(
+                "",
+                f"nki.jit takes no platform_target in NKI {at}: NEURON_PLATFORM_TARGET_OVERRIDE says it",
+            )
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if session.in_kernel():
             return self.func(*args, **kwargs)
@@ -39,6 +47,7 @@ class JitKernel:
         given = dict(bound.arguments)
         bound.apply_defaults()
         arguments = {name: _as_arrays(value) for name, value in bound.arguments.items()}
+        self.check_options(host_version())
         target = host_target(self.options)
         with recording.launched(self.func, given, self.grid, target, writes=False):
             run = launch(self.func, arguments, grid=self.grid, target=target, version=host_version())
