@@ -11,6 +11,7 @@ import ast
 
 from ..answers import Answer, rewritten
 from ..facts import Facts
+from ..tensors import Tensor
 
 CODE = "NKV037"
 GOLDENS = ()
@@ -20,6 +21,8 @@ NODES = (ast.Call,)
 def rewrite(facts: Facts, node: ast.Call) -> Answer:
     """Rename the keyword."""
     if not isinstance(node.func, ast.Attribute) or node.func.attr != "reshape" or facts.called(node):
+        return None
+    if not isinstance(facts.tensors.of(facts.path, node.func.value), Tensor):
         return None
     text = facts.text_of(node)
     given = text.named("new_shape") if text is not None else None

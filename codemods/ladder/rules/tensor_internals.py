@@ -23,6 +23,6 @@ def rewrite(facts: Facts, node: ast.Attribute) -> Answer:
     """Look for the methods on what is known to be a tensor."""
     if node.attr not in ("is_identity", "sim_value", "device_value"):
         return None
-    if not isinstance(facts.tensors.of(facts.path, node.value), Tensor):
+    if not isinstance(facts.tensors.of(facts.path, node.value), Tensor) or not facts.tensor(node.value).calls:
         return None
     return Left(f"a tensor has no '{node.attr}' since 0.5", "ask is_contiguous(), or read values by instructions")
