@@ -101,7 +101,7 @@ def with_assumptions(
 
     Otherwise ``plain``, with a finding for each assumption that matters, and what it would rewrite is under review.
     """
-    needed = _that_matter(sources, plain, observed)
+    needed = _that_matter(sources, plain, observed) if plain is not observed else dict.fromkeys(plain, frozenset())
     if accepted and any(needed.values()):
         return {path: _accepted(plain[path], observed[path], needed[path]) for path in plain}
     return {path: _proposed(plain[path], observed[path], needed[path]) for path in plain}

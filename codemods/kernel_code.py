@@ -21,9 +21,9 @@ from dataclasses import dataclass
 
 from nki_migrate.runtime.spec import beta1
 
-from .links import Link, links
+from .links import Link, links, links_between
 from .names import Import, canonical, dotted, imports
-from .node_index import of_kinds, walk
+from .node_index import indexed_together, of_kinds, walk
 
 OUTPUT_HARNESSES = {"torch_neuronx.nki_jit", "torch_neuronx.xla_impl.ops.nki_jit"}
 """PyTorch's first launchers: kernels of theirs could write to tensors that they get (``reference/beta1.md`` 3.7)."""
@@ -102,9 +102,10 @@ class KernelCode:
         return self.kind(function) in ("launched", "traced") or function in self.speaking
 
 
+@indexed_together
 def kernel_code(trees: Mapping[str, ast.Module], naming: Naming = BETA1) -> KernelCode:
     """The kernel code of the modules ``trees``, by path, that import from each other."""
-    files = {path: _File(path, tree, links(tree, path, trees.keys()), naming) for path, tree in trees.items()}
+    files = {path: _File(path, trees[path], links(bound), naming) for path, bound in links_between(trees).items()}
     found = _shown_by_themselves(files)
     classes = {
         c for file in files.values() for c in file.classes if any(f in found for f in _functions_in(c)) or file.holds(c)

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import ast
 import posixpath
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from .node_index import walk
+from .node_index import indexed_together, walk
 
 
 @dataclass(frozen=True)
@@ -23,14 +23,20 @@ class Link:
     statement: ast.Import | ast.ImportFrom
 
 
-def links(tree: ast.AST, path: str, known: Collection[str]) -> dict[str, Link]:
-    """What the imports of the file ``path`` bind to things of the files ``known``, by local name.
+@indexed_together
+def links_between(trees: Mapping[str, ast.Module]) -> dict[str, list[tuple[str, Link]]]:
+    """What the imports of each of some files bind to things of the others: local names and links, in their order."""
+    return {path: list(each_link(tree, path, trees.keys())) for path, tree in trees.items()}
+
+
+def links(bound: Iterable[tuple[str, Link]]) -> dict[str, Link]:
+    """The links of one file by local name.
 
     A name that stands for different things in different places is left out.
     """
     ambiguous: set[str] = set()
     found: dict[str, Link] = {}
-    for name, link in each_link(tree, path, known):
+    for name, link in bound:
         first = found.setdefault(name, link)
         if (first.path, first.name) != (link.path, link.name):
             ambiguous.add(name)

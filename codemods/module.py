@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from nki_migrate.runtime.spec.dtypes import ITEMSIZE, NUMPY_SPELLINGS
 from nki_migrate.runtime.spec.seen import SeenFunction
@@ -167,7 +167,7 @@ def _rewritten_together(
     to_list: dict[Position, str] = {}
     resized: frozenset[Resized] = frozenset()
     while True:
-        modules = _planned(read, options, to_list, grids, homes, resized)
+        modules = _planned(read, options, _Given(grids, homes, to_list, resized))
         blocked = {place: reason for module in modules for place, reason in module.blocked.items()}
         to_resize = {place for module in modules for place in module.to_resize} - resized
         if not blocked and not to_resize:
@@ -189,49 +189,47 @@ def _left_together(
     return {path: replace(outcomes[path], findings=(*outcomes[path].findings, f)) for path, f in found.items()}
 
 
-def _planned(
-    sources: dict[str, Source],
-    options: Options,
-    to_list: dict[Position, str],
-    grids: Mapping[str, Relaunched],
-    homes: Mapping[str, Homes],
-    resized: frozenset[Resized],
-) -> list[Module]:
-    """The modules with all edits of their functions planned; the tensors ``to_list`` become lists.
+@dataclass(frozen=True)
+class _Given:
+    """What all rounds over some modules know: what became of their launch grids, the modules that have what each imports
+    of ``neuronxcc``, the tensors that become lists, and the index vectors whose sizes have names."""
 
-    ``grids`` is what became of their launch grids, ``homes`` the modules that have what they import of ``neuronxcc``.
-    The sizes of the index vectors ``resized`` have names.
-    """
+    grids: Mapping[str, Relaunched]
+    homes: Mapping[str, Homes]
+    to_list: Mapping[Position, str]
+    resized: frozenset[Resized]
+
+
+def _planned(sources: dict[str, Source], options: Options, given: _Given) -> list[Module]:
+    """The modules with all edits of their functions planned."""
     variants: dict[ast.FunctionDef, list[Parameters]] = {}
     modules: dict[str, Module] = {}
+    lost: dict[ast.stmt, Refuse] | None = None
     for _ in range(_ROUNDS):
-        modules = {path: Module(source, options, path, variants, to_list) for path, source in sources.items()}
-        _walk_together(modules, grids, homes, resized)
+        modules = {path: Module(source, options, path, variants, given.to_list) for path, source in sources.items()}
+        program = _program(modules, given)
+        lost = kernel_outputs.lost_writes(program) if lost is None else lost
+        _walk(program, lost)
         variants = {f: told for module in modules.values() for f, told in variants_of(module.calls).items()}
         if all(_rewritten_for(m, f) == variants[f] for m in modules.values() for f in m.calls):
             break
     if any(len(kinds) > 1 for kinds in variants.values()):
         shared = copies_needed(modules.values())
-        modules = {p: Module(source, options, p, variants, to_list, shared) for p, source in sources.items()}
-        _walk_together(modules, grids, homes, resized)
+        modules = {p: Module(source, options, p, variants, given.to_list, shared) for p, source in sources.items()}
+        _walk(_program(modules, given), lost or {})
     for module in modules.values():
         report_other_uses(module)
     return list(modules.values())
 
 
-def _walk_together(
-    modules: dict[str, Module],
-    grids: Mapping[str, Relaunched],
-    homes: Mapping[str, Homes],
-    resized: frozenset[Resized],
-) -> None:
-    """Plan the edits of all modules once, with what is known of their calls."""
+def _program(modules: dict[str, Module], given: _Given) -> Program:
+    """The modules before a round, with what is known of them."""
     program = Program(modules, EVALUATOR)
     for path, module in modules.items():
-        module.program, module.resized, grid = program, resized, grids[path]
+        module.program, module.resized, grid = program, given.resized, given.grids[path]
         module.reviewed, module.covered, module.counts = grid.reviewed, grid.covered, grid.counts
-        module.homes = homes.get(path, {})
-    _walk(program)
+        module.homes = given.homes.get(path, {})
+    return program
 
 
 def _outcome(module: Module, original: str, said: list[Said], changed: bool) -> Outcome:
@@ -286,9 +284,11 @@ def _rewritten_for(module: Module, function: ast.FunctionDef) -> list[Parameters
     return [module.analyzed[node].parameters for node in nodes if node in module.analyzed]
 
 
-def _walk(program: Program) -> None:
-    """One round: plan the edits of every function, kernels first, then (through their calls) helpers, then the rest."""
-    lost = kernel_outputs.lost_writes(program)
+def _walk(program: Program, lost: dict[ast.stmt, Refuse]) -> None:
+    """One round: plan the edits of every function, kernels first, then (through their calls) helpers, then the rest.
+
+    ``lost`` are the statements that write to what a kernel got.
+    """
     for module in program.modules.values():
         _environment(module)
         module.lost_writes = lost

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections import deque
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar, overload
 
@@ -19,8 +19,8 @@ A = TypeVar("A", bound=ast.AST)
 B = TypeVar("B", bound=ast.AST)
 C = TypeVar("C", bound=ast.AST)
 
-_answers: dict[tuple[Hashable, ...], tuple[ast.AST, Any]] = {}
-"""Answers by question, identity of the node (which the entry keeps alive), and further arguments."""
+_answers: dict[tuple[Hashable, ...], tuple[object, Any]] = {}
+"""Answers by question, identity of the nodes (which the entry keeps alive), and further arguments."""
 
 
 def indexed(question: Callable[Concatenate[Root, Asked], Answer]) -> Callable[Concatenate[Root, Asked], Answer]:
@@ -32,6 +32,23 @@ def indexed(question: Callable[Concatenate[Root, Asked], Answer]) -> Callable[Co
         entry = _answers.get(key)
         if entry is None:
             entry = _answers[key] = node, question(node, *args, **kwargs)
+        answer: Answer = entry[1]
+        return answer
+
+    return ask
+
+
+def indexed_together(
+    question: Callable[Concatenate[Mapping[str, ast.Module], Asked], Answer],
+) -> Callable[Concatenate[Mapping[str, ast.Module], Asked], Answer]:
+    """A question about the trees of several files, by path, that is answered once. Nobody may change its answer."""
+
+    @wraps(question)
+    def ask(trees: Mapping[str, ast.Module], /, *args: Asked.args, **kwargs: Asked.kwargs) -> Answer:
+        key = (question, *((path, id(tree)) for path, tree in trees.items()), *args, *kwargs.values())
+        entry = _answers.get(key)
+        if entry is None:
+            entry = _answers[key] = dict(trees), question(trees, *args, **kwargs)
         answer: Answer = entry[1]
         return answer
 

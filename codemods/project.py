@@ -20,7 +20,7 @@ from .evaluation import Evaluator
 from .facts.values import Parameters, Value
 from .frames import Analysis
 from .kernel_code import KERNEL_DECORATORS, KernelCode, decorator_name, kernel_code
-from .links import each_link, links
+from .links import links, links_between
 from .model import Assumption, Decision, Finding, Options
 from .moves import Planned
 from .names import Import, canonical, dotted, imports
@@ -251,8 +251,8 @@ class Program:
         self.modules, self._evaluator = modules, evaluator
         self._facts: dict[Callable[[Program], Any], Any] = {}
         trees = {path: module.source.tree for path, module in modules.items()}
-        self.links = {path: links(tree, path, modules.keys()) for path, tree in trees.items()}
-        self._bound = {path: list(each_link(tree, path, modules.keys())) for path, tree in trees.items()}
+        self._bound = links_between(trees)
+        self.links = {path: links(bound) for path, bound in self._bound.items()}
 
     @cached_property
     def has_classes(self) -> bool:
@@ -366,8 +366,20 @@ def _functions_of(node: ast.AST) -> list[ast.FunctionDef | ast.AsyncFunctionDef]
 
 def _concrete_functions(node: cst.CSTNode) -> list[cst.FunctionDef]:
     found: list[cst.FunctionDef] = []
-    for child in node.children:
+    for child in _statements_in(node):
         if isinstance(child, cst.FunctionDef):
             found.append(child)
         found += _concrete_functions(child)
     return found
+
+
+def _statements_in(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """The statements that stand in a compound statement, and the clauses that hold more (``else``, handlers, cases)."""
+    for name in ("body", "handlers", "cases", "orelse", "finalbody"):
+        part = getattr(node, name, None)
+        if isinstance(part, cst.BaseSuite):
+            part = part.body
+        if isinstance(part, cst.CSTNode):
+            yield part
+        elif part:
+            yield from (child for child in part if not isinstance(child, cst.SimpleStatementLine))

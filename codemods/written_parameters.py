@@ -107,11 +107,18 @@ class _Reading:
         """The bodies of a statement, and what they join to; those of loops are read twice, for the next pass."""
         bodies = [getattr(statement, name, None) or [] for name in ("body", "orelse", "finalbody")]
         bodies += [handler.body for handler in getattr(statement, "handlers", ())]
-        for body in bodies * (2 if isinstance(statement, ast.For | ast.While) else 1):
-            before = dict(self.env)
-            self._block(body)
-            if isinstance(statement, ast.With) and body is bodies[0]:
-                continue
+        for _ in range(2 if isinstance(statement, ast.For | ast.While) else 1):
+            entered = dict(self.env), set(self.containers)
+            for body in bodies:
+                self._branch(statement, body, joins=not (isinstance(statement, ast.With) and body is bodies[0]))
+            if (self.env, self.containers) == entered:
+                break  # the next pass would begin as this one did
+
+    def _branch(self, statement: ast.stmt, body: list[ast.stmt], *, joins: bool) -> None:
+        """One body of a statement; what it ``joins`` is what held before it."""
+        before = dict(self.env)
+        self._block(body)
+        if joins:
             self.env = {n: before.get(n, _NONE) | self.env.get(n, _NONE) for n in {**before, **self.env}}
 
     def _simple(self, statement: ast.stmt) -> None:

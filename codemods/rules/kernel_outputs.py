@@ -20,6 +20,8 @@ import ast
 from typing import TYPE_CHECKING
 
 from ..emission import Refuse
+from ..names import dotted
+from ..node_index import of_kinds
 from ..written_parameters import Summaries, Summary, Write, loads_parameter, returns_something
 from . import decorators
 
@@ -98,6 +100,8 @@ def _may_be_launched(module: Module, function: ast.FunctionDef) -> bool:
     return not any(_names(user.source.tree, name) for user, name in users)
 
 
-def _names(tree: ast.AST, name: str) -> bool:
-    nodes = (n for n in ast.walk(tree) if isinstance(n, ast.Name | ast.Attribute))
-    return any(ast.unparse(n) == name for n in nodes)
+def _names(tree: ast.Module, name: str) -> bool:
+    """Does anything in a module name ``name``, or ``module.name``?"""
+    chain = tuple(name.split("."))
+    found = (dotted(n) for n in of_kinds(tree, ast.Name, ast.Attribute))
+    return any(parts is not None and (parts[0], *parts[1]) == chain for parts in found)
