@@ -35,13 +35,19 @@ from .reaching_definitions import every_statement
 from .source import written
 from .syntax import bound_by, default_values
 
+Parsed = dict[tuple[int, int], tuple[New, Sequence[Statement]]]
+"""The LibCST statements of new ones, by identity and depth: edits that are applied again are not parsed again."""
 
-def applied(module: Module) -> tuple[str, ast.Module, Origins]:
-    """The module's new text, its tree, and where its statements come from. No edit: the old text has no origins."""
+
+def applied(module: Module, parsed: Parsed) -> tuple[str, ast.Module, Origins]:
+    """The module's new text, its tree, and where its statements come from. No edit: the old text has no origins.
+
+    ``parsed`` is filled.
+    """
     if not module.edits and not module.support:
         return module.source.text, module.source.tree, {}
     tree = module.concrete()
-    rebuild = _Rebuild(module, tree)
+    rebuild = _Rebuild(module, tree, parsed)
     body = rebuild.block(module.source.tree.body, tree.body)
     text = tree.with_changes(body=body, **_no_dangling_header(tree, body)).code
     new = ast.parse(text)
@@ -55,7 +61,8 @@ def _no_dangling_header(tree: cst.Module, body: Sequence[Statement]) -> dict[str
 class _Rebuild:
     """Builds the new statements of one module."""
 
-    def __init__(self, module: Module, tree: cst.Module) -> None:
+    def __init__(self, module: Module, tree: cst.Module, parsed: Parsed) -> None:
+        self.parsed = parsed
         self.module, self.edits, self.config = module, module.edits, tree.config_for_parsing
         self.indent = tree.default_indent
         self.width = line_width(module.source.text)
@@ -190,8 +197,11 @@ class _Rebuild:
 
     def statements(self, new: New, old: ast.stmt, place: Place = "at") -> list[Statement]:
         """What the text of one new statement becomes, which ``old`` has brought about."""
-        text = new.text if new.as_is else formatted(new.text, self.width - self.depth * len(self.indent))
-        body = list(cst.parse_module(text, self.config).body)
+        key = id(new), self.depth
+        if key not in self.parsed:
+            text = new.text if new.as_is else formatted(new.text, self.width - self.depth * len(self.indent))
+            self.parsed[key] = new, cst.parse_module(text, self.config).body
+        body = list(self.parsed[key][1])
         self.marks.mark(body, Origin(old, place))
         if not new.guard:
             return body

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from . import algebra
 from .facts.values import Hbm, Several, Tile, Value, texts
-from .node_index import of_kinds, walk
+from .node_index import indexed, of_kinds, walk
 from .operands import Operand
 from .scope import Scope
 
@@ -66,7 +66,13 @@ def _is_bound_for_reads(scope: Scope, name: str) -> bool:
     """Is every read of ``name`` in the body of a loop over it, and nothing else a binding of it?"""
     if name in _parameters(scope.function) or any(_reads_outer(f, name) for f in _nested(scope.function)):
         return False
-    pending: list[ast.AST] = [*scope.function.body]
+    return _is_read_in_its_loops(scope.function, name)
+
+
+@indexed
+def _is_read_in_its_loops(function: ast.FunctionDef, name: str) -> bool:
+    """Does ``name`` stand nowhere but in loops over it?"""
+    pending: list[ast.AST] = [*function.body]
     while pending:
         node = pending.pop()
         if isinstance(node, ast.Name) and node.id == name:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from .facts.classes import class_in, class_named
-from .node_index import of_kinds, walk
+from .node_index import indexed, of_kinds, walk
 from .syntax import bound_by, named_parameters, positional_parameters
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class _Callee:
 
 def changes(module: Module, function: ast.FunctionDef, body: Iterable[ast.stmt]) -> Iterator[Change]:
     """What statements of a function change, in the order of the source; ``function`` tells what their names mean."""
-    nodes = list(_executed(body))
+    nodes = [node for statement in body for node in _executed(statement)]
     also_called = _also_called(module, function, nodes)
     for node in nodes:
         for change in _of_node(module, function, node):
@@ -77,12 +77,17 @@ def _fills_field(node: ast.Subscript | ast.Attribute) -> bool:
     return any(isinstance(n, ast.Slice) or (isinstance(n, ast.Constant) and n.value is Ellipsis) for n in parts)
 
 
-def _executed(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
-    """The nodes of statements, but for what only calls of the functions that they define run."""
-    for node in body:
-        yield node
+@indexed
+def _executed(statement: ast.stmt) -> tuple[ast.AST, ...]:
+    """A statement and the nodes in it, in the order of the source, but for what only calls of what it defines run."""
+    found: list[ast.AST] = []
+    pending: list[ast.AST] = [statement]
+    while pending:
+        node = pending.pop()
+        found.append(node)
         if not isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Lambda):
-            yield from _executed(ast.iter_child_nodes(node))
+            pending += reversed(list(ast.iter_child_nodes(node)))
+    return tuple(found)
 
 
 def _also_called(module: Module, function: ast.FunctionDef, nodes: list[ast.AST]) -> dict[tuple[str, bool], set[str]]:

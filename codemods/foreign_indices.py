@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from .emission import Refuse
 from .names import dotted
-from .node_index import of_kinds, walk
+from .node_index import indexed, of_kinds, walk
 from .render import render_named
 from .vector_calls import is_of_package, is_unread
 
@@ -83,6 +83,7 @@ def _is_of_nki(scope: Scope, function: ast.expr, seen: frozenset[str] = frozense
     return is_of_package(scope, function)
 
 
+@indexed
 def is_index(function: ast.FunctionDef, parameter: str) -> bool:
     """Does a function index something with its parameter as it is?"""
     for node in walk(function):
@@ -97,17 +98,28 @@ def _is_parameter(scope: Scope, name: str) -> bool:
     return any(node.arg == name for node in of_kinds(scope.function.args, ast.arg))
 
 
-def _given(owner: ast.AST, name: str) -> Iterator[ast.expr]:
+@indexed
+def _given(owner: ast.AST, name: str) -> tuple[ast.expr, ...]:
     """All that assignments, loops and defaults of parameters give to ``name``: itself, or what holds it."""
+    return tuple(value for bound, value in _bindings(owner) if bound == name)
+
+
+@indexed
+def _bindings(owner: ast.AST) -> tuple[tuple[str, ast.expr], ...]:
+    """Names, and what each may be given by assignments, loops and defaults of parameters."""
+    found: list[tuple[str, ast.expr]] = []
     for node in walk(owner):
+        pairs: list[tuple[ast.expr, ast.expr]] = []
         if isinstance(node, ast.Assign):
-            yield from (v for target in node.targets for t, v in _pairs(target, node.value) if _binds(t, name))
-        elif isinstance(node, ast.AnnAssign) and node.value is not None and _binds(node.target, name):
-            yield node.value
-        elif isinstance(node, ast.For) and _binds(node.target, name):
-            yield node.iter
+            pairs = [pair for target in node.targets for pair in _pairs(target, node.value)]
+        elif isinstance(node, ast.AnnAssign) and node.value is not None:
+            pairs = [(node.target, node.value)]
+        elif isinstance(node, ast.For):
+            pairs = [(node.target, node.iter)]
         elif isinstance(node, ast.arguments):
-            yield from (d for a, d in _defaults(node) if a.arg == name)
+            found += [(argument.arg, default) for argument, default in _defaults(node)]
+        found += [(name, value) for target, value in pairs for name in sorted(_bound(target))]
+    return tuple(found)
 
 
 def _pairs(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.expr]]:
@@ -117,8 +129,8 @@ def _pairs(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.expr]]
     return [(target, value)]
 
 
-def _binds(target: ast.expr, name: str) -> bool:
-    return any(isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store) for n in walk(target))
+def _bound(target: ast.expr) -> set[str]:
+    return {n.id for n in of_kinds(target, ast.Name) if isinstance(n.ctx, ast.Store)}
 
 
 def _defaults(arguments: ast.arguments) -> Iterator[tuple[ast.arg, ast.expr]]:

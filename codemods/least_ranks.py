@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from .node_index import walk
+from .node_index import indexed, walk
 from .own_assertions import least_rank
 from .syntax import assignment_counts
 
@@ -21,11 +21,12 @@ def rank_at_least(function: ast.FunctionDef, node: ast.expr | None, name: str) -
     """
     if assignment_counts(function)[name] > 1:
         return 0
-    placed = [(found, branches) for statement in function.body for found, branches in _placed(statement, frozenset())]
+    placed = [pair for statement in function.body for pair in _placed_in(statement)]
     here = next((branches for found, branches in placed if found is node), frozenset())
     return max((_needed(function, found, name) for found, branches in placed if branches <= here), default=0)
 
 
+@indexed
 def counts_from_the_end(function: ast.FunctionDef, name: str) -> bool:
     """Does a function read ``x.shape[-1]``, or ``*_, n = x.shape``, which does not tell which dimension that is?"""
     for node in walk(function):
@@ -37,6 +38,11 @@ def counts_from_the_end(function: ast.FunctionDef, name: str) -> bool:
         if any(isinstance(part, ast.Starred) for target in unpacked for part in walk(target)):
             return True
     return False
+
+
+@indexed
+def _placed_in(statement: ast.stmt) -> tuple[tuple[ast.AST, Branches], ...]:
+    return tuple(_placed(statement, frozenset()))
 
 
 def _placed(node: ast.AST, branches: Branches) -> Iterator[tuple[ast.AST, Branches]]:

@@ -11,7 +11,7 @@ from nki_migrate.runtime.spec.dtypes import ITEMSIZE, NUMPY_SPELLINGS
 from nki_migrate.runtime.spec.seen import SeenFunction
 
 from . import dead_names, early_assertions, inner_kernels
-from .apply import applied
+from .apply import Parsed, applied
 from .assumptions import best_observed, with_assumptions
 from .backlog import backlog
 from .beta1_aliases import MODULES
@@ -191,8 +191,11 @@ def _left_together(
 
 @dataclass(frozen=True)
 class _Given:
-    """What all rounds over some modules know: what became of their launch grids, the modules that have what each imports
-    of ``neuronxcc``, the tensors that become lists, and the index vectors whose sizes have names."""
+    """What all rounds over some modules know.
+
+    What became of their launch grids, the modules that have what each imports of ``neuronxcc``, the tensors that become
+    lists, and the index vectors whose sizes have names.
+    """
 
     grids: Mapping[str, Relaunched]
     homes: Mapping[str, Homes]
@@ -243,12 +246,13 @@ def _outcome(module: Module, original: str, said: list[Said], changed: bool) -> 
     early_assertions.move(module)
     dead_names.drop(module)
     namespace.rewrite(module)
-    text, output, origins = applied(module)
+    parsed: Parsed = {}
+    text, output, origins = applied(module, parsed)
     if (changed or text != module.source.text) and not (module.options.select or module.options.ignore):
         module.said += said
         removed = list(module.removed_comments)
         if plan_marks(module):
-            text, output, origins = applied(module)
+            text, output, origins = applied(module, parsed)
         module.removed_comments = removed
     if name_bindings.report(module, output, origins):
         return Outcome(module.source.text, tuple(sorted(module.findings)))

@@ -62,7 +62,7 @@ def trees_changed() -> None:
 
 def walk(node: ast.AST) -> Sequence[ast.AST]:
     """``node`` and all nodes below it, breadth first, as :func:`ast.walk` gives them."""
-    return _indexed_walk(node) if isinstance(node, ast.stmt | ast.Module) else _walked(node)
+    return _indexed_walk(node)
 
 
 @overload
@@ -73,9 +73,7 @@ def of_kinds(node: ast.AST, first: type[A], second: type[B], /) -> Sequence[A | 
 def of_kinds(node: ast.AST, first: type[A], second: type[B], third: type[C], /) -> Sequence[A | B | C]: ...
 def of_kinds(node: ast.AST, /, *kinds: type[ast.AST]) -> Sequence[ast.AST]:
     """The nodes of :func:`walk` that are of one of ``kinds``."""
-    if isinstance(node, ast.stmt | ast.Module):
-        return _indexed_kinds(node, *kinds)
-    return tuple(found for found in _walked(node) if isinstance(found, kinds))
+    return _indexed_kinds(node, *kinds)
 
 
 def _walked(node: ast.AST) -> Sequence[ast.AST]:

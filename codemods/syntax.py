@@ -195,6 +195,7 @@ def _handed_by(node: ast.Assign | ast.AnnAssign | ast.NamedExpr | ast.For) -> se
     return found
 
 
+@indexed
 def reads_guarded(function: ast.FunctionDef, name: str) -> bool:
     """Does a function read ``name`` only where a test on it has said that it is there, or to pass it on?"""
     return all(_guarded(statement, name, False) for statement in function.body)

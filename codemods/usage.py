@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from .emission import Edits, New
-from .node_index import of_kinds
 
 if TYPE_CHECKING:
     from .project import Module
@@ -18,7 +18,7 @@ def names_left(module: Module) -> set[str]:
     copies = (copied for group in module.copies.values() for copied in group)
     found, _bound = names_used(module.edits, [module.source.tree, *module.lifted, *copies])
     for text in module.support.values():
-        found |= _reads_and_stores(ast.parse(text))[0]
+        found |= _reads_and_stores(text)[0]
     return found
 
 
@@ -28,7 +28,7 @@ def names_used(edits: Edits, roots: Iterable[ast.AST]) -> tuple[set[str], set[st
     bound: set[str] = set()
 
     def add(text: str) -> None:
-        reads, stores = _reads_and_stores(ast.parse(text))
+        reads, stores = _reads_and_stores(text)
         read.update(reads)
         bound.update(stores)
 
@@ -71,7 +71,8 @@ def names_used(edits: Edits, roots: Iterable[ast.AST]) -> tuple[set[str], set[st
     return read, bound
 
 
-def _reads_and_stores(tree: ast.AST) -> tuple[set[str], set[str]]:
-    names = list(of_kinds(tree, ast.Name))
-    reads = {n.id for n in names if isinstance(n.ctx, ast.Load)}
-    return reads, {n.id for n in names if not isinstance(n.ctx, ast.Load)}
+@lru_cache(maxsize=16384)
+def _reads_and_stores(text: str) -> tuple[frozenset[str], frozenset[str]]:
+    names = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)]
+    reads = frozenset(n.id for n in names if isinstance(n.ctx, ast.Load))
+    return reads, frozenset(n.id for n in names if not isinstance(n.ctx, ast.Load))
