@@ -199,7 +199,7 @@ class _Given:
 
     grids: Mapping[str, Relaunched]
     homes: Mapping[str, Homes]
-    to_list: Mapping[Position, str]
+    to_list: dict[Position, str]
     resized: frozenset[Resized]
 
 

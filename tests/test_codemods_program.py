@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from nki_migrate.cli import main
 from nki_migrate.codemods import Options, components, rewrite, rewrite_together
-from nki_migrate.codemods.links import links
+from nki_migrate.codemods.links import each_link, links
 from nki_migrate.discover import found_files
 from nki_migrate.rewriting import rewrite_reports
 
@@ -163,7 +163,7 @@ def test_an_import_means_the_nearest_file(statement: str, path: str, name: str) 
     import ast
 
     known = {"a/b/x.py", "a/b/y.py", "a/y.py", "a/b/__init__.py"}
-    (link,) = links(ast.parse(statement), "a/b/x.py", known).values()
+    (link,) = links(each_link(ast.parse(statement), "a/b/x.py", known)).values()
     assert (link.path, link.name) == (path, name)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from ..kernel_code import Evidence, KernelCode, kernel_code
-from ..links import Link, links
+from ..links import Link, each_link, links
 from ..model import Options
 from .names import NAMING
 from .rung import Rung
@@ -65,7 +65,7 @@ class Program:
     def links(self, path: str) -> dict[str, Link]:
         """What the imports of a file bind to things of the other files."""
         if path not in self._links:
-            self._links[path] = links(self.rungs[path].tree, path, self.rungs.keys())
+            self._links[path] = links(each_link(self.rungs[path].tree, path, self.rungs.keys()))
         return self._links[path]
 
     @cached_property
