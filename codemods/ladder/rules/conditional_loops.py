@@ -19,7 +19,7 @@ from ..statements import free_name
 
 CODE = "NKV041"
 APPLICABILITY = "review"
-GOLDENS = ()
+GOLDENS = ("ladder_loops",)
 NODES = (ast.While,)
 
 

@@ -19,7 +19,7 @@ from ..statements import free_name
 
 CODE = "NKV040"
 APPLICABILITY = "review"
-GOLDENS = ()
+GOLDENS = ("ladder_loops",)
 NODES = (ast.For,)
 
 
