@@ -192,3 +192,28 @@ def test_later_versions_take_no_platform_target(monkeypatch):
 
 def test_the_decorator_takes_its_function_as_fn():
     assert np.array_equal(MODULES["nki"].jit(fn=lambda x: stored(tile_of(x)))(X), X)
+
+
+def test_indices_of_a_transpose_count_down_the_columns():
+    """``indices.T.flatten()``, API page of dma_transpose from 2.29 on."""
+    rows = np.arange(256, dtype=np.float16).reshape(256, 1).repeat(4, axis=1)
+    numbers = np.random.default_rng(0).permutation(256).astype(np.uint32).reshape(128, 2)
+
+    def kernel(x, numbers):
+        indices = tile_of(numbers)
+        turned = nl.ndarray((4, 256), x.dtype, nl.sbuf)
+        nisa.dma_transpose(dst=turned, src=x.ap([[4, 256], [1, 4]], vector_offset=indices), axes=(1, 0))
+        return stored(turned)
+
+    (found,) = execute(kernel, {"x": rows, "numbers": numbers}, version="0.3").outputs
+    assert np.array_equal(found, rows[numbers.T.flatten()].T)
+
+
+def test_a_gather_by_several_columns_is_undecided():
+    def kernel(x):
+        indices, tile = nl.zeros((4, 2), nl.int32), nl.ndarray((8, 6), x.dtype, nl.sbuf)
+        nisa.dma_copy(dst=tile, src=x.ap([[6, 8], [1, 6]], vector_offset=indices))
+        return stored(tile)
+
+    with pytest.raises(NotModelled, match="several rows and columns"):
+        execute(kernel, {"x": X.reshape(8, 6)}, version="0.6")

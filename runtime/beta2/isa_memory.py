@@ -148,6 +148,7 @@ def dma_transpose(
         raise KernelError("", f"dma_transpose: src is {src.dtype.name}, dst is {dst.dtype.name}: they must be equal")
     target = dst.resolved()
     if isinstance(src, GatheredTensor):
+        src = _by_columns(src)
         _rows_inside(src, skip=False)
         array, source = _rows(src, src.shape[0]).reshape(src.shape), src.base
     else:
@@ -222,10 +223,19 @@ def _listed(srcs: Any) -> list[Any]:
     return [srcs] if isinstance(srcs, NkiTensor) else list(srcs)
 
 
+def _by_columns(src: GatheredTensor) -> GatheredTensor:
+    """``src`` whose indices count down the columns: "hardware uses column-major flattening" (2.29, dma_transpose)."""
+    indices = src.indices.resolved()
+    turned = NkiTensor(indices.alloc, indices.array.reshape(indices.array.shape[0], -1).T, label=indices.label)
+    return GatheredTensor(src.base, src.steps, src.start, turned)
+
+
 def _indirect(dst: NkiTensor, src: NkiTensor, operator: str | None, skip: bool) -> None:
     """Gather and scatter: rows of HBM tensors that a tensor of indices selects. Rows outside are skipped, or an
     error."""
     gathered = [side for side in (dst, src) if isinstance(side, GatheredTensor)]
+    if any(sum(n != 1 for n in side.indices.array.shape) > 1 for side in gathered):
+        raise NotModelled("dma_copy by indices in several rows and columns, whose order no document tells")
     rows = gathered[0].steps[0][1]
     inside: Array = np.ones(rows, np.bool_)
     for side in gathered:
