@@ -147,7 +147,7 @@ def _package_name(file: str) -> tuple[str, str] | None:
 def _roots_named_in(file: str) -> list[str]:
     """Directories above ``file`` from which an absolute import in it would find its own project's packages.
 
-    That is the directory that holds the file's own package, or one with a package that the file imports, also in ``src``.
+    That is the directory that holds the file's own package, or a ``src`` with a package that the file imports.
     """
     named: set[str] = set()
     for node in ast.walk(_tree_of(file)):
