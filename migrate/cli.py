@@ -559,7 +559,9 @@ def cases() -> None:
 @cases.command(epilog="Exit codes: 0 each kernel has a case that runs, 1 some has none, 2 could not do its work.")
 @click.argument("file", metavar="FILE")
 @click.option("--kernel", "kernels", multiple=True, metavar="NAME", help="Only this kernel; repeatable.")
-@click.option("--seconds", type=click.FloatRange(min=1), default=60.0, show_default=True, help="For each kernel.")
+@click.option(
+    "--seconds", type=click.FloatRange(min=1), default=20.0, show_default=True, help="For all kernels of the file."
+)
 @_execution
 def suggest(
     file: str, kernels: tuple[str, ...], seconds: float, jobs: int | None, timeout: float, memory: int, **choices: Any

@@ -13,6 +13,7 @@ import importlib.util
 import inspect
 import os
 import sys
+import time
 import traceback
 from collections.abc import Mapping
 from dataclasses import replace
@@ -21,12 +22,12 @@ from typing import Any, cast
 
 import numpy as np
 
-from . import absent, conditions, errors, process, shims, versions
+from . import absent, conditions, errors, explaining, process, shims, versions
 from .arguments import argument, arguments, needs_module
 from .cases import Case, CaseError
 from .compare.trace import Failure, Packed, Run
 from .dialect import JIT, Frontend, Launch, frontends, memory_of
-from .messages import Kernel, Kernels, Observation, Reference, Reply, Request
+from .messages import Kernel, Kernels, Observation, Probe, Reference, Reply, Request
 from .spec.hardware import TARGETS
 
 _PACKAGE = __name__.rpartition(".")[0]
@@ -56,7 +57,8 @@ def answer(request: Request) -> Reply:
         place = f"{request.case.place}: " if request.case else ""
         return Failure(False, f"{place}{error}", request.file)
     except (Exception, SystemExit, KeyboardInterrupt) as error:
-        return failure_of(error, request)
+        failure = failure_of(error, request)
+        return explaining.explained(failure, error) if request.kind == "probe" else failure
 
 
 def _answer(request: Request) -> Reply:
@@ -67,7 +69,12 @@ def _answer(request: Request) -> Reply:
         return _reference(request, request.case)
     if request.kind == "observe":
         return _observed(request, request.case)
-    return _run(request, request.case)
+    started = time.monotonic()
+    run = _run(request, request.case)
+    if request.kind == "probe":
+        instructions = sum(len(program.events) for program in run.programs)
+        return Probe(len(run.outputs), instructions, time.monotonic() - started, run.conditions)
+    return run
 
 
 def failure_of(error: BaseException, request: Request) -> Failure:

@@ -30,8 +30,8 @@ class Request:
     """What a worker is asked for one kernel file.
 
     ``kind`` is ``"kernels"`` (which kernels does the file define?), ``"run"`` (run ``case``), ``"observe"`` (run it,
-    and tell what its functions got) or ``"reference"`` (the NumPy reference of ``case``). ``seconds`` of wall time and
-    ``memory`` bytes of address space are the child's limits.
+    and tell what its functions got), ``"probe"`` (run it, and tell how far it came) or ``"reference"`` (the NumPy
+    reference of ``case``). ``seconds`` of wall time and ``memory`` bytes of address space are the child's limits.
     ``version`` says which content the files have. ``hazards``: look for them in the record of a run. ``language``
     is that of the file's kernels. ``conditions``: watch how those of the user's code go.
     """
@@ -82,12 +82,23 @@ class Observation:
     reads: Reads = field(default=Reads(), compare=False)
 
 
-Reply = Kernels | Run | Reference | Observation | Failure
+@dataclass(frozen=True)
+class Probe:
+    """A run that ended well: its outputs, instructions and seconds, and how its conditions went, if that was asked."""
+
+    outputs: int
+    instructions: int
+    seconds: float
+    conditions: tuple[Condition, ...] = ()
+    reads: Reads = field(default=Reads(), compare=False)
+
+
+Reply = Kernels | Run | Reference | Observation | Probe | Failure
 _PLAIN_CLASSES = {
     (cls.__module__, cls.__qualname__): cls
     for cls in (
-        *(Kernel, Kernels, Reference, Observation, Reads, Run, Failure, Packed, Seen, SeenFunction),
-        *(trace.Program, trace.TileRow, trace.HbmTensor, events.Event, events.Loop, events.Operand),
+        *(Kernel, Kernels, Reference, Observation, Probe, Reads, Run, Failure, Packed, Seen, SeenFunction),
+        *(trace.Compared, trace.Program, trace.TileRow, trace.HbmTensor, events.Event, events.Loop, events.Operand),
         *(Condition, Hazard, Place),
     )
 }
@@ -105,7 +116,7 @@ class _PlainUnpickler(pickle.Unpickler):
 def decode_reply(data: bytes) -> Reply:
     """The reply that ``data`` stands for; raises :class:`pickle.UnpicklingError` for anything that is not plain."""
     reply = _PlainUnpickler(io.BytesIO(data)).load()
-    if not isinstance(reply, (Kernels, Run, Reference, Observation, Failure)):
+    if not isinstance(reply, (Kernels, Run, Reference, Observation, Probe, Failure)):
         raise pickle.UnpicklingError("a worker sent no reply")
     return reply
 

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 from nki_migrate.cli import main
 from nki_migrate.runtime.cases import TensorSpec, read_cases
-from nki_migrate.suggest import called_cases, proposed_cases
+from nki_migrate.suggest_calls import called_cases
 from nki_migrate.suggest_facts import Facts, Unknown, documented_shapes, evaluated, facts_of, holds
 from nki_migrate.suggest_objects import classes_of
+from nki_migrate.suggest_proposals import proposed_cases
 
 HEAD = "import neuronxcc.nki as nki\nimport neuronxcc.nki.isa as nisa\nimport neuronxcc.nki.language as nl\n\n\n"
 
@@ -122,8 +123,8 @@ def matmul(lhsT, rhs):
     code, out, err = suggest(capsys, str(tmp_path / "k.py"))
     (tmp_path / "cases.toml").write_text(out)
     cases = read_cases(tmp_path / "cases.toml")
-    assert (code, err, cases.bad) == (0, "", ())
-    assert [case.name for case in cases.cases] == ["suggested 1 (k.py)", "suggested 2 (k.py)"]
+    assert (code, cases.bad) == (0, ()) and err.startswith(f"matmul: {len(cases.cases)} cases of ")
+    assert [case.name for case in cases.cases] == [f"suggested {n} (k.py)" for n in range(1, len(cases.cases) + 1)]
     assert all(case.args["rhs"].shape[1] % 512 == 0 for case in cases.cases)
 
 
@@ -142,11 +143,11 @@ def copied(x):
     for name in ("old.py", "new.py"):
         (tmp_path / name).write_text(HEAD + body)
         code, out, err = suggest(capsys, str(tmp_path / name))
-        assert (code, err) == (0, "")
+        assert code == 0 and "proposals" in err
         printed += out
     (tmp_path / "cases.toml").write_text(printed)
     cases = read_cases(tmp_path / "cases.toml")
-    assert (len(cases.cases), cases.bad) == (4, ())
+    assert len(cases.cases) >= 4 and cases.bad == ()
 
 
 def test_a_kernel_for_which_nothing_runs_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -154,8 +155,9 @@ def test_a_kernel_for_which_nothing_runs_is_told(tmp_path: Path, capsys: pytest.
         HEAD + "@nki.jit\ndef never(x):\n    P, F = x.shape\n    assert P == 128 and F == 512\n"
         "    raise ValueError('never')\n"
     )
-    code, out, err = suggest(capsys, str(tmp_path / "k.py"), "--seconds", "60")
-    assert (code, out) == (1, "") and "never: none of" in err and "ValueError: never" in err
+    code, out, err = suggest(capsys, str(tmp_path / "k.py"), "--seconds", "10")
+    assert (code, out) == (1, "") and "never: no case of" in err and "ValueError: never" in err
+    assert "ended at k.py:10 (`raise ValueError('never')`)" in err
 
 
 def test_nothing_is_executed_where_that_is_forbidden(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -149,12 +149,25 @@ class Run:
 
 
 @dataclass(frozen=True)
+class Compared:
+    """A comparison in a failed ``assert``: its operator (``Eq``, ``LtE``), the texts of its operands, their values."""
+
+    operator: str
+    left: str
+    right: str
+    before: Any
+    after: Any
+
+
+@dataclass(frozen=True)
 class Failure:
     """A kernel that did not run to its end.
 
     ``undecided`` tells a construct that the emulator does not model from a broken kernel or case. ``file`` and ``line``
     are the kernel's, 0 when unknown. ``help`` says what to do, where there is something. ``lasting``: will another run
-    of the same files fail in the same way? (A time limit may not be met again.)
+    of the same files fail in the same way? (A time limit may not be met again.) ``trail`` are the file and the line of
+    each function of the user's that ran, outermost first, ``compared`` what a failed ``assert`` compared, and ``reached``
+    the number of lines whose instructions had run, if asked.
     """
 
     undecided: bool
@@ -165,6 +178,9 @@ class Failure:
     printed: str = ""
     reads: Reads = field(default=Reads(), compare=False)
     lasting: bool = True
+    trail: tuple[tuple[str, int], ...] = ()
+    compared: tuple[Compared, ...] = ()
+    reached: int = 0
 
 
 def run_of(outputs: Iterable[object], machines: Iterable[Machine]) -> Run:

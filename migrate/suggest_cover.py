@@ -1,0 +1,97 @@
+"""What makes cases meaningful: loops that run more than once, a tail, and the other side of each condition.
+
+Begins with a case that runs. Sizes are doubled where that makes the kernel do more, then cut so that a mask has
+something to leave out; of all that ran, those are kept that show something of the kernel that the others do not.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+
+from nki_migrate.runtime.cases import Case
+from nki_migrate.runtime.messages import Probe
+
+from .suggest_repairs import tensors, toggled
+from .suggest_search import Ask
+from .variants import resized, sizes, with_axis
+
+_MOST_INSTRUCTIONS = 4000
+_LARGEST = 2048
+_CASES = 4
+_TAIL = 28
+"""What is cut off a size: no multiple of anything that a tile is."""
+
+Side = tuple[str, int, str, bool]
+
+
+def covering(first: tuple[Case, Probe], others: Sequence[Case], ask: Ask, deadline: float) -> list[Case]:
+    """``first``, or a larger case, and those of its variations and of ``others`` that show more; at most four."""
+    again = _ran([first[0]], ask, deadline)  # a search does not ask how conditions go
+    main, ran = _grown(again[0] if again else first, ask, deadline)
+    kept = [main[0]]
+    shown = sides(main[1])
+    tails = _ran(list(_tails(main[0])), ask, deadline)
+    if tails:
+        kept.append(tails[0][0])
+        shown |= sides(tails[0][1])
+    others = [*toggled(main[0]), *others]
+    for case, probe in [first, *ran, *tails, *_ran(others, ask, deadline)]:
+        if len(kept) < _CASES and sides(probe) - shown:
+            kept.append(case)
+            shown |= sides(probe)
+    if len(kept) == 1:
+        kept += [case for case, _ in ran[:1]]
+    return list({repr(case): case for case in kept}.values())
+
+
+def sides(probe: Probe) -> set[Side]:
+    """The sides of conditions that a run took."""
+    taken = ((c, side) for c in probe.conditions for side in (True, False) if (c.true if side else c.false))
+    return {(c.file, c.line, c.text, side) for c, side in taken}
+
+
+def _grown(first: tuple[Case, Probe], ask: Ask, deadline: float) -> tuple[tuple[Case, Probe], list[tuple[Case, Probe]]]:
+    """The case with each size doubled that makes more instructions, and all larger cases that ran."""
+    case, probe = first
+    if probe.instructions > _MOST_INSTRUCTIONS // 2:
+        return first, []
+    wanted = [size for size in sizes(case) if 1 <= size <= _LARGEST // 2]
+    ran = _ran([resized(case, size, 2 * size) for size in wanted], ask, deadline)
+    more = [(c, p) for c, p in ran if probe.instructions < p.instructions <= _MOST_INSTRUCTIONS]
+    if not more:
+        return first, ran
+    whole = case
+    for size in sorted(wanted, reverse=True):
+        if any(repr(c) == repr(resized(case, size, 2 * size)) for c, _ in more):
+            whole = resized(whole, size, 2 * size)
+    together = _ran([whole], ask, deadline)
+    if together and together[0][1].instructions <= _MOST_INSTRUCTIONS:
+        return together[0], ran
+    return max(more, key=lambda item: item[1].instructions), ran
+
+
+def _tails(case: Case) -> Iterator[Case]:
+    """All sizes cut, then one at a time, then one axis at a time."""
+    large = [size for size in sorted(sizes(case)) if size >= 2 * _TAIL]
+    whole = case
+    for size in large:
+        whole = resized(whole, size, size - _TAIL)
+    if large:
+        yield whole
+    if len(large) > 1:
+        yield from (resized(case, size, size - _TAIL) for size in large)
+    yield from (
+        with_axis(case, name, axis, spec.shape[axis] - _TAIL)
+        for name, spec in tensors(case).items()
+        for axis in range(len(spec.shape))
+        if spec.shape[axis] >= 2 * _TAIL
+    )
+
+
+def _ran(cases: list[Case], ask: Ask, deadline: float) -> list[tuple[Case, Probe]]:
+    """Those of the cases that run, with what they showed; none when the time is over."""
+    if not cases or time.monotonic() >= deadline:
+        return []
+    replies = zip(cases, ask(cases), strict=True)
+    return [(case, reply) for case, reply in replies if isinstance(reply, Probe) and reply.outputs]

@@ -1,0 +1,394 @@
+"""What an error of the emulator asks of a case: each message names what it needs, and gives cases that have it.
+
+A repair is a guess that the next run judges: sizes that are equal are taken for one dimension first, then each axis is
+changed alone.
+"""
+
+from __future__ import annotations
+
+import itertools
+import linecache
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from nki_migrate.runtime.cases import Case, DtypeSpec, NoneSpec, TensorSpec
+from nki_migrate.runtime.compare import Failure
+from nki_migrate.runtime.compare.trace import Compared
+from nki_migrate.runtime.numerics import DTYPES
+from nki_migrate.runtime.spec.hardware import PARTITIONS
+
+from .suggest_calls import tensor
+from .variants import axes, resized, sizes, with_axis, with_number
+
+_PAIRS = ((2, 2), (1, 1), (3, 3), (2, 2, 2))
+_GRIDS: tuple[tuple[int, ...], ...] = ((1,), (2,), (2, 1), (1, 1), (2, 2), ())
+_LEADING = (2, 1, 4, 128)
+_OF_TENSORS = ("shape", "dtype", "ndim", "reshape", "broadcast_to", "buffer")
+
+
+def repairs(case: Case, failure: Failure) -> Iterator[Case]:
+    """Cases that may have what the failure of ``case`` asks for, likely ones first."""
+    for each in failure.compared:
+        yield from _COMPARISONS.get(each.operator, _nothing)(case, each)
+    if "num_programs" in _line(failure) or "grid" in failure.message:
+        yield from (replace(case, grid=grid) for grid in _GRIDS)
+    for pattern, repair in _MESSAGES:
+        match = re.search(pattern, failure.message)
+        if match is not None:
+            yield from repair(case, match, failure)
+            return
+
+
+def _nothing(case: Case, asked: Compared) -> Iterator[Case]:
+    yield from ()
+
+
+# --- parts of a case -------------------------------------------------------------------------------------------------
+
+
+def tensors(case: Case) -> dict[str, TensorSpec]:
+    return {name: value for name, value in case.args.items() if isinstance(value, TensorSpec)}
+
+
+def shaped(case: Case, name: str, shape: tuple[int, ...]) -> Case:
+    """The case with another shape of a tensor."""
+    return with_argument(case, name, replace(case.args[name], shape=shape))
+
+
+def with_argument(case: Case, name: str, value: object) -> Case:
+    return replace(case, args={**case.args, name: value})
+
+
+def ranked(case: Case, name: str, rank: int) -> Iterator[Case]:
+    """The tensor with dimensions more, before the others, or without its first ones."""
+    shape = tensors(case)[name].shape
+    if rank <= len(shape):
+        yield shaped(case, name, shape[len(shape) - rank :])
+        return
+    for size in _LEADING:
+        yield shaped(case, name, (size,) * (rank - len(shape)) + shape)
+    yield shaped(case, name, shape + (1,) * (rank - len(shape)))
+
+
+def moved(case: Case, size: int, new: int) -> Iterator[Case]:
+    """Everywhere ``new`` for ``size``, then on one axis, or in one number, at a time."""
+    if new < 1 or size == new:
+        return
+    if size in sizes(case) or size in case.args.values():
+        yield resized(case, size, new)
+    known = tensors(case)
+    yield from (with_axis(case, name, axis, new) for name, axis in axes(case) if known[name].shape[axis] == size)
+    yield from (
+        with_number(case, name, new) for name, value in case.args.items() if type(value) is int and value == size
+    )
+
+
+def scaled(case: Case, size: int, new: int) -> Iterator[Case]:
+    """Where no axis has ``size``: each axis changed as much as ``size`` would be."""
+    if size in sizes(case) or size < 1 or new < 1:
+        return
+    for known in sizes(case):
+        if known * new % size == 0:
+            yield from moved(case, known, known * new // size)
+
+
+# --- what an assert compares -----------------------------------------------------------------------------------------
+
+
+def _equal(case: Case, asked: Compared) -> Iterator[Case]:
+    left, right = asked.before, asked.after
+    if isinstance(left, tuple) and isinstance(right, tuple):
+        yield from _same_shapes(case, asked)
+    elif type(left) is int and type(right) is int:
+        yield from moved(case, left, right)
+        yield from moved(case, right, left)
+        yield from _ranks(case, asked)
+        yield from scaled(case, left, right)
+    elif isinstance(left, str) and isinstance(right, str):
+        yield from _texts(case, asked)
+    elif isinstance(right, (bool, type(None))) or isinstance(left, bool):
+        yield from toggled(case)
+
+
+def _same_shapes(case: Case, asked: Compared) -> Iterator[Case]:
+    for text, own, other in ((asked.left, asked.before, asked.after), (asked.right, asked.after, asked.before)):
+        if not all(type(size) is int and size > 0 for size in other):
+            continue
+        named = [name for name, spec in tensors(case).items() if spec.shape == own]
+        for name in sorted(named, key=lambda name: not text.startswith(f"{name}.")):
+            yield shaped(case, name, other)
+    if len(asked.before) == len(asked.after):
+        different = [pair for pair in zip(asked.before, asked.after, strict=True) if pair[0] != pair[1]]
+        for one, other in different:
+            if type(one) is int and type(other) is int:
+                yield from moved(case, one, other)
+                yield from moved(case, other, one)
+
+
+def _ranks(case: Case, asked: Compared) -> Iterator[Case]:
+    """``len(x.shape) == 3``, ``x.ndim == 3``."""
+    match = re.search(r"(\w+)\.(?:shape|ndim)", asked.left)
+    if match and match[1] in tensors(case) and ("len(" in asked.left or "ndim" in asked.left):
+        yield from ranked(case, match[1], asked.after)
+
+
+def _texts(case: Case, asked: Compared) -> Iterator[Case]:
+    """Data types, and texts that are arguments."""
+    for text, own, other in ((asked.left, asked.before, asked.after), (asked.right, asked.after, asked.before)):
+        if other in DTYPES:
+            named = sorted(tensors(case), key=lambda name: not text.startswith(f"{name}."))
+            yield from (typed(case, name, other) for name in named if tensors(case)[name].dtype == own)
+            given = [name for name, value in case.args.items() if isinstance(value, DtypeSpec) and value.dtype == own]
+            yield from (with_argument(case, name, DtypeSpec(other)) for name in given)
+        yield from (with_argument(case, name, other) for name, value in case.args.items() if value == own)
+
+
+def typed(case: Case, name: str, dtype: str) -> Case:
+    """The case with another data type of a tensor."""
+    fill = "normal" if "float" in dtype else "integers"
+    low, high = (0, 1) if fill == "integers" else (None, None)
+    spec = tensors(case)[name]
+    return with_argument(case, name, replace(spec, dtype=dtype, fill=fill, low=low, high=high))
+
+
+def toggled(case: Case) -> Iterator[Case]:
+    """Each truth value of the case changed."""
+    for name, value in case.args.items():
+        if isinstance(value, bool):
+            yield with_argument(case, name, not value)
+
+
+def _among(case: Case, asked: Compared) -> Iterator[Case]:
+    for other in asked.after if isinstance(asked.after, tuple) else ():
+        yield from _equal(case, replace(asked, operator="Eq", after=other))
+
+
+def _divisible(case: Case, asked: Compared) -> Iterator[Case]:
+    """``n % 128``: the next multiple, and twice that."""
+    size, modulus = asked.before, asked.after
+    if not (type(size) is int and type(modulus) is int and modulus > 0) or size % modulus == 0:
+        return
+    up = -(-size // modulus) * modulus
+    for new in (up, 2 * up):
+        yield from moved(case, size, new)
+        yield from scaled(case, size, new)
+    for other in sizes(case):
+        yield from moved(case, other, modulus)
+    yield from moved(case, modulus, size)
+
+
+def _at_most(case: Case, asked: Compared) -> Iterator[Case]:
+    yield from _bounded(case, asked.before, asked.after)
+
+
+def _at_least(case: Case, asked: Compared) -> Iterator[Case]:
+    yield from _bounded(case, asked.after, asked.before)
+
+
+def _bounded(case: Case, lower: object, upper: object) -> Iterator[Case]:
+    """``lower`` should be at most ``upper``, or less."""
+    if type(lower) is not int or type(upper) is not int:
+        return
+    for new in (upper, upper // 2, upper - 1):
+        yield from moved(case, lower, new)
+    for new in (lower, 2 * lower, lower + 1):
+        yield from moved(case, upper, new)
+    for size in sizes(case):
+        yield from moved(case, size, size // 2)
+
+
+def _unequal(case: Case, asked: Compared) -> Iterator[Case]:
+    if type(asked.before) is int:
+        for new in (2 * asked.before, asked.before + 1):
+            yield from moved(case, asked.before, new)
+
+
+_COMPARISONS: dict[str, Callable[[Case, Compared], Iterator[Case]]] = {
+    "Eq": _equal,
+    "Is": _equal,
+    "IsNot": _equal,
+    "In": _among,
+    "Mod": _divisible,
+    "LtE": _at_most,
+    "Lt": _at_most,
+    "GtE": _at_least,
+    "Gt": _at_least,
+    "NotEq": _unequal,
+}
+
+
+# --- what a message says ---------------------------------------------------------------------------------------------
+
+
+def _out_of_bound(case: Case, match: re.Match[str], failure: Failure) -> Iterator[Case]:
+    name, axis, last, size = match[1], int(match[2]), int(match[3]), int(match[4])
+    if name in tensors(case) and axis < len(tensors(case)[name].shape):
+        whole = resized(case, size, last + 1) if size > 4 else case
+        yield from (whole, with_axis(case, name, axis, last + 1), resized(case, size, last + 1))
+    yield from moved(case, size, last + 1)
+    yield from scaled(case, size, last + 1)
+    yield from moved(case, last + 1, size)
+
+
+def _too_many_partitions(case: Case, match: re.Match[str], failure: Failure) -> Iterator[Case]:
+    yield from moved(case, int(match[1]), PARTITIONS)
+    yield from scaled(case, int(match[1]), PARTITIONS)
+
+
+def _too_large(case: Case, match: re.Match[str], failure: Failure) -> Iterator[Case]:
+    """A size beyond a limit of an instruction."""
+    yield from moved(case, int(match[1]), int(match[2]))
+    yield from scaled(case, int(match[1]), int(match[2]))
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in re.findall(r"\d+", text))
+
+
+def _shapes_differ(case: Case, match: re.Match[str], failure: Failure) -> Iterator[Case]:
+    one, other = _numbers(match[1]), _numbers(match[2])
+    asked = Compared("Eq", "", "", one, other)
+    yield from _same_shapes(case, asked)
+
+
+def _unpacked(case: Case, match: re.Match[str], failure: Failure) -> Iterator[Case]:
+    rank = int(match[1])
+    named = re.findall(r"(\w+)\.shape", _line(failure))
+    known = [name for name in named if name in tensors(case)] or list(tensors(case))
+    for name in known:
+        yield from ranked(case, name, rank)
+
+
+def _indexed(case: Case, match: re.Match[str], failure: Failure) -> Iterator[Case]:
+    if match[1] in tensors(case):
+        yield from ranked(case, match[1], int(match[2]))
+
+
+def _flat(case: Case, match: re.Match[str], failure: Failure) -> Iterator[Case]:
+    """A tile has two dimensions, a tensor of one gives none."""
+    for name, spec in tensors(case).items():
+        if len(spec.shape) == 1:
+            yield from (shaped(case, name, s) for s in ((PARTITIONS, *spec.shape), (*spec.shape, 1), (1, *spec.shape)))
+
+
+def _reshaped(case: Case, match: re.Match[str], failure: Failure) -> Iterator[Case]:
+    name, shape = match[1], _numbers(match[2])
+    if name in tensors(case):
+        yield shaped(case, name, tuple(size for size in shape if size > 1) or (1,))
+        yield shaped(case, name, shape)
+
+
+def _no_data_type(case: Case, match: re.Match[str], failure: Failure) -> Iterator[Case]:
+    for name in _numbered(case, failure):
+        yield from (with_argument(case, name, DtypeSpec(dtype)) for dtype in ("float32", "bfloat16"))
+
+
+def _sequence(case: Case, match: re.Match[str], failure: Failure) -> Iterator[Case]:
+    """A number where the kernel takes a sequence, or a tensor."""
+    for name in _numbered(case, failure):
+        if "load" not in _line(failure):
+            yield from (with_argument(case, name, pair) for pair in _PAIRS)
+        yield with_argument(case, name, tensor(name, (PARTITIONS, PARTITIONS)))
+
+
+def _attribute(case: Case, match: re.Match[str], failure: Failure) -> Iterator[Case]:
+    """``'int' object has no attribute 'shape'``: a tensor. ``None`` may be an optional one."""
+    if match[2] not in _OF_TENSORS:
+        return
+    for name in _numbered(case, failure):
+        yield from (with_argument(case, name, tensor(name, (PARTITIONS,) * rank)) for rank in (2, 1))
+    if match[1] == "NoneType":
+        for name in re.findall(rf"(\w+)\.{match[2]}", _line(failure)):
+            yield from (with_argument(case, name, tensor(name, (PARTITIONS,) * rank)) for rank in (2, 1))
+
+
+def _numbered(case: Case, failure: Failure) -> list[str]:
+    """The arguments that are numbers, those that the failing line names first."""
+    words = re.findall(r"\w+", _line(failure))
+    named = [name for name, value in case.args.items() if type(value) in (int, float, bool)]
+    return sorted(named, key=lambda name: name not in words)
+
+
+def _larger(case: Case, match: re.Match[str], failure: Failure) -> Iterator[Case]:
+    """A loop that does not run: something is smaller than a tile."""
+    for size in sizes(case):
+        yield from (resized(case, size, factor * size) for factor in (2, 4, 8, 16))
+    whole = case
+    for size in sizes(case):
+        whole = resized(whole, size, 4 * size)
+    yield whole
+
+
+def _smaller(case: Case, match: re.Match[str], failure: Failure) -> Iterator[Case]:
+    for size in sorted(sizes(case), reverse=True):
+        yield from moved(case, size, size // 2)
+
+
+def _optional(case: Case, match: re.Match[str], failure: Failure) -> Iterator[Case]:
+    """An argument that was given and should not be, or the other way round."""
+    for name, value in case.args.items():
+        if isinstance(value, NoneSpec):
+            yield with_argument(case, name, tensor(name, (PARTITIONS, PARTITIONS)))
+
+
+def _line(failure: Failure) -> str:
+    return linecache.getline(failure.file, failure.line)
+
+
+def _typed(case: Case, match: re.Match[str], failure: Failure) -> Iterator[Case]:
+    """A data type of an operand, whose name may be that of an argument, or begin like one."""
+    dtype = {"an integer type": "int32"}.get(match[2], match[2])
+    for name in _alike(case, match[1]):
+        if dtype in DTYPES and tensors(case)[name].dtype != dtype:
+            yield typed(case, name, dtype)
+
+
+def _alike(case: Case, name: str) -> list[str]:
+    """The tensors of the case, those that are called like ``name`` first."""
+    return sorted(tensors(case), key=lambda known: -_common(known, name))
+
+
+def _common(one: str, other: str) -> int:
+    """How many letters two names begin with alike."""
+    return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+
+
+def _one_element(case: Case, match: re.Match[str], failure: Failure) -> Iterator[Case]:
+    for name in _alike(case, match[1]):
+        yield shaped(case, name, (*tensors(case)[name].shape[:-1], 1))
+    whole = case
+    for name in _alike(case, match[1]):
+        if name[:3] == match[1][:3]:
+            whole = shaped(whole, name, (*tensors(case)[name].shape[:-1], 1))
+    yield whole
+
+
+def _probabilities(case: Case, match: re.Match[str], failure: Failure) -> Iterator[Case]:
+    for name, spec in tensors(case).items():
+        yield with_argument(case, name, replace(spec, fill="uniform"))
+
+
+_Repair = Callable[[Case, re.Match[str], Failure], Iterator[Case]]
+_SHAPE = r"[\[(]([\d, ]+)[\])]"
+_MESSAGES: tuple[tuple[str, _Repair], ...] = (
+    (r"tensor `(\w+)` on dimension (\d+): index range \[-?\d+, (\d+)\] exceed dimension size of (\d+)", _out_of_bound),
+    (r"number of partitions (\d+).* exceed", _too_many_partitions),
+    (r"(?:dimension|size|elements|extent) (?:of )?(\d+).* (?:exceeds?|limit\w*|at most|more than)\D*(\d+)", _too_large),
+    (rf"shape of `\w+{_SHAPE}` does not match the expected shape of {_SHAPE}", _shapes_differ),
+    (r"cannot reshape \w+ (\w+)\[.*\] in \w+ to \(([\d, ]+)\)", _reshaped),
+    (rf"{_SHAPE}\D*(?:and|with|to|by|from|into)\D*{_SHAPE}", _shapes_differ),
+    (r"values to unpack \(expected (\d+)", _unpacked),
+    (r"too many indices for \w+ (\w+)\[.*\] in \w+: (\d+)", _indexed),
+    (r"'?(\w+)'? .*must (?:be|have) (?:of type )?(an integer type|u?int\d+|b?float\d+\w*)", _typed),
+    (r"one element a partition, got \w+ (\w+)\[", _one_element),
+    (r"outside \[0, 1\]", _probabilities),
+    (r"Insufficient rank|at least two dimensions", _flat),
+    (r"is not a data type", _no_data_type),
+    (r"'(?:int|float|bool)' object is not (?:iterable|subscriptable)|non-iterable int", _sequence),
+    (r"object of type 'int' has no len|'int' object does not support item", _sequence),
+    (r"'(int|float|bool|str|NoneType)' object has no attribute '(\w+)'", _attribute),
+    (r"never written to|not written|division by zero|modulo by zero", _larger),
+    (r"did not end within|ran out of memory|exceeds the|capacity|does not fit", _smaller),
+    (r"NoneType", _optional),
+)

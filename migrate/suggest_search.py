@@ -1,0 +1,147 @@
+"""The search for a case that runs: proposals, what their errors ask for, and other sizes of the source; best first.
+
+How far a run came (how many lines have run, then where the kernel was, and the functions that it called) tells which
+failure is nearer to a case. What an error asks for goes before sizes that nothing asked for.
+"""
+
+from __future__ import annotations
+
+import ast
+import heapq
+import itertools
+import math
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from nki_migrate.runtime.cases import Case, TensorSpec
+from nki_migrate.runtime.compare import Failure
+from nki_migrate.runtime.messages import Probe
+
+from .suggest_proposals import MAX_ELEMENTS
+from .suggest_repairs import moved, ranked, repairs, tensors, toggled, typed
+from .variants import sizes, with_number
+
+_BATCH = 4
+_STARTS = 8
+"""Proposals that are tried before anything else."""
+_PLAIN_SIZES = (128, 512, 256, 64, 1, 2, 4, 8, 1024, 2048)
+_DTYPES = ("bfloat16", "int32", "uint8")
+_LARGEST = 8192
+_RAN: tuple[tuple[int, ...], int] = ((-(1 << 30),), 0)
+"""What is better than any place in the queue: a case that ran is not queued again."""
+
+Ask = Callable[[Sequence[Case]], list[Probe | Failure]]
+
+
+@dataclass
+class Search:
+    """What a search came to: the case that runs and its probe, or the failure that came farthest, with its case.
+
+    ``tried`` counts runs; ``undecided`` tells that the emulator does not model something on the way.
+    """
+
+    found: tuple[Case, Probe] | None = None
+    best: tuple[Case, Failure] | None = None
+    tried: int = 0
+    out_of_time: bool = False
+
+
+@dataclass(order=True)
+class _Next:
+    """A case to run; ``key`` orders: how far its parent came, what kind it is, how much it has."""
+
+    key: tuple[object, ...]
+    case: Case = field(compare=False)
+
+
+def searched(starts: Iterable[Case], constants: Sequence[int], ask: Ask, deadline: float) -> Search:
+    """Run cases until one gives outputs, nothing is left to try, or the time (of ``time.monotonic``) is over."""
+    search = Search()
+    source = iter(starts)
+    queue: list[_Next] = []
+    number = itertools.count()
+    known: dict[str, tuple[tuple[int, ...], int]] = {}
+
+    def push(cases: Iterable[Case], progress: tuple[int, ...], kind: int) -> None:
+        for case in cases:
+            text = repr(case)
+            if (text not in known or (progress, kind) < known[text]) and _elements(case) <= MAX_ELEMENTS:
+                known[text] = progress, kind
+                heapq.heappush(queue, _Next((progress, kind, next(number)), case))
+
+    push(itertools.islice(source, _STARTS), (), 0)
+    while queue:
+        if time.monotonic() >= deadline:
+            search.out_of_time = True
+            break
+        batch = list(itertools.islice(_taken(queue, known), _BATCH))
+        for case, reply in zip(batch, ask(batch), strict=True):
+            search.tried += 1
+            if isinstance(reply, Probe):
+                if reply.outputs:
+                    search.found = search.found or (case, reply)
+                continue
+            progress = _progress(reply)
+            is_best = search.best is None or progress <= _progress(search.best[1])
+            if search.best is None or progress < _progress(search.best[1]):
+                search.best = case, reply
+            push(itertools.islice(repairs(case, reply), 24), progress, 0)
+            if is_best and not reply.undecided:
+                push(_neighbours(case, constants), progress, 1)
+        if search.found:
+            break
+        if search.tried % (4 * _BATCH) == 0 or not queue:
+            push(itertools.islice(source, 2), (), 0)
+    return search
+
+
+def _taken(queue: list[_Next], known: dict[str, tuple[tuple[int, ...], int]]) -> Iterator[Case]:
+    """The cases of the queue, best first, each once: one that is found again may be worth more than it was."""
+    while queue:
+        case = heapq.heappop(queue).case
+        text = repr(case)
+        if known[text] != _RAN:
+            known[text] = _RAN
+            yield case
+
+
+def _progress(failure: Failure) -> tuple[int, ...]:
+    """Smaller for a run that came farther; one that did not enter the kernel is the last."""
+    return -failure.reached, *(-line for _, line in failure.trail)
+
+
+def _elements(case: Case) -> int:
+    return sum(math.prod(value.shape) for value in case.args.values() if isinstance(value, TensorSpec))
+
+
+def _neighbours(case: Case, constants: Sequence[int]) -> Iterator[Case]:
+    """The case with one thing changed that nothing asked for."""
+    candidates = list(dict.fromkeys([*constants, *_PLAIN_SIZES]))
+    for new in candidates:
+        for size in sizes(case):
+            yield from itertools.islice(moved(case, size, new), 1)
+    yield from toggled(case)
+    numbers = [name for name, value in case.args.items() if type(value) is int]
+    yield from (with_number(case, name, new) for name in numbers for new in (1, *candidates[:10]))
+    for name, spec in tensors(case).items():
+        yield from itertools.islice(ranked(case, name, len(spec.shape) + 1), 1)
+        yield from itertools.islice(ranked(case, name, len(spec.shape) - 1), 1) if len(spec.shape) > 1 else ()
+    if case.grid:
+        yield from (replace(case, grid=(extent,) * len(case.grid)) for extent in (1, 2, 4))
+    for new in candidates:
+        for size in sizes(case):
+            yield from itertools.islice(moved(case, size, new), 1, None)
+    yield from (typed(case, name, dtype) for name in tensors(case) for dtype in _DTYPES)
+
+
+def constants(tree: ast.Module, kernel: ast.FunctionDef) -> list[int]:
+    """The numbers of the kernel, of the functions beside it that it names, and of the module: sizes to try."""
+    names = {node.id for node in ast.walk(kernel) if isinstance(node, ast.Name)}
+    parts: list[ast.AST] = [kernel]
+    for node in tree.body:
+        if isinstance(node, ast.Assign) or (isinstance(node, ast.FunctionDef) and node.name in names):
+            parts.append(node)
+    found = [inner.value for part in parts for inner in ast.walk(part) if isinstance(inner, ast.Constant)]
+    plain = [value for value in found if type(value) is int and 2 < value <= _LARGEST]
+    return list(dict.fromkeys(plain))[:24]

@@ -1,0 +1,161 @@
+"""The search for cases: what errors ask for, the order in which proposals run, and cases that show the kernel."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+from nki_migrate.cli import main
+from nki_migrate.runtime.cases import Case, TensorSpec, read_cases
+from nki_migrate.runtime.compare import Failure
+from nki_migrate.runtime.compare.condition import Condition
+from nki_migrate.runtime.compare.trace import Compared
+from nki_migrate.runtime.messages import Probe
+from nki_migrate.suggest_cover import covering
+from nki_migrate.suggest_repairs import repairs
+from nki_migrate.suggest_search import searched
+
+HEAD = "import neuronxcc.nki as nki\nimport neuronxcc.nki.isa as nisa\nimport neuronxcc.nki.language as nl\n"
+
+
+def case(**args: object) -> Case:
+    specs = {name: TensorSpec(value, "float32") if isinstance(value, tuple) else value for name, value in args.items()}
+    return Case("k", "", "cases.toml", args=specs)
+
+
+def failure(message: str, *compared: Compared) -> Failure:
+    return Failure(False, message, compared=compared)
+
+
+def shapes(found: Case) -> dict[str, object]:
+    return {name: getattr(value, "shape", value) for name, value in found.args.items()}
+
+
+MESSAGES: dict[str, tuple[Failure, Case, dict[str, object]]] = {
+    "out of bounds": (
+        failure(
+            "err: Out-of-bound access for tensor `x` on dimension 1: index range [0, 511] exceed dimension size of 128"
+        ),
+        case(x=(128, 128)),
+        {"x": (128, 512)},
+    ),
+    "partitions": (
+        failure("err_num_partition_exceed_arch_limit: number of partitions 256 of 'load' exceed architecture"),
+        case(x=(256, 64)),
+        {"x": (128, 64)},
+    ),
+    "annotation": (
+        failure("shape of `data[128, 128]` does not match the expected shape of [64, 512]"),
+        case(x=(128, 128), y=(2, 2)),
+        {"x": (64, 512), "y": (2, 2)},
+    ),
+    "rank": (
+        failure("ValueError: not enough values to unpack (expected 3, got 2)"),
+        case(x=(64, 32)),
+        {"x": (2, 64, 32)},
+    ),
+    "indices": (failure("too many indices for float32 x[512] in hbm: 2"), case(x=(512,)), {"x": (2, 512)}),
+    "reshape": (failure("cannot reshape float32 w[8, 8] in hbm to (1, 8)"), case(w=(8, 8)), {"w": (8,)}),
+    "sequence": (failure("TypeError: cannot unpack non-iterable int object"), case(size=2), {"size": (3, 3)}),
+    "loop that does not run": (
+        failure("output 0 of the kernel, 'r', is never written to"),
+        case(x=(64,)),
+        {"x": (512,)},
+    ),
+    "equal": (failure("", Compared("Eq", "n", "m", 128, 256)), case(x=(128,), y=(256,)), {"x": (256,), "y": (256,)}),
+    "shapes": (
+        failure("", Compared("Eq", "v.shape", "(b, d)", (128, 128), (2, 64))),
+        case(q=(128, 128), v=(128, 128)),
+        {"q": (128, 128), "v": (2, 64)},
+    ),
+    "multiple": (failure("", Compared("Mod", "n", "512", 640, 512)), case(x=(640, 3)), {"x": (1024, 3)}),
+    "multiple of a part": (failure("", Compared("Mod", "n // 2", "512", 64, 512)), case(x=(128, 3)), {"x": (1024, 3)}),
+    "bound": (failure("", Compared("LtE", "n", "128", 512, 128)), case(x=(512, 3)), {"x": (128, 3)}),
+    "least": (failure("", Compared("GtE", "n", "128", 64, 128)), case(x=(64, 3)), {"x": (128, 3)}),
+    "among": (failure("", Compared("In", "n", "SIZES", 2, (128, 256))), case(n=2), {"n": 256}),
+}
+
+
+@pytest.mark.parametrize(("error", "before", "after"), MESSAGES.values(), ids=MESSAGES)
+def test_a_message_gives_what_it_names(error: Failure, before: Case, after: dict[str, object]) -> None:
+    assert after in [shapes(found) for found in repairs(before, error)]
+
+
+@pytest.mark.parametrize("dtype", ["uint16", "float8_e4m3"])
+def test_data_types_are_those_that_are_asked_for(dtype: str) -> None:
+    asked = failure("", Compared("Eq", "y.dtype", "wanted", "float32", dtype))
+    first = next(repairs(case(x=(4, 4), y=(4, 4)), asked))
+    assert isinstance(first.args["y"], TensorSpec) and first.args["y"].dtype == dtype
+
+
+Kernel = Callable[[Case], Probe | Failure]
+
+
+def asking(kernel: Kernel) -> Callable[[Sequence[Case]], list[Probe | Failure]]:
+    return lambda cases: [kernel(each) for each in cases]
+
+
+def test_what_came_farther_is_repaired_first() -> None:
+    """Each size has to be 2048, and only the failure of the first that is not says so."""
+
+    def kernel(asked: Case) -> Probe | Failure:
+        for line, name in enumerate("abcdef", 10):
+            size = asked.args[name].shape[0]
+            if size != 2048:
+                wanted = Compared("Eq", name, "2048", size, 2048)
+                return Failure(False, "no", "k.py", line, trail=(("k.py", line),), compared=(wanted,))
+        return Probe(1, 6, 0.1)
+
+    start = case(a=(2,), b=(3,), c=(5,), d=(7,), e=(11,), f=(13,))
+    found = searched([start], [], asking(kernel), time.monotonic() + 60)
+    assert found.found is not None and set(shapes(found.found[0]).values()) == {(2048,)} and found.tried < 60
+
+
+def test_the_failure_that_came_farthest_is_the_reason() -> None:
+    def kernel(asked: Case) -> Failure:
+        far = asked.args["x"].shape[0] == 512
+        return Failure(False, "far" if far else "near", "k.py", 3, reached=5 if far else 1)
+
+    found = searched([case(x=(128,))], [512], asking(kernel), time.monotonic() + 2)
+    assert found.found is None and found.best is not None and found.best[1].message == "far"
+
+
+def test_loops_run_twice_and_a_tail_and_each_side_are_kept() -> None:
+    def kernel(asked: Case) -> Probe | Failure:
+        size, flag = asked.args["x"].shape[0], bool(asked.args["flag"])
+        sides = Condition("k.py", 3, "flag", flag, not flag)
+        return Probe(1, -(-size // 128), 0.1, (sides,))
+
+    first = case(x=(128,), flag=False)
+    kept = covering((first, Probe(1, 1, 0.1)), [], asking(kernel), time.monotonic() + 60)
+    assert [shapes(each) for each in kept] == [
+        {"x": (256,), "flag": False},
+        {"x": (228,), "flag": False},
+        {"x": (256,), "flag": True},
+    ]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "    a = nl.load(x[0:128, 0:512])\n    b = nl.load(y[0:128, 0:512])\n    c = nl.add(a, b)",
+        "    n, p, f = x.shape\n    assert (n * f) % 96 == 0 and p == 64\n    assert y.shape == (f, p)\n"
+        "    c = nl.add(nl.load(x[0]), nl.load_transpose2d(y))",
+        "    assert x.dtype == nl.bfloat16\n    if x.shape[0] != 3 * y.shape[1]:\n        raise ValueError('3')\n"
+        "    c = nl.load(x[0:y.shape[1], 0:7])",
+    ],
+    ids=["literal slices", "asserts", "conditions that raise"],
+)
+def test_kernels_whose_sizes_only_their_errors_tell(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], body: str
+) -> None:
+    text = f"{HEAD}@nki.jit\ndef k(x, y):\n{body}\n    out = nl.ndarray(c.shape, dtype=c.dtype, buffer=nl.shared_hbm)\n"
+    (tmp_path / "k.py").write_text(f"{text}    nl.store(out, value=c)\n    return out\n")
+    with pytest.raises(SystemExit) as end:
+        main(["cases", "suggest", "--jobs", "2", str(tmp_path / "k.py"), "--seconds", "60"])
+    out, err = capsys.readouterr()
+    (tmp_path / "cases.toml").write_text(out)
+    assert end.value.code == 0, err
+    assert read_cases(tmp_path / "cases.toml").bad == ()
