@@ -4,8 +4,8 @@
 
 For each file of TREE that has kernels of Beta 1: ``nki-migrate cases suggest``, with at most ``--seconds``; the whole
 tree rewritten with ``--unsafe``; and those cases run in both versions, as ``verify --migrate --unsafe`` does. A line
-for each kernel: *proved*, *different*, *undecided*, *error*, or *no case*, with the reason; then counts of kernels and of
-files. Nothing of TREE is changed or kept.
+for each kernel: *proved*, *different*, *undecided*, *error*, or *no case*, with the reason; then counts of kernels and
+of files. Nothing of TREE is changed or kept.
 """
 
 from __future__ import annotations
