@@ -445,3 +445,12 @@ def test_every_code_that_the_codemods_use_is_a_rule_that_can_be_explained():
     folder = Path(codemods.__file__).parent
     used = {code for path in folder.rglob("*.py") for code in re.findall(r"\bNKI\d{3}\b", path.read_text())}
     assert used <= RULES.keys()
+
+
+def test_a_version_of_nki_that_is_not_known_is_one_line():
+    from nki_migrate.errors import InputError
+    from nki_migrate.languages import asked
+
+    assert asked("0.3", None) == asked("nki==0.3", None) == ("", "0.3", "")
+    with pytest.raises(InputError, match=r"there is no NKI version '0\.9': there are 0\.2, 0\.3"):
+        asked("0.9", None)
