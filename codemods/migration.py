@@ -60,7 +60,7 @@ def _climbing(sources: Mapping[str, str], outcomes: Mapping[str, Outcome], optio
     ours = {path for path, rung in rungs.items() if rung.is_nki}
     migrated = {path for path in ours if _was_beta1(sources[path])}
     found = sources_of({path: texts[path] for path in ours - migrated}, options) if ours - migrated else {}
-    return {**found, **dict.fromkeys(migrated, Source(V02, V02))}
+    return {**found, **dict.fromkeys(migrated, Source(V02, V02, is_migrated=True))}
 
 
 def _was_beta1(text: str) -> bool:

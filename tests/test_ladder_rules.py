@@ -263,3 +263,18 @@ def test_what_only_looks_like_it_is_left_alone(code: str, reason: str) -> None:
     outcome = written(source, code)
     assert (outcome.source, outcome.applied.get(code, 0)) == (source, 0)
     assert [finding for finding in outcome.findings if finding.code == code] == []
+
+
+def test_views_that_the_rules_from_beta1_wrote_need_no_review() -> None:
+    beta1 = (
+        "import neuronxcc.nki as nki\nimport neuronxcc.nki.language as nl\n\n\n@nki.jit\ndef k(x):\n"
+        "    out = nl.ndarray((64, 32), dtype=nl.int16, buffer=nl.shared_hbm)\n    tile = nl.load(x[0:64, 0:16])\n"
+        "    nl.store(out, tile.view(nl.int16))\n    return out\n"
+    )
+    outcome = rewrite(beta1, Options(target="0.6"))
+    assert not [finding for finding in outcome.findings if finding.code == "NKV023"]
+
+
+def test_a_pattern_of_an_item_of_a_list_is_one_of_a_whole_tensor() -> None:
+    source = kernel("tiles = [tile, other]\npart = tiles[0].ap([[64, 64], [1, 8]])")
+    assert [f for f in written(source, "NKV038").findings if f.code == "NKV038"] == []

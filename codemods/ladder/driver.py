@@ -143,7 +143,7 @@ def _facts_of(program: Program, sources: Mapping[str, Source], item: Version) ->
     old = VERSIONS[item.position - 1]
     tensors = Tensors(program)
     return {
-        path: Facts(program, tensors, path, max(old, OLDEST), item, source.high < item)
+        path: Facts(program, tensors, path, max(old, OLDEST), item, source.high < item, source.is_migrated)
         for path, source in sources.items()
     }
 

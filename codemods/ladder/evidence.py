@@ -18,11 +18,15 @@ from .rung import Rung
 
 @dataclass(frozen=True)
 class Source:
-    """The versions that a file may be of, ``low`` to ``high``, and what shows it (a line and a sentence each)."""
+    """The versions that a file may be of, ``low`` to ``high``, and what shows it (a line and a sentence each).
+
+    ``is_migrated``: the rules from Beta 1 wrote it just now.
+    """
 
     low: Version = OLDEST
     high: Version = NEWEST
     shown: tuple[tuple[int, str], ...] = ()
+    is_migrated: bool = False
 
     @property
     def is_certain(self) -> bool:

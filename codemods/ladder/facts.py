@@ -16,7 +16,10 @@ from .tensors import Tensor, Tensors
 
 @dataclass(frozen=True)
 class Facts:
-    """One file at the version ``old``, on its way to ``new``; ``is_certain``: it is surely older than ``new``."""
+    """One file at the version ``old``, on its way to ``new``; ``is_certain``: it is surely older than ``new``.
+
+    ``is_migrated``: the rules from Beta 1 wrote it just now, and wrote no more than they know.
+    """
 
     program: Program
     tensors: Tensors
@@ -24,6 +27,7 @@ class Facts:
     old: Version
     new: Version
     is_certain: bool = True
+    is_migrated: bool = False
 
     @property
     def rung(self) -> Rung:

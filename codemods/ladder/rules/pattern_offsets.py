@@ -25,9 +25,8 @@ def rewrite(facts: Facts, node: ast.Call) -> Answer:
         return None
     if len(node.args) > 1 or any(keyword.arg == "offset" for keyword in node.keywords):
         return None
-    value = facts.tensors.of(facts.path, node.func.value)
-    is_part = isinstance(node.func.value, ast.Subscript) and isinstance(value, Tensor)
-    if not is_part:
-        return None
+    part = node.func.value
+    if not isinstance(part, ast.Subscript) or not isinstance(facts.tensors.of(facts.path, part.value), Tensor):
+        return None  # an item of a list is a whole tensor
     what = "without an offset this pattern begins at the tensor's first element up to 0.4, and at the part's since 0.5"
     return Left(what, "write the pattern of the whole tensor, with offset=", True)

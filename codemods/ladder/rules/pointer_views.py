@@ -52,7 +52,9 @@ def rewrite(facts: Facts, node: ast.Call) -> Answer:
         return rewritten(cut)
     end = facts.rung.end(node)
     reshaped = Edit(end, end, f".reshape({text.text(shape)})")
-    return rewritten(cut, reshaped, assumption=f"{text.text(shape)} has as many bytes as the tensor")
+    if facts.is_migrated:  # the rules from Beta 1 view whole tiles only (NKI024)
+        return rewritten(cut, reshaped)
+    return rewritten(cut, reshaped, assumption=f"{' '.join(text.text(shape).split())} has as many bytes as the tensor")
 
 
 def _given(text: CallText) -> tuple[Argument | None, Argument | None]:
