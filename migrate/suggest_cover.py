@@ -19,6 +19,7 @@ from .variants import resized, sizes, with_axis
 _MOST_INSTRUCTIONS = 4000
 _LARGEST = 2048
 _CASES = 4
+_BATCH = 4
 _TAIL = 28
 """What is cut off a size: no multiple of anything that a tile is."""
 
@@ -90,8 +91,12 @@ def _tails(case: Case) -> Iterator[Case]:
 
 
 def _ran(cases: list[Case], ask: Ask, deadline: float) -> list[tuple[Case, Probe]]:
-    """Those of the cases that run, with what they showed; none when the time is over."""
-    if not cases or time.monotonic() >= deadline:
-        return []
-    replies = zip(cases, ask(cases), strict=True)
-    return [(case, reply) for case, reply in replies if isinstance(reply, Probe) and reply.outputs]
+    """Those of the cases that run, with what they showed; those of the time that there is."""
+    found: list[tuple[Case, Probe]] = []
+    for first in range(0, len(cases), _BATCH):
+        if time.monotonic() >= deadline:
+            break
+        batch = cases[first : first + _BATCH]
+        replies = zip(batch, ask(batch), strict=True)
+        found += [(case, reply) for case, reply in replies if isinstance(reply, Probe) and reply.outputs]
+    return found

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import linecache
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from nki_migrate.runtime.cases import Case, DtypeSpec, NoneSpec, TensorSpec
@@ -72,16 +72,28 @@ def ranked(case: Case, name: str, rank: int) -> Iterator[Case]:
 
 
 def moved(case: Case, size: int, new: int) -> Iterator[Case]:
-    """Everywhere ``new`` for ``size``, then on one axis, or in one number, at a time."""
+    """``new`` for ``size``: everywhere, on one axis of all tensors, on one axis or in one number, on two axes."""
     if new < 1 or size == new:
         return
     if size in sizes(case) or size in case.args.values():
         yield resized(case, size, new)
     known = tensors(case)
-    yield from (with_axis(case, name, axis, new) for name, axis in axes(case) if known[name].shape[axis] == size)
+    places = [(name, axis) for name, axis in axes(case) if known[name].shape[axis] == size]
+    for number in dict.fromkeys(axis for _, axis in places):
+        yield _on_axes(case, [place for place in places if place[1] == number], new)
+    yield from (with_axis(case, name, axis, new) for name, axis in places)
     yield from (
         with_number(case, name, new) for name, value in case.args.items() if type(value) is int and value == size
     )
+    for pair in itertools.combinations(places, 2):
+        if pair[0][0] != pair[1][0]:
+            yield _on_axes(case, pair, new)
+
+
+def _on_axes(case: Case, places: Sequence[tuple[str, int]], new: int) -> Case:
+    for name, axis in places:
+        case = with_axis(case, name, axis, new)
+    return case
 
 
 def scaled(case: Case, size: int, new: int) -> Iterator[Case]:

@@ -66,7 +66,7 @@ def searched(starts: Iterable[Case], constants: Sequence[int], ask: Ask, deadlin
     def push(cases: Iterable[Case], progress: tuple[int, ...], kind: int) -> None:
         for case in cases:
             text = repr(case)
-            if (text not in known or (progress, kind) < known[text]) and _elements(case) <= MAX_ELEMENTS:
+            if (text not in known or (progress, kind) < known[text]) and 0 < _elements(case) <= MAX_ELEMENTS:
                 known[text] = progress, kind
                 heapq.heappush(queue, _Next((progress, kind, next(number)), case))
 
@@ -86,7 +86,7 @@ def searched(starts: Iterable[Case], constants: Sequence[int], ask: Ask, deadlin
             is_best = search.best is None or progress <= _progress(search.best[1])
             if search.best is None or progress < _progress(search.best[1]):
                 search.best = case, reply
-            push(itertools.islice(repairs(case, reply), 24), progress, 0)
+            push(itertools.islice(repairs(case, reply), 32), progress, 0)
             if is_best and not reply.undecided:
                 push(_neighbours(case, constants), progress, 1)
         if search.found:
@@ -112,7 +112,10 @@ def _progress(failure: Failure) -> tuple[int, ...]:
 
 
 def _elements(case: Case) -> int:
-    return sum(math.prod(value.shape) for value in case.args.values() if isinstance(value, TensorSpec))
+    """How much data a case has: 0 where a tensor is empty, which no case can be."""
+    if any(0 in value.shape for value in case.args.values() if isinstance(value, TensorSpec)):
+        return 0
+    return 1 + sum(math.prod(value.shape) for value in case.args.values() if isinstance(value, TensorSpec))
 
 
 def _neighbours(case: Case, constants: Sequence[int]) -> Iterator[Case]:

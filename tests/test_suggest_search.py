@@ -73,6 +73,16 @@ MESSAGES: dict[str, tuple[Failure, Case, dict[str, object]]] = {
     "multiple": (failure("", Compared("Mod", "n", "512", 640, 512)), case(x=(640, 3)), {"x": (1024, 3)}),
     "multiple of a part": (failure("", Compared("Mod", "n // 2", "512", 64, 512)), case(x=(128, 3)), {"x": (1024, 3)}),
     "bound": (failure("", Compared("LtE", "n", "128", 512, 128)), case(x=(512, 3)), {"x": (128, 3)}),
+    "an axis of all tensors": (
+        failure("", Compared("GtE", "n", "512", 128, 512)),
+        case(q=(128, 128), k=(128, 128)),
+        {"q": (128, 512), "k": (128, 512)},
+    ),
+    "two axes": (
+        failure("", Compared("Mod", "c", "128", 2, 128)),
+        case(x=(2, 2, 2), w=(2, 2)),
+        {"x": (2, 128, 2), "w": (128, 2)},
+    ),
     "least": (failure("", Compared("GtE", "n", "128", 64, 128)), case(x=(64, 3)), {"x": (128, 3)}),
     "among": (failure("", Compared("In", "n", "SIZES", 2, (128, 256))), case(n=2), {"n": 256}),
 }
