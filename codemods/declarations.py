@@ -37,7 +37,8 @@ class Pinned:
     ``style`` is what its blocks became (empty without any), ``loop`` the loop that declares it. ``base`` and
     ``reserved`` are its first byte and the bytes of all its tiles, ``dims`` the shape of one tile, ``tiles`` how many
     there are in each block dimension. ``turns`` is how many tiles the iterations of ``loop`` take turns on.
-    ``unsuited`` says why no manager can place it.
+    ``unsuited`` says why no manager can place it. A ``ring`` is tiles that are declared apart from the blocks, which
+    take them in turns.
     """
 
     plan: Plan
@@ -53,3 +54,4 @@ class Pinned:
     unsuited: str
     itemsize: str
     in_loop: bool
+    ring: bool

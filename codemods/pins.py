@@ -25,7 +25,7 @@ def pinned(scope: Scope, plan: Plan, style: str, loop: ast.For | None, written: 
     given = {k.arg: k.value for k in allocator.call.keywords if k.arg}
     free = tuple_sizes(scope, given.get("num_free_tiles"), "NKI011") if allocator.kind == "mod_alloc" else ()
     tiles = (free or ("1",) * len(plan.blocks)) if plan.blocks else ()
-    unsuited = _unsuited(scope, plan, given, tiles, style)
+    unsuited = _unsuited(plan, given, tiles)
     several = tuple(size for size in tiles if scope.constant(size) != 1)
     dims = (plan.dims[0], *several, *plan.dims[1:]) if style == "fold" else plan.dims
     size = itemsize(scope, plan.dtype)
@@ -35,11 +35,13 @@ def pinned(scope: Scope, plan: Plan, style: str, loop: ast.For | None, written: 
     reserved = algebra.multiply(*tiles, row)
     partition = scalar(scope, given, "base_partition")
     return Pinned(
-        plan, style, loop, written, base, partition, reserved, dims, tiles, turns, unsuited, size, bool(scope.loops)
+        *(plan, style, loop, written, base, partition, reserved, dims, tiles, turns, unsuited, size),
+        in_loop=bool(scope.loops),
+        ring=not unsuited and _is_ring(scope, plan, tiles, style),
     )
 
 
-def _unsuited(scope: Scope, plan: Plan, given: dict[str, ast.expr], tiles: tuple[str, ...], style: str) -> str:
+def _unsuited(plan: Plan, given: dict[str, ast.expr], tiles: tuple[str, ...]) -> str:
     assert isinstance(plan.buffer, Allocator)
     if plan.buffer.kind != "mod_alloc":
         return "its address comes from a function or an object"
@@ -49,10 +51,11 @@ def _unsuited(scope: Scope, plan: Plan, given: dict[str, ast.expr], tiles: tuple
         return "its blocks lie in different partitions"
     if len(tiles) != len(plan.blocks):
         return "num_free_tiles has another rank than its blocks"
-    if style != "list":
-        return ""
-    if not all(all_used(scope, n, b) for n, b in zip(tiles, plan.blocks, strict=True)):
-        return "there may be fewer blocks than num_free_tiles"
-    if plan.fill is not None and tiles != plan.blocks:
-        return "its blocks share tiles that each of them fills"
     return ""
+
+
+def _is_ring(scope: Scope, plan: Plan, tiles: tuple[str, ...], style: str) -> bool:
+    """Are the tiles to be declared apart from the blocks: maybe more of them, or filled anew by each block?"""
+    if style != "list" or tiles == plan.blocks or len(tiles) != len(plan.blocks):
+        return False
+    return plan.fill is not None or not all(all_used(scope, n, b) for n, b in zip(tiles, plan.blocks, strict=True))

@@ -1,7 +1,13 @@
 """The stack discipline behind pinned addresses: which tensors an ``SbufManager`` puts exactly where they were.
 
 The manager is followed symbolically: where its stack and its heap stand before each declaration, in the order of the
-source. A tensor goes through the manager only where the address that it would get is provably the old one.
+source. A tensor goes through the manager only where the address that it would get is provably the old one:
+
+* it starts where the stack stands;
+* it starts a known number of bytes behind that: padding comes first;
+* it ends where the heap ends, which stands where what is declared behind it, below it, leaves it room;
+* it starts at a place where the stack stood, or behind one: the scope that began there is closed first. A scope of a
+  block around it can be closed, too, before the statement that holds the tensor, as long as that holds no other one.
 """
 
 from __future__ import annotations
@@ -14,6 +20,7 @@ from typing import TYPE_CHECKING
 from . import algebra
 from .counters import Values, running_values
 from .node_index import walk
+from .syntax import bound_by
 from .unit_loops import passes_from_zero
 
 if TYPE_CHECKING:
@@ -44,7 +51,8 @@ class StackPlan:
     ``way`` says for each of them ``stack``, ``heap`` or ``section``, ``reasons`` why another one keeps its address.
     ``unaligned`` are those whose alignment cannot be told, ``around`` the scopes by statement, ``loops`` those whose
     body starts with an opened scope, ``sections`` the loops that take turns on as many sections. ``upper`` is where the
-    heap ends (empty without one), ``first`` the statement before which the manager is made.
+    heap ends (empty without one), ``first`` the statement before which the manager is made. ``padding`` is how many
+    bytes come first.
     """
 
     lower: str = "0"
@@ -57,6 +65,7 @@ class StackPlan:
     loops: set[ast.For] = field(default_factory=set)
     sections: dict[ast.For, str] = field(default_factory=dict)
     unsuited: dict[Pinned, str] = field(default_factory=dict)
+    padding: dict[Pinned, str] = field(default_factory=dict)
 
     def at(self, statement: ast.stmt) -> Around:
         return self.around.setdefault(statement, Around())
@@ -70,6 +79,17 @@ class _Mark:
     statement: ast.stmt | None
 
 
+@dataclass
+class _Frame:
+    """A block of statements: its marks, the statement that is read, and how many tensors were placed before that."""
+
+    marks: list[_Mark]
+    statement: ast.stmt | None = None
+    placed: int = 0
+    entry: algebra.Polynomial = field(default_factory=dict)
+    """Where the stack stands when the statement is left."""
+
+
 def stack_plan(scope: Scope, tensors: Sequence[Pinned]) -> StackPlan:
     """The plan for the tensors that one kernel pins with ``sbuf.mod_alloc``, once the kernel has been rewritten."""
     follower = _Follower(scope, tensors)
@@ -77,11 +97,38 @@ def stack_plan(scope: Scope, tensors: Sequence[Pinned]) -> StackPlan:
     return follower.plan
 
 
+def _minus(a: algebra.Polynomial, b: algebra.Polynomial) -> algebra.Polynomial:
+    return algebra.total(a, {monomial: -factor for monomial, factor in b.items()})
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """The expressions that are known to be at least 1: sizes of tensors, and of the elements of tensors."""
+
+    positive: frozenset[str]
+
+    def is_more(self, a: algebra.Polynomial, b: algebra.Polynomial) -> bool:
+        """Is ``a`` provably more than ``b``, by a number that can be written?"""
+        gap = _minus(a, b)
+        return bool(gap) and all(
+            factor > 0 and all(atom in self.positive or _is_hardware(atom) for atom in monomial)
+            for monomial, factor in gap.items()
+        )
+
+
+def _is_hardware(atom: str) -> bool:
+    """A limit of the hardware: ``nl.tile_size.pmax``."""
+    return ".tile_size." in atom and not algebra.names(atom) - {atom.partition(".")[0]}
+
+
 class _Follower:
     def __init__(self, scope: Scope, tensors: Sequence[Pinned]) -> None:
         self.scope, self.plan = scope, StackPlan()
         self.values = running_values(scope)
+        self.frames: list[_Frame] = []
+        self.sizes = self._sizes(tensors)
         self.waiting = list(tensors)
+        self.tensors = tensors
         self.by_statement: dict[ast.stmt, list[Pinned]] = {}
         for tensor in tensors:
             self.by_statement.setdefault(tensor.loop or tensor.plan.statement, []).append(tensor)
@@ -96,6 +143,16 @@ class _Follower:
         lowest = min((start.get((), 0) for start in starts if set(start) <= {()}), default=0)
         return {(): lowest} if lowest else {}
 
+    def _sizes(self, tensors: Sequence[Pinned]) -> Sizes:
+        """What the sizes of tensors tell: a tensor has at least one element in each dimension."""
+        found: set[str] = set()
+        for tensor in tensors:
+            for size in (*tensor.dims, *tensor.plan.blocks, *tensor.tiles):
+                polynomial = self._number(tensor, size)
+                if len(polynomial) == 1:
+                    found |= set(next(iter(polynomial)))
+        return Sizes(frozenset(found))
+
     def _number(self, tensor: Pinned, text: str) -> algebra.Polynomial:
         values = self._values_at(tensor)
         return algebra.normal(text, {**self.scope.definitions, **values})
@@ -108,19 +165,22 @@ class _Follower:
     def block(self, body: list[ast.stmt], first: Sequence[Pinned] = (), *, outermost: bool = False) -> bool:
         """Place what one block declares; ``first`` stand at its top. Has the manager placed anything in it?"""
         before = len(self.plan.way)
-        marks: list[_Mark] = []
+        frame = _Frame([])
+        self.frames.append(frame)
         opened: ast.stmt | None = None
         for tensor in first:
-            self._place(tensor, marks, None)
+            self._place(tensor, None)
         for statement in body:
+            frame.statement, frame.placed = statement, len(self.plan.way)
             placed = len(self.plan.way)
             if isinstance(statement, ast.For | ast.While | ast.If):
                 self._compound(statement)
             else:
                 for tensor in self.by_statement.get(statement, []):
-                    self._place(tensor, marks, statement)
+                    self._place(tensor, statement)
             if opened is None and len(self.plan.way) > placed:
                 opened = statement
+        self.frames.pop()
         if len(self.plan.way) == before:
             return False
         if outermost and opened is not None:
@@ -138,12 +198,13 @@ class _Follower:
         around.after = [*(["close_scope"] if scoped else []), *["pop_heap"] * heaps]
 
     def _compound(self, statement: ast.For | ast.While | ast.If) -> None:
-        stack, heap = self.stack, self.heap
+        frame, heap = self.frames[-1], self.heap
+        frame.entry = self.stack
         first = self.by_statement.get(statement, [])
         if isinstance(statement, ast.If):
             for body in (statement.body, statement.orelse):
                 self.block(body)
-                self.stack, self.heap = stack, heap
+                self.stack, self.heap = frame.entry, heap
             return
         if _is_left_early(statement):
             for tensor in self._within(statement):
@@ -153,7 +214,7 @@ class _Follower:
         elif self.block(statement.body, first) and any(t in self.plan.way for t in first):
             assert isinstance(statement, ast.For)
             self.plan.loops.add(statement)
-        self.stack, self.heap = stack, heap
+        self.stack, self.heap = frame.entry, heap
 
     def _within(self, loop: ast.For | ast.While) -> list[Pinned]:
         inside = {id(node) for node in walk(loop)}
@@ -161,7 +222,7 @@ class _Follower:
 
     # Tensors --------------------------------------------------------------------------------------------------------
 
-    def _place(self, tensor: Pinned, marks: list[_Mark], statement: ast.stmt | None) -> None:
+    def _place(self, tensor: Pinned, statement: ast.stmt | None) -> None:
         if tensor not in self.waiting:  # refused as a section of the loop that declares it
             return
         base, size = self._number(tensor, tensor.base), self._number(tensor, tensor.reserved)
@@ -170,36 +231,97 @@ class _Follower:
                 self.missing = tensor.plan.name
             self._refuse(tensor, tensor.unsuited)
             return
-        if base != self.stack:
-            again = next((i for i, m in enumerate(marks) if m.start == base and m.statement is not None), None)
-            if again is None or statement is None:
-                self._on_the_heap(tensor, base, size)
+        if base != self.stack and not self._is_behind(tensor, base):
+            if self._on_the_heap(tensor, base, size):
                 return
-            opened = marks[again].statement
-            assert opened is not None
-            self.plan.at(opened).opens += 1
-            self.plan.at(statement).closes += 1
-            del marks[again:]
-        marks.append(_Mark(base, statement))
+            if not self._can_pad(base, self.stack) and not self._rewound(base):
+                self._refuse(tensor, self._why_not(tensor, base))
+                return
+        if base != self.stack:
+            self.plan.padding[tensor] = algebra.show(_minus(base, self.stack))
+        self.frames[-1].marks.append(_Mark(self.stack, statement))
         self.stack = algebra.total(base, size)
         self._check_alignment(tensor, base)
         self._accept(tensor, "stack")
+
+    def _is_behind(self, tensor: Pinned, base: algebra.Polynomial) -> bool:
+        """Is an address behind the stack's, and before all that is declared later?"""
+        if not self._can_pad(base, self.stack):
+            return False
+        return not any(self.sizes.is_more(base, self._number(t, t.base)) for t in self.waiting if t is not tensor)
+
+    def _rewound(self, base: algebra.Polynomial) -> bool:
+        """Close scopes until the stack stands at an address, or where it can reach it; ``False`` if that cannot be."""
+        for depth, frame in reversed(list(enumerate(self.frames))):
+            inner = self.frames[depth + 1 :]
+            if any(f.marks for f in inner) or (inner and len(self.plan.way) > frame.placed):
+                return False
+            at = self._mark_for(frame, base)
+            if at is not None and frame.statement is not None:
+                mark = frame.marks[at]
+                assert mark.statement is not None
+                self.plan.at(mark.statement).opens += 1
+                self.plan.at(frame.statement).closes += 1
+                del frame.marks[at:]
+                self.stack = frame.entry = mark.start
+                for other in inner:
+                    other.entry = mark.start
+                return True
+        return False
+
+    def _mark_for(self, frame: _Frame, base: algebra.Polynomial) -> int | None:
+        """The mark of a block that stands at an address, or else the last one that stands before it."""
+        marks = [i for i, mark in enumerate(frame.marks) if mark.statement not in (None, frame.statement)]
+        same = [i for i in marks if frame.marks[i].start == base]
+        before = [i for i in marks if self._can_pad(base, frame.marks[i].start)]
+        return same[0] if same else before[-1] if before else None
 
     def _check_alignment(self, tensor: Pinned, base: algebra.Polynomial) -> None:
         if not _aligned(base, self._number(tensor, tensor.itemsize)):
             self.plan.unaligned.add(tensor)
 
-    def _on_the_heap(self, tensor: Pinned, base: algebra.Polynomial, size: algebra.Polynomial) -> None:
+    def _on_the_heap(self, tensor: Pinned, base: algebra.Polynomial, size: algebra.Polynomial) -> bool:
         """A tensor that ends where the heap ends, or where the heap tensor before it starts."""
+        if tensor.style in ("list", "loop"):
+            return False
         end = algebra.total(base, size)
-        upper = _upper_text(self.scope, tensor, self._values_at(tensor)) if self.heap is None else ""
-        fits = end == self.heap or bool(upper and not self.plan.upper)
-        if not fits or tensor.style in ("list", "loop"):
-            self._refuse(tensor, self._why_not(tensor, base))
-            return
+        upper = "" if self.plan.upper else self._upper(tensor, end)
+        if end != self.heap and not upper:
+            return False
         self.plan.upper = self.plan.upper or upper
         self.heap = base if _aligned(base, {(): _ALIGNMENT}) else _ROUNDED_DOWN
         self._accept(tensor, "heap")
+        return True
+
+    def _upper(self, tensor: Pinned, end: algebra.Polynomial) -> str:
+        """Where the heap can end so that it ends with this tensor; empty where it cannot."""
+        written = _upper_text(self.scope, tensor, self._values_at(tensor))
+        if written:
+            return written
+        base = self._number(tensor, tensor.base)
+        others = [t for t in self.waiting if t is not tensor]
+        ends = [algebra.total(self._number(t, t.base), self._number(t, t.reserved)) for t in others]
+        has_room = all(other == base or self.sizes.is_more(base, other) for other in [self.stack, *ends])
+        return algebra.show(end) if has_room and self._is_known_first(end) else ""
+
+    def _is_known_first(self, end: algebra.Polynomial) -> bool:
+        """Are all names of an address bound before the manager is made, and never again?"""
+        line = min(tensor.plan.statement.lineno for tensor in self.tensors)
+        arguments = self.scope.function.args
+        known = {a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
+        for statement in self.scope.function.body:
+            if statement.lineno < line and isinstance(statement, ast.Assign | ast.AnnAssign):
+                known |= bound_by(statement)
+        mine = algebra.names(algebra.show(end)) & set(self.scope.assigned)
+        return mine <= known and self._is_fixed(end)
+
+    def _is_fixed(self, number: algebra.Polynomial) -> bool:
+        """Does every name of a number stand for one value only, wherever it is written?"""
+        return all(self.scope.assigned[name] <= 1 for name in algebra.names(algebra.show(number)))
+
+    def _can_pad(self, base: algebra.Polynomial, start: algebra.Polynomial) -> bool:
+        """Is an address behind another one by a number of bytes that can be written?"""
+        return self.sizes.is_more(base, start) and self._is_fixed(_minus(base, start))
 
     def _why_not(self, tensor: Pinned, base: algebra.Polynomial) -> str:
         start, stands = algebra.show(base), algebra.show(self.stack)
@@ -222,6 +344,7 @@ class _Follower:
         if base != self.stack:
             for each in turning:
                 self._refuse(each, self._why_not(each, base))
+                self.plan.unsuited[each] = self.plan.reasons[each]
             return False
         if alone and not followed and passes_from_zero(self.scope, loop) is not None:
             self.plan.sections[loop] = tensor.turns

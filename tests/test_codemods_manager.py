@@ -53,7 +53,10 @@ TILES = st.tuples(
     st.sampled_from(sorted(DTYPES)),
     st.sampled_from(((), (1, 1), (2, 2), (3, 1), (4, 2), (1, 2))),
 )
-STEPS = st.one_of(TILES, TILES, TILES, st.just(("mark",)), st.just(("reset",)), st.just(("gap",)))
+STEPS = st.one_of(
+    *(TILES, TILES, TILES, st.just(("mark",)), st.just(("reset",)), st.just(("gap",))),
+    st.tuples(st.just("literal"), st.sampled_from((16, 20, 48, 64, 256, 1000))),
+)
 LOOPS = st.tuples(
     st.just("loop"),
     st.sampled_from(("nl.affine_range(2)", "range(1)", "nl.static_range(2)")),
@@ -80,6 +83,8 @@ class Writer:
                 self.lines.append(f"{indent}at = {marks[-1]}")
             elif step[0] == "gap":
                 self.lines.append(f"{indent}at += 12")
+            elif step[0] == "literal":
+                self.lines.append(f"{indent}at = {step[1]}")
             elif step[0] == "loop":
                 self.lines.append(f"{indent}for i{self.tiles} in {step[1]}:")
                 self.write([*step[2], ("tile", "1", "nl.float32", ())], f"{indent}    ", marks)
@@ -149,20 +154,12 @@ def test_tensors_counted_down_from_the_end_are_the_heap(migrate):
     ("lines", "reason"),
     [
         (["n = n + 1", declaration("a", "n * 64")], "no scope of a stack begins"),
-        ([declaration("a", "cols * 4 + 8")], "no scope of a stack begins"),
         (
             [
                 "a = nl.ndarray((2, par_dim(64), cols), dtype=nl.float32,",
                 "               buffer=ncc.sbuf.mod_alloc(base_addr=32, num_par_tiles=(2,)))",
             ],
             "different partitions",
-        ),
-        (
-            [
-                "a = nl.ndarray((n, par_dim(128), cols), dtype=nl.float32,",
-                "               buffer=ncc.sbuf.mod_alloc(base_addr=cols * 4, num_free_tiles=(2,)))",
-            ],
-            "fewer blocks than num_free_tiles",
         ),
     ],
 )
@@ -209,14 +206,141 @@ def test_two_tensors_whose_tiles_take_turns_in_one_loop_keep_their_addresses(mig
     )
     migration = migrate(source, ARGS, Options(allocation="sbuf-manager", blocks=blocks))
     assert migration.trouble == ()
-    findings = [f for f in migration.outcome.findings if f.code == "NKI014"]
-    assert {f.message.split("'")[1] for f in findings} == {"last", "t", "u"}
+    assert reasons(migration.outcome) == {}
+    assert "u.append(u_physical[i % " in migration.outcome.source
 
 
-def test_one_tensor_is_no_reason_for_a_manager(migrate):
-    migration = migrate(kernel(declaration("last", "0"), "last[...] = nl.load(x)"), ARGS, MANAGER)
-    assert migration.trouble == () and "SbufManager" not in migration.outcome.source
-    assert reasons(migration.outcome) == {"last": "a manager would have this tensor alone"}
+def test_one_tensor_comes_from_a_manager_too(migrate):
+    migration = migrate(kernel(declaration("last", "64"), "last[...] = nl.load(x)"), ARGS, MANAGER)
+    assert migration.trouble == () and "SbufManager(64, " in migration.outcome.source
+    assert reasons(migration.outcome) == {}
+
+
+# --- padding, rings, second scopes, the heap --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_all_tiles_of_a_ring_are_there_however_many_blocks_take_them(migrate, count):
+    source = kernel(
+        "t = nl.ndarray((n, par_dim(128), cols), dtype=nl.float32,",
+        "               buffer=ncc.sbuf.mod_alloc(base_addr=0, num_free_tiles=(3,)))",
+        declaration("last", "cols * 12"),
+        "for i in nl.sequential_range(n):",
+        "    t[i] = nl.load(x)",
+        "for i in nl.sequential_range(n):",
+        "    last[...] = nl.add(t[i], 1.0)",
+    )
+    migration = migrate(source, {**ARGS, "n": count}, Options(allocation="sbuf-manager", blocks="list"))
+    assert migration.trouble == () and reasons(migration.outcome) == {}
+    assert "for i in range(3):\n        t_physical.append(" in migration.outcome.source
+
+
+def test_bytes_that_no_tensor_has_are_padding(migrate):
+    source = kernel(
+        declaration("a", "0"),
+        "a[...] = nl.load(x)",
+        declaration("last", "cols * 4 + 28"),
+        "last[...] = nl.add(a, 1.0)",
+    )
+    migration = migrate(source, ARGS, MANAGER)
+    assert migration.trouble == () and reasons(migration.outcome) == {}
+    assert "padding_before_last = sbm.alloc_stack((nl.tile_size.pmax, 28), dtype=nl.int8)" in migration.outcome.source
+
+
+def test_an_unknown_number_of_bytes_is_no_padding(migrate):
+    source = kernel(declaration("last", "0"), "last[...] = nl.load(x)", declaration("a", "cols * 4 + n * 4"))
+    migration = migrate(source, ARGS, MANAGER)
+    assert migration.trouble == ()
+    assert "no scope of a stack begins" in reasons(migration.outcome)["a"]
+
+
+def test_a_tensor_on_top_of_another_is_a_second_scope(migrate):
+    source = kernel(
+        declaration("a", "0"),
+        "a[...] = nl.load(x)",
+        declaration("b", "8", columns="4"),
+        "b[...] = nl.add(a[0:128, 0:4], 1.0)",
+        declaration("last", "cols * 4"),
+        "last[...] = nl.load(x)",
+    )
+    migration = migrate(source, ARGS, MANAGER)
+    assert migration.trouble == () and reasons(migration.outcome) == {}
+
+
+@pytest.mark.parametrize("loop", ["nl.affine_range(2)", "range(n)"])
+def test_a_tensor_of_a_loop_on_top_of_one_around_it_closes_the_scope_before_the_loop(migrate, loop):
+    source = kernel(
+        declaration("a", "64"),
+        "a[...] = nl.load(x)",
+        declaration("last", "64 + cols * 4"),
+        "last[...] = nl.load(x)",
+        f"for i in {loop}:",
+        f"    {declaration('b', '96', columns='4')}",
+        "    b[...] = nl.add(a[0:128, 0:4], 1.0)",
+        f"    {declaration('c', '128', columns='4')}",
+        "    c[...] = b",
+    )
+    migration = migrate(source, ARGS, MANAGER)
+    assert migration.trouble == () and reasons(migration.outcome) == {}
+
+
+def test_scopes_around_a_branch_are_closed_for_its_first_tensor_only(migrate):
+    source = kernel(
+        declaration("a", "0"),
+        "a[...] = nl.load(x)",
+        declaration("last", "cols * 4"),
+        "last[...] = nl.load(x)",
+        "if n == 2:",
+        f"    {declaration('b', '16')}",
+        "    b[...] = 1.0",
+        "else:",
+        f"    {declaration('c', '8')}",
+        "    c[...] = 1.0",
+    )
+    for n in (2, 3):
+        migration = migrate(source, {**ARGS, "n": n}, MANAGER)
+        assert migration.trouble == ()
+
+
+def test_what_is_declared_above_all_the_rest_is_the_heap(migrate):
+    source = kernel(
+        declaration("a", "256", columns="8"),
+        "a[...] = nl.load(x)",
+        declaration("b", "0", columns="8"),
+        "b[...] = nl.add(a, 1.0)",
+        declaration("last", "32", columns="8"),
+        "last[...] = nl.add(b, 1.0)",
+    )
+    migration = migrate(source, ARGS, MANAGER)
+    assert migration.trouble == () and reasons(migration.outcome) == {}
+    assert "SbufManager(0, 288)" in migration.outcome.source and "alloc_heap" in migration.outcome.source
+
+
+def test_no_heap_where_the_rest_may_not_fit_below_it(migrate):
+    source = kernel(
+        declaration("a", "256", columns="8"),
+        "a[...] = nl.load(x)",
+        declaration("b", "0"),
+        "b[...] = nl.add(a, 1.0)",
+        declaration("last", "264", columns="8"),
+        "last[...] = nl.add(b, 1.0)",
+    )
+    migration = migrate(source, ARGS, MANAGER)
+    assert migration.trouble == () and "alloc_heap" not in migration.outcome.source
+    assert reasons(migration.outcome) == {}
+
+
+def test_padding_is_not_written_with_a_name_that_stands_for_something_else_by_then(migrate):
+    source = kernel(
+        declaration("a", "0"),
+        "a[...] = nl.load(x)",
+        "behind = cols * 8",
+        "cols = 8 + cols",
+        declaration("last", "behind", columns="8"),
+        "last[...] = nl.add(a, 1.0)",
+        declaration("b", "0"),
+    )
+    assert migrate(source, ARGS, MANAGER).trouble == ()
 
 
 SHELF = """\

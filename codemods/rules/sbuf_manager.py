@@ -21,17 +21,19 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from .. import algebra
 from ..declarations import Pinned
 from ..declare import bound, declaration_lines
 from ..emission import New, Refuse
 from ..facts.values import Allocator
 from ..format import tuple_text
+from ..moves import Planned
 from ..node_index import of_kinds, walk
 from ..render import is_pure
 from ..scope import Scope
 from ..stack import StackPlan, stack_plan
 from ..syntax import bound_by
-from ..tile_lists import statements
+from ..tile_lists import list_of_tiles, nth, statements
 from ..usage import names_used
 from .decorators import called_by_kernel
 
@@ -53,16 +55,13 @@ def place(scope: Scope) -> None:
     plan = stack_plan(scope, tensors)
     for tensor, reason in plan.unsuited.items():
         scope.module.blocked[scope.module.position(tensor.plan.node)] = reason
-    worthwhile = len(plan.way) > 1
     for tensor in tensors:
         if tensor not in plan.way:
             _keep(scope, tensor, plan.reasons[tensor])
-        elif not worthwhile:
-            _keep(scope, tensor, "a manager would have this tensor alone")
         else:
             scope.apply(CODE, tensor.plan.node)
             scope.module.decide(tensor.plan.node, tensor.plan.name, *_WAYS[plan.way[tensor]])
-    if worthwhile:
+    if plan.way:
         _write(scope, plan)
 
 
@@ -90,10 +89,6 @@ def _write(scope: Scope, plan: StackPlan) -> None:
         _replace(scope, tensor, _lines(scope, plan, tensor, f"{manager}.alloc_{'heap' if way == 'heap' else 'stack'}"))
     for loop in plan.loops:
         _at_the_top(scope, plan, loop, [f"{manager}.open_scope()"])
-    for loop, sections in plan.sections.items():
-        edits.before.setdefault(loop, []).append(New(f"{manager}.open_scope(interleave_degree={sections})"))
-        edits.after.setdefault(loop.body[-1], []).append(New(f"{manager}.increment_section()"))
-        edits.after.setdefault(loop, [])[:0] = [New(f"{manager}.close_scope()")]
     for statement, around in plan.around.items():
         lines = [*[f"{manager}.close_scope()"] * around.closes, *[f"{manager}.open_scope()"] * around.opens]
         if statement is plan.first:
@@ -104,6 +99,10 @@ def _write(scope: Scope, plan: StackPlan) -> None:
             edits.before[statement].extend(behind)
         else:
             edits.after.setdefault(statement, [])[:0] = behind
+    for loop, sections in plan.sections.items():
+        edits.before.setdefault(loop, []).append(New(f"{manager}.open_scope(interleave_degree={sections})"))
+        edits.after.setdefault(loop.body[-1], []).append(New(f"{manager}.increment_section()"))
+        edits.after.setdefault(loop, [])[:0] = [New(f"{manager}.close_scope()")]
     _drop_counters(scope, plan)
 
 
@@ -125,10 +124,43 @@ def _lines(scope: Scope, plan: StackPlan, tensor: Pinned, allocate: str) -> list
     if tensor in plan.unaligned:
         arguments.append("align=1")
     call = f"{allocate}({', '.join(arguments)})"
+    return [*_padding(scope, plan, tensor, allocate), *_declaration(scope, tensor, call)]
+
+
+def _padding(scope: Scope, plan: StackPlan, tensor: Pinned, allocate: str) -> list[New]:
+    """The bytes before a tensor that no tensor has, as one of them."""
+    size = plan.padding.get(tensor)
+    if size is None:
+        return []
+    name = scope.fresh(f"padding_before_{tensor.plan.name}")
+    return [New(f"{name} = {allocate}(({scope.nl}.tile_size.pmax, {size}), dtype={scope.nl}.int8)")]
+
+
+def _declaration(scope: Scope, tensor: Pinned, call: str) -> list[New]:
     if tensor.style in ("fold", "loop"):
         return [New(bound(scope, tensor.plan, call))]
+    if tensor.ring:
+        return [New(text) for text in statements(_ring(scope, tensor, call))]
     tiles = () if tensor.tiles == tensor.plan.blocks else tensor.tiles
     return [New(text) for text in statements(declaration_lines(scope, tensor.plan, call, tiles=tiles))]
+
+
+def _ring(scope: Scope, tensor: Pinned, call: str) -> list[str]:
+    """Lines that declare the tiles of a tensor, and then its blocks, which are those tiles in turns.
+
+    However many blocks there are, all the tiles are there: what lies behind them starts where it did.
+    """
+    plan = tensor.plan
+    turning = [(i, n) for i, n in zip(plan.index, tensor.tiles, strict=True) if scope.constant(n) != 1]
+    tiles = scope.fresh(f"{plan.name}_physical")
+    scope.module.planned.append(Planned(plan.node, plan.name, tiles, call))
+    if not turning:
+        declared = [f"{tiles} = {call}"]
+    else:
+        index = [scope.fresh(f"{plan.name}_tile") if i.isdigit() else i for i, _ in turning]
+        declared = list_of_tiles(tiles, [n for _, n in turning], index, [], call)
+    block = nth(tiles, [i if i == "0" else algebra.modulo(i, n) for i, n in turning])
+    return [*declared, *declaration_lines(scope, plan, block)]
 
 
 def _has_one_name(scope: Scope, tensor: Pinned) -> bool:

@@ -5,6 +5,9 @@ compare equal: a block tensor, a list of tensors and a tensor declared in a loop
 sequence that visits the same places again (a modulo allocation, a declaration in two loops) and a tensor folded into
 the free dimension cover the same places. What is equal only in that second sense must also be accessed at exactly the
 same places, else it counts as different.
+
+A new tile in SBUF that no instruction touches stands for no tile: it reserves bytes (padding in front of another tile,
+the second of two buffers where there is one block). It is no difference, and a note says where it lies.
 """
 
 from __future__ import annotations
@@ -25,13 +28,14 @@ _Access = tuple[str, int, int, tuple[Step, ...], str]
 class Tensor:
     """The pinned tiles of one variable in declaration order, and every place that instructions touch through them.
 
-    ``others`` is how many tiles of the variable have no address.
+    ``others`` is how many tiles of the variable have no address, ``spare`` are the tiles that no instruction touches.
     """
 
     name: str
     tiles: tuple[TileRow, ...]
     accesses: frozenset[_Access]
     others: int
+    spare: tuple[TileRow, ...] = ()
 
     @property
     def addresses(self) -> tuple[_Address, ...]:
@@ -96,16 +100,19 @@ def tensors_of(program: Program) -> dict[str, Tensor]:
     """The tensors of a program that have pinned tiles, by name."""
     owner = {tile.uid: tile.tensor for tile in program.tiles if tile.pinned}
     accesses: dict[str, set[_Access]] = {}
+    touched: set[int] = set()
     for event in program.events:
         for o in event.operands:
             if o.tile in owner:
+                touched.add(o.tile)
                 accesses.setdefault(owner[o.tile], set()).add((o.space, o.partition, o.byte, o.steps, o.dtype))
     tiles: dict[str, list[TileRow]] = {}
     for tile in program.tiles:
         if tile.pinned:
             tiles.setdefault(tile.tensor, []).append(tile)
     others = Counter(tile.tensor for tile in program.tiles if not tile.pinned)
-    return {n: Tensor(n, tuple(rows), frozenset(accesses.get(n, ())), others[n]) for n, rows in tiles.items()}
+    spare = {n: tuple(t for t in rows if t.uid not in touched and t.space == "sbuf") for n, rows in tiles.items()}
+    return {n: Tensor(n, tuple(rows), frozenset(accesses.get(n, ())), others[n], spare[n]) for n, rows in tiles.items()}
 
 
 def _compare_programs(old: Program, new: Program) -> tuple[list[Difference], list[str]]:
@@ -123,11 +130,42 @@ def _compare_programs(old: Program, new: Program) -> tuple[list[Difference], lis
                 del left[name], right[other]
                 notes.append(f"'{name}' is '{other}' after" + (f": {relation}" if relation else ""))
                 break
+    notes += _without_spares(left, right)
     shared = [name for name in left if name in right]
     differences = [_with_maps(_divergence(left.pop(name), right.pop(name)), old, new) for name in shared]
     differences += [_missing(tensor, new, "after") for tensor in left.values()]
     differences += [_missing(tensor, old, "before") for tensor in right.values()]
     return differences, notes
+
+
+def _without_spares(left: dict[str, Tensor], right: dict[str, Tensor]) -> list[str]:
+    """Take out the tensors that are the same once the new tiles are left out that no instruction touches."""
+    notes = []
+    for other, new in list(right.items()):
+        if not new.spare:
+            continue
+        where = f"{len(new.spare)} of its tiles only reserve{'s' if len(new.spare) == 1 else ''} {_bytes_of(new.spare)}"
+        if len(new.spare) == len(new.tiles) and not new.others:
+            if other in left and left[other].tiles:
+                continue  # an old tensor of that name has lost its instructions
+            del right[other]
+            notes.append(f"'{other}' only reserves {_bytes_of(new.spare)}: no instruction touches it")
+            continue
+        used = replace(new, tiles=tuple(tile for tile in new.tiles if tile not in new.spare), spare=())
+        for name, old in sorted(left.items(), key=lambda item: item[0] != other):
+            relation = same_layout(old, used)
+            if relation is not None:
+                del left[name], right[other]
+                notes.append(f"'{name}' is '{other}' after: {where}" + (f"; {relation}" if relation else ""))
+                break
+    return notes
+
+
+def _bytes_of(tiles: tuple[TileRow, ...]) -> str:
+    """``bytes 4 to 31`` of the first tile."""
+    first = tiles[0]
+    assert first.byte is not None
+    return f"bytes {first.byte} to {first.byte + first.nbytes - 1}"
 
 
 def same_layout(old: Tensor, new: Tensor) -> str | None:
