@@ -5,7 +5,9 @@ and logs them; kernels of Beta 2 are written with it. The old layout stays as it
 only where the address that it gets there is provably the old one, as an expression over the names of the source. A
 counter that is advanced becomes a stack, a counter that is put back a scope, tiles that an iteration declares a scope
 in the loop, tiles that iterations take turns on (``num_free_tiles``) the sections of a scope, tensors that end where
-SBUF (or a region) ends the heap. Counters that nothing reads any more go.
+SBUF (or a region) ends the heap. Bytes that no tensor has become padding, tiles that may be more than the blocks which
+take them in turns a list of their own, tensors that overlap scopes one after the other. Counters that nothing reads any
+more go.
 
 The kernel makes the manager, from the lowest address to the end of SBUF or of the heap. A kernel whose tensors do not
 fit between them stops with the manager's message.
