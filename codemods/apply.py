@@ -28,7 +28,7 @@ from .comments import (
 )
 from .emission import New
 from .format import formatted, line_width
-from .node_index import walk
+from .node_index import tree_of, walk
 from .origins import Marks, Origin, Origins, Place
 from .project import Module
 from .reaching_definitions import every_statement
@@ -50,7 +50,7 @@ def applied(module: Module, parsed: Parsed) -> tuple[str, ast.Module, Origins]:
     rebuild = _Rebuild(module, tree, parsed)
     body = rebuild.block(module.source.tree.body, tree.body)
     text = tree.with_changes(body=body, **_no_dangling_header(tree, body)).code
-    new = ast.parse(text)
+    new = tree_of(text)
     return text, new, rebuild.marks.origins(body, new)
 
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 from .emission import New, Said
 from .model import Finding
-from .node_index import walk
+from .node_index import tree_of, walk
 from .project import Module
 from .rules.registry import RULES
 from .syntax import blocks, first_line
@@ -125,7 +125,7 @@ def with_comments(text: str, found: Iterable[tuple[int, Finding]]) -> tuple[str,
 
     The findings come with their lines in the text.
     """
-    statements = [n for n in ast.walk(ast.parse(text)) if isinstance(n, ast.stmt)]
+    statements = [n for n in ast.walk(tree_of(text)) if isinstance(n, ast.stmt)]
     comments: dict[int, list[str]] = {}
     for line, finding in found:
         around = [n for n in statements if first_line(n) <= line <= (n.end_lineno or n.lineno)]

@@ -208,14 +208,19 @@ def _planned(sources: dict[str, Source], options: Options, given: _Given) -> lis
     variants: dict[ast.FunctionDef, list[Parameters]] = {}
     modules: dict[str, Module] = {}
     lost: dict[ast.stmt, Refuse] | None = None
+    own = {
+        f for source in sources.values() for f in of_kinds(source.tree, ast.FunctionDef)
+    }  # each round has new copies
     for _ in range(_ROUNDS):
         modules = {path: Module(source, options, path, variants, given.to_list) for path, source in sources.items()}
         program = _program(modules, given)
         lost = kernel_outputs.lost_writes(program) if lost is None else lost
         _walk(program, lost)
+        before = {f: told for f, told in variants.items() if f in own}
         variants = {f: told for module in modules.values() for f, told in variants_of(module.calls).items()}
-        if all(_rewritten_for(m, f) == variants[f] for m in modules.values() for f in m.calls):
-            break
+        same = before == {f: told for f, told in variants.items() if f in own}
+        if same or all(_rewritten_for(m, f) == variants[f] for m in modules.values() for f in m.calls):
+            break  # another round would be as this one
     if any(len(kinds) > 1 for kinds in variants.values()):
         shared = copies_needed(modules.values())
         modules = {p: Module(source, options, p, variants, given.to_list, shared) for p, source in sources.items()}

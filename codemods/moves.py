@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from .model import Moved
-from .node_index import of_kinds, walk
+from .node_index import of_kinds, tree_of, walk
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def moved(
     for each in sorted(dict.fromkeys(planned), key=place):
         wanted.setdefault((each.name, ast.dump(ast.parse(each.call, mode="eval").body)), []).append(each)
     found: dict[_Key, list[ast.Call]] = {}
-    for name, call in _declarations(ast.parse(output)):
+    for name, call in _declarations(tree_of(output)):
         found.setdefault((name, ast.dump(call)), []).append(call)
     entries = [
         Moved(old.old, _lines(old.node), old.name, _lines(new))

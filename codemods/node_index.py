@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections import deque
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from functools import wraps
+from functools import lru_cache, wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar, overload
 
 Asked = ParamSpec("Asked")
@@ -53,6 +53,12 @@ def indexed_together(
         return answer
 
     return ask
+
+
+@lru_cache(maxsize=64)
+def tree_of(text: str) -> ast.Module:
+    """The tree of a module's text, parsed once: for what reads it, and never changes it."""
+    return ast.parse(text)
 
 
 def trees_changed() -> None:

@@ -12,7 +12,7 @@ from functools import cached_property
 from .emission import WRITTEN_FOR, New
 from .marks import is_mark
 from .model import Asserted
-from .node_index import walk
+from .node_index import tree_of, walk
 from .project import Module
 
 _UNTOLD = "the source does not tell"
@@ -24,11 +24,11 @@ def output_assertions(module: Module, original: str, text: str) -> tuple[Asserte
     Lines are those of the text that ``module`` was read from. What became of the source's own ``assert`` and ``raise``
     is none of them.
     """
-    written = list(_assertions(ast.parse(text)))
+    written = list(_assertions(tree_of(text)))
     if not written and not module.assumed:
         return ()
     places = _Places(module)
-    known = {ast.dump(node) for _, node in _assertions(ast.parse(original))} | places.own
+    known = {ast.dump(node) for _, node in _assertions(tree_of(original))} | places.own
     found: dict[tuple[str, str], Asserted] = {}
     for definition, node in written:
         if ast.dump(node) in known:
@@ -112,7 +112,7 @@ class _Places:
     @cached_property
     def _read(self) -> dict[str, set[int]]:
         found: dict[str, set[int]] = {}
-        for _, node in _assertions(ast.parse(self.module.source.text)):
+        for _, node in _assertions(tree_of(self.module.source.text)):
             found.setdefault(ast.dump(node), set()).add(node.lineno)
         return found
 
