@@ -203,24 +203,23 @@ class _Given:
     resized: frozenset[Resized]
 
 
+_Variants = dict[ast.FunctionDef, list[Parameters]]
+"""What the calls of each function pass: one for each of its variants."""
+
+
 def _planned(sources: dict[str, Source], options: Options, given: _Given) -> list[Module]:
     """The modules with all edits of their functions planned."""
-    variants: dict[ast.FunctionDef, list[Parameters]] = {}
+    variants: _Variants = {}
     modules: dict[str, Module] = {}
     lost: dict[ast.stmt, Refuse] | None = None
-    own = {
-        f for source in sources.values() for f in of_kinds(source.tree, ast.FunctionDef)
-    }  # each round has new copies
     for _ in range(_ROUNDS):
         modules = {path: Module(source, options, path, variants, given.to_list) for path, source in sources.items()}
         program = _program(modules, given)
         lost = kernel_outputs.lost_writes(program) if lost is None else lost
         _walk(program, lost)
-        before = {f: told for f, told in variants.items() if f in own}
-        variants = {f: told for module in modules.values() for f, told in variants_of(module.calls).items()}
-        same = before == {f: told for f, told in variants.items() if f in own}
-        if same or all(_rewritten_for(m, f) == variants[f] for m in modules.values() for f in m.calls):
-            break  # another round would be as this one
+        before, variants = variants, {f: v for m in modules.values() for f, v in variants_of(m.calls).items()}
+        if _is_settled(modules, before, variants):
+            break
     if any(len(kinds) > 1 for kinds in variants.values()):
         shared = copies_needed(modules.values())
         modules = {p: Module(source, options, p, variants, given.to_list, shared) for p, source in sources.items()}
@@ -228,6 +227,16 @@ def _planned(sources: dict[str, Source], options: Options, given: _Given) -> lis
     for module in modules.values():
         report_other_uses(module)
     return list(modules.values())
+
+
+def _is_settled(modules: Mapping[str, Module], before: _Variants, variants: _Variants) -> bool:
+    """Would another round be as this one? ``variants`` are what its calls told, ``before`` what it was read with.
+
+    What calls tell of copies says nothing: each round makes new ones.
+    """
+    own = {f for module in modules.values() for f in of_kinds(module.source.tree, ast.FunctionDef)}
+    known = [{f: told for f, told in found.items() if f in own} for found in (before, variants)]
+    return known[0] == known[1] or all(_rewritten_for(m, f) == variants[f] for m in modules.values() for f in m.calls)
 
 
 def _program(modules: dict[str, Module], given: _Given) -> Program:

@@ -166,8 +166,8 @@ class Failure:
     ``undecided`` tells a construct that the emulator does not model from a broken kernel or case. ``file`` and ``line``
     are the kernel's, 0 when unknown. ``help`` says what to do, where there is something. ``lasting``: will another run
     of the same files fail in the same way? (A time limit may not be met again.) ``trail`` are the file and the line of
-    each function of the user's that ran, outermost first, ``compared`` what a failed ``assert`` compared, and ``reached``
-    the number of lines whose instructions had run, if asked.
+    each function of the user's that ran, outermost first, ``compared`` what a failed ``assert`` compared, and
+    ``reached`` the number of lines whose instructions had run, if asked.
     """
 
     undecided: bool
