@@ -77,7 +77,7 @@ class _Rebuild:
         """Is a statement of the module a definition, or does its new text use what the module gets?"""
         if isinstance(statement, ast.FunctionDef | ast.ClassDef):
             return True
-        texts = [new.text for n in walk(statement) for new in self.edits.replaced.get(n, [])]  # type: ignore
+        texts = [new.text for n in walk(statement) for new in self.edits.replaced.get(n, [])]  # type: ignore  # only statements are keys
         texts += [self.edits.expressions[n] for n in walk(statement) if n in self.edits.expressions]
         return any(name in text for name in self.module.support for text in texts)
 
@@ -363,7 +363,7 @@ class _Rebuild:
                 own_line = cst.ParenthesizedWhitespace(indent=True, last_line=cst.SimpleWhitespace(self.indent))
                 changes["whitespace_before_params"] = own_line
                 lines = [p.with_changes(comma=cst.Comma(whitespace_after=own_line)) for p in ordered[:-1]]
-                changes["params"] = changes["params"].with_changes(params=[*lines, _last_of_lines(ordered[-1])])  # type: ignore
+                changes["params"] = changes["params"].with_changes(params=[*lines, _last_of_lines(ordered[-1])])  # type: ignore  # set above
         return changes
 
     def _is_long(self, old: ast.FunctionDef, node: cst.FunctionDef) -> bool:
@@ -422,7 +422,7 @@ class _Rebuild:
     def _spaced(self, nodes: Sequence[cst.CSTNode]) -> list[Statement]:
         """Two empty lines above each definition after the first; the first takes over what stood above its anchor."""
         blank = cst.EmptyLine(indent=False)
-        return [n.with_changes(leading_lines=[blank, blank, *lines_above(n)]) for n in nodes]  # type: ignore
+        return [n.with_changes(leading_lines=[blank, blank, *lines_above(n)]) for n in nodes]  # type: ignore  # statements all
 
     def _flattened(self, old: ast.FunctionDef, node: Statement) -> dict[str, object]:
         """A factory whose closure's body takes the place of the definition and the ``return`` of the closure."""

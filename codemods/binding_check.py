@@ -110,7 +110,7 @@ class _Check:
         """A name where the code stood that a new statement was made for."""
         statement = origin.statement
         if origin.place == "prologue":
-            inner = statement.body[0]  # type: ignore[attr-defined]
+            inner = statement.body[0]  # type: ignore[attr-defined]  # a definition
             return _Variable(*self.old.bindings(inner, name))
         return _Variable(*self.old.bindings(statement, name, behind=origin.place == "after"))
 
@@ -130,7 +130,7 @@ class _Check:
         functions = {b for b in bindings if isinstance(b, Definition) and b in self.origins}
         if not called and any(self._carries(f) for f in functions):
             return "a function that captures names is used otherwise than by calling it"
-        known = [self.origins[f].statement.name for f in functions]  # type: ignore[attr-defined]
+        known = [self.origins[f].statement.name for f in functions]  # type: ignore[attr-defined]  # of definitions
         variable = self._variable(origin, known[0] if known else name)
         return "" if variable.home is None else self._compare(statement, origin, name, name, variable)
 
@@ -179,7 +179,7 @@ class _Check:
         """
         copy = self.copies.get(reader)
         origin = self.origins.get(copy) if copy is not None else None
-        if origin is not None and self.wholes.get(binding) is origin.statement:  # type: ignore[call-overload]
+        if origin is not None and self.wholes.get(binding) is origin.statement:  # type: ignore[call-overload]  # None is no key
             return (copy, binding, name) in self.kept_in
         return (binding, name) in self.kept
 

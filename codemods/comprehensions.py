@@ -70,7 +70,7 @@ def _emit(lines: list[str], scope: Scope) -> None:
 def _expand_parts(scope: Scope, statement: ast.Assert) -> bool:
     """``assert a and b``: where ``b`` takes loops, they run between an assertion of ``a`` and one of ``b``."""
     ands = isinstance(statement.test, ast.BoolOp) and isinstance(statement.test.op, ast.And)
-    parts = statement.test.values if ands else [statement.test]  # type: ignore[attr-defined]
+    parts = statement.test.values if ands else [statement.test]  # type: ignore[attr-defined]  # ands: a BoolOp
     for root in [*parts[:1], *filter(None, [statement.msg])]:
         _emit(_loops_before(scope, root), scope)
     held: list[ast.expr] = []

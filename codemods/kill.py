@@ -22,7 +22,7 @@ def kill(scope: Scope, name: str) -> None:
                 {n for text in place_of(origin) for n in algebra.names(text)} if isinstance(origin, Operand) else set()
             )
             if name in read or (other != name and places & read):
-                scope.env[other] = value = replace(value, origin=None)  # type: ignore[call-arg]
+                scope.env[other] = value = replace(value, origin=None)  # type: ignore[call-arg]  # it has an origin
             own = other == name or scope.resized.get(other) == name
             if own or name not in {n for text in texts(value) if text for n in algebra.names(text)}:
                 continue

@@ -98,7 +98,7 @@ def _space(node: ast.Module | Definition | ast.ClassDef, around: Space | None, t
 def parameters(function: Definition) -> list[ast.arg]:
     """All parameters of a function."""
     starred = [a for a in (function.args.vararg, function.args.kwarg) if a is not None]
-    return [*named_parameters(function), *starred]  # type: ignore[arg-type]
+    return [*named_parameters(function), *starred]  # type: ignore[arg-type]  # None is left out
 
 
 def statement_blocks(statement: ast.AST) -> Iterator[list[ast.stmt]]:

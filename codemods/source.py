@@ -64,8 +64,8 @@ class Source:
 
     def span(self, node: ast.AST) -> tuple[int, int]:
         """Character offsets of a node that has a position."""
-        start = self.offset(node.lineno, node.col_offset)  # type: ignore[attr-defined]
-        return start, self.offset(node.end_lineno, node.end_col_offset)  # type: ignore[attr-defined]
+        start = self.offset(node.lineno, node.col_offset)  # type: ignore[attr-defined]  # nodes with places
+        return start, self.offset(node.end_lineno, node.end_col_offset)  # type: ignore[attr-defined]  # nodes with places
 
     def segment(self, node: ast.AST, replacements: Iterable[tuple[ast.AST, str]] = ()) -> str:
         """The text of ``node``, with the text of some of its descendants replaced."""

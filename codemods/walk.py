@@ -276,7 +276,7 @@ def _apart_from(scope: Scope, value: Value, bound: Set[str]) -> Value:
     origin = getattr(value, "origin", None)
     bound = bound | {place for name in bound for place in scope.joined.get(name, set())}
     if isinstance(origin, Operand) and bound & {n for text in place_of(origin) for n in algebra.names(text)}:
-        return replace(value, origin=None)  # type: ignore[call-arg]
+        return replace(value, origin=None)  # type: ignore[call-arg]  # a tensor
     return value
 
 

@@ -135,9 +135,9 @@ class _Reading:
 
     def _assign(self, statement: ast.stmt, target: ast.expr, value: ast.expr) -> None:
         pairs = isinstance(target, ast.Tuple | ast.List) and isinstance(value, ast.Tuple | ast.List)
-        if pairs and len(target.elts) == len(value.elts):  # type: ignore[attr-defined]
-            found = [self.origins(v) for v in value.elts]  # type: ignore[attr-defined]
-            for part, origins in zip(target.elts, found, strict=True):  # type: ignore[attr-defined]
+        if pairs and len(target.elts) == len(value.elts):  # type: ignore[attr-defined]  # both are displays
+            found = [self.origins(v) for v in value.elts]  # type: ignore[attr-defined]  # a display
+            for part, origins in zip(target.elts, found, strict=True):  # type: ignore[attr-defined]  # a display
                 self._bind(statement, part, origins)
         else:
             self._bind(statement, target, self.origins(value))

@@ -237,10 +237,10 @@ def _evaluated(node: ast.expr, values: Mapping[str, object]) -> object:
         results = [bool(_evaluated(value, values)) for value in node.values]
         return all(results) if isinstance(node.op, ast.And) else any(results)
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
-        return _evaluated(node.value, values)[node.slice.value]  # type: ignore[index]
+        return _evaluated(node.value, values)[node.slice.value]  # type: ignore[index]  # what is no container ends the evaluation
     if isinstance(node, (ast.Tuple, ast.List)):
         return tuple(_evaluated(item, values) for item in node.elts)
     if isinstance(node, ast.Call) and ast.unparse(node.func) in ("len", "min", "max", "int"):
         function = {"len": len, "min": min, "max": max, "int": int}[ast.unparse(node.func)]
-        return function(*(_evaluated(item, values) for item in node.args))  # type: ignore[operator]
+        return function(*(_evaluated(item, values) for item in node.args))  # type: ignore[operator]  # what is no function ends it
     raise KeyError(ast.unparse(node))

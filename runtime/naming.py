@@ -155,7 +155,7 @@ def _plan_of(call: ast.Call, parents: dict[ast.AST, ast.AST]) -> _Plan:
     while at is not None:
         function = _enclosing_function(at, parents)
         if isinstance(at, (ast.Tuple, ast.List)):
-            elements.insert(0, at.elts.index(child))  # type: ignore[arg-type]
+            elements.insert(0, at.elts.index(child))  # type: ignore[arg-type]  # an element
             inner.insert(0, elements[0])
         elif isinstance(at, COMPREHENSIONS) and child not in at.generators:
             inner[:0] = at.generators
@@ -367,7 +367,7 @@ def _value(node: ast.expr, frame: FrameType) -> Any:
         container, key = _value(node.value, frame), _value(node.slice, frame)
         if isinstance(container, (list, tuple, dict)) and isinstance(key, (int, str, tuple)):
             try:
-                return container[key]  # type: ignore[index]
+                return container[key]  # type: ignore[index]  # what is no container raises
             except (LookupError, TypeError):
                 raise _Unknown from None
     elif isinstance(node, ast.Attribute):

@@ -62,7 +62,7 @@ def type_name(dtype: np.dtype[Any]) -> str:
 def unpack(array: Array) -> Array:
     """The elements of a packed array as fp32: a new last dimension of 4."""
     layout = format_of(array.dtype)
-    field = np.ascontiguousarray(array)[array.dtype.names[0]]  # type: ignore[index]
+    field = np.ascontiguousarray(array)[array.dtype.names[0]]  # type: ignore[index]  # a structured type
     shifts = np.arange(FOUR) * layout.bits
     codes = (field[..., None] >> shifts.astype(field.dtype)) & field.dtype.type(2**layout.bits - 1)
     elements: Array = codes.astype(np.uint8).view(layout.element).astype(np.float32)

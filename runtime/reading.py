@@ -28,7 +28,7 @@ class Reads:
     variables: tuple[str, ...] = ()
 
 
-class _Watched(type(os.environ)):  # type: ignore[misc]
+class _Watched(type(os.environ)):  # type: ignore[misc]  # the class of os.environ
     """``os.environ``, noting the names that are asked for."""
 
     def __getitem__(self, key: str) -> str:

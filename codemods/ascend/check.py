@@ -29,7 +29,7 @@ def check(text: str, filename: str, version: str, options: Options | None = None
     found = [finding for finding in module.findings if finding.code in _SEED]
     for draft in module.drafts:
         if draft.code in _SEED:
-            line, column = draft.node.lineno, draft.node.col_offset + 1  # type: ignore[attr-defined]
+            line, column = draft.node.lineno, draft.node.col_offset + 1  # type: ignore[attr-defined]  # nodes with places
             message = f"{module.segment(draft.node).splitlines()[0]}: {RULES[draft.code].summary}"
             found.append(Finding(line, column, draft.code, "manual", message, "nki-migrate rewrite writes it"))
     for read in module.kernels:

@@ -120,7 +120,7 @@ class _Reading:
         if isinstance(above, ast.Attribute):
             return above.attr in _FACTS or self._names_view(above)
         if isinstance(above, ast.Subscript) and above.value is use:
-            use, above = above, self.parents[above]  # type: ignore[assignment]
+            use, above = above, self.parents[above]  # type: ignore[assignment]  # the module has no parent
         if isinstance(above, ast.keyword):
             return above.arg == "dst" and self._is_store(self.parents[above])
         if isinstance(above, ast.Call):
@@ -176,7 +176,7 @@ def _reshaped(value: ast.expr | None) -> str:
     """``t`` of ``t.reshape(...)``."""
     method = value.func if isinstance(value, ast.Call) else None
     is_name = isinstance(method, ast.Attribute) and method.attr == "reshape" and isinstance(method.value, ast.Name)
-    return method.value.id if is_name else ""  # type: ignore[union-attr]
+    return method.value.id if is_name else ""  # type: ignore[union-attr]  # a call of an attribute
 
 
 def _targets(statement: ast.AST) -> list[ast.expr]:

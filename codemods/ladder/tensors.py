@@ -314,7 +314,7 @@ class Tensors:
             is_own = value is None or (isinstance(value, ast.Name) and value.id == name.id)
             kinds.add("" if is_own else self.index_kind(path, rung, value))  # type: ignore[arg-type]  # not None
         loops = [n for n in ast.walk(function) if isinstance(n, ast.For) and isinstance(n.target, ast.Name)]
-        counted = [n for n in loops if n.target.id == name.id and _is_range(rung, n.iter)]  # type: ignore[attr-defined]
+        counted = [n for n in loops if n.target.id == name.id and _is_range(rung, n.iter)]  # type: ignore[attr-defined]  # loops over a name
         if counted and kinds <= {"", "integer"} and len(_bound(rung, function).get(name.id, [])) == len(counted):
             return "integer"
         return kinds.pop() if len(kinds) == 1 else ""

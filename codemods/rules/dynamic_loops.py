@@ -35,7 +35,7 @@ def is_dynamic(scope: Scope, loop: ast.For) -> bool:
 def _tile_of(scope: Scope, bound: ast.expr) -> ast.expr | None:
     """``tile`` of ``scalar(tile)``."""
     plain = isinstance(bound, ast.Call) and len(bound.args) == 1 and not bound.keywords
-    return bound.args[0] if plain and scope.qualified(bound.func) == BOUND else None  # type: ignore[attr-defined]
+    return bound.args[0] if plain and scope.qualified(bound.func) == BOUND else None  # type: ignore[attr-defined]  # plain: a call
 
 
 def rewrite(scope: Scope, loop: ast.For) -> None:

@@ -175,8 +175,8 @@ _IDENTITY = (ast.Is, ast.Eq, ast.IsNot, ast.NotEq)
 def check_same_tensor(scope: Scope, statement: ast.If, name: str, first: Value | None, later: Value | None) -> None:
     """Report a name to which the first iteration and those after it give tensors that are not alike."""
     alike = isinstance(first, Tile) and isinstance(later, Tile) and first.space == later.space
-    alike = alike and (first.dims is None) == (later.dims is None)  # type: ignore[union-attr]
-    if not alike or len(first.dims or ()) != len(later.dims or ()):  # type: ignore[union-attr]
+    alike = alike and (first.dims is None) == (later.dims is None)  # type: ignore[union-attr]  # alike: both tensors
+    if not alike or len(first.dims or ()) != len(later.dims or ()):  # type: ignore[union-attr]  # alike: both tensors
         message = f"'{name}' is None at first, and not known to be one kind of tile in the later iterations"
         scope.module.report(Refuse(statement, CODE, message, "declare the tile before the loop"))
 

@@ -132,7 +132,7 @@ def factory_as_function(scope: Scope, call: ast.Call, factory: ast.FunctionDef) 
     inner = next((s for s in factory.body if isinstance(s, ast.FunctionDef)), None)
     last = factory.body[-1]
     plain = inner is not None and isinstance(last, ast.Return) and isinstance(last.value, ast.Name)
-    if not plain or inner is None or last.value.id != inner.name:  # type: ignore[attr-defined]
+    if not plain or inner is None or last.value.id != inner.name:  # type: ignore[attr-defined]  # plain: a name
         raise Refuse(call, "NKI013", f"'{factory.name}' does not simply return a closure", "compute address= by hand")
     if any(isinstance(n, ast.Global | ast.Nonlocal) for n in walk(factory)):
         raise Refuse(

@@ -50,7 +50,7 @@ def of_another(name: str, value: Value) -> Value:
         return value
     origin = value.origin
     if isinstance(origin, Operand):
-        origin = replace(origin, value=of_another(name, origin.value))  # type: ignore[arg-type]
+        origin = replace(origin, value=of_another(name, origin.value))  # type: ignore[arg-type]  # a tile stays one
     return replace(value, declaration=Declaration(name, _ELSEWHERE, (), False), origin=origin)
 
 

@@ -25,7 +25,7 @@ def check(text: str, filename: str, version: str, options: Options | None = None
     found = [finding for finding in module.findings if finding.code not in STYLE]
     for draft in module.drafts:
         if draft.code not in STYLE and not _is_style(draft):
-            line, column = draft.node.lineno, draft.node.col_offset + 1  # type: ignore[attr-defined]
+            line, column = draft.node.lineno, draft.node.col_offset + 1  # type: ignore[attr-defined]  # nodes with places
             message = f"{module.segment(draft.node).splitlines()[0]}: {RULES[draft.code].summary}"
             found.append(Finding(line, column, draft.code, "manual", message, "nki-migrate rewrite writes it"))
     return sorted(set(found))

@@ -52,7 +52,7 @@ class Buffer:
         items = _items(index, self)
         if any(isinstance(item, slice) for item in items) or len(items) < self.array.ndim:
             return Region(self, self.array[items])
-        return Load(self, items)  # type: ignore[arg-type]
+        return Load(self, items)  # type: ignore[arg-type]  # integers and slices
 
     def __setitem__(self, index: Any, value: Any) -> None:
         items = _items(index, self)
@@ -106,7 +106,7 @@ def store(buffer: Buffer, items: tuple[int | slice, ...], value: Any) -> None:
     """``buffer[items] = value``, one element."""
     buffer.usable()
     number = number_of(value)
-    target = buffer.array[items[:-1]][items[-1] : items[-1] + 1]  # type: ignore[operator]
+    target = buffer.array[items[:-1]][items[-1] : items[-1] + 1]  # type: ignore[operator]  # an integer
     target[...] = np.asarray(number).astype(buffer.array.dtype)
     current().record("store", [("dst", buffer.cell, target)])
 
@@ -170,7 +170,7 @@ def _install() -> None:
         for sign in ("neg", "abs"):
             setattr(Load, f"__{sign}__", _unary(getattr(operator, sign)))
             setattr(Symbolic, f"__{sign}__", _unary(getattr(operator, sign)))
-    Symbolic.__hash__ = object.__hash__  # type: ignore[method-assign]
+    Symbolic.__hash__ = object.__hash__  # type: ignore[method-assign]  # __eq__ makes an expression
 
 
 def _binary(function: Callable[[Any, Any], Any], swapped: bool) -> Callable[[Any, Any], Any]:

@@ -35,15 +35,15 @@ class BlockTensor(Tensor):
         self.outside = outside
 
     @property
-    def dtype(self) -> np.dtype[Any]:  # type: ignore[override]
+    def dtype(self) -> np.dtype[Any]:  # type: ignore[override]  # a field of the base
         return self._tiles.dtype
 
     @property
-    def buffer(self) -> Buffer:  # type: ignore[override]
+    def buffer(self) -> Buffer:  # type: ignore[override]  # a field of the base
         return self._tiles.buffer
 
     @property
-    def shape(self) -> Shape:  # type: ignore[override]
+    def shape(self) -> Shape:  # type: ignore[override]  # a field of the base
         return (*self.blocks, ParDim(self._tiles.shape[0]), *self._tiles.shape[1:])
 
     @property

@@ -82,7 +82,7 @@ def _in_bank(bank: int, partition: int, byte: int) -> Address:
 def sbuf_alloc(func: Any) -> Buffer:
     """SBUF buffer whose logical tile ``idx`` lies at ``func(idx, pdim_size, fdim_size)`` = (start partition, byte)."""
     place = _placed("sbuf", func, ("start_partition", "byte_addr"))
-    return Buffer("sbuf", "sbuf", lambda index, partitions, nbytes: place(index, partitions, nbytes))  # type: ignore
+    return Buffer("sbuf", "sbuf", lambda index, partitions, nbytes: place(index, partitions, nbytes))  # type: ignore  # called by position
 
 
 def psum_alloc(func: Any) -> Buffer:

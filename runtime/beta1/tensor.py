@@ -326,7 +326,7 @@ class Access(Tile):
         self._stored = tile.stored
         self.offset = offset
         self.shape = shape
-        self.strides = strides  # type: ignore[misc]
+        self.strides = strides  # type: ignore[misc]  # a slot that is filled once
         self.buffer = tile.buffer
         self.restriction = None
         self.indexed_by = ()
@@ -338,7 +338,7 @@ class Access(Tile):
         return self._stored
 
     @property
-    def array(self) -> Array:  # type: ignore[override]
+    def array(self) -> Array:  # type: ignore[override]  # a field of the base
         """The view as a numpy array on the memory; raises for an access out of bounds."""
         return self.cut(EVERYWHERE)
 

@@ -186,7 +186,7 @@ def _check_operands(symbol: str, left: object, right: object) -> None:
     if kinds <= {bool, int}:
         if kinds == {bool}:
             raise refusal(BOOLEAN_ARITHMETIC, OPERATOR_NAMES[symbol])
-        _check_integers(symbol, int(left), int(right))  # type: ignore[call-overload]
+        _check_integers(symbol, int(left), int(right))  # type: ignore[call-overload]  # checked above
     elif kinds <= set(_NUMBERS):
         if bool in kinds:
             raise refusal(BOOLEAN_ARITHMETIC, OPERATOR_NAMES[symbol])

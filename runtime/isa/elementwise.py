@@ -105,7 +105,7 @@ def tensor_scalar(
     x = _step(x, op0, operand0, reverse0, "0", reads, attributes)
     if op1 is not None:
         attributes.append(("op1", op1))
-        x = _step(x, op1, operand1, reverse1, "1", reads, attributes)  # type: ignore[arg-type]
+        x = _step(x, op1, operand1, reverse1, "1", reads, attributes)  # type: ignore[arg-type]  # op1 is given
     return result_of("tensor_scalar", x, tuple(reads), tuple(attributes))
 
 

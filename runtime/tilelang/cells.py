@@ -68,7 +68,7 @@ class Cells:
         inside, clipped = self._inside(buffer, array, indices, active)
         found = array[clipped]
         if np.all(inside):
-            return found  # type: ignore[no-any-return]
+            return found  # type: ignore[no-any-return]  # an array, of Any
         return np.where(inside, found, np.zeros((), array.dtype))
 
     def _inside(

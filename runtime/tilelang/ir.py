@@ -124,10 +124,10 @@ class Expr:
     def __ge__(self, other: Any) -> Expr:
         return compare("ge", self, other)
 
-    def __eq__(self, other: object) -> Expr:  # type: ignore[override]
+    def __eq__(self, other: object) -> Expr:  # type: ignore[override]  # an expression, as in TVM
         return compare("eq", self, other)
 
-    def __ne__(self, other: object) -> Expr:  # type: ignore[override]
+    def __ne__(self, other: object) -> Expr:  # type: ignore[override]  # an expression, as in TVM
         return compare("ne", self, other)
 
 

@@ -118,7 +118,7 @@ class Launch:
         builder.kernel = Kernel("", [], tuple(map(value, blocks)), self.vars, count, builder.buffers, [])
 
     def __enter__(self) -> Any:
-        current().blocks.append(current().kernel.body)  # type: ignore[union-attr]
+        current().blocks.append(current().kernel.body)  # type: ignore[union-attr]  # inside of a kernel
         return self.vars[0] if len(self.vars) == 1 else self.vars
 
     def __exit__(self, *_: object) -> None:

@@ -120,4 +120,4 @@ def is_flat_index(
     if not isinstance(outer, ast.Name):
         step, outer = outer, step
     named = isinstance(outer, ast.Name) and (outer.id, last.id) == variables
-    return named and worth(step) == extents[1] and isinstance(extents[0], int) and extents[0] * extents[1] == size  # type: ignore[operator]
+    return named and worth(step) == extents[1] and isinstance(extents[0], int) and extents[0] * extents[1] == size  # type: ignore[operator]  # integers

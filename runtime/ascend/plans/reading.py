@@ -103,7 +103,7 @@ class _Reader(Declarations):
                 merged[touch.buffer] = Touch(touch.buffer, reads, writes, writes and not reads and known.whole)
         if merged or more:
             entry = Entry("touch", self._next(), self.level, node.lineno, tuple(merged.values()))
-            self.entries.append(replace(entry, **more))  # type: ignore[arg-type]
+            self.entries.append(replace(entry, **more))  # type: ignore[arg-type]  # fields of an entry
 
     def _next(self) -> int:
         self._statements += 1

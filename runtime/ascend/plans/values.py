@@ -145,7 +145,7 @@ class _Evaluator:
         if isinstance(node.op, ast.Pow):
             base, power = values
             small = isinstance(power, (int, float)) and abs(power) <= 64
-            return base ** power if small and isinstance(base, (int, float)) else UNKNOWN  # type: ignore[operator]
+            return base ** power if small and isinstance(base, (int, float)) else UNKNOWN  # type: ignore[operator]  # a number
         if isinstance(node.op, (ast.LShift, ast.Mult)) and any(isinstance(v, (str, list, tuple)) for v in values):
             return (
                 UNKNOWN
@@ -178,7 +178,7 @@ class _Evaluator:
 
     def _subscript(self, node: ast.Subscript) -> object:
         values = self._all([node.value, node.slice])
-        return UNKNOWN if values is None else values[0][values[1]]  # type: ignore[index]
+        return UNKNOWN if values is None else values[0][values[1]]  # type: ignore[index]  # a container
 
     def _starred(self, node: ast.Starred) -> object:
         return UNKNOWN
