@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from . import algebra
 from .addresses import layout, scalar, tuple_sizes
+from .allocator_classes import class_of, tiles_of
 from .declarations import Pinned
 from .emission import New
 from .facts.values import Allocator
@@ -23,7 +24,7 @@ def pinned(scope: Scope, plan: Plan, style: str, loop: ast.For | None, written: 
     allocator = plan.buffer
     assert isinstance(allocator, Allocator)
     given = {k.arg: k.value for k in allocator.call.keywords if k.arg}
-    free = tuple_sizes(scope, given.get("num_free_tiles"), "NKI011") if allocator.kind == "mod_alloc" else ()
+    free = _tiles(scope, allocator, given)
     tiles = (free or ("1",) * len(plan.blocks)) if plan.blocks else ()
     unsuited = _unsuited(plan, given, tiles)
     several = tuple(size for size in tiles if scope.constant(size) != 1)
@@ -37,7 +38,7 @@ def pinned(scope: Scope, plan: Plan, style: str, loop: ast.For | None, written: 
     return Pinned(
         *(plan, style, loop, written, base, partition, reserved, dims, tiles, turns, unsuited, size),
         in_loop=bool(scope.loops),
-        ring=not unsuited and _is_ring(scope, plan, tiles, style),
+        ring=_is_ring(scope, plan, tiles, style),
     )
 
 
@@ -52,6 +53,13 @@ def _unsuited(plan: Plan, given: dict[str, ast.expr], tiles: tuple[str, ...]) ->
     if len(tiles) != len(plan.blocks):
         return "num_free_tiles has another rank than its blocks"
     return ""
+
+
+def _tiles(scope: Scope, allocator: Allocator, given: dict[str, ast.expr]) -> tuple[str, ...]:
+    held = class_of(scope.module, allocator.call) if allocator.kind == "object" else None
+    if held is not None:
+        return tiles_of(scope, held[1], allocator.call)
+    return tuple_sizes(scope, given.get("num_free_tiles"), "NKI011") if allocator.kind == "mod_alloc" else ()
 
 
 def _is_ring(scope: Scope, plan: Plan, tiles: tuple[str, ...], style: str) -> bool:

@@ -16,6 +16,7 @@ from nki_migrate.verify import judged
 PINNED = {
     "alloc_alias": 3,
     "alloc_dict": 3,
+    "alloc_object": 3,
     "block_grid_modulo": 2,
     "declared_in_loop": 2,
     "dtype_by_generation": 3,

@@ -24,11 +24,13 @@ import ast
 from collections.abc import Iterator
 
 from .. import algebra
+from ..allocator_classes import class_of, global_of
 from ..declarations import Pinned
 from ..declare import bound, declaration_lines
 from ..emission import New, Refuse
 from ..facts.values import Allocator
 from ..format import tuple_text
+from ..handed_out import owner_of, with_addresses
 from ..moves import Planned
 from ..node_index import of_kinds, walk
 from ..render import is_pure
@@ -54,7 +56,7 @@ def place(scope: Scope) -> None:
         for tensor in tensors:
             _keep(scope, tensor, "it is declared outside of the kernel: pass the manager on by hand")
         return
-    plan = stack_plan(scope, tensors)
+    tensors, plan = _planned(scope, tensors)
     for tensor, reason in plan.unsuited.items():
         scope.module.blocked[scope.module.position(tensor.plan.node)] = reason
     for tensor in tensors:
@@ -65,6 +67,31 @@ def place(scope: Scope) -> None:
             scope.module.decide(tensor.plan.node, tensor.plan.name, *_WAYS[plan.way[tensor]])
     if plan.way:
         _write(scope, plan)
+
+
+def _planned(scope: Scope, tensors: list[Pinned]) -> tuple[list[Pinned], StackPlan]:
+    """The tensors, those of objects with the addresses that these hand out, and the plan for them.
+
+    An object whose tensors do not all come from the manager keeps them all: each call moves its counter on.
+    """
+    held = {t: class_of(scope.module, t.plan.buffer.call) for t in tensors if isinstance(t.plan.buffer, Allocator)}
+    told = with_addresses(scope, tensors, {t: cls for t, cls in held.items() if owner_of(t) and cls is not None})
+    while True:
+        all_told = [told.get(tensor, tensor) for tensor in tensors]
+        plan = stack_plan(scope, all_told)
+        left = {owner_of(tensor) for tensor in all_told if tensor not in plan.way} - {""}
+        again = {old: new for old, new in told.items() if owner_of(old) not in left}
+        if len(again) == len(told):
+            _drop_objects(scope, {owner_of(new) for new in told.values()})
+            return all_told, plan
+        told = again
+
+
+def _drop_objects(scope: Scope, names: set[str]) -> None:
+    """The objects that hand out nothing any more are not made."""
+    made = {scope.source.segment(global_of(scope.module, name)) for name in names}
+    for written in scope.module.edits.before.values():
+        written[:] = [new for new in written if new.text not in made]
 
 
 _WAYS = {
@@ -209,7 +236,8 @@ def _drop_counters(scope: Scope, plan: StackPlan) -> None:
 
 def _base(tensor: Pinned) -> ast.expr:
     assert isinstance(tensor.plan.buffer, Allocator)
-    return next(k.value for k in tensor.plan.buffer.call.keywords if k.arg == "base_addr")
+    keywords = tensor.plan.buffer.call.keywords
+    return next((k.value for k in keywords if k.arg == "base_addr"), ast.Constant(0))
 
 
 def _related(scope: Scope, names: set[str]) -> set[str]:
