@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from . import algebra
+from .address_functions import first_byte
 from .addresses import layout, scalar, tuple_sizes
 from .allocator_classes import class_of, tiles_of
 from .declarations import Pinned
@@ -24,7 +25,7 @@ def pinned(scope: Scope, plan: Plan, style: str, loop: ast.For | None, written: 
     allocator = plan.buffer
     assert isinstance(allocator, Allocator)
     given = {k.arg: k.value for k in allocator.call.keywords if k.arg}
-    free = _tiles(scope, allocator, given)
+    free = _tiles(scope, allocator, given, plan.blocks)
     tiles = (free or ("1",) * len(plan.blocks)) if plan.blocks else ()
     unsuited = _unsuited(plan, given, tiles)
     several = tuple(size for size in tiles if scope.constant(size) != 1)
@@ -32,6 +33,9 @@ def pinned(scope: Scope, plan: Plan, style: str, loop: ast.For | None, written: 
     size = itemsize(scope, plan.dtype)
     row = layout(scope, (), (), plan.dims, plan.dtype).row_bytes
     base = scalar(scope, given, "base_addr")
+    if allocator.kind == "alloc":
+        handed = first_byte(scope, allocator.call, plan.blocks, row)
+        base, unsuited = (handed, "") if handed is not None else (base, unsuited)
     turns = several[0] if style == "loop" and several else ""
     reserved = algebra.multiply(*tiles, row)
     partition = scalar(scope, given, "base_partition")
@@ -44,8 +48,10 @@ def pinned(scope: Scope, plan: Plan, style: str, loop: ast.For | None, written: 
 
 def _unsuited(plan: Plan, given: dict[str, ast.expr], tiles: tuple[str, ...]) -> str:
     assert isinstance(plan.buffer, Allocator)
-    if plan.buffer.kind != "mod_alloc":
-        return "its address comes from a function or an object"
+    if plan.buffer.kind == "alloc":
+        return "its function is not seen to put one tile behind the other, from a byte that the kernel knows, upwards"
+    if plan.buffer.kind == "object":
+        return "not all addresses that its object hands out can be told where the kernel is read"
     if plan.buffer.condition:
         return "a condition decides whether it is pinned"
     if "num_par_tiles" in given:
@@ -55,10 +61,12 @@ def _unsuited(plan: Plan, given: dict[str, ast.expr], tiles: tuple[str, ...]) ->
     return ""
 
 
-def _tiles(scope: Scope, allocator: Allocator, given: dict[str, ast.expr]) -> tuple[str, ...]:
+def _tiles(scope: Scope, allocator: Allocator, given: dict[str, ast.expr], blocks: tuple[str, ...]) -> tuple[str, ...]:
     held = class_of(scope.module, allocator.call) if allocator.kind == "object" else None
     if held is not None:
         return tiles_of(scope, held[1], allocator.call)
+    if allocator.kind == "alloc":
+        return blocks
     return tuple_sizes(scope, given.get("num_free_tiles"), "NKI011") if allocator.kind == "mod_alloc" else ()
 
 

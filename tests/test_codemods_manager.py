@@ -343,6 +343,44 @@ def test_padding_is_not_written_with_a_name_that_stands_for_something_else_by_th
     assert migrate(source, ARGS, MANAGER).trouble == ()
 
 
+PLACES = """
+
+def upwards(start):
+    def place(idx, pdim_size, fdim_size):
+        i, j = idx
+        return 0, start + {formula}
+    return place
+
+
+@nki.jit
+"""
+
+
+@pytest.mark.parametrize(
+    ("formula", "is_stack"),
+    [
+        ("(2 * i + j) * fdim_size", True),
+        ("i * 2 * fdim_size + j * fdim_size", True),
+        ("(i + 2 * j) * fdim_size", False),
+        ("(2 * i + j) * 64", False),
+        ("(3 * i + j) * fdim_size", False),
+        ("(2 * i + j) % 2 * fdim_size", False),
+    ],
+)
+def test_a_function_that_puts_tile_after_tile_is_followed(migrate, formula, is_stack):
+    source = kernel(
+        "t = nl.ndarray((n, 2, par_dim(128), cols), dtype=nl.float32, buffer=ncc.sbuf.alloc(upwards(0)))",
+        declaration("last", "cols * 8 * n"),
+        "for i in nl.affine_range(n):",
+        "    t[i, 0] = nl.load(x)",
+        "    t[i, 1] = nl.add(t[i, 0], 1.0)",
+        "    last[...] = nl.copy(t[i, 1])",
+    ).replace("\n\n@nki.jit\n", PLACES.format(formula=formula))
+    migration = migrate(source, ARGS, MANAGER)
+    assert migration.trouble == ()
+    assert ("t" not in reasons(migration.outcome)) == is_stack
+
+
 SHELF = """\
 import neuronxcc.nki as nki
 import neuronxcc.nki.compiler as ncc
@@ -399,3 +437,26 @@ def test_objects_that_are_left_alone(body, module, reason):
     assert (
         "class Shelf(nl.NKIObject):" in rewrite(source).source
     )  # it stays, as the class of an object that a kernel reads
+
+
+@pytest.mark.parametrize("tiles", [1, 2, 5])
+def test_what_an_object_hands_out_in_order_is_a_stack(migrate, tiles):
+    body = (
+        f"    t = nl.ndarray((4, par_dim(128), 8), dtype=nl.float32, buffer=shelf.put(width=8, tiles={tiles}))\n"
+        "    for i in nl.affine_range(4):\n        t[i] = nl.load(x)\n" + LAST
+    )
+    migration = migrate(SHELF.format(body=body), X, MANAGER)
+    assert migration.objection is None
+    assert migration.trouble == () and reasons(migration.outcome) == {}
+    assert "shelf" not in migration.outcome.source
+
+
+def test_an_object_whose_tensors_are_not_all_on_the_stack_keeps_them_all(migrate):
+    body = (
+        "    if x.shape[0] == 128:\n"
+        "        t = nl.ndarray((par_dim(128), 8), dtype=nl.float32, buffer=shelf.put(8))\n"
+        "        t[...] = nl.load(x)\n" + LAST
+    )
+    migration = migrate(SHELF.format(body=body), X, MANAGER)
+    assert migration.trouble == ()
+    assert reasons(migration.outcome).keys() == {"t", "last"}

@@ -16,6 +16,7 @@ from nki_migrate.verify import judged
 PINNED = {
     "alloc_alias": 3,
     "alloc_dict": 3,
+    "alloc_factory": 2,
     "alloc_object": 3,
     "block_grid_modulo": 2,
     "declared_in_loop": 2,
@@ -32,6 +33,7 @@ PINNED = {
 """Golden -> how many tensors the manager places."""
 
 KEPT = {
+    "alloc_function": "its function is not seen to put one tile behind the other",
     "partition_tiles": "its blocks lie in different partitions",
 }
 """Golden -> why its tensors keep their addresses."""

@@ -236,8 +236,9 @@ def _drop_counters(scope: Scope, plan: StackPlan) -> None:
 
 def _base(tensor: Pinned) -> ast.expr:
     assert isinstance(tensor.plan.buffer, Allocator)
-    keywords = tensor.plan.buffer.call.keywords
-    return next((k.value for k in keywords if k.arg == "base_addr"), ast.Constant(0))
+    call = tensor.plan.buffer.call
+    given = [*call.args, *(k.value for k in call.keywords if k.arg != "num_free_tiles")]
+    return next((k.value for k in call.keywords if k.arg == "base_addr"), ast.Tuple(given, ast.Load()))
 
 
 def _related(scope: Scope, names: set[str]) -> set[str]:
