@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import multiprocessing
 import os
 import posixpath
 import signal
@@ -241,25 +242,21 @@ def _pooled(
 ) -> Iterator[tuple[int, Report]]:
     futures: list[Future[list[tuple[int, Report]]]] = []
     lost: list[list[_Work]] = []
-    with ProcessPoolExecutor(jobs, initializer=_ignore_interrupts) as pool:
-        try:
-            with contextlib.suppress(BrokenProcessPool):
-                futures.extend(pool.submit(_reported, group, options, homes) for group in groups)
-            for group, future in zip(groups, futures, strict=False):
-                try:
-                    yield from future.result()
-                except BrokenProcessPool:
-                    lost.append(group)
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            raise
+    with _workers(jobs) as pool:
+        with contextlib.suppress(BrokenProcessPool):
+            futures.extend(pool.submit(_reported, group, options, homes) for group in groups)
+        for group, future in zip(groups, futures, strict=False):
+            try:
+                yield from future.result()
+            except BrokenProcessPool:
+                lost.append(group)
     # A process that dies takes the files of all others along. Alone, each file can only harm itself.
     for index, path, data in [item for group in [*lost, *groups[len(futures) :]] for item in group]:
         yield index, _alone((index, path, data), options, homes)
 
 
 def _alone(item: _Work, options: Options, homes: Mapping[str, Homes] | None) -> Report:
-    with ProcessPoolExecutor(1, initializer=_ignore_interrupts) as pool:
+    with _workers(1) as pool:
         try:
             return pool.submit(_reported, [item], options, homes).result()[0][1]
         except BrokenProcessPool:
@@ -268,6 +265,21 @@ def _alone(item: _Work, options: Options, homes: Mapping[str, Homes] | None) -> 
             )
 
 
+@contextlib.contextmanager
+def _workers(jobs: int) -> Iterator[ProcessPoolExecutor]:
+    """Processes that rewrite. What ends their use early (Ctrl-C) ends them, too: they compute, and write nothing."""
+    others = multiprocessing.active_children()
+    with ProcessPoolExecutor(jobs, initializer=_ignore_interrupts) as pool:
+        try:
+            yield pool
+        except BaseException:
+            for process in multiprocessing.active_children():
+                if process not in others:
+                    process.terminate()
+            pool.shutdown(cancel_futures=True)
+            raise
+
+
 def _ignore_interrupts() -> None:
-    """Ctrl-C is the parent's to handle: it stops to hand out work."""
+    """Ctrl-C is the parent's to handle: it ends the processes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -1,6 +1,10 @@
 """From bytes to a report: what is read, skipped, failed; the pool of processes."""
 
+import multiprocessing
 import os
+import signal
+import threading
+import time
 import warnings
 
 import pytest
@@ -16,6 +20,8 @@ def rename(source, options, filename):
     """Stands in for the codemods: one import, a finding for each ``left``, and trouble on request."""
     if "die" in source:
         os._exit(3)
+    if "sleep" in source:
+        time.sleep(60)
     if "interrupt" in source:
         raise KeyboardInterrupt
     if "break" in source:
@@ -138,6 +144,26 @@ def test_a_process_that_dies_costs_its_file_only():
     assert list(failed) == ["f02.py", "f09.py"]
     assert all(reason.startswith("the process that rewrote it died") for reason in failed.values())
     assert sum(result.status == "changed" for result in results) == 10
+
+
+def test_an_interrupt_waits_for_no_file_that_a_process_has_at_hand():
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    sent = []
+
+    def interrupt():
+        sent.append(time.monotonic())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    timer = threading.Timer(1.5, interrupt)
+    timer.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            rewrite_reports(many(12, f2="sleep = 1\n", f9="sleep = 2\n"), Options(), 2)
+    finally:
+        timer.cancel()
+        signal.signal(signal.SIGINT, before)
+    assert time.monotonic() - sent[0] < 20  # half a second where the machine is idle, a minute where it waits
+    assert not multiprocessing.active_children()
 
 
 def test_a_handful_of_files_needs_no_processes(monkeypatch):
