@@ -140,7 +140,7 @@ _REPORT = click.option(
 @click.option("--write", is_flag=True, help="Change the files (from standard input: print the new source).")
 @click.option("--check", is_flag=True, help="No diff; exit with 1 if anything would change or is unresolved.")
 @click.option(
-    "--select", multiple=True, metavar="CODES", help="Only these rules: codes or their beginnings, with commas."
+    "--select", multiple=True, metavar="CODES", help="Only these rules: codes, their beginnings, or names, with commas."
 )
 @click.option("--ignore", multiple=True, metavar="CODES", help="Not these rules.")
 @click.option("--unsafe", is_flag=True, help="Also apply rewrites that a person should review.")
@@ -265,13 +265,20 @@ def _cores() -> int:
 
 
 def _codes(option: str, values: tuple[str, ...]) -> frozenset[str]:
-    """The codes of an option that is repeatable and takes commas. An unknown one is an error that suggests others."""
+    """The codes of an option that is repeatable and takes commas: codes, their beginnings, or names of rules.
+
+    An unknown one is an error that suggests others.
+    """
     from nki_migrate.codemods import RULES
 
-    codes = [code.strip().upper() for value in values for code in value.split(",")]
-    for code in codes:
-        if not code or not any(known.startswith(code) for known in RULES):
-            raise click.UsageError(f"{option}: no rule has the code {code!r}{_suggestion(code, RULES)}")
+    codes: set[str] = set()
+    for word in (word.strip() for value in values for word in value.split(",")):
+        named = {code for code, rule in RULES.items() if rule.name == word.lower()}
+        if not named and not (word and any(code.startswith(word.upper()) for code in RULES)):
+            known = [*RULES, *(rule.name for rule in RULES.values())]
+            close = _suggestion(word.upper() if word[-1:].isdigit() else word.lower(), known)
+            raise click.UsageError(f"{option}: no rule has the code or name {word!r}{close}")
+        codes |= named or {word.upper()}
     return frozenset(codes)
 
 
@@ -606,13 +613,15 @@ def versions(output_format: str) -> None:
 def explain(code: str) -> None:
     """Explain CODE: what a rule rewrites and why, or what a finding of `check` means, with an example.
 
+    The name of a rule does, too; where rules of several versions share a name, all of them are explained.
+
     `explain comparison` lists what verify does not compare, and why.
     """
-    from .explain import explanation, known_codes
+    from .explain import codes_of, explanation, known_codes
     from .output import is_terminal
 
-    text = explanation(code.upper())
-    if text is None:
+    text = "\n\n".join(filter(None, map(explanation, codes_of(code))))
+    if not text:
         raise click.UsageError(f"unknown code {code!r}{_suggestion(code.upper(), known_codes())}")
     if is_terminal():
         from . import terminal

@@ -48,6 +48,11 @@ def _row(rule: Rule) -> tuple[str, str, str, str]:
     return rule.code, rule.name, rule.applicability, _plain(rule.summary)
 
 
+def codes_of(word: str) -> list[str]:
+    """The codes of the rules of that name; else the word as codes are written."""
+    return [rule.code for rule in _rules() if rule.name == word.lower()] or [word.upper()]
+
+
 def known_codes() -> list[str]:
     """Every code that ``explain`` knows."""
     return sorted({*_all_rules(), *_documents()})

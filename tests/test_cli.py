@@ -15,7 +15,8 @@ from nki_migrate.codemods import RULES, Finding, Outcome, Rule
 from nki_migrate.languages import rules as rules_of_others
 
 OLD, NEW = b"import neuronxcc.nki as nki\n", b"import nki\n"
-FAKE_RULES = {code: Rule(code, f"rule-{code}", "safe", "s", "e") for code in ("NKI001", "NKI010", "NKI020")}
+NAMES = {"NKI001": "imports", "NKI010": "masks", "NKI020": "blocks"}
+FAKE_RULES = {code: Rule(code, name, "safe", "s", "e") for code, name in NAMES.items()}
 
 
 def rename(source, options, filename):
@@ -280,14 +281,22 @@ def test_rules_are_chosen_by_codes_and_their_beginnings(fake, run, options, chan
     assert ("+import nki" in run("rewrite", "old.py", *options).out) == changed
 
 
+def test_rules_are_chosen_by_their_names(fake, run):
+    name = FAKE_RULES["NKI001"].name
+    assert "+import nki" in run("rewrite", "old.py", "--select", f"NKI020,{name.title()}").out
+    assert "+import nki" not in run("rewrite", "old.py", "--ignore", name).out
+    error = run("rewrite", "old.py", "--select", name[:-1]).error
+    assert f"no rule has the code or name {name[:-1]!r}; did you mean" in error and name in error
+
+
 @pytest.mark.parametrize("option", ["--select", "--ignore"])
 def test_an_unknown_code_is_an_error_with_suggestions(fake, run, option):
     assert run("rewrite", "old.py", option, "NKI001,NKI011").error == (
-        f"{option}: no rule has the code 'NKI011'; did you mean NKI001 or NKI010 or NKI020? "
+        f"{option}: no rule has the code or name 'NKI011'; did you mean NKI001 or NKI010 or NKI020? "
         "Try 'nki-migrate rewrite --help'."
     )
-    assert "no rule has the code 'X' (see nki-migrate rules)." in run("rewrite", "old.py", option, "X").error
-    assert "no rule has the code ''" in run("rewrite", "old.py", option, "NKI001,").error
+    assert "no rule has the code or name 'X' (see nki-migrate rules)." in run("rewrite", "old.py", option, "X").error
+    assert "no rule has the code or name ''" in run("rewrite", "old.py", option, "NKI001,").error
 
 
 # Bad input: one line, exit code 2
@@ -379,6 +388,12 @@ def test_every_rule_is_explained_with_an_example(run, code):
     assert result.out.startswith(f"{code} {rule.name} [{rule.applicability}]\n\n{rule.summary}".replace("``", "`"))
     place = " (golden/" if rule.goldens else ":\n\n    "
     assert f"\n\nBefore{place}" in result.out and f"\n\nAfter{place}" in result.out
+
+
+def test_a_rule_is_explained_by_its_name_with_all_that_share_it(run):
+    for name in {rule.name for rule in RULES.values()}:
+        shared = [run("explain", code).out for code in sorted(RULES) if RULES[code].name == name]
+        assert run("explain", name).out == "\n".join(shared)
 
 
 def test_every_code_of_check_is_explained(run):
