@@ -160,6 +160,7 @@ _REPORT = click.option(
 @_planning
 @_MODULES
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processes.  [default: one for each core]")
+@click.option("--no-cache", is_flag=True, help="Rewrite everything, also what did not change; keep nothing.")
 @click.option("--verify", is_flag=True, help="With --write: only files all of whose kernels verify (by their cases).")
 @click.option(
     "--cases",
@@ -179,6 +180,7 @@ def rewrite(
     modules: tuple[str, ...],
     jobs: int | None,
     verify: bool,
+    no_cache: bool,
     cases: str | None,
     report: str | None,
     output_format: str,
@@ -212,8 +214,9 @@ def rewrite(
 
     from . import languages
     from .discover import found_files
+    from .kept_reports import cached_reports
     from .module_option import told_modules
-    from .rewriting import rewrite_reports, word_of
+    from .rewriting import word_of
 
     options = Options(
         select=_codes("--select", select), ignore=_codes("--ignore", ignore), modules=told_modules(modules), **choices
@@ -236,7 +239,7 @@ def rewrite(
 
         reports, proof = verified_rewrite(files, options, jobs, cases)
     else:
-        reports = rewrite_reports(files, options, jobs or _cores())
+        reports = cached_reports(files, options, jobs or _cores(), keep=not no_cache)
     interrupted = False
     if write:
         from .store import stored

@@ -39,7 +39,7 @@ class _Turn:
 
 def expected_seconds(task: Task, cache: Cache | None) -> float:
     """How long both runs of a case will take, as far as it can be told."""
-    known = cache.text(_question(task)) if cache else None
+    known = cache.entry(_question(task)) if cache else None
     if isinstance(known, float):
         return known
     elements, programs, _ = weight(task.case)
@@ -75,7 +75,7 @@ def judgements(
             if cache:
                 cache.keep_judged(tasks[turn.position], judged)
                 if judged.result.seconds:
-                    cache.keep_text(_question(tasks[turn.position]), judged.result.seconds)
+                    cache.keep_entry(_question(tasks[turn.position]), judged.result.seconds)
     progress.end()
     return found
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,6 +10,8 @@ from nki_migrate.codemods.model import Moved
 from nki_migrate.runtime.compare import Difference, Inexact, LevelVerdict, Place, TileRow
 from nki_migrate.runtime.reading import is_installed
 from nki_migrate.runtime.versions import DISK, Version
+
+from .cache import digest_of
 
 
 def _nothing() -> None:
@@ -117,7 +118,3 @@ def named(level: LevelVerdict, before: Side, after: Side) -> LevelVerdict:
         Difference(d.message, before.place(d.before), after.place(d.after), d.maps) for d in level.differences
     )
     return replace(level, differences=differences)
-
-
-def digest_of(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()

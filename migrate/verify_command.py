@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING
 import click
 from nki_migrate.runtime.compare import LEVELS, Inexact
 
+from .cache import cache_directory
 from .discover import found_files
 from .errors import InputError
 from .judging import DEFAULT_LIMITS, Limits, Pair
+from .kept_reports import kept_reports
 from .planning import Choice, file_pairs
-from .proof_cache import Cache, cache_directory
+from .proof_cache import Cache
 from .reports import Report
 from .surfaces import print_proof, write_report
 from .verdicts import Proof, summary
@@ -129,7 +131,7 @@ def _migrated(asked: Asked) -> Evidence:
     from nki_migrate.codemods.model import Options
 
     from .observing import with_observed
-    from .verify_migrated import kept_reports, verified_migration
+    from .verify_migrated import verified_migration
 
     default = Options()
     options = replace(

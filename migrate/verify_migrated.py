@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-import base64
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import astuple
-from typing import TYPE_CHECKING, Any
 
 from nki_migrate.runtime.compare import Inexact, Verdict
 from nki_migrate.runtime.versions import Version
 
-from .discover import Found
 from .judging import Pair
 from .output import plural
-from .proof_cache import Cache
 from .reports import Report, parsed
 from .rewriting import source_name
-from .sides import Side, digest_of
+from .sides import Side
 from .verdicts import CaseResult, Problem
 from .verify import Evidence, Settings, evidence
-
-if TYPE_CHECKING:
-    from nki_migrate.codemods import Options
 
 REWRITTEN = "rewritten"
 _IMPORTS_BETA1 = re.compile(rb"^[ \t]*(import|from)[ \t]+neuronxcc\b", re.MULTILINE)
@@ -157,64 +149,3 @@ def unproved(reports: Sequence[Report], kept: Sequence[Report]) -> dict[str, str
     trees = {source_name(r.path): parsed(r.before)[1] for r in reports if r.status in ("changed", "unchanged")}
     groups = [{paths[name] for name in names} for names in components(trees)]
     return {path: refused.get(path, "") for group in groups if group & refused.keys() for path in sorted(group)}
-
-
-# --- rewriting, kept -------------------------------------------------------------------------------------------------
-
-
-def kept_reports(files: Sequence[Found], options: Options, jobs: int, cache: Cache | None) -> list[Report]:
-    """What :func:`~.rewriting.rewrite_reports` gives; unchanged files under unchanged options are not rewritten again.
-
-    The files are one unit, with all Python files beside them: a rule may look at other files.
-    """
-    from .rewriting import rewrite_reports
-
-    if cache is None:
-        return rewrite_reports(files, options, jobs)
-    chosen = [(name, sorted(v) if isinstance(v, frozenset) else v) for name, v in sorted(vars(options).items())]
-    question = "\n".join(("rewrite", os.getcwd(), repr(chosen), _state(files)))
-    known = cache.text(question)
-    if known is not None:
-        return [_report(entry) for entry in known]
-    reports = rewrite_reports(files, options, jobs)
-    if not any((report.reason or "").startswith("the process") for report in reports):
-        cache.keep_text(question, [_entry(report) for report in reports])
-    return reports
-
-
-def _state(files: Sequence[Found]) -> str:
-    directories = {os.path.dirname(os.path.abspath(file.path)) for file in files}
-    beside = {os.path.join(d, name) for d in directories for name in os.listdir(d or os.curdir) if name.endswith(".py")}
-    paths = sorted(beside | {os.path.abspath(file.path) for file in files})
-    digests = [f"{path} {_digest(path)}" for path in paths]
-    return digest_of("\n".join([*digests, *(repr(file) for file in files)]).encode(errors="surrogateescape"))
-
-
-def _digest(path: str) -> str | None:
-    if not os.path.isfile(path):  # reading a pipe would never end
-        return None
-    try:
-        with open(path, "rb") as file:
-            return digest_of(file.read())
-    except OSError:
-        return None
-
-
-def _entry(report: Report) -> list[Any]:
-    findings = [astuple(finding) for finding in report.findings]
-    texts = [base64.b64encode(data).decode() for data in (report.before, report.after)]
-    moves = [astuple(move) for move in report.moves]
-    counts = [sorted(counted.items()) for counted in (report.applied, report.inexact)]
-    decisions = [astuple(decision) for decision in report.decisions]
-    return [report.path, report.status, report.reason, findings, *texts, moves, *counts, decisions, report.seconds]
-
-
-def _report(entry: Any) -> Report:
-    from nki_migrate.codemods.model import Decision, Finding, Moved
-
-    path, status, reason, findings, before, after, moves, applied, inexact, decisions, seconds = entry
-    texts = base64.b64decode(before), base64.b64decode(after)
-    found = tuple(Finding(*finding) for finding in findings)
-    moved = tuple(Moved(*move) for move in moves)
-    chosen = tuple(Decision(*decision) for decision in decisions)
-    return Report(path, status, reason, found, dict(applied), *texts, moved, dict(inexact), chosen, seconds)

@@ -32,6 +32,14 @@ settings.load_profile("untimed")
 HARDWARE = "gen3"
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What one run of the tests keeps is no other's: some stand in for the codemods."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))
+        yield
+
+
 @dataclass(frozen=True)
 class Migration:
     """A kernel that was rewritten, and that ran before and after."""

@@ -111,8 +111,8 @@ def test_what_verifies_only_without_it_is_written_without_it(
 ) -> None:
     judged = verify_migrated.only_verified
 
-    def refusing(reports, settings):
-        kept, found = judged(reports, settings)
+    def refusing(reports, settings, target):
+        kept, found = judged(reports, settings, target)
         return [r.failed("not written: no") if "NKI033" in r.applied else r for r in kept], found
 
     monkeypatch.setattr(verify_migrated, "only_verified", refusing)

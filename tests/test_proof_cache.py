@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 from nki_migrate import verify
+from nki_migrate.cache import cache_directory
 from nki_migrate.judging import DEFAULT_LIMITS
 from nki_migrate.planning import file_pairs
-from nki_migrate.proof_cache import Cache, cache_directory
+from nki_migrate.proof_cache import Cache
 from nki_migrate.runtime.messages import Request
 from nki_migrate.runtime.pool import Pool
 from nki_migrate.verify import Settings, evidence
@@ -121,7 +122,7 @@ def test_levels_hardware_and_limits_are_questions_of_their_own(ask: Asked) -> No
 
 def test_another_version_of_the_tool_asks_again(ask: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
     ask()
-    monkeypatch.setattr("nki_migrate.proof_cache._tool", lambda: "another")
+    monkeypatch.setattr("nki_migrate.cache._tool", lambda: "another")
     assert ask()[1] == 5
 
 
@@ -182,29 +183,29 @@ def test_what_a_search_came_to_is_kept_while_nothing_changes(ask: Asked) -> None
 
 
 def test_the_cache_is_pruned_by_age_and_by_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nki_migrate.proof_cache.LARGEST", 5000)
+    monkeypatch.setattr("nki_migrate.cache.LARGEST", 5000)
     cache, now = Cache(tmp_path / "cache"), time.time()
     for number, days in enumerate((0, 1, 2, 3, 31)):
-        cache.keep_text(f"q{number}", "x" * (1000 if days < 2 else 2000))
+        cache.keep_entry(f"q{number}", "x" * (1000 if days < 2 else 2000))
         path = cache._path(f"q{number}")
         os.utime(path, (now - days * 86400,) * 2)
     (cache.directory / "aa").mkdir(exist_ok=True)
     (cache.directory / "notes.txt").write_text("somebody else's")
     cache.prune()
-    assert [cache.text(f"q{number}") is not None for number in range(5)] == [True, True, True, False, False]
+    assert [cache.entry(f"q{number}") is not None for number in range(5)] == [True, True, True, False, False]
     assert (cache.directory / "notes.txt").exists()
-    monkeypatch.setattr("nki_migrate.proof_cache.LARGEST", 0)
+    monkeypatch.setattr("nki_migrate.cache.LARGEST", 0)
     cache.prune()  # once a day
-    assert cache.text("q0") is not None
+    assert cache.entry("q0") is not None
     os.utime(cache.directory / "pruned", (0, 0))
     cache.prune()
-    assert cache.text("q0") is None
+    assert cache.entry("q0") is None
     Cache(tmp_path / "nowhere").prune()
 
 
 def test_an_entry_that_is_asked_for_is_young_again(tmp_path: Path) -> None:
     cache = Cache(tmp_path)
-    cache.keep_text("q", 1)
+    cache.keep_entry("q", 1)
     (path,) = tmp_path.rglob("*.json")
     os.utime(path, (0, 0))
-    assert cache.text("q") == 1 and path.stat().st_mtime > 0
+    assert cache.entry("q") == 1 and path.stat().st_mtime > 0
