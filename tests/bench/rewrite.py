@@ -52,9 +52,9 @@ def commands(options: argparse.Namespace) -> dict[str, list[str]]:
     """The commands by the name of their line."""
     rule = "convert_format_to_fstring.ConvertFormatStringCommand"
     jobs = str(options.jobs)
-    libcst = [sys.executable, "-m", "libcst.tool", "codemod", "--jobs", jobs, "--unified-diff", "3", "--hide-progress"]
+    libcst = [sys.executable, "-m", "libcst.tool", "codemod", rule, "--jobs", jobs, "-u", "3", "--hide-progress", "."]
     own = str(Path(sys.executable).parent / "nki-migrate")
-    found = {"LibCST, one rule": [*libcst, rule, "."], "this checkout": [own, "rewrite", "--jobs", jobs, "."]}
+    found = {"LibCST, one rule": libcst, "this checkout": [own, "rewrite", "--no-cache", "--jobs", jobs, "."]}
     return found | {tool: [tool, "rewrite", "--jobs", jobs, "."] for tool in options.also}
 
 
