@@ -28,7 +28,7 @@ from nki_migrate.runtime.compare import (
     walked,
     worst,
 )
-from nki_migrate.runtime.compare.condition import Condition
+from nki_migrate.runtime.compare.condition import Condition, Sides
 from nki_migrate.runtime.compare.verdict import MAX_DIFFERENCES
 from nki_migrate.runtime.dialect import memory_of
 from nki_migrate.runtime.hazards import Hazard
@@ -110,12 +110,16 @@ class Judged:
 
 @dataclass(frozen=True)
 class Searched:
-    """What a search of one kernel found: a note on what was tried, a result if something disagrees; else as above."""
+    """What a search of one kernel found: a note on what was tried, a result if something disagrees; else as above.
+
+    ``conditions`` say how those of both versions went in what agreed.
+    """
 
     note: str
     result: CaseResult | None
     reads: tuple[Reads, Reads]
     lasting: bool
+    conditions: Sides = ((), ())
 
 
 @dataclass(frozen=True)
@@ -144,7 +148,7 @@ class Running:
             result = replace(
                 result,
                 hazards=(_hazards(*sides[0]), _hazards(*sides[1])),
-                conditions=(_conditions(*sides[0]), _conditions(*sides[1])),
+                conditions=(conditions_of(*sides[0]), conditions_of(*sides[1])),
             )
         replies = [before, after] if expected is None else [before, after, expected]
         lasting = all(reply.lasting for reply in replies if isinstance(reply, Failure))
@@ -158,7 +162,7 @@ def _hazards(run: Run, side: Side) -> tuple[Hazard, ...]:
     return tuple(replace(found, first=known(found.first), second=known(found.second)) for found in run.hazards)
 
 
-def _conditions(run: Run, side: Side) -> tuple[Condition, ...]:
+def conditions_of(run: Run, side: Side) -> tuple[Condition, ...]:
     """How the conditions of one side went, with its files as the user knows them."""
     return tuple(replace(condition, file=side.known(condition.file)) for condition in run.conditions)
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from nki_migrate.runtime.compare import Verdict
-from nki_migrate.runtime.compare.condition import Condition
+from nki_migrate.runtime.compare.condition import Condition, Sides, together
 
 from .verdicts import CaseResult, Problem
 
@@ -46,28 +46,30 @@ class Unseen:
 def _text(condition: Condition) -> str:
     path = os.path.relpath(condition.file)
     place = condition.file if path.startswith(os.pardir) else path
-    return f"{place}:{condition.line} `{condition.text}`, always {'true' if condition.true else 'false'}"
+    return f"{place}:{condition.line} `{condition.text}`, {_way(condition)}"
 
 
-def unseen(results: Sequence[CaseResult]) -> Iterator[Unseen]:
-    """For each kernel that is equal in some case, the conditions that no case showed both sides of."""
+def _way(condition: Condition) -> str:
+    """Which way a condition went each time: loops, and ``min`` and ``max`` of two numbers, are some, too."""
+    if condition.text.startswith("for "):
+        return "never run"
+    if condition.text.startswith(("min(", "max(")):
+        return f"always the {'first' if condition.true else 'second'}"
+    return f"always {'true' if condition.true else 'false'}"
+
+
+def unseen(results: Sequence[CaseResult], searched: Mapping[tuple[str, str], Sides]) -> Iterator[Unseen]:
+    """For each kernel that is equal in some case, the conditions that no case showed both sides of.
+
+    ``searched`` are those that the cases of a search asked, by file and kernel.
+    """
     kernels: dict[tuple[str, str], list[CaseResult]] = {}
     for result in results:
         kernels.setdefault((result.before, result.kernel), []).append(result)
     for (before, kernel), own in kernels.items():
         if any(result.verdict is Verdict.EQUAL for result in own):
-            found = tuple(c for c in _together(own) if c.true != c.false)
+            further = searched.get((before, kernel), ((), ()))
+            asked = together([*(result.conditions for result in own), further])
+            found = tuple(c for side in asked for c in side if c.true != c.false)
             if found:
                 yield Unseen(before, own[0].after, kernel, found)
-
-
-def _together(results: Sequence[CaseResult]) -> list[Condition]:
-    """What all cases asked, each condition once."""
-    found: dict[tuple[int, str, int, str], Condition] = {}
-    for result in results:
-        for side, conditions in enumerate(result.conditions):
-            for c in conditions:
-                known = found.setdefault((side, c.file, c.line, c.text), c)
-                merged = replace(known, true=known.true or c.true, false=known.false or c.false)
-                found[side, c.file, c.line, c.text] = merged
-    return list(found.values())

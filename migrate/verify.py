@@ -13,6 +13,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 
 from nki_migrate.runtime.compare import LEVELS, Failure, Inexact, Verdict
+from nki_migrate.runtime.compare.condition import Sides
 from nki_migrate.runtime.messages import Kernels, Reply
 from nki_migrate.runtime.pool import Pool, pool
 from nki_migrate.runtime.reading import Reads
@@ -40,7 +41,7 @@ class Settings:
     ``levels`` are compared, ``hardware`` overrides the cases' own. ``cache`` keeps verdicts where there is one. Without
     ``execute`` nothing runs, and everything is undecided. ``strict``: so are kernels whose cases do not show both sides
     of their conditions. ``inexact`` is what the user declares about all numbers. ``fail_fast``: run nothing more behind
-    the first case that is not equal.
+    the first case that is not equal. ``searches``: a search follows, which may show more of the conditions.
     """
 
     levels: Sequence[str] = LEVELS
@@ -53,12 +54,14 @@ class Settings:
     inexact: Inexact | None = None
     strict: bool = False
     fail_fast: bool = False
+    searches: bool = False
 
 
 @dataclass
 class Evidence:
     """A proof, with the tasks it rests on, and what was read for each file (by the user's name of its old version).
 
+    ``searched`` are the conditions that a search asked, by file and kernel.
     For the report: ``reports`` of the rewrite that was verified, ``contents`` of versions that are not on disk, by path
     and label.
     """
@@ -68,6 +71,7 @@ class Evidence:
     tasks: list[Task] = field(default_factory=list)
     reads: dict[str, set[str]] = field(default_factory=dict)
     kernels: dict[str, int] = field(default_factory=dict)
+    searched: dict[tuple[str, str], Sides] = field(default_factory=dict)
     reports: list[Report] = field(default_factory=list)
     contents: dict[tuple[str, str], bytes] = field(default_factory=dict)
 
@@ -139,11 +143,18 @@ def evidence(pairs: Sequence[Pair], settings: Settings, asked: str, *, may_be_em
         _judged(workers, plan, settings, found)
     if not found.results and not may_be_empty and not any(inventory.unchanged for inventory in inventories):
         raise InputError(f"{asked}: no kernel found: a kernel is a function decorated with nki.jit")
-    missed = list(unseen(found.results))
-    found.notes[:0] = [*notes(inventories, settings.choice), *(each.note for each in missed)]
+    found.notes[:0] = notes(inventories, settings.choice)
+    if not settings.searches:
+        say_unseen(found, settings)
+    return found
+
+
+def say_unseen(found: Evidence, settings: Settings) -> None:
+    """Add what no case showed, those of a search among them: notes, or undecided results where that is ``strict``."""
+    missed = list(unseen(found.results, found.searched))
+    found.notes += [each.note for each in missed]
     if settings.strict:
         found.results += [each.undecided for each in missed]
-    return found
 
 
 def _forbidden(pair: Pair) -> CaseResult:

@@ -21,7 +21,7 @@ from .proof_cache import Cache
 from .reports import Report
 from .surfaces import print_proof, write_report
 from .verdicts import Proof, summary
-from .verify import Evidence, Settings, evidence, levels_to
+from .verify import Evidence, Settings, evidence, levels_to, say_unseen
 
 if TYPE_CHECKING:
     from nki_migrate.codemods import Options
@@ -81,6 +81,7 @@ class Asked:
             inexact=Inexact(self.ulps, "--ulps") if self.ulps else None,
             strict=self.strict,
             fail_fast=self.fail_fast,
+            searches=self.search is not None and not self.no_execute,
         )
 
 
@@ -120,10 +121,12 @@ def verified(asked: Asked) -> Evidence:
 
 def _searched(found: Evidence, asked: Asked) -> Evidence:
     """``found``, with what a search adds to it if one was asked for."""
-    if asked.search is not None and not asked.no_execute:
+    settings = asked.settings
+    if asked.search is not None and settings.searches:
         from .verify_search import searched
 
-        searched(found, asked.settings, asked.search)
+        searched(found, settings, asked.search)
+        say_unseen(found, settings)
     return found
 
 

@@ -19,12 +19,13 @@ from pathlib import Path
 
 from nki_migrate.runtime.cases import Case
 from nki_migrate.runtime.compare import Failure, Run, Verdict
+from nki_migrate.runtime.compare.condition import Sides, together
 from nki_migrate.runtime.messages import Reply
 from nki_migrate.runtime.pool import Pool, pool
 from nki_migrate.runtime.reading import Reads, is_standard
 
 from .case_text import case_toml
-from .judging import Searched, Task, judged, request, union
+from .judging import Searched, Task, conditions_of, judged, request, union
 from .output import plural
 from .sides import Side
 from .thresholds import Threshold, proposed, thresholds
@@ -43,7 +44,8 @@ AT_THRESHOLDS = 96
 class Tally:
     """``compared`` variations agreed or not; ``refused`` were none of the old kernel's, ``undecided`` the new one's.
 
-    ``reads`` is what the runs of each side read; ``lasting``: would each of them end the same again?
+    ``reads`` is what the runs of each side read; ``lasting``: would each of them end the same again? ``conditions``
+    are those of the variations that agreed.
     """
 
     compared: int = 0
@@ -51,6 +53,7 @@ class Tally:
     undecided: int = 0
     reads: tuple[Reads, Reads] = (Reads(), Reads())
     lasting: bool = True
+    conditions: Sides = ((), ())
 
     def note(self, old: Reply, new: Reply | None = None) -> None:
         """A run of the old kernel, or one of each."""
@@ -77,6 +80,7 @@ def searched(found: Evidence, settings: Settings, seconds: float) -> None:
             if settings.cache and known is None:
                 settings.cache.keep_searched(tasks, share, ended)
             found.notes.append(f"{file}: {kernel}: search: {ended.note}")
+            found.searched[file, kernel] = ended.conditions
             found.results += [ended.result] if ended.result is not None else []
 
 
@@ -114,10 +118,12 @@ def _searched(workers: Pool, tasks: Sequence[Task], seconds: float, known: Seque
     if tally.undecided:
         tried += f", {tally.undecided} undecided"
     if first is None:
-        return Searched(f"{tried}: none disagrees", None, tally.reads, tally.lasting)
+        return Searched(f"{tried}: none disagrees", None, tally.reads, tally.lasting, tally.conditions)
     task, result = _shrunk(workers, *first)
     text = case_toml(task.case, Path(task.case.file).absolute().parent).rstrip()
-    return Searched(f"{tried}: the smallest case that disagrees:\n{text}", result, tally.reads, tally.lasting)
+    return Searched(
+        f"{tried}: the smallest case that disagrees:\n{text}", result, tally.reads, tally.lasting, tally.conditions
+    )
 
 
 def _first_disagreement(
@@ -190,11 +196,15 @@ def _disagreeing(
         result = replace(result, before=pair.before, after=pair.after, hardware=task.hardware)
         if result.verdict is not Verdict.EQUAL:
             yield task, result, original
+        elif isinstance(new, Run):
+            asked = conditions_of(old, pair.old), conditions_of(new, pair.new)
+            tally.conditions = together([tally.conditions, asked])
 
 
 def _asked(workers: Pool, task: Task, *, before: bool) -> Future[Reply]:
     file, side = (task.pair.before, task.pair.old) if before else (task.pair.after, task.pair.new)
-    return workers.submit(request("run", file, side, task.limits, task.case, task.hardware))
+    asked = request("run", file, side, task.limits, task.case, task.hardware)
+    return workers.submit(replace(asked, conditions=True))
 
 
 def _name(case: Case) -> str:

@@ -1,5 +1,7 @@
 """Which sides of its conditions a kernel took while it ran, and which ways its comparisons of numbers went.
 
+Loops that never run, and ``min`` and ``max`` of two numbers of which one is always taken, are conditions, too.
+
 Only the child of a worker asks, and only when ``verify`` wants it: from :func:`watch` on, the code of user's files is
 compiled with a call around each condition and comparison. Conditions of ``assert`` and those that only raise are left
 out: what they guard against never runs. What a tensor answers is none of Python's business, and is not asked.
@@ -22,10 +24,14 @@ from .reading import is_packaged
 
 _Loader = importlib.machinery.SourceFileLoader
 _SEEN = "__nki_seen__"
+_OF_TWO = "__nki_of_two__"
 _COMPARISONS = ("__nki_comparison__", "__nki_compared__")
 """What stands for a comparison in a function of Beta 2 that is observed."""
+_FUNCTION = "__nki_function__"
+"""What stands around one of Python's own functions there."""
 _TRUTH = "__nki_truth__"
 """What stands around a condition there."""
+_NUMBERS = (int, float)
 _PLAIN = (bool, int, float, str, tuple, list, dict, type(None), np.bool_)
 
 
@@ -39,6 +45,7 @@ def watch() -> None:
     global _watching
     _watching = True
     setattr(builtins, _SEEN, _seen)
+    setattr(builtins, _OF_TWO, _of_two)
     stats = _Loader.path_stats
 
     def path_stats(self: Any, path: str) -> Mapping[str, Any]:
@@ -80,6 +87,14 @@ def _seen(site: int, value: Any) -> Any:
     return value
 
 
+def _of_two(site: int, function: Any, one: Any, other: Any) -> Any:
+    """``min(one, other)`` or ``max(one, other)``: is it the first? Equal numbers do not tell."""
+    found = function(one, other)
+    if type(one) in _NUMBERS and type(other) in _NUMBERS and one != other:
+        _answers[site].add(bool(found == one))
+    return found
+
+
 def _text(file: str, line: int, column: int, last: int, end: int) -> str:
     lines = [text.encode() for text in linecache.getlines(file)[line - 1 : last]]
     if not lines:
@@ -98,14 +113,40 @@ class _Watcher(ast.NodeTransformer):
             return value  # the second was put there, too, and is nobody's condition
         if isinstance(value, ast.Call) and _name(value) == _SEEN:
             return value
-        place = (self.file, value.lineno, value.col_offset, value.end_lineno or 0, value.end_col_offset or 0)
+        return self._asking(_SEEN, self._site(value, value), value, value)
+
+    def _site(self, first: ast.stmt | ast.expr, last: ast.expr) -> int:
+        """The number of the condition whose text goes from the start of ``first`` to the end of ``last``."""
+        place = (self.file, first.lineno, first.col_offset, last.end_lineno or 0, last.end_col_offset or 0)
         if place not in _sites:
             _sites[place] = len(_answers)
             _answers.append(set())
-        call = ast.Call(ast.Name(_SEEN, ast.Load()), [ast.Constant(_sites[place]), value], [])
+        return _sites[place]
+
+    def _asking(self, name: str, site: int, place: ast.AST, *arguments: ast.expr) -> ast.Call:
+        call = ast.Call(ast.Name(name, ast.Load()), [ast.Constant(site), *arguments], [])
         for node in (call, call.func, call.args[0]):
-            ast.copy_location(node, value)
+            ast.copy_location(node, place)
         return call
+
+    def _said(self, site: int, place: ast.AST, value: ast.expr) -> ast.stmt:
+        """A statement that says how a condition went."""
+        ast.copy_location(value, place)
+        return ast.copy_location(ast.Expr(self._asking(_SEEN, site, place, value)), place)
+
+    def _block(self, body: list[ast.stmt]) -> list[ast.stmt]:
+        made: list[ast.stmt] = []
+        for statement in body:
+            found = self.visit(statement)
+            made += found if isinstance(found, list) else [found]
+        return made
+
+    def visit_For(self, node: ast.For) -> list[ast.stmt]:
+        """A loop that runs says so in its body; before it, that it may not."""
+        site = self._site(node, node.iter)
+        self.generic_visit(node)
+        node.body.insert(0, self._said(site, node.iter, ast.Constant(True)))
+        return [self._said(site, node.iter, ast.Constant(False)), node]
 
     def _test(self, test: ast.expr) -> ast.expr:
         """A condition: of ``and``, ``or`` and ``not`` the parts."""
@@ -116,14 +157,12 @@ class _Watcher(ast.NodeTransformer):
     def visit_If(self, node: ast.If) -> ast.AST:
         guards = _only_raises(node.body) or _only_raises(node.orelse)
         node.test = node.test if guards else self._test(node.test)
-        node.body = [self.visit(statement) for statement in node.body]
-        node.orelse = [self.visit(statement) for statement in node.orelse]
+        node.body, node.orelse = self._block(node.body), self._block(node.orelse)
         return node
 
     def visit_While(self, node: ast.While) -> ast.AST:
         node.test = self._test(node.test)
-        node.body = [self.visit(statement) for statement in node.body]
-        node.orelse = [self.visit(statement) for statement in node.orelse]
+        node.body, node.orelse = self._block(node.body), self._block(node.orelse)
         return node
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
@@ -140,27 +179,48 @@ class _Watcher(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         name = _name(node)
-        if name.endswith("assert") or name == _SEEN:
+        if name.endswith("assert") or name in (_SEEN, _OF_TWO):
             return node
+        of_two = _is_of_two(node)
+        site = self._site(node, node) if of_two else 0
         made = self.generic_visit(node)
+        if of_two:
+            return self._asking(_OF_TWO, site, node, node.func, *node.args)
         return self._call(node) if name in _COMPARISONS else made
 
     def visit_Assert(self, node: ast.Assert) -> ast.AST:
         return node
 
-    def visit_Assign(self, node: ast.Assign) -> ast.AST:
-        """A comparison of tiles has the name that it is bound to: nothing comes in between."""
-        return node if _is_comparison(node.value) else self.generic_visit(node)
+    def visit_Assign(self, node: ast.Assign) -> ast.AST | list[ast.stmt]:
+        return self._bound(node, node.targets[0], node.value)
 
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
-        return node if node.value is not None and _is_comparison(node.value) else self.generic_visit(node)
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST | list[ast.stmt]:
+        return self._bound(node, node.target, node.value)
 
-    def visit_Return(self, node: ast.Return) -> ast.AST:
-        return node if node.value is not None and _is_comparison(node.value) else self.generic_visit(node)
+    def _bound(
+        self, node: ast.Assign | ast.AnnAssign, target: ast.expr, value: ast.expr | None
+    ) -> ast.AST | list[ast.stmt]:
+        """A comparison of tiles has the name that it is bound to: nothing comes in between, and the name is asked."""
+        if value is None or not _is_comparison(value):
+            return self.generic_visit(node)
+        if not isinstance(target, ast.Name):
+            return node
+        return [node, self._said(self._site(value, value), value, ast.Name(target.id, ast.Load()))]
 
 
 def _name(call: ast.Call) -> str:
     return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+
+
+def _is_of_two(call: ast.Call) -> bool:
+    """Is it ``min`` or ``max`` of two arguments, in a function of Beta 2 that is observed, too?"""
+    function = call.func
+    if isinstance(function, ast.Call) and _name(function) == _FUNCTION and function.args:
+        function = function.args[0]
+    named = isinstance(function, ast.Name) and function.id in ("min", "max")
+    return (
+        named and len(call.args) == 2 and not call.keywords and not any(isinstance(a, ast.Starred) for a in call.args)
+    )
 
 
 def _is_comparison(value: ast.expr) -> bool:

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from nki_migrate.surfaces.junit import of_proof
 from nki_migrate.verdicts import Proof, as_json, as_text
 from nki_migrate.verify_command import Asked, verified
 
@@ -55,11 +56,11 @@ def compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):  # type: ignore[n
     monkeypatch.chdir(tmp_path)
     Path("before.py").write_text(OLD)
 
-    def run(shapes: list[list[int]], *, strict: bool = False, other: str = "3.0") -> Proof:
+    def run(shapes: list[list[int]], *, strict: bool = False, other: str = "3.0", search: float | None = None) -> Proof:
         Path("after.py").write_text(NEW.format(other=other))
         cases = [f'[[case]]\nkernel = "scaled"\n[case.args]\nx = {{shape = {s}, dtype = "float32"}}\n' for s in shapes]
         Path("cases.toml").write_text("".join(cases))
-        return verified(Asked(("before.py", "after.py"), jobs=2, cache_dir="kept", strict=strict)).proof
+        return verified(Asked(("before.py", "after.py"), jobs=2, cache_dir="kept", strict=strict, search=search)).proof
 
     return run
 
@@ -92,3 +93,82 @@ def test_nothing_is_said_of_what_is_not_equal(compared) -> None:  # type: ignore
     proof = compared([[2, 4]], other="4.0")
     assert [result.verdict.value for result in proof.results] == ["different"]
     assert proof.notes == ()
+
+
+WAYS_OLD = """
+import neuronxcc.nki as nki
+import neuronxcc.nki.isa as nisa
+import neuronxcc.nki.language as nl
+
+
+def is_wide(columns):
+    return columns > 64
+
+
+@nki.jit
+def scaled(x):
+    rows, columns = x.shape
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    wide = is_wide(columns)
+    tall: bool = rows > 100
+    tile = nl.load(x[0:min(rows, 100)])
+    for i in nl.affine_range(columns // 32):
+        tile[...] = nl.add(tile, tile)
+    for name in ("a", "b"):
+        tile[...] = nl.add(tile, 1.0)
+    nl.store(out[0:min(100, rows)], value=nl.multiply(tile, 2.0 if wide or tall else max(columns, 3) * 1.0))
+    return out
+"""
+
+
+@pytest.mark.parametrize(
+    ("shapes", "missed"),
+    [
+        (
+            ["[8, 4]"],
+            [
+                "8 `columns > 64`, always false",
+                "16 `rows > 100`, always false",
+                "17 `min(rows, 100)`, always the first",
+                "18 `for i in nl.affine_range(columns // 32)`, never run",
+                "22 `min(100, rows)`, always the second",
+                "22 `wide`, always false",
+                "22 `tall`, always false",
+                "22 `max(columns, 3)`, always the first",
+            ],
+        ),
+        (
+            ["[8, 2]", "[100, 96]"],
+            [
+                "16 `rows > 100`, always false",
+                "17 `min(rows, 100)`, always the first",
+                "22 `min(100, rows)`, always the second",
+                "22 `tall`, always false",
+                "22 `max(columns, 3)`, always the second",
+            ],
+        ),
+    ],
+)
+def test_values_of_comparisons_loops_and_choices_are_conditions(tmp_path, monkeypatch, shapes, missed):
+    monkeypatch.chdir(tmp_path)
+    Path("before.py").write_text(WAYS_OLD)
+    Path("after.py").write_text(WAYS_OLD)
+    cases = [f'[[case]]\nkernel = "scaled"\n[case.args]\nx = {{shape = {s}, dtype = "float32"}}\n' for s in shapes]
+    Path("cases.toml").write_text("".join(cases))
+    proof = verified(Asked(("before.py", "after.py"), jobs=1, no_cache=True)).proof
+    found = [note.partition("side of ")[2] for note in proof.notes]
+    assert found, proof
+    monkeypatch.setattr("nki_migrate.unseen._SHOWN", 99)
+    proof = verified(Asked(("before.py", "after.py"), jobs=1, no_cache=True)).proof
+    (note,) = proof.notes
+    said = [text for text in note.partition("side of ")[2].split("; ") if text.startswith("before.py")]
+    assert said == [f"before.py:{text}" for text in missed]
+    assert f"<system-out>{note[:20]}" in of_proof(proof)
+
+
+def test_what_a_search_shows_is_seen(compared) -> None:  # type: ignore[no-untyped-def]
+    other = "2.0 if rows > 4 else 3.0"
+    assert any("rows > 4" in note for note in compared([[8, 4]], other=other).notes)
+    proof = compared([[8, 4]], search=0.0, other=other)
+    assert "none disagrees" in proof.notes[0]
+    assert not any("rows > 4" in note for note in proof.notes), proof.notes

@@ -24,11 +24,15 @@ Element = ElementTree.Element
 
 
 def of_proof(proof: Proof) -> str:
-    """One suite for each pair of files, one test case for each kernel and case."""
+    """One suite for each pair of files, one test case for each kernel and case; notes have a suite without cases."""
     suites = []
     for pair, results in groupby(proof.results, key=lambda result: (result.before, result.after)):
         name = " -> ".join(shown(source_path(path)) for path in pair if path)
         suites.append(_suite(name, [_of_result(result) for result in results]))
+    if proof.notes:
+        notes = Element("testsuite", {"name": "notes", **_counts([])})
+        ElementTree.SubElement(notes, "system-out").text = valid("\n".join(proof.notes))
+        suites.append(notes)
     return _document("nki-migrate verify", suites)
 
 
