@@ -34,8 +34,10 @@ def _checked(file: Found, target: str, options: Options | None) -> Report:
     whole = contents(file, b"")
     language = language_of(whole) if isinstance(whole, bytes) else "nki"
     if language != "nki":
+        from .language_reports import checked
+
         goal = languages.for_project(language, file.path, options or Options()).target
-        return languages.checked(language, file, goal, options)
+        return checked(language, file, goal, options)
     data = contents(file, WORD)
     return data if isinstance(data, Report) else check_report(file.path, data, target)
 

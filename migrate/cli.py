@@ -116,10 +116,9 @@ def _planned(
     files: Iterable[Any], hardware: str | None, mode: str | None, planner: str | None, given: tuple[str, ...]
 ) -> tuple[tuple[str, Any], ...]:
     """What the options of TileLang-Ascend say; an error where no file is of it."""
-    from . import languages
-    from .memory_plan import told_values
+    from . import languages, module_option
 
-    values = {"target": hardware, "mode": mode, "planner": planner, "given": told_values(given) or None}
+    values = {"target": hardware, "mode": mode, "planner": planner, "given": module_option.told_values(given) or None}
     options = {"target": "--hardware", "given": "--set"}
     asked = {name: value for name, value in values.items() if value is not None}
     languages.require("ascend", files, [options.get(name, f"--{name}") for name in asked])
@@ -272,6 +271,8 @@ def _codes(option: str, values: tuple[str, ...]) -> frozenset[str]:
 
     An unknown one is an error that suggests others.
     """
+    if not values:
+        return frozenset()  # without all rules, which take a while to import
     from nki_migrate.codemods import RULES
 
     codes: set[str] = set()
@@ -511,9 +512,9 @@ def layout(
     languages.require("ascend", [Found(file)], asked)
     languages.require("tilelang", [Found(file)], [] if arch is None else ["--arch"])
     if language == "ascend" and cases is None and case is None:
-        from . import memory_plan
+        from . import memory_plan, module_option
 
-        values = memory_plan.told_values(given)
+        values = module_option.told_values(given)
         default = memory_plan.Wish()
         wish = memory_plan.Wish(target or default.target, mode or default.mode, planner or default.planner, values)
         return memory_plan.run(file, name, wish, output_format, strict)

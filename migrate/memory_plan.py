@@ -6,7 +6,6 @@ touches it.
 
 from __future__ import annotations
 
-import ast
 import json
 import os
 from collections.abc import Iterator, Mapping
@@ -44,20 +43,6 @@ class Wish:
     mode: str = "auto"
     planner: str = "scope-exit"
     given: Mapping[str, object] = field(default_factory=dict)
-
-
-def told_values(values: tuple[str, ...]) -> dict[str, object]:
-    """The values of ``--set NAME=VALUE``: Python literals, else text. Raises ``click.UsageError``."""
-    found: dict[str, object] = {}
-    for text in values:
-        name, separator, value = text.partition("=")
-        if not separator or not name.isidentifier():
-            raise click.UsageError(f"--set {text}: write NAME=VALUE.")
-        try:
-            found[name] = ast.literal_eval(value)
-        except (ValueError, SyntaxError):
-            found[name] = value
-    return found
 
 
 def run(file: str, kernel: str, wish: Wish, output_format: str = "text", strict: bool = False) -> int:

@@ -1,6 +1,8 @@
-"""What the user says of modules that no file shows: ``--module OLD=NEW``."""
+"""What the user says that no file shows: modules (``--module OLD=NEW``), values of names (``--set NAME=VALUE``)."""
 
 from __future__ import annotations
+
+import ast
 
 import click
 
@@ -21,3 +23,17 @@ def told_modules(values: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
         if pairs.setdefault(old, new) != new:
             raise click.UsageError(f"--module {value}: {old} is {pairs[old]} already.")
     return tuple(pairs.items())
+
+
+def told_values(values: tuple[str, ...]) -> dict[str, object]:
+    """The values of ``--set NAME=VALUE``: Python literals, else text. Raises ``click.UsageError``."""
+    found: dict[str, object] = {}
+    for text in values:
+        name, separator, value = text.partition("=")
+        if not separator or not name.isidentifier():
+            raise click.UsageError(f"--set {text}: write NAME=VALUE.")
+        try:
+            found[name] = ast.literal_eval(value)
+        except (ValueError, SyntaxError):
+            found[name] = value
+    return found

@@ -47,7 +47,11 @@ def rewrite_reports(files: Iterable[Found], options: Options, jobs: int) -> list
     files = list(files)
     rest, theirs = languages.split(files, options.language)
     of_theirs = options if options.language else replace(options, target=type(options)().target, source="")
-    reports = {r.path: r for name in theirs for r in languages.rewritten(name, theirs[name], of_theirs)}
+    reports: dict[str, Report] = {}
+    if theirs:
+        from .language_reports import rewritten
+
+        reports = {r.path: r for name in theirs for r in rewritten(name, theirs[name], of_theirs)}
     of_nki = replace(options, target=type(options)().target) if options.language else options
     reports |= {report.path: report for report in _nki_reports(rest, of_nki, jobs)}
     return [reports[file.path] for file in files]
