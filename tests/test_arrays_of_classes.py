@@ -14,6 +14,7 @@ from nki_migrate.runtime.beta1.modules import MODULES as BETA1
 from nki_migrate.runtime.beta2.gather import gathered
 from nki_migrate.runtime.beta2.launch import launch
 from nki_migrate.runtime.beta2.modules import MODULES
+from nki_migrate.runtime.spec.versions import OLDEST
 
 nki, nl, nisa = (MODULES[name] for name in ("nki", "nki.language", "nki.isa"))
 old_nl: Any = BETA1["neuronxcc.nki.language"]
@@ -87,7 +88,7 @@ FRAMEWORK = {
 
 @pytest.mark.parametrize("value", FRAMEWORK.values(), ids=FRAMEWORK)
 def test_nothing_of_a_frameworks_tensor_is_judged(value: object) -> None:
-    assert [item.function for item in gathered(copied, [value], "0.2")] == [copied]
+    assert [item.function for item in gathered(copied, [value], OLDEST)] == [copied]
 
 
 def test_a_class_derived_from_a_frameworks_tensor_is_of_that_framework(monkeypatch: pytest.MonkeyPatch) -> None:

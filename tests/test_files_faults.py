@@ -212,7 +212,7 @@ def test_the_command_tells_what_was_written_and_ends_with_130(tmp_path, monkeypa
 
     monkeypatch.setattr(store.os, step, interrupted)
     with pytest.raises(SystemExit) as exit_:
-        main(["rewrite", "--write", "--jobs", "1", "--output-format", output_format, "."])
+        main(["rewrite", "--write", "--no-cache", "--jobs", "1", "--output-format", output_format, "."])
     out, err = capfd.readouterr()
     new = sorted(path.name for path in tmp_path.iterdir() if path.read_text().startswith(NEW))
     assert exit_.value.code == 130 and err.endswith("nki-migrate: error: interrupted\n")

@@ -186,7 +186,7 @@ def test_a_sibling_that_exists_only_now_does_not_help_the_old_kernel(repository:
     git("rm", "-q", "--cached", "scaling.py")
     git("commit", "-q", "-m", "without")
     (result,) = proof("k.py", base="HEAD").results
-    assert result.verdict.value == "error" and "No module named 'scaling'" in messages(result)
+    assert result.verdict.value == "undecided" and "scaling" in messages(result)
 
 
 def test_versions_are_never_mixed(repository: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
