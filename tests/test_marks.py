@@ -9,7 +9,8 @@ from collections import Counter
 import pytest
 from nki_migrate.checking import check_report
 from nki_migrate.cli import main
-from nki_migrate.codemods import Options, backlog, may_have_backlog, rewrite
+from nki_migrate.codemods import Options, rewrite
+from nki_migrate.codemods.backlog import backlog, may_have_backlog
 from nki_migrate.codemods.marks import WORD
 from nki_migrate.golden import GOLDENS
 from nki_migrate.reports import Report
