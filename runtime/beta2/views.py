@@ -142,13 +142,13 @@ def slice_(self: NkiTensor, dim: Any, start: Any, end: Any, step: Any = 1) -> Nk
     first, last, stride = values.integer(start), values.integer(end), values.integer(step)
     if not 0 <= first < last <= self.shape[at] or stride < 1:
         raise KernelError("", f"slice: [{first}, {last}) with step {stride} of dimension {at} of {self.shape}")
-    return self[(*[slice(None)] * at, slice(first, last, stride))]
+    return self[(slice(None),) * at + (slice(first, last, stride),)]
 
 
 def select(self: NkiTensor, dim: Any, index: Any) -> NkiTensor:
     """One element of a dimension: a number, or what a tensor of one element says when an instruction reads it."""
     if not isinstance(index, NkiTensor):
-        return self[(*[slice(None)] * values.integer(dim), values.integer(index))]
+        return self[(slice(None),) * values.integer(dim) + (values.integer(index),)]
     if self.form != WHOLE:
         raise NotModelled("select with a tensor, of a view")
     at = _dimension(self, dim, "select")

@@ -123,8 +123,9 @@ def _gelu_sigmoid_dx(x: Array) -> Array:
 
 
 def _rsqrt(x: Array) -> Array:
-    root = np.sqrt(to_float32(x))
-    return np.divide(FLOAT32.type(1), root, out=root)
+    root: Array = np.sqrt(to_float32(x))
+    np.divide(FLOAT32.type(1), root, out=root)
+    return root
 
 
 FUNCTIONS: dict[str, Callable[[Array], Array]] = {
