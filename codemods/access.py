@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from . import algebra
+from . import algebra, codes
 from .dynamic import dynamic_access, is_dynamic
 from .emission import Refuse
 from .facts.index import components_of, index_value
@@ -39,8 +39,8 @@ from .vector_ranks import aligned
 if TYPE_CHECKING:
     from .scope import Scope
 
-VECTORS = "NKI024"
-BLOCKS = "NKI010"
+VECTORS = codes.INDEX_VECTORS
+BLOCKS = codes.BLOCK_DIMENSIONS
 
 
 OPERANDS: dict[str, Callable[[Scope, ast.Call], Operand]] = {}
@@ -73,7 +73,9 @@ def operand(scope: Scope, node: ast.expr) -> Operand | None:
     if base is None:
         return None
     if is_mask(scope, node.slice):
-        raise Refuse(node, "NKI025", "a mask on an operand of anything but a matmul", "pass mask= to the instruction")
+        raise Refuse(
+            node, codes.MASKS, "a mask on an operand of anything but a matmul", "pass mask= to the instruction"
+        )
     return subscript(scope, node, base, elements)
 
 
@@ -165,7 +167,7 @@ def _method(scope: Scope, node: ast.Call, function: ast.Attribute) -> Operand | 
     if function.attr == "as_tile" and not (node.args or node.keywords) and is_tile(base.value):
         return base
     raise Refuse(
-        node, "NKI090", f".{function.attr}(...) of a tensor", "write it by hand with .ap(...) or .reshape(...)"
+        node, codes.UNSUPPORTED, f".{function.attr}(...) of a tensor", "write it by hand with .ap(...) or .reshape(...)"
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field
 
-from . import algebra
+from . import algebra, codes
 from .emission import New, Refuse
 from .facts.masks import OPERATORS
 from .facts.values import Hbm
@@ -22,7 +22,7 @@ from .scope import Scope
 from .shapes import written_sizes
 from .support import affine_constant_function
 
-CODE = "NKI026"
+CODE = codes.CONSTANTS
 HELP = "build it with nki.tensor, or pass it as a kernel input"
 _MOST_DIMENSIONS = 5
 """The partitions, and the four pairs of a pattern of ``nisa.affine_select``."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from . import codes
 from .emission import Refuse
 from .node_index import of_kinds
 from .render import render
@@ -82,7 +83,9 @@ def tiles_of(scope: Scope, method: ast.FunctionDef, call: ast.Call) -> tuple[str
         if not isinstance(sizes, ast.Tuple | ast.List) or not (
             value in given.values() or isinstance(value, ast.Constant)
         ):
-            raise Refuse(call, "NKI015", "a number of tiles that the object computes", "pass the number of tiles")
+            raise Refuse(
+                call, codes.ALLOCATOR_OBJECTS, "a number of tiles that the object computes", "pass the number of tiles"
+            )
         assert value is not None
         texts.append(render(scope, value))
     return tuple(texts)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
-from . import algebra, positivity
+from . import algebra, codes, positivity
 from .access import operand
 from .bodies import written
 from .calls import call_statement, call_value, constructed, module_function, named, parts_of
+from .codes import UNSUPPORTED
 from .compute import bind, is_computation, write
 from .declare import allocator_value, buffer_value, creation, declare
 from .deques import as_list
@@ -49,7 +50,6 @@ from .render import render
 from .rules import constants
 from .rules.data_types import dtype_text, is_dtype
 from .rules.psum_accumulation import check_group
-from .rules.unsupported import CODE as UNSUPPORTED
 from .scope import Scope
 from .star_targets import assign_starred
 from .syntax import is_filled, returns_masked
@@ -59,13 +59,13 @@ from .truths import check_augmented
 from .vector_calls import unpacked
 from .vector_sizes import with_named_size
 
-DESTINATION = "NKI021"
+DESTINATION = codes.ISA_DESTINATION
 
 
 def assign(scope: Scope, statement: ast.stmt) -> None:
     if isinstance(statement, ast.AnnAssign):
         if statement.value is None:
-            raise Refuse(statement, "NKI091", "an annotation without a value", "remove it")
+            raise Refuse(statement, codes.LANGUAGE, "an annotation without a value", "remove it")
         target: ast.expr = statement.target
         value = statement.value
     else:
@@ -156,7 +156,7 @@ def _compile_time(scope: Scope, name: str, value: ast.expr) -> Value | None:
     if index is not None:
         if reads_tensor(scope, value):
             message = "an index vector from a place that a tile tells, under a name"
-            raise Refuse(value, "NKI024", message, "write it in the subscript itself")
+            raise Refuse(value, codes.INDEX_VECTORS, message, "write it in the subscript itself")
         return index
     masks = ast.Compare | ast.BinOp | ast.BoolOp | ast.Name | ast.IfExp | ast.Call
     mask = mask_value(scope, value) if isinstance(value, masks) and not is_computation(scope, value) else None
@@ -303,10 +303,12 @@ def _to_vectors(scope: Scope, statement: ast.stmt, names: list[str | None], valu
     read = {n for part in found.parts for text in _texts(part) for n in algebra.names(text)}
     if bound & read:
         what = f"'{min(bound & read)}' is bound again by what is computed from it"
-        raise Refuse(statement, "NKI024", what, "give the results names of their own")
+        raise Refuse(statement, codes.INDEX_VECTORS, what, "give the results names of their own")
     for name, part in zip(names, found.parts, strict=True):
         if name is None:
-            raise Refuse(statement, "NKI024", "an index vector that is bound to more than a name", "give it a name")
+            raise Refuse(
+                statement, codes.INDEX_VECTORS, "an index vector that is bound to more than a name", "give it a name"
+            )
         if isinstance(part, Index):
             _set(scope, name, _labelled(part, name))
         elif isinstance(part, Grid | Mask):
@@ -333,7 +335,7 @@ def _is_plain(scope: Scope, target: ast.Tuple | ast.List, value: ast.Tuple | ast
 def _by_element(scope: Scope, target: ast.Tuple | ast.List, value: ast.Tuple | ast.List) -> None:
     """``a[i], a[j] = a[j], a[i]``: all values first, then one element after the other."""
     given = [scope.fresh("element") for _ in target.elts]
-    scope.apply("NKI091", target)
+    scope.apply(codes.LANGUAGE, target)
     for name, element in zip(given, value.elts, strict=True):
         scope.emit(f"{name} = {render(scope, element)}")
     for name, part in zip(given, target.elts, strict=True):
@@ -414,7 +416,7 @@ def _to_subscript(scope: Scope, statement: ast.stmt, target: ast.Subscript, valu
         scope.emit(f"{render(scope, target.value)}[{scope.source.segment(target.slice)}] = {render(scope, value)}")
         return
     if isinstance(destination.value, Tile) and destination.value.blocks:
-        raise Refuse(target, "NKI010", "an assignment to several blocks at once", "loop over the blocks")
+        raise Refuse(target, codes.BLOCK_DIMENSIONS, "an assignment to several blocks at once", "loop over the blocks")
     if isinstance(value, ast.Call) and scope.qualified(value.func) == "nl.loop_reduce":
         reduced(scope, value, destination)
         return
@@ -423,7 +425,7 @@ def _to_subscript(scope: Scope, statement: ast.stmt, target: ast.Subscript, valu
     function = module_function(scope, value) if isinstance(value, ast.Call) else None
     if function is not None and returns_masked(function.node):
         what = f"'{function.name}' returns a result under a mask: Beta 1 writes only what the mask lets through"
-        raise Refuse(value, "NKI025", what, "hand the destination to the function, and write it there")
+        raise Refuse(value, codes.MASKS, what, "hand the destination to the function, and write it there")
     if is_computation(scope, value) or operand(scope, value) is not None:
         write(scope, value, destination)
         return
@@ -472,8 +474,13 @@ def augment(scope: Scope, statement: ast.stmt) -> None:
         return
     if _is_matmul(scope, statement.value):
         if destination.space != "psum" or not isinstance(statement.op, ast.Add):
-            raise Refuse(statement, "NKI023", "a matmul accumulated outside of PSUM", "add it with nisa.tensor_tensor")
-        scope.apply("NKI023", statement)
+            raise Refuse(
+                statement,
+                codes.PSUM_ACCUMULATION,
+                "a matmul accumulated outside of PSUM",
+                "add it with nisa.tensor_tensor",
+            )
+        scope.apply(codes.PSUM_ACCUMULATION, statement)
         write(scope, statement.value, destination, accumulate=True)
         return
     combined = ast.copy_location(ast.BinOp(_load(target), statement.op, statement.value), statement)

@@ -14,9 +14,10 @@ from dataclasses import replace
 
 from nki_migrate.runtime.spec.seen import SeenFunction
 
+from .codes import OBSERVED_FACTS as CODE
 from .model import Assumption, Decision, Finding, Outcome
 from .patterns import rank_test
-from .rules.observed_facts import APPLICABILITY, CODE, reason
+from .rules.observed_facts import APPLICABILITY, reason
 
 Functions = tuple[SeenFunction, ...]
 

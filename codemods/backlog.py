@@ -8,10 +8,10 @@ from functools import lru_cache
 
 from nki_migrate.runtime.spec import beta1
 
+from .codes import UNSUPPORTED as CODE
 from .marks import WORD, marked
 from .model import Finding
 from .names import BETA2, Import, canonical, dotted, imports
-from .rules.unsupported import CODE
 from .syntax import first_line, parents_of
 from .tables import beta2_has, beta2_lacks, refusal_note
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, replace
 
+from . import codes
 from .access import operand
 from .alternatives import either_place
+from .codes import NESTED_FUNCTIONS as HELPERS
+from .codes import UNSUPPORTED
 from .compute import bound_call, is_computation, place, temporary
 from .emission import Refuse
 from .facts.classes import class_named, is_subclassed
@@ -42,19 +45,17 @@ from .render import render
 from .rules.data_types import is_dtype
 from .rules.load_store import out_of_bounds, store
 from .rules.masks import masked
-from .rules.nested_functions import CODE as HELPERS
 from .rules.nested_functions import lift
 from .rules.psum_accumulation import check_call
 from .rules.random_numbers import random_seed
-from .rules.unsupported import CODE as UNSUPPORTED
 from .scope import Scope
 from .syntax import by_parameter, default_values
 from .tables import operator_token, refusal_note
 from .tensor_lists import append, either_tensor, listed_tensors
 from .variants import MOST, copy_of, different_kinds, of_unknown_rank, variant_for
 
-LOAD_STORE = "NKI020"
-DESTINATION = "NKI021"
+LOAD_STORE = codes.LOAD_STORE
+DESTINATION = codes.ISA_DESTINATION
 
 
 def module_function(scope: Scope, node: ast.Call) -> Function | None:
@@ -86,7 +87,7 @@ def call_value(scope: Scope, node: ast.Call) -> tuple[str, Value]:
     function = module_function(scope, node)
     assert function is not None
     if any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords):
-        raise Refuse(node, "NKI091", "a call with starred arguments", "write the arguments out")
+        raise Refuse(node, codes.LANGUAGE, "a call with starred arguments", "write the arguments out")
     given = [_argument(scope, function, *argument) for argument in by_parameter(function.node, node)]
     told = _left_out(scope, function, {a.parameter for a in given})
     told |= {a.parameter: parameter_value(a.parameter, a.value) for a in given if type(a.value) is not Value}
@@ -247,21 +248,21 @@ def parts_of(result: Value, names: list[str | None]) -> list[Value]:
 
 def _argument(scope: Scope, function: Function, parameter: str, keyword: str | None, node: ast.expr) -> _Argument:
     if index_value(scope, node) is not None:
-        raise Refuse(node, "NKI024", "an index vector is passed to a function", "pass its start and size")
+        raise Refuse(node, codes.INDEX_VECTORS, "an index vector is passed to a function", "pass its start and size")
     mask = mask_value(scope, node)
     if mask is not None and mask.of_vectors:
-        raise Refuse(node, "NKI025", "a mask is passed to a function", "pass the clamped sizes")
+        raise Refuse(node, codes.MASKS, "a mask is passed to a function", "pass the clamped sizes")
     view = temporary(scope, node) if is_computation(scope, node) else operand(scope, node)
     if view is not None:
         if view.pattern is not None:
-            raise Refuse(node, "NKI024", "an access pattern is passed to a function", "pass the tensor")
+            raise Refuse(node, codes.INDEX_VECTORS, "an access pattern is passed to a function", "pass the tensor")
         assert_rank_of_part(scope, view)
         part = view.items is not None
         value = replace(view.value, dims=view.known_dims, view=True) if part else view.value
         return _Argument(parameter, keyword, view, view.text(()), value)
     if is_index(function.node, parameter) and may_be_slice(scope, node):
         what = f"it is not known what '{ast.unparse(node)}' is, with which '{function.name}' indexes"
-        raise Refuse(node, "NKI024", what, "pass a number")
+        raise Refuse(node, codes.INDEX_VECTORS, what, "pass a number")
     known = Value() if _is_field(scope, node) else _python_argument(scope, node)
     home = function.home or scope.module
     text = operator_argument(scope, home, function.node, parameter, node) or render(scope, node)
@@ -334,7 +335,7 @@ def returned_value(scope: Scope, node: ast.expr) -> tuple[str, Value]:
     tensor = operand(scope, node)
     if tensor is not None:
         if tensor.items is not None or tensor.pattern is not None:
-            raise Refuse(node, "NKI024", "a part of a tensor is returned", "return the tensor")
+            raise Refuse(node, codes.INDEX_VECTORS, "a part of a tensor is returned", "return the tensor")
         return tensor.text(()), tensor.value
     value = _python_argument(scope, node)
     return render(scope, node), value

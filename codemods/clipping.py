@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from . import algebra
+from . import algebra, codes
 from .emission import Refuse
 from .facts.values import Tile
 from .operands import Item, Operand, Step, cut_dimension, cut_item
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .frames import Clamp
     from .scope import Scope
 
-CODE = "NKI025"
+CODE = codes.MASKS
 
 
 def check_cut(scope: Scope, node: ast.expr, view: Operand, clamps: Sequence[Clamp]) -> None:

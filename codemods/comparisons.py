@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import ast
 
+from .codes import LANGUAGE
 from .node_index import of_kinds
-from .rules.language import CODE as LANGUAGE
 from .scope import Scope
 from .syntax import default_values, named_parameters
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from . import algebra
 from .access import operand
+from .codes import LANGUAGE as CODE
 from .compute import is_computation
 from .declare import creation
 from .emission import Refuse
@@ -23,7 +24,7 @@ from .maybe_tensors import may_be_no_number
 from .node_index import of_kinds, walk
 from .number_keys import number_keyed
 from .render import render
-from .rules.language import CODE, plainer
+from .rules.language import plainer
 from .scope import Scope
 from .support import keyed_function
 

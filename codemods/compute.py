@@ -9,9 +9,10 @@ import ast
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from . import algebra
+from . import algebra, codes
 from .access import operand, owner
 from .clipping import check_cut
+from .codes import MASKS
 from .conversions import assert_one_conversion, converts_in_psum, may_convert_in_psum
 from .emission import New, Refuse
 from .facts.masks import is_mask, mask_of
@@ -30,7 +31,6 @@ from .patterns import assert_rank, of_name, spread
 from .placement import check_skipped_rows, check_starts
 from .render import render
 from .rules.data_types import dtype_text
-from .rules.masks import CODE as MASKS
 from .rules.masks import masked
 from .rules.psum_accumulation import bound_anew, check_group
 from .scope import Scope
@@ -39,7 +39,7 @@ from .support import transposed_function
 from .tables import is_parameter, parameters, required_parameters
 from .truth_tiles import comparison_token
 
-DESTINATION = "NKI021"
+DESTINATION = codes.ISA_DESTINATION
 
 
 @dataclass
@@ -102,7 +102,7 @@ def bound_call(scope: Scope, node: ast.Call, name: str) -> Call:
     call = Call(scope, node, name)
     known = parameters(name)
     if any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords):
-        raise call.refuse("NKI091", f"{name} with starred arguments", "write the arguments out")
+        raise call.refuse(codes.LANGUAGE, f"{name} with starred arguments", "write the arguments out")
     if len(node.args) > len(known):
         raise call.refuse(DESTINATION, f"{name} with {len(node.args)} positional arguments", "pass them by keyword")
     call.arguments = dict(zip(known, node.args, strict=False))
@@ -150,7 +150,7 @@ def operand_or_text(scope: Scope, node: ast.expr) -> Operand | str:
         unknown = isinstance(node, ast.Name) and node.id in scope.unknown_results
         if unknown or may_be_no_number(scope, node):
             message = f"it is not known whether '{ast.unparse(node)}' is a tensor"
-            raise Refuse(node, "NKI022", message, "write the instruction that fits")
+            raise Refuse(node, codes.NL_COMPUTE, message, "write the instruction that fits")
     return render(scope, node) if found is None else found
 
 
@@ -298,7 +298,12 @@ def write(scope: Scope, node: ast.expr, target: Operand, *, accumulate: bool = F
         if instruction.first is not None or (instruction.support and not instruction.cut):
             instruction = copy_of(materialized(scope, node, instruction))
         if accumulate and instruction.function != "nc_matmul":
-            raise Refuse(node, "NKI023", "+= of something that is not a matmul into PSUM", "use nisa.tensor_tensor")
+            raise Refuse(
+                node,
+                codes.PSUM_ACCUMULATION,
+                "+= of something that is not a matmul into PSUM",
+                "use nisa.tensor_tensor",
+            )
         rounded_twice = (
             instruction.explicit and not scope.same_dtype(instruction.dtype, target.dtype) and target.space != "hbm"
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from . import codes
 from .dtypes import type_name
 from .emission import New, Refuse
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from .operands import Operand
     from .scope import Scope
 
-DESTINATION = "NKI021"
+DESTINATION = codes.ISA_DESTINATION
 
 
 def converts_in_psum(scope: Scope, instruction: Instruction, target: Operand) -> bool:

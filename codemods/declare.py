@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from . import algebra
+from . import algebra, codes
 from .addresses import Address, Layout, layout, tuple_sizes
 from .block_names import block_names
 from .declarations import Plan
@@ -27,8 +27,8 @@ from .shapes import shape_of, shape_owner, shape_text, written_sizes
 from .tables import is_parameter, parameters
 from .tile_lists import list_of_tiles, statements
 
-BLOCKS = "NKI010"
-CREATION = "NKI022"
+BLOCKS = codes.BLOCK_DIMENSIONS
+CREATION = codes.NL_COMPUTE
 CREATIONS = {
     "nl.ndarray": None,
     "nl.zeros": "0",

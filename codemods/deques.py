@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from .rules.language import CODE
+from .codes import LANGUAGE as CODE
 from .syntax import parents_of
 
 if TYPE_CHECKING:

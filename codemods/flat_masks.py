@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from . import algebra
+from . import algebra, codes
 from .clipping import check_cut
 from .emission import New, Refuse
 from .facts.masks import HELP
@@ -23,7 +23,7 @@ from .operands import Item, Operand, Step
 if TYPE_CHECKING:
     from .scope import Scope
 
-CODE = "NKI025"
+CODE = codes.MASKS
 ELEMENTWISE = {"tensor_copy", "tensor_tensor", "tensor_scalar", "scalar_tensor_tensor", "activation", "reciprocal"}
 _MESSAGE = "a mask that is not an upper bound of one index vector"
 

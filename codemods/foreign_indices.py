@@ -10,6 +10,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from . import codes
 from .emission import Refuse
 from .names import dotted
 from .node_index import indexed, of_kinds, walk
@@ -52,7 +53,7 @@ def assert_number(scope: Scope, index: ast.expr) -> None:
     if is_untold(scope, index):
         if isinstance(index, ast.BoolOp):
             what = f"it is not known what the index '{ast.unparse(index)}' is"
-            raise Refuse(index, "NKI024", what, "index with a number")
+            raise Refuse(index, codes.INDEX_VECTORS, what, "index with a number")
         scope.assert_that(f"isinstance({render_named(scope, index)}, int)", "a number as index")
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 
-from . import algebra, vector_sizes
+from . import algebra, codes, vector_sizes
 from .accumulators import drop_zeros
+from .codes import LANGUAGE
+from .codes import NESTED_FUNCTIONS as LIFT
 from .emission import New, Refuse
 from .facts.values import Python, Value
 from .frames import Analysis
@@ -16,8 +18,6 @@ from .part_arguments import further_parameters
 from .phi import write_joints
 from .project import Module
 from .rules import sbuf_manager
-from .rules.language import CODE as LANGUAGE
-from .rules.nested_functions import CODE as LIFT
 from .rules.nested_functions import lift
 from .rules.psum_accumulation import groups_of_others, of_enclosing
 from .scope import Scope
@@ -148,7 +148,7 @@ def _restore_dropped(scope: Scope) -> None:
             scope.module.report(
                 Refuse(
                     statement,
-                    "NKI024",
+                    codes.INDEX_VECTORS,
                     f"'{used[0]}' is not Beta 2, and is kept for a statement that was left alone",
                     "remove it when that statement is rewritten",
                 )

@@ -13,11 +13,11 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from .codes import NESTED_FUNCTIONS as NESTED
 from .emission import Refuse
 from .grids.questions import is_asking
 from .node_index import of_kinds, walk
 from .rules import decorators
-from .rules.nested_functions import CODE as NESTED
 from .rules.nested_functions import bound_names
 
 if TYPE_CHECKING:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 
 from .changed_objects import CHANGING
+from .codes import LANGUAGE as CODE
 from .emission import New, Refuse
 from .facts.name_views import parameter_value
 from .facts.values import Hbm, Python, Tensors, Tile, Value
 from .node_index import of_kinds, walk
 from .render import render
-from .rules.language import CODE
 from .scope import Scope
 
 _HELP = "loop over range(...) and index"

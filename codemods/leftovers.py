@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from nki_migrate.runtime.spec.beta1 import MODULES
 
+from .codes import LAUNCH_GRID as GRID
+from .codes import UNSUPPORTED as CODE
 from .emission import Refuse
 from .names import BETA2, canonical, dotted
 from .node_index import walk
-from .rules.launch_grid import CODE as GRID
-from .rules.unsupported import CODE
 from .tables import beta2_has, beta2_lacks, refusal_note
 from .vendor_kernels import advice, home_of, under_review
 

@@ -10,11 +10,12 @@ from dataclasses import dataclass, replace
 from nki_migrate.runtime.spec.dtypes import ITEMSIZE, NUMPY_SPELLINGS
 from nki_migrate.runtime.spec.seen import SeenFunction
 
-from . import dead_names, early_assertions, inner_kernels
+from . import codes, dead_names, early_assertions, inner_kernels
 from .apply import Parsed, applied
 from .assumptions import best_observed, with_assumptions
 from .backlog import backlog
 from .beta1_aliases import MODULES
+from .codes import LANGUAGE
 from .emission import Refuse, Said
 from .evaluator import EVALUATOR
 from .facts.values import Api, DType, Parameters, Python, Value
@@ -43,7 +44,6 @@ from .rules import (
     registry,
     tensor_annotations,
 )
-from .rules.language import CODE as LANGUAGE
 from .same_text import copies_needed
 from .scope import Scope
 from .source import Source, is_expanded
@@ -431,10 +431,10 @@ def _global_dtype(module: Module, scope: Scope, name: str, value: ast.expr) -> D
     module.dtypes[name] = text
     if not qualified.startswith("np."):
         return DType(name)
-    if _read_by_host(module, name) or not module.options.enabled("NKI005"):
+    if _read_by_host(module, name) or not module.options.enabled(codes.DATA_TYPES):
         return DType(text)
     module.edits.expressions[value] = text
-    module.applied["NKI005"] += 1
+    module.applied[codes.DATA_TYPES] += 1
     return DType(name)
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from .codes import LANGUAGE
 from .emission import Refuse
 from .names import BETA2, Import, canonical
-from .rules.language import CODE as LANGUAGE
 
 if TYPE_CHECKING:
     from .project import Module

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import ast
 
+from .codes import LANGUAGE as CODE
 from .facts.values import Keyed
 from .node_index import of_kinds
-from .rules.language import CODE
 from .scope import Scope
 
 

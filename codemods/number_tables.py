@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from . import algebra
+from .codes import DATA_TYPES as CODE
 from .emission import New, Refuse
 from .facts.values import Numbers
 from .node_index import of_kinds
 from .render import render_stable
-from .rules.data_types import CODE
 from .support import sequence_function
 
 if TYPE_CHECKING:

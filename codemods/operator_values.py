@@ -9,10 +9,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from .codes import OPERATOR_TOKENS as CODE
 from .node_index import walk
 from .project import Module
 from .render import render
-from .rules.operator_tokens import CODE, PARAMETERS, is_activation
+from .rules.operator_tokens import PARAMETERS, is_activation
 from .scope import Scope
 from .syntax import assignment_counts, by_parameter
 from .tables import activation_token, is_function, operator_token, parameters

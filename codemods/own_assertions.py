@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from . import codes
 from .emission import Refuse
 from .syntax import assignment_counts
 
@@ -41,7 +42,7 @@ def check_own(function: ast.FunctionDef, statement: ast.stmt | None, condition: 
     against = contradicted(function, condition)
     if against is not None:
         message = f"this would be rewritten for {what} ({condition}), and line {against.lineno} asserts otherwise"
-        raise Refuse(statement or function, "NKI024", message, "name every dimension of the tensor here")
+        raise Refuse(statement or function, codes.INDEX_VECTORS, message, "name every dimension of the tensor here")
 
 
 def contradicted(function: ast.FunctionDef, condition: str) -> ast.Assert | None:

@@ -11,6 +11,7 @@ import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from . import codes
 from .emission import New, Refuse
 from .facts.values import Tile
 from .node_index import of_kinds, walk
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from .operands import Operand
     from .scope import Scope
 
-CODE = "NKI024"
+CODE = codes.INDEX_VECTORS
 _WRITTEN = ("dst", "reduce_res", "out")
 
 

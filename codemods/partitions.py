@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from nki_migrate.runtime.spec.instructions import ANY, ENGINES, INSTRUCTIONS, start_partitions
 
-from . import algebra
+from . import algebra, codes
 from .emission import Refuse
 from .facts.values import Tile
 from .operands import Operand, cut_item
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .instructions import Instruction
     from .scope import Scope
 
-CODE = "NKI021"
+CODE = codes.ISA_DESTINATION
 _STARTS = start_partitions(1)
 _QUARTER, _HALF = _STARTS[1], _STARTS[2]
 _WHY = "engines reach parts of tiles from certain partitions on only"

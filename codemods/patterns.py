@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from . import algebra
+from . import algebra, codes
 from .emission import Refuse
 from .facts.values import Axis, Hbm, Index, Tile, Value
 from .least_ranks import counts_from_the_end
@@ -23,7 +23,7 @@ from .render import render
 if TYPE_CHECKING:
     from .scope import Scope
 
-VECTORS = "NKI024"
+VECTORS = codes.INDEX_VECTORS
 
 
 def row_strides(dims: tuple[str, ...]) -> tuple[str, ...]:

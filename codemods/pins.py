@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from . import algebra
+from . import algebra, codes
 from .address_functions import first_byte
 from .addresses import layout, scalar, tuple_sizes
 from .allocator_classes import class_of, tiles_of
@@ -67,7 +67,9 @@ def _tiles(scope: Scope, allocator: Allocator, given: dict[str, ast.expr], block
         return tiles_of(scope, held[1], allocator.call)
     if allocator.kind == "alloc":
         return blocks
-    return tuple_sizes(scope, given.get("num_free_tiles"), "NKI011") if allocator.kind == "mod_alloc" else ()
+    return (
+        tuple_sizes(scope, given.get("num_free_tiles"), codes.SBUF_MOD_ALLOC) if allocator.kind == "mod_alloc" else ()
+    )
 
 
 def _is_ring(scope: Scope, plan: Plan, tiles: tuple[str, ...], style: str) -> bool:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from . import codes
+from .codes import MASKS
 from .emission import Refuse
 from .flat_masks import ELEMENTWISE
 from .operands import Operand
-from .rules.masks import CODE as MASKS
 
 if TYPE_CHECKING:
     from .frames import Clamp
@@ -23,7 +24,7 @@ def check_skipped_rows(scope: Scope, node: ast.expr, instruction: Instruction, t
     if skips and not scope.module.options.unsafe:
         raise Refuse(
             node,
-            "NKI024",
+            codes.INDEX_VECTORS,
             "rows of a part of a tensor, some of which may be skipped: Beta 2 knows only the tensor's own end",
             "--unsafe takes an index that is out of bounds to be out of the tensor, too",
             "review",

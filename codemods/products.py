@@ -15,12 +15,13 @@ from dataclasses import replace
 from functools import partial, reduce
 
 from .clipping import check_cut, cut
+from .codes import MASKS as CODE
 from .compute import Call
 from .facts.masks import is_mask, mask_of
 from .facts.values import Mask
 from .frames import Clamp
 from .operands import Operand, cut_dimension
-from .rules.masks import CODE, check_bounds, clamp_of, tighter
+from .rules.masks import check_bounds, clamp_of, tighter
 
 _CONTRACTION = -1
 _HELP = "clamp the operands by hand"

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import ast
 
+from .codes import NL_COMPUTE as CODE
 from .compute import bound_call, place
 from .emission import Refuse
 from .facts.values import Tile
 from .node_index import of_kinds
 from .operands import Operand
 from .rules.masks import masked
-from .rules.nl_compute import CODE, combined
+from .rules.nl_compute import combined
 from .rules.operator_tokens import token
 from .scope import Scope
 from .syntax import way_to

@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING
 from nki_migrate.runtime.spec.beta2_language import LIBRARIES, MATH_FUNCTIONS
 from nki_migrate.runtime.spec.dtypes import LIMITS
 
-from . import algebra, vector_sizes
+from . import algebra, codes, vector_sizes
+from .codes import DATA_TYPES as DTYPES
+from .codes import LANGUAGE, UNSUPPORTED
+from .codes import LAUNCH_GRID as GRID
 from .comparisons import comparison_text
 from .emission import New, Refuse
 from .facts.objects import changing_part
@@ -17,14 +20,10 @@ from .format import tuple_text
 from .names import BETA2, dotted
 from .node_index import of_kinds, walk
 from .number_keys import looked_up
-from .rules.data_types import CODE as DTYPES
 from .rules.data_types import dtype_text, itemsize, limit, named_dtype
 from .rules.kernel_classes import member_text
-from .rules.language import CODE as LANGUAGE
 from .rules.language import FORBIDDEN_EXPRESSIONS, plainer
-from .rules.launch_grid import CODE as GRID
 from .rules.tensor_shapes import shape_attribute, size_2d
-from .rules.unsupported import CODE as UNSUPPORTED
 from .sequences import sequence_call
 from .size_products import factors_of, whole_product
 from .support import product_function
@@ -233,7 +232,7 @@ def _owned(scope: Scope, node: ast.Attribute) -> str | None:
             return tuple_text((*value.blocks, *value.dims))
         raise Refuse(
             node,
-            "NKI010",
+            codes.BLOCK_DIMENSIONS,
             f"'.{node.attr}' of a tensor with block dimensions, which becomes a list of tensors",
             "write the sizes that the declaration has",
         )
@@ -251,14 +250,19 @@ def _check_name(scope: Scope, node: ast.Name) -> None:
         raise Refuse(node, UNSUPPORTED, f"'{node.id}' {value.why}", "give it a name of its own, and one definition")
     if isinstance(value, Index | Grid):
         raise Refuse(
-            node, "NKI024", f"the index vector '{node.id}' is used outside a subscript", "Beta 2 has no index vectors"
+            node,
+            codes.INDEX_VECTORS,
+            f"the index vector '{node.id}' is used outside a subscript",
+            "Beta 2 has no index vectors",
         )
     if isinstance(value, Numbers):
         raise Refuse(node, DTYPES, f"the numpy array '{node.id}' as a whole", "use its elements, one by one")
     if isinstance(value, Mask):
-        raise Refuse(node, "NKI025", f"the mask '{node.id}' is used as a value", "Beta 2 has no masks")
+        raise Refuse(node, codes.MASKS, f"the mask '{node.id}' is used as a value", "Beta 2 has no masks")
     if isinstance(value, Allocator):
-        raise Refuse(node, "NKI011", f"the allocator '{node.id}' is used as a value", "pass the address instead")
+        raise Refuse(
+            node, codes.SBUF_MOD_ALLOC, f"the allocator '{node.id}' is used as a value", "pass the address instead"
+        )
 
 
 def _attribute(scope: Scope, node: ast.Attribute) -> str | None:
@@ -381,7 +385,7 @@ def _check_blocks(scope: Scope, node: ast.Call, qualified: str | None) -> None:
         value = scope.env.get(argument.id) if isinstance(argument, ast.Name) else None
         if isinstance(value, Tile) and value.blocks and isinstance(argument, ast.Name):
             what = f"'{argument.id}' has block dimensions, and is passed to a function that these files do not show"
-            raise Refuse(node, "NKI010", what, "rewrite the folder that has the function in the same run")
+            raise Refuse(node, codes.BLOCK_DIMENSIONS, what, "rewrite the folder that has the function in the same run")
 
 
 _READERS = {"len", "print", "isinstance", "type", "str", "repr", "id", "range", "enumerate", "zip", "list", "tuple"}
@@ -435,7 +439,7 @@ def _subscript(scope: Scope, node: ast.Subscript) -> str | None:
     view = scope.evaluator.operand(scope, node)
     if view is None and any(isinstance(scope.env.get(n.id), Index | Grid) for n in _names(node.slice)):
         what = f"it is not known what '{ast.unparse(node.value)}' is, of which an index vector takes elements"
-        raise Refuse(node, "NKI024", what, "declare it in this function, or call the function with a tensor")
+        raise Refuse(node, codes.INDEX_VECTORS, what, "declare it in this function, or call the function with a tensor")
     return None if view is None else view.text(())
 
 

@@ -6,6 +6,8 @@ import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from . import codes
+from .codes import TENSOR_SHAPES
 from .emission import Refuse
 from .facts.values import Tile
 from .format import tuple_text
@@ -13,15 +15,14 @@ from .maybe_tensors import is_number
 from .operands import Operand
 from .patterns import of_name
 from .render import render
-from .rules.tensor_shapes import CODE as TENSOR_SHAPES
 from .shapes import literal_axes, shape_text, written_sizes
 from .support import expanded_shape_function
 
 if TYPE_CHECKING:
     from .scope import Scope
 
-VECTORS = "NKI024"
-BLOCKS = "NKI010"
+VECTORS = codes.INDEX_VECTORS
+BLOCKS = codes.BLOCK_DIMENSIONS
 
 
 def reshaped(scope: Scope, node: ast.Call, base: Operand) -> Operand:
@@ -43,7 +44,7 @@ def reshaped(scope: Scope, node: ast.Call, base: Operand) -> Operand:
         raise Refuse(node, VECTORS, ".reshape(...) with a size of -1", "write every size")
     if isinstance(value, Tile):
         _keep_partitions(scope, node, base, dims)
-    scope.apply("NKI021", node)
+    scope.apply(codes.ISA_DESTINATION, node)
     whole = replace(value, dims=dims, origin=None)
     name = f"{base.base}.reshape({text})"
     return of_name(scope, name, whole)

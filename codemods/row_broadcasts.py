@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from . import algebra
+from . import algebra, codes
 from .emission import Refuse
 from .facts.values import Tile
 from .node_index import walk
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .operands import Operand
     from .scope import Scope
 
-CODE = "NKI022"
+CODE = codes.NL_COMPUTE
 
 
 def on_rows(scope: Scope, node: ast.Call, base: Operand, sizes: tuple[str, ...]) -> Operand | None:

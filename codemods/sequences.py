@@ -9,10 +9,10 @@ import ast
 from typing import TYPE_CHECKING
 
 from . import algebra
+from .codes import LANGUAGE as CODE
 from .emission import Refuse
 from .facts.values import Hbm, Tile
 from .node_index import of_kinds, walk
-from .rules.language import CODE
 from .support import sequence_function
 
 if TYPE_CHECKING:

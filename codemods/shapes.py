@@ -6,7 +6,7 @@ import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from . import algebra
+from . import algebra, codes
 from .emission import Refuse
 from .facts.values import Hbm, Tile
 from .format import tuple_text
@@ -17,7 +17,7 @@ from .scope import Scope
 if TYPE_CHECKING:
     from .operands import Operand
 
-BLOCKS = "NKI010"
+BLOCKS = codes.BLOCK_DIMENSIONS
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ def broadcast_sizes(scope: Scope, node: ast.expr, shape: ast.expr, base: Operand
         base = of_rank(scope, base, len(sizes.all))
     if sizes is None or base.dims is None or len(base.dims) != len(sizes.all):
         what = "broadcast_to of a shape that does not have the dimensions of the tile"
-        raise Refuse(node, "NKI022", what, "write it as .ap(...)")
+        raise Refuse(node, codes.NL_COMPUTE, what, "write it as .ap(...)")
     return sizes.all
 
 

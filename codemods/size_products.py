@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from .codes import DATA_TYPES as DTYPES
 from .facts.objects import only_value
 from .maybe_tensors import is_number
-from .rules.data_types import CODE as DTYPES
 from .support import product_function
 
 if TYPE_CHECKING:

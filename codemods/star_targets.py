@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from .codes import LANGUAGE as CODE
 from .emission import Refuse, assertion
 from .facts.values import Python
 from .render import render
-from .rules.language import CODE
 
 if TYPE_CHECKING:
     from .scope import Scope

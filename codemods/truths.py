@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 
+from .codes import LANGUAGE
 from .emission import Refuse
 from .facts.values import Python
 from .rules.host_code import assigned
-from .rules.language import CODE as LANGUAGE
 from .scope import Scope
 
 _WORDS = {ast.BitAnd: "and", ast.BitOr: "or"}

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from nki_migrate.runtime.spec.dtypes import ITEMSIZE
 from nki_migrate.runtime.spec.versions import LATER, version
 
-from . import algebra
+from . import algebra, codes
 from .dtypes import type_name
 from .emission import Refuse
 from .facts.values import Tile
@@ -27,7 +27,7 @@ from .shapes import shape_text
 if TYPE_CHECKING:
     from .scope import Scope
 
-CODE = "NKI024"
+CODE = codes.INDEX_VECTORS
 _HELP = "declare the tile with the other type at the same address, or read it with .ap(..., dtype=)"
 
 

@@ -13,12 +13,12 @@ import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from .codes import NESTED_FUNCTIONS as CODE
 from .emission import Refuse
 from .facts.values import Absent, DType, Flag, Hbm, Object, Parameters, Python, Tile, Value
 from .names import dotted
 from .node_index import walk
 from .part_arguments import kinds
-from .rules.nested_functions import CODE
 from .syntax import is_indexed, reads_guarded
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from . import algebra
+from . import algebra, codes
 from .emission import New, Refuse
 from .facts.values import Index, Shorter, Tile, Value
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .operands import Operand
     from .scope import Scope
 
-CODE = "NKI024"
+CODE = codes.INDEX_VECTORS
 LOOSE = "index vectors whose number of dimensions depends on sizes, beside others"
 HELP = "write the vectors with nl.arange"
 

@@ -17,6 +17,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from . import codes
 from .emission import Refuse
 from .kernel_code import kernels_of
 from .links import file_of
@@ -25,7 +26,7 @@ from .node_index import of_kinds, walk
 from .signatures import misfit
 from .source import Source
 
-CODE = "NKI001"
+CODE = codes.NAMESPACE
 
 KERNELS, EXAMPLES = "neuronxcc.nki.kernels", "neuronxcc.nki.docs.examples"
 

@@ -11,6 +11,7 @@ from .absences import known_absences
 from .alternatives import either_origin
 from .assign import assign, augment
 from .calls import call_statement, list_both, returned_value
+from .codes import LANGUAGE
 from .comprehensions import expand
 from .emission import New, Refuse
 from .facts.name_views import described
@@ -29,7 +30,6 @@ from .path_conditions import recall, remember
 from .phi import join_places
 from .render import CALLABLE, beta2_name, render
 from .rules import dynamic_loops, loop_state
-from .rules.language import CODE as LANGUAGE
 from .rules.language import FORBIDDEN_EXPRESSIONS, FORBIDDEN_STATEMENTS
 from .rules.loop_state import (
     check_last,

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from .. import algebra
+from .. import algebra, codes
 from ..emission import Refuse
 from ..vector_ranks import check_sum
 from .values import Axis, Grid, Index, Term, Value
@@ -16,7 +16,7 @@ from .values import Axis, Grid, Index, Term, Value
 if TYPE_CHECKING:
     from ..scope import Scope
 
-CODE = "NKI024"
+CODE = codes.INDEX_VECTORS
 COMPONENTS = {"p": 0, "x": 1, "y": 2, "z": 3, "w": 4}
 _uids = itertools.count()
 

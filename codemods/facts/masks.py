@@ -6,7 +6,7 @@ import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from .. import algebra
+from .. import algebra, codes
 from ..emission import New, Refuse
 from ..maybe_tensors import may_be_no_number
 from ..node_index import of_kinds
@@ -17,7 +17,7 @@ from .values import Bound, Comparison, Grid, Index, Mask, Python
 if TYPE_CHECKING:
     from ..scope import Scope
 
-CODE = "NKI025"
+CODE = codes.MASKS
 HELP = "clamp the slices with min(...), or guard the statement with an if"
 
 

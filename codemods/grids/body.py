@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ..changed_objects import CHANGING
+from ..codes import LAUNCH_GRID as CODE
 from ..emission import Refuse
 from ..node_index import walk
 from ..project import Module, Program
-from ..rules.launch_grid import CODE
 from ..syntax import bound_by
 from .questions import meant
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 
 from nki_migrate.runtime.spec.grids import GRID_PARAMETERS
 
+from ..codes import LAUNCH_GRID as CODE
 from ..emission import Refuse
 from ..node_index import walk
 from ..project import Module, Program
-from ..rules.launch_grid import CODE
 from .body import Body, split
 from .launches import Cores, Launch, launches
 from .questions import (

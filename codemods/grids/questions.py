@@ -7,11 +7,11 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ..codes import LAUNCH_GRID as CODE
 from ..emission import Refuse
 from ..names import dotted
 from ..node_index import of_kinds, walk
 from ..project import Module, Program
-from ..rules.launch_grid import CODE
 
 Function = tuple[Module, ast.FunctionDef]
 

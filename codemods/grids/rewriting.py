@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from io import StringIO
 
+from ..codes import LAUNCH_GRID as CODE
 from ..emission import Refuse, Said
 from ..kernel_code import kernels_of
 from ..model import Finding, Options, Outcome
 from ..node_index import of_kinds, walk
 from ..project import Module, Program
-from ..rules.launch_grid import CODE
 from ..source import Source
 from .idempotence import obstacle
 from .launches import Launch, nc_count

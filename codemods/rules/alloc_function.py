@@ -17,7 +17,7 @@ from __future__ import annotations
 import ast
 import itertools
 
-from .. import algebra
+from .. import algebra, codes
 from ..addresses import Address, Layout, bank_byte
 from ..declare import allocates
 from ..emission import Refuse
@@ -28,7 +28,7 @@ from ..render import render
 from ..scope import Scope
 from .nested_functions import factory_as_function, lift
 
-CODE = "NKI013"
+CODE = codes.ALLOC_FUNCTION
 GOLDENS = ("alloc_function", "alloc_factory", "alloc_dict")
 
 

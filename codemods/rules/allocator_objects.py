@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import ast
 
-from .. import algebra
+from .. import algebra, codes
 from ..addresses import Address, Layout, tile_index
 from ..allocator_classes import class_of, global_of, returned_by, tiles_of
 from ..declare import allocates
@@ -27,7 +27,7 @@ from ..project import Module
 from ..render import render
 from ..scope import Scope
 
-CODE = "NKI015"
+CODE = codes.ALLOCATOR_OBJECTS
 GOLDENS = ("alloc_object",)
 _TILES = "num_free_tiles"
 

@@ -26,7 +26,7 @@ import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .. import algebra
+from .. import algebra, codes
 from ..changed_objects import changes
 from ..emission import Refuse
 from ..facts.index import index_value
@@ -39,7 +39,7 @@ from ..unit_loops import passes_from_zero
 if TYPE_CHECKING:
     from ..declarations import Plan
 
-CODE = "NKI010"
+CODE = codes.BLOCK_DIMENSIONS
 GOLDENS = ("block_list", "block_fold", "block_loop", "block_grid", "par_dim_spellings")
 _HELP = "the list of tensors is always right; use --blocks list to silence this"
 _MOST_DIMENSIONS = 4

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import ast
 
+from .. import codes
 from ..access import OPERANDS
 from ..affine_constants import HELP, affine_constant
 from ..emission import Refuse
@@ -26,7 +27,7 @@ from ..render import render
 from ..scope import Scope
 from .data_types import dtype_text
 
-CODE = "NKI026"
+CODE = codes.CONSTANTS
 GOLDENS = ("shared_constant",)
 NAMES = ("nl.shared_constant", "nl.shared_identity_matrix")
 _IDENTITIES = ("np.identity", "np.eye")

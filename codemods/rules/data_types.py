@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from nki_migrate.runtime.spec.dtypes import ITEMSIZE, LIMITS
 
+from .. import codes
 from ..facts.values import DType
 from ..support import dtype_named_function, itemsize_function, limit_function
 from ..tables import dtype_name
@@ -25,7 +26,7 @@ from ..tables import dtype_name
 if TYPE_CHECKING:
     from ..scope import Scope
 
-CODE = "NKI005"
+CODE = codes.DATA_TYPES
 GOLDENS = ("numpy_dtypes", "number_tables")
 
 

@@ -22,7 +22,9 @@ whose size or start may have changed since they were made.
 Source: NKI migration guide, "Update indexing syntax for mgrid and arange".
 """
 
-CODE = "NKI024"
+from .. import codes
+
+CODE = codes.INDEX_VECTORS
 GOLDENS = (
     "index_vectors",
     "index_three_axes",

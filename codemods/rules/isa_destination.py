@@ -29,7 +29,7 @@ from dataclasses import replace
 
 from nki_migrate.runtime.spec.instructions import VECTOR_TRANSPOSE
 
-from .. import algebra
+from .. import algebra, codes
 from ..access import operand as operand_of
 from ..clipping import cut, kept
 from ..compute import Call, copy_of, in_sbuf, materialized
@@ -50,7 +50,7 @@ from ..support import product_function, reduced_axes_function, reduced_shape_fun
 from .masks import CODE as MASKS
 from .operator_tokens import PARAMETERS, token
 
-CODE = "NKI021"
+CODE = codes.ISA_DESTINATION
 GOLDENS = ("isa_destination", "isa_operands")
 
 _DROPPED = {"mask", "dtype", "name"}

@@ -30,7 +30,9 @@ from __future__ import annotations
 
 import ast
 
-CODE = "NKI091"
+from .. import codes
+
+CODE = codes.LANGUAGE
 GOLDENS = ("forbidden_language", "keyword_dictionary")
 
 FORBIDDEN_EXPRESSIONS: dict[type[ast.AST], str] = {

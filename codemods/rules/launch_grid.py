@@ -23,6 +23,8 @@ Language Guide, "Logical NeuronCores".
 
 from __future__ import annotations
 
-CODE = "NKI016"
+from .. import codes
+
+CODE = codes.LAUNCH_GRID
 APPLICABILITY = "review"
 GOLDENS = ("launch_grid", "launch_grid_helpers")

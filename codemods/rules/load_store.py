@@ -16,6 +16,7 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
+from .. import codes
 from ..access import operand
 from ..compute import Call, in_sbuf, materialized
 from ..facts.objects import changing_part
@@ -29,7 +30,7 @@ from ..patterns import of_name, rest_of
 from ..render import is_pure, render
 from ..support import tile_shape_function
 
-CODE = "NKI020"
+CODE = codes.LOAD_STORE
 GOLDENS = ("load_store", "loaded_ranks", "optional_tensors")
 
 

@@ -26,7 +26,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-from .. import algebra, positivity
+from .. import algebra, codes, positivity
 from ..emission import New, Refuse
 from ..facts.masks import HELP, mask_of
 from ..facts.values import Bound, Mask, Python
@@ -34,7 +34,7 @@ from ..flat_masks import staircase
 from ..frames import Clamp
 from ..scope import Scope
 
-CODE = "NKI025"
+CODE = codes.MASKS
 GOLDENS = (
     "mask_edge",
     "mask_scalar",

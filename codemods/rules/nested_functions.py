@@ -26,6 +26,7 @@ import ast
 import builtins
 from typing import TYPE_CHECKING
 
+from .. import codes
 from ..emission import Refuse
 from ..facts.values import DType, Function, Python, Value
 from ..node_index import of_kinds, walk
@@ -35,7 +36,7 @@ from ..usage import names_used
 if TYPE_CHECKING:
     from ..scope import Scope
 
-CODE = "NKI003"
+CODE = codes.NESTED_FUNCTIONS
 GOLDENS = ("nested_function", "helper_variants")
 _HELP = "move the function to module level, and pass what it uses as parameters"
 
@@ -133,11 +134,13 @@ def factory_as_function(scope: Scope, call: ast.Call, factory: ast.FunctionDef) 
     last = factory.body[-1]
     plain = inner is not None and isinstance(last, ast.Return) and isinstance(last.value, ast.Name)
     if not plain or inner is None or last.value.id != inner.name:  # type: ignore[attr-defined]  # plain: a name
-        raise Refuse(call, "NKI013", f"'{factory.name}' does not simply return a closure", "compute address= by hand")
+        raise Refuse(
+            call, codes.ALLOC_FUNCTION, f"'{factory.name}' does not simply return a closure", "compute address= by hand"
+        )
     if any(isinstance(n, ast.Global | ast.Nonlocal) for n in walk(factory)):
         raise Refuse(
             call,
-            "NKI013",
+            codes.ALLOC_FUNCTION,
             f"'{factory.name}' changes state that outlives it: each call moves the next address",
             "compute the addresses in the kernel, with a counter",
         )
@@ -147,11 +150,16 @@ def factory_as_function(scope: Scope, call: ast.Call, factory: ast.FunctionDef) 
     ]
     if len(others) != len(allocations) or any(module.program.users(module, factory.name)):
         raise Refuse(
-            call, "NKI013", f"'{factory.name}' is used otherwise than by calling it", "compute address= by hand"
+            call,
+            codes.ALLOC_FUNCTION,
+            f"'{factory.name}' is used otherwise than by calling it",
+            "compute address= by hand",
         )
     clash = {a.arg for a in factory.args.args} & {a.arg for a in inner.args.args}
     if clash:
-        raise Refuse(call, "NKI013", f"'{factory.name}' and its closure share parameter names", "rename them")
+        raise Refuse(
+            call, codes.ALLOC_FUNCTION, f"'{factory.name}' and its closure share parameter names", "rename them"
+        )
     module.flattened[factory] = factory.name
     module.edits.flattened[factory] = inner
     module.touched.add(factory.name)

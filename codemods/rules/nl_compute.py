@@ -36,7 +36,7 @@ from dataclasses import replace
 
 from nki_migrate.runtime.spec.operators import BITWISE
 
-from .. import algebra
+from .. import algebra, codes
 from ..compute import METHODS, Call, copy_of, in_sbuf, materialized, operand_or_text
 from ..dtypes import WEAK_INT, is_integer, promoted, promoted_bits, promoted_with_number, scalar_type, type_name
 from ..emission import Refuse
@@ -56,7 +56,7 @@ from ..truth_tiles import COMPARISONS, comparison_token, truth_type
 from .isa_destination import cut_and_move, product, reduction, same_precision
 from .whole_numbers import floor_divided, is_whole
 
-CODE = "NKI022"
+CODE = codes.NL_COMPUTE
 BY_TILE_ULPS, BY_NUMBER_ULPS = 1, 2
 GOLDENS = ("nl_compute", "nl_sequences", "loop_reduce", "broadcast_rows", "window_argmax")
 
@@ -277,7 +277,7 @@ def matmul(call: Call) -> Instruction:
     x, y = (in_sbuf(call.scope, node, of_rank(call.scope, call.tensor(name), 2)) for name in ("x", "y"))
     if transposed is None or not transposed.value:
         if call.scope.clamps or any(masks):
-            raise call.refuse("NKI025", "a mask on a matmul that transposes", "clamp the operands by hand")
+            raise call.refuse(codes.MASKS, "a mask on a matmul that transposes", "clamp the operands by hand")
         x = materialized(call.scope, node, _transposed(call, x, None))
     same_precision(call, x, y)
     dtype = call.dtype()
@@ -309,7 +309,7 @@ def load_transpose2d(call: Call) -> Instruction:
     if src.space != "hbm" or src.dims is None or len(src.dims) != 2:
         raise call.refuse(CODE, "load_transpose2d of a tensor that is not known to have two dimensions", "index it")
     if call.scope.clamps:
-        raise call.refuse("NKI025", "a mask on load_transpose2d", "clamp the source by hand")
+        raise call.refuse(codes.MASKS, "a mask on load_transpose2d", "clamp the source by hand")
     dtype = call.dtype()
     turned = permuted(call.scope, call.node, src, (0,))
     given: list[tuple[str, Operand | str]] = [("src", turned)]

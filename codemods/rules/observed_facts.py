@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 from nki_migrate.runtime.spec.seen import ON_CHIP, Seen, SeenFunction
 
+from .. import codes
 from ..emission import Refuse
 from ..facts.values import EITHER, Container, DType, Hbm, Python, Tile, Value
 from ..model import Assumption
@@ -30,7 +31,7 @@ from .psum_accumulation import of_another
 if TYPE_CHECKING:
     from ..scope import Scope
 
-CODE = "NKI033"
+CODE = codes.OBSERVED_FACTS
 APPLICABILITY = "review"
 GOLDENS = ("observed_facts",)
 

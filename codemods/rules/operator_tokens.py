@@ -15,12 +15,13 @@ from __future__ import annotations
 
 import ast
 
+from .. import codes
 from ..compute import Call
 from ..emission import Refuse
 from ..render import render
 from ..tables import activation_token, operator_token
 
-CODE = "NKI006"
+CODE = codes.OPERATOR_TOKENS
 GOLDENS = ("operator_tokens",)
 
 

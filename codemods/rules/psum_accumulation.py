@@ -24,7 +24,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from .. import algebra
+from .. import algebra, codes
 from ..emission import Refuse, assertion
 from ..facts.values import EITHER, Declaration, Tile, Value
 from ..frames import FirstMatmul, Groups, Written
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from ..project import Module
     from ..scope import Scope
 
-CODE = "NKI023"
+CODE = codes.PSUM_ACCUMULATION
 GOLDENS = ("psum_accumulate", "psum_overwrite", "psum_helper")
 
 

@@ -12,13 +12,14 @@ bytes, as in the SbufManager examples.
 
 from __future__ import annotations
 
+from .. import codes
 from ..addresses import Address, Layout
 from ..addresses import sbuf_mod_alloc as formula
 from ..declare import allocates
 from ..facts.values import Allocator
 from ..scope import Scope
 
-CODE = "NKI011"
+CODE = codes.SBUF_MOD_ALLOC
 GOLDENS = ("modulo_table", "running_counter")
 
 

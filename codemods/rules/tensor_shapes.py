@@ -15,14 +15,14 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from .. import algebra
+from .. import algebra, codes
 from ..facts.values import Hbm, Tile, Value
 from ..support import product_function
 
 if TYPE_CHECKING:
     from ..scope import Scope
 
-CODE = "NKI034"
+CODE = codes.TENSOR_SHAPES
 GOLDENS = ("tensor_shapes",)
 ATTRIBUTES = {"ndim", "shape_2d"}
 

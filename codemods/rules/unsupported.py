@@ -8,6 +8,8 @@ Manual.
 Source: the table of all Beta 1 names, runtime/spec/beta1*.py.
 """
 
-CODE = "NKI090"
+from .. import codes
+
+CODE = codes.UNSUPPORTED
 APPLICABILITY = "manual"
 GOLDENS = ("gathered",)
