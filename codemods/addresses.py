@@ -20,8 +20,8 @@ from .access import covers
 from .emission import Refuse
 from .facts.values import Allocator
 from .render import render_stable
-from .rules.data_types import itemsize
 from .scope import Scope
+from .type_names import itemsize
 
 
 @dataclass(frozen=True)

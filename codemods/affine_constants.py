@@ -17,10 +17,10 @@ from .format import tuple_text
 from .maybe_tensors import may_be_no_number
 from .node_index import walk
 from .render import render
-from .rules.data_types import dtype_text
 from .scope import Scope
 from .shapes import written_sizes
 from .support import affine_constant_function
+from .type_names import dtype_text
 
 CODE = codes.CONSTANTS
 HELP = "build it with nki.tensor, or pass it as a kernel input"

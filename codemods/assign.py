@@ -48,7 +48,6 @@ from .partitions import check_partitions
 from .reductions import reduced
 from .render import render
 from .rules import constants
-from .rules.data_types import dtype_text, is_dtype
 from .rules.psum_accumulation import check_group
 from .scope import Scope
 from .star_targets import assign_starred
@@ -56,6 +55,7 @@ from .syntax import is_filled, returns_masked
 from .tables import is_function, refusal_note
 from .tensor_lists import either_tensor
 from .truths import check_augmented
+from .type_names import dtype_text, is_dtype
 from .vector_calls import unpacked
 from .vector_sizes import with_named_size
 

@@ -42,7 +42,6 @@ from .operator_values import operator_argument
 from .part_arguments import access_of, handed_on
 from .patterns import of_name, of_rank
 from .render import render
-from .rules.data_types import is_dtype
 from .rules.load_store import out_of_bounds, store
 from .rules.masks import masked
 from .rules.nested_functions import lift
@@ -52,6 +51,7 @@ from .scope import Scope
 from .syntax import by_parameter, default_values
 from .tables import operator_token, refusal_note
 from .tensor_lists import append, either_tensor, listed_tensors
+from .type_names import is_dtype
 from .variants import MOST, copy_of, different_kinds, of_unknown_rank, variant_for
 
 LOAD_STORE = codes.LOAD_STORE

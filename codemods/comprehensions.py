@@ -20,11 +20,11 @@ from .declare import creation
 from .emission import Refuse
 from .facts.values import Hbm, Python, Tile, Value
 from .iteration import shortest
+from .language_subset import plainer
 from .maybe_tensors import may_be_no_number
 from .node_index import of_kinds, walk
 from .number_keys import number_keyed
 from .render import render
-from .rules.language import plainer
 from .scope import Scope
 from .support import keyed_function
 

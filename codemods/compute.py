@@ -30,7 +30,6 @@ from .partitions import check_partitions
 from .patterns import assert_rank, of_name, spread
 from .placement import check_skipped_rows, check_starts
 from .render import render
-from .rules.data_types import dtype_text
 from .rules.masks import masked
 from .rules.psum_accumulation import bound_anew, check_group
 from .scope import Scope
@@ -38,6 +37,7 @@ from .shapes import shape_text
 from .support import transposed_function
 from .tables import is_parameter, parameters, required_parameters
 from .truth_tiles import comparison_token
+from .type_names import dtype_text
 
 DESTINATION = codes.ISA_DESTINATION
 

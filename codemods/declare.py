@@ -20,12 +20,12 @@ from .pins import pinned as pinned_tensor
 from .reductions import UNWRITTEN, start_of_reductions
 from .render import beta2_name, render, render_stable
 from .rules.block_dimensions import Style, style_of
-from .rules.data_types import dtype_text
 from .rules.psum_accumulation import written_at_declaration
 from .scope import Scope
 from .shapes import shape_of, shape_owner, shape_text, written_sizes
 from .tables import is_parameter, parameters
 from .tile_lists import list_of_tiles, statements
+from .type_names import dtype_text
 
 BLOCKS = codes.BLOCK_DIMENSIONS
 CREATION = codes.NL_COMPUTE

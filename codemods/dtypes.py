@@ -13,9 +13,9 @@ from nki_migrate.runtime.spec.dtypes import ITEMSIZE, promote, promote_bits
 from .algebra import choice, parse
 from .facts.values import Numbers, Python
 from .node_index import of_kinds
-from .rules.data_types import dtype_text, limited_type
 from .scope import Scope
 from .support import promoted_function
+from .type_names import dtype_text, limited_type
 
 WEAK_INT = "weak int"
 WEAK_FLOAT = "weak float"

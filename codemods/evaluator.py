@@ -13,8 +13,8 @@ from .number_tables import is_element, reduced_table
 from .operator_values import operator_choice, operator_value
 from .render import is_pure, render, render_stable
 from .rules.allocator_objects import object_allocator
-from .rules.data_types import dtype_text
 from .rules.nl_compute import lower_operator
+from .type_names import dtype_text
 from .vector_calls import called, is_unread
 
 EVALUATOR = Evaluator(

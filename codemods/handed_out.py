@@ -17,8 +17,8 @@ from .declarations import Pinned
 from .facts.values import Allocator
 from .node_index import of_kinds
 from .render import render
-from .rules.data_types import itemsize
 from .syntax import default_values
+from .type_names import itemsize
 
 if TYPE_CHECKING:
     from .scope import Scope

@@ -13,7 +13,7 @@ from .algebra import parse
 from .facts.values import Absent, Container, DType, Python, Value
 from .node_index import walk
 from .render import render
-from .rules.data_types import is_dtype
+from .type_names import is_dtype
 
 if TYPE_CHECKING:
     from .scope import Scope

@@ -23,11 +23,11 @@ from .facts.values import (
 from .instructions import HANDLERS
 from .maybe_tensors import TENSOR_ATTRIBUTES
 from .node_index import walk
-from .rules.data_types import is_dtype
 from .rules.observed_facts import with_observed
 from .rules.psum_accumulation import of_another
 from .scope import Scope
 from .syntax import assignment_counts, by_parameter, default_values, is_only_read
+from .type_names import is_dtype
 from .vector_subscripts import is_index_tile, vector_subscripts
 
 

@@ -13,7 +13,7 @@ from .declarations import Pinned
 from .emission import New
 from .facts.values import Allocator
 from .rules.block_dimensions import all_used
-from .rules.data_types import itemsize
+from .type_names import itemsize
 
 if TYPE_CHECKING:
     from .declarations import Plan

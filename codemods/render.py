@@ -17,18 +17,18 @@ from .emission import New, Refuse
 from .facts.objects import changing_part
 from .facts.values import Allocator, Api, DType, Gone, Grid, Hbm, Index, Mask, Numbers, Python, Spelled, Tile
 from .format import tuple_text
+from .language_subset import FORBIDDEN_EXPRESSIONS, plainer
+from .members import member_text
 from .names import BETA2, dotted
 from .node_index import of_kinds, walk
 from .number_keys import looked_up
-from .rules.data_types import dtype_text, itemsize, limit, named_dtype
-from .rules.kernel_classes import member_text
-from .rules.language import FORBIDDEN_EXPRESSIONS, plainer
-from .rules.tensor_shapes import shape_attribute, size_2d
 from .sequences import sequence_call
+from .shape_attributes import shape_attribute, size_2d
 from .size_products import factors_of, whole_product
 from .support import product_function
 from .tables import activation_token, beta2_has, beta2_lacks, dtype_name, operator_token, refusal_note
 from .truths import truth_text
+from .type_names import dtype_text, itemsize, limit, named_dtype
 from .typed_numbers import typed_number
 
 if TYPE_CHECKING:

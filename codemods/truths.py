@@ -7,7 +7,7 @@ import ast
 from .codes import LANGUAGE
 from .emission import Refuse
 from .facts.values import Python
-from .rules.host_code import assigned
+from .host import assigned
 from .scope import Scope
 
 _WORDS = {ast.BitAnd: "and", ast.BitOr: "or"}

@@ -21,8 +21,8 @@ from .emission import Refuse
 from .facts.values import Tile
 from .operands import Item, Operand
 from .patterns import of_name, whole_tensor
-from .rules.data_types import dtype_text, itemsize
 from .shapes import shape_text
+from .type_names import dtype_text, itemsize
 
 if TYPE_CHECKING:
     from .scope import Scope

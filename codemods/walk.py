@@ -19,6 +19,7 @@ from .facts.values import Flag, Function, Hbm, Keyed, Python, Tile, Value, merge
 from .frames import Loop
 from .iteration import element_kinds, index_loop, tile_of, unpack
 from .kill import kill, place_of
+from .language_subset import FORBIDDEN_EXPRESSIONS, FORBIDDEN_STATEMENTS
 from .lost_bindings import left_tile
 from .maybe_tensors import may_be_no_number
 from .nested_imports import move_import
@@ -30,7 +31,6 @@ from .path_conditions import recall, remember
 from .phi import join_places
 from .render import CALLABLE, beta2_name, render
 from .rules import dynamic_loops, loop_state
-from .rules.language import FORBIDDEN_EXPRESSIONS, FORBIDDEN_STATEMENTS
 from .rules.loop_state import (
     check_last,
     check_same_tensor,

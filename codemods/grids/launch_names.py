@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from ..host import Owner, assigned
 from ..node_index import of_kinds, walk
-from ..rules.host_code import Owner, assigned
 from ..syntax import blocks
 
 

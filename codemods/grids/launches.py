@@ -6,9 +6,9 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ..host import HARNESSES, Owner, assigned
 from ..node_index import of_kinds, walk
 from ..project import Module, Program
-from ..rules.host_code import HARNESSES, Owner, assigned
 from .launch_names import calls_of_stored
 from .questions import Function, bound_in, meant
 

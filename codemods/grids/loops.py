@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from ..carried_names import carried_names
 from ..project import Module
-from ..rules.loop_state import carried_names
 from ..syntax import bound_by, default_values, named_parameters, positional_parameters
 from .body import Unit, units_of
 from .line_origins import Line, between, comments, inside_strings

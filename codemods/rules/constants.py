@@ -25,7 +25,7 @@ from ..facts.values import Hbm
 from ..operands import Operand
 from ..render import render
 from ..scope import Scope
-from .data_types import dtype_text
+from ..type_names import dtype_text
 
 CODE = codes.CONSTANTS
 GOLDENS = ("shared_constant",)

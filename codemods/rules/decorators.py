@@ -18,11 +18,12 @@ from __future__ import annotations
 import ast
 
 from ..emission import Refuse
+from ..host import HARNESSES
 from ..kernel_code import OUTPUT_HARNESSES
 from ..names import dotted
 from ..node_index import of_kinds, walk
 from ..project import Module
-from .host_code import HARNESSES, OUTPUTS, harness
+from .host_code import OUTPUTS, harness
 
 CODE = "NKI002"
 GOLDENS = ("sub_kernel", "compiler_decorators")

@@ -27,6 +27,7 @@ import ast
 from collections.abc import Iterator
 
 from ..emission import New, Refuse
+from ..host import HARNESSES, Owner, assigned
 from ..kernel_code import OUTPUT_HARNESSES
 from ..node_index import of_kinds, walk
 from ..project import Module
@@ -36,13 +37,10 @@ CODE = "NKI007"
 GOLDENS = ("host_code", "host_simulation")
 
 _ARTIFACTS = {"save_neff_name", "save_trace_name", "artifacts_dir", "working_directory"}
-HARNESSES = {"nki.baremetal", "nki.benchmark", "nki.profile"}
 _ON_HOST = {"nl.static_cast", "nki.simulate_kernel"}
 _MAKES_ARRAY = {"zeros", "ones", "full", "empty", "array", "asarray", "random_sample", "random", "rand", "randn"}
 
 OUTPUTS = "kernels of torch_neuronx's nki_jit write to tensors that they get; those of Beta 2 return theirs"
-
-Owner = ast.Module | ast.FunctionDef
 
 
 def rewrite(module: Module) -> None:
@@ -211,12 +209,3 @@ class _Host:
         )
         arguments = [self._text(a, owner) for a in [*node.args[1:], *node.keywords]]
         return f"{self._primary(node.args[0], owner)}({', '.join(arguments)})"
-
-
-def assigned(owner: Owner, name: str) -> list[ast.expr]:
-    """All that a function or module assigns to ``name``; nothing when it is bound in any other way, too."""
-    bindings = sum(isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store) for n in walk(owner))
-    bindings += sum(isinstance(n, ast.arg) and n.arg == name for n in walk(owner))
-    assignments = list(of_kinds(owner, ast.Assign))
-    values = [n.value for n in assignments for t in n.targets if isinstance(t, ast.Name) and t.id == name]
-    return values if len(values) == bindings else []

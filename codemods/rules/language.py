@@ -28,42 +28,7 @@ Source: the texts of the front end of leanprover/KLR (interop/klr/gather.c).
 
 from __future__ import annotations
 
-import ast
-
 from .. import codes
 
 CODE = codes.LANGUAGE
 GOLDENS = ("forbidden_language", "keyword_dictionary")
-
-FORBIDDEN_EXPRESSIONS: dict[type[ast.AST], str] = {
-    ast.ListComp: "a list comprehension",
-    ast.SetComp: "a set comprehension",
-    ast.DictComp: "a dict comprehension",
-    ast.GeneratorExp: "a generator expression",
-    ast.Lambda: "a lambda",
-    ast.NamedExpr: "an assignment expression",
-    ast.Set: "a set",
-    ast.Await: "await",
-    ast.Yield: "yield",
-    ast.YieldFrom: "yield",
-    ast.Starred: "a starred expression",
-}
-
-FORBIDDEN_STATEMENTS: dict[type[ast.stmt], tuple[str, str]] = {
-    ast.Try: ("try", "use if/else"),
-    ast.With: ("with", "Beta 2 has 'with' only for no_reorder()"),
-    ast.Global: ("global", "pass the value as a parameter"),
-    ast.Nonlocal: ("nonlocal", "pass the value as a parameter"),
-    ast.Delete: ("del", "remove it"),
-    ast.ClassDef: ("a class inside a function", "move it to module level"),
-    ast.AsyncFunctionDef: ("async", "use a plain function"),
-    ast.AsyncFor: ("async", "use a plain loop"),
-    ast.AsyncWith: ("async", "use plain statements"),
-}
-
-
-def plainer(node: ast.expr) -> str:
-    """What to write instead of a forbidden expression."""
-    if isinstance(node, ast.Lambda):
-        return "define a module-level function"
-    return "write a for loop that appends to a list"
