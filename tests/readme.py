@@ -1,7 +1,8 @@
-"""The listings of the README: what its ``console`` blocks show is what the commands print.
+"""The listings of the README and of docs/: what their ``console`` blocks show is what the commands print.
 
-``python tests/readme.py`` runs them and writes the README anew; with ``--command N`` it prints the N-th ``sh``
-block. ``test_cli_readme.py`` checks the listings, ``.ci/run`` runs the ``sh`` blocks.
+``python tests/readme.py`` runs them and writes the documents anew (or only those that it is given); with
+``--command N`` it prints the N-th ``sh`` block of the README. ``test_cli_readme.py`` checks the listings, ``.ci/run``
+runs the ``sh`` blocks.
 """
 
 import os
@@ -12,6 +13,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
+DOCUMENTS = (README, *sorted((ROOT / "docs").glob("*.md")))
 
 _LISTING = re.compile(r"(?<=^```console\n)(.*?)(?=^```$)", re.M | re.S)
 _COMMANDS = re.compile(r"^```sh\n(.*?)^```$", re.M | re.S)
@@ -50,12 +52,18 @@ def printed_by(command: str) -> str:
     return done.stdout if done.stdout.endswith("\n") or not done.stdout else done.stdout + "\n"
 
 
+def rewritten(document: Path) -> None:
+    """The document, with its listings as they are now."""
+    text = document.read_text(encoding="utf-8")
+    document.write_text(_LISTING.sub(lambda match: run_again(match[1]), text), encoding="utf-8")
+
+
 def main(arguments: list[str]) -> None:
-    text = README.read_text(encoding="utf-8")
     if arguments[:1] == ["--command"]:
-        print(commands(text)[int(arguments[1]) - 1], end="")
-    else:
-        README.write_text(_LISTING.sub(lambda match: run_again(match[1]), text), encoding="utf-8")
+        print(commands(README.read_text(encoding="utf-8"))[int(arguments[1]) - 1], end="")
+        return
+    for document in map(Path, arguments or DOCUMENTS):
+        rewritten(document)
 
 
 if __name__ == "__main__":

@@ -116,10 +116,10 @@ def test_hooks_are_what_pre_commit_wants():
         assert hook["language"] == "python" and hook["types"] == ["python"] and hook["require_serial"]
 
 
-# The examples of the README
+# The examples of docs/ci.md
 
-README = (ROOT / "README.md").read_text("utf-8")
-BLOCKS = {language: re.findall(rf"^```{language}\n(.*?)^```$", README, re.M | re.S) for language in ("yaml", "python")}
+PAGE = (ROOT / "docs" / "ci.md").read_text("utf-8")
+BLOCKS = {language: re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.M | re.S) for language in ("yaml", "python")}
 pytest_plugins = ["pytester"]
 
 
@@ -129,7 +129,7 @@ def example(part):
     return yaml.safe_load(found)
 
 
-def test_the_workflow_of_the_readme_gives_the_action_what_it_takes():
+def test_the_workflow_of_the_page_gives_the_action_what_it_takes():
     steps = example("uses: ./tools/nki-migrate")["jobs"]["kernels"]["steps"]
     (step,) = (step for step in steps if step.get("uses") == "./tools/nki-migrate")
     assert set(step["with"]) <= set(ACTION["inputs"])
@@ -137,7 +137,7 @@ def test_the_workflow_of_the_readme_gives_the_action_what_it_takes():
     assert upload["with"]["path"] == step["with"]["report"]
 
 
-def test_the_workflow_of_the_readme_runs(here):
+def test_the_workflow_of_the_page_runs(here):
     shutil.copytree(ROOT / "golden" / "running_counter", here / "kernels")
     git = ["git", "-C", str(here), "-c", "user.name=n", "-c", "user.email=e"]
     for command in ("init -q -b main", "add kernels", "commit -q -m m", "update-ref refs/remotes/origin/main HEAD"):
@@ -149,14 +149,14 @@ def test_the_workflow_of_the_readme_runs(here):
     assert "before.py (origin/main)" in (here / given["report"]).read_text("utf-8")
 
 
-def test_the_hooks_of_the_readme_exist():
+def test_the_hooks_of_the_page_exist():
     (repo,) = example("hooks:")["repos"]
     assert {hook["id"] for hook in repo["hooks"]} == set(HOOKS)
 
 
-def test_the_tests_of_the_readme_pass(pytester):
+def test_the_tests_of_the_page_pass(pytester):
     for name in ("before.py", "after.py", "reference.py", "cases.toml"):
         shutil.copy(ROOT / "golden" / "running_counter" / name, pytester.path / name)
     (source,) = (block for block in BLOCKS["python"] if "nki_equivalent" in block)
-    pytester.makepyfile(test_readme=source)
+    pytester.makepyfile(test_page=source)
     pytester.runpytest_subprocess("--nki-emulate", "--strict-markers").assert_outcomes(passed=2)
