@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .reports import STATUSES, Report
+from .reports import STATUSES, Report, not_concerned
 
 if TYPE_CHECKING:
     from nki_migrate.codemods.model import Asserted, Finding
@@ -57,6 +57,17 @@ def print_for_machines(output_format: str, text: str, summary_line: str) -> None
     click.echo(text, nl=bool(text))
     if output_format != "json":
         click.echo(summary_line, err=True)
+
+
+def print_findings(reports: Iterable[Report], word: bytes, *, err: bool) -> None:
+    """Findings, assumptions, and the files that were skipped (unless they do not concern the command) or failed.
+
+    ``word`` is what all files that concern it mention.
+    """
+    reports = list(reports)
+    print_lines((line for report in reports for line in finding_lines(report)), err=err)
+    print_lines((line for report in reports for line in assumption_lines(report)), err=err)
+    print_lines(status_lines(reports, silent=not_concerned(word)), err=True)
 
 
 def finding_lines(report: Report) -> Iterator[str]:

@@ -333,7 +333,7 @@ def test_a_defect_of_ours_is_one_line_too_unless_the_traceback_is_asked_for(run,
     def fail(*arguments):
         raise RuntimeError("two\nlines")
 
-    monkeypatch.setattr("nki_migrate.discover.found_files", fail)
+    monkeypatch.setattr("nki_migrate.rewrite_command.found_files", fail)
     assert run("rewrite", "old.py").error.startswith("internal error: RuntimeError: two lines (please report it;")
     monkeypatch.setenv("NKI_MIGRATE_TRACEBACK", "1")
     with pytest.raises(RuntimeError):
@@ -344,7 +344,7 @@ def test_an_interrupt_ends_with_the_shells_exit_code(run, monkeypatch):
     def interrupt(*arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("nki_migrate.discover.found_files", interrupt)
+    monkeypatch.setattr("nki_migrate.rewrite_command.found_files", interrupt)
     result = run("rewrite", "--write", "old.py")
     assert (result.code, result.err.strip()) == (130, "nki-migrate: error: interrupted")
 

@@ -55,6 +55,19 @@ def proof_as(output_format: str, proof: Proof) -> str:
     return _annotated(output_format, "verify", list(of_proof(proof)))
 
 
+def print_reports(reports: list[Report], output_format: str, command: str, *, changes_are_done: bool) -> None:
+    """The reports of ``command`` for machines on stdout; their summary also on stderr."""
+    from .. import output
+
+    summary = (
+        output.check_summary(reports)
+        if command == "check"
+        else output.rewrite_summary(reports, conditional=not changes_are_done)
+    )
+    text = reports_as(output_format, command, reports, changes_are_done=changes_are_done)
+    output.print_for_machines(output_format, text, summary)
+
+
 def print_proof(proof: Proof, output_format: str, *, tiles: bool = False) -> None:
     """The proof of ``verify`` on stdout; its summary also on stderr where stdout is for machines.
 

@@ -1,0 +1,99 @@
+"""Options that several commands have, and what must hold of them."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+
+def output_format(*formats: str) -> Callable[[Any], Any]:
+    return click.option("--output-format", type=click.Choice(formats), default=formats[0], show_default=True)
+
+
+CASES = click.option("--cases", metavar="FILE", help="How to run the kernels.  [default: cases.toml beside the kernel]")
+
+
+MODULES = click.option(
+    "--module",
+    "modules",
+    multiple=True,
+    metavar="OLD=NEW",
+    help="A module of neuronxcc that Beta 2 does not have, and the one to import from instead; repeatable.",
+)
+
+
+def planning(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of TileLang-Ascend: how memory is planned."""
+    options = (
+        click.option("--mode", type=click.Choice(["auto", "linear", "reuse", "fixed", "pool"]),
+                     help="TileLang-Ascend: how buffers get addresses.  [default: auto, what the kernel asks for]"),
+        click.option("--planner", type=click.Choice(["base", "loop-aware", "scope-exit"]),
+                     help="TileLang-Ascend: which of upstream's lifetimes --mode reuse takes.  [default: scope-exit]"),
+        click.option("--set", "given", multiple=True, metavar="NAME=VALUE",
+                     help="TileLang-Ascend: the value of a name that sizes are made of; repeatable."),
+    )  # fmt: skip
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def planned(
+    files: Iterable[Any], hardware: str | None, mode: str | None, planner: str | None, given: tuple[str, ...]
+) -> tuple[tuple[str, Any], ...]:
+    """What the options of TileLang-Ascend say; an error where no file is of it."""
+    from . import languages, module_option
+
+    values = {"target": hardware, "mode": mode, "planner": planner, "given": module_option.told_values(given) or None}
+    options = {"target": "--hardware", "given": "--set"}
+    asked = {name: value for name, value in values.items() if value is not None}
+    languages.require("ascend", files, [options.get(name, f"--{name}") for name in asked])
+    return tuple(asked.items())
+
+
+ASCEND = ("910b", "950")
+"""The generations of NPUs that kernels of TileLang-Ascend are planned for."""
+
+
+REPORT = click.option("--report", metavar="FILE.html", help="Also write a page with everything: diffs, maps, findings.")
+
+
+def execution(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of commands that run kernels."""
+    options = (
+        click.option("--jobs", type=click.IntRange(min=1), metavar="N",
+                     help="Processes.  [default: one for each core]"),
+        click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", default=300.0,
+                     show_default=True, help="For one run of a kernel."),
+        click.option("--memory", type=click.IntRange(min=64), metavar="MIB", default=8192, show_default=True,
+                     help="Address space of one run of a kernel."),
+        click.option("--no-cache", is_flag=True, help="Run everything, also what ran before; keep nothing."),
+        click.option("--cache-dir", metavar="DIR", envvar="NKI_MIGRATE_CACHE_DIR",
+                     help="Where verdicts are kept.  [default: $XDG_CACHE_HOME/nki-migrate or ~/.cache/nki-migrate]"),
+        click.option("--no-execute", is_flag=True, envvar="NKI_MIGRATE_NO_EXECUTE",
+                     help="Run no code of the user's: whatever needs it is undecided."),
+    )  # fmt: skip
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def told(*names: str) -> list[str]:
+    """Those of the options ``--NAME`` that the command line has."""
+    context = click.get_current_context()
+    fields = {option: parameter.name or "" for parameter in context.command.params for option in parameter.opts}
+    options = [f"--{name}" for name in names]
+    return [each for each in options if context.get_parameter_source(fields[each]) is ParameterSource.COMMANDLINE]
+
+
+def must_be_allowed(command: str) -> None:
+    """Raise a usage error where the environment forbids what ``command`` is for."""
+    from .verify_command import NO_EXECUTE, is_forbidden
+
+    if is_forbidden(os.environ):
+        raise click.UsageError(f"{command} runs code of yours, which {NO_EXECUTE} forbids.")

@@ -1,0 +1,81 @@
+"""``nki-migrate rewrite``: its options."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+from nki_migrate.runtime.spec.versions import NAMES, OLDEST
+
+from . import command_options
+from .exit_codes import MEANING
+from .module_option import told_modules
+from .rule_codes import chosen_codes
+from .surfaces import FORMATS
+
+
+@click.command(epilog=MEANING)
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@click.option("--write", is_flag=True, help="Change the files (from standard input: print the new source).")
+@click.option("--check", is_flag=True, help="No diff; exit with 1 if anything would change or is unresolved.")
+@click.option(
+    "--select", multiple=True, metavar="CODES", help="Only these rules: codes, their beginnings, or names, with commas."
+)
+@click.option("--ignore", multiple=True, metavar="CODES", help="Not these rules.")
+@click.option("--unsafe", is_flag=True, help="Also apply rewrites that a person should review.")
+@click.option("--allocation", type=click.Choice(["address", "sbuf-manager"]), default="address", show_default=True)
+@click.option("--blocks", type=click.Choice(["auto", "list", "fold", "loop"]), default="auto", show_default=True)
+@click.option(
+    "--target", type=click.Choice(NAMES), default=OLDEST.name, show_default=True, help="The NKI version to write for."
+)
+@click.option(
+    "--from",
+    "source",
+    metavar="[NAME==]VERSION",
+    help="The language and version of the files.  [default: found by evidence]",
+)
+@click.option("--to", "wanted", metavar="NAME==VERSION", help="The language and version to write for.")
+@click.option(
+    "--hardware", type=click.Choice(command_options.ASCEND), help="TileLang-Ascend: the target.  [default: 910b]"
+)
+@command_options.planning
+@command_options.MODULES
+@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processes.  [default: one for each core]")
+@click.option("--no-cache", is_flag=True, help="Rewrite everything, also what did not change; keep nothing.")
+@click.option("--verify", is_flag=True, help="With --write: only files all of whose kernels verify (by their cases).")
+@click.option(
+    "--cases",
+    metavar="FILE",
+    help="Run the old kernels by these cases, too, for what the source does not tell; with --verify, verify by them.",
+)
+@click.option("-v", "--verbose", is_flag=True, help="Also say what was chosen for each tensor, and why.")
+@command_options.REPORT
+@command_options.output_format(*FORMATS)
+def rewrite(
+    write: bool, check: bool, verify: bool, paths: tuple[str, ...], output_format: str, cases: str | None, **rest: Any
+) -> int:
+    """Rewrite Beta 1 source to Beta 2.
+
+    A dry run: the unified diff goes to stdout, the findings and a summary to stderr. PATH is a file, a directory
+    (without what .gitignore excludes), or - for standard input. With --verbose stderr also says what the blocks and
+    addresses of each tensor became (JSON always does).
+    """
+    if write and check:
+        raise click.UsageError("--write and --check exclude each other.")
+    if write and output_format != "text" and "-" in paths:
+        raise click.UsageError(
+            f"--write prints the source of -, which leaves no place for --output-format {output_format}."
+        )
+    if verify and (not write or "-" in paths):
+        raise click.UsageError("--verify belongs to --write, and to files: verify --migrate verifies without writing.")
+    if cases is not None and "-" in paths:
+        raise click.UsageError("--cases runs kernels: it belongs to files, not to -.")
+    from .rewrite_command import Asked, run
+
+    rest |= {
+        "select": chosen_codes("--select", rest["select"]),
+        "ignore": chosen_codes("--ignore", rest["ignore"]),
+        "modules": told_modules(rest["modules"]),
+        "told": tuple(command_options.told("allocation", "blocks", "module", "unsafe")),
+    }
+    return run(Asked(paths, write, check, verify, output_format, cases, **rest))

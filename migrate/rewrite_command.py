@@ -1,0 +1,130 @@
+"""``nki-migrate rewrite``, as the command line asks for it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import click
+from nki_migrate.codemods.model import Options
+
+from . import languages, output
+from .command_options import must_be_allowed, planned
+from .discover import STDIN, found_files
+from .exit_codes import exit_code
+from .kept_reports import cached_reports
+from .patch import unified_diff
+from .rewriting import word_of
+from .store import stored
+from .surfaces import print_reports, write_report
+
+if TYPE_CHECKING:
+    from .discover import Found
+    from .reports import Report
+    from .verdicts import Proof
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The arguments and options of ``rewrite``.
+
+    ``told`` are the options of NKI alone that the command line has; ``source`` is ``--from``, ``wanted`` is ``--to``.
+    """
+
+    paths: tuple[str, ...]
+    write: bool
+    check: bool
+    verify: bool
+    output_format: str
+    cases: str | None
+    select: frozenset[str]
+    ignore: frozenset[str]
+    modules: tuple[tuple[str, str], ...]
+    unsafe: bool
+    allocation: str
+    blocks: str
+    target: str
+    source: str | None
+    wanted: str | None
+    hardware: str | None
+    mode: str | None
+    planner: str | None
+    given: tuple[str, ...]
+    jobs: int | None
+    no_cache: bool
+    verbose: bool
+    report: str | None
+    told: tuple[str, ...]
+
+
+def run(asked: Asked) -> int:
+    """Rewrite, print, write where that is asked for, and return the exit code."""
+    files = found_files(asked.paths)
+    options = _options(asked, files)
+    reports, proof = _reports(asked, files, options)
+    interrupted = False
+    if asked.write:
+        reports, interrupted = stored(reports)
+    _print(reports, asked, word_of(options))
+    if asked.report is not None:
+        write_report(asked.report, "rewrite", reports, proof, written=asked.write)
+    if interrupted:
+        raise KeyboardInterrupt
+    return exit_code(reports, changes_are_done=asked.write)
+
+
+def _options(asked: Asked, files: list[Found]) -> Options:
+    language, version, goal = languages.asked(asked.source, asked.wanted)
+    told = [option for option, text in (("--from", asked.source), ("--to", asked.wanted)) if text is not None]
+    languages.require(language, files, told)
+    languages.refuse(list(asked.told), files, language)
+    return Options(
+        select=asked.select,
+        ignore=asked.ignore,
+        unsafe=asked.unsafe,
+        allocation=asked.allocation,
+        blocks=asked.blocks,
+        target=goal or asked.target,
+        source=version,
+        modules=asked.modules,
+        language=language,
+        planning=planned(files, asked.hardware, asked.mode, asked.planner, asked.given),
+    )
+
+
+def _reports(asked: Asked, files: list[Found], options: Options) -> tuple[list[Report], Proof | None]:
+    """What becomes of each file, and the proof where the run verifies."""
+    if asked.cases is not None:
+        from .observing import with_observed
+
+        must_be_allowed("rewrite --cases")
+        options = with_observed(options, files, asked.cases, asked.jobs, must_run=not asked.verify)
+    if asked.verify:
+        from .verify_command import verified_rewrite
+
+        return verified_rewrite(files, options, asked.jobs, asked.cases)
+    return cached_reports(files, options, asked.jobs or _cores(), keep=not asked.no_cache), None
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _print(reports: list[Report], asked: Asked, word: bytes) -> None:
+    write = asked.write
+    if asked.output_format != "text":
+        print_reports(reports, asked.output_format, "rewrite", changes_are_done=write)
+        return
+    for report in reports:
+        if write and report.path == STDIN:
+            click.echo(b"" if report.status == "failed" else report.after, nl=False)
+        elif report.status == "changed" and not write and not asked.check:
+            output.print_diff(unified_diff(report.path, report.before, report.after))
+    for report in reports:
+        if report.status == "changed" and (write or asked.check) and report.path != STDIN:
+            click.echo(f"{output.shown(report.path)}: {'rewritten' if write else 'would change'}", err=True)
+    if asked.verbose:
+        output.print_lines((line for report in reports for line in output.decision_lines(report)), err=True)
+    output.print_findings(reports, word, err=True)
+    click.echo(output.rewrite_summary(reports, conditional=not write), err=True)
