@@ -1,0 +1,23 @@
+"""What mkdocs asks while it builds the site: the pages that are made (``pages.py``), and links that lead to pages."""
+
+from __future__ import annotations
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+from pages import ROOT, VERSIONS, linked, pages, versions
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the pages that are made."""
+    for place, text in pages().items():
+        files.append(File.generated(config, place, content=text))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Links of a hand-written page, and the table of versions."""
+    path = f"docs/{page.file.src_uri}"
+    if (ROOT / path).is_file():
+        markdown = linked(markdown, path)
+    return markdown.replace(VERSIONS, versions()) if VERSIONS in markdown else markdown
