@@ -16,6 +16,7 @@ from nki_migrate.runtime.spec.seen import SeenFunction
 
 from .codes import OBSERVED_FACTS as CODE
 from .model import Assumption, Decision, Finding, Outcome
+from .node_index import tree_of
 from .patterns import rank_test
 from .rules.observed_facts import APPLICABILITY, reason
 
@@ -187,7 +188,7 @@ def _definitions(source: str) -> dict[str, tuple[int, int, str]]:
     """The first line, the last line, and the text of each function and class at the top level."""
     lines = source.split("\n")
     found = {}
-    for node in ast.parse(source).body:
+    for node in tree_of(source).body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             last = node.end_lineno or node.lineno
             found[node.name] = (node.lineno, last, "\n".join(lines[node.lineno - 1 : last]))

@@ -13,6 +13,7 @@ from .ladder.driver import climbed, sources_of
 from .ladder.evidence import Source
 from .ladder.program import program_of
 from .model import Decision, Options, Outcome
+from .node_index import tree_of, walk
 from .vendor_kernels import Homes
 
 
@@ -66,5 +67,5 @@ def _climbing(sources: Mapping[str, str], outcomes: Mapping[str, Outcome], optio
 def _was_beta1(text: str) -> bool:
     return "neuronxcc" in text and any(
         isinstance(node, (ast.Import, ast.ImportFrom)) and "neuronxcc" in ast.unparse(node)
-        for node in ast.walk(ast.parse(text))
+        for node in walk(tree_of(text))
     )

@@ -15,15 +15,14 @@ from dataclasses import replace
 
 from nki_migrate.codemods.marks import with_comments
 from nki_migrate.codemods.model import Options, Outcome
+from nki_migrate.codemods.node_index import tree_of
 
 from .remains import Accounted, definitions, further_findings, new_violations, unaccounted_names
 
 Rewrite = Callable[[str, Options, str], Outcome]
 
 
-def complete(
-    before: str, outcome: Outcome, options: Options, filename: str, reached: frozenset[str] = frozenset()
-) -> Outcome:
+def complete(before: str, outcome: Outcome, options: Options, reached: frozenset[str] = frozenset()) -> Outcome:
     """The outcome with a finding, and a mark, for every line that was left and that the Beta 2 compiler would refuse.
 
     ``reached`` are the names of definitions that kernels of other files use.
@@ -31,7 +30,7 @@ def complete(
     if (outcome.source == before and not reached) or _partial(options):
         return outcome
     try:
-        found = further_findings(before, outcome, filename, options.target, reached)
+        found = further_findings(before, outcome, options.target, reached)
     except SyntaxError:
         return outcome  # the guard says so
     findings = tuple(sorted({*outcome.findings, *(finding for _, finding in found)}))
@@ -50,7 +49,7 @@ def objection(before: str, outcome: Outcome, options: Options, filename: str, re
 
 def _objections(before: str, outcome: Outcome, options: Options, filename: str, rewrite: Rewrite) -> Iterator[str]:
     after = outcome.source
-    old = ast.parse(before)
+    old = tree_of(before)
     if after == before:
         # Nothing is written, but a file with Beta 1 names must not pass for done.
         if not outcome.findings and not _partial(options):
@@ -59,12 +58,12 @@ def _objections(before: str, outcome: Outcome, options: Options, filename: str, 
     yield from general_objections(before, outcome, options, filename, rewrite)
     if not _partial(options):
         try:
-            new = ast.parse(after)
+            new = tree_of(after)
         except (SyntaxError, ValueError):
             return  # said already
         accounted = Accounted(old, before, outcome)
         yield from unaccounted_names(new, accounted)
-        yield from new_violations(before, new, filename, options.target, accounted)
+        yield from new_violations(before, new, options.target, accounted)
 
 
 def general_objections(
@@ -73,13 +72,13 @@ def general_objections(
     """What speaks against writing the outcome in any kernel language."""
     after = outcome.source
     try:
-        new = ast.parse(after)
+        new = tree_of(after)
     except (SyntaxError, ValueError) as error:
         yield f"the rewritten file does not parse: {_place(error)}"
         return
     yield from _compile_objections(before, after, filename)
     yield from _lost_comments(before, outcome)
-    yield from _changed_definitions(ast.parse(before), new, outcome)
+    yield from _changed_definitions(tree_of(before), new, outcome)
     again = rewrite(after, options, filename).source
     if again != after:
         yield f"a second rewrite changes it again, first in line {_first_difference(after, again)}"

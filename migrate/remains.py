@@ -7,10 +7,11 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from difflib import SequenceMatcher
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from nki_migrate.codemods.model import Finding, Outcome
+from nki_migrate.codemods.node_index import tree_of
 from nki_migrate.codemods.syntax import first_line
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ class Accounted:
     @cached_property
     def touched(self) -> frozenset[str]:
         """The definitions of the output that rules changed or made."""
-        new = definitions(ast.parse(self.outcome.source))
+        new = definitions(tree_of(self.outcome.source))
         return self.outcome.touched | (new.keys() - definitions(self._old).keys())
 
     @cached_property
@@ -191,16 +192,14 @@ def _dotted(node: ast.AST) -> str | None:
     return None
 
 
-def further_findings(
-    before: str, outcome: Outcome, filename: str, target: str, reached: frozenset[str]
-) -> list[tuple[int, Finding]]:
+def further_findings(before: str, outcome: Outcome, target: str, reached: frozenset[str]) -> list[tuple[int, Finding]]:
     """Lines that the rewrite left as they were, that no finding covers, and that are not legal Beta 2.
 
     Each with its line in the output.
     """
-    accounted = Accounted(ast.parse(before), before, outcome)
+    accounted = Accounted(tree_of(before), before, outcome)
     found = []
-    for violation in _violations(accounted, filename, target, reached):
+    for violation in _violations(accounted, target, reached):
         line = accounted.input_line(violation.line)
         if line is not None:
             column = max(violation.column, 1)
@@ -209,23 +208,21 @@ def further_findings(
     return found
 
 
-def new_violations(before: str, new: ast.Module, filename: str, target: str, accounted: Accounted) -> Iterator[str]:
+def new_violations(before: str, new: ast.Module, target: str, accounted: Accounted) -> Iterator[str]:
     """What is not legal Beta 2 in the output without a diagnostic, as sentences."""
-    for violation in _unaccounted(before, new, filename, target, accounted):
+    for violation in _unaccounted(before, new, target, accounted):
         yield f"not legal Beta 2 (line {violation.line} of the output): {violation.code} {violation.message}"
 
 
-def _unaccounted(before: str, new: ast.Module, filename: str, target: str, accounted: Accounted) -> Iterator[Violation]:
+def _unaccounted(before: str, new: ast.Module, target: str, accounted: Accounted) -> Iterator[Violation]:
     """Violations of the output without a diagnostic.
 
     Illegal lines that the input had too, in functions that no rule touched, are not the rewrite's doing.
     """
-    from nki_migrate.runtime.legality import check_source
-
     after = accounted.outcome.source
-    known = Counter(_signature(violation, before) for violation in check_source(before, filename, target=target))
+    known = Counter(_signature(violation, before) for violation in illegal(before, target))
     rewritten = [node for name, nodes in definitions(new).items() if name in accounted.touched for node in nodes]
-    for violation in _violations(accounted, filename, target):
+    for violation in _violations(accounted, target):
         signature = _signature(violation, after)
         inherited = known[signature] > 0
         known[signature] -= 1
@@ -234,14 +231,18 @@ def _unaccounted(before: str, new: ast.Module, filename: str, target: str, accou
         yield violation
 
 
-def _violations(
-    accounted: Accounted, filename: str, target: str, reached: frozenset[str] = frozenset()
-) -> Iterator[Violation]:
+def _violations(accounted: Accounted, target: str, reached: frozenset[str] = frozenset()) -> Iterator[Violation]:
     """What is not legal Beta 2 in the output, but for the lines that have a diagnostic."""
-    from nki_migrate.runtime.legality import check_source
-
-    found = check_source(accounted.outcome.source, filename, target=target, also=reached)
+    found = illegal(accounted.outcome.source, target, reached)
     return (violation for violation in found if violation.line not in accounted)
+
+
+@lru_cache(maxsize=64)
+def illegal(source: str, target: str, reached: frozenset[str] = frozenset()) -> tuple[Violation, ...]:
+    """What the legality check says of a text, found once: two guards ask it of most outputs."""
+    from nki_migrate.runtime.legality import check_tree
+
+    return check_tree(tree_of(source), target=target, also=reached)
 
 
 def _signature(violation: Violation, source: str) -> tuple[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import gc
 import multiprocessing
 import os
 import posixpath
@@ -76,7 +77,8 @@ def _nki_reports(files: Iterable[Found], options: Options, jobs: int) -> list[Re
     if jobs > 1 and len(work) > _HANDFUL:
         results.update(_pooled(groups, options, homes, min(jobs, len(groups))))
     else:
-        results.update(report for group in groups for report in _reported(group, options, homes))
+        with _seldom_collected():
+            results.update(report for group in groups for report in _reported(group, options, homes))
     for index, report in skipped.items():  # what no kernel needs in another way is none of ours
         if results[index] is report or (results[index].status == "unchanged" and not results[index].findings):
             results[index] = _with_backlog(report)
@@ -214,10 +216,11 @@ def _reported(group: list[_Work], options: Options, homes: Mapping[str, Homes] |
 
 def _reached(sources: dict[str, str]) -> dict[str, frozenset[str]]:
     """The definitions of each file that kernels of the others use."""
+    from nki_migrate.codemods.node_index import tree_of
     from nki_migrate.runtime.legality import kernel_names
 
     try:
-        return kernel_names({name: ast.parse(source) for name, source in sources.items()}) if len(sources) > 1 else {}
+        return kernel_names({name: tree_of(source) for name, source in sources.items()}) if len(sources) > 1 else {}
     except (SyntaxError, ValueError):
         return {}  # the guard says so
 
@@ -228,7 +231,7 @@ def _guarded(path: str, data: bytes, text: Text, outcome: Outcome, options: Opti
     from .guard import complete, objection
 
     try:
-        outcome = complete(text.text, outcome, options, path, reached)
+        outcome = complete(text.text, outcome, options, reached)
         against = objection(text.text, outcome, options, path, rewrite)
     except Exception as error:
         return internal_error(path, data, error)
@@ -273,7 +276,7 @@ def _alone(item: _Work, options: Options, homes: Mapping[str, Homes] | None) -> 
 def _workers(jobs: int) -> Iterator[ProcessPoolExecutor]:
     """Processes that rewrite. What ends their use early (Ctrl-C) ends them, too: they compute, and write nothing."""
     others = multiprocessing.active_children()
-    with ProcessPoolExecutor(jobs, initializer=_ignore_interrupts) as pool:
+    with ProcessPoolExecutor(jobs, initializer=_start_worker) as pool:
         try:
             yield pool
         except BaseException:
@@ -284,6 +287,25 @@ def _workers(jobs: int) -> Iterator[ProcessPoolExecutor]:
             raise
 
 
-def _ignore_interrupts() -> None:
-    """Ctrl-C is the parent's to handle: it ends the processes."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+def _start_worker() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle: it ends the processes
+    _collect_seldom()
+
+
+@contextlib.contextmanager
+def _seldom_collected() -> Iterator[None]:
+    before = gc.get_threshold()
+    _collect_seldom()
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+
+
+def _collect_seldom() -> None:
+    """Trees are many objects and hardly a cycle: Python's collector, left alone, reads them all over and over."""
+    gc.set_threshold(_ALLOCATIONS, *gc.get_threshold()[1:])
+
+
+_ALLOCATIONS = 200_000
+"""Objects made between two looks at the young ones; Python's default is 700. More takes memory, and saves little."""

@@ -407,7 +407,7 @@ def tried(found: Mutant, workers: Pool, unsafe: bool = False) -> Trial:
     options = Options(**{**golden.options, **({"unsafe": True} if unsafe else {})})
     path = str(golden.before_path)
     try:
-        outcome = complete(found.source, rewrite(found.source, options, path), options, path)
+        outcome = complete(found.source, rewrite(found.source, options, path), options)
         refused = objection(found.source, outcome, options, path, rewrite)
     except Exception:
         return Trial(found, "crash", traceback.format_exc())

@@ -80,7 +80,7 @@ def migrate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Migrate]:
             grid: tuple[int, ...] = (),
         ) -> Migration:
             options = options or Options()
-            outcome = complete(source, rewrite(source, options, "old.py"), options, "old.py")
+            outcome = complete(source, rewrite(source, options, "old.py"), options)
             refused = objection(source, outcome, options, "old.py", rewrite)
             number = next(numbers)
             replies = []

@@ -39,7 +39,7 @@ def in_class(decorators="    @nki.jit", parameters="x", body=BODY, launch="self.
 
 def guarded(source):
     """What the rewrite left, and why the guards would not write it."""
-    outcome = complete(source, rewrite(source), Options(), "old.py")
+    outcome = complete(source, rewrite(source), Options())
     return outcome, objection(source, outcome, Options(), "old.py", rewrite)
 
 

@@ -332,7 +332,7 @@ def test_what_beta2_refuses_in_a_helper_that_no_rule_touched_is_a_finding():
         "    tile = nl.load(x)\n"
         "    nl.store(out, nl.multiply(tile, float(counted(tile))))\n    return out\n"
     )
-    outcome = complete(before, rewrite(before), Options(), "kernel.py")
+    outcome = complete(before, rewrite(before), Options())
     assert [(finding.line, finding.code) for finding in outcome.findings] == [(5, "NKL028")]
 
 

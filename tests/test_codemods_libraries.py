@@ -47,7 +47,7 @@ def kernel(body: str, helpers: str = "") -> str:
 
 
 def found(source: str) -> list[tuple[int, str]]:
-    outcome = complete(source, rewrite(source), Options(), "kernel.py")
+    outcome = complete(source, rewrite(source), Options())
     return [(finding.line, finding.code) for finding in outcome.findings]
 
 

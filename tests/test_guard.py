@@ -4,9 +4,9 @@ import textwrap
 from dataclasses import replace
 
 import pytest
+from nki_migrate import remains
 from nki_migrate.codemods import Finding, Options, Outcome
 from nki_migrate.guard import objection
-from nki_migrate.runtime import legality
 from nki_migrate.runtime.legality import Violation
 
 BEFORE = textwrap.dedent('''\
@@ -58,7 +58,7 @@ SOUND = Outcome(AFTER, touched=frozenset({"kernel"}))
 @pytest.fixture(autouse=True)
 def everything_is_legal(monkeypatch):
     """What is legal is the checker's to say; here, what matters is what becomes of its answers."""
-    monkeypatch.setattr(legality, "check_source", lambda source, filename, target, also=(): [])
+    monkeypatch.setattr(remains, "illegal", lambda source, target, reached=frozenset(): ())
 
 
 def finding(text, source=BEFORE):
@@ -240,11 +240,11 @@ def test_who_asks_for_some_rules_gets_what_the_others_would_rewrite_left_in_sile
 def forbid(monkeypatch, *texts):
     """A checker that refuses each line with one of ``texts``."""
 
-    def check_source(source, filename, target, also=()):
+    def illegal(source, target, reached=frozenset()):
         lines = enumerate(source.split("\n"), 1)
-        return [Violation(n, 1, "NKL001", f"no {t}", "") for n, line in lines for t in texts if t in line]
+        return tuple(Violation(n, 1, "NKL001", f"no {t}", "") for n, line in lines for t in texts if t in line)
 
-    monkeypatch.setattr(legality, "check_source", check_source)
+    monkeypatch.setattr(remains, "illegal", illegal)
 
 
 def test_new_illegal_code_is_refused(monkeypatch):
