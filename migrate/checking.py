@@ -13,6 +13,7 @@ from . import languages
 from .claims import language_of
 from .discover import Found
 from .errors import FileError
+from .ignores import check_knows, with_ignores
 from .reports import Report, contents, parsed
 
 # Both namespaces: Beta 1's neuronxcc.nki is what Beta 2 does not have, Beta 2's nki and nkilib are what is checked.
@@ -27,7 +28,7 @@ def check_reports(files: Iterable[Found], target: str = OLDEST.name, options: Op
 
     ``options`` are those of the run that other languages read.
     """
-    return [_checked(file, target, options) for file in files]
+    return [with_ignores(_checked(file, target, options), check_knows) for file in files]
 
 
 def _checked(file: Found, target: str, options: Options | None) -> Report:

@@ -90,12 +90,15 @@ def _entry(report: Report) -> list[Any]:
         *said,
         *counts,
         asserted,
+        [astuple(each) for each in report.ignored],
         report.seconds,
     ]
 
 
 def _report(entry: Any, contents: Mapping[str, bytes | None]) -> Report:
-    path, status, reason, is_read, after, findings, moves, decisions, applied, inexact, asserted, seconds = entry
+    path, status, reason, is_read, after, findings, moves, decisions, applied, inexact, asserted, ignored, seconds = (
+        entry
+    )
     before = (contents[os.path.abspath(path)] or b"") if is_read else b""
     return Report(
         path,
@@ -109,5 +112,6 @@ def _report(entry: Any, contents: Mapping[str, bytes | None]) -> Report:
         dict(inexact),
         tuple(Decision(*each) for each in decisions),
         tuple(Asserted(*each) for each in asserted),
+        tuple(Finding(*each) for each in ignored),
         seconds,
     )

@@ -118,6 +118,7 @@ def summary(reports: list[Report]) -> dict[str, Any]:
         "files": len(reports),
         **{status: counts[status] for status in STATUSES},
         "findings": sum(len(report.findings) for report in reports),
+        "ignored": sum(len(report.ignored) for report in reports),
         "assumptions": sum(len(report.asserted) for report in reports),
         "applied": dict(sorted(applied.items())),
     }
@@ -131,6 +132,7 @@ def as_json(reports: list[Report], *, decisions: bool = False) -> str:
             "status": report.status,
             "reason": report.reason,
             "findings": [_finding(finding) for finding in report.findings],
+            "ignored": [_finding(finding) for finding in report.ignored],
             **(_of_rewrite(report) if decisions else {}),
         }
         for report in reports
@@ -162,7 +164,7 @@ def rewrite_summary(reports: list[Report], *, conditional: bool) -> str:
     changed = f"{counts['changed']} {'would change' if conditional else 'changed'}"
     rest = ", ".join(f"{counts[status]} {status}" for status in ("unchanged", "skipped", "failed"))
     assumptions = f"; {plural(counts['assumptions'], 'assumption')}" if counts["assumptions"] else ""
-    return f"{plural(counts['files'], 'file')}: {changed}, {rest}; {_findings(reports)}{assumptions}"
+    return f"{plural(counts['files'], 'file')}: {changed}, {rest}; {_findings(reports)}{assumptions}{_ignored(reports)}"
 
 
 def check_summary(reports: list[Report]) -> str:
@@ -172,7 +174,7 @@ def check_summary(reports: list[Report]) -> str:
     legal = counts["unchanged"] - illegal
     return (
         f"{plural(counts['files'], 'file')}: {legal} legal, {illegal} not legal, {counts['skipped']} skipped, "
-        f"{counts['failed']} failed; {_findings(reports)}"
+        f"{counts['failed']} failed; {_findings(reports)}{_ignored(reports)}"
     )
 
 
@@ -180,6 +182,11 @@ def _findings(reports: list[Report]) -> str:
     kinds = Counter(finding.applicability for report in reports for finding in report.findings)
     total = plural(kinds.total(), "finding")
     return total + (f" ({', '.join(f'{count} {kind}' for kind, count in sorted(kinds.items()))})" if kinds else "")
+
+
+def _ignored(reports: list[Report]) -> str:
+    count = sum(len(report.ignored) for report in reports)
+    return f"; {count} ignored" if count else ""
 
 
 def plural(count: int, noun: str) -> str:

@@ -33,8 +33,8 @@ class Report:
     ``before`` and ``after`` are its bytes (``after`` differs only when the status is ``changed``), ``applied`` counts
     the rewrites of each rule, ``reason`` says why a file was skipped or failed, ``moves`` where its declarations went,
     ``inexact`` how many ULP each rule that is not exact declares, ``decisions`` what was chosen for which tensor,
-    ``asserted`` what its kernels take for true from then on, ``seconds`` how long it took (of files that are rewritten
-    together, each has its share).
+    ``asserted`` what its kernels take for true from then on, ``ignored`` the findings that comments silence,
+    ``seconds`` how long it took (of files that are rewritten together, each has its share).
     """
 
     path: str
@@ -48,6 +48,7 @@ class Report:
     inexact: Mapping[str, int] = field(default_factory=dict)
     decisions: tuple[Decision, ...] = ()
     asserted: tuple[Asserted, ...] = ()
+    ignored: tuple[Finding, ...] = ()
     seconds: float = field(default=0.0, compare=False)
 
     @property

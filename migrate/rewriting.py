@@ -22,6 +22,7 @@ from nki_migrate.runtime.spec.versions import NAMES, OLDEST, version
 from . import languages
 from .discover import Found
 from .errors import FileError
+from .ignores import is_nobodys, rewrite_knows, with_ignores
 from .reports import Report, Status, contents, internal_error, not_concerned, parsed
 from .text import Text, decoded, encoded
 
@@ -55,7 +56,8 @@ def rewrite_reports(files: Iterable[Found], options: Options, jobs: int) -> list
         reports = {r.path: r for name in theirs for r in rewritten(name, theirs[name], of_theirs)}
     of_nki = replace(options, target=type(options)().target) if options.language else options
     reports |= {report.path: report for report in _nki_reports(rest, of_nki, jobs)}
-    return [reports[file.path] for file in files]
+    knows = is_nobodys if options.select or options.ignore else rewrite_knows
+    return [with_ignores(reports[file.path], knows) for file in files]
 
 
 def _nki_reports(files: Iterable[Found], options: Options, jobs: int) -> list[Report]:

@@ -218,7 +218,7 @@ def test_json_has_the_documented_schema_and_counts_that_add_up(fake, run):
     assert result.code == 2 and result.err == ""
     assert document.keys() == {"files", "summary"}
     for file in document["files"]:
-        assert file.keys() == {"path", "status", "reason", "findings", "decisions", "assumptions"}
+        assert file.keys() == {"path", "status", "reason", "findings", "ignored", "decisions", "assumptions"}
         assert (file["reason"] is None) == (file["status"] in ("changed", "unchanged"))
         for finding in file["findings"]:
             assert finding.keys() == {"code", "applicability", "line", "column", "message", "help"}
@@ -244,6 +244,7 @@ def test_json_has_the_documented_schema_and_counts_that_add_up(fake, run):
         "unchanged": 1,
         "skipped": 1,
         "failed": 1,
+        "ignored": 0,
         "findings": 2,
         "assumptions": 0,
         "applied": {"NKI001": 2},

@@ -9,6 +9,7 @@ WOULD_CHANGE = "NKM001"
 FAILED = "NKM002"
 NOTEBOOK = "NKM003"
 ASSUMPTION = "NKM004"
+UNUSED_IGNORE = "NKM005"
 LAYOUT = "NKM101"
 OPERANDS = "NKM102"
 NUMBERS = "NKM103"
@@ -65,6 +66,15 @@ CODES = {
             """The source does not tell it: the rank of a parameter that nothing calls, two sizes that must be equal, a
             loop that must run. The rewritten kernel stops where it does not hold, so look at how the kernel is called.
             It is a note and changes no exit code.""",
+        ),
+        OutcomeDoc(
+            UNUSED_IGNORE,
+            "unused-ignore",
+            "a comment `# nki-migrate: ignore[CODE] reason` silences nothing",
+            """Such a comment silences the findings of CODE in the statement that it stands in or above, a function with
+            its body; above the first statement, in the whole file. The summary counts what is ignored. Where nothing is
+            found any more, the comment goes. `rewrite` says it of the codes of rules, `check` of its own (NKL...).
+            Nothing is said with --select and --ignore.""",
         ),
         OutcomeDoc(
             LAYOUT,
