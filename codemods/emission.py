@@ -31,7 +31,7 @@ class Said:
 
 
 WRITTEN_FOR = '"rewritten for '
-"""How the messages of assertions begin that a rewrite needs; :func:`assertion` writes them."""
+"""How the messages of assertions begin that a rewrite needs; :func:`assertion` writes them, ``verify`` knows them."""
 
 
 def assertion(condition: str, what: str) -> str:

@@ -52,6 +52,12 @@ def _distinct(case: Case, *sources: Iterator[Case]) -> Iterator[Case]:
                 yield variant
 
 
+def has_ones(variant: Case, original: Case) -> bool:
+    """Is a size 1 that is larger in the original? Beta 1 repeats such a dimension where the others are larger."""
+    pairs = zip(_tensors(variant), _tensors(original), strict=True)
+    return any(n == 1 != m for (_, a), (_, b) in pairs for n, m in zip(a.shape, b.shape, strict=True))
+
+
 # --- changes ---------------------------------------------------------------------------------------------------------
 
 

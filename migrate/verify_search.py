@@ -3,6 +3,9 @@
 The old kernel says what is allowed: where it fails, the variation is none. Edge sizes are tried whatever the time; the
 rest as long as it lasts, shared by the kernels. What disagrees is shrunk to its smallest case. What a search came to is
 kept like the verdict of a case, for the same time.
+
+Where the new kernel stops and says that it is not written for such sizes, that is no disagreement but a note: at an
+assertion of a rewrite, or where a size is 1 that the case has larger, and an instruction refuses what Beta 1 repeats.
 """
 
 from __future__ import annotations
@@ -13,10 +16,11 @@ import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from pathlib import Path
 
+from nki_migrate.codemods.emission import WRITTEN_FOR
 from nki_migrate.runtime.cases import Case
 from nki_migrate.runtime.compare import Failure, Run, Verdict
 from nki_migrate.runtime.compare.condition import Sides, together
@@ -29,10 +33,11 @@ from .judging import Searched, Task, conditions_of, judged, request, union
 from .output import plural
 from .sides import Side
 from .thresholds import Threshold, proposed, thresholds
-from .variants import edges, smaller, variations, weight
+from .variants import edges, has_ones, smaller, variations, weight
 from .verdicts import CaseResult
 from .verify import Evidence, Settings
 
+_ASSERTED = "AssertionError: " + WRITTEN_FOR.removeprefix('"')
 _BATCH = 4
 _SHRINKING = 200
 """Cases that shrinking may try; it is not part of the time of the search."""
@@ -44,6 +49,8 @@ AT_THRESHOLDS = 96
 class Tally:
     """``compared`` variations agreed or not; ``refused`` were none of the old kernel's, ``undecided`` the new one's.
 
+    ``stopped`` are those at which the new kernel says that it is not written for them, ``said`` what it says, by line.
+
     ``reads`` is what the runs of each side read; ``lasting``: would each of them end the same again? ``conditions``
     are those of the variations that agreed.
     """
@@ -51,6 +58,8 @@ class Tally:
     compared: int = 0
     refused: int = 0
     undecided: int = 0
+    stopped: int = 0
+    said: dict[int, str] = field(default_factory=dict)
     reads: tuple[Reads, Reads] = (Reads(), Reads())
     lasting: bool = True
     conditions: Sides = ((), ())
@@ -117,6 +126,9 @@ def _searched(workers: Pool, tasks: Sequence[Task], seconds: float, known: Seque
     tried = f"{plural(tally.compared, 'variation')} compared, {tally.refused} refused by the old kernel"
     if tally.undecided:
         tried += f", {tally.undecided} undecided"
+    if tally.stopped:
+        said = "; ".join(f"line {line}: {message}" for line, message in sorted(tally.said.items()))
+        tried += f", {tally.stopped} stopped by the new kernel, which is not written for them ({said})"
     if first is None:
         return Searched(f"{tried}: none disagrees", None, tally.reads, tally.lasting, tally.conditions)
     task, result = _shrunk(workers, *first)
@@ -190,6 +202,10 @@ def _disagreeing(
         if isinstance(new, Failure) and (new.undecided or not new.lasting):
             tally.undecided += 1
             continue
+        if isinstance(new, Failure) and _is_said(new, task.case, original):
+            tally.stopped += 1
+            tally.said.setdefault(new.line, new.message)
+            continue
         tally.compared += 1
         pair = task.pair
         result = judged(replace(task.case, reference=None), task.levels, old, new, None, pair, task.inexact)
@@ -199,6 +215,11 @@ def _disagreeing(
         elif isinstance(new, Run):
             asked = conditions_of(old, pair.old), conditions_of(new, pair.new)
             tally.conditions = together([tally.conditions, asked])
+
+
+def _is_said(new: Failure, variant: Case, original: Case) -> bool:
+    """Does the new kernel stop by what a rewrite asserts, or for sizes of 1 that only Beta 1 repeats?"""
+    return _ASSERTED in new.message or (new.of_sizes and has_ones(variant, original))
 
 
 def _asked(workers: Pool, task: Task, *, before: bool) -> Future[Reply]:

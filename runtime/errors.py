@@ -66,6 +66,10 @@ class KernelError(Exception):
         super().__init__(f"{file}:{line}: {f'{code}: ' if code else ''}{text}")
 
 
+class SizesDiffer(KernelError):
+    """An instruction refuses operands of different sizes: it broadcasts nothing, where Beta 1 repeats sizes of 1."""
+
+
 class NotModelled(Exception):
     """The emulator does not model a construct: the verdict is *undecided*, never a guess."""
 

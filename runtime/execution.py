@@ -82,7 +82,8 @@ def failure_of(error: BaseException, request: Request) -> Failure:
     if isinstance(error, errors.NotModelled):
         return Failure(True, f"the emulator does not model {error.construct}", error.file, error.line)
     if isinstance(error, errors.KernelError):
-        return Failure(False, f"{error.code}: {error.text}" if error.code else error.text, error.file, error.line)
+        message = f"{error.code}: {error.text}" if error.code else error.text
+        return Failure(False, message, error.file, error.line, of_sizes=isinstance(error, errors.SizesDiffer))
     if isinstance(error, SyntaxError):
         return Failure(False, f"SyntaxError: {error.msg}", error.filename or request.file, error.lineno or 0)
     file, line = user_place(error, request.file)

@@ -102,6 +102,41 @@ def test_a_failure_does_not_hide_other_numbers(search) -> None:  # type: ignore[
     assert [result.verdict.value for result in proof.results] == ["equal", "different"]
 
 
+def test_an_assertion_of_a_rewrite_is_a_note(search) -> None:  # type: ignore[no-untyped-def]
+    check = "assert rows % 128 == 0, 'rewritten for whole tiles'\n    out ="
+    proof = search(NEW.replace("n = min(128, rows - i * 128)", "n = 128").replace("out =", check, 1), 0.0)
+    assert [result.verdict.value for result in proof.results] == ["equal"]
+    assert (
+        "6 stopped by the new kernel, which is not written for them (line 10: AssertionError: rewritten for"
+        in proof.notes[0]
+    )
+
+
+FILLED = """
+@nki.jit
+def doubled(x):
+    out = nl.ndarray((2, 16), dtype=x.dtype, buffer=nl.shared_hbm)
+    tile = nl.ndarray((2, 16), dtype=x.dtype, buffer=nl.sbuf)
+    FILL
+    return out
+"""
+
+
+def test_sizes_of_one_that_only_beta1_repeats_are_a_note(search) -> None:  # type: ignore[no-untyped-def]
+    """Two rows are filled with one; a larger tensor that the new kernel alone refuses stays a disagreement."""
+    Path("cases.toml").write_text(CASE.replace("256, 16", "2, 16"))
+    old = OLD.partition("@")[0] + FILLED.replace("(2, 16)", "(nl.par_dim(2), 16)").replace("((nl.par_dim(2)", "((2", 1)
+    Path("before.py").write_text(old.replace("FILL", "tile[...] = nl.load(x)\n    nl.store(out, value=tile)"))
+    copied = "nisa.dma_copy(dst=tile, src=x)\n    nisa.dma_copy(dst=out, src=tile)"
+    new = NEW.partition("@")[0] + FILLED.replace("FILL", copied)
+    found = search(new, 0.0)
+    assert [result.verdict.value for result in found.results] == ["equal"]
+    assert "1 stopped by the new kernel" in found.notes[0] and "elements" in found.notes[0]
+    Path("before.py").write_text(old.replace("FILL", "tile[...] = nl.load(x[0:2])\n    nl.store(out, value=tile)"))
+    found = search(new, 0.0)
+    assert [result.verdict.value for result in found.results] == ["equal", "error"]
+
+
 def test_other_types_and_seeds_are_tried_while_there_is_time(search, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     """The old kernel multiplies 16-bit numbers to 32-bit ones."""
     proof = search(NEW.replace("dtype=nl.float32", "dtype=x.dtype"), 60.0)

@@ -35,7 +35,7 @@ def affine_select(call: Call) -> Instruction:
     if not call.scope.direct:
         data = in_sbuf(call.scope, call.node, data)
     assert data.dims is not None
-    offset, steps = _difference(call, mask.comparison, len(data.dims))
+    offset, steps = _difference(call, mask.comparison, data.dims)
     pattern = ", ".join(f"[{step}, {size}]" for step, size in zip(steps[1:], data.dims[1:], strict=True))
     dtype = call.dtype()
     given: list[tuple[str, Operand | str]] = [
@@ -58,8 +58,13 @@ def affine_select(call: Call) -> Instruction:
     )
 
 
-def _difference(call: Call, comparison: Comparison, rank: int) -> tuple[str, list[str]]:
-    """``left - right`` as an offset, and a step for each dimension of the tile."""
+def _difference(call: Call, comparison: Comparison, dims: tuple[str, ...]) -> tuple[str, list[str]]:
+    """``left - right`` as an offset, and a step for each dimension of the tile.
+
+    A vector of one element is repeated along the tile. Where only a trace tells its size, the kernel asserts that it is
+    the tile's.
+    """
+    rank = len(dims)
     steps = ["0"] * rank
     offset = algebra.subtract(comparison.left.offset, comparison.right.offset)
     for index, sign in ((comparison.left, ""), (comparison.right, "-")):
@@ -67,7 +72,9 @@ def _difference(call: Call, comparison: Comparison, rank: int) -> tuple[str, lis
             position = term.position + rank - index.ndim
             if not 0 <= position < rank or steps[position] != "0":
                 raise call.refuse(CODE, "a predicate over several vectors a dimension", "write pattern= by hand")
-            steps[position] = _signed(sign, term.coefficient)
+            if call.scope.constant(term.axis.size) != 1:
+                call.scope.assert_equal(term.axis.size, dims[position], "index vectors as long as the tile")
+                steps[position] = _signed(sign, term.coefficient)
             first = algebra.multiply(term.coefficient, term.axis.start)
             offset = algebra.subtract(offset, first) if sign else algebra.add(offset, first)
     return offset, steps

@@ -56,6 +56,7 @@ def causal(q, k, window):
     nisa.nc_matmul(dst=product, stationary=queries, moving=keys)
     copied_tile = nl.ndarray((size, keys.shape[1]), dtype=nl.float32, buffer=nl.sbuf)
     nisa.tensor_copy(dst=copied_tile, src=product)
+    assert size == keys.shape[1], "rewritten for index vectors as long as the tile"
     before = nl.ndarray((size, keys.shape[1]), dtype=nl.float32, buffer=nl.sbuf)
     nisa.affine_select(
         dst=before,

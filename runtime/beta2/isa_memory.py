@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import isa, session
-from ..errors import KernelError, NotModelled
+from ..errors import KernelError, NotModelled, SizesDiffer
 from ..memory import Array, View
 from ..numerics import convert, to_float32
 from . import state, values
@@ -75,7 +75,7 @@ def dma_copy(
     _check_memory("dma_copy", dst)
     _check_memory("dma_copy", src)
     if dst.array.size != src.array.size:
-        raise KernelError(
+        raise SizesDiffer(
             "",
             f"dma_copy: src of shape {src.shape} has {src.array.size} elements, dst of shape {dst.shape} has "
             f"{dst.array.size}: the numbers must be equal",

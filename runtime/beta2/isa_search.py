@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import isa
-from ..errors import KernelError, NotModelled
+from ..errors import KernelError, NotModelled, SizesDiffer
 from ..isa import search, statistics
 from ..numerics import convert, is_integer, to_float32
 from . import state, values
@@ -131,7 +131,7 @@ def _same_partitions(instruction: str, **tiles: Any) -> None:
     counts = {role: tensor.array.shape[0] for role, tensor in tiles.items()}
     if len(set(counts.values())) != 1:
         described = ", ".join(f"{role} {count}" for role, count in counts.items())
-        raise KernelError("", f"{instruction}: the numbers of partitions must be equal: {described}")
+        raise SizesDiffer("", f"{instruction}: the numbers of partitions must be equal: {described}")
 
 
 # --- statistics ------------------------------------------------------------------------------------------------------

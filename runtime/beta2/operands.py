@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from .. import isa, session
-from ..errors import KernelError
+from ..errors import KernelError, SizesDiffer
 from ..isa.operators import apply_alu
 from ..memory import Array, View, address_of, view_of
 from ..numerics import convert
@@ -62,7 +62,7 @@ def immediate_or_column(value: object, data: NkiTensor, name: str) -> View | Sca
 def same_extent(instruction: str, roles: tuple[str, str], first: NkiTensor, second: NkiTensor) -> None:
     """Check that the operands have equal partitions and equal elements a partition: nothing broadcasts in Beta 2."""
     if first.array.shape != second.array.shape and extent(first) != extent(second):
-        raise KernelError(
+        raise SizesDiffer(
             "",
             f"{instruction}: {roles[0]} has (partitions, elements) {extent(first)} and {roles[1]} has "
             f"{extent(second)}: they must be equal, nothing is broadcast",
@@ -85,7 +85,7 @@ def deliver(result: isa.Result, dst: NkiTensor, where: Array | None = None, accu
     if given != wanted:
         found = given[0], prod(given[1:])
         if found != extent(dst):
-            raise KernelError(
+            raise SizesDiffer(
                 "",
                 f"{result.op}: the result has (partitions, elements) {found}, dst has {extent(dst)}: they must be "
                 "equal, nothing is broadcast",

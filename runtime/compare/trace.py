@@ -167,7 +167,8 @@ class Failure:
     are the kernel's, 0 when unknown. ``help`` says what to do, where there is something. ``lasting``: will another run
     of the same files fail in the same way? (A time limit may not be met again.) ``trail`` are the file and the line of
     each function of the user's that ran, outermost first, ``compared`` what a failed ``assert`` compared, and
-    ``reached`` the number of lines whose instructions had run, if asked.
+    ``reached`` the number of lines whose instructions had run, if asked. ``of_sizes``: did an instruction refuse
+    operands of different sizes?
     """
 
     undecided: bool
@@ -181,6 +182,7 @@ class Failure:
     trail: tuple[tuple[str, int], ...] = ()
     compared: tuple[Compared, ...] = ()
     reached: int = 0
+    of_sizes: bool = False
 
 
 def run_of(outputs: Iterable[object], machines: Iterable[Machine]) -> Run:
