@@ -6,7 +6,8 @@ import ast
 import re
 from functools import lru_cache
 
-from nki_migrate.runtime.spec import beta1
+from nki_migrate.runtime.spec import beta1, beta2
+from nki_migrate.runtime.spec.versions import OLDEST, Version, version
 
 from .codes import UNSUPPORTED as CODE
 from .marks import WORD, marked
@@ -24,11 +25,11 @@ def may_have_backlog(text: str) -> bool:
     return WORD in text or _IMPORT.search(text) is not None
 
 
-def backlog(text: str, tree: ast.Module) -> list[Finding]:
+def backlog(text: str, tree: ast.Module, target: Version | str = OLDEST) -> list[Finding]:
     """The marks in a file, and the names of Beta 1 in it that have none: of ``neuronxcc``, or of modules of Beta 2.
 
-    Of the names of Beta 2's modules those count that Beta 1 had there, and Beta 2 has not. A module without marks that
-    imports both may serve both: it tells nothing.
+    Of the names of Beta 2's modules those count that Beta 1 had there, and neither Beta 2 nor ``target`` has. A module
+    without marks that imports both may serve both: it tells nothing.
     """
     findings = marked(text, tree)
     covered = {finding.line for finding in findings}
@@ -36,7 +37,7 @@ def backlog(text: str, tree: ast.Module) -> list[Finding]:
     bound = {item.name: item for item in imported}
     if not findings and any(item.is_nki for item in imported):
         return []
-    left = _names_left(tree, bound)
+    left = _names_left(tree, bound, version(target))
     parents = parents_of(tree) if left else {}
     for node, name in left:
         if not _is_covered(_statement(parents, node), node, covered):
@@ -65,7 +66,7 @@ def _beta1_name(path: str) -> str:
     return name if name and beta1.symbol(name) is not None and beta2_lacks(name) else ""
 
 
-def _names_left(tree: ast.Module, bound: dict[str, Import]) -> list[tuple[ast.expr, str]]:
+def _names_left(tree: ast.Module, bound: dict[str, Import], target: Version) -> list[tuple[ast.expr, str]]:
     """Chains of attributes on imported names, whole, that only Beta 1 has, and what each means."""
     inner: set[ast.expr] = set()
     chains: list[ast.expr] = []
@@ -86,10 +87,15 @@ def _names_left(tree: ast.Module, bound: dict[str, Import]) -> list[tuple[ast.ex
     for node in chains:
         chain = dotted(node)
         item = bound.get(chain[0]) if chain is not None and chain[0] not in stored else None
-        name = _beta1_name(".".join((item.path, *chain[1]))) if chain is not None and item is not None else ""
-        if name:
-            found.append((node, name))
+        path = ".".join((item.path, *chain[1])) if chain is not None and item is not None else ""
+        if _beta1_name(path) and not _is_later_again(path, target):
+            found.append((node, _beta1_name(path)))
     return found
+
+
+def _is_later_again(path: str, target: Version) -> bool:
+    """Is a path one of ``nki`` that 0.2 has not, and ``target`` has?"""
+    return target > OLDEST and not path.startswith("neuronxcc.") and beta2.symbol(path, target) is not None
 
 
 def _statement(parents: dict[ast.AST, ast.AST], node: ast.AST) -> ast.stmt:

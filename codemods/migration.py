@@ -34,7 +34,7 @@ def rewrite_together(
     modules that have what each imports of ``neuronxcc``'s kernels, where they were looked for in more files than these.
     """
     options = options or Options()
-    outcomes = module.rewrite_together(sources, replace(options, target=OLDEST.name, source=""), homes)
+    outcomes = module.rewrite_together(sources, replace(options, source=""), homes)
     if version(options.target) == OLDEST:
         return outcomes
     climbing = _climbing(sources, outcomes, options)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nki_migrate.runtime.spec.seen import SeenFunction
+from nki_migrate.runtime.spec.versions import DEFAULT
 
 APPLICABILITIES = ("safe", "review", "manual")
 
@@ -31,7 +32,7 @@ class Options:
     unsafe: bool = False
     allocation: str = "address"
     blocks: str = "auto"
-    target: str = "0.2"
+    target: str = DEFAULT.name
     source: str = ""
     modules: tuple[tuple[str, str], ...] = ()
     observed: tuple[SeenFunction, ...] = ()

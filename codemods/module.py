@@ -103,7 +103,7 @@ def _rewritten(sources: Mapping[str, str], options: Options, homes: Mapping[str,
             imports[path] = Renamed(source.text)
             outcomes[path] = _of_both(Module(source, options, path, {}), namespaces(source.tree, path, given))
         elif found.beta2:  # what is Beta 2 already is no part of what is rewritten
-            outcomes[path] = Outcome(new.text, tuple(backlog(source.text, source.tree)))
+            outcomes[path] = Outcome(new.text, tuple(backlog(source.text, source.tree, options.target)))
         elif imports[path].count or any(item.is_nki for item in names_imported(new.tree)):
             read[path] = new
         else:
@@ -375,7 +375,7 @@ def _of_both(module: Module, found: Namespaces) -> Outcome:
         places_left = [old]
     for place in places_left:
         module.report(Refuse(place, IMPORTS, message, help))
-    findings = {*module.findings, *backlog(module.source.text, module.source.tree)}
+    findings = {*module.findings, *backlog(module.source.text, module.source.tree, module.options.target)}
     return Outcome(module.source.text, tuple(sorted(findings)))
 
 

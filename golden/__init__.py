@@ -1,9 +1,10 @@
 """Kernels before and after, with the cases that run them: examples of the documentation and tests of the rules.
 
-A golden is a folder: ``before.py`` (Beta 1), ``after.py`` (what the rewrite must give), ``cases.toml``,
-``reference.py`` (NumPy) and ``golden.toml``, which says where it comes from and what it shows. A golden without
-``before.py`` shows Beta 2 alone; ``wrong_after.py`` is a migration that looks right, and that the verification must
-tell from the right one.
+A golden is a folder: ``before.py`` (Beta 1), ``after.py`` (what the rewrite must give at the newest version of NKI),
+``cases.toml``, ``reference.py`` (NumPy) and ``golden.toml``, which says where it comes from and what it shows. Where the
+versions after 0.2 changed something of it, ``after_0.2.py`` is what the rules from Beta 1 give by themselves. A golden
+without ``before.py`` shows the later language alone; ``wrong_after.py`` is a migration that looks right, and that the
+verification must tell from the right one.
 """
 
 from __future__ import annotations
@@ -20,7 +21,18 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-__all__ = ["GOLDENS", "LADDER_GOLDENS", "NKI_GOLDENS", "Golden", "Layout", "Printed", "WrongAfter", "read"]
+__all__ = [
+    "FIRST",
+    "GOLDENS",
+    "LADDER_GOLDENS",
+    "NEWEST",
+    "NKI_GOLDENS",
+    "Golden",
+    "Layout",
+    "Printed",
+    "WrongAfter",
+    "read",
+]
 
 _KEYS = {
     *("title", "source", "version", "rules", "notes", "options", "observe", "expected_failure"),
@@ -29,6 +41,9 @@ _KEYS = {
 
 _OTHERS = ("ascend", "tilelang")
 _LADDER = "ladder_"
+
+FIRST, NEWEST = "0.2", "0.6"
+"""The version that the rules from Beta 1 write, on which the ladder stands, and the one that commands write."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +108,7 @@ class Golden:
     @property
     def target(self) -> str:
         """The version of NKI of ``after.py``."""
-        return str(self.options.get("target", "0.2"))
+        return str(self.options.get("target", NEWEST))
 
     @property
     def before_path(self) -> Path:
@@ -102,6 +117,12 @@ class Golden:
     @property
     def after_path(self) -> Path:
         return self.folder / "after.py"
+
+    @property
+    def first_after_path(self) -> Path:
+        """What the rules from Beta 1 give by themselves, at :data:`FIRST`."""
+        path = self.folder / f"after_{FIRST}.py"
+        return path if path.exists() else self.after_path
 
     @property
     def wrong_after_path(self) -> Path:
@@ -128,8 +149,13 @@ class Golden:
 
     @property
     def after(self) -> str:
-        """The Beta 2 source."""
+        """The source after the rewrite, at :attr:`target`."""
         return _text(self.after_path)
+
+    @property
+    def first_after(self) -> str:
+        """The source after the rewrite at :data:`FIRST`."""
+        return _text(self.first_after_path)
 
 
 def language_of(name: str) -> str:

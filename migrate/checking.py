@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterable
 
 from nki_migrate.codemods.model import Finding, Options
-from nki_migrate.runtime.spec.versions import OLDEST, version
+from nki_migrate.runtime.spec.versions import DEFAULT
 
 from . import languages
 from .claims import language_of
@@ -23,7 +23,7 @@ _LANGUAGE = tuple(f"{root}.{module}." for root in ("nki", "neuronxcc.nki") for m
 _HOST_CALLS = frozenset({"neuronxcc.nki.language.static_cast"})  # also converts NumPy arrays in tests
 
 
-def check_reports(files: Iterable[Found], target: str = OLDEST.name, options: Options | None = None) -> list[Report]:
+def check_reports(files: Iterable[Found], target: str = DEFAULT.name, options: Options | None = None) -> list[Report]:
     """A report for each file; what is not legal in NKI ``target`` is a finding that only a person can resolve.
 
     ``options`` are those of the run that other languages read.
@@ -43,7 +43,7 @@ def _checked(file: Found, target: str, options: Options | None) -> Report:
     return data if isinstance(data, Report) else check_report(file.path, data, target)
 
 
-def check_report(path: str, data: bytes, target: str = OLDEST.name) -> Report:
+def check_report(path: str, data: bytes, target: str = DEFAULT.name) -> Report:
     """What is not legal in one file's bytes."""
     from nki_migrate.codemods.backlog import backlog, may_have_backlog
     from nki_migrate.codemods.marks import marked
@@ -54,8 +54,7 @@ def check_report(path: str, data: bytes, target: str = OLDEST.name) -> Report:
             warnings.simplefilter("ignore")
             text, tree = parsed(data)
             violations = check_tree(tree, target=target, also=_helpers(tree))
-            is_oldest = version(target) == OLDEST  # later versions have functions of Beta 1's names again
-            left = backlog(text.text, tree) if is_oldest and may_have_backlog(text.text) else []
+            left = backlog(text.text, tree, target) if may_have_backlog(text.text) else []
             marks = set(marked(text.text, tree))
     except FileError as error:
         return Report(path, "failed", str(error), before=data, after=data)

@@ -7,7 +7,7 @@ import sys
 from typing import Any, NoReturn
 
 import click
-from nki_migrate.runtime.spec.versions import NAMES, OLDEST
+from nki_migrate.runtime.spec.versions import DEFAULT, NAMES
 
 from . import command_options
 from .errors import InputError
@@ -62,7 +62,7 @@ def _complain(text: str, code: int = FAILED) -> int:
 @click.version_option(package_name="nki-migrate", prog_name="nki-migrate")
 @click.pass_context
 def cli(context: click.Context) -> int | None:
-    """Migrate AWS Neuron NKI Beta 1 kernels (neuronxcc.nki) to Beta 2 (nki).
+    """Migrate AWS Neuron NKI Beta 1 kernels (neuronxcc.nki), and those of any later version, to the newest nki.
 
     And prove, on an emulator, that nothing moved and no number changed.
     """
@@ -112,7 +112,8 @@ def cli(context: click.Context) -> int | None:
 @click.option(
     "--target",
     type=click.Choice(NAMES),
-    help="The NKI version of AFTER; with --migrate: as for rewrite.  [default: what cases say and the files show]",
+    help="The NKI version of AFTER; with --migrate: as for rewrite.  [default: what cases say and the files show, else "
+    f"{DEFAULT}]",
 )
 @command_options.MODULES
 @command_options.execution
@@ -133,7 +134,7 @@ def verify(paths: tuple[str, ...], output_format: str, tiles: bool, modules: tup
 @cli.command(epilog="Exit codes: 0 legal, 1 findings, 2 could not do its work.")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @click.option(
-    "--target", type=click.Choice(NAMES), default=OLDEST.name, show_default=True, help="The NKI version to judge by."
+    "--target", type=click.Choice(NAMES), default=DEFAULT.name, show_default=True, help="The NKI version to judge by."
 )
 @click.option(
     "--hardware", type=click.Choice(command_options.ASCEND), help="TileLang-Ascend: the target.  [default: 910b]"
@@ -151,7 +152,7 @@ def check(
     planner: str | None,
     given: tuple[str, ...],
 ) -> int:
-    """Is this source legal Beta 2? (Static: nothing is run.) Kernels of TileLang-Ascend: does their memory fit?"""
+    """Is this source legal NKI? (Static: nothing is run.) Kernels of TileLang-Ascend: does their memory fit?"""
     from nki_migrate.codemods import Options
 
     from . import output
@@ -231,7 +232,13 @@ def layout(
     help="engine: round at every write, as the hardware does. simulator: keep bf16 and fp8 tiles in fp32, as the "
     "documented simulator did.  [default: simulator for mode='simulation' and nki.simulate_kernel, else engine]",
 )
-@click.option("--target", type=click.Choice(NAMES), help="The NKI version that kernels of nki run as.  [default: 0.2]")
+@click.option(
+    "--target",
+    type=click.Choice(NAMES),
+    default=DEFAULT.name,
+    show_default=True,
+    help="The NKI version that kernels of nki run as.",
+)
 @click.option(
     "--strict",
     is_flag=True,
@@ -239,12 +246,12 @@ def layout(
     "deprecated and its own kernels use.",
 )
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND...")
-def emulate(command: tuple[str, ...], precision: str | None, target: str | None, strict: bool) -> int:
+def emulate(command: tuple[str, ...], precision: str | None, target: str, strict: bool) -> int:
     """Run COMMAND with neuronxcc, nki and nkilib provided by the emulator. Its exit code is COMMAND's."""
     command_options.must_be_allowed("emulate")
     from . import emulate as module
 
-    options = {"NKI_MIGRATE_TARGET": target} if target else {}
+    options = {"NKI_MIGRATE_TARGET": target}
     return module.run(command, precision, options | ({"NKI_MIGRATE_STRICT": "1"} if strict else {}))
 
 

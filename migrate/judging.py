@@ -7,9 +7,6 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 
-from nki_migrate.codemods.ladder.evidence import source_of
-from nki_migrate.codemods.ladder.rung import Rung
-from nki_migrate.codemods.model import Options
 from nki_migrate.runtime.cases import Case
 from nki_migrate.runtime.compare import (
     Failure,
@@ -38,6 +35,7 @@ from nki_migrate.runtime.reading import Reads
 
 from .claims import language_of
 from .layout import distinct_tiles
+from .nki_versions import version_of
 from .sides import ON_DISK, Side, named
 from .tile_map import mapped
 from .verdicts import CaseResult, Problem
@@ -193,30 +191,14 @@ def request(kind: str, file: str, side: Side, limits: Limits, case: Case | None 
 
 
 def nki_version(file: str, side: Side, case: Case) -> str:
-    """The version of NKI that a case runs as on one side: what the side is written for, or the case's.
-
-    A file that shows that it is of no such version runs as the nearest one that it may be of.
-    """
+    """The version of NKI that a case runs as on one side: what the side is written for, else as the file shows."""
     if side.target and (not side.version.overlay or side.label_of(file)):
         return side.target
     try:
         data = side.content(side.located(file))
     except OSError:
         return case.target  # the worker says what is wrong with it
-    if b"neuronxcc" in data or b"nki" not in data:
-        return case.target
-    found = _shown_range(data)
-    return case.target if found is None else min(max(case.target, found[0]), found[1])
-
-
-@functools.lru_cache(maxsize=64)
-def _shown_range(data: bytes) -> tuple[str, str] | None:
-    """The oldest and the newest version that a file may be of, where it shows any."""
-    try:
-        source = source_of(Rung(data.decode(), Options()))
-    except (SyntaxError, ValueError):
-        return None
-    return (source.low.name, source.high.name) if source.shown else None
+    return version_of(data, case.target)
 
 
 def language_at(file: str, side: Side) -> str:

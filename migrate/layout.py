@@ -19,6 +19,7 @@ from .errors import InputError
 from .layout_map import mapped
 from .layout_svg import drawn
 from .layout_text import as_text, hazard_lines
+from .nki_versions import at_version
 
 FOUND = 1
 
@@ -57,6 +58,7 @@ def run(
 
 def recorded_run(file: str, case: Case, hardware: str, language: str = "nki") -> Run:
     """One run of a kernel, in a process of its own. Raises :class:`InputError` when it does not get to its end."""
+    case = at_version(case, file) if language == "nki" else case
     worker = Worker()
     try:
         reply = worker.ask(Request("run", file, case, hardware, hazards=True, language=language))

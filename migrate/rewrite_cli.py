@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import click
-from nki_migrate.runtime.spec.versions import NAMES, OLDEST
+from nki_migrate.runtime.spec.versions import DEFAULT, NAMES
 
 from . import command_options
 from .exit_codes import MEANING
@@ -26,7 +26,7 @@ from .surfaces import FORMATS
 @click.option("--allocation", type=click.Choice(["address", "sbuf-manager"]), default="address", show_default=True)
 @click.option("--blocks", type=click.Choice(["auto", "list", "fold", "loop"]), default="auto", show_default=True)
 @click.option(
-    "--target", type=click.Choice(NAMES), default=OLDEST.name, show_default=True, help="The NKI version to write for."
+    "--target", type=click.Choice(NAMES), default=DEFAULT.name, show_default=True, help="The NKI version to write for."
 )
 @click.option(
     "--from",
@@ -54,7 +54,7 @@ from .surfaces import FORMATS
 def rewrite(
     write: bool, check: bool, verify: bool, paths: tuple[str, ...], output_format: str, cases: str | None, **rest: Any
 ) -> int:
-    """Rewrite Beta 1 source to Beta 2.
+    """Rewrite Beta 1 source, and that of any later version, to a newer NKI.
 
     A dry run: the unified diff goes to stdout, the findings and a summary to stderr. PATH is a file, a directory
     (without what .gitignore excludes), or - for standard input. With --verbose stderr also says what the blocks and

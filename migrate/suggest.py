@@ -25,6 +25,7 @@ from nki_migrate.runtime.pool import Pool, pool
 from .case_text import case_toml
 from .errors import InputError
 from .judging import Limits
+from .nki_versions import at_version
 from .output import plural
 from .suggest_calls import called_cases
 from .suggest_cover import covering
@@ -157,7 +158,15 @@ class _Work:
             seconds = max(min(_RUN_SECONDS, limits.seconds, deadline - time.monotonic()), 1.0)
             asked = [
                 self.workers.submit(
-                    Request("probe", str(self.path), case, "gen3", seconds, limits.memory, conditions=conditions)
+                    Request(
+                        "probe",
+                        str(self.path),
+                        at_version(case, str(self.path)),
+                        "gen3",
+                        seconds,
+                        limits.memory,
+                        conditions=conditions,
+                    )
                 )
                 for case in cases
             ]

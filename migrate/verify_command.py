@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 from nki_migrate.runtime.compare import LEVELS, Inexact
+from nki_migrate.runtime.spec.versions import DEFAULT
 
 from .cache import cache_directory
 from .discover import found_files
@@ -143,7 +144,7 @@ def _migrated(asked: Asked) -> Evidence:
         allocation=asked.allocation or default.allocation,
         blocks=asked.blocks or default.blocks,
         modules=asked.modules,
-        target=asked.target or default.target,
+        target=asked.target or DEFAULT.name,
     )
     settings, files = asked.settings, found_files(asked.paths)
     if asked.unsafe and asked.cases is not None and not asked.no_execute:

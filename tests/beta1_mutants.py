@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from nki_migrate.codemods import Options, rewrite
+from first_rung import Options, rewrite
 from nki_migrate.golden import NKI_GOLDENS as GOLDENS
 from nki_migrate.guard import complete, objection
 from nki_migrate.judging import judged
@@ -39,7 +39,7 @@ RANDOM = {"random_numbers"}
 NAMES = sorted(
     name
     for name, golden in GOLDENS.items()
-    if not golden.is_beta2_only and golden.after_path.exists() and name not in RANDOM
+    if not golden.is_beta2_only and golden.first_after_path.exists() and name not in RANDOM
 )
 DTYPES = ("float32", "bfloat16", "float16", "int32", "uint8")
 LOOPS = ("range", "nl.affine_range", "nl.sequential_range", "nl.static_range")
@@ -418,7 +418,7 @@ def tried(found: Mutant, workers: Pool, unsafe: bool = False) -> Trial:
     ulps = max(outcome.inexact.values(), default=0)
     declared = Inexact(ulps, "the rewrite") if ulps else None
     for case, before in running:
-        after = _run(workers, golden.after_path, outcome.source, case)
+        after = _run(workers, golden.first_after_path, outcome.source, case)
         if isinstance(after, Failure):
             return Trial(found, "stopped", f"{case.name}: line {after.line}: {after.message}\n\n{outcome.source}")
         levels = judged(case, LEVELS, before, after, None, inexact=declared).levels

@@ -13,8 +13,9 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from first_rung import Options, rewrite
 from hypothesis import HealthCheck, settings
-from nki_migrate.codemods import Options, Outcome, rewrite
+from nki_migrate.codemods import Outcome
 from nki_migrate.guard import complete, objection
 from nki_migrate.runtime import shims
 from nki_migrate.runtime.beta2.launch import launch

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 
-from nki_migrate.codemods import rewrite
+from first_rung import rewrite
 from nki_migrate.runtime.cases import Case, TensorSpec
 from nki_migrate.runtime.compare import Failure, compare_layout
 from nki_migrate.runtime.messages import Request

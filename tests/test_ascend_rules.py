@@ -5,12 +5,12 @@ import random
 from dataclasses import replace
 
 import pytest
+from first_rung import Options
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from nki_migrate.codemods.ascend import GOALS, RULES, Settings, check, claims, rewrite_module
 from nki_migrate.codemods.ascend.dialect import addresses, objections
 from nki_migrate.codemods.ascend.registry import MODULES
-from nki_migrate.codemods.model import Options
 from nki_migrate.runtime.spec.ascend_seed import SEED
 
 HEAD = "import tilelang\nimport tilelang.language as T\n\n"

@@ -52,7 +52,7 @@ def tree(tmp_path, monkeypatch):
         "plain.py": b"x = 1\n",
         "old.py": OLD + b"x = 1\n",
         "left.py": OLD + b"x = 1  # review\ny = 1  # manual\n",
-        "same.py": b"# neuronxcc\n",
+        "same.py": b"# neuronxcc.nki\n",
         "broken.py": OLD + b"def (:\n",
     }.items():
         (tmp_path / name).write_bytes(data)

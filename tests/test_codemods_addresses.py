@@ -11,9 +11,9 @@ import math
 from dataclasses import dataclass
 
 import pytest
+from first_rung import Options
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from nki_migrate.codemods import Options
 from nki_migrate.runtime.cases import TensorSpec
 from nki_migrate.runtime.compare import Run
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from first_rung import rewrite
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from nki_migrate.codemods import rewrite
 from nki_migrate.runtime.cases import TensorSpec
 
 SOURCE = """\

@@ -8,10 +8,10 @@ from pathlib import Path
 from xml.sax.saxutils import escape
 
 import pytest
+from first_rung import rewrite
 from hypothesis import given
 from hypothesis import strategies as st
 from nki_migrate.cli import main
-from nki_migrate.codemods import rewrite
 from nki_migrate.codemods.marks import is_mark
 from nki_migrate.runtime.cases import TensorSpec
 from nki_migrate.runtime.compare import Failure

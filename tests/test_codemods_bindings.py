@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 import pytest
-from nki_migrate.codemods import Options, rewrite, rewrite_together
+from first_rung import Options, rewrite, rewrite_together
 from nki_migrate.codemods.binding_check import violations
 from nki_migrate.codemods.origins import Origin
 from nki_migrate.codemods.reaching_definitions import definitions, every_statement

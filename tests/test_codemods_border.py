@@ -7,7 +7,7 @@ import random
 import textwrap
 
 import pytest
-from nki_migrate.codemods import Options, rewrite, rewrite_together
+from first_rung import Options, rewrite, rewrite_together
 from nki_migrate.codemods.kernel_code import kernel_code
 from nki_migrate.guard import objection
 from unmarked import unmarked

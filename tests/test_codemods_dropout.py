@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from nki_migrate.codemods import Options
+from first_rung import Options
 from nki_migrate.runtime.cases import TensorSpec
 
 KERNEL = """\

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from nki_migrate.codemods import Options, rewrite, rewrite_together
+from first_rung import Options, rewrite, rewrite_together
 
 HEAD = "import neuronxcc.nki as nki\nimport neuronxcc.nki.language as nl\n"
 KERNEL = """

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from nki_migrate.codemods import Options, Outcome, rewrite, rewrite_together
+from first_rung import Options, rewrite, rewrite_together
+from nki_migrate.codemods import Outcome
 from nki_migrate.golden import NKI_GOLDENS as GOLDENS
 from nki_migrate.runtime import shims
 from nki_migrate.runtime.cases import TensorSpec
@@ -529,7 +530,7 @@ def test_two_cores_do_what_all_programs_did(tmp_path):
     with shims.installed():
         before = module_of(golden.before, "before_grid", tmp_path).on_two_cores(x, bias, 3.0)
     with shims.installed():
-        after = module_of(golden.after, "after_grid", tmp_path)
+        after = module_of(golden.first_after, "after_grid", tmp_path)
         shared, alone = after.on_two_cores(x, bias, 3.0), after.scaled_heads(x, bias, 3.0, grid=(4, 3))
     assert np.array_equal(before, shared)
     assert np.array_equal(before, alone)

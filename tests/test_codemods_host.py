@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from nki_migrate.codemods import Options, Outcome, rewrite
+from first_rung import Options, rewrite
+from nki_migrate.codemods import Outcome
 from nki_migrate.guard import objection
 from unmarked import unmarked
 

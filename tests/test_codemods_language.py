@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from nki_migrate.codemods import Options, rewrite
+from first_rung import Options, rewrite
 from nki_migrate.guard import complete
 from nki_migrate.runtime.cases import TensorSpec
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from first_rung import Options, rewrite
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from nki_migrate.codemods import Options, rewrite
 from nki_migrate.runtime.cases import TensorSpec
 
 MANAGER = Options(allocation="sbuf-manager")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from nki_migrate.codemods import Options, rewrite
+from first_rung import Options, rewrite
 from nki_migrate.golden import NKI_GOLDENS as GOLDENS
 from nki_migrate.runtime.cases import read_cases
 from nki_migrate.runtime.compare import LEVELS

@@ -9,9 +9,9 @@ from __future__ import annotations
 import random
 
 import pytest
+from first_rung import rewrite
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
-from nki_migrate.codemods import rewrite
 from nki_migrate.runtime.cases import TensorSpec
 from nki_migrate.runtime.compare import Failure
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nki_migrate.codemods import rewrite
+from first_rung import rewrite
 from nki_migrate.runtime.cases import TensorSpec
 
 KERNEL = """\

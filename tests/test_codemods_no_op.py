@@ -6,7 +6,8 @@ A rule without its three pieces fails here, so a new rule cannot come without th
 from __future__ import annotations
 
 import pytest
-from nki_migrate.codemods import RULES, rewrite
+from first_rung import rewrite
+from nki_migrate.codemods import RULES
 
 IMPORTS = """\
 import neuronxcc.nki as nki

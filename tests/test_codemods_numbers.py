@@ -5,7 +5,7 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 import pytest
-from nki_migrate.codemods import Options, rewrite
+from first_rung import Options, rewrite
 from nki_migrate.codemods.support import LIMIT
 from nki_migrate.runtime.cases import DtypeSpec, TensorSpec
 from nki_migrate.runtime.spec.dtypes import LIMITS

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from nki_migrate.codemods import rewrite
+from first_rung import rewrite
 from nki_migrate.runtime.cases import TensorSpec
 
 SOURCE = """\

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from nki_migrate.codemods import rewrite
+from first_rung import rewrite
 from nki_migrate.runtime.cases import TensorSpec
 
 HEADER = "import neuronxcc.nki as nki\nimport neuronxcc.nki.language as nl\n\n\n"

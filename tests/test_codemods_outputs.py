@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from nki_migrate.codemods import Options, rewrite, rewrite_together
+from first_rung import Options, rewrite, rewrite_together
 from nki_migrate.guard import objection
 
 HEAD = """\

@@ -6,9 +6,9 @@ Whatever the rewrite writes without a finding or a note runs.
 from __future__ import annotations
 
 import pytest
+from first_rung import rewrite
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from nki_migrate.codemods import rewrite
 from nki_migrate.runtime.cases import TensorSpec
 from nki_migrate.runtime.spec.instructions import start_partitions
 

@@ -11,9 +11,9 @@ import random
 import tokenize
 from collections import Counter
 
+from first_rung import Options, rewrite
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
-from nki_migrate.codemods import Options, rewrite
 from nki_migrate.runtime.cases import TensorSpec
 from nki_migrate.runtime.compare import Failure
 from nki_migrate.runtime.legality import check_source

@@ -6,7 +6,7 @@ from types import ModuleType
 
 import numpy as np
 import pytest
-from nki_migrate.codemods import Options, rewrite
+from first_rung import Options, rewrite
 from nki_migrate.runtime import shims
 
 HEAD = """\

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from nki_migrate.codemods import rewrite
+from first_rung import rewrite
 from nki_migrate.runtime.pool import pool
 from scope_kernels import kernel, tried
 

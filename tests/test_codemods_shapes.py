@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from nki_migrate.codemods import rewrite
+from first_rung import rewrite
 from nki_migrate.runtime.cases import TensorSpec
 
 HEADER = """\

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 
 import pytest
-from nki_migrate.codemods import Options, Outcome, rewrite_together
+from first_rung import Options, rewrite_together
+from nki_migrate.codemods import Outcome
 from nki_migrate.codemods.signatures import fits
 from nki_migrate.discover import found_files
 from nki_migrate.rewriting import rewrite_reports

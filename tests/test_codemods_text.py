@@ -8,9 +8,10 @@ import tokenize
 from collections import Counter
 
 import pytest
+from first_rung import rewrite
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from nki_migrate.codemods import Outcome, rewrite
+from nki_migrate.codemods import Outcome
 from nki_migrate.golden import NKI_GOLDENS as GOLDENS
 from nki_migrate.runtime.cases import TensorSpec
 from nki_migrate.runtime.legality import check_source

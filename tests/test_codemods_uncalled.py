@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nki_migrate.codemods import Options, rewrite
+from first_rung import Options, rewrite
 from nki_migrate.runtime.cases import TensorSpec
 
 UNCALLED = """\

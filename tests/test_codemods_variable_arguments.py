@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from nki_migrate.codemods import rewrite, rewrite_together
+from first_rung import rewrite, rewrite_together
 from nki_migrate.runtime.cases import TensorSpec
 
 HEAD = """\

@@ -8,7 +8,7 @@ from pathlib import Path
 import ml_dtypes
 import numpy as np
 import pytest
-from nki_migrate.codemods import Options, rewrite
+from first_rung import Options, rewrite
 from nki_migrate.codemods.rules.nl_compute import BY_NUMBER_ULPS, BY_TILE_ULPS
 from nki_migrate.runtime import isa
 from nki_migrate.runtime.compare import Inexact, Run, Verdict, compare_operands, outputs_from, walked

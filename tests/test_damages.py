@@ -39,7 +39,7 @@ ATTRIBUTES = (
 
 def damaged(golden: str, function: str, name: str, value: str) -> Iterator[Mutant]:
     """The golden's rewritten kernels whose first call that says something else, or nothing, says ``name=value``."""
-    tree = ast.parse(GOLDENS[golden].after)
+    tree = ast.parse(GOLDENS[golden].first_after)
     for call in calls(tree, function):
         found = keyword(call, name)
         said = None if found is None else ast.unparse(found.value)

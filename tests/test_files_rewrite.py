@@ -8,8 +8,9 @@ import time
 import warnings
 
 import pytest
+from first_rung import Options
 from nki_migrate import codemods
-from nki_migrate.codemods import Finding, Options, Outcome
+from nki_migrate.codemods import Finding, Outcome
 from nki_migrate.discover import Found
 from nki_migrate.rewriting import rewrite_report, rewrite_reports
 

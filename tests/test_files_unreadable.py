@@ -4,10 +4,10 @@ import codecs
 from encodings.aliases import aliases
 
 import pytest
+from first_rung import Options
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from nki_migrate.checking import check_reports
-from nki_migrate.codemods import Options
 from nki_migrate.discover import Found
 from nki_migrate.errors import FileError
 from nki_migrate.rewriting import rewrite_reports

@@ -1,24 +1,27 @@
-"""Each golden, four ways: the rewrite gives exactly the after, twice gives the same, the after is legal Beta 2, and
-before and after agree at all three levels on every case. Besides: the before matches its NumPy reference and its
-address table, and a migration that only looks right is told apart.
+"""Each golden, four ways, at the newest version and at 0.2: the rewrite gives exactly the after, twice gives the same,
+the after is legal at its version, and before and after agree at all three levels on every case. Besides: the before
+matches its NumPy reference and its address table, and a migration that only looks right is told apart.
 
 A golden with ``expected_failure`` must fail the first way, with a diagnostic, and turns into an error when it passes.
 """
 
 import functools
 from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from nki_migrate.codemods import RULES, Options, Outcome, rewrite
 from nki_migrate.discover import Found
+from nki_migrate.golden import FIRST, NEWEST, Golden, read
 from nki_migrate.golden import NKI_GOLDENS as GOLDENS
-from nki_migrate.golden import Golden, read
 from nki_migrate.observing import observed
 from nki_migrate.runtime.cases import Case, read_cases
 from nki_migrate.runtime.compare import LEVELS, Failure, Run, compare_with_reference
 from nki_migrate.runtime.legality import check_source
 from nki_migrate.runtime.messages import Kernels, Reference, Reply, Request
 from nki_migrate.runtime.pool import Pool, pool
+from nki_migrate.runtime.spec import versions
 from nki_migrate.runtime.spec.hardware import DEFAULT_TARGET
 from nki_migrate.verdicts import CaseResult
 from nki_migrate.verify import judged
@@ -26,6 +29,11 @@ from nki_migrate.verify import judged
 MIGRATED = sorted(name for name, golden in GOLDENS.items() if not golden.is_beta2_only)
 BETA2_ONLY = sorted(name for name, golden in GOLDENS.items() if golden.is_beta2_only)
 WRONG = sorted(name for name, golden in GOLDENS.items() if golden.wrong_after)
+AFTERS = sorted({(name, golden.target) for name, golden in GOLDENS.items()} | {(name, FIRST) for name in GOLDENS})
+"""Each golden with the versions of its afters."""
+REWRITTEN = [(name, target) for name, target in AFTERS if name in MIGRATED]
+DEPRECATED = {"NKV040", "NKV041"}
+"""Loops on the device, which every version up to 0.6 takes: functions in their place are for review."""
 
 
 @pytest.fixture(scope="module")
@@ -34,17 +42,22 @@ def workers() -> Iterator[Pool]:
         yield started
 
 
+def after_path(name: str, target: str) -> Path:
+    golden = GOLDENS[name]
+    return golden.after_path if target == golden.target else golden.first_after_path
+
+
 @functools.cache
-def options(name: str) -> Options:
+def options(name: str, target: str) -> Options:
     golden = GOLDENS[name]
     shown = observed([Found(str(golden.before_path))], str(golden.cases_path), 1).complete if golden.observe else ()
-    return Options(**golden.options, observed=shown)
+    return Options(**{**golden.options, "target": target}, observed=shown)
 
 
 @functools.cache
-def outcome(name: str) -> Outcome:
+def outcome(name: str, target: str = FIRST) -> Outcome:
     golden = GOLDENS[name]
-    return rewrite(golden.before, options(name), str(golden.before_path))
+    return rewrite(golden.before, options(name, target), str(golden.before_path))
 
 
 @functools.cache
@@ -52,13 +65,15 @@ def cases(name: str) -> tuple[Case, ...]:
     return read_cases(GOLDENS[name].cases_path).cases
 
 
-def asked(workers: Pool, kind: str, path: object, case: Case) -> Reply:
+def asked(workers: Pool, kind: str, path: object, case: Case, version: str = "") -> Reply:
+    case = replace(case, target=version)
     return workers.submit(Request(kind, str(path), case, case.hardware or DEFAULT_TARGET)).result()
 
 
-def compared(workers: Pool, golden: Golden, after: object, case: Case) -> CaseResult:
-    """The verdicts on ``before.py`` against the file ``after``."""
+def compared(workers: Pool, golden: Golden, after: object, case: Case, version: str) -> CaseResult:
+    """The verdicts on ``before.py`` against the file ``after``, which runs as ``version``."""
     target = case.hardware or DEFAULT_TARGET
+    case = replace(case, target=version)
     kinds = (("run", golden.before_path), ("run", after), ("reference", golden.before_path))
     replies = [workers.submit(Request(kind, str(path), case, target)) for kind, path in kinds]
     return judged(case, LEVELS, *(reply.result() for reply in replies))
@@ -77,42 +92,46 @@ def trouble(result: CaseResult) -> list[str]:
 # --- the four ways ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", MIGRATED)
-def test_rewrite_gives_exactly_the_after(name):
-    golden = GOLDENS[name]
+@pytest.mark.parametrize(("name", "target"), REWRITTEN)
+def test_rewrite_gives_exactly_the_after(name, target):
+    golden, after = GOLDENS[name], after_path(name, target).read_bytes().decode()
     if golden.expected_failure:
-        assert outcome(name).source != golden.after, f"it passes now: delete expected_failure of {name}"
-        assert outcome(name).findings, "what was left must be said"
+        assert outcome(name, target).source != after, f"it passes now: delete expected_failure of {name}"
+        assert outcome(name, target).findings, "what was left must be said"
     else:
-        assert outcome(name).source == golden.after
+        assert outcome(name, target).source == after
+        new = {f.code for f in outcome(name, target).findings if f.code.startswith("NKV")}
+        assert new <= DEPRECATED, "the ladder leaves nothing of what the rules from Beta 1 wrote"
 
 
-@pytest.mark.parametrize("name", MIGRATED)
-def test_rewriting_twice_is_rewriting_once(name):
+@pytest.mark.parametrize(("name", "target"), REWRITTEN)
+def test_rewriting_twice_is_rewriting_once(name, target):
     golden = GOLDENS[name]
-    again = rewrite(outcome(name).source, options(name), str(golden.before_path))
-    assert again.source == outcome(name).source
+    again = rewrite(outcome(name, target).source, options(name, target), str(golden.before_path))
+    assert again.source == outcome(name, target).source
 
 
-@pytest.mark.parametrize("name", [*MIGRATED, *BETA2_ONLY])
-def test_rewriting_the_after_changes_nothing(name):
-    golden = GOLDENS[name]
-    again = rewrite(golden.after, Options(**golden.options), str(golden.after_path))
-    assert again.source == golden.after
-    left = set() if name in BETA2_ONLY else {(f.code, f.message) for f in outcome(name).findings}
-    assert {(f.code, f.message) for f in again.findings} <= left
+@pytest.mark.parametrize(("name", "target"), AFTERS)
+def test_rewriting_the_after_changes_nothing(name, target):
+    golden, path = GOLDENS[name], after_path(name, target)
+    text = path.read_bytes().decode()
+    again = rewrite(text, Options(**{**golden.options, "target": target}), str(path))
+    assert again.source == text
+    left = set() if name in BETA2_ONLY else {(f.code, f.message) for f in outcome(name, target).findings}
+    assert {(f.code, f.message) for f in again.findings if f.code not in DEPRECATED} <= left
 
 
-@pytest.mark.parametrize("name", [*MIGRATED, *BETA2_ONLY])
-def test_the_after_is_legal_beta2(name):
-    assert list(check_source(GOLDENS[name].after, str(GOLDENS[name].after_path))) == []
+@pytest.mark.parametrize(("name", "target"), AFTERS)
+def test_the_after_is_legal_at_its_version(name, target):
+    path = after_path(name, target)
+    assert list(check_source(path.read_bytes().decode(), str(path), target=target)) == []
 
 
-@pytest.mark.parametrize("name", MIGRATED)
-def test_before_and_after_agree_at_all_levels(name, workers):
+@pytest.mark.parametrize(("name", "target"), REWRITTEN)
+def test_before_and_after_agree_at_all_levels(name, target, workers):
     golden = GOLDENS[name]
     for case in cases(name):
-        result = compared(workers, golden, golden.after_path, case)
+        result = compared(workers, golden, after_path(name, target), case, target)
         assert trouble(result) == [], case.name
         assert [level.level for level in result.levels] == list(LEVELS)
         assert len(result.reference) == 2
@@ -121,9 +140,9 @@ def test_before_and_after_agree_at_all_levels(name, workers):
 # --- what the kernels do ---------------------------------------------------------------------------------------------
 
 
-def check_run(workers: Pool, golden: Golden, path: object, case: Case) -> None:
+def check_run(workers: Pool, golden: Golden, path: object, case: Case, version: str = "") -> None:
     """The kernel in ``path`` runs, matches its reference, lies where the address table says, prints what it should."""
-    run = asked(workers, "run", path, case)
+    run = asked(workers, "run", path, case, version)
     assert isinstance(run, Run), run
     expected = asked(workers, "reference", path, case)
     assert isinstance(expected, Reference), expected
@@ -133,7 +152,7 @@ def check_run(workers: Pool, golden: Golden, path: object, case: Case) -> None:
     for entry in golden.layout:
         if entry.case in ("", case.name):
             mine = [row["block"] for row in rows if row["tensor"] == entry.row["tensor"]]
-            if path == golden.after_path and entry.row["block"] and mine and not any(mine):
+            if path != golden.before_path and entry.row["block"] and mine and not any(mine):
                 continue  # its blocks became one tensor, or a tensor of a loop: the layout level compares them
             found = [row for row in rows if (row["tensor"], row["block"]) == (entry.row["tensor"], entry.row["block"])]
             assert found, f"there is no tile {entry.row['tensor']} {entry.row['block']}"
@@ -150,10 +169,10 @@ def test_before_does_what_its_reference_says(name, workers):
         check_run(workers, GOLDENS[name], GOLDENS[name].before_path, case)
 
 
-@pytest.mark.parametrize("name", [*MIGRATED, *BETA2_ONLY])
-def test_after_does_what_its_reference_says(name, workers):
+@pytest.mark.parametrize(("name", "target"), AFTERS)
+def test_after_does_what_its_reference_says(name, target, workers):
     for case in cases(name):
-        check_run(workers, GOLDENS[name], GOLDENS[name].after_path, case)
+        check_run(workers, GOLDENS[name], after_path(name, target), case, target)
 
 
 @pytest.mark.parametrize("name", WRONG)
@@ -163,16 +182,27 @@ def test_wrong_after_is_told_apart(name, workers):
     shown = [case for case in cases(name) if wrong.case in ("", case.name)]
     assert shown
     for case in shown:
-        result = compared(workers, golden, golden.wrong_after_path, case)
+        result = compared(workers, golden, golden.wrong_after_path, case, golden.target)
         assert result.problems == (), "it must run: only the comparison tells it apart"
         unequal = [(level.level, level.verdict.value) for level in result.levels if level.verdict.value != "equal"]
         assert unequal[:1] == [(wrong.level, wrong.verdict)]
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_wrong_after_is_legal_beta2(name):
-    path = GOLDENS[name].wrong_after_path
-    assert list(check_source(path.read_text(encoding="utf-8"), str(path))) == []
+def test_wrong_after_is_legal(name):
+    golden = GOLDENS[name]
+    path = golden.wrong_after_path
+    assert list(check_source(path.read_text(encoding="utf-8"), str(path), target=golden.target)) == []
+
+
+def test_the_versions_of_the_goldens_are_the_oldest_and_the_newest():
+    assert (versions.OLDEST.name, versions.NEWEST.name) == (FIRST, NEWEST)
+
+
+@pytest.mark.parametrize("name", sorted(GOLDENS))
+def test_an_after_of_its_own_at_the_first_version_differs(name):
+    golden = GOLDENS[name]
+    assert (golden.first_after_path == golden.after_path) == (golden.first_after == golden.after)
 
 
 # --- the collection --------------------------------------------------------------------------------------------------

@@ -27,7 +27,9 @@ from nki_migrate.variants import variations
 
 PER_KIND = 12
 VARIATIONS = 24
-MIGRATED = sorted(name for name, golden in GOLDENS.items() if not golden.is_beta2_only and golden.after_path.exists())
+MIGRATED = sorted(
+    name for name, golden in GOLDENS.items() if not golden.is_beta2_only and golden.first_after_path.exists()
+)
 Edit = Callable[[ast.Module], bool]
 
 
@@ -329,7 +331,7 @@ KINDS: dict[str, tuple[str, Callable[[ast.Module], Iterator[Change]]]] = {
 
 def mutants_of(golden: str, kind: str) -> Iterator[Mutant]:
     level, damage = KINDS[kind]
-    source = GOLDENS[golden].after
+    source = GOLDENS[golden].first_after
     lines = source.splitlines()
     for number in range(len(list(damage(ast.parse(source))))):
         tree = ast.parse(source)
@@ -377,7 +379,7 @@ def verdicts(mutants: list[Mutant]) -> list[str]:
                 runs = []
                 for n in left[start : start + 16]:
                     golden, source = mutants[n].golden, mutants[n].source.encode()
-                    path, case = GOLDENS[golden].after_path.resolve(), trials_of(golden)[number]
+                    path, case = GOLDENS[golden].first_after_path.resolve(), trials_of(golden)[number]
                     runs.append((n, case, befores[golden], submit(path, case, Version(((str(path), source),)))))
                 for n, case, before, after in runs:
                     found[n] = _told(case, before.result(), after.result())

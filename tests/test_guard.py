@@ -4,8 +4,9 @@ import textwrap
 from dataclasses import replace
 
 import pytest
+from first_rung import Options
 from nki_migrate import remains
-from nki_migrate.codemods import Finding, Options, Outcome
+from nki_migrate.codemods import Finding, Outcome
 from nki_migrate.guard import objection
 from nki_migrate.runtime.legality import Violation
 

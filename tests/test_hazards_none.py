@@ -30,7 +30,7 @@ def golden_runs() -> list[tuple[str, Case, Path]]:
     runs = []
     for name, golden in sorted(GOLDENS.items()):
         sides = [] if golden.is_beta2_only else [golden.before_path]
-        sides += [] if golden.expected_failure else [golden.after_path]
+        sides += [] if golden.expected_failure else [golden.first_after_path]
         runs += [(name, case, path) for case in read_cases(golden.cases_path).cases for path in sides]
     return runs
 

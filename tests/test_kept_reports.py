@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from first_rung import Options
 from nki_migrate import kept_reports, rewriting
 from nki_migrate.cache import Entries
-from nki_migrate.codemods import Options
 from nki_migrate.discover import Found, found_files
 from nki_migrate.reports import Report
 

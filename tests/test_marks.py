@@ -7,9 +7,9 @@ import re
 from collections import Counter
 
 import pytest
+from first_rung import FIRST, Options, rewrite
 from nki_migrate.checking import check_report
 from nki_migrate.cli import main
-from nki_migrate.codemods import Options, rewrite
 from nki_migrate.codemods.backlog import backlog, may_have_backlog
 from nki_migrate.codemods.marks import WORD
 from nki_migrate.golden import GOLDENS
@@ -196,9 +196,10 @@ def test_a_name_of_beta_1_without_a_mark_is_found():
     text = (
         "import nki\nimport nki.language as nl\n\n\n@nki.jit\ndef k(x):\n    return nl.full((128, 4), 1.0, x.dtype)\n"
     )
-    report = check_report("kernel.py", text.encode())
+    report = check_report("kernel.py", text.encode(), FIRST)
     assert {found.line for found in report.findings} == {7}
     assert [(found.code, found.line) for found in backlog(text, ast.parse(text))] == [("NKI090", 7)]
+    assert backlog(text, ast.parse(text), "0.3") == [], "0.3 has nl.full again"
 
 
 def test_host_code_keeps_the_binding_that_it_had():

@@ -6,9 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
+from first_rung import Options, rewrite, rewrite_together
 from nki_migrate import verify_migrated
 from nki_migrate.cli import main
-from nki_migrate.codemods import Finding, Options, Outcome, rewrite, rewrite_together
+from nki_migrate.codemods import Finding, Outcome
 from nki_migrate.codemods.assumptions import best_observed
 from nki_migrate.discover import Found
 from nki_migrate.golden import NKI_GOLDENS as GOLDENS

@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from first_rung import Options, rewrite
 from nki_migrate import golden
-from nki_migrate.codemods import Options, rewrite
 from nki_migrate.codemods.model import Moved
 from nki_migrate.codemods.rules.registry import RULES
 from nki_migrate.runtime.compare import TileMatch, TileRow

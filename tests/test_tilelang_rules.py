@@ -6,7 +6,7 @@ import ast
 from types import ModuleType
 
 import pytest
-from nki_migrate.codemods.model import Options
+from first_rung import Options
 from nki_migrate.codemods.tilelang import RULES, check, rewrite_module
 from nki_migrate.codemods.tilelang.registry import MODULES, VERSION_MATRIX
 

@@ -378,7 +378,8 @@ def test_tiles_without_a_counterpart_are_findings(pair, capsys) -> None:  # type
     before, after = pair(
         new=NEW.replace(
             "    t = []\n", "    t = []\n    spare = nl.ndarray((rows, 4), dtype=x.dtype, buffer=nl.sbuf)\n"
-        )
+        ),
+        cases=CASE.replace("[case.args]", 'target = "0.2"\n[case.args]'),  # later ones place all tensors, or none
     )
     assert run(before, after) == 0
     out = capsys.readouterr().out

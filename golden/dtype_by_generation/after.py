@@ -3,7 +3,7 @@
 import nki
 import nki.isa as nisa
 import nki.language as nl
-import nki.tensor as ntensor
+import nki.meta.tensor as ntensor
 
 
 @nki.jit

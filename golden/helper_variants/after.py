@@ -30,7 +30,7 @@ def scaled_square(x, shift):
     nisa.nc_matmul(dst=product, stationary=tile, moving=half)
     assert len(tile.shape) == 2, "rewritten for 2 dimensions"
     sums = nl.ndarray((tile.shape[0], 1), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.tensor_reduce(dst=sums, op=nl.add, data=tile, axis=1)
+    nisa.tensor_reduce(dst=sums, op=nl.add, data=tile, axis=len(tile.shape) - 1)
     result = nl.ndarray((64, 64), dtype=x.dtype, buffer=nl.sbuf)
     assert len(shift.shape) > 1, "rewritten for 2 dimensions at least"
     loaded_tile = nl.ndarray(shift.shape, dtype=shift.dtype, buffer=nl.sbuf)

@@ -30,7 +30,7 @@ class Tiling(nl.NKIObject):
         return (self.size + self.tile - 1) // self.tile
 
     @staticmethod
-    def below(index, *, least: int = None, limit: int = None):
+    def below(index, least: int = None, limit: int = None):
         assert least is not None or limit is not None, "a bound is needed"
         if least is not None and limit is not None:
             return index >= least and index < limit

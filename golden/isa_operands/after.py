@@ -130,7 +130,7 @@ def halves(x):
     out = nl.ndarray((rows, 2 * columns), dtype=nl.int16, buffer=nl.shared_hbm)
     tile = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
     nisa.dma_copy(dst=tile, src=x)
-    bits = tile.view(nl.int16, (rows, columns * 2))
+    bits = tile.view(nl.int16)
     copy_tile = nl.ndarray((rows, columns * 2), dtype=nl.int16, buffer=nl.sbuf)
     nisa.tensor_copy(dst=copy_tile, src=bits)
     nisa.dma_copy(dst=out, src=copy_tile)

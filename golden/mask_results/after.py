@@ -48,7 +48,7 @@ def highest(x):
             dst=windows[0:i_p_size, 0 : columns - 2],
             op=nl.maximum,
             data=tile.ap(pattern=[[2 * columns, i_p_size], [1, columns - 2], [columns, 2], [1, 3]]),
-            axis=[3, 4],
+            axis=[2, 3],
         )
         total = nl.ndarray((TILE, 1), dtype=x.dtype, buffer=nl.sbuf)
         nisa.tensor_reduce(
@@ -57,7 +57,7 @@ def highest(x):
         nisa.dma_copy(dst=sums[nl.ds(i * TILE, i_p_size), 0:1], src=total[0:i_p_size, 0:1])
         all_columns = nl.ndarray((TILE, 1), dtype=x.dtype, buffer=nl.sbuf)
         nisa.tensor_reduce(
-            dst=all_columns[0:i_p_size, 0:1], op=nl.maximum, data=tile[0:i_p_size, 0:2, 0:columns], axis=[3, 4]
+            dst=all_columns[0:i_p_size, 0:1], op=nl.maximum, data=tile[0:i_p_size, 0:2, 0:columns], axis=[1, 2]
         )
         nisa.dma_copy(dst=sums[nl.ds(i * TILE, i_p_size), 1:2], src=all_columns[0:i_p_size, 0:1])
     return sums

@@ -42,7 +42,7 @@ def gated(x, y):
     nisa.tensor_copy_predicated(dst=where_tile, src=product, predicate=positive)
     nisa.dma_copy(dst=out, src=where_tile)
     reduced_tile = nl.ndarray((left.shape[0], 1), dtype=nl.float32, buffer=nl.sbuf)
-    nisa.tensor_reduce(dst=reduced_tile, op=nl.add, data=left, axis=1)
+    nisa.tensor_reduce(dst=reduced_tile, op=nl.add, data=left, axis=len(left.shape) - 1)
     assert is_float(x.dtype), "rewritten for a mean of floating-point numbers"
     mean_tile = nl.ndarray((left.shape[0], 1), dtype=x.dtype, buffer=nl.sbuf)
     nisa.tensor_scalar(

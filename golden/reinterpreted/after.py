@@ -18,10 +18,7 @@ def with_scales(x):
         nisa.tensor_reduce(dst=scales[:, i, :], op=nl.maximum, data=tile, axis=1)
         nisa.dma_copy(dst=out[nl.ds(i * 128, 128), 0:columns], src=tile)
     for i in nl.affine_range(tiles):
-        nisa.dma_copy(
-            dst=out[nl.ds(i * 128, 128), nl.ds(columns, 2)],
-            src=scales.view(nl.float16, (128, tiles, 2))[0:128, i, 0:2],
-        )
+        nisa.dma_copy(dst=out[nl.ds(i * 128, 128), nl.ds(columns, 2)], src=scales.view(nl.float16)[0:128, i, 0:2])
     return out
 
 
@@ -32,5 +29,5 @@ def words(x):
     out = nl.ndarray((rows, 4), dtype=nl.int16, buffer=nl.shared_hbm)
     tile = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
     nisa.dma_copy(dst=tile, src=x)
-    nisa.dma_copy(dst=out, src=tile.view(nl.int16, (rows, columns * 2))[:, 4:8])
+    nisa.dma_copy(dst=out, src=tile.view(nl.int16)[:, 4:8])
     return out

@@ -13,7 +13,7 @@ def weighted_sums(x, weights):
     out = nl.ndarray((tiles, 2, rows, 1), dtype=nl.float32, buffer=nl.shared_hbm)
 
     # the first bytes stay free
-    sbm = SbufManager(64, nl.tile_size.total_available_sbuf_size)
+    sbm = SbufManager(64, nl.tile_size.sbuf_fmax_bytes)
     sbm.open_scope()
     weight = sbm.alloc_stack((rows, tiles, columns), dtype=nl.bfloat16, name="weight")  # all of them
     factor = sbm.alloc_stack((rows, 1), dtype=nl.float32, name="factor", align=1)
@@ -34,7 +34,7 @@ def weighted_sums(x, weights):
         nisa.tensor_scalar(dst=tile[:, 1, :], data=tile[:, 0, :], op0=nl.multiply, operand0=factor)
         for i in nl.affine_range(2):
             nisa.tensor_tensor(dst=product[i], data1=tile[:, i, :], data2=weight[:, t, :], op=nl.multiply)
-            nisa.tensor_reduce(dst=total, op=nl.add, data=product[i], axis=1)
+            nisa.tensor_reduce(dst=total, op=nl.add, data=product[i], axis=len(product[i].shape) - 1)
             nisa.dma_copy(dst=out[t, i], src=total)
         sbm.close_scope()
     sbm.close_scope()

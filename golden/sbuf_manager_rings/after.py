@@ -11,7 +11,7 @@ def shifted_in_turns(x, shift):
     """(T, P, F) plus (P, 1), and the sum of all tiles."""
     tiles, rows, columns = x.shape
     out = nl.ndarray((tiles + 1, rows, columns), dtype=x.dtype, buffer=nl.shared_hbm)
-    sbm = SbufManager(0, nl.tile_size.total_available_sbuf_size)
+    sbm = SbufManager(0, nl.tile_size.sbuf_fmax_bytes)
     sbm.open_scope()
     offset = sbm.alloc_stack((rows, 1), dtype=nl.float32, name="offset")
     nisa.dma_copy(dst=offset, src=shift)

@@ -5,7 +5,7 @@ import math
 import nki
 import nki.isa as nisa
 import nki.language as nl
-import nki.tensor as ntensor
+import nki.meta.tensor as ntensor
 
 ROWS = 128
 KEYS = 256

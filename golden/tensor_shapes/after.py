@@ -6,14 +6,17 @@ import nki.language as nl
 
 
 def reduced_axes(shape, axes):
-    """``axes``, one or several of the last dimensions of ``shape``, as Beta 2 counts them: as if there were five."""
+    """``axes``, one or several of the last dimensions of ``shape``, counted from 0."""
     given = [axes] if isinstance(axes, int) else axes
     rank = len(shape)
     first = rank - len(given)
     assert first > 0 and first < rank, "reduced_axes: no free dimensions"
     for d in range(first, rank):
         assert d in given or d - rank in given, "reduced_axes: written for reductions over the last dimensions"
-    return [[4], [3, 4], [2, 3, 4], [1, 2, 3, 4]][rank - first - 1]
+    found = []
+    for d in range(first, rank):
+        found.append(d)
+    return found
 
 
 def reduced_shape(shape, axes):

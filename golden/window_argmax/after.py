@@ -16,7 +16,7 @@ def first_largest(x, size):
     tile = nl.ndarray((rows, windows, size, size), dtype=x.dtype, buffer=nl.sbuf)
     nisa.tensor_copy(dst=tile, src=flat.ap(pattern=[[columns, rows], [size * size, windows], [size, size], [1, size]]))
     largest = nl.ndarray((rows, windows, 1, 1), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.tensor_reduce(dst=largest, op=nl.maximum, data=tile, axis=[3, 4])
+    nisa.tensor_reduce(dst=largest, op=nl.maximum, data=tile, axis=[2, 3])
     found = nl.ndarray((rows, windows, size, size), dtype=nl.int8, buffer=nl.sbuf)
     nisa.tensor_tensor(
         dst=found,
@@ -32,6 +32,6 @@ def first_largest(x, size):
     nisa.memset(dst=chosen, value=size * size)
     nisa.tensor_copy_predicated(dst=chosen, src=numbers, predicate=tensor_scalar_tile)
     result = nl.ndarray((rows, windows), dtype=nl.int32, buffer=nl.sbuf)
-    nisa.tensor_reduce(dst=result, op=nl.minimum, data=chosen, axis=[3, 4])
+    nisa.tensor_reduce(dst=result, op=nl.minimum, data=chosen, axis=[2, 3])
     nisa.dma_copy(dst=out, src=result)
     return out

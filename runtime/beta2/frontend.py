@@ -11,7 +11,7 @@ from ..compare.trace import Run, run_of
 from ..dialect import Frontend, Launch
 from ..hazards import find
 from ..spec.hardware import TARGETS
-from ..spec.versions import version
+from ..spec.versions import OLDEST, version
 from .grids import with_grid_argument
 from .launch import launch
 from .nki import JitKernel
@@ -24,12 +24,13 @@ def _function(candidate: object) -> Callable[..., Any] | None:
 def _launch(asked: Launch) -> Run:
     kernel = asked.kernel
     assert isinstance(kernel, JitKernel)
-    kernel.check_options(version(asked.case.target))
+    at = version(asked.case.target or OLDEST)
+    kernel.check_options(at)
     case = with_grid_argument(asked.case, kernel.func)
     values = arguments(case, kernel.func, "beta2", asked.module)
     target = TARGETS[asked.hardware]
-    launched = launch(kernel, values, grid=case.grid, target=target, record=True, version=case.target)
-    return replace(run_of(launched.outputs, launched.machines), version=case.target)
+    launched = launch(kernel, values, grid=case.grid, target=target, record=True, version=at)
+    return replace(run_of(launched.outputs, launched.machines), version=at.name)
 
 
 FRONTEND = Frontend(

@@ -11,7 +11,7 @@ from typing import Any
 from .. import recording, session
 from ..errors import KernelError
 from ..host import framework_array, host_target, returner
-from ..spec.versions import LATER, NAMES, OLDEST, Version, version
+from ..spec.versions import DEFAULT, LATER, NAMES, Version, version
 from .launch import launch
 
 VERSION = "NKI_MIGRATE_TARGET"
@@ -59,8 +59,8 @@ class JitKernel:
 
 
 def host_version() -> Version:
-    """The NKI version that kernels which a program calls run as: the environment's, or Beta 2."""
-    wanted = os.environ.get(VERSION, OLDEST.name)
+    """The NKI version that kernels which a program calls run as: the environment's, or the newest."""
+    wanted = os.environ.get(VERSION, DEFAULT.name)
     if wanted not in NAMES:
         raise KernelError("", f"{VERSION} is {wanted!r}, it must be one of {', '.join(NAMES)}")
     return version(wanted)

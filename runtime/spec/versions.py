@@ -32,6 +32,8 @@ V06 = Version(4, "0.6", ("2.32",), "2026-08-17")
 VERSIONS = (V02, V03, V04, V05, V06)
 NAMES = tuple(item.name for item in VERSIONS)
 OLDEST, NEWEST = VERSIONS[0], VERSIONS[-1]
+DEFAULT = NEWEST
+"""What commands write for, judge by and run as, if they are not told: the version that people have."""
 
 
 def version(name: Version | str) -> Version:

@@ -1,0 +1,57 @@
+"""Functions of the language that are several instructions."""
+
+import nki
+import nki.language as nl
+import nki.isa as nisa
+
+
+def is_float(dtype):
+    """Is a data type one of floating-point numbers?"""
+    name = str(dtype)
+    signed = name == str(nl.int8) or name == str(nl.int16) or name == str(nl.int32)
+    unsigned = name == str(nl.uint8) or name == str(nl.uint16) or name == str(nl.uint32)
+    return not (signed or unsigned or name == str(nl.bool_))
+
+
+@nki.jit
+def gated(x, y):
+    """(M, K) and (N, K): x @ y.T where it is positive, -1 elsewhere; and the row means of x."""
+    assert x.shape[1] == y.shape[1]
+    out = nl.ndarray((x.shape[0], y.shape[0]), dtype=nl.float32, buffer=nl.shared_hbm)
+    means = nl.ndarray((x.shape[0], 1), dtype=x.dtype, buffer=nl.shared_hbm)
+    back = nl.ndarray(y.shape, dtype=y.dtype, buffer=nl.shared_hbm)
+
+    left = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=left, src=x)
+    assert len(y.shape) == 2, "rewritten for 2 dimensions"
+    right = nl.ndarray((y.shape[1], y.shape[0]), dtype=y.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=right, src=y.ap(pattern=[[1, y.shape[1]], [y.shape[1], y.shape[0]]]))
+    assert len(left.shape) == 2, "rewritten for 2 dimensions"
+    transposed_tile = nl.ndarray((left.shape[1], left.shape[0]), dtype=x.dtype, buffer=nl.psum)
+    nisa.nc_transpose(dst=transposed_tile, data=left)
+    copied_tile = nl.ndarray((left.shape[1], left.shape[0]), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.tensor_copy(dst=copied_tile, src=transposed_tile)
+    matmul_tile = nl.ndarray((left.shape[0], y.shape[0]), dtype=nl.float32, buffer=nl.psum)
+    nisa.nc_matmul(dst=matmul_tile, stationary=copied_tile, moving=right)
+    product = nl.ndarray((left.shape[0], y.shape[0]), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.tensor_copy(dst=product, src=matmul_tile)
+    positive = nl.ndarray((left.shape[0], y.shape[0]), dtype=nl.uint8, buffer=nl.sbuf)
+    nisa.tensor_scalar(dst=positive, data=product, op0=nl.greater, operand0=0.0)
+    where_tile = nl.ndarray((left.shape[0], y.shape[0]), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.memset(dst=where_tile, value=-1.0)
+    nisa.tensor_copy_predicated(dst=where_tile, src=product, predicate=positive)
+    nisa.dma_copy(dst=out, src=where_tile)
+    reduced_tile = nl.ndarray((left.shape[0], 1), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.tensor_reduce(dst=reduced_tile, op=nl.add, data=left, axis=1)
+    assert is_float(x.dtype), "rewritten for a mean of floating-point numbers"
+    mean_tile = nl.ndarray((left.shape[0], 1), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.tensor_scalar(
+        dst=mean_tile, data=reduced_tile, op0=nl.multiply, operand0=1.0 / left.shape[1]
+    )
+    nisa.dma_copy(dst=means, src=mean_tile)
+    transposed_tile_2 = nl.ndarray(y.shape, dtype=y.dtype, buffer=nl.psum)
+    nisa.nc_transpose(dst=transposed_tile_2, data=right)
+    transpose_tile = nl.ndarray(y.shape, dtype=y.dtype, buffer=nl.sbuf)
+    nisa.tensor_copy(dst=transpose_tile, src=transposed_tile_2)
+    nisa.dma_copy(dst=back, src=transpose_tile)
+    return out, means, back
