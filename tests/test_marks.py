@@ -68,7 +68,7 @@ KERNELS: dict[str, tuple[str, str]] = {
     ),
     "an array that no list can replace": ("NKI005", "a = np.arange(n) / 2\nt = nl.multiply(t, float(a[1]))"),
     "a slice that nothing tells": ("NKI024", "t = nl.add(t[:, width(n)], 1.0)"),
-    "an instruction without a rewrite": ("NKI090", "t = nl.gather_flattened(t, t)"),
+    "an instruction without a rewrite": ("NKI090", "t = nisa.local_gather(t, t)"),
     "an exception": ("NKI091", "try:\n    t = nl.add(t, 1.0)\nfinally:\n    pass"),
     "with": ("NKI091", "with flag:\n    t = nl.add(t, 1.0)"),
     "a loop with else": ("NKI091", "for i in range(n):\n    t = nl.add(t, 1.0)\nelse:\n    t = nl.add(t, 2.0)"),

@@ -2,6 +2,7 @@
 
 Why: ``nisa.max8`` gives (P, 8), ``nisa.bn_stats`` (P, 6), ``nisa.bn_aggr`` (P, 2): the destination is declared with
 that shape. ``nisa.iota`` takes ``pattern=``, ``offset=`` and ``channel_multiplier=`` instead of an index expression.
+``nl.gather_flattened`` is ``nisa.nc_n_gather``, whose destination has the shape of the positions.
 ``nisa.tensor_copy_predicated`` and others that named their destination name it first, and a 2-D ``nisa.dma_transpose``
 is written with the four dimensions that Beta 2 wants.
 
@@ -31,7 +32,7 @@ from .isa_destination import arguments, cut_and_move, like
 from .operator_tokens import token
 
 CODE = "NKI028"
-GOLDENS = ("isa_special",)
+GOLDENS = ("isa_special", "gathered", "gather_instruction")
 
 _COLUMNS = {"nisa.bn_stats": "6", "nisa.bn_aggr": "2", "nisa.max8": "8", "nisa.nc_find_index8": "8"}
 """Columns of the result, by function: it has a row for each partition of the operand."""
@@ -66,6 +67,20 @@ def columns(call: Call) -> Instruction:
         cut=operand.dims is not None,
         precut=True,
     )
+
+
+@lowers(CODE, "nl.gather_flattened", "nisa.nc_n_gather")
+def gather(call: Call) -> Instruction:
+    """The result has the shape of the positions, and the type of what they are positions in."""
+    given = arguments(call, ("data", "indices"))
+    data, indices = (dict(given)[name] for name in ("data", "indices"))
+    if isinstance(data, str) or isinstance(indices, str):
+        raise call.refuse(CODE, f"the operands of {call.name} are not known to be tensors", "pass tiles")
+    if call.scope.clamps:
+        raise call.refuse(CODE, f"a mask on {call.name}", "cut the operands by hand, and declare the destination")
+    if call.dtype() is not None:
+        raise call.refuse(CODE, f"{call.name} with another type than that of 'data'", "copy the result into a tile")
+    return Instruction("nc_n_gather", given, indices.dims, data.dtype, like=indices.like)
 
 
 @lowers(CODE, "nisa.nc_match_replace8")

@@ -12,4 +12,4 @@ from .. import codes
 
 CODE = codes.UNSUPPORTED
 APPLICABILITY = "manual"
-GOLDENS = ("gathered",)
+GOLDENS = ("segment_bounds",)

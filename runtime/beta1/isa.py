@@ -56,6 +56,7 @@ MEMBERS: dict[str, Any] = {
     "memset": creation.memset,
     "nc_find_index8": special.nc_find_index8,
     "nc_match_replace8": special.nc_match_replace8,
+    "nc_n_gather": special.gather_flattened,  # undocumented; the later name of gather_flattened
     "nc_matmul": matmul.nc_matmul,
     "nc_stream_shuffle": movement.nc_stream_shuffle,
     "nc_transpose": composites.nc_transpose,
