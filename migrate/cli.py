@@ -167,6 +167,7 @@ def check(
     else:
         output.print_findings(reports, WORD, err=False)
         click.echo(output.check_summary(reports), err=True)
+        output.print_lines(filter(None, [output.advice(reports)]), err=True)
     if report is not None:
         write_report(report, "check", reports)
     return exit_code(reports, changes_are_done=True)

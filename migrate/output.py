@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .reports import STATUSES, Report, not_concerned
+from .patch import changed_lines
+from .reports import STATUSES, Report, imports_beta1, not_concerned
 
 if TYPE_CHECKING:
     from nki_migrate.codemods.model import Asserted, Finding
@@ -24,8 +25,10 @@ def shown(path: str) -> str:
 
 
 def is_terminal(*, err: bool = False) -> bool:
-    """Does a person see what is printed, and want colours? (https://no-color.org)"""
+    """Does a person see what is printed, and want colours? (https://no-color.org, https://force-color.org)"""
     stream = sys.stderr if err else sys.stdout
+    if os.environ.get("FORCE_COLOR") and not os.environ.get("NO_COLOR"):
+        return stream is not None
     if stream is None or not stream.isatty():  # closed, or no terminal
         return False
     return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
@@ -50,6 +53,17 @@ def print_diff(diff: bytes) -> None:
         terminal.print_diff(diff)
     else:
         click.echo(diff, nl=False)
+
+
+def advice(reports: Iterable[Report]) -> str:
+    """What ``check`` says once of files that are Beta 1 still; empty where none is."""
+    count = sum(bool(report.findings) and imports_beta1(report.before) for report in reports)
+    are = "is" if count == 1 else "are"
+    return (
+        f"{plural(count, 'file')} {are} Beta 1 still: run `nki-migrate rewrite` on {'it' if count == 1 else 'them'}"
+        if count
+        else ""
+    )
 
 
 def print_for_machines(output_format: str, text: str, summary_line: str) -> None:
@@ -99,6 +113,12 @@ def decision_lines(report: Report) -> Iterator[str]:
     """``path:line: 'tensor': choice: reason`` for each tensor where the rewrite had a choice."""
     for decision in report.decisions:
         yield f"{shown(report.path)}:{decision.line}: '{decision.name}': {decision.choice}: {decision.reason}"
+
+
+def stat_line(report: Report) -> str:
+    """``path | +12 -7``: the lines that a file gains and loses."""
+    added, removed = changed_lines(report.before, report.after)
+    return f"{shown(report.path)} | +{added} -{removed}"
 
 
 def status_lines(reports: Iterable[Report], silent: Container[str]) -> Iterator[str]:
@@ -162,7 +182,9 @@ def rewrite_summary(reports: list[Report], *, conditional: bool) -> str:
     """One line with the counts; ``conditional`` when nothing was written."""
     counts = summary(reports)
     changed = f"{counts['changed']} {'would change' if conditional else 'changed'}"
-    rest = ", ".join(f"{counts[status]} {status}" for status in ("unchanged", "skipped", "failed"))
+    left = sum(report.status == "unchanged" and bool(report.findings) for report in reports)
+    unchanged = f"{counts['unchanged']} unchanged{f' ({left} with findings)' if left else ''}"
+    rest = f"{unchanged}, {counts['skipped']} skipped, {counts['failed']} failed"
     assumptions = f"; {plural(counts['assumptions'], 'assumption')}" if counts["assumptions"] else ""
     return f"{plural(counts['files'], 'file')}: {changed}, {rest}; {_findings(reports)}{assumptions}{_ignored(reports)}"
 

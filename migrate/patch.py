@@ -9,14 +9,21 @@ import re
 _LINES = re.compile(rb"[^\n]*\n|[^\n]+")
 
 
-def unified_diff(path: str, before: bytes, after: bytes) -> bytes:
-    """The diff that turns ``before`` into ``after``; empty when they are equal."""
+def unified_diff(path: str, before: bytes, after: bytes, context: int = 3) -> bytes:
+    """The diff that turns ``before`` into ``after``, with lines of ``context``; empty when they are equal."""
     old, new = _LINES.findall(before), _LINES.findall(after)
     name = _relative(path)
     lines = difflib.diff_bytes(
-        difflib.unified_diff, old, new, _header(b"a/" + name), _header(b"b/" + name), lineterm=b"\n"
+        difflib.unified_diff, old, new, _header(b"a/" + name), _header(b"b/" + name), n=context, lineterm=b"\n"
     )
     return b"".join(line if line.endswith(b"\n") else line + b"\n\\ No newline at end of file\n" for line in lines)
+
+
+def changed_lines(before: bytes, after: bytes) -> tuple[int, int]:
+    """How many lines a diff of the two adds, and how many it removes."""
+    matcher = difflib.SequenceMatcher(None, _LINES.findall(before), _LINES.findall(after), autojunk=False)
+    opcodes = [opcode for opcode in matcher.get_opcodes() if opcode[0] != "equal"]
+    return sum(j2 - j1 for _, _, _, j1, j2 in opcodes), sum(i2 - i1 for _, i1, i2, _, _ in opcodes)
 
 
 def _relative(path: str) -> bytes:

@@ -22,6 +22,8 @@ Status = Literal["changed", "unchanged", "skipped", "failed"]
 STATUSES: tuple[Status, ...] = ("changed", "unchanged", "skipped", "failed")
 
 
+_IMPORTS_BETA1 = re.compile(rb"^[ \t]*(import|from)[ \t]+neuronxcc\b", re.MULTILINE)
+
 EMPTY = "empty"
 NOTEBOOK = "notebooks are not supported: export it (jupyter nbconvert --to script)"
 
@@ -101,6 +103,11 @@ def contents(file: Found, word: bytes) -> bytes | Report:
     if word not in data:
         return Report(file.path, "skipped", without(word) if text else EMPTY, before=data, after=data)
     return data
+
+
+def imports_beta1(data: bytes) -> bool:
+    """Does a line of a file begin an import of ``neuronxcc``?"""
+    return _IMPORTS_BETA1.search(data) is not None
 
 
 def _names_nki(data: bytes) -> bool:

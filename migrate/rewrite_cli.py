@@ -17,6 +17,7 @@ from .surfaces import FORMATS
 @click.command(epilog=MEANING)
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @click.option("--write", is_flag=True, help="Change the files (from standard input: print the new source).")
+@click.option("--dry-run", is_flag=True, help="Change nothing: what happens without --write.")
 @click.option("--check", is_flag=True, help="No diff; exit with 1 if anything would change or is unresolved.")
 @click.option(
     "--select", multiple=True, metavar="CODES", help="Only these rules: codes, their beginnings, or names, with commas."
@@ -48,11 +49,31 @@ from .surfaces import FORMATS
     metavar="FILE",
     help="Run the old kernels by these cases, too, for what the source does not tell; with --verify, verify by them.",
 )
+@click.option(
+    "-U",
+    "--unified",
+    "context",
+    type=click.IntRange(min=0),
+    metavar="N",
+    default=3,
+    show_default=True,
+    help="Lines around each change in the diff.",
+)
+@click.option("--stat", is_flag=True, help="Instead of the diff: how many lines each file gains and loses.")
+@click.option("--stdin-filename", metavar="PATH", help="The name of what - reads, in the diff and in findings.")
+@click.option("-q", "--quiet", is_flag=True, help="On stderr only what failed: no findings, no summary.")
 @click.option("-v", "--verbose", is_flag=True, help="Also say what was chosen for each tensor, and why.")
 @command_options.REPORT
 @command_options.output_format(*FORMATS)
 def rewrite(
-    write: bool, check: bool, verify: bool, paths: tuple[str, ...], output_format: str, cases: str | None, **rest: Any
+    write: bool,
+    dry_run: bool,
+    check: bool,
+    verify: bool,
+    paths: tuple[str, ...],
+    output_format: str,
+    cases: str | None,
+    **rest: Any,
 ) -> int:
     """Rewrite Beta 1 source, and that of any later version, to a newer NKI.
 
@@ -66,6 +87,10 @@ def rewrite(
         raise click.UsageError(
             f"--write prints the source of -, which leaves no place for --output-format {output_format}."
         )
+    if write and dry_run:
+        raise click.UsageError("--write and --dry-run exclude each other.")
+    if rest["stdin_filename"] is not None and "-" not in paths:
+        raise click.UsageError("--stdin-filename names what - reads: give - as PATH.")
     if verify and (not write or "-" in paths):
         raise click.UsageError("--verify belongs to --write, and to files: verify --migrate verifies without writing.")
     if cases is not None and "-" in paths:

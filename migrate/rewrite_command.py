@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import click
@@ -20,6 +20,8 @@ from .store import stored
 from .surfaces import print_reports, write_report
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from .discover import Found
     from .reports import Report
     from .verdicts import Proof
@@ -29,7 +31,8 @@ if TYPE_CHECKING:
 class Asked:
     """The arguments and options of ``rewrite``.
 
-    ``told`` are the options of NKI alone that the command line has; ``source`` is ``--from``, ``wanted`` is ``--to``.
+    ``told`` are the options of NKI alone that the command line has; ``source`` is ``--from``, ``wanted`` is ``--to``,
+    ``context`` is ``--unified``.
     """
 
     paths: tuple[str, ...]
@@ -54,6 +57,10 @@ class Asked:
     jobs: int | None
     no_cache: bool
     verbose: bool
+    quiet: bool
+    stat: bool
+    context: int
+    stdin_filename: str | None
     report: str | None
     told: tuple[str, ...]
 
@@ -112,19 +119,43 @@ def _cores() -> int:
 
 
 def _print(reports: list[Report], asked: Asked, word: bytes) -> None:
-    write = asked.write
     if asked.output_format != "text":
-        print_reports(reports, asked.output_format, "rewrite", changes_are_done=write)
+        print_reports(_named(reports, asked), asked.output_format, "rewrite", changes_are_done=asked.write)
         return
     for report in reports:
-        if write and report.path == STDIN:
+        if asked.write and report.path == STDIN:
             click.echo(b"" if report.status == "failed" else report.after, nl=False)
-        elif report.status == "changed" and not write and not asked.check:
-            output.print_diff(unified_diff(report.path, report.before, report.after))
-    for report in reports:
-        if report.status == "changed" and (write or asked.check) and report.path != STDIN:
-            click.echo(f"{output.shown(report.path)}: {'rewritten' if write else 'would change'}", err=True)
+    reports = _named(reports, asked)
+    if not asked.write and not asked.check:
+        _print_changes(reports, asked)
+    output.print_lines(_status_lines(reports, asked), err=True)
     if asked.verbose:
         output.print_lines((line for report in reports for line in output.decision_lines(report)), err=True)
+    if asked.quiet:
+        output.print_lines(output.status_lines([r for r in reports if r.status == "failed"], silent=()), err=True)
+        return
     output.print_findings(reports, word, err=True)
-    click.echo(output.rewrite_summary(reports, conditional=not write), err=True)
+    click.echo(output.rewrite_summary(reports, conditional=not asked.write), err=True)
+
+
+def _named(reports: list[Report], asked: Asked) -> list[Report]:
+    """The reports, that on standard input under the name that it was given."""
+    name = asked.stdin_filename
+    return [replace(r, path=name) if name is not None and r.path == STDIN else r for r in reports]
+
+
+def _print_changes(reports: list[Report], asked: Asked) -> None:
+    changed = [report for report in reports if report.status == "changed"]
+    if asked.stat:
+        output.print_lines(map(output.stat_line, changed), err=False)
+        return
+    for report in changed:
+        output.print_diff(unified_diff(report.path, report.before, report.after, asked.context))
+
+
+def _status_lines(reports: list[Report], asked: Asked) -> Iterator[str]:
+    """A line for each file that was written, or would change."""
+    for report in reports:
+        is_file = report.path not in (STDIN, asked.stdin_filename)
+        if report.status == "changed" and (asked.write or asked.check) and is_file and not asked.quiet:
+            yield f"{output.shown(report.path)}: {'rewritten' if asked.write else 'would change'}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from nki_migrate.runtime.compare import Inexact, Verdict
@@ -11,14 +10,13 @@ from nki_migrate.runtime.versions import Version
 
 from .judging import Pair
 from .output import plural
-from .reports import Report, parsed
+from .reports import Report, imports_beta1, parsed
 from .rewriting import source_name
 from .sides import Side
 from .verdicts import CaseResult, Problem
 from .verify import Evidence, Settings, evidence
 
 REWRITTEN = "rewritten"
-_IMPORTS_BETA1 = re.compile(rb"^[ \t]*(import|from)[ \t]+neuronxcc\b", re.MULTILINE)
 
 
 def rewritten_side(reports: Sequence[Report], target: str = "") -> Side:
@@ -58,7 +56,7 @@ def _still_beta1(found: Evidence, side: Side) -> Iterator[str]:
                 text = side.content(other)
             except OSError:
                 continue
-            if other.endswith(".py") and _IMPORTS_BETA1.search(text):
+            if other.endswith(".py") and imports_beta1(text):
                 yield f"{path}: as rewritten it still imports {os.path.relpath(other)}, which is Beta 1"
 
 
