@@ -60,7 +60,7 @@ def test_context_of_the_diff(run):
 def test_quiet_prints_the_diff_and_what_failed(run, here):
     code, out, err = run("rewrite", "-q", ".")
     assert (code, err) == (1, "") and out.startswith(b"--- a/kernels/k.py")
-    (here / "broken.py").write_text("import neuronxcc\ndef (:\n")
+    (here / "broken.py").write_text("import neuronxcc.nki\ndef (:\n")
     code, out, err = run("rewrite", "--quiet", "--write", ".")
     assert (code, out) == (2, b"") and err.startswith("broken.py: failed: line 2") and err.count("\n") == 1
 
