@@ -20,7 +20,7 @@ from .surfaces import FORMATS, print_reports, write_report
 def main(argv: list[str] | None = None) -> NoReturn:
     """Run one command and exit. An error is one line on stderr and exit code 2, never a traceback."""
     try:
-        code = cli.main(args=argv, prog_name="nki-migrate", standalone_mode=False)
+        code = cli.main(args=argv, prog_name="nki-migrate", standalone_mode=False, obj=argv)
     except click.Abort:
         code = _complain("interrupted", INTERRUPTED)
     except click.UsageError as error:

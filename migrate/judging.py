@@ -37,6 +37,7 @@ from .claims import language_of
 from .layout import distinct_tiles
 from .nki_versions import version_of
 from .sides import ON_DISK, Side, named
+from .spans import spans_of
 from .tile_map import mapped
 from .verdicts import CaseResult, Problem
 
@@ -147,6 +148,7 @@ class Running:
                 result,
                 hazards=(_hazards(*sides[0]), _hazards(*sides[1])),
                 conditions=(conditions_of(*sides[0]), conditions_of(*sides[1])),
+                spans=(spans_of(before), spans_of(after)),
             )
         replies = [before, after] if expected is None else [before, after, expected]
         lasting = all(reply.lasting for reply in replies if isinstance(reply, Failure))

@@ -22,13 +22,14 @@ from nki_migrate.runtime.reading import Reads
 from .cache import Entries, digest_of
 from .judging import Judged, Limits, Searched, Task
 from .sides import Side
+from .spans import Span
 from .verdicts import CaseResult, Problem
 
 _CLASSES: dict[str, Any] = {
     cls.__name__: cls
     for cls in (
         *(CaseResult, Condition, Difference, Failure, Hazard, Judged, Kernel, Kernels, LevelVerdict),
-        *(Place, Problem, Reads, Searched, TileMatch, TileRow),
+        *(Place, Problem, Reads, Searched, Span, TileMatch, TileRow),
     )
 }
 

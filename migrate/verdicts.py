@@ -14,6 +14,8 @@ from nki_migrate.runtime.compare.condition import Condition
 from nki_migrate.runtime.compare.verdict import MAX_DIFFERENCES
 from nki_migrate.runtime.hazards import Hazard
 
+from .spans import Span
+
 CONTRACT = (
     "The contract is emulator(old) against emulator(new), never hardware: how either kernel behaves on a device is not "
     "part of this proof."
@@ -42,7 +44,7 @@ class CaseResult:
 
     ``tiles`` are the distinct ones of the runs before and after, ``matches`` say which stands for which, ``seconds`` is
     how long both runs took. ``labels`` tell versions of the two files that are not those on disk. ``hazards`` of either
-    run are notes: they change no verdict. ``conditions`` say how those of either run went.
+    run are notes: they change no verdict. ``conditions`` say how those of either run went, ``spans`` when values lived.
     """
 
     before: str
@@ -60,6 +62,7 @@ class CaseResult:
     matches: tuple[TileMatch, ...] = ()
     hazards: tuple[tuple[Hazard, ...], tuple[Hazard, ...]] = ((), ())
     conditions: tuple[tuple[Condition, ...], tuple[Condition, ...]] = ((), ())
+    spans: tuple[tuple[Span, ...], tuple[Span, ...]] = ((), ())
 
     @property
     def unmatched(self) -> tuple[TileMatch, ...]:

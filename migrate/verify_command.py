@@ -99,7 +99,7 @@ def run(asked: Asked, output_format: str, *, tiles: bool = False) -> int:
     proof = found.proof
     print_proof(proof, output_format, tiles=tiles)
     if asked.report is not None:
-        write_report(asked.report, "verify", found.reports, proof, contents=found.contents)
+        write_report(asked.report, "verify", found.reports, proof, contents=found.contents, base=asked.base)
     return proof.exit_code
 
 

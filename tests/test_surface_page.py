@@ -7,6 +7,7 @@ import subprocess
 from collections import Counter
 from dataclasses import replace
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -18,41 +19,66 @@ from nki_migrate.reports import Report
 from nki_migrate.runtime.compare import Difference, LevelVerdict, Place, TileMatch, TileRow, Verdict
 from nki_migrate.runtime.hazards import Hazard
 from nki_migrate.runtime.spec.memory import MODEL
+from nki_migrate.spans import Span
 from nki_migrate.surfaces.diffs import diff_of
 from nki_migrate.surfaces.maps import maps as maps_of
 from nki_migrate.surfaces.markup import element, escaped, valid
 from nki_migrate.surfaces.page import Subject, on_disk, page
 from nki_migrate.verdicts import CONTRACT, CaseResult, Problem, Proof
 
+GOLDEN = Path(__file__).resolve().parent.parent / "golden" / "running_counter"
 HOSTILE = "<script>alert(1)</script>\"'&amp;<b onload=x>\x00\x1b"
-VOID = {"meta", "br"}
+VOID = {"meta", "br", "input"}
 ILLEGAL = b"import nki\n\n\n@nki.jit\ndef k(x):\n    return [i for i in x]\n"
 
 
 class Page(HTMLParser):
-    """The elements of a document; fails for one that is not closed."""
+    """The elements of a document; fails for one that is not closed, but for the lines of diffs, which HTML closes.
+
+    ``text`` has the signs of diffs, which the style shows; ``lines`` are (sign, old number, new number, text).
+    """
 
     def __init__(self, text):
         super().__init__()
-        self.elements, self.open, self.texts = [], [], []
+        self.elements, self.open, self.texts, self.lines = [], [], [], []
         self.feed(text)
         self.close()
         assert self.open == []
 
     def handle_starttag(self, tag, attrs):
-        self.elements.append((tag, dict(attrs)))
-        if tag not in VOID:
-            self.open.append(tag)
+        attributes = dict(attrs)
+        self.elements.append((tag, attributes))
+        if "style" in attributes:
+            numbers = re.fullmatch(r"counter-reset: old (\d+) new (\d+)", attributes["style"])
+            self.counters = [int(number) for number in numbers.groups()]
+        if tag in ("dt", "dd") and "dl.diff" in self.open:
+            self.end_line()
+            sign = "-" if tag == "dt" else "+" if self.open[-1] == "dl.diff" else " "
+            self.counters[0] += sign != "+"
+            self.counters[1] += sign != "-"
+            self.lines.append([sign, *self.counters, ""])
+            self.texts.append(sign)
+            self.open.append("line")
+        elif tag not in VOID:
+            self.open.append("dl.diff" if attributes.get("class") == "diff" else tag)
+
+    def end_line(self):
+        if self.open[-1:] == ["line"]:
+            self.open.pop()
 
     def handle_startendtag(self, tag, attrs):
         self.elements.append((tag, dict(attrs)))
 
     def handle_endtag(self, tag):
-        assert self.open.pop() == tag
+        if tag in ("div", "dl"):
+            self.end_line()
+        assert self.open.pop() in (tag, f"{tag}.diff")
 
     def handle_data(self, data):
         if self.open[-1:] != ["style"]:
             self.texts.append(data)
+        if "line" in self.open:
+            self.lines[-1][3] += data
 
     @property
     def text(self):
@@ -114,7 +140,7 @@ def test_the_page_asks_no_server_for_anything():
     tags = {tag for tag, _ in parsed.elements}
     assert not tags & {"script", "link", "img", "iframe", "object", "embed", "base", "form", "video", "audio"}
     for tag, attributes in parsed.elements:
-        assert "src" not in attributes and "style" not in attributes
+        assert "src" not in attributes
         assert attributes.get("href", "#").startswith("#"), tag
     policies = [m["content"] for m in parsed.of("meta") if m.get("http-equiv") == "Content-Security-Policy"]
     assert policies == ["default-src 'none'; style-src 'unsafe-inline'"]
@@ -140,8 +166,8 @@ def test_the_page_has_the_verdicts_the_findings_the_timings_and_the_contract():
 
 
 def test_what_is_not_equal_is_open():
-    cases = [a for a in Page(page(subject())).of("details") if a.get("class") == "case"]
-    assert ["open" in attributes for attributes in cases] == [False, True, True]
+    cases = [a for a in Page(page(subject())).of("details") if "case" in a.get("class", "").split()]
+    assert ["open" in attributes for attributes in cases] == [True, False, True]
 
 
 def test_a_page_about_nothing_says_so():
@@ -226,34 +252,69 @@ def test_a_rewrite_has_its_times_too():
 # Diffs
 
 
-def rows_of(table):
-    """(class, old number, new number, text) of the rows of a diff."""
-    for match in re.finditer(r"<tr(?: class=\"(\w+)\")?>(.*?)</tr>", table, re.S):
-        cells = [Page(cell).text for cell in re.findall(r"<td[^>]*>(.*?)</td>", match[2], re.S)]
-        if match[1] != "hunk":
-            yield match[1], cells[0], cells[1], cells[2]
-
-
 lines = st.lists(st.text(alphabet=st.characters(exclude_characters="\n\r", exclude_categories=["Cs"]), max_size=12))
 
 
 @given(lines, lines)
 def test_a_diff_shows_each_line_as_it_is(old, new):
     diff = diff_of("\n".join(old), "\n".join(new))
-    sides = {"removed": ("-", 0, old or [""]), "added": ("+", 1, new or [""]), None: (" ", 0, old or [""])}
+    sides = {"-": [(0, old or [""])], "+": [(1, new or [""])], " ": [(0, old or [""]), (1, new or [""])]}
     kinds = Counter()
-    for kind, *numbers, text in rows_of(diff.table):
-        kinds[kind] += 1
-        sign, side, source = sides[kind]
-        line = valid(source[int(numbers[side]) - 1])
-        assert text == sign + (line or " ")
-    assert (kinds["added"], kinds["removed"]) == (diff.added, diff.removed)
-    assert bool(diff.table) == (old != new and "\n".join(old) != "\n".join(new))
+    for sign, *numbers, text in Page(diff.hunks).lines:
+        kinds[sign] += 1
+        assert all(text == valid(source[numbers[side] - 1]) for side, source in sides[sign])
+    assert (kinds["+"], kinds["-"]) == (diff.added, diff.removed)
+    assert bool(diff.hunks) == (old != new and "\n".join(old) != "\n".join(new))
 
 
 def test_what_changed_in_a_line_is_marked():
-    table = diff_of("y = nl.load(x)\n", "y = nl.store(x)\n").table
-    assert "nl.<mark>load</mark>(x)" in table and "nl.<mark>store</mark>(x)" in table
+    hunks = diff_of("y = nl.load(x)\n", "y = nl.store(x)\n").hunks
+    assert "nl.<mark>load</mark>(x)" in hunks and "nl.<mark>store</mark>(x)" in hunks
+
+
+def test_a_line_of_a_diff_costs_no_more_than_its_text():
+    old, new = ("".join(f"{word}_{n} = nl.load(x[{n}])\n" for n in range(1000)) for word in ("before", "after"))
+    text = sum(len(line) - 1 for line in (old + new).splitlines(keepends=True))
+    assert len(diff_of(old, new).hunks) < 1.8 * text, "a report of a large repository is mostly diffs"
+
+
+# The order, the origin, the filter
+
+
+def test_what_failed_stands_before_the_diff_and_what_is_equal_behind_it():
+    text = page(subject())
+    parts = ["differs w", 'class="diff"', 'kernel w, case w</b> (gen3) <span class="badge equal']
+    where = [text.index(part, text.index('id="file-1"')) for part in parts]
+    assert where == sorted(where)
+
+
+def test_the_page_says_where_it_comes_from(kernel, capsys):
+    for command in ("init -q", "add k.py", "-c user.name=n -c user.email=e commit -q -m m"):
+        subprocess.run(["git", *command.split()], cwd=kernel, check=True)
+    commit = subprocess.run(["git", "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True).stdout.strip()
+    assert run("verify", "--base", "HEAD", "k.py", "--report", "report.html") == 0
+    text = report(kernel)
+    assert "commandnki-migrate verify --base HEAD k.py --report report.html" in text
+    assert f"baseHEAD ({commit})" in text and f"revision{commit}" in text and "UTC" in text
+    assert "cases1 case of 1 kernel on gen3" in text
+    (kernel / "k.py").write_text(KERNEL + "# later\n")
+    assert run("verify", "--migrate", "k.py", "--report", "report.html") == 0
+    assert f"{commit}, with changes that are not committed" in report(kernel)
+
+
+def test_a_page_without_a_repository_says_so(kernel, capsys, monkeypatch):
+    monkeypatch.setenv("PATH", str(kernel))
+    assert run("rewrite", "k.py", "--report", "report.html") == 1
+    assert "revisionno commit of git" in report(kernel)
+
+
+def test_boxes_hide_what_has_an_outcome_without_a_script():
+    text = page(subject())
+    boxes = re.findall(r'<input type="checkbox" class="filter" id="show-(is-[\w-]+)" checked="checked">', text)
+    assert {"is-equal", "is-different", "is-undecided"} <= set(boxes)
+    for box in boxes:
+        assert f"#show-{box}:not(:checked) ~ * .{box}" in text and f'for="show-{box}"' in text
+    assert "<input" not in page(Subject("rewrite", [Report("k.py", "failed", "no")]))
 
 
 # Maps
@@ -312,6 +373,31 @@ def test_tiles_without_an_address_are_counted_and_not_drawn():
 def test_too_many_places_are_counted():
     many = [tile(64 * n) for n in range(3100)]
     assert "and 100 smaller places" in maps(many, many)
+
+
+def test_labels_stand_where_there_is_room_and_ticks_are_kib_and_hexadecimal():
+    figure = maps([tile(0, "weights", nbytes=4096), tile(4096, "b", nbytes=64)], [tile(0, "weights", nbytes=4096)])
+    assert ">weights</text>" in figure and ">b</text>" not in figure
+    assert ">1 KiB</text>" in figure and ">0x1000</text>" in figure and "(4.0625 KiB)" not in figure
+
+
+def test_when_values_live_is_drawn_below_the_map_at_one_scale():
+    rows = [tile(0, "x"), tile(64, "y")]
+    spans = ((Span("x", "sbuf", 0, 64, 0, 9), Span("y", "sbuf", 64, 64, 5, 9)), (Span("x", "sbuf", 0, 64, 0, 4),))
+    figure = maps_of(rows, rows, MODEL, spans)
+    before_map, before, _, after = rectangles(figure)
+    assert [width for _, _, _, width, _ in (*before, *after)] == pytest.approx([498, 249, 249], abs=1)
+    assert [kind for kind, *_ in before] == [kind for kind, *_ in before_map]
+    assert "instructions 5-9" in figure and "10 instructions" in figure and "0x40" in figure
+    assert "instructions" not in maps(rows, rows)
+
+
+def test_a_proof_says_when_values_live(kernel, capsys):
+    for file in ("before.py", "after.py", "cases.toml", "reference.py"):
+        shutil.copy(GOLDEN / file, kernel / file)
+    for _ in ("runs", "cached"):
+        assert run("verify", "before.py", "after.py", "--report", "report.html") == 0
+        assert "SBUF over time, before" in (kernel / "report.html").read_text("utf-8")
 
 
 # Markup

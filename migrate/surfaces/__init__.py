@@ -97,18 +97,21 @@ def write_report(
     *,
     written: bool = False,
     contents: Mapping[tuple[str, str], bytes] = _NONE,
+    base: str | None = None,
 ) -> None:
     """Write the HTML report of a run to ``file``.
 
     ``written`` says that the changes of ``reports`` were made; ``contents`` are versions of files that are not on disk,
-    by path and label. Raises :class:`InputError` when the file cannot be written.
+    by path and label, and ``base`` is the git revision that they are of. Raises :class:`InputError` when the file
+    cannot be written.
     """
+    from .origin import origin
     from .page import Subject, on_disk, page
 
     def known(path: str, label: str) -> bytes | None:
         return contents.get((path, label)) or on_disk(path, label)
 
-    text = page(Subject(command, reports, proof, written, known))
+    text = page(Subject(command, reports, proof, written, known, origin(base)))
     try:
         with open(file, "w", encoding="utf-8") as stream:
             stream.write(text)

@@ -1,4 +1,9 @@
-"""A change of a file as HTML: hunks with the line numbers of both sides, changed words marked."""
+"""A change of a file as HTML: hunks with the line numbers of both sides, changed words marked.
+
+A hunk is a list: what was removed is a ``dt``, what was added a ``dd``, and a group of ``dd`` is context. Signs and
+line numbers are the style's (its counters start where the hunk says), and end tags that HTML leaves to the parser are
+left out: a report of a large repository is mostly diffs.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from .markup import element, escaped
+from .markup import content, element
 
 _CONTEXT = 3
 _WORDS = re.compile(r"\w+|\s+|.", re.S)
@@ -16,9 +21,9 @@ _SIMILAR = 0.4  # below, two lines have nothing to do with one another, and mark
 
 @dataclass(frozen=True)
 class Diff:
-    """A change: its hunks as a table (empty when nothing changed), and how many lines it adds and removes."""
+    """A change: its hunks (empty when nothing changed), and how many lines it adds and removes."""
 
-    table: str
+    hunks: str
     added: int
     removed: int
 
@@ -28,32 +33,28 @@ def diff_of(before: str, after: str) -> Diff:
     old, new = before.split("\n"), after.split("\n")
     matcher = SequenceMatcher(None, old, new, autojunk=False)
     changed = [(i2 - i1, j2 - j1) for tag, i1, i2, j1, j2 in matcher.get_opcodes() if tag != "equal"]
-    rows = [row for group in matcher.get_grouped_opcodes(_CONTEXT) for row in _hunk(old, new, group)] if changed else []
-    table = element("table", *rows, class_="diff") if rows else ""
-    return Diff(table, sum(added for _, added in changed), sum(removed for removed, _ in changed))
+    hunks = [_hunk(old, new, group) for group in matcher.get_grouped_opcodes(_CONTEXT)] if changed else []
+    return Diff("".join(hunks), sum(added for _, added in changed), sum(removed for removed, _ in changed))
 
 
-def _hunk(old: Sequence[str], new: Sequence[str], group: Sequence[tuple[str, int, int, int, int]]) -> Iterator[str]:
+def _hunk(old: Sequence[str], new: Sequence[str], group: Sequence[tuple[str, int, int, int, int]]) -> str:
     first, last = group[0], group[-1]
     place = f"@@ -{first[1] + 1},{last[2] - first[1]} +{first[3] + 1},{last[4] - first[3]} @@"
-    yield element("tr", element("td", escaped(place), colspan=3), class_="hunk")
+    heading = element("p", content(place), class_="hunk")
+    start = f"counter-reset: old {first[1]} new {first[3]}"
+    return heading + element("dl", *_lines(old, new, group), class_="diff", style=start)
+
+
+def _lines(old: Sequence[str], new: Sequence[str], group: Sequence[tuple[str, int, int, int, int]]) -> Iterator[str]:
     for tag, i1, i2, j1, j2 in group:
         if tag == "equal":
-            yield from (
-                _row(" ", i + 1, j + 1, escaped(old[i])) for i, j in zip(range(i1, i2), range(j1, j2), strict=True)
-            )
+            yield element("div", *(f"<dd>{content(line)}" for line in old[i1:i2]))
             continue
-        marked = {i1 + n: _marked(old[i1 + n], new[j1 + n]) for n in range(min(i2 - i1, j2 - j1))}
-        yield from (_row("-", i + 1, None, marked[i][0] if i in marked else escaped(old[i])) for i in range(i1, i2))
-        for j in range(j1, j2):
-            pair = marked.get(j - j1 + i1)
-            yield _row("+", None, j + 1, pair[1] if pair else escaped(new[j]))
-
-
-def _row(sign: str, old: int | None, new: int | None, content: str) -> str:
-    numbers = (element("td", str(number or ""), class_="n") for number in (old, new))
-    line = element("td", element("span", sign, class_="sign"), content or " ", class_="line")
-    return element("tr", *numbers, line, class_={"-": "removed", "+": "added"}.get(sign))
+        pairs = [_marked(old[i1 + n], new[j1 + n]) for n in range(min(i2 - i1, j2 - j1))]
+        removed = [marked for marked, _ in pairs] + [content(line) for line in old[i1 + len(pairs) : i2]]
+        added = [marked for _, marked in pairs] + [content(line) for line in new[j1 + len(pairs) : j2]]
+        yield from (f"<dt>{line}" for line in removed)
+        yield from (f"<dd>{line}" for line in added)
 
 
 def _marked(old: str, new: str) -> tuple[str, str]:
@@ -61,10 +62,19 @@ def _marked(old: str, new: str) -> tuple[str, str]:
     a, b = _WORDS.findall(old), _WORDS.findall(new)
     matcher = SequenceMatcher(None, a, b, autojunk=False)
     if matcher.ratio() < _SIMILAR:
-        return escaped(old), escaped(new)
+        return content(old), content(new)
+    blocks = [block for block in matcher.get_matching_blocks() if _stands(a[block.a : block.a + block.size])]
+    ends = [(0, 0), *((block.a + block.size, block.b + block.size) for block in blocks)]
+    starts = [*((block.a, block.b) for block in blocks), (len(a), len(b))]
     sides: tuple[list[str], list[str]] = ([], [])
-    for tag, i1, i2, j1, j2 in matcher.get_opcodes():
-        for side, words in zip(sides, (a[i1:i2], b[j1:j2]), strict=True):
-            text = escaped("".join(words))
-            side.append(text if tag == "equal" or not text else element("mark", text))
+    for (a1, b1), (a2, b2) in zip(ends, starts, strict=True):
+        same = next((block.size for block in blocks if (block.a, block.b) == (a2, b2)), 0)
+        for side, words, first, last in ((sides[0], a, a1, a2), (sides[1], b, b1, b2)):
+            text = content("".join(words[first:last]))
+            side += [element("mark", text) if text else "", content("".join(words[last : last + same]))]
     return "".join(sides[0]), "".join(sides[1])
+
+
+def _stands(words: Sequence[str]) -> bool:
+    """Is what both lines have there more than a bracket or a blank between two differences?"""
+    return len("".join(words).strip()) > 2

@@ -19,14 +19,19 @@ def escaped(text: object) -> str:
     return escape(valid(str(text)))
 
 
-def element(name: str, *content: str, **attributes: object) -> str:
-    """An element around ``content``, which is markup. Attributes are text; ``class_`` is ``class``, ``None`` none."""
+def content(text: object) -> str:
+    """``str(text)`` as the content of an element alone: quotes, of which source has many, stay as they are."""
+    return escape(valid(str(text)), quote=False)
+
+
+def element(name: str, *inner: str, **attributes: object) -> str:
+    """An element around ``inner``, which is markup. Attributes are text; ``class_`` is ``class``, ``None`` none."""
     listed = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{escaped(value)}"'
         for key, value in attributes.items()
         if value is not None
     )
-    return f"<{name}{listed}>{''.join(content)}</{name}>"
+    return f"<{name}{listed}>{''.join(inner)}</{name}>"
 
 
 # --- drawings --------------------------------------------------------------------------------------------------------

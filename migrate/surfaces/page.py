@@ -1,11 +1,12 @@
 """The HTML report: one self-contained page, without scripts, that asks no server for anything.
 
-It opens with the verdict, then says what is left by rule, what took long, and shows each file: its diff, what was
-proved of each case, and where its tiles lay before and after.
+It opens with the run and its verdict, then says what is left by rule, what took long, and shows each file: what failed
+first, then its diff, then what was proved, with where its tiles lay before and after. Boxes hide what has an outcome.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
@@ -23,9 +24,10 @@ from ..rewriting import WORD
 from ..verdicts import CONTRACT, result_text
 from . import remarks
 from .annotations import Annotation, of_proof, of_reports, source_path
-from .diffs import Diff, diff_of
+from .diffs import diff_of
 from .maps import maps
 from .markup import element, escaped
+from .origin import Origin
 from .style import STYLE
 
 if TYPE_CHECKING:
@@ -71,6 +73,7 @@ class Subject:
     proof: Proof | None = None
     written: bool = False
     contents: Contents = field(default=lambda path, label: on_disk(path, label))
+    origin: Origin | None = None
 
     @property
     def annotations(self) -> list[Annotation]:
@@ -96,7 +99,8 @@ def page(subject: Subject) -> str:
     sections = [_checked(section) for section in _sections(subject)]
     title = f"nki-migrate {subject.command}"
     body = [
-        element("header", element("h1", escaped(title)), _summary(subject)),
+        element("header", element("h1", escaped(title)), _origin(subject), _summary(subject)),
+        *_filter(sections),
         _overview(sections),
         _findings([*subject.annotations, *_illegal(sections)]),
         remarks.hazards(subject.proof.results if subject.proof else ()),
@@ -171,6 +175,49 @@ def _text(data: bytes | None) -> str | None:
 # --- the parts of the page -------------------------------------------------------------------------------------------
 
 
+def _origin(subject: Subject) -> str:
+    """The command, the date, the revisions and the cases of the run."""
+    rows = []
+    if subject.origin:
+        origin = subject.origin
+        rows += [("command", element("code", escaped(origin.command))), ("date", escaped(origin.date))]
+        rows += [("base", escaped(origin.base))] if origin.base else []
+        rows += [("revision", escaped(origin.revision))]
+    results = [result for result in subject.proof.results if result.case] if subject.proof else []
+    if results:
+        kernels = plural(len({(r.after or r.before, r.kernel) for r in results}), "kernel")
+        generations = ", ".join(sorted({r.hardware for r in results if r.hardware}))
+        on = f" on {generations}" if generations else ""
+        rows.append(("cases", escaped(f"{plural(len(results), 'case')} of {kernels}{on}")))
+    cells = [element("tr", element("th", name, scope="row"), element("td", text)) for name, text in rows]
+    return element("table", *cells, class_="origin") if cells else ""
+
+
+def _filter(sections: Sequence[_Section]) -> Iterator[str]:
+    """A box for each outcome, which shows and hides what has it: the boxes come before all that they hide."""
+    counts = Counter(section.outcome for section in sections if section.outcome)
+    verdicts = Counter(result.verdict.value for section in sections for result in section.results)
+    words = list(dict.fromkeys([*counts, *verdicts]))
+    if len(words) < 2:
+        return
+    yield element("span", "Show: ", class_="filter")
+    for word in words:
+        name = f"show-{_outcome(word)}"
+        yield f'<input type="checkbox" class="filter" id="{name}" checked="checked">'
+        label = f"{escaped(word)} ({verdicts[word] or counts[word]})"
+        yield element("label", label, for_=name, class_=f"filter {word}")
+
+
+def _outcome(word: str) -> str:
+    """The class of what has an outcome."""
+    return f"is-{word.replace(' ', '-')}" if word else ""
+
+
+def _hidden_with(section: _Section) -> str:
+    """The outcome with which a file is hidden: none where its cases have several."""
+    return _outcome(section.outcome) if len({result.verdict for result in section.results}) < 2 else ""
+
+
 def _summary(subject: Subject) -> str:
     tiles = []
     if subject.proof:
@@ -218,7 +265,7 @@ def _overview(sections: Sequence[_Section]) -> str:
                 element("th", link, scope="row", colspan=3),
                 element("td", _badge(section.outcome)),
                 *(element("td") for _ in range(5)),
-                class_="path",
+                class_=f"path {_hidden_with(section)}",
             )
         )
         rows += [_overview_row(result, f"#file-{number}-case-{n}") for n, result in enumerate(section.results, 1)]
@@ -232,6 +279,7 @@ def _overview(sections: Sequence[_Section]) -> str:
                 element("td", element("a", escaped(s.title), href=f"#file-{n}")),
                 element("td", _badge(s.outcome)),
                 element("td", escaped(_left(s))),
+                class_=_outcome(s.outcome),
             )
             for n, s in enumerate(sections, 1)
         ]
@@ -254,7 +302,7 @@ def _overview_row(result: CaseResult, link: str) -> str:
     cells = [name, escaped(result.case), escaped(result.hardware), _badge(result.verdict.value)]
     cells += [_badge(found.get(level, "")) for level in LEVELS]
     cells += [_badge(agreed), f"{result.seconds:.2f}"]
-    return element("tr", *(element("td", cell) for cell in cells), class_="case")
+    return element("tr", *(element("td", cell) for cell in cells), class_=f"case {_outcome(result.verdict.value)}")
 
 
 def _findings(annotations: Sequence[Annotation]) -> str:
@@ -266,9 +314,12 @@ def _findings(annotations: Sequence[Annotation]) -> str:
     for code, found in sorted(by_code.items(), key=lambda item: (-len(item[1]), item[0])):
         description = described(code)
         summary = f"{description.name}: {description.summary}" if description else ""
+        by_message: dict[str, list[str]] = {}
+        for annotation in found:
+            by_message.setdefault(annotation.message.replace("\n", " – "), []).append(_place(annotation))
         places = [
-            element("li", element("code", escaped(_place(a))), " ", escaped(a.message.replace("\n", " – ")))
-            for a in found
+            element("li", element("code", escaped(", ".join(where))), " ", escaped(message))
+            for message, where in by_message.items()
         ]
         heading = element(
             "summary", element("b", escaped(code)), f" × {len(found)} ", escaped(summary.replace("``", "`"))
@@ -314,16 +365,10 @@ def _slowest(timed: Sequence[tuple[str, float]], text: str) -> Iterator[str]:
 
 
 def _file(section: _Section, anchor: str) -> str:
-    diff = Diff("", 0, 0) if section.before is None or section.after is None else diff_of(section.before, section.after)
+    """One file: why it failed and what is left, the cases that are not equal, the diff, and then what is as it was."""
     parts = [element("h2", escaped(section.title), " ", _badge(section.outcome))]
     if section.report and section.report.reason:
         parts.append(element("p", escaped(section.report.reason)))
-    if diff.table:
-        counts = (
-            element("span", f"+{diff.added}", class_="plus") + " " + element("span", f"−{diff.removed}", class_="minus")
-        )
-        summary = element("summary", "Diff ", counts)
-        parts.append(element("details", summary, element("div", diff.table, class_="scroll"), open="open"))
     findings = [f for report in (section.report, section.legality) if report for f in report.findings]
     if findings:
         places = (
@@ -333,12 +378,25 @@ def _file(section: _Section, anchor: str) -> str:
             for f in findings
         )
         parts.append(element("ul", *places, class_="places"))
+    cases = [(result.verdict, _case(result, f"{anchor}-case-{n}")) for n, result in enumerate(section.results, 1)]
+    parts += [case for verdict, case in cases if verdict != "equal"]
+    parts.append(_diff(section))
     assumed = [*section.report.asserted] if section.report else []
     if assumed:
         notes = (element("li", element("code", f"{a.line} note"), escaped(f" {assumption_text(a)}")) for a in assumed)
         parts.append(element("ul", *notes, class_="places"))
-    parts += [_case(result, f"{anchor}-case-{n}") for n, result in enumerate(section.results, 1)]
-    return element("section", *parts, id=anchor, class_="file")
+    parts += [case for verdict, case in cases if verdict == "equal"]
+    return element("section", *parts, id=anchor, class_=f"file {_hidden_with(section)}")
+
+
+def _diff(section: _Section) -> str:
+    if section.before is None or section.after is None:
+        return ""
+    diff = diff_of(section.before, section.after)
+    if not diff.hunks:
+        return ""
+    counts = (element("span", f"+{diff.added}", class_="plus"), element("span", f"−{diff.removed}", class_="minus"))
+    return element("details", element("summary", "Diff ", " ".join(counts)), diff.hunks, open="open")
 
 
 def _case(result: CaseResult, anchor: str) -> str:
@@ -349,5 +407,7 @@ def _case(result: CaseResult, anchor: str) -> str:
     lines = result_text(result).split("\n")[1:]
     text = element("pre", escaped("\n".join(line.removeprefix("    ") for line in lines))) if lines else ""
     is_open = None if result.verdict == "equal" else "open"
-    shown_tiles = maps(*result.tiles, memory_of(result.language)) + remarks.tiles(result.matches)
-    return element("details", summary, text, shown_tiles, id=anchor, class_="case", open=is_open)
+    shown_tiles = maps(*result.tiles, memory_of(result.language), result.spans) + remarks.tiles(result.matches)
+    return element(
+        "details", summary, text, shown_tiles, id=anchor, class_=f"case {_outcome(result.verdict.value)}", open=is_open
+    )

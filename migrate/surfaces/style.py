@@ -36,6 +36,9 @@ details[open] { padding-bottom: .6rem; }
 .scroll { overflow-x: auto; }
 .note, .notes, footer { color: var(--soft); font-size: .87rem; }
 footer { margin-top: 3rem; border-top: 1px solid var(--line); padding-top: .8rem; }
+.origin { margin: 0 0 1rem; font-size: .87rem; } .origin th { text-align: left; color: var(--soft); font-weight: 500; }
+.origin td { padding-left: 1rem; overflow-wrap: anywhere; }
+.filter { font-size: .87rem; } label.filter { margin-right: .9rem; color: var(--tone); }
 .figures { display: flex; flex-wrap: wrap; gap: .6rem; margin: 0 0 .8rem; }
 .figure {
   background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: .5rem .9rem; min-width: 6.5rem;
@@ -63,13 +66,19 @@ table { border-collapse: collapse; }
 meter { width: min(20rem, 40vw); }
 .places { padding-left: 1.1rem; overflow-wrap: anywhere; }
 .plus { color: var(--equal); } .minus { color: var(--different); }
-.diff { width: 100%; white-space: pre; tab-size: 4; }
-.diff td { padding: 0 .5rem; }
-.diff .n { width: 1%; min-width: 2.6rem; text-align: right; color: var(--soft); user-select: none; }
-.diff .sign { display: inline-block; width: 1.2rem; user-select: none; }
-.diff .added { background: var(--added); } .diff .removed { background: var(--removed); }
-.diff .added mark { background: var(--added-mark); } .diff .removed mark { background: var(--removed-mark); }
-.diff .hunk { background: var(--hunk); color: var(--soft); }
+@counter-style line { system: extends decimal; pad: 5 " "; }
+.hunk, .diff { font: 12.5px/1.45 ui-monospace, "DejaVu Sans Mono", monospace; white-space: pre; tab-size: 4; }
+.hunk { background: var(--hunk); color: var(--soft); margin: .6rem 0 0; padding: 0 .5rem; }
+.diff { margin: 0; overflow-x: auto; display: grid; }
+.diff dd, .diff dt { margin: 0; padding-right: .5rem; }
+.diff dt { counter-increment: old; background: var(--removed); }
+.diff dd { counter-increment: new; background: var(--added); }
+.diff div dd { counter-increment: old new; background: none; }
+.diff dd::before, .diff dt::before { color: var(--soft); }
+.diff dt::before { content: counter(old, line) "       - "; }
+.diff dd::before { content: "      " counter(new, line) " + "; }
+.diff div dd::before { content: counter(old, line) " " counter(new, line) "   "; }
+.diff dd mark { background: var(--added-mark); } .diff dt mark { background: var(--removed-mark); }
 mark { color: inherit; border-radius: 2px; }
 figure { margin: .8rem 0 1rem; }
 figcaption { font-size: .87rem; }
@@ -78,6 +87,7 @@ figcaption { font-size: .87rem; }
 svg { display: block; width: 100%; height: auto; }
 svg text { font: 10px system-ui, sans-serif; fill: var(--soft); }
 svg text.y { text-anchor: end; }
+svg text.label { fill: #000000; pointer-events: none; }
 svg line { stroke: var(--line); }
 .frame { fill: var(--card); stroke: var(--line); }
 .tile { fill-opacity: .75; stroke: var(--paper); stroke-width: .5; }
@@ -88,6 +98,14 @@ svg line { stroke: var(--line); }
 }
 .swatch { display: inline-block; width: .75rem; height: .75rem; border-radius: 2px; margin-right: .35rem; }
 """
+
+OUTCOMES = (
+    *("equal", "different", "undecided", "error", "changed", "unchanged", "skipped", "failed", "legal", "not-legal"),
+)
+STYLE += "".join(
+    f"#show-is-{word}:not(:checked) ~ .is-{word}, #show-is-{word}:not(:checked) ~ * .is-{word} {{ display: none; }}\n"
+    for word in OUTCOMES
+)
 
 _HUES = (210, 30, 130, 340, 265, 55, 180, 0, 300, 95, 235, 155)
 _COLOUR = "hsl({} var(--strength) var(--light))"
