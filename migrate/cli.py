@@ -28,8 +28,10 @@ def main(argv: list[str] | None = None) -> NoReturn:
         code = _complain(f"{error.format_message()} Try '{command} --help'.")
     except (click.ClickException, InputError) as error:
         code = _complain(error.format_message() if isinstance(error, click.ClickException) else str(error))
-    except SystemExit:  # click raises it for a closed pipe only, with a code that would mean findings
-        code = UNREAD
+    except (
+        SystemExit
+    ) as done:  # of click: completion is done, or a pipe was closed, with a code that would mean findings
+        code = UNREAD if done.code else DONE
     except OSError as error:
         where = os.fsdecode(error.filename) if error.filename is not None else "cannot write the output"
         code = _complain(f"{where}: {error.strerror or error}")

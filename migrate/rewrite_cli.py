@@ -10,7 +10,7 @@ from nki_migrate.runtime.spec.versions import DEFAULT, NAMES
 from . import command_options
 from .exit_codes import MEANING
 from .module_option import told_modules
-from .rule_codes import chosen_codes
+from .rule_codes import chosen_codes, completed_codes
 from .surfaces import FORMATS
 
 
@@ -20,9 +20,13 @@ from .surfaces import FORMATS
 @click.option("--dry-run", is_flag=True, help="Change nothing: what happens without --write.")
 @click.option("--check", is_flag=True, help="No diff; exit with 1 if anything would change or is unresolved.")
 @click.option(
-    "--select", multiple=True, metavar="CODES", help="Only these rules: codes, their beginnings, or names, with commas."
+    "--select",
+    multiple=True,
+    metavar="CODES",
+    shell_complete=completed_codes,
+    help="Only these rules: codes, their beginnings, or names, with commas.",
 )
-@click.option("--ignore", multiple=True, metavar="CODES", help="Not these rules.")
+@click.option("--ignore", multiple=True, metavar="CODES", shell_complete=completed_codes, help="Not these rules.")
 @click.option("--unsafe", is_flag=True, help="Also apply rewrites that a person should review.")
 @click.option("--allocation", type=click.Choice(["address", "sbuf-manager"]), default="address", show_default=True)
 @click.option("--blocks", type=click.Choice(["auto", "list", "fold", "loop"]), default="auto", show_default=True)

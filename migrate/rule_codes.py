@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 import click
+from click.shell_completion import CompletionItem
 
 
 def chosen_codes(option: str, values: tuple[str, ...]) -> frozenset[str]:
@@ -31,3 +32,35 @@ def chosen_codes(option: str, values: tuple[str, ...]) -> frozenset[str]:
 def suggestion(word: str, known: Iterable[str]) -> str:
     close = get_close_matches(word, known, n=3, cutoff=0.5)
     return f"; did you mean {' or '.join(sorted(close))}?" if close else " (see nki-migrate rules)."
+
+
+def completed_codes(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The codes and names of rules that a shell proposes behind the last comma of an option."""
+    from nki_migrate.codemods import RULES
+
+    before, comma, word = incomplete.rpartition(",")
+    return [
+        CompletionItem(f"{before}{comma}{known}", help=rule.summary)
+        for code, rule in RULES.items()
+        for known in _begun(word, code, rule.name)
+    ]
+
+
+def completed_subjects(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """What ``explain`` explains, as a shell proposes it: codes of rules and findings, names of rules, and topics."""
+    from .explain import TOPICS, described, known_codes, rules_rows
+
+    names = {code: name for code, name, *_ in rules_rows()[1:]}
+    codes = {code: described(code) for code in known_codes()}
+    found = [
+        CompletionItem(known, help=subject.summary)
+        for code, subject in codes.items()
+        if subject is not None
+        for known in _begun(incomplete, code, names.get(code, ""))
+    ]
+    return found + [CompletionItem(topic.lower()) for topic in TOPICS if topic.lower().startswith(incomplete)]
+
+
+def _begun(word: str, code: str, name: str) -> list[str]:
+    """The code, if ``word`` begins it in either case; the name, if it is one and ``word`` begins that."""
+    return [code] * code.startswith(word.upper()) + [name] * bool(word and name.startswith(word))

@@ -6,7 +6,7 @@ import click
 
 from . import command_options
 from .output import is_terminal
-from .rule_codes import suggestion
+from .rule_codes import completed_subjects, suggestion
 
 
 @click.command()
@@ -35,7 +35,7 @@ def versions(output_format: str) -> None:
 
 
 @click.command()
-@click.argument("code")
+@click.argument("code", shell_complete=completed_subjects)
 def explain(code: str) -> None:
     """Explain CODE: what a rule rewrites and why, or what a finding of `check` means, with an example.
 
