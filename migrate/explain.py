@@ -105,7 +105,7 @@ def explanation(code: str) -> str | None:
 
 
 def _comparison() -> str:
-    """What ``verify`` does not compare, from the table that the comparison is tested against."""
+    """What ``verify`` does not compare, from the table that the comparison goes by."""
     rows = [
         (f"{_subject(e.subject, ANY)}{f' ({e.where})' if e.where else ''}", e.attribute, e.reason) for e in EXEMPTIONS
     ]

@@ -6,7 +6,7 @@ are dropped, and adjacent dimensions that walk memory as one are merged.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from typing import Any
 
@@ -16,6 +16,8 @@ from .errors import user_location
 from .memory import Allocation, Array, View, address_of
 from .packed import type_name
 
+Said = tuple[str, str, Any]
+"""A function, a keyword of it, and the value that a kernel gave."""
 Step = tuple[int, int, int]
 """(partitions, bytes, count): one dimension of an access. For HBM: (0, elements, count)."""
 
@@ -48,6 +50,8 @@ class Event:
     """One instruction: canonical name, operands (destination first), immediate attributes, and the kernel's line.
 
     ``restarts`` tells a matmul that the kernel asked to open a new accumulation group from the first one of a ``+=``.
+    ``exempt`` are the function, the keyword and the value of what the kernel said that changes nothing: what
+    :mod:`~.spec.comparison` lists, and the comparison leaves out.
     """
 
     sequence: int
@@ -57,6 +61,7 @@ class Event:
     file: str
     line: int
     restarts: bool = field(default=False, compare=False)
+    exempt: tuple[Said, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True)
@@ -85,6 +90,7 @@ class Recorder:
         self.untracked: set[int] = set()
         self._passed: list[Event] = []
         self.options: tuple[tuple[str, Any], ...] = ()
+        self._said: dict[int, tuple[Said, ...]] = {}
 
     @property
     def begun(self) -> int:
@@ -125,6 +131,11 @@ class Recorder:
             attributes = (*attributes, *self.options)
         self._events.append(Event(sequence or self.reserve(), op, places, attributes, file, line, restarts))
 
+    def says(self, since: int, said: tuple[Said, ...]) -> None:
+        """Keep what the kernel said, beside what is compared, to the instructions that began after ``since``."""
+        for sequence in range(since + 1, self._next + 1):
+            self._said[sequence] = (*self._said.get(sequence, ()), *said)
+
     def passes(self, op: str, view: View, sequence: int | None) -> None:
         """Note that a function of the language gave its operand back, and ran no instruction."""
         file, line = user_location()
@@ -136,7 +147,8 @@ class Recorder:
         return tuple(self._passed)
 
     def events(self) -> list[Event]:
-        return sorted(self._events, key=lambda event: event.sequence)
+        told = [replace(e, exempt=self._said[e.sequence]) if e.sequence in self._said else e for e in self._events]
+        return sorted(told, key=lambda event: event.sequence)
 
     def loops(self) -> tuple[Loop, ...]:
         """The loops that were run, in the order of their beginnings."""

@@ -6,10 +6,12 @@ None of it changes a number here, all of it is compared: an event has it in the 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import Enum
 from typing import Any
 
-from .spec.comparison import UNSAID
+from .events import Said
+from .spec.comparison import UNSAID, exempt
 
 Options = tuple[tuple[str, Any], ...]
 
@@ -21,9 +23,16 @@ def options(**given: Any) -> Options:
     )
 
 
+def exempt_said(function: str, given: Mapping[str, Any], version: str) -> tuple[Said, ...]:
+    """What a call says that the comparison leaves out (:data:`~.spec.comparison.EXEMPTIONS`), in the normal form."""
+    return tuple((function, name, _plain(given[name])) for name in sorted(exempt(function, version) & given.keys()))
+
+
 def _plain(value: Any) -> Any:
     if isinstance(value, Enum) or hasattr(value, "name"):
         return value.name
+    if hasattr(value, "alloc"):
+        return value.alloc.name
     if isinstance(value, str):
         return value.removesuffix("_engine")
     return tuple(value) if isinstance(value, list) else value

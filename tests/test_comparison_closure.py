@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
-from dataclasses import fields, replace
+from collections.abc import Callable, Iterator
+from dataclasses import fields, make_dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -21,7 +21,7 @@ from nki_migrate.runtime.compare.trace import traces_of
 from nki_migrate.runtime.errors import KernelError, NotModelled
 from nki_migrate.runtime.events import Event, Operand
 from nki_migrate.runtime.numerics import DTYPES
-from nki_migrate.runtime.spec import beta1, beta2
+from nki_migrate.runtime.spec import beta1, beta2, comparison
 from nki_migrate.runtime.spec.comparison import ANY, EXEMPTIONS, Exemption
 from nki_migrate.runtime.spec.hardware import TARGETS
 from nki_migrate.runtime.spec.versions import NEWEST, OLDEST, V03
@@ -146,7 +146,8 @@ def _ran(version: str, name: str, given: tuple[tuple[str, str], ...]) -> Run:
         machines = beta1_launch.launch(kernel, inputs, target=target, record=True).machines
     else:
         machines = beta2_launch.execute(kernel, inputs, target=target, record=True, version=version).machines
-    return Run((), tuple(program for machine in machines for program in traces_of(machine)))
+    programs = tuple(program for machine in machines for program in traces_of(machine))
+    return Run((), programs, version="" if old else version)
 
 
 @pytest.mark.parametrize(("version", "name", "keyword"), PAIRS, ids=lambda part: part)
@@ -205,6 +206,90 @@ def test_a_change_of_a_record_is_seen_or_exempt(cls, attribute):
     seen = any(is_seen(run, other) for other in damaged(run, cls, attribute))
     exempt = any((e.subject, e.attribute) == (cls.__name__, attribute) for e in EXEMPTIONS)
     assert seen != exempt, "seen by the comparison, or exempt, and not both"
+
+
+# --- the comparison goes by the table --------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def without(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Exemption], None]]:
+    """Takes a row out of the table that the comparison reads."""
+
+    def take_out(row: Exemption) -> None:
+        monkeypatch.setattr(comparison, "EXEMPTIONS", tuple(e for e in EXEMPTIONS if e != row))
+        forget()
+
+    def forget() -> None:
+        comparison.exempt.cache_clear()
+        comparison.FIELDS.clear()
+
+    yield take_out
+    monkeypatch.undo()
+    forget()
+
+
+UNRECORDED = NO_INSTRUCTION | {"set_rng_seed"}
+"""Registers and seeds are in no record: addresses, trip counts and random numbers show what they hold."""
+KEYWORD_ROWS = [
+    (row, version, name, keyword)
+    for row in EXEMPTIONS
+    for version, name, keyword in PAIRS
+    if row.subject in (ANY, name) and row.attribute == keyword and holds(row, version) and name not in UNRECORDED
+]
+RECORD_ROWS = [(row, cls) for row in EXEMPTIONS for cls in (Event, Operand, TileRow, HbmTensor)]
+
+
+@pytest.mark.parametrize(("row", "version", "name", "keyword"), KEYWORD_ROWS, ids=lambda part: str(part)[:20])
+def test_a_row_of_an_instruction_that_is_taken_out_makes_a_difference(row, version, name, keyword, without):
+    given = call_of(version, name)
+    base, other = ran(version, name, given), ran(
+        version, name, {**given, keyword: changed(version, name, keyword, given[keyword])}
+    )
+    assert compare_operands(base, other).verdict is Verdict.EQUAL
+    without(row)
+    assert f"another '{keyword}'" in compare_operands(base, other).differences[0].message
+
+
+@pytest.mark.parametrize(
+    ("row", "cls"), [(row, cls) for row, cls in RECORD_ROWS if row.subject == cls.__name__], ids=lambda part: str(part)
+)
+def test_a_row_of_a_record_that_is_taken_out_makes_a_difference(row, cls, without):
+    run = ran("0.2", "tensor_copy", call_of("0.2", "tensor_copy"))
+    assert not any(is_seen(run, other) for other in damaged(run, cls, row.attribute))
+    without(row)
+    assert any(is_seen(run, other) for other in damaged(run, cls, row.attribute))
+
+
+def test_each_row_is_taken_out_in_a_test():
+    tried = {row for row, *_ in KEYWORD_ROWS} | {row for row, cls in RECORD_ROWS if row.subject == cls.__name__}
+    assert {row.subject for row in EXEMPTIONS if row not in tried} <= UNRECORDED
+
+
+@pytest.mark.parametrize("cls", [Event, Operand, TileRow, HbmTensor])
+def test_a_new_attribute_of_a_record_is_compared(cls):
+    wider = make_dataclass(f"Wider{cls.__name__}", [("added", int, 0)], bases=(cls,), frozen=True)
+
+    def widened(record: Any) -> Any:
+        return wider(**{f.name: getattr(record, f.name) for f in fields(record)})
+
+    run = ran("0.2", "tensor_copy", call_of("0.2", "tensor_copy"))
+    (program,) = run.programs
+    if cls is Operand:
+        events = tuple(replace(e, operands=tuple(map(widened, e.operands))) for e in program.events)
+        run = replace(run, programs=(replace(program, events=events),))
+    else:
+        group = {Event: "events", TileRow: "tiles", HbmTensor: "tensors"}[cls]
+        run = replace(run, programs=(replace(program, **{group: tuple(map(widened, getattr(program, group)))}),))
+    assert not is_seen(run, run)
+    assert any(is_seen(run, other) for other in damaged(run, cls, "added"))
+
+
+def test_a_new_attribute_of_an_instruction_is_compared():
+    run = ran("0.2", "tensor_copy", call_of("0.2", "tensor_copy"))
+    (program,) = run.programs
+    told = tuple(replace(e, attributes=(*e.attributes, ("added", 1))) for e in program.events)
+    (difference,) = compare_operands(run, replace(run, programs=(replace(program, events=told),))).differences
+    assert "has another 'added'" in difference.message
 
 
 def test_every_exemption_is_of_something():

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from functools import update_wrapper
+from inspect import signature
 from typing import Any
 
 from ..host import host_target
+from ..options import exempt_said
 from ..session import current, in_kernel
+from ..spec.comparison import exempt
 from . import arithmetic, composites, creation, matmul, movement, reductions, special, vector
 from .pending import call_of
 from .tensor import Tile
@@ -23,6 +27,26 @@ def reciprocal(data: Any, *, dtype: Any = None, mask: Any = None, **_: Any) -> T
     return arithmetic.reciprocal(call_of("reciprocal", mask), data, dtype)
 
 
+def _telling(function: Any, name: str) -> Any:
+    """The instruction ``name``, whose events have what it was told that is not compared; itself if that is nothing."""
+    order = list(signature(function).parameters)
+    names = exempt(name, "")
+    if not names & set(order):
+        return function
+
+    def call(*args: Any, **given: Any) -> Any:
+        recorder = current().machine.recorder if in_kernel() else None
+        if recorder is None:
+            return function(*args, **given)
+        since = recorder.begun
+        result = function(*args, **given)
+        bound = {**dict(zip(order, args, strict=False)), **given}
+        recorder.says(since, exempt_said(name, bound, ""))
+        return result
+
+    return update_wrapper(call, function)
+
+
 CONSTANTS: dict[str, Any] = {
     "dge_mode": DgeMode,
     "engine": Engine,
@@ -31,14 +55,7 @@ CONSTANTS: dict[str, Any] = {
     "reduce_cmd": ReduceCmd,
 }
 
-MEMBERS: dict[str, Any] = {
-    **CONSTANTS,
-    "dma_engine": Engine.dma,
-    "gpsimd_engine": Engine.gpsimd,
-    "scalar_engine": Engine.scalar,
-    "tensor_engine": Engine.tensor,
-    "unknown_engine": Engine.unknown,
-    "vector_engine": Engine.vector,
+_INSTRUCTIONS: dict[str, Any] = {
     "activation": vector.activation,
     "activation_reduce": vector.activation_reduce,
     "affine_select": vector.affine_select,
@@ -48,8 +65,6 @@ MEMBERS: dict[str, Any] = {
     "dma_copy": movement.dma_copy,
     "dma_transpose": movement.dma_transpose,
     "dropout": special.dropout,
-    "fp32": FP32,
-    "get_nc_version": get_nc_version,
     "iota": vector.iota,
     "local_gather": special.local_gather,
     "max8": special.max8,
@@ -75,4 +90,17 @@ MEMBERS: dict[str, Any] = {
     "tensor_scalar_reduce": vector.tensor_scalar_reduce,
     "tensor_tensor": vector.tensor_tensor,
     "tensor_tensor_scan": vector.tensor_tensor_scan,
+}
+
+MEMBERS: dict[str, Any] = {
+    **CONSTANTS,
+    "dma_engine": Engine.dma,
+    "gpsimd_engine": Engine.gpsimd,
+    "scalar_engine": Engine.scalar,
+    "tensor_engine": Engine.tensor,
+    "unknown_engine": Engine.unknown,
+    "vector_engine": Engine.vector,
+    "fp32": FP32,
+    "get_nc_version": get_nc_version,
+    **{name: _telling(function, name) for name, function in _INSTRUCTIONS.items()},
 }

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from .. import session
 from ..errors import KernelError
-from ..options import options
+from ..options import exempt_said, options
 from ..spec import beta2
 from ..spec.beta2_isa import ENUM_MEMBERS
 from ..spec.comparison import UNSAID
@@ -55,11 +55,9 @@ def builtin(module: str) -> Callable[[Callable[..., R]], Callable[..., R]]:
 
 
 def _noting_options(function: Callable[..., R]) -> Callable[..., R]:
-    """``function``, whose events have the options of each call; itself if it has none."""
+    """``function``, whose events have the options of each call, and what it was told that is not compared."""
     order = list(signature(function).parameters)
     names = UNSAID.keys() & order
-    if not names:
-        return function
 
     def call(*args: Any, **given: Any) -> R:
         running = session.RUNNING.get()
@@ -68,10 +66,12 @@ def _noting_options(function: Callable[..., R]) -> Callable[..., R]:
             return function(*args, **given)
         bound = {**dict(zip(order, args, strict=False)), **given}
         recorder.options = options(**{name: _meant(name, bound[name]) for name in names & bound.keys()})
+        since = recorder.begun
         try:
             return function(*args, **given)
         finally:
             recorder.options = ()
+            recorder.says(since, exempt_said(function.__name__, bound, version().name))
 
     return update_wrapper(call, function)
 

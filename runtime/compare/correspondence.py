@@ -13,6 +13,7 @@ from copy import copy
 from dataclasses import dataclass
 
 from ..events import Event, Operand
+from ..spec.comparison import other_fields
 from .trace import HbmTensor, Program, TileRow, dtype_named
 
 WRITTEN_ROLES = frozenset({"dst", "reduce_res", "dst_idx", "dst_scale"})
@@ -20,6 +21,10 @@ KEEPS_OLD_BYTES = frozenset({"tensor_copy_predicated", "nc_stream_shuffle", "ato
 """Instructions that may leave parts of their destination as it was."""
 _ADDS_TO_OLD_BYTES = frozenset({"accumulate", "dst_rmw_op"})
 """Attributes that, when they are set, make an instruction read its destination."""
+_OPERAND = frozenset({"role", "space", "tile", "pinned", "partition", "byte", "steps", "dtype"})
+_HBM = frozenset({"uid", "name", "role", "shape", "output", "digest", "kind"})
+TILE = frozenset({"uid", "block", "space", "partition", "byte", "partitions", "nbytes", "dtype"})
+"""The fields of a record that have a comparison of their own; all others are equal, or exempt."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +58,9 @@ class Correspondence:
         """Why the new operand ``n`` (of ``event``) does not stand for the old ``o``; ``None`` when it does."""
         if o.space != n.space:
             return "is in another memory"
+        other = next((f for f in other_fields(type(o), _OPERAND) if getattr(o, f) != getattr(n, f)), None)
+        if other is not None:
+            return f"has another '{other}'"
         if o.space == "hbm":
             return self._hbm_mismatch(o, n)
         if o.pinned != n.pinned:
@@ -94,6 +102,9 @@ class Correspondence:
         if n.tile in self._retired:
             return f"is '{self.new_tiles[n.tile].label}', which another tile has replaced"
         old, new = self.old_tiles[o.tile], self.new_tiles[n.tile]
+        other = next((f for f in other_fields(type(old), TILE) if getattr(old, f) != getattr(new, f)), None)
+        if other is not None:
+            return f"is in a tile with another '{other}'"
         link = _whole_link(old, new, delta)
         if link is None:
             if any(known.new == n.tile for known in self._by_old.get(o.tile, ())):
@@ -132,6 +143,9 @@ class Correspondence:
 
     def _hbm_mismatch(self, o: Operand, n: Operand) -> str | None:
         old, new = self.old_tensors[o.tile], self.new_tensors[n.tile]
+        other = next((f for f in other_fields(type(old), _HBM) if getattr(old, f) != getattr(new, f)), None)
+        if other is not None:
+            return f"is in a tensor with another '{other}'"
         identity = _identity(old)
         if identity != _identity(new):
             return f"is {_describe(new)}, not {_describe(old)}"

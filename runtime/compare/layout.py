@@ -16,11 +16,13 @@ from collections import Counter
 from dataclasses import dataclass, replace
 
 from ..events import Step
+from ..spec.comparison import other_fields
+from .correspondence import TILE
 from .excerpts import map_excerpt
 from .trace import Program, Run, TileRow
 from .verdict import Difference, LevelVerdict, Place, level_verdict
 
-_Address = tuple[str, int, int, int, int, str]
+_Address = tuple[str, int, int, int, int, str, tuple[object, ...]]
 _Access = tuple[str, int, int, tuple[Step, ...], str]
 
 
@@ -90,10 +92,11 @@ def _pinned(pinned: int, others: int) -> str:
 
 
 def address_of_tile(tile: TileRow) -> _Address:
-    """A pinned tile's space, partition, byte and extent: what must not change."""
+    """A pinned tile's space, partition, byte, extent and whatever else no row exempts: what must not change."""
     if tile.partition is None or tile.byte is None:
         raise ValueError(f"{tile.label} has no address")
-    return tile.space, tile.partition, tile.byte, tile.partitions, tile.nbytes, tile.dtype
+    others = tuple(getattr(tile, name) for name in other_fields(type(tile), TILE))
+    return tile.space, tile.partition, tile.byte, tile.partitions, tile.nbytes, tile.dtype, others
 
 
 def tensors_of(program: Program) -> dict[str, Tensor]:
@@ -216,11 +219,11 @@ def _period(sequence: tuple[_Address, ...]) -> tuple[_Address, ...]:
 def _is_fold(blocks: tuple[_Address, ...], folded: tuple[_Address, ...]) -> bool:
     """Is each tile of ``folded`` a row of ``blocks``, one after the other in the free dimension, and none left over?"""
     expected = []
-    for space, partition, byte, partitions, nbytes, dtype in folded:
+    for space, partition, byte, partitions, nbytes, dtype, others in folded:
         size = blocks[0][4]
         if not size or nbytes % size or nbytes == size:
             return False
-        expected += [(space, partition, byte + at, partitions, size, dtype) for at in range(0, nbytes, size)]
+        expected += [(space, partition, byte + at, partitions, size, dtype, others) for at in range(0, nbytes, size)]
     return sorted(expected) == sorted(blocks)
 
 

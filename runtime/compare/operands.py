@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..events import Event, Operand
+from ..spec.comparison import exempt, other_fields
 from .accumulations import as_computed
 from .changes import explained
 from .correspondence import WRITTEN_ROLES, Correspondence
@@ -28,6 +29,9 @@ from .zeros import without_zeros
 UNPINNED = "no tile has an address, before or after: equal numbers are all that this kernel demands of the new one"
 """What is said beside a difference that the author of the kernel may not mind."""
 
+_OWN = frozenset({"op", "operands", "attributes", "exempt"})
+"""The fields of an instruction that have a comparison of their own; all others are equal, or exempt."""
+
 
 def walked(before: Run, after: Run, permitted: Sequence[Permitted] = (), inexact: Inexact | None = None) -> list[Walk]:
     """The instruction streams of both runs, walked to their first divergence, program by program.
@@ -36,7 +40,8 @@ def walked(before: Run, after: Run, permitted: Sequence[Permitted] = (), inexact
     reciprocal and a multiplication.
     """
     pairs = zip(before.programs, after.programs, strict=False)
-    walks = [Walk(old, new, permitted, inexact) for old, new in pairs]
+    versions = before.version, after.version
+    walks = [Walk(old, new, permitted, inexact, versions) for old, new in pairs]
     for walk in walks:
         walk.go()
     return walks
@@ -113,12 +118,18 @@ class Walk:
     only the new kernel may have, ``divided`` the (sequence numbers of) multiplications that stand for divisions,
     ``computed`` how many accumulating copies are a ``dma_compute`` after,
     ``zeros`` how many zeros more the old kernel writes that a matmul overwrites, ``starts`` how many times the new one
-    writes what a sum starts with.
+    writes what a sum starts with. ``versions`` are those that the programs ran as, which some exemptions depend on.
     """
 
     def __init__(
-        self, old: Program, new: Program, permitted: Sequence[Permitted] = (), inexact: Inexact | None = None
+        self,
+        old: Program,
+        new: Program,
+        permitted: Sequence[Permitted] = (),
+        inexact: Inexact | None = None,
+        versions: tuple[str, str] = ("", ""),
     ) -> None:
+        self.versions = versions
         self.old, self.new, self.zeros = without_zeros(old, new)
         self.new, self.starts = without_starts(self.old, self.new)
         self.inexact = inexact
@@ -204,11 +215,15 @@ class Walk:
         if roles[0] != roles[1]:
             lists = ", ".join(roles[0]), ", ".join(roles[1])
             return _events_differ(f"{where}, {old.op}, has other operands", old, new, *lists)
-        a, b = dict(old.attributes), dict(new.attributes)
+        a, b = (_compared(event, version) for event, version in zip((old, new), self.versions, strict=True))
         for key in [*a, *(key for key in b if key not in a)]:
             if key not in a or key not in b or not _same_value(a[key], b[key]):
                 values = f"{key} = {a.get(key, 'absent')!r}", f"{key} = {b.get(key, 'absent')!r}"
                 return _events_differ(f"{where}, {old.op}, has another '{key}'", old, new, *values)
+        for name in other_fields(type(old), _OWN):
+            if getattr(old, name) != getattr(new, name):
+                values = f"{name} = {getattr(old, name)!r}", f"{name} = {getattr(new, name)!r}"
+                return _events_differ(f"{where}, {old.op}, has another '{name}'", old, new, *values)
         for o, n in zip(old.operands, new.operands, strict=True):
             problem = self.relation.mismatch(o, self._original(n), new)
             if problem:
@@ -257,6 +272,14 @@ class Walk:
         written = {operand.tile for operand in event.operands if operand.role in WRITTEN_ROLES}
         kept = {t: (d, s) for t, (d, s) in self.copies.items() if t not in written and s.tile not in written}
         self.copies = kept
+
+
+def _compared(event: Event, version: str) -> dict[str, Any]:
+    """The attributes of an instruction that are compared: all, but what the table exempts."""
+    unseen = exempt(event.op, version)
+    found = {key: value for key, value in event.attributes if key not in unseen}
+    found.update((key, value) for function, key, value in event.exempt if key not in exempt(function, version))
+    return found
 
 
 def _owners(program: Program) -> dict[int, TileRow | HbmTensor]:

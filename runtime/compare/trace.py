@@ -281,7 +281,8 @@ def dtype_named(name: str) -> np.dtype[Any]:
 
 
 def _plain_event(event: Event) -> Event:
-    return replace(event, attributes=tuple((key, plain(value)) for key, value in event.attributes))
+    exempt = tuple((function, key, plain(value)) for function, key, value in event.exempt)
+    return replace(event, attributes=tuple((key, plain(value)) for key, value in event.attributes), exempt=exempt)
 
 
 def plain(value: Any) -> Any:

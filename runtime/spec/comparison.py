@@ -1,15 +1,20 @@
 """What a comparison of two kernels does not look at, and why; everything else that an instruction or a tensor is told
 is compared.
 
-``explain comparison`` prints these tables. A test walks every keyword of every instruction of both versions, and every
-field of what a run records: each is seen by the comparison, or stands here.
+``explain comparison`` prints these tables, and the comparison goes by them: it looks at every attribute of what a run
+recorded that no row exempts, what is new among them as well. A test walks every keyword of every instruction of both
+versions, and every field of what a run records: each is seen by the comparison, or stands here, and each row that is
+taken out makes it seen.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import cache
+from typing import Any
 
 from .versions import BETA2, EVER, LATER, Span, Version
+from .versions import version as version_of
 
 ANY = "*"
 """Any instruction."""
@@ -76,6 +81,30 @@ EXEMPTIONS: tuple[Exemption, ...] = (
     Exemption("HbmTensor", "file", "the source may be another one"),
     Exemption("HbmTensor", "line", "the source may be another one"),
 )
+
+
+@cache
+def exempt(subject: str, version: str) -> frozenset[str]:
+    """The keywords of an instruction that are not compared, in a version of Beta 2 and later (``""`` for Beta 1)."""
+    dialect, at = ("beta2", version_of(version)) if version else ("beta1", None)
+    return frozenset(e.attribute for e in EXEMPTIONS if e.subject in (ANY, subject) and e.covers(dialect, at))
+
+
+def other_fields(record: type[Any], own: frozenset[str]) -> tuple[str, ...]:
+    """The fields of a record that are compared as they are.
+
+    All, but those that the table exempts and those that have a comparison of their ``own``.
+    """
+    if (record, own) not in FIELDS:
+        kinds = {kind.__name__ for kind in record.__mro__}
+        rows = {e.attribute for e in EXEMPTIONS if e.subject in kinds}
+        FIELDS[record, own] = tuple(f.name for f in fields(record) if f.name not in rows and f.name not in own)
+    return FIELDS[record, own]
+
+
+FIELDS: dict[tuple[type[Any], frozenset[str]], tuple[str, ...]] = {}
+"""What :func:`other_fields` gave."""
+
 
 UNSAID: dict[str, tuple[object, ...]] = {
     "engine": ("unknown", None),
