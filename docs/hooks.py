@@ -5,7 +5,7 @@ from __future__ import annotations
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
-from pages import ROOT, VERSIONS, linked, pages, versions
+from pages import ROOT, filled, linked, pages
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -16,8 +16,6 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Links of a hand-written page, and the table of versions."""
+    """Links of a hand-written page, and the parts of it that are made."""
     path = f"docs/{page.file.src_uri}"
-    if (ROOT / path).is_file():
-        markdown = linked(markdown, path)
-    return markdown.replace(VERSIONS, versions()) if VERSIONS in markdown else markdown
+    return filled(linked(markdown, path)) if (ROOT / path).is_file() else markdown

@@ -18,6 +18,7 @@ import click
 from nki_migrate.cli import cli
 from nki_migrate.explain import described, explanation, known_codes, rules_rows
 from nki_migrate.golden import GOLDENS
+from nki_migrate.runtime.hazards import KINDS
 from nki_migrate.version_table import versions_rows
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -42,7 +43,8 @@ FAMILIES = {
 }
 """The codes by their first letters: a heading, and who says them."""
 
-VERSIONS = "<!-- generated: versions -->"
+_MADE = re.compile(r"<!-- generated: (\w+) -->")
+"""What stands in a hand-written page for a part that is made."""
 
 _LINK = re.compile(r"^```.*?^```$|`[^`\n]+`|\[([^\]\n]*)\]\(([^)\s]+)\)", re.M | re.S)
 """A link; or code, in which nothing is a link."""
@@ -91,6 +93,11 @@ def _page(file: str) -> str | None:
         named = re.match(r'"""([A-Z]+[0-9]+) ', (ROOT / file).read_text("utf-8"))
         return f"rules/{named[1]}.md" if named else None
     return None
+
+
+def filled(text: str) -> str:
+    """A hand-written page with the parts that are made."""
+    return _MADE.sub(lambda found: PARTS[found[1]](), text)
 
 
 # Rules
@@ -231,3 +238,15 @@ def _example(before: str, after: str) -> str:
 def _cell(text: str) -> str:
     """Text as the cell of a table."""
     return " ".join(text.split()).replace("|", "\\|")
+
+
+# Hazards
+
+
+def hazards() -> str:
+    """The kinds of hazards."""
+    return "\n".join(["| Hazard | |", "|---|---|", *(f"| `{kind}` | {_cell(text)} |" for kind, text in KINDS.items())])
+
+
+PARTS = {"versions": versions, "hazards": hazards}
+"""The parts of hand-written pages that are made, by their names."""

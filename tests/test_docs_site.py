@@ -40,7 +40,12 @@ def test_versions_are_those_of_the_command():
     table = site.versions()
     assert re.findall(r"^## NKI (\S+)", table, re.M) == [row["version"] for row in reversed(site.versions_rows())]
     assert "(rules/NKV007.md)" in table
-    assert site.VERSIONS in WRITTEN["versions.md"]
+
+
+def test_hand_written_pages_get_the_parts_that_are_made():
+    assert "## NKI 0.6" in site.filled(WRITTEN["versions.md"])
+    assert "| `interleaved_groups` | " in site.filled(WRITTEN["emulator.md"])
+    assert all(f"<!-- generated: {part} -->" in "".join(WRITTEN.values()) for part in site.PARTS)
 
 
 def test_links_lead_to_pages():
