@@ -74,16 +74,28 @@ def _counts(scope: Scope, name: str, suite: list[ast.stmt], matmul: FirstMatmul)
     heads = [part for loop in loops if isinstance(loop, ast.For) for part in (loop.target, loop.iter)]
     if not way or not all(isinstance(loop, ast.For) and not loop.orelse for loop in loops):
         return None
-    if len(set(matmul.blocks)) < len(matmul.blocks):
+    if len(set(matmul.blocks)) < len(matmul.blocks) or _mentions(matmul.statement, name) != 1:
         return None
-    if any(_mentions(part, name) for part in (*passed, *heads)) or _mentions(matmul.statement, name) != 1:
-        return None
-    if any(isinstance(node, _LEAVES) for statement in passed for node in walk(statement)):
-        return None
-    if any(_mentions(n, name) for n in walk(scope.function) if _is_function(n) and n is not scope.function):
+    if _may_happen_first(scope, name, passed, heads):
         return None
     varying = {n for s in of_kinds(scope.outermost, ast.For, ast.While) for n in bound_by(s)}
-    bound = varying | {n for statement in passed for n in bound_by(statement)}
+    return _unproved(scope, name, loops, matmul, varying | {n for statement in passed for n in bound_by(statement)})
+
+
+def _may_happen_first(scope: Scope, name: str, passed: list[ast.stmt], heads: list[ast.expr]) -> bool:
+    """May the tiles ``name`` be used by what stands before the matmul, or by a nested function, or may code leave?"""
+    if any(_mentions(part, name) for part in (*passed, *heads)):
+        return True
+    if any(isinstance(node, _LEAVES) for statement in passed for node in walk(statement)):
+        return True
+    return any(_mentions(n, name) for n in walk(scope.function) if _is_function(n) and n is not scope.function)
+
+
+def _unproved(scope: Scope, name: str, loops: list[ast.stmt], matmul: FirstMatmul, bound: set[str]) -> list[str] | None:
+    """The counts of ``loops`` that are not proved to be more than 0; ``None`` where one is not known.
+
+    ``bound`` are the names that may change on the way.
+    """
     sizes = dict(zip(matmul.blocks, matmul.sizes, strict=True))
     counts: list[str] = []
     for loop in loops:

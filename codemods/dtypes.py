@@ -42,21 +42,10 @@ def scalar_type(scope: Scope, node: ast.expr, name: str = "") -> str | None:
     counted = node.value if isinstance(node, ast.Subscript) else node
     if isinstance(counted, ast.Name) and counted.id in scope.module.counts.get(scope.outermost.name, ()):
         return WEAK_INT
-    if isinstance(node, ast.Call) and scope.qualified(node.func) in _COUNTS:
-        return WEAK_INT
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _CONVERSIONS:
-        return _CONVERSIONS[node.func.id]
-    if isinstance(node, ast.Name):
-        if node.id in scope.definitions:
-            return scalar_type(scope, parse(scope.definitions[node.id]), node.id)
-        literals = _assigned_literals(scope, node.id)
-        if literals is not None:
-            return literals
-        value = scope.env.get(node.id)
-        if isinstance(value, Python) and value.positive:
-            return WEAK_INT
-        if isinstance(value, Python):
-            return _traced(scope, node.id)
+    if isinstance(node, ast.Call) and (type_ := _of_call(scope, node)) is not None:
+        return type_
+    if isinstance(node, ast.Name) and (type_ := _of_name(scope, node.id)) is not None:
+        return type_
     if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute) and node.value.attr == "shape":
         return None if isinstance(node.slice, ast.Slice) else WEAK_INT
     if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
@@ -65,6 +54,24 @@ def scalar_type(scope: Scope, node: ast.expr, name: str = "") -> str | None:
     if limited is not None:
         return dtype_text(scope, limited)  # a number of that type, no weak one
     return WEAK_INT if (scope.qualified(node) or "").startswith("nl.tile_size.") else None
+
+
+def _of_name(scope: Scope, name: str) -> str | None:
+    if name in scope.definitions:
+        return scalar_type(scope, parse(scope.definitions[name]), name)
+    literals = _assigned_literals(scope, name)
+    if literals is not None:
+        return literals
+    value = scope.env.get(name)
+    if not isinstance(value, Python):
+        return None
+    return WEAK_INT if value.positive else _traced(scope, name)
+
+
+def _of_call(scope: Scope, node: ast.Call) -> str | None:
+    if scope.qualified(node.func) in _COUNTS:
+        return WEAK_INT
+    return _CONVERSIONS.get(node.func.id) if isinstance(node.func, ast.Name) else None
 
 
 def _traced(scope: Scope, text: str) -> str:

@@ -39,14 +39,20 @@ def aligned(scope: Scope, node: ast.expr, base: Operand, vectors: list[Value | N
     if columns and not isinstance(base.value, Tile):
         _check_columns(scope, node, [v for v in walking if v not in columns and v.ndim == rank])
     if short is not None:
-        fixed = [v for v in walking if v.loose is None and v not in columns]
-        longest = max((v.ndim for v in columns), default=0)
-        if (columns and longest > short.rank) or (columns and fixed):
-            raise Refuse(node, CODE, LOOSE, HELP)
-        if fixed:
-            _check_fixed(scope, node, fixed, short, rank)
-            columns = fixed
+        columns = _beside_loose(scope, node, walking, columns, short, rank)
     return [replace(v, ndim=rank) if isinstance(v, Index) and v in columns else v for v in vectors]
+
+
+def _beside_loose(
+    scope: Scope, node: ast.expr, walking: list[Index], columns: list[Index], short: Shorter, rank: int
+) -> list[Index]:
+    """The vectors of fewer dimensions that get ``rank`` of them, in an access whose other ranks depend on sizes."""
+    fixed = [v for v in walking if v.loose is None and v not in columns]
+    if columns and (fixed or max(v.ndim for v in columns) > short.rank):
+        raise Refuse(node, CODE, LOOSE, HELP)
+    if fixed:
+        _check_fixed(scope, node, fixed, short, rank)
+    return fixed or columns
 
 
 def _columns(base: Operand, vectors: list[Value | None], rank: int) -> list[Index]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -293,25 +294,40 @@ class Function(Value):
 def merge(a: Value | None, b: Value | None) -> Value:
     """What a name is after two branches."""
     if a is None or b is None:
-        return Value() if a is None and b is None else (a or b or Value())
+        return a or b or Value()
     if isinstance(a, Hbm | Tile) and isinstance(b, Hbm | Tile) and a.origin != b.origin:  # parts of different places
         a, b = replace(a, origin=None), replace(b, origin=None)
     if a == b:
         return a
-    if isinstance(a, Tile) and isinstance(b, Tile) and a.optional != b.optional:
-        a, b = replace(a, optional=True), replace(b, optional=True)
-    for tensor, other in ((a, b), (b, a)):  # what uses the tensor runs where there is one
-        if isinstance(tensor, Tile) and isinstance(other, Absent) and tensor.dims is not None:
-            return replace(tensor, optional=True, origin=None)
-        if isinstance(tensor, Hbm) and isinstance(other, Absent) and tensor.dims is not None:
-            return tensor
+    for one, other in ((a, b), (b, a)):
+        if isinstance(other, Absent) and isinstance(one, Hbm | Tile) and one.dims is not None:
+            return _perhaps(one)
     if isinstance(a, Tile) and isinstance(b, Tile) and (a.dims, a.blocks, a.style) == (b.dims, b.blocks, b.style):
-        column = a.perhaps_column or b.perhaps_column
-        dtype, ranks = a.dtype if a.dtype == b.dtype else None, either_rank(a, b)
-        same = replace(a, dtype=dtype, view=a.view or b.view, perhaps_column=column, ranks=ranks)
-        if a.declaration != b.declaration:
-            same = replace(same, declaration=None)
-        return same if a.space == b.space else replace(same, space=EITHER, declaration=None)
+        return _either_tile(a, b)
+    return _either_value(a, b)
+
+
+def _perhaps(tensor: Hbm | Tile) -> Value:
+    """A tensor that may be absent: what uses it runs where there is one."""
+    return replace(tensor, optional=True, origin=None) if isinstance(tensor, Tile) else tensor
+
+
+def _either_tile(a: Tile, b: Tile) -> Tile:
+    """One of two tiles of one shape: what they have in common."""
+    return replace(
+        a,
+        dtype=a.dtype if a.dtype == b.dtype else None,
+        view=a.view or b.view,
+        perhaps_column=a.perhaps_column or b.perhaps_column,
+        ranks=either_rank(a, b),
+        optional=a.optional or b.optional,
+        space=a.space if a.space == b.space else EITHER,
+        declaration=a.declaration if (a.declaration, a.space) == (b.declaration, b.space) else None,
+    )
+
+
+def _either_value(a: Value, b: Value) -> Value:
+    """One of two values that are no tiles of one shape."""
     if isinstance(a, Several) and isinstance(b, Several) and len(a.parts) == len(b.parts):
         return Several(tuple(merge(x, y) for x, y in zip(a.parts, b.parts, strict=True)))
     if isinstance(a, Numbers) or isinstance(b, Numbers):
@@ -352,30 +368,39 @@ def _same_vector(a: Index, b: Index) -> bool:
 
 def texts(value: Value) -> tuple[str, ...]:
     """The source expressions that describe a value."""
-    if isinstance(value, Hbm):
-        return (*(value.dims or ()), value.dtype)
-    if isinstance(value, Tile):
-        return (*(value.dims or ()), *value.blocks, value.dtype or "")
-    if isinstance(value, Index):
-        missing = value.loose.sizes if value.loose is not None else ()
-        return (value.offset, *missing, *(text for term in value.terms for text in _term_texts(term)))
-    if isinstance(value, Grid):
-        return tuple(text for component in value.components for text in texts(component))
-    if isinstance(value, Mask):
-        bounds = [text for bound in value.bounds for text in (*_term_texts(bound.term), bound.limit)]
-        compared = [*value.ties, *([value.comparison] if value.comparison is not None else [])]
-        sides = [text for c in compared for side in (c.left, c.right) for text in texts(side)]
-        return (*value.conditions, *bounds, *sides)
-    if isinstance(value, Object):
-        return tuple(text for _, tensor in value.tensors for text in texts(tensor))
-    if isinstance(value, Allocator):
-        condition = (value.condition,) if value.condition else ()
-        return condition + tuple(
-            ast.unparse(argument) for argument in (*value.call.args, *(k.value for k in value.call.keywords))
-        )
-    if isinstance(value, Numbers):
-        return (value.size,)
-    return (value.text,) if isinstance(value, DType | Constant | Slice) else ()
+    described = _TEXTS.get(type(value))
+    return described(value) if described is not None else ()
+
+
+def _index_texts(value: Index) -> tuple[str, ...]:
+    missing = value.loose.sizes if value.loose is not None else ()
+    return (value.offset, *missing, *(text for term in value.terms for text in _term_texts(term)))
+
+
+def _mask_texts(value: Mask) -> tuple[str, ...]:
+    bounds = [text for bound in value.bounds for text in (*_term_texts(bound.term), bound.limit)]
+    compared = [*value.ties, *([value.comparison] if value.comparison is not None else [])]
+    sides = [text for c in compared for side in (c.left, c.right) for text in texts(side)]
+    return (*value.conditions, *bounds, *sides)
+
+
+def _allocator_texts(value: Allocator) -> tuple[str, ...]:
+    given = (*value.call.args, *(keyword.value for keyword in value.call.keywords))
+    return (*((value.condition,) if value.condition else ()), *(ast.unparse(argument) for argument in given))
+
+
+_TEXTS: dict[type[Value], Callable[[Any], tuple[str, ...]]] = {
+    Hbm: lambda value: (*(value.dims or ()), value.dtype),
+    Tile: lambda value: (*(value.dims or ()), *value.blocks, value.dtype or ""),
+    Index: _index_texts,
+    Grid: lambda value: tuple(text for component in value.components for text in texts(component)),
+    Mask: _mask_texts,
+    Object: lambda value: tuple(text for _, tensor in value.tensors for text in texts(tensor)),
+    Allocator: _allocator_texts,
+    Numbers: lambda value: (value.size,),
+    **dict.fromkeys((DType, Constant, Slice), lambda value: (value.text,)),
+}
+"""What each kind of value is described by; the others by nothing."""
 
 
 def _term_texts(term: Term) -> tuple[str, str, str]:

@@ -21,15 +21,20 @@ def calls_of_stored(owner: Owner, subscript: ast.Subscript) -> tuple[ast.Call, .
         return ()
     name, later = found[0].targets[0].id, [node for statement in found[1] for node in walk(statement)]
     calls = [n for n in later if isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == name]
-    nodes = list(walk(owner))
-    bases = {n.value for n in nodes if isinstance(n, ast.Attribute)} if _is_only_one(nodes, subscript) else set()
-    reads = {n for n in nodes if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load)}
-    if len(assigned(owner, name)) != 1 or not reads <= {call.func for call in calls} | bases:
+    if len(assigned(owner, name)) != 1 or _is_read_otherwise(owner, subscript, name, calls):
         return ()
     kept = {n.id for n in of_kinds(subscript.slice, ast.Name)}
     changed = {n.id for n in later if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
     deferred = any(isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) for n in later)
     return () if deferred or kept & changed else tuple(calls)
+
+
+def _is_read_otherwise(owner: Owner, subscript: ast.Subscript, name: str, calls: list[ast.Call]) -> bool:
+    """Is ``name`` read by anything but ``calls``, and by attributes of it where the kernel has no other launch?"""
+    nodes = list(walk(owner))
+    bases = {n.value for n in nodes if isinstance(n, ast.Attribute)} if _is_only_one(nodes, subscript) else set()
+    reads = {n for n in nodes if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load)}
+    return not reads <= {call.func for call in calls} | bases
 
 
 def _assignments(owner: Owner) -> Iterator[tuple[ast.Assign, list[ast.stmt]]]:
