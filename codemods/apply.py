@@ -229,7 +229,7 @@ class _Rebuild:
             changes = self._expression("iter", old.iter, node.iter)
             changes |= self._expression("target", old.target, node.target)
         elif isinstance(old, ast.If | ast.While) and isinstance(node, cst.If | cst.While):
-            changes = self._expression("test", old.test, node.test)
+            changes = {name: _bare_test(test) for name, test in self._expression("test", old.test, node.test).items()}
         elif isinstance(old, ast.Assign) and isinstance(node, cst.SimpleStatementLine):
             return self._assignment(old, node)
         bodies = self._bodies(old, node)
@@ -494,6 +494,12 @@ def _last_of_lines(parameter: cst.Param) -> cst.Param:
     """The last of parameters with a line each: the bracket stands at the start of the next line."""
     line = cst.ParenthesizedWhitespace(indent=True, last_line=cst.SimpleWhitespace(""))
     return parameter.with_changes(comma=cst.Comma(whitespace_after=line))
+
+
+def _bare_test(test: object) -> object:
+    """``a or b``, on one line, without the brackets that its text has for other places."""
+    is_long = isinstance(test, cst.BooleanOperation) and "\n" in cst.Module([]).code_for_node(test)
+    return test.with_changes(lpar=(), rpar=()) if isinstance(test, cst.BooleanOperation) and not is_long else test
 
 
 def _bare(parameter: cst.Param) -> cst.Param:

@@ -8,6 +8,7 @@ Source: Trainium/Inferentia2 architecture guide, "Accessing SBUF/PSUM tensors us
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -55,7 +56,7 @@ def _check_part(scope: Scope, node: ast.AST, view: Operand, part: Operand, cuts:
     start, count = _extent(scope, part, cuts)
     if _is_multiple(scope, start, _HALF):
         return  # 64 partitions at most are behind the second half's start
-    first, size = scope.constant(start), scope.constant(count)
+    first, size = _number(scope, start), _number(scope, count)
     if _is_multiple(scope, start, _QUARTER) and size is not None and size <= _QUARTER:
         return
     if first is not None and (first % _QUARTER or (size or 0) > _QUARTER):
@@ -79,18 +80,23 @@ def _extent(scope: Scope, part: Operand, cuts: Sequence[Clamp]) -> tuple[str, st
 
 def _is_multiple(scope: Scope, text: str, number: int) -> bool:
     """Is an expression provably a multiple of a number?"""
-    terms = algebra.normal(text, scope.definitions).items()
-    return all(_factor(monomial, coefficient) % number == 0 for monomial, coefficient in terms)
+    return all(coefficient % number == 0 for coefficient in _terms(scope, text).values())
 
 
-def _factor(monomial: algebra.Monomial, coefficient: int) -> int:
-    """A number that a term is a multiple of."""
-    for atom in monomial:
-        coefficient *= _PARTITIONS if atom.endswith(".tile_size.pmax") else 1
-    return coefficient
+def _number(scope: Scope, text: str) -> int | None:
+    """The integer that an expression is, or ``None`` where that cannot be seen."""
+    terms = _terms(scope, text)
+    return terms.get((), 0) if set(terms) <= {()} else None
 
 
-_PARTITIONS = 128
+def _terms(scope: Scope, text: str) -> algebra.Polynomial:
+    """An expression with the number of partitions for ``nl.tile_size.pmax``, which is one on every device."""
+    named = re.compile(rf"(?<![\w.]){re.escape(scope.nl)}\.tile_size\.pmax\b")
+    definitions = {name: named.sub(_PARTITIONS, value) for name, value in scope.definitions.items()}
+    return algebra.normal(named.sub(_PARTITIONS, text), definitions)
+
+
+_PARTITIONS = "128"
 
 
 def _condition(scope: Scope, view: Operand, start: str, count: str) -> str:
@@ -98,7 +104,7 @@ def _condition(scope: Scope, view: Operand, start: str, count: str) -> str:
     if not algebra.names(start) | algebra.names(count) <= scope.env.keys():
         return f"'{view.base}' starts where an engine reaches its partitions"
     whole = f"{algebra.paren(start)} % {_HALF} == 0"
-    size = scope.constant(count)
+    size = _number(scope, count)
     if size is not None and size > _QUARTER:
         return whole
     quarter = f"{algebra.paren(start)} % {_QUARTER} == 0"

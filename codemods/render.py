@@ -27,7 +27,7 @@ from .shape_attributes import shape_attribute, size_2d
 from .size_products import factors_of, whole_product
 from .support import product_function
 from .tables import activation_token, beta2_has, beta2_lacks, dtype_name, operator_token, refusal_note
-from .truths import truth_text
+from .truths import instance_text, truth_text
 from .type_names import dtype_text, itemsize, limit, named_dtype
 from .typed_numbers import typed_number
 
@@ -342,7 +342,8 @@ def _call(scope: Scope, node: ast.Call) -> str | None:
     if number is not None:
         return number
     if qualified is None:
-        return sequence_call(scope, node) or whole_product(scope, node) or scope.evaluator.nested_call(scope, node)
+        own = instance_text(scope, node) or sequence_call(scope, node) or whole_product(scope, node)
+        return own or scope.evaluator.nested_call(scope, node)
     if qualified in _GRID and any(not _is_axis_zero(a) for a in [*node.args, *(k.value for k in node.keywords)]):
         message = f"{qualified} of an axis other than 0, and a launch grid of Beta 2 has one axis"
         if scope.outermost.name in scope.module.reviewed:

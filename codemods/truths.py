@@ -1,4 +1,7 @@
-"""``a & b`` of two truth values: Beta 2 has no such operator for them, and writes ``a and b``."""
+"""Truth values that Beta 2 spells otherwise: ``a & b`` is ``a and b``, and ``isinstance`` asks for one type.
+
+With a tuple of types Beta 2's ``isinstance`` is always false.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from .codes import LANGUAGE
 from .emission import Refuse
 from .facts.values import Python
 from .host import assigned
+from .names import dotted
 from .scope import Scope
 
 _WORDS = {ast.BitAnd: "and", ast.BitOr: "or"}
@@ -32,6 +36,33 @@ def truth_text(scope: Scope, node: ast.expr) -> str | None:
         for o in operands
     ]
     return f" {_WORDS[type(node.op)]} ".join(texts)
+
+
+def instance_text(scope: Scope, node: ast.Call) -> str | None:
+    """``(isinstance(a, int) or isinstance(a, float))`` for such a call with ``(int, float)``, else ``None``."""
+    named = isinstance(node.func, ast.Name) and node.func.id == "isinstance"
+    if not named or len(node.args) != 2 or node.keywords:
+        return None
+    value, kinds = node.args
+    if not isinstance(kinds, ast.Tuple | ast.BinOp):
+        return None
+    types = _types(kinds)
+    if dotted(value) is None or any(isinstance(kind, ast.Starred) for kind in types):
+        what = "isinstance of an expression with several types, which is always false in Beta 2"
+        raise Refuse(node, LANGUAGE, what, "give it a name, and write one isinstance for each type, joined by 'or'")
+    scope.apply(LANGUAGE, node)
+    render = scope.evaluator.render
+    asked = [f"isinstance({render(scope, value)}, {render(scope, kind)})" for kind in types]
+    return f"({' or '.join(asked)})" if len(asked) > 1 else "".join(asked) or "False"
+
+
+def _types(kinds: ast.expr) -> list[ast.expr]:
+    """The types of ``(A, (B, C))`` and of ``A | B``."""
+    if isinstance(kinds, ast.Tuple):
+        return [kind for part in kinds.elts for kind in _types(part)]
+    if isinstance(kinds, ast.BinOp) and isinstance(kinds.op, ast.BitOr):
+        return [*_types(kinds.left), *_types(kinds.right)]
+    return [kinds]
 
 
 def check_augmented(scope: Scope, statement: ast.AugAssign) -> None:

@@ -387,3 +387,32 @@ def test_a_truth_value_and_a_number_are_left_under_a_finding(body):
     assert [f.code for f in outcome.findings] == ["NKI091"]
     line = source.split("\n")[outcome.findings[0].line - 1]
     assert any(sign in line for sign in "&|") and line in outcome.source
+
+
+INSTANCES = """\
+        inside = {}
+        if inside:
+"""
+
+
+@pytest.mark.parametrize(
+    ("asked", "written"),
+    [
+        ("isinstance(rows, (int, float))", "inside = isinstance(rows, int) or isinstance(rows, float)"),
+        ("isinstance(rows, (float, (str, int)))", "isinstance(rows, float) or isinstance(rows, str)"),
+        ("isinstance(rows, int | float)", "isinstance(rows, int) or isinstance(rows, float)"),
+        ("not isinstance(rows, (str, float))", "inside = not (isinstance(rows, str) or isinstance(rows, float))"),
+        ("isinstance(rows, (str, int)) and rows > 2", "inside = (isinstance(rows, str) or isinstance(rows, int)) and"),
+        ("isinstance(rows, (int,))", "inside = isinstance(rows, int)"),
+    ],
+)
+def test_isinstance_asks_for_one_type_after_the_other(migrate, asked, written):
+    given = {"x": TensorSpec((32, 64), "float32", "normal")}
+    migration = migrate(TRUTHS.format(body=INSTANCES.format(asked).rstrip("\n")), given)
+    assert (migration.outcome.findings, migration.objection, migration.trouble) == ((), None, ())
+    assert written in migration.outcome.source
+
+
+def test_isinstance_of_an_expression_with_several_types_is_left_under_a_finding():
+    found = rewrite(TRUTHS.format(body=INSTANCES.format("isinstance(rows + 1, (int, float))").rstrip("\n"))).findings
+    assert [finding.code for finding in found] == ["NKI091"]

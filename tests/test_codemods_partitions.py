@@ -131,3 +131,26 @@ def test_what_only_a_trace_tells_is_a_note(statement, condition):
     assert [a.text for a in outcome.asserted if "% 32" in a.text or "% 64" in a.text or "engine" in a.text] == [
         condition
     ]
+
+
+PMAX = "nl.tile_size.pmax"
+LATER = f"nl.ds({PMAX} // 2, {PMAX} // 2)"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        f"half = {PMAX} // 2\ntile[0:half] = nl.exp(tile[half:{PMAX}])",
+        f"tile[{PMAX} // 2 : 128] = nl.exp(tile[0:64])",
+        f"tile[{LATER}] = nl.exp(tile[{LATER}])",
+        f"tile[{PMAX} - 32 : {PMAX}] = nl.exp(tile[0:32])",
+    ],
+)
+def test_constants_of_the_language_are_numbers(body, migrate):
+    migration = migrate(source(body), args(0, 0))
+    assert not migration.trouble and migration.outcome.asserted == () and migration.outcome.findings == ()
+
+
+def test_a_start_made_of_a_constant_is_refused_where_no_engine_reaches_it():
+    found = rewrite(source(f"tile[{PMAX} // 8 : {PMAX} // 4] = nl.exp(tile[0:16])")).findings
+    assert [finding.code for finding in found] == [CODE] and "partition 16" in found[0].message

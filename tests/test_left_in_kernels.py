@@ -34,10 +34,12 @@ SHELF = (
 )
 PAIR = "class Pair(list):\n    def first(self):\n        return self[0]\n"
 COUNTER = (
-    "def places():\n    at = 0\n    def place(idx, pdim_size, fdim_size):\n        nonlocal at\n        at += fdim_size\n"
-    "        return 0, at\n    return place\n\n\nPLACE = places()\n"
+    "def places():\n    at = 0\n    def place(idx, pdim_size, fdim_size):\n        nonlocal at\n"
+    "        at += fdim_size\n        return 0, at\n    return place\n\n\nPLACE = places()\n"
 )
 PRODUCT = "nl.matmul(t, t, transpose_x=True)"
+ONE = "    def f(v):\n        return nl.add(v, {})\n"
+EITHER = f"if flag:\n{ONE.format(1.0)}else:\n{ONE.format(2.0)}"
 
 LEFT: dict[str, list[tuple[str, str]]] = {
     "NKI002": [("@nki.jit(optimize=3)", "t = nl.add(t, 1.0)"), ("@ncc.force_auto_alloc", "t = nl.add(t, 1.0)")],
@@ -92,12 +94,7 @@ LEFT: dict[str, list[tuple[str, str]]] = {
         ("", "c = nl.load(x[0:1, 0:1], dtype=nl.int32)\nfor i in range(0, nt.scalar(c), 2):\n    t = nl.add(t, 1.0)")
     ],
     "NKI031": [("", "u = nl.all_reduce(t, np.add, program_axes=[n - 4])\nt = nl.add(u, 1.0)")],
-    "NKI035": [
-        (
-            "",
-            "if flag:\n    def f(v):\n        return nl.add(v, 1.0)\nelse:\n    def f(v):\n        return nl.add(v, 2.0)\nt = f(t)",
-        ),
-    ],
+    "NKI035": [("", EITHER + "t = f(t)")],
 }
 """What each rule leaves in a kernel: definitions above it (or its decorator), and statements in it."""
 

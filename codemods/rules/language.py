@@ -9,6 +9,7 @@ enumerate(a)`` becomes ``for i in range(len(a))``, ``zip`` likewise; ``for a, b 
 the body; ``sum``, ``any``, ``all`` and ``sorted`` of a sequence become loops in functions that the module gets, and so
 do ``sorted``, ``min`` and ``max`` with a key, after a loop that lists the keys. ``list(map(lambda x: f, a))`` and
 ``list(filter(lambda x: c, a))`` are loops like those of comprehensions, which may run over a ``zip``.
+``isinstance(a, (A, B))`` becomes ``isinstance(a, A) or isinstance(a, B)``: with several types Beta 2 answers false.
 ``a & b`` of two truth values becomes ``a and b``, ``rate > 0`` of a parameter or field that is annotated as a float, or
 that an instruction gets as ``operand0=``, ``float(rate) > 0.0``: the front end compares the types of numbers before
 their values. A dictionary with whole numbers for keys, of which only elements are read, gets strings, and is read at
@@ -31,4 +32,4 @@ from __future__ import annotations
 from .. import codes
 
 CODE = codes.LANGUAGE
-GOLDENS = ("forbidden_language", "keyword_dictionary")
+GOLDENS = ("forbidden_language", "keyword_dictionary", "instance_of_types")
