@@ -33,7 +33,7 @@ def test_each_version_judges_by_its_own_table(file):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code"), [([], "NKL052"), (["--target", "0.2"], "NKL052"), (["--target", "0.3"], "NKL008")]
+    ("arguments", "code"), [([], "NKL008"), (["--target", "0.2"], "NKL052"), (["--target", "0.3"], "NKL008")]
 )
 def test_the_command_takes_the_version(file, arguments, code):
     result = CliRunner().invoke(cli, ["check", *arguments, str(file)])

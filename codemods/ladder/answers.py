@@ -28,7 +28,35 @@ class Left:
     silent: bool = False
 
 
-Answer = Rewritten | Left | None
+@dataclass(frozen=True)
+class Unknown:
+    """A fact that a rule needs is not known: it takes ``text`` for true, and ``why`` says why that matters.
+
+    Where the target refuses what is otherwise, that is an assumption which the target checks, and a note says so; where
+    it runs with another meaning (``silent``, or a change that ``differs``), it is a finding, with what to do by hand.
+    ``is_note``: nothing suggests that it is otherwise, so that a note does in any case.
+    """
+
+    text: str
+    why: str
+    help: str
+    silent: bool = False
+    is_note: bool = False
+
+
+@dataclass(frozen=True)
+class Different:
+    """What the next version computes otherwise whatever the call says; ``help`` is how to live with it.
+
+    A finding for review: ``--unsafe`` takes it that the new meaning is wanted, and a note says so.
+    """
+
+    text: str
+    why: str
+    help: str
+
+
+Answer = Rewritten | Left | Unknown | Different | None
 
 
 def rewritten(*edits: Edit | None, assumption: str = "", otherwise: Left | None = None) -> Answer:

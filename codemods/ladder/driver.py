@@ -8,19 +8,21 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import ModuleType
+from typing import TypeGuard
 
 from nki_migrate.runtime.spec.versions import OLDEST, VERSIONS, Version, version
 
 from ..drafts import Draft, Edit, applied, definition, without_overlaps
 from ..marks import is_mark, mark_of
-from ..model import Finding, Moved, Options, Outcome
+from ..model import Asserted, Finding, Moved, Options, Outcome
 from . import evidence, origins
-from .answers import Left, Rewritten
+from .answers import Answer, Different, Left, Rewritten, Unknown
 from .evidence import Source
 from .facts import Facts
 from .program import Program, program_of
 from .registry import rules_at
 from .tensors import Tensors
+from .unseen import unseen, values_of
 
 _ROUNDS = 12
 
@@ -35,6 +37,7 @@ class _File:
     applied: Counter[str] = field(default_factory=Counter)
     touched: set[str] = field(default_factory=set)
     findings: set[Finding] = field(default_factory=set)
+    taken: dict[tuple[str, str, str], int] = field(default_factory=dict)
 
     def make(self, edits: list[Edit]) -> None:
         self.origins = origins.edited(self.text, edits, self.origins)
@@ -56,6 +59,7 @@ class _Round:
 
     drafts: list[Draft] = field(default_factory=list)
     said: list[_Said] = field(default_factory=list)
+    taken: list[tuple[ast.AST, Unknown | Different]] = field(default_factory=list)
 
 
 def sources_of(texts: Mapping[str, str], options: Options) -> dict[str, Source]:
@@ -91,7 +95,7 @@ def _narrowed(source: Source, found: Mapping[str, Source], low: Version, high: V
 
 def _shown_by(facts: Facts, module: ModuleType, source: Source, item: Version) -> Source:
     for node in _asked(facts, module):
-        answer = module.rewrite(facts, node)
+        answer = None if unseen(facts, module, node) else module.rewrite(facts, node)
         if isinstance(answer, Rewritten) and answer.shows:
             what = f"{module.CODE}: a form that NKI {item} refuses"
             return evidence.before(source, item, node.lineno, what)  # type: ignore[attr-defined]  # rules ask of these
@@ -137,6 +141,7 @@ def _climb(files: Mapping[str, _File], item: Version, options: Options) -> None:
             file.make([edit for draft in chosen for edit in draft.edits])
     for path, file in climbing.items():
         _say(program, path, file, rounds[path].said)
+        _take(program, path, file, rounds[path].taken)
 
 
 def _facts_of(program: Program, sources: Mapping[str, Source], item: Version) -> dict[str, Facts]:
@@ -153,6 +158,7 @@ def _asked(facts: Facts, module: ModuleType) -> Iterator[ast.AST]:
     for node in facts.rung.nodes:
         if isinstance(node, module.NODES) and (getattr(module, "HOST", False) or facts.in_kernel_code(node)):
             yield node
+    yield from values_of(facts, module)
 
 
 def _round(facts: Facts, item: Version, options: Options) -> _Round:
@@ -162,17 +168,28 @@ def _round(facts: Facts, item: Version, options: Options) -> _Round:
             continue
         is_open = kind == "differs" and not facts.is_certain and not getattr(module, "EITHER", False)
         for node in _asked(facts, module):
-            answer = module.rewrite(facts, node)
+            answer = unseen(facts, module, node) or module.rewrite(facts, node)
             if answer is None or _is_marked(facts, node, module.CODE):
                 continue
             if isinstance(answer, Rewritten) and not is_open and (options.unsafe or not answer.assumption):
                 found.drafts.append(Draft(module.CODE, node, list(answer.edits)))
+            elif not is_open and _is_taken(answer, kind, options):
+                found.taken.append((node, answer))
             else:
                 found.said.append(_said(facts, node, module.CODE, answer, kind, is_open))
     return found
 
 
-def _said(facts: Facts, node: ast.AST, code: str, answer: Rewritten | Left, kind: str, is_open: bool) -> _Said:
+def _is_taken(answer: Answer, kind: str, options: Options) -> TypeGuard[Unknown | Different]:
+    """Is an answer taken for true: by the user, or because the target checks it?"""
+    if isinstance(answer, Different):
+        return options.unsafe
+    return isinstance(answer, Unknown) and (answer.is_note or (kind != "differs" and not answer.silent))
+
+
+def _said(
+    facts: Facts, node: ast.AST, code: str, answer: Rewritten | Left | Unknown | Different, kind: str, is_open: bool
+) -> _Said:
     line, column = node.lineno, node.col_offset + 1  # type: ignore[attr-defined]  # rules ask of nodes with places
     if is_open:
         message = f"this means one thing up to NKI {facts.old}, and another from {facts.new} on"
@@ -181,6 +198,12 @@ def _said(facts: Facts, node: ast.AST, code: str, answer: Rewritten | Left, kind
     if isinstance(answer, Left):
         finding = Finding(line, column, code, "manual", answer.message, answer.help)
         return _Said(node, finding, (kind == "differs" or answer.silent) and facts.in_kernel_code(node))
+    if isinstance(answer, Unknown):
+        finding = Finding(line, column, code, "manual", f"nothing tells that {answer.text}: {answer.why}", answer.help)
+        return _Said(node, finding, facts.in_kernel_code(node))
+    if isinstance(answer, Different):
+        message = f"takes it that {answer.text}: {answer.why}"
+        return _Said(node, Finding(line, column, code, "review", message, answer.help), False)
     finding = Finding(line, column, code, "review", f"takes it that {answer.assumption}", "--unsafe writes it")
     return _Said(node, finding, kind == "differs" and facts.in_kernel_code(node))
 
@@ -221,9 +244,26 @@ def _say(program: Program, path: str, file: _File, said: list[_Said]) -> None:
         file.make(list(marks.values()))
 
 
+def _take(program: Program, path: str, file: _File, taken: list[tuple[ast.AST, Unknown | Different]]) -> None:
+    """Keep what is taken for true, once for each function, at the first line of the input that needs it."""
+    rung = program.rungs[path]
+    for node, answer in taken:
+        function = rung.function(node)
+        name = function.name if isinstance(function, ast.FunctionDef) else ""
+        line = file.origins[min(node.lineno, len(file.origins)) - 1]  # type: ignore[attr-defined]  # nodes with places
+        key = name, answer.text, answer.why
+        file.taken[key] = min(line, file.taken.get(key, line))
+
+
+def _asserted(outcome: Outcome, file: _File) -> tuple[Asserted, ...]:
+    taken = {Asserted(line, *key) for key, line in file.taken.items()}
+    return tuple(sorted({*outcome.asserted, *taken}))
+
+
 def _outcome(outcome: Outcome, file: _File) -> Outcome:
     if file.text == outcome.source:
-        return replace(outcome, findings=tuple(sorted({*outcome.findings, *file.findings})))
+        findings = tuple(sorted({*outcome.findings, *file.findings}))
+        return replace(outcome, findings=findings, asserted=_asserted(outcome, file))
     moves = tuple(replace(each, new_lines=_moved_lines(each, outcome, file)) for each in outcome.moves)
     return replace(
         outcome,
@@ -232,6 +272,7 @@ def _outcome(outcome: Outcome, file: _File) -> Outcome:
         applied=Counter(outcome.applied) + file.applied,
         touched=outcome.touched | file.touched,
         moves=moves,
+        asserted=_asserted(outcome, file),
     )
 
 

@@ -49,6 +49,21 @@ class Facts:
         """What stands where only a tensor can."""
         return self.tensors.tensor(self.path, node)
 
+    def type_of(self, node: ast.expr) -> str:
+        """The data type of a tensor by its name, or as the function at hand spells it; empty if neither is known."""
+        tensor = self.tensor(node)
+        if tensor.dtype:
+            return tensor.dtype
+        own = self.rung.function(node)
+        if tensor.calls:
+            here = all(path == self.path and self.rung.function(call) is own for path, call in tensor.calls)
+            return tensor.dtype_text if here else ""
+        while isinstance(node, ast.Subscript):
+            node = node.value
+        if not isinstance(node, ast.Name) or any(not isinstance(use.ctx, ast.Load) for use in self.rung.uses(node)):
+            return ""
+        return f"{node.id}.dtype"
+
     def text_of(self, call: ast.Call) -> CallText | None:
         """The arguments of a call in its text."""
         return self.rung.text_of(call)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from ..drafts import Edit
-from .answers import Answer, rewritten
+from .answers import Answer, Unknown, rewritten
 from .facts import Facts
 
 
@@ -17,9 +17,14 @@ def is_jit(facts: Facts, node: ast.Call) -> bool:
 
 def without(facts: Facts, node: ast.Call, parameter: str, assumption: str = "") -> Answer:
     """The edits that take a parameter of ``nki.jit`` away; a decorator without arguments loses its brackets."""
-    text = facts.text_of(node) if is_jit(facts, node) else None
+    if not is_jit(facts, node):
+        return None
+    text = facts.text_of(node)
+    if text is None:
+        help = f"give nki.jit no {parameter}"
+        return Unknown(f"'**' gives nki.jit no {parameter}", f"NKI {facts.new} does not take it", help)
     given = text.named(parameter) if text is not None else None
-    if text is None or given is None:
+    if given is None:
         return None
     above = facts.rung.parents.get(node)
     if len(text.arguments) == 1 and isinstance(above, ast.FunctionDef) and node in above.decorator_list:

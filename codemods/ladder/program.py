@@ -22,6 +22,7 @@ class Program:
 
     rungs: Mapping[str, Rung]
     _links: dict[str, dict[str, Link]] = field(default_factory=dict)
+    _together: dict[ast.FunctionDef, tuple[tuple[str, ast.FunctionDef], ...]] = field(default_factory=dict)
 
     @cached_property
     def kernel_code(self) -> KernelCode:
@@ -79,6 +80,42 @@ class Program:
                 if meant is not None and isinstance(meant[1], ast.FunctionDef):
                     found.setdefault(meant[1], []).append((path, call))
         return {function: tuple(calls) for function, calls in found.items()}
+
+    @cached_property
+    def _callees(self) -> Mapping[ast.FunctionDef, frozenset[tuple[str, ast.FunctionDef]]]:
+        """The functions of these files that each one calls."""
+        found: dict[ast.FunctionDef, set[tuple[str, ast.FunctionDef]]] = {}
+        home = {f: path for path, rung in self.rungs.items() for f in rung.nodes if isinstance(f, ast.FunctionDef)}
+        for callee, calls in self.calls.items():
+            for path, call in calls:
+                caller = self.rungs[path].function(call)
+                if isinstance(caller, ast.FunctionDef):
+                    found.setdefault(caller, set()).add((home[callee], callee))
+        return {caller: frozenset(callees) for caller, callees in found.items()}
+
+    def _reached(self, kernel: ast.FunctionDef) -> frozenset[tuple[str, ast.FunctionDef]]:
+        """The functions that run in a kernel, itself left out."""
+        found: set[tuple[str, ast.FunctionDef]] = set()
+        ahead = [kernel]
+        while ahead:
+            new = self._callees.get(ahead.pop(), frozenset()) - found
+            found |= new
+            ahead += [function for _, function in new]
+        return frozenset(found)
+
+    def together(self, function: ast.FunctionDef) -> tuple[tuple[str, ast.FunctionDef], ...]:
+        """The functions that some kernel runs besides ``function``, each with its file, in the order of the files."""
+        if function not in self._together:
+            found: set[tuple[str, ast.FunctionDef]] = set()
+            for path, rung in self.rungs.items():
+                for kernel in rung.nodes:
+                    if isinstance(kernel, ast.FunctionDef) and self.is_kernel(kernel):
+                        everything = {(path, kernel), *self._reached(kernel)}
+                        if any(each is function for _, each in everything):
+                            found |= everything
+            rest = [(path, each) for path, each in found if each is not function]
+            self._together[function] = tuple(sorted(rest, key=lambda item: (item[0], item[1].lineno)))
+        return self._together[function]
 
     @cached_property
     def referenced(self) -> frozenset[ast.FunctionDef]:

@@ -31,6 +31,19 @@ class Rung(Sheet):
         return tuple(node for node in self.nodes if isinstance(node, ast.Call))
 
     @cached_property
+    def values(self) -> tuple[tuple[ast.expr, str], ...]:
+        """Functions of NKI where they are no callee, with their qualified names; aliases of the module are followed."""
+        found = []
+        for node in self.nodes:
+            if not isinstance(node, (ast.Name, ast.Attribute)) or not isinstance(node.ctx, ast.Load):
+                continue
+            above = self.parents.get(node)
+            is_callee = isinstance(above, ast.Call) and above.func is node
+            if not is_callee and not isinstance(above, ast.Attribute) and (name := self.qualified(node)):
+                found.append((node, name))
+        return tuple(found)
+
+    @cached_property
     def _aliased(self) -> dict[str, list[ast.expr]]:
         """What names of the module are assigned: ``engine = nisa.engine``."""
         found: dict[str, list[ast.expr]] = {}

@@ -113,7 +113,7 @@ class Tensors:
 
     def _name(self, path: str, rung: Rung, node: ast.Name, depth: int) -> Value:
         function = rung.function(node)
-        while function is not None and node.id not in _bound(rung, function):
+        while function is not None and node.id not in bindings(rung, function):
             function = rung.function(function)
         if function is None:
             return None
@@ -123,12 +123,12 @@ class Tensors:
         if key in self._busy:
             return None
         self._busy.add(key)
-        values = [self._bound_value(path, item, depth + 1) for item in _bound(rung, function)[node.id]]
+        values = [self._bound_value(path, item, depth + 1) for item in bindings(rung, function)[node.id]]
         parameter = _parameter(function, node.id)
         if parameter is not None and isinstance(function, ast.FunctionDef):
             values.append(self._parameter(path, function, parameter, depth + 1))
         found = self._agreed([*values, *self._appended(path, rung, function, node.id, depth)])
-        if isinstance(found, Tensor) and found.rank is None and parameter and not _bound(rung, function)[node.id]:
+        if isinstance(found, Tensor) and found.rank is None and parameter and not bindings(rung, function)[node.id]:
             rank = _unpacked_rank(function, node.id)
             found = replace(found, rank=rank) if rank is not None else found
         self._busy.discard(key)
@@ -182,7 +182,7 @@ class Tensors:
             return UNKNOWN
         values = []
         for where, call in calls:
-            given = _given(function, call, name)
+            given = given_to(function, call, name)
             values.append(self.of(where, given, depth) if given is not None else None)
         known = [value for value in values if value is not None]
         found = self._agreed(known) if known else UNKNOWN
@@ -231,7 +231,7 @@ class Tensors:
             return tuple(f"{text}[{d}]" for d in range(rank)) if rank is not None else None
         if isinstance(shape, ast.Name):
             function = rung.function(shape)
-            values = _bound(rung, function).get(shape.id, []) if function is not None else []
+            values = bindings(rung, function).get(shape.id, []) if function is not None else []
             own = function is not None and not _parameter(function, shape.id)
             if own and len(values) == 1 and isinstance(values[0], (ast.Tuple, ast.List)):
                 return self._sizes(path, rung, values[0], depth)
@@ -310,12 +310,12 @@ class Tensors:
         if function is None or _parameter(function, name.id):
             return ""
         kinds = set()
-        for value in _bound(rung, function).get(name.id, []):
+        for value in bindings(rung, function).get(name.id, []):
             is_own = value is None or (isinstance(value, ast.Name) and value.id == name.id)
             kinds.add("" if is_own else self.index_kind(path, rung, value))  # type: ignore[arg-type]  # not None
         loops = [n for n in ast.walk(function) if isinstance(n, ast.For) and isinstance(n.target, ast.Name)]
         counted = [n for n in loops if n.target.id == name.id and _is_range(rung, n.iter)]  # type: ignore[attr-defined]  # loops over a name
-        if counted and kinds <= {"", "integer"} and len(_bound(rung, function).get(name.id, [])) == len(counted):
+        if counted and kinds <= {"", "integer"} and len(bindings(rung, function).get(name.id, [])) == len(counted):
             return "integer"
         return kinds.pop() if len(kinds) == 1 else ""
 
@@ -360,7 +360,7 @@ def _parameter(function: ast.AST, name: str) -> str | None:
     return name if any(item.arg == name for item in own) else None
 
 
-def _given(function: ast.FunctionDef, call: ast.Call, name: str) -> ast.expr | None:
+def given_to(function: ast.FunctionDef, call: ast.Call, name: str) -> ast.expr | None:
     """What a call gives for a parameter; ``None`` where that is not plain."""
     if any(isinstance(a, ast.Starred) for a in call.args) or any(k.arg is None for k in call.keywords):
         return None
@@ -372,7 +372,15 @@ def _given(function: ast.FunctionDef, call: ast.Call, name: str) -> ast.expr | N
     return call.args[at] if at < len(call.args) else None
 
 
-def _bound(rung: Rung, function: ast.AST) -> dict[str, list[ast.expr | None]]:
+def parameter_default(function: ast.FunctionDef, name: str) -> ast.expr | None:
+    """The default of a parameter, if it has one."""
+    own = [*function.args.posonlyargs, *function.args.args]
+    pairs = [*zip(own[len(own) - len(function.args.defaults) :], function.args.defaults, strict=True)]
+    pairs += [(a, d) for a, d in zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True) if d is not None]
+    return next((default for parameter, default in pairs if parameter.arg == name), None)
+
+
+def bindings(rung: Rung, function: ast.AST) -> dict[str, list[ast.expr | None]]:
     """What each name of a function is bound to; ``None`` for a binding that is no plain assignment."""
     cache: dict[ast.AST, dict[str, list[ast.expr | None]]] = rung.__dict__.setdefault("_bindings", {})
     if function not in cache:

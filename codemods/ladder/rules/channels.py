@@ -17,6 +17,7 @@ APPLICABILITY = "review"
 GOLDENS = ()
 NODES = (ast.Call,)
 _NAME = "nki.collectives.collective_permute_implicit_current_processing_rank_id"
+CALLS = frozenset({_NAME})
 
 
 def rewrite(facts: Facts, node: ast.Call) -> Answer:

@@ -12,7 +12,8 @@ from __future__ import annotations
 import ast
 
 from ...drafts import Edit
-from ..answers import Answer, Left, Rewritten
+from ..answers import Answer, Left, Rewritten, Unknown
+from ..choices import choices
 from ..facts import Facts
 from ..loops import ASSUMPTION, head_end, obstacle, reads_behind
 from ..statements import free_name
@@ -26,7 +27,7 @@ NODES = (ast.While,)
 def rewrite(facts: Facts, node: ast.While) -> Answer:
     """Make the body a function that returns the register."""
     if not isinstance(node.test, ast.Name) or not _is_register(facts, node.test):
-        return None
+        return _unknown(facts, node.test)
     loop, problem = facts.spelled(node, "nki.language.while_loop"), obstacle(facts.rung, node)
     register = node.test.id
     if not problem and reads_behind(facts.rung, node, register):
@@ -42,6 +43,18 @@ def rewrite(facts: Facts, node: ast.While) -> Answer:
     end = len(facts.rung.text) if end < 0 else end
     call = f"\n{inner}return {register}\n\n{margin}{loop}({register}, {name})"
     return Rewritten((head, Edit(end, end, call)), ASSUMPTION)
+
+
+def _unknown(facts: Facts, test: ast.expr) -> Unknown | None:
+    """What is taken for true of a condition that may be a register."""
+    if not isinstance(test, (ast.Name, ast.Attribute, ast.Subscript)):
+        return None
+    found = choices(facts, test) if isinstance(test, ast.Name) else None
+    names = [facts.program.rungs[p].qualified(e.func) if isinstance(e, ast.Call) else "" for p, e in found or ()]
+    if found and "nki.isa.register_alloc" not in names:
+        return None
+    help = "write a function for the body, and call nl.while_loop"
+    return Unknown(f"'{ast.unparse(test)}' is no register", f"NKI {facts.new} deprecates while with one", help)
 
 
 def _is_register(facts: Facts, name: ast.Name) -> bool:

@@ -16,6 +16,7 @@ CODE = "NKV028"
 APPLICABILITY = "review"
 GOLDENS = ()
 NODES = (ast.Call,)
+CALLS = frozenset({"nki.language.shared_constant"})
 
 
 def rewrite(facts: Facts, node: ast.Call) -> Answer:

@@ -16,19 +16,20 @@ from ..facts import Facts
 CODE = "NKV022"
 GOLDENS = ("ladder_copies",)
 NODES = (ast.Call,)
-_CALLS = frozenset(f"nki.isa.{name}" for name in ("tensor_copy", "nc_n_gather", "sequence_bounds"))
+CALLS = frozenset(f"nki.isa.{name}" for name in ("tensor_copy", "nc_n_gather", "sequence_bounds"))
 
 
 def rewrite(facts: Facts, node: ast.Call) -> Answer:
     """Take the parameter away."""
-    text = facts.text_of(node) if facts.called(node) in _CALLS else None
-    given = text.named("dtype") if text is not None else None
+    text = facts.text_of(node) if facts.called(node) in CALLS else None
+    typed = facts.arguments(node).get("dtype") if text is not None else None
+    given = next((item for item in text.arguments if item.value is typed), None) if text is not None else None
     if text is None or given is None:
         return None
     name = facts.qualified(given.value).removeprefix("nki.language.")
     arguments = facts.arguments(node)
-    operands = [facts.tensor(arguments[key]) for key in ("dst", "src", "data") if key in arguments]
+    operands = [facts.type_of(arguments[key]) for key in ("dst", "src", "data") if key in arguments]
     spelled = text.text(given)
-    is_said = any((name and operand.dtype == name) or operand.dtype_text == spelled for operand in operands)
+    is_said = any(operand in ({name, spelled} - {""}) for operand in operands)
     assumption = "" if is_said else f"the destination has the type {spelled}"
     return rewritten(text.removed(given), assumption=assumption)

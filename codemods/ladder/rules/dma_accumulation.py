@@ -20,8 +20,8 @@ from ..statements import is_own_statement
 CODE = "NKV005"
 GOLDENS = ("ladder_copies",)
 NODES = (ast.Call,)
+CALLS = frozenset({"nki.isa.dma_copy"})
 _HELP = "write dma_copy and nisa.dma_compute(dst, srcs=[src, dst], reduce_op=nl.add) under the condition"
-_DROPPED = ("dge_mode", "engine", "priority")
 
 
 def rewrite(facts: Facts, node: ast.Call) -> Answer:

@@ -9,16 +9,23 @@ from __future__ import annotations
 
 import ast
 
+from nki_migrate.runtime.spec import beta2
 from nki_migrate.runtime.spec.beta2_isa import ENUM_MEMBERS
 
 from ...drafts import Edit
-from ..answers import Answer, Left, rewritten
+from ..answers import Answer, Left, Unknown, rewritten
+from ..choices import choices
 from ..facts import Facts
 
 CODE = "NKV015"
 GOLDENS = ("ladder_literals",)
 NODES = (ast.Call, ast.Compare)
 _PARAMETERS = ("dge_mode", "engine", "oob_mode", "reduce_cmd")
+CALLS = frozenset(
+    name
+    for name, entry in beta2.SYMBOLS.items()
+    if name.startswith("nki.isa.") and {p.name for p in entry.parameters or ()} & set(_PARAMETERS)
+)
 
 
 def rewrite(facts: Facts, node: ast.Call | ast.Compare) -> Answer:
@@ -27,6 +34,9 @@ def rewrite(facts: Facts, node: ast.Call | ast.Compare) -> Answer:
     edits, unknown = [], []
     for name, value in pairs:
         if not isinstance(value, ast.Constant) or type(value.value) is not int:
+            answer = _chosen(facts, name, value)
+            if answer is not None:
+                return answer
             continue
         member = next((key for key, number in ENUM_MEMBERS[name].items() if number == value.value), None)
         enum = facts.spelled(node, f"nki.isa.{name}")
@@ -39,6 +49,27 @@ def rewrite(facts: Facts, node: ast.Call | ast.Compare) -> Answer:
     return rewritten(*edits) if edits else None
 
 
+def _chosen(facts: Facts, name: str, value: ast.expr) -> Answer:
+    """What is known of an argument that is no number itself."""
+    found = choices(facts, value)
+    help = f"write the member: nisa.{name}...."
+    for path, each in found or ():
+        is_number = isinstance(each, ast.Constant) and type(each.value) is int
+        if is_number:
+            return Left(f"a number stands for a member of nisa.{name}, as '{ast.unparse(value)}'", help)
+        if not isinstance(each, ast.Constant) and not _is_member(facts, path, each, name):
+            found = None
+    if found is not None:
+        return None
+    return Unknown(f"'{ast.unparse(value)}' is a member of nisa.{name}", f"NKI {facts.new} takes no numbers", help)
+
+
+def _is_member(facts: Facts, path: str, node: ast.expr, name: str) -> bool:
+    rung = facts.program.rungs[path]
+    called = rung.qualified(node.func) if isinstance(node, ast.Call) else ""
+    return rung.qualified(node).startswith(f"nki.isa.{name}") or called == "nki.isa.get_nc_version"
+
+
 def _given(facts: Facts, node: ast.Call) -> list[tuple[str, ast.expr]]:
     given = facts.arguments(node) if facts.called(node).startswith("nki.isa.") else {}
     return [(name, given[name]) for name in _PARAMETERS if name in given]
@@ -46,6 +77,16 @@ def _given(facts: Facts, node: ast.Call) -> list[tuple[str, ast.expr]]:
 
 def _compared(facts: Facts, node: ast.Compare) -> list[tuple[str, ast.expr]]:
     sides = [node.left, *node.comparators]
-    if len(sides) != 2 or not any(facts.called(side) == "nki.isa.get_nc_version" for side in sides):
+    if not any(_is_version(facts, side) for side in sides):
         return []
-    return [("nc_version", side) for side in sides]
+    listed = [side.elts if isinstance(side, (ast.Tuple, ast.List, ast.Set)) else [side] for side in sides]
+    return [("nc_version", item) for items in listed for item in items if not _is_version(facts, item)]
+
+
+def _is_version(facts: Facts, node: ast.expr) -> bool:
+    """Is an expression the chip's version, also by a name?"""
+    found = choices(facts, node) or ()
+    called = [
+        facts.program.rungs[path].qualified(each.func) if isinstance(each, ast.Call) else "" for path, each in found
+    ]
+    return "nki.isa.get_nc_version" in called

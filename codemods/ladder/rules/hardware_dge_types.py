@@ -9,13 +9,24 @@ from __future__ import annotations
 
 import ast
 
-from ..answers import Answer, Left, rewritten
+from ..answers import Answer, Left, Unknown, rewritten
 from ..facts import Facts
+from ..statements import root_name
 
 CODE = "NKV004"
 APPLICABILITY = "review"
 GOLDENS = ()
 NODES = (ast.Call,)
+CALLS = frozenset({"nki.isa.dma_copy"})
+
+
+_HARDWARE = "nki.isa.dge_mode.hwdge"
+
+
+def _may_be_hardware(facts: Facts, mode: ast.expr) -> bool:
+    """May the mode be the hardware's? Numbers become members first (NKV015)."""
+    name = facts.qualified(mode)
+    return name == _HARDWARE or not (name.startswith("nki.isa.dge_mode.") or isinstance(mode, ast.Constant))
 
 
 def rewrite(facts: Facts, node: ast.Call) -> Answer:
@@ -24,11 +35,19 @@ def rewrite(facts: Facts, node: ast.Call) -> Answer:
         return None
     given = facts.arguments(node)
     mode = given.get("dge_mode")
-    if mode is None or not {"dst", "src"} <= given.keys() or facts.qualified(mode) != "nki.isa.dge_mode.hwdge":
+    if mode is None or not {"dst", "src"} <= given.keys() or not _may_be_hardware(facts, mode):
+        return None
+    spelled = facts.type_of(given["dst"]), facts.type_of(given["src"])
+    if all(spelled) and spelled[0] == spelled[1]:
         return None
     types = facts.tensor(given["dst"]).dtype, facts.tensor(given["src"]).dtype
-    if not all(types) or types[0] == types[1]:
-        return None
+    if not all(types) or facts.qualified(mode) != _HARDWARE:
+        names = [root_name(given[key]) for key in ("dst", "src")]
+        same = f"'{names[0]}' and '{names[1]}' have one type"
+        taken = (
+            same if facts.qualified(mode) == _HARDWARE else f"{same}, or '{ast.unparse(mode)}' is not dge_mode.hwdge"
+        )
+        return Unknown(taken, "hwdge of NKI 0.3 refuses two types", "ask for another mode, or view one side")
     what = f"hwdge does not convert {types[1]} to {types[0]}"
     text, other = facts.text_of(node), facts.spelled(mode, "nki.isa.dge_mode.swdge")
     if text is None or other is None:

@@ -11,7 +11,8 @@ from __future__ import annotations
 import ast
 
 from ...drafts import Edit
-from ..answers import Answer, Left, rewritten
+from ..answers import Answer, Left, Unknown, rewritten
+from ..choices import choices
 from ..facts import Facts
 
 CODE = "NKV020"
@@ -19,6 +20,7 @@ APPLICABILITY = "review"
 GOLDENS = ("ladder_language",)
 NODES = (ast.FunctionDef, ast.Call)
 HOST = True
+_COUNTING = frozenset("len enumerate zip sum sorted".split())
 _CHANGES = frozenset("append extend insert pop remove clear sort reverse".split())
 
 
@@ -32,6 +34,11 @@ def rewrite(facts: Facts, node: ast.FunctionDef | ast.Call) -> Answer:
         return None
     values = [*node.args, *(keyword.value for keyword in node.keywords)]
     lists = [value for value in values if isinstance(value, ast.List)]
+    for value in values:
+        for _, each in choices(facts, value) or () if isinstance(value, ast.Name) else ():
+            called, name = ast.unparse(each.func) if isinstance(each, ast.Call) else "", ast.unparse(value)
+            if isinstance(each, (ast.List, ast.ListComp)) or called in ("list", "sorted"):
+                return Left(f"'{name}' is a list where it reaches the kernel", f"make it a tuple: tuple({name})")
     return rewritten(*(_tuple(facts, value) for value in lists), assumption=_ASSUMPTION) if lists else None
 
 
@@ -48,7 +55,28 @@ def _signature(facts: Facts, node: ast.FunctionDef) -> Answer:
             return Left(
                 f"the kernel changes the list '{parameter.arg}'", "give it a tuple, and copy that in the kernel"
             )
-    return rewritten(*(_tuple(facts, default) for _, default in lists), assumption=_ASSUMPTION) if lists else None
+    if lists:
+        return rewritten(*(_tuple(facts, default) for _, default in lists), assumption=_ASSUMPTION)
+    known = {parameter.arg for parameter, default in pairs if isinstance(default, (ast.Tuple, ast.Constant))}
+    for parameter in [*own, *node.args.kwonlyargs]:
+        if parameter.arg not in known and _is_listed(node, parameter):
+            why = f"NKI {facts.new} takes no lists"
+            return Unknown(
+                f"'{parameter.arg}' is given as a tuple", why, "give the kernel a tuple where it is launched"
+            )
+    return None
+
+
+def _is_listed(node: ast.FunctionDef, parameter: ast.arg) -> bool:
+    """May a parameter be a list, by what the kernel asks it for: is it counted or gone through?"""
+    if parameter.annotation is not None and "uple" in ast.unparse(parameter.annotation):
+        return False
+    for item in ast.walk(node):
+        iterated = item.iter if isinstance(item, (ast.For, ast.comprehension)) else None
+        counted = item.args if isinstance(item, ast.Call) and ast.unparse(item.func) in _COUNTING else []
+        if any(isinstance(each, ast.Name) and each.id == parameter.arg for each in [*counted, iterated]):
+            return True
+    return False
 
 
 def _is_changed(node: ast.FunctionDef, name: str) -> bool:

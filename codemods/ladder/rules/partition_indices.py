@@ -4,7 +4,7 @@ Why: 0.2 dropped the dimension, ``t[i]`` of ``(128, 64)`` had the shape ``(64,)`
 partitions, and has the shape ``(1, 64)``. Tensors in HBM drop the dimension in both.
 
 Review: it takes it that nothing asks the part for its rank or shape. An operand of an instruction is the same elements
-in both, and stays. Left: a tensor whose memory is not known.
+in both, and stays. Left: a tensor whose memory is not known; a note says where nothing shows a tensor at all.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import ast
 
 from ...drafts import Edit
-from ..answers import Answer, Left, rewritten
+from ..answers import Answer, Unknown, rewritten
 from ..facts import Facts
 from ..tensors import Tensor
 
@@ -28,22 +28,49 @@ def rewrite(facts: Facts, node: ast.Subscript) -> Answer:
     parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     if not parts or not isinstance(node.ctx, ast.Load) or not _makes_a_tile(facts, node):
         return None
-    if facts.tensors.index_kind(facts.path, facts.rung, parts[0]) != "integer":
-        return None
+    kind = facts.tensors.index_kind(facts.path, facts.rung, parts[0])
     value = facts.tensors.of(facts.path, node.value)
-    if not isinstance(value, Tensor) or value.is_in_hbm or not (value.is_on_chip or value.calls):
-        return None
-    if not value.is_on_chip:
-        return Left(
-            "whether this part keeps its partition depends on the tensor's memory, which is not known", _HELP, True
-        )
     first = parts[0]
+    if kind == "slice" or not isinstance(value, Tensor) or value.is_in_hbm:
+        return None
+    if facts.is_migrated and not (kind and value.is_on_chip):
+        return None  # the rules from Beta 1 say themselves which tiles they do not know
+    if isinstance(first, ast.Constant) and not isinstance(first.value, int):
+        return None  # a key, or an ellipsis
+    if not kind or not value.is_on_chip:
+        return _unknown(facts, node, value, first)
     text = facts.rung.segment(first)
     part = f"{text} : {text} + 1" if isinstance(first, (ast.Name, ast.Attribute)) else f"{text} : ({text}) + 1"
     if isinstance(first, ast.Constant) and isinstance(first.value, int):
         part = f"{first.value}:{first.value + 1}"
     assumption = "nothing asks this part of a tile for its rank or shape, which has one dimension more now"
     return rewritten(Edit(facts.rung.start(first), facts.rung.end(first), part), assumption=assumption)
+
+
+def _unknown(facts: Facts, node: ast.Subscript, value: Tensor, index: ast.expr) -> Unknown:
+    """What is taken for true of a tensor whose memory, or of an index whose kind, is not known."""
+    name = ast.unparse(node.value)
+    text = f"'{ast.unparse(index)}' is a slice" if value.is_on_chip else f"'{name}' is in HBM, or a list"
+    why = f"from NKI {facts.new} on an integer keeps the partition of a tile"
+    is_tensor = bool(value.calls or value.rank) or _is_used_as_tensor(facts, node.value)
+    return Unknown(text, why, _HELP, is_note=not is_tensor)
+
+
+def _is_used_as_tensor(facts: Facts, node: ast.expr) -> bool:
+    """Does the function use a value as only tensors are used: as an operand, by two indices, or for its type?"""
+    if not isinstance(node, ast.Name):
+        return False
+    for use in facts.rung.uses(node):
+        above = facts.rung.parents.get(use)
+        call = facts.rung.parents.get(above) if isinstance(above, ast.keyword) else above
+        index = above.slice if isinstance(above, ast.Subscript) and above.value is use else None
+        if isinstance(call, ast.Call) and facts.called(call).startswith("nki.isa."):
+            return True
+        if isinstance(above, ast.Attribute) and above.attr in ("shape", "dtype", "ap", "reshape", "view"):
+            return True
+        if isinstance(index, ast.Tuple):
+            return True
+    return False
 
 
 def _makes_a_tile(facts: Facts, node: ast.Subscript) -> bool:

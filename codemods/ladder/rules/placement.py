@@ -10,8 +10,10 @@ Manual: where the others may lie is for a person to say; the emulator's ``layout
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 
-from ..answers import Answer, Left
+from ..answers import Answer, Left, Unknown
+from ..choices import choices
 from ..facts import Facts
 from ..tensors import ON_CHIP, buffer_name
 
@@ -19,21 +21,52 @@ CODE = "NKV025"
 APPLICABILITY = "manual"
 GOLDENS = ()
 NODES = (ast.Call,)
-_MAKERS = frozenset(f"nki.language.{name}" for name in ("ndarray", "zeros", "ones", "full", "rand"))
+_HELP = "give all tensors in SBUF and PSUM an address, or none"
+CALLS = frozenset(f"nki.language.{name}" for name in ("ndarray", "zeros", "ones", "full", "rand"))
 
 
 def rewrite(facts: Facts, node: ast.Call) -> Answer:
     """Report each tensor without an address in code that gives some others one."""
-    if _placement(facts, node) != "automatic":
+    placement = _placement(facts, node)
+    if placement == "either" and _may_be_none(facts, node):
+        address = next(k.value for k in node.keywords if k.arg == "address")
+        return Unknown(f"'{ast.unparse(address)}' is an address", _why(facts), _HELP)
+    if placement not in ("automatic", "unknown"):
         return None
     function = facts.rung.function(node)
     others = facts.rung.all_calls if function is None else [n for n in ast.walk(function) if isinstance(n, ast.Call)]
     own = _arms(facts, node)
     placed = [other for other in others if _placement(facts, other) in ("manual", "either")]
     if all(_exclude(own, _arms(facts, other)) for other in placed):
-        return None
-    what = "this tensor has no address, and others of the kernel have one"
-    return Left(what, "give all tensors in SBUF and PSUM an address, or none")
+        return _beside(facts, node, function)
+    if placement == "unknown":
+        buffer = ast.unparse(facts.arguments(node)["buffer"])
+        return Unknown(f"'{buffer}' is in HBM", _why(facts), _HELP)
+    return Left("this tensor has no address, and others of the kernel have one", _HELP)
+
+
+def _why(facts: Facts) -> str:
+    return f"NKI {facts.new} places all tensors on chip by their addresses, or none"
+
+
+def _may_be_none(facts: Facts, node: ast.Call) -> bool:
+    """May the address of a tensor be ``None``, as far as its expression tells?"""
+    address = next(keyword.value for keyword in node.keywords if keyword.arg == "address")
+    found = choices(facts, address)
+    return found is None or any(isinstance(each, ast.Constant) and each.value is None for _, each in found)
+
+
+def _beside(facts: Facts, node: ast.Call, function: ast.AST | None) -> Answer:
+    """Whether functions that run in the same kernels place tensors that this one leaves to the compiler."""
+    program = facts.program
+    others = program.together(function) if isinstance(function, ast.FunctionDef) else ()
+    for path, other in others:
+        beside = replace(facts, path=path)
+        for call in ast.walk(other):
+            if isinstance(call, ast.Call) and _placement(beside, call) == "manual":
+                text = f"'{other.name}', which places its tensors, runs in no kernel with this one"
+                return Unknown(text, _why(facts), _HELP)
+    return None
 
 
 def _arms(facts: Facts, node: ast.AST) -> dict[str, bool]:
@@ -56,14 +89,15 @@ def _exclude(first: dict[str, bool], second: dict[str, bool]) -> bool:
 
 
 def _placement(facts: Facts, node: ast.Call) -> str:
-    """``manual``, ``automatic`` or ``either`` (by a condition) for a tensor on chip; empty for all else."""
-    if facts.called(node) not in _MAKERS:
+    """``manual``, ``automatic``, ``either`` (by an expression) or ``unknown`` (if it is on chip); empty in HBM."""
+    if facts.called(node) not in CALLS:
         return ""
     given = {keyword.arg: keyword.value for keyword in node.keywords}
     buffer = facts.arguments(node).get("buffer")
-    if buffer is not None and buffer_name(facts.rung, buffer) not in ON_CHIP:
+    name = buffer_name(facts.rung, buffer) if buffer is not None else "sbuf"
+    if name and name not in ON_CHIP:
         return ""
     address = given.get("address")
     if address is None or (isinstance(address, ast.Constant) and address.value is None):
-        return "automatic"
+        return "automatic" if name else "unknown"
     return "manual" if isinstance(address, (ast.Tuple, ast.List)) else "either"

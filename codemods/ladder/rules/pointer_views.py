@@ -16,13 +16,14 @@ from nki_migrate.runtime.spec.dtypes import ITEMSIZE
 
 from ...call_text import Argument, CallText
 from ...drafts import Edit
-from ..answers import Answer, Left, rewritten
+from ..answers import Answer, Left, Unknown, rewritten
 from ..facts import Facts
 from ..tensors import Tensor
 
 CODE = "NKV023"
 APPLICABILITY = "review"
 GOLDENS = ("ladder_views",)
+_HELP = "view the type, t.view(dtype), and reshape"
 NODES = (ast.Call,)
 
 
@@ -32,9 +33,14 @@ def rewrite(facts: Facts, node: ast.Call) -> Answer:
         return None
     text = facts.text_of(node)
     memory = _memory(facts, node.func.value)
-    if text is None or (memory and node.func.attr == "ptr"):
-        return Left(f"'{memory}.ptr' is gone", "declare the tensor with nl.ndarray and address=") if memory else None
-    dtype, shape = _given(text) if node.func.attr == "view" else (None, None)
+    base = ast.unparse(node.func.value)
+    if memory and node.func.attr == "ptr":
+        return Left(f"'{memory}.ptr' is gone", "declare the tensor with nl.ndarray and address=")
+    if text is None or node.func.attr == "ptr":
+        if facts.qualified(node.func.value):
+            return Left(f"'{base}.{node.func.attr}' is gone", "declare the tensor with nl.ndarray and address=")
+        return Unknown(f"'{base}' is no memory and no tensor", f"NKI {facts.new} does not view them so", _HELP)
+    dtype, shape = _given(text)
     if dtype is None or shape is None:
         return None
     if memory:
@@ -45,7 +51,7 @@ def rewrite(facts: Facts, node: ast.Call) -> Answer:
         return rewritten(Edit(facts.rung.start(node), facts.rung.end(node), call))
     value = facts.tensors.of(facts.path, node.func.value)
     if not isinstance(value, Tensor) and not facts.qualified(dtype.value).startswith("nki.language."):
-        return None  # some other object's method
+        return Unknown(f"'{base}' is no tensor", f"view of NKI {facts.new} takes no shape", _HELP)
     tensor = value if isinstance(value, Tensor) else Tensor()
     cut = text.removed(shape)
     if _is_its_own(facts, text, tensor, dtype.value, shape.value):

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import ast
 
-from ..answers import Answer, rewritten
+from ..answers import Answer, Unknown, rewritten
 from ..facts import Facts
 
 CODE = "NKV010"
 GOLDENS = ("ladder_positions",)
 NODES = (ast.Call,)
+CALLS = frozenset({"nki.isa.affine_select"})
 _NAMES = ("offset", "channel_multiplier", "on_true_tile", "on_false_value", "cmp_op")
 
 
@@ -28,5 +29,10 @@ def rewrite(facts: Facts, node: ast.Call) -> Answer:
     by_position = len(node.args) > 5 and facts.qualified(node.args[5]).startswith("nki.language.")
     if not {"channel_multiplier", "on_true_tile", "on_false_value"} <= given or by_position:
         return None
+    if not facts.is_certain and len(node.args) > 5:
+        third = f"'{ast.unparse(node.args[2])}' is the multiplier of affine_select"
+        return Unknown(
+            third, "NKI 0.2 took the offset there, later versions the multiplier", "name the arguments", True
+        )
     arguments = text.arguments[2 : len(node.args)]
     return rewritten(*(text.renamed(item, name) for item, name in zip(arguments, _NAMES, strict=False)))

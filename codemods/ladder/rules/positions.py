@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import ast
 
+from nki_migrate.runtime.spec import beta2
+from nki_migrate.runtime.spec.beta2_symbols import Symbol
 from nki_migrate.runtime.spec.changes import CHANGES
 
-from ..answers import Answer, Left, rewritten
+from ..answers import Answer, Left, Unknown, rewritten
 from ..facts import Facts
 
 CODE = "NKV027"
@@ -24,6 +26,8 @@ _BEHIND = {
     "nki.isa.dma_transpose": ("dst", "src", "axes"),
 }
 """The parameters that every version has at these positions."""
+CALLS = frozenset(_BEHIND)
+_NONE = Symbol("function")
 
 
 def rewrite(facts: Facts, node: ast.Call) -> Answer:
@@ -36,12 +40,27 @@ def rewrite(facts: Facts, node: ast.Call) -> Answer:
     order = facts.parameters(name)
     if len(node.args) > len(order):
         return None
-    if not facts.is_certain and _is_of_another_order(facts, node, order):
-        return None
+    if not facts.is_certain and not _is_of_this_order(facts, node, order):
+        if _is_of_another_order(facts, node, order):
+            return None
+        taken = f"the arguments of {name.removeprefix('nki.')} stand in the order of NKI {facts.new}"
+        return Unknown(taken, f"NKI {facts.old} has another order", "name the arguments behind the tensors", True)
     arguments = list(zip(text.arguments[: len(node.args)], order, strict=False))[len(_BEHIND[name]) :]
     if any(parameter == "mask" for _, parameter in arguments):
         return Left("the front end of 0.2 takes this for a mask", "name the arguments behind the tensors")
     return rewritten(*(text.renamed(argument, parameter) for argument, parameter in arguments))
+
+
+def _is_of_this_order(facts: Facts, node: ast.Call, order: list[str]) -> bool:
+    """Does what stands somewhere show the old version's parameter there: a member of its enumeration, a pair?"""
+    newer = [p.name for p in (beta2.symbol(facts.called(node), facts.new) or _NONE).parameters or ()]
+    for at, (value, parameter) in enumerate(zip(node.args, order, strict=False)):
+        if at < len(newer) and newer[at] == parameter:
+            continue
+        enum = facts.qualified(value).removeprefix("nki.isa.").partition(".")[0]
+        if enum == parameter or (parameter.startswith("tile_") and isinstance(value, ast.Tuple)):
+            return True
+    return False
 
 
 def _is_of_another_order(facts: Facts, node: ast.Call, order: list[str]) -> bool:

@@ -15,12 +15,12 @@ from ..facts import Facts
 CODE = "NKV036"
 GOLDENS = ()
 NODES = (ast.Call,)
-_CALLS = frozenset(f"nki.isa.{name}" for name in ("rng", "rand_get_state", "rand_set_state"))
+CALLS = frozenset(f"nki.isa.{name}" for name in ("rng", "rand_get_state", "rand_set_state"))
 
 
 def rewrite(facts: Facts, node: ast.Call) -> Answer:
     """Name the engine."""
-    text = facts.text_of(node) if facts.called(node) in _CALLS else None
+    text = facts.text_of(node) if facts.called(node) in CALLS else None
     if text is None or text.named("engine") is not None or len(node.args) > 1:
         return None
     engine = facts.spelled(node, "nki.isa.engine.unknown")

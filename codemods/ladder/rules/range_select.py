@@ -16,6 +16,7 @@ from ..facts import Facts
 CODE = "NKV021"
 GOLDENS = ("ladder_defaults",)
 NODES = (ast.Call,)
+CALLS = frozenset({"nki.isa.range_select"})
 _MINIMUM = ("-3.4028235e+38", "-3.4028235e38", "-3.4028234663852886e+38")
 
 
@@ -25,13 +26,14 @@ def rewrite(facts: Facts, node: ast.Call) -> Answer:
     if text is None:
         return None
     edits: list[Edit | None] = []
-    command = text.named("reduce_cmd")
+    given = facts.arguments(node)
+    command = next((item for item in text.arguments if item.value is given.get("reduce_cmd")), None)
     if command is not None and facts.qualified(command.value) != "nki.isa.reduce_cmd.reset_reduce":
         wanted = facts.spelled(node, "nki.isa.reduce_cmd.reset_reduce")
         if wanted is None:
             return Left("0.2 reset and reduced, whatever reduce_cmd said", "write reduce_cmd.reset_reduce", True)
         edits.append(text.value_replaced(command, wanted))
-    filled = text.named("on_false_value")
+    filled = next((item for item in text.arguments if item.value is given.get("on_false_value")), None)
     if filled is not None and ast.unparse(filled.value) not in _MINIMUM:
-        edits.append(text.removed(filled))
+        edits.append(text.removed(filled) if filled.keyword else text.value_replaced(filled, _MINIMUM[1]))
     return rewritten(*edits) if edits else None

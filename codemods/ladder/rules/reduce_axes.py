@@ -20,6 +20,7 @@ CODE = "NKV007"
 GOLDENS = ("ladder_axes",)
 NODES = (ast.Call, ast.FunctionDef)
 EITHER = True
+CALLS = frozenset({"nki.isa.tensor_reduce"})
 _HARDWARE_AXES = "[[4], [3, 4], [2, 3, 4], [1, 2, 3, 4]][rank - first - 1]"
 """What the helper of a migration to 0.2 returns."""
 _HELP = "write the dimensions of the tensor that are reduced, counted from 0"

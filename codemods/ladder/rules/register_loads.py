@@ -10,13 +10,14 @@ from __future__ import annotations
 import ast
 
 from ...drafts import Edit
-from ..answers import Answer, Left, Rewritten
+from ..answers import Answer, Left, Rewritten, Unknown
 from ..facts import Facts
 from ..tensors import Tensor
 
 CODE = "NKV012"
 GOLDENS = ("ladder_registers",)
 NODES = (ast.Call,)
+CALLS = frozenset({"nki.isa.register_alloc"})
 
 
 def rewrite(facts: Facts, node: ast.Call) -> Answer:
@@ -25,7 +26,10 @@ def rewrite(facts: Facts, node: ast.Call) -> Answer:
         return None
     tensor = node.args[0]
     if not isinstance(facts.tensors.of(facts.path, tensor), Tensor) or _is_parameter_alone(facts, tensor):
-        return None
+        is_number = facts.tensors.index_kind(facts.path, facts.rung, tensor) == "integer" or _is_none(tensor)
+        why = f"register_alloc of NKI {facts.new} reads no tensor"
+        help = "load a tensor: nisa.register_load(r, tensor)"
+        return None if is_number else Unknown(f"'{ast.unparse(tensor)}' is a number", why, help)
     statement, load = facts.rung.parents.get(node), facts.spelled(node, "nki.isa.register_load")
     plain = isinstance(statement, ast.Assign) and len(statement.targets) == 1 and facts.rung.stands_alone(statement)
     target = statement.targets[0] if isinstance(statement, ast.Assign) else None
@@ -36,6 +40,10 @@ def rewrite(facts: Facts, node: ast.Call) -> Answer:
     start, end = facts.rung.start(tensor), facts.rung.end(tensor)
     line = facts.rung.line_after(statement, f"{load}({target.id}, {facts.rung.segment(tensor)})")
     return Rewritten((Edit(start, end, "0"), line))
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
 
 
 def _is_parameter_alone(facts: Facts, node: ast.expr) -> bool:

@@ -35,9 +35,9 @@ def _call(facts: Facts, node: ast.Call) -> Answer:
     name = facts.called(node)
     if name == "nki.language.unique_name":
         return Left("nl.unique_name is gone", "write a name")
-    if name != "nki.language.par_dim" or len(node.args) != 1 or node.keywords:
+    if name != "nki.language.par_dim":
         return None
-    text = facts.text_of(node)
+    text = facts.text_of(node) if len(node.args) == 1 and not node.keywords else None
     inner = text.arguments[0] if text is not None else None
     if text is None or inner is None or "#" in facts.rung.segment(node):
         return Left("nl.par_dim is gone", "write its argument")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from math import prod
 
-from ..answers import Answer, Left
+from ..answers import Answer, Left, Unknown
 from ..facts import Facts
 from ..tensors import Tensor
 
@@ -25,14 +25,41 @@ def rewrite(facts: Facts, node: ast.Call) -> Answer:
     if not isinstance(node.func, ast.Attribute) or node.func.attr != "reshape" or facts.called(node):
         return None
     before, after = facts.tensors.of(facts.path, node.func.value), facts.tensors.of(facts.path, node)
-    if not isinstance(before, Tensor) or not isinstance(after, Tensor) or before.dtype != after.dtype:
+    if not isinstance(before, Tensor) or not isinstance(after, Tensor):
         return None
     counts = _count(before), _count(after)
-    if None in counts or counts[0] == counts[1]:
+    if _are_equal(before, after):
         return None
+    if None in counts:
+        name = ast.unparse(node.func.value)
+        help = "slice the tensor first, or give all elements a place"
+        return Unknown(f"the reshape of '{name}' keeps the number of elements", f"NKI {facts.new} checks it", help)
     return Left(
         f"reshape of {counts[0]} elements to {counts[1]}", "slice the tensor first, or give all elements a place"
     )
+
+
+def _are_equal(before: Tensor, after: Tensor) -> bool:
+    """Are the sizes of one the factors of the other, in any order?"""
+    factors = []
+    for tensor in (before, after):
+        if tensor.shape is None:
+            return False
+        product = "*".join(f"({size})" for size in tensor.shape)
+        found, number = [], 1
+        for each in _factors(ast.parse(product, mode="eval").body):
+            if isinstance(each, ast.Constant) and isinstance(each.value, int):
+                number *= each.value
+            else:
+                found.append(ast.unparse(each))
+        factors.append((number, sorted(found)))
+    return factors[0] == factors[1]
+
+
+def _factors(node: ast.expr) -> list[ast.expr]:
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        return [*_factors(node.left), *_factors(node.right)]
+    return [node]
 
 
 def _count(tensor: Tensor) -> int | None:

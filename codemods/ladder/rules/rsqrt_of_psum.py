@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 
 from ...drafts import Edit
-from ..answers import Answer, Left, rewritten
+from ..answers import Answer, Left, Unknown, rewritten
 from ..facts import Facts
 
 CODE = "NKV033"
@@ -21,7 +21,14 @@ NODES = (ast.Call,)
 
 def rewrite(facts: Facts, node: ast.Call) -> Answer:
     """Declare the result, and compute it by the instruction."""
-    if facts.called(node) != "nki.language.rsqrt" or not node.args or facts.tensor(node.args[0]).buffer != "psum":
+    if facts.called(node) != "nki.language.rsqrt":
+        return None
+    buffer = facts.tensor(node.args[0]).buffer if node.args else ""
+    if not buffer:
+        name = ast.unparse(node.args[0]) if node.args else "x"
+        why, help = f"nl.rsqrt of NKI {facts.new} does not read PSUM", "write nisa.activation(dst=, op=nl.rsqrt, data=)"
+        return Unknown(f"'{name}' is not in PSUM", why, help)
+    if buffer != "psum":
         return None
     statement = facts.rung.parents.get(node)
     names = [facts.spelled(node, f"nki.{name}") for name in ("language.ndarray", "language.sbuf", "isa.activation")]

@@ -16,6 +16,7 @@ from ..facts import Facts
 CODE = "NKV009"
 GOLDENS = ("ladder_cores",)
 NODES = (ast.Call,)
+CALLS = frozenset({"nki.isa.sendrecv"})
 
 
 def rewrite(facts: Facts, node: ast.Call) -> Answer:

@@ -9,29 +9,50 @@ from __future__ import annotations
 
 import ast
 
-from ..answers import Answer, Left, rewritten
+from ..answers import Answer, Left, Unknown, rewritten
 from ..facts import Facts
 from ..program import Program
 from ..tensors import Items, Tensor, Tensors, Value, buffer_name
 
 CODE = "NKV014"
 GOLDENS = ("ladder_literals",)
-NODES = (ast.Call,)
+NODES = (ast.Call, ast.Return)
+CALLS = frozenset({"nki.language.ndarray", "nki.language.zeros"})
 
 
-def rewrite(facts: Facts, node: ast.Call) -> Answer:
+_HELP = "declare it with buffer=nl.shared_hbm"
+
+
+def rewrite(facts: Facts, node: ast.Call | ast.Return) -> Answer:
     """Declare the output in shared memory."""
-    given = facts.arguments(node) if facts.called(node) in ("nki.language.ndarray", "nki.language.zeros") else {}
+    if isinstance(node, ast.Return):
+        return _returned(facts, node)
+    given = facts.arguments(node) if facts.called(node) in CALLS else {}
     buffer = given.get("buffer")
-    if buffer is None or buffer_name(facts.rung, buffer) not in ("hbm", "private_hbm"):
+    name = buffer_name(facts.rung, buffer) if buffer is not None else "sbuf"
+    if buffer is None or name not in ("hbm", "private_hbm", "") or node not in outputs(facts.program, facts.tensors):
         return None
-    if node not in outputs(facts.program, facts.tensors):
-        return None
+    if not name:
+        why = f"NKI {facts.new} takes outputs in shared_hbm only"
+        return Unknown(f"'{ast.unparse(buffer)}' is shared_hbm", why, _HELP)
     shared, text = facts.spelled(node, "nki.language.shared_hbm"), facts.text_of(node)
     if shared is None or text is None:
-        return Left("the output is not in shared_hbm", "declare it with buffer=nl.shared_hbm")
+        return Left("the output is not in shared_hbm", _HELP)
     argument = next(item for item in text.arguments if item.value is buffer)
     return rewritten(text.value_replaced(argument, shared))
+
+
+def _returned(facts: Facts, node: ast.Return) -> Unknown | None:
+    """Whether the declaration of each output of a kernel is seen."""
+    function = facts.rung.function(node)
+    if node.value is None or function is None or not facts.program.is_kernel(function):
+        return None
+    values = node.value.elts if isinstance(node.value, (ast.Tuple, ast.List)) else [node.value]
+    for value in values:
+        if not isinstance(value, ast.Constant) and facts.tensors.of(facts.path, value) is None:
+            why = f"NKI {facts.new} takes outputs in shared_hbm only"
+            return Unknown(f"'{ast.unparse(value)}' is in shared_hbm", why, _HELP)
+    return None
 
 
 def outputs(program: Program, tensors: Tensors) -> frozenset[ast.Call]:

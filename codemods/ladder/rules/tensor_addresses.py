@@ -10,9 +10,9 @@ from __future__ import annotations
 import ast
 
 from ...drafts import Edit
-from ..answers import Answer, Left, rewritten
+from ..answers import Answer, Left, Unknown, rewritten
 from ..facts import Facts
-from ..tensors import Tensor
+from ..objects import is_other
 
 CODE = "NKV024"
 APPLICABILITY = "review"
@@ -24,8 +24,13 @@ def rewrite(facts: Facts, node: ast.Attribute) -> Answer:
     """Ask the method for the pattern."""
     if node.attr not in ("pattern", "address", "address_name") or not isinstance(node.ctx, ast.Load):
         return None
-    if not isinstance(facts.tensors.of(facts.path, node.value), Tensor) or not facts.tensor(node.value).calls:
-        return None
+    if not facts.tensor(node.value).calls:
+        if is_other(facts, node.value):
+            return None
+        why = f"a tensor of NKI {facts.new} has no '{node.attr}'"
+        return Unknown(
+            f"'{ast.unparse(node.value)}' is no tensor", why, "ask get_pattern(), or keep the address in a name"
+        )
     if node.attr != "pattern":
         return Left(f"a tensor has no '{node.attr}'", "keep the address in a name where the tensor is declared")
     end = facts.rung.end(node)

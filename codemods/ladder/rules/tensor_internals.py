@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import ast
 
-from ..answers import Answer, Left
+from ..answers import Answer, Left, Unknown
 from ..facts import Facts
-from ..tensors import Tensor
+from ..objects import is_other
 
 CODE = "NKV039"
 APPLICABILITY = "manual"
@@ -23,6 +23,11 @@ def rewrite(facts: Facts, node: ast.Attribute) -> Answer:
     """Look for the methods on what is known to be a tensor."""
     if node.attr not in ("is_identity", "sim_value", "device_value"):
         return None
-    if not isinstance(facts.tensors.of(facts.path, node.value), Tensor) or not facts.tensor(node.value).calls:
-        return None
+    if not facts.tensor(node.value).calls:
+        if is_other(facts, node.value):
+            return None
+        why = f"a tensor of NKI {facts.new} has no '{node.attr}'"
+        return Unknown(
+            f"'{ast.unparse(node.value)}' is no tensor", why, "ask is_contiguous(), or read values by instructions"
+        )
     return Left(f"a tensor has no '{node.attr}' since 0.5", "ask is_contiguous(), or read values by instructions")

@@ -10,13 +10,15 @@ from __future__ import annotations
 import ast
 
 from ...drafts import Edit
-from ..answers import Answer, Left, rewritten
+from ..answers import Answer, Left, Unknown, rewritten
 from ..facts import Facts
+from ..statements import root_name
 
 CODE = "NKV030"
 APPLICABILITY = "review"
 GOLDENS = ("ladder_transposed",)
 NODES = (ast.Call,)
+CALLS = frozenset({"nki.isa.dma_transpose"})
 
 
 def rewrite(facts: Facts, node: ast.Call) -> Answer:
@@ -25,7 +27,12 @@ def rewrite(facts: Facts, node: ast.Call) -> Answer:
     if not {"dst", "src"} <= given.keys():
         return None
     dst, src = facts.tensor(given["dst"]), facts.tensor(given["src"])
-    if dst.rank is None or src.rank is None or dst.rank >= src.rank:
+    if dst.rank is None or src.rank is None:
+        names = [root_name(given[key]) for key in ("dst", "src")]
+        why = f"dma_transpose of NKI {facts.new} adds no dimensions to dst"
+        help = "give dst the transposed shape of src"
+        return Unknown(f"'{names[0]}' has as many dimensions as '{names[1]}'", why, help)
+    if dst.rank >= src.rank:
         return None
     left = Left(f"dst has {dst.rank} dimensions, src has {src.rank}", "give dst the transposed shape of src")
     if not dst.whole or dst.shape is None or dst.rank != 2 or src.rank > 4:

@@ -1,0 +1,52 @@
+"""Calls that a rule cannot read: arguments behind ``*`` and ``**``, functions of NKI that are used as values.
+
+A rule names the functions whose calls it is about (``CALLS``).
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from types import ModuleType
+
+from .answers import Unknown
+from .facts import Facts
+
+_HELP = "write the call with all of its arguments, or see to it by hand"
+
+
+def unseen(facts: Facts, module: ModuleType, node: ast.AST) -> Unknown | None:
+    """What is taken for true of a call whose arguments, or whose place, cannot be seen."""
+    names: frozenset[str] = getattr(module, "CALLS", frozenset())
+    if isinstance(node, ast.Call):
+        name = facts.called(node)
+        if name not in names or facts.text_of(node) is not None:
+            return None
+        return Unknown(f"'*' and '**' give {_short(name)} nothing that {module.CODE} is about", _why(facts), _HELP)
+    name = facts.qualified(node) if names else ""
+    if name in names and _is_value(facts, node):
+        return Unknown(
+            f"calls of {_short(name)} by another name are not what {module.CODE} is about", _why(facts), _HELP
+        )
+    return None
+
+
+def values_of(facts: Facts, module: ModuleType) -> Iterator[ast.AST]:
+    """Where the functions of a rule are used otherwise than by a call that names them."""
+    names: frozenset[str] = getattr(module, "CALLS", frozenset())
+    if names:
+        for node, name in facts.rung.values:
+            if name in names and not isinstance(node, module.NODES) and facts.in_kernel_code(node):
+                yield node
+
+
+def _is_value(facts: Facts, node: ast.AST) -> bool:
+    return any(node is value for value, _ in facts.rung.values)
+
+
+def _why(facts: Facts) -> str:
+    return f"NKI {facts.new} changed it"
+
+
+def _short(name: str) -> str:
+    return name.replace("nki.isa.", "nisa.").replace("nki.language.", "nl.").replace("nki.collectives.", "ncc.")
