@@ -32,7 +32,7 @@ GUIDE = {
     "0.5": "rsqrt-of-psum reshape-count launch-grids scale-types block-scale".split(),
     "0.6": "counted-loops conditional-loops exact-copy partition-limit simulator-fixes".split(),
 }
-"""What the headings of ``nki/migration/index.rst`` and the release notes at v2.32.0 name, by the rows that stand for it:
+"""What headings of ``nki/migration/index.rst`` and the release notes at v2.32.0 name, by the rows that stand for it:
 breaking changes, removed and deprecated names, changed defaults, and fixes that change what a kernel means."""
 
 
