@@ -203,9 +203,10 @@ OWN: dict[str, dict[str, str]] = {
         "no channels are counted": kernel("r = ncc.collective_permute_implicit_current_processing_rank_id(0, n)")
     },
     "NKV014": {
+        "an annotation": kernel("", "def kernel(x: nl.ndarray, n: 'nl.ndarray') -> nl.ndarray:"),
         "a tensor of one core that is not returned": kernel(
             "scratch = nl.ndarray((4, 4), dtype=nl.float32, buffer=nl.hbm)"
-        )
+        ),
     },
     "NKV015": {"a member already": kernel("nisa.dma_copy(dst=tile, src=x, dge_mode=nisa.dge_mode.hwdge)")},
     "NKV016": {"a buffer already": kernel("more = nl.ndarray((4, 4), dtype=nl.float32, buffer=nl.sbuf)")},
@@ -273,6 +274,8 @@ def test_what_only_looks_like_it_is_left_alone(code: str, reason: str) -> None:
     outcome = written(source, code)
     assert (outcome.source, outcome.applied.get(code, 0)) == (source, 0)
     assert [finding for finding in outcome.findings if finding.code == code] == []
+    if reason == "an annotation":
+        assert outcome.asserted == ()
 
 
 def test_views_that_the_rules_from_beta1_wrote_need_no_review() -> None:

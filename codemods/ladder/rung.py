@@ -32,10 +32,13 @@ class Rung(Sheet):
 
     @cached_property
     def values(self) -> tuple[tuple[ast.expr, str], ...]:
-        """Functions of NKI where they are no callee, with their qualified names; aliases of the module are followed."""
+        """Functions of NKI where they are neither callee nor annotation, with their qualified names."""
+        annotations = [n.annotation for n in self.nodes if isinstance(n, (ast.arg, ast.AnnAssign)) and n.annotation]
+        annotations += [n.returns for n in self.nodes if isinstance(n, ast.FunctionDef) and n.returns]
+        named = {node for annotation in annotations for node in ast.walk(annotation)}
         found = []
         for node in self.nodes:
-            if not isinstance(node, (ast.Name, ast.Attribute)) or not isinstance(node.ctx, ast.Load):
+            if not isinstance(node, (ast.Name, ast.Attribute)) or not isinstance(node.ctx, ast.Load) or node in named:
                 continue
             above = self.parents.get(node)
             is_callee = isinstance(above, ast.Call) and above.func is node
