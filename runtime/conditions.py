@@ -31,6 +31,8 @@ _FUNCTION = "__nki_function__"
 """What stands around one of Python's own functions there."""
 _TRUTH = "__nki_truth__"
 """What stands around a condition there."""
+_ELEMENTS = "__nki_elements__"
+"""What stands around what an element is stored in there."""
 _NUMBERS = (int, float)
 _PLAIN = (bool, int, float, str, tuple, list, dict, type(None), np.bool_)
 
@@ -203,13 +205,30 @@ class _Watcher(ast.NodeTransformer):
         """A comparison of tiles has the name that it is bound to: nothing comes in between, and the name is asked."""
         if value is None or not _is_comparison(value):
             return self.generic_visit(node)
-        if not isinstance(target, ast.Name):
+        if not _is_place(target):
             return node
-        return [node, self._said(self._site(value, value), value, ast.Name(target.id, ast.Load()))]
+        bound = ast.parse(ast.unparse(target), mode="eval").body
+        return [node, self._said(self._site(value, value), value, bound)]
 
 
 def _name(call: ast.Call) -> str:
     return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+
+
+def _is_place(target: ast.expr) -> bool:
+    """Is it a name, a field of one, or an element at names and numbers, which can be read again without effects?"""
+    while isinstance(target, ast.Attribute | ast.Subscript | ast.Call):
+        if isinstance(target, ast.Call):
+            if _name(target) != _ELEMENTS or len(target.args) != 1:
+                return False
+            target = target.args[0]
+            continue
+        parts = target.slice if isinstance(target, ast.Subscript) else ast.Tuple([], ast.Load())
+        indices = parts.elts if isinstance(parts, ast.Tuple) else [parts]
+        if not all(isinstance(index, ast.Name | ast.Constant) for index in indices):
+            return False
+        target = target.value
+    return isinstance(target, ast.Name)
 
 
 def _is_of_two(call: ast.Call) -> bool:

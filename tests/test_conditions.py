@@ -172,3 +172,51 @@ def test_what_a_search_shows_is_seen(compared) -> None:  # type: ignore[no-untyp
     proof = compared([[8, 4]], search=0.0, other=other)
     assert "none disagrees" in proof.notes[0]
     assert not any("rows > 4" in note for note in proof.notes), proof.notes
+
+
+PLACES = """
+import {nki} as nki
+import {nki}.isa as nisa
+import {nki}.language as nl
+
+
+@nki.jit
+def scaled(x):
+    rows, columns = x.shape
+    flags = [False, False]
+    n = 1
+    flags[0] = rows > 100
+    flags[n] = columns > 100
+    named = dict()
+    named["odd"] = rows == 7
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+{body}
+    return out
+"""
+BODIES = {
+    "neuronxcc.nki": """
+    a = nl.load(x)
+    b = nl.ndarray((nl.par_dim(rows), columns), dtype=x.dtype, buffer=nl.sbuf)
+    b[...] = a > 0
+    nl.store(out, value=b)""",
+    "nki": """
+    a = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=a, src=x)
+    b = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
+    nisa.tensor_scalar(dst=b, data=a, op0=nl.greater, operand0=0)
+    nisa.dma_copy(dst=out, src=b)""",
+}
+
+
+def test_comparisons_that_elements_of_lists_and_dictionaries_hold_are_conditions(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("nki_migrate.unseen._SHOWN", 99)
+    for name, nki in (("before.py", "neuronxcc.nki"), ("after.py", "nki")):
+        Path(name).write_text(PLACES.format(nki=nki, body=BODIES[nki]))
+    Path("cases.toml").write_text('[[case]]\nkernel = "scaled"\n[case.args]\nx = {shape = [8, 4], dtype = "float32"}\n')
+    proof = verified(Asked(("before.py", "after.py"), jobs=1, no_cache=True)).proof
+    assert [result.verdict.value for result in proof.results] == ["equal"], as_text(proof)
+    (note,) = proof.notes
+    for file in ("before.py", "after.py"):
+        for line, text in ((12, "rows > 100"), (13, "columns > 100"), (15, "rows == 7")):
+            assert f"{file}:{line} `{text}`, always false" in note
