@@ -11,6 +11,7 @@ import ast
 import itertools
 import linecache
 import os
+import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -39,6 +40,7 @@ _COVERING = 0.35
 """The part of a kernel's time that makes one case that runs into those that show the kernel."""
 
 
+_WANTS_TILE = r"address space '(?:psum\|sbuf|sbuf\|psum|sbuf|psum)', but got a tile in 'hbm'"
 _OTHERS = 6
 _STARTS = 200
 
@@ -53,12 +55,16 @@ class Budget:
 
 @dataclass(frozen=True)
 class Suggestion:
-    """The cases of one kernel; without any, the reason. ``tried`` counts the proposals that ran."""
+    """The cases of one kernel; without any, the reason. ``tried`` counts the proposals that ran.
+
+    ``unseen`` has a line for each side of a condition that none of the cases takes.
+    """
 
     kernel: str
     cases: tuple[Case, ...]
     tried: int
     reason: str = ""
+    unseen: tuple[str, ...] = ()
 
 
 def run(file: str, kernels: Sequence[str], budget: Budget, jobs: int | None) -> int:
@@ -72,6 +78,8 @@ def run(file: str, kernels: Sequence[str], budget: Budget, jobs: int | None) -> 
             click.echo(
                 f"{found.kernel}: {_count(len(found.cases))} of {plural(found.tried, 'proposal')}{why}", err=True
             )
+            for line in found.unseen:
+                click.echo(f"  no case shows the other side: {line}", err=True)
             missing += not found.cases
     return 1 if missing else 0
 
@@ -122,8 +130,8 @@ class _Work:
             deadline = self._deadline(left)
             left -= 1
             others = list(itertools.islice(_other_objects(search.found[0], self._starts(name, ())), _OTHERS))
-            cases = covering(search.found, others, self._ask(deadline, conditions=True), deadline)
-            yield Suggestion(name, _named(cases, self.path), search.tried)
+            covered = covering(search.found, others, self._ask(deadline, conditions=True), deadline)
+            yield Suggestion(name, _named(covered.cases, self.path), search.tried, unseen=covered.unseen)
 
     def _deadline(self, kernels: int, kept: float = 0.0) -> float:
         """When the first of so many kernels should be done; a part of the time is kept for what comes later."""
@@ -219,4 +227,12 @@ def _obstacle(search: Search) -> str:
     place = f"{os.path.basename(failure.file)}:{failure.line}" if failure.line else os.path.basename(failure.file)
     given = ", ".join(f"{name} {list(spec.shape)}" for name, spec in case.args.items() if hasattr(spec, "shape"))
     quoted = f" (`{line}`)" if line else ""
+    if re.search(_WANTS_TILE, failure.message) and _takes_tiles(line, case):
+        return f"it seems to take tiles of the kernels that call it, which no launch can give: see {place}{quoted}"
     return f"the best of them ended at {place}{quoted}: {failure.message}; with {given or 'no tensors'}"
+
+
+def _takes_tiles(line: str, case: Case) -> bool:
+    """Does the line compute with an argument itself, which a launch can only put in HBM?"""
+    words = set(re.findall(r"\w+", line.partition("#")[0]))
+    return any(name in words for name in case.args)

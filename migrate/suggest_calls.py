@@ -32,7 +32,7 @@ def called_cases(path: Path, tree: ast.Module, kernel: ast.FunctionDef) -> Itera
     for other in [path, *_callers(path, kernel.name)]:
         calling = tree if other is path else tree_beside(other)
         for function in ast.walk(calling) if calling else ():
-            if isinstance(function, (ast.FunctionDef, ast.Module)):
+            if isinstance(function, (ast.FunctionDef, ast.Module)) and _mentions(function, kernel.name):
                 for case in _calls_in(path, function, kernel, _numbers(calling)):
                     if repr(case) not in seen:
                         seen.add(repr(case))
@@ -46,7 +46,7 @@ def _callers(path: Path, name: str) -> Iterator[Path]:
     root = next((p for p in here.parents if any((p / mark).exists() for mark in _PROJECT)), here.parent)
     others = itertools.islice(root.rglob("*.py"), _LOOKED_AT)
     found = (p for p in itertools.chain(beside, others) if p != here)
-    yield from itertools.islice((p for p in dict.fromkeys(found) if p in beside or _names(p, name)), _FILES)
+    yield from itertools.islice((p for p in dict.fromkeys(found) if _names(p, name)), _FILES)
 
 
 def _names(path: Path, name: str) -> bool:
@@ -54,6 +54,12 @@ def _names(path: Path, name: str) -> bool:
         return path.is_file() and name.encode() in path.read_bytes()
     except OSError:
         return False
+
+
+def _mentions(function: ast.FunctionDef | ast.Module, name: str) -> bool:
+    """Does the body name the kernel at all? Most functions do not, and are not read for what they bind."""
+    nodes = (node for statement in function.body for node in ast.walk(statement))
+    return any(name in (getattr(node, "id", ""), getattr(node, "attr", "")) for node in nodes)
 
 
 def _numbers(tree: ast.AST | None) -> dict[str, object]:
@@ -166,7 +172,7 @@ def _literal(
         return DtypeSpec(expression.attr)
     try:
         value = evaluated(expression, known)
-        if isinstance(value, (bool, int, float, str)):
+        if _is_plain(value):
             return value
     except Unknown:
         pass
@@ -185,6 +191,13 @@ def _literal(
     if inner is not None:
         return _literal(name, inner, made, known, depth - 1)
     return tensor(name, shape, dtype) if shape else None
+
+
+def _is_plain(value: object) -> bool:
+    """A number, a text, or a tuple of numbers, as ``kernel(x, (rows, columns))`` gives it."""
+    if isinstance(value, tuple):
+        return bool(value) and all(type(item) in (bool, int, float) for item in value)
+    return isinstance(value, (bool, int, float, str))
 
 
 def _wrapped(expression: ast.expr) -> ast.expr | None:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
 from nki_migrate.runtime.cases import Case
 from nki_migrate.runtime.messages import Probe
@@ -26,7 +28,15 @@ _TAIL = 28
 Side = tuple[str, int, str, bool]
 
 
-def covering(first: tuple[Case, Probe], others: Sequence[Case], ask: Ask, deadline: float) -> list[Case]:
+@dataclass(frozen=True)
+class Covering:
+    """Cases that show a kernel, and what none of them shows: a line for each side of a condition that none took."""
+
+    cases: list[Case]
+    unseen: tuple[str, ...]
+
+
+def covering(first: tuple[Case, Probe], others: Sequence[Case], ask: Ask, deadline: float) -> Covering:
     """``first``, or a larger case, and those of its variations and of ``others`` that show more; at most four."""
     again = _ran([first[0]], ask, deadline)  # a search does not ask how conditions go
     main, ran = _grown(again[0] if again else first, ask, deadline)
@@ -43,7 +53,15 @@ def covering(first: tuple[Case, Probe], others: Sequence[Case], ask: Ask, deadli
             shown |= sides(probe)
     if len(kept) == 1:
         kept += [case for case, _ in ran[:1]]
-    return list({repr(case): case for case in kept}.values())
+    return Covering(list({repr(case): case for case in kept}.values()), _unseen(shown))
+
+
+def _unseen(shown: set[Side]) -> tuple[str, ...]:
+    """The other side of each condition that always went one way."""
+    missing = sorted({(file, line, text, not side) for file, line, text, side in shown} - shown)
+    return tuple(
+        f"`{text}` ({Path(file).name}:{line}) is never {str(side).lower()}" for file, line, text, side in missing
+    )
 
 
 def sides(probe: Probe) -> set[Side]:

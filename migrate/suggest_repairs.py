@@ -97,12 +97,24 @@ def _on_axes(case: Case, places: Sequence[tuple[str, int]], new: int) -> Case:
 
 
 def scaled(case: Case, size: int, new: int) -> Iterator[Case]:
-    """Where no axis has ``size``: each axis changed as much as ``size`` would be."""
-    if size in sizes(case) or size < 1 or new < 1:
+    """``size`` may be a part of an axis, even where another axis has it: each changed as much as it would be."""
+    if size < 1 or new < 1:
         return
     for known in sizes(case):
-        if known * new % size == 0:
+        if known != size and known * new % size == 0:
             yield from moved(case, known, known * new // size)
+
+
+def in_turn(*sources: Iterator[Case]) -> Iterator[Case]:
+    """One case of each source, then another one of each: no guess keeps all others waiting."""
+    left = list(sources)
+    while left:
+        for source in list(left):
+            case = next(source, None)
+            if case is None:
+                left.remove(source)
+            else:
+                yield case
 
 
 # --- what an assert compares -----------------------------------------------------------------------------------------
@@ -113,10 +125,8 @@ def _equal(case: Case, asked: Compared) -> Iterator[Case]:
     if isinstance(left, tuple) and isinstance(right, tuple):
         yield from _same_shapes(case, asked)
     elif type(left) is int and type(right) is int:
-        yield from moved(case, left, right)
-        yield from moved(case, right, left)
         yield from _ranks(case, asked)
-        yield from scaled(case, left, right)
+        yield from in_turn(moved(case, left, right), moved(case, right, left), scaled(case, left, right))
     elif isinstance(left, str) and isinstance(right, str):
         yield from _texts(case, asked)
     elif isinstance(right, (bool, type(None))) or isinstance(left, bool):
@@ -183,8 +193,7 @@ def _divisible(case: Case, asked: Compared) -> Iterator[Case]:
         return
     up = -(-size // modulus) * modulus
     for new in (up, 2 * up):
-        yield from moved(case, size, new)
-        yield from scaled(case, size, new)
+        yield from in_turn(moved(case, size, new), scaled(case, size, new))
     for other in sizes(case):
         yield from moved(case, other, modulus)
     yield from moved(case, modulus, size)
@@ -238,9 +247,7 @@ def _out_of_bound(case: Case, match: re.Match[str], failure: Failure) -> Iterato
     if name in tensors(case) and axis < len(tensors(case)[name].shape):
         whole = resized(case, size, last + 1) if size > 4 else case
         yield from (whole, with_axis(case, name, axis, last + 1), resized(case, size, last + 1))
-    yield from moved(case, size, last + 1)
-    yield from scaled(case, size, last + 1)
-    yield from moved(case, last + 1, size)
+    yield from in_turn(moved(case, size, last + 1), scaled(case, size, last + 1), moved(case, last + 1, size))
 
 
 def _too_many_partitions(case: Case, match: re.Match[str], failure: Failure) -> Iterator[Case]:
@@ -266,6 +273,10 @@ def _shapes_differ(case: Case, match: re.Match[str], failure: Failure) -> Iterat
 
 def _unpacked(case: Case, match: re.Match[str], failure: Failure) -> Iterator[Case]:
     rank = int(match[1])
+    words = re.findall(r"\w+", _line(failure))
+    for name, value in case.args.items():
+        if isinstance(value, (tuple, list)) and value and name in words:
+            yield with_argument(case, name, (*value, *value[-1:] * rank)[:rank])
     named = re.findall(r"(\w+)\.shape", _line(failure))
     known = [name for name in named if name in tensors(case)] or list(tensors(case))
     for name in known:
@@ -273,8 +284,10 @@ def _unpacked(case: Case, match: re.Match[str], failure: Failure) -> Iterator[Ca
 
 
 def _indexed(case: Case, match: re.Match[str], failure: Failure) -> Iterator[Case]:
+    """A part of a tensor has too few dimensions: the tensor has as many too few."""
     if match[1] in tensors(case):
-        yield from ranked(case, match[1], int(match[2]))
+        missing = int(match[3]) - len(_numbers(match[2]))
+        yield from ranked(case, match[1], len(tensors(case)[match[1]].shape) + missing)
 
 
 def _flat(case: Case, match: re.Match[str], failure: Failure) -> Iterator[Case]:
@@ -302,6 +315,13 @@ def _sequence(case: Case, match: re.Match[str], failure: Failure) -> Iterator[Ca
         if "load" not in _line(failure):
             yield from (with_argument(case, name, pair) for pair in _PAIRS)
         yield with_argument(case, name, tensor(name, (PARTITIONS, PARTITIONS)))
+
+
+def _numbers_of(case: Case, match: re.Match[str], failure: Failure) -> Iterator[Case]:
+    """A tensor where the kernel takes a tuple of numbers: ``rows, columns = sizes``."""
+    words = re.findall(r"\w+", _line(failure))
+    for name in (name for name in tensors(case) if name in words):
+        yield from (with_argument(case, name, pair) for pair in (*_PAIRS, tensors(case)[name].shape))
 
 
 def _attribute(case: Case, match: re.Match[str], failure: Failure) -> Iterator[Case]:
@@ -391,16 +411,17 @@ _MESSAGES: tuple[tuple[str, _Repair], ...] = (
     (r"cannot reshape \w+ (\w+)\[.*\] in \w+ to \(([\d, ]+)\)", _reshaped),
     (rf"{_SHAPE}\D*(?:and|with|to|by|from|into)\D*{_SHAPE}", _shapes_differ),
     (r"values to unpack \(expected (\d+)", _unpacked),
-    (r"too many indices for \w+ (\w+)\[.*\] in \w+: (\d+)", _indexed),
+    (r"too many indices for \w+ (\w+)\[(.*)\] in \w+: (\d+)", _indexed),
     (r"'?(\w+)'? .*must (?:be|have) (?:of type )?(an integer type|u?int\d+|b?float\d+\w*)", _typed),
     (r"one element a partition, got \w+ (\w+)\[", _one_element),
     (r"outside \[0, 1\]", _probabilities),
     (r"Insufficient rank|at least two dimensions", _flat),
     (r"is not a data type", _no_data_type),
+    (r"iterating over a tensor", _numbers_of),
     (r"'(?:int|float|bool)' object is not (?:iterable|subscriptable)|non-iterable int", _sequence),
     (r"object of type 'int' has no len|'int' object does not support item", _sequence),
     (r"'(int|float|bool|str|NoneType)' object has no attribute '(\w+)'", _attribute),
-    (r"never written to|not written|division by zero|modulo by zero", _larger),
+    (r"never written to|not written|division by zero|modulo by zero|positive ints?, got", _larger),
     (r"did not end within|ran out of memory|exceeds the|capacity|does not fit", _smaller),
     (r"NoneType", _optional),
 )

@@ -155,3 +155,19 @@ def test_no_bit_of_a_sum_depends_on_identities_behind_it(
         patch.setattr(reductions, "FLOAT32", np.dtype(np.float64))  # before the result is rounded, where it would show
         found, padded = reductions.reduce_last(op, values), reductions.reduce_last(op, longer)
     np.testing.assert_array_equal(found.view(np.int64), padded.view(np.int64))
+
+
+@pytest.mark.parametrize("op", ["maximum", "minimum", "bitwise_xor", "logical_and", "logical_or", "logical_xor"])
+@pytest.mark.parametrize("n", [1, 2, 3, 9, 16, 17])
+@pytest.mark.parametrize("rows", [3, 400])
+def test_a_short_axis_is_reduced_to_the_bits_of_numpy_however_many_rows(op: str, n: int, rows: int) -> None:
+    random = np.random.default_rng(n * rows)
+    values = random.integers(-2, 3, (rows, n)).astype(np.int32 if op.startswith("bitwise") else np.float32)
+    if values.dtype.kind == "f":
+        values[values == 0] = np.where(random.random((values == 0).sum()) < 0.5, -0.0, 0.0)
+        values[values == 2] = np.where(random.random((values == 2).sum()) < 0.5, np.nan, np.inf)
+    expected = getattr(np, op).reduce(values, axis=-1)
+    expected = expected.astype(np.float32) if expected.dtype.kind == "b" else expected
+    found = reductions.reduce_last(op, values)
+    assert found.dtype == expected.dtype
+    np.testing.assert_array_equal(found.view(np.int32), expected.view(np.int32))

@@ -80,11 +80,11 @@ def test_proposals_satisfy_the_asserts(tmp_path: Path) -> None:
 def test_calls_beside_the_kernel_give_cases(tmp_path: Path) -> None:
     (tmp_path / "test_k.py").write_text(
         "import numpy as np\nfrom k import k\n\ndef test():\n    x = np.random.rand(128, 64).astype(np.float16)\n"
-        "    k[2](x, y=np.zeros((4, 3), dtype=np.int32), scale=2.0)\n    k(unknown)\n"
+        "    k[2](x, y=np.zeros((4, 3), dtype=np.int32), scale=2.0, sizes=(3, 4))\n    k(unknown)\n"
     )
-    tree = ast.parse("def k(x, y, scale):\n    pass\n")
+    tree = ast.parse("def k(x, y, scale, sizes):\n    pass\n")
     (case,) = called_cases(tmp_path / "k.py", tree, tree.body[0])  # type: ignore[arg-type]
-    assert case.grid == (2,) and case.args["scale"] == 2.0
+    assert case.grid == (2,) and case.args["scale"] == 2.0 and case.args["sizes"] == (3, 4)
     assert case.args["x"] == TensorSpec((128, 64), "float16", "normal")
     assert case.args["y"] == TensorSpec((4, 3), "int32", "integers")
 

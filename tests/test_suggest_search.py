@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,18 @@ def shapes(found: Case) -> dict[str, object]:
     return {name: getattr(value, "shape", value) for name, value in found.args.items()}
 
 
+def tuple_wanted() -> Failure:
+    """This file has such a line: rows, columns = sizes."""
+    line = next(
+        n for n, text in enumerate(Path(__file__).read_text().splitlines(), 1) if "rows, columns = sizes" in text
+    )
+    return Failure(True, "the emulator does not model iterating over a tensor", __file__, line)
+
+
+def longer_wanted() -> Failure:
+    return replace(tuple_wanted(), message="ValueError: not enough values to unpack (expected 4, got 2)")
+
+
 MESSAGES: dict[str, tuple[Failure, Case, dict[str, object]]] = {
     "out of bounds": (
         failure(
@@ -57,6 +70,18 @@ MESSAGES: dict[str, tuple[Failure, Case, dict[str, object]]] = {
         {"x": (2, 64, 32)},
     ),
     "indices": (failure("too many indices for float32 x[512] in hbm: 2"), case(x=(512,)), {"x": (2, 512)}),
+    "indices of a part": (
+        failure("too many indices for float32 x[512] in hbm: 2"),
+        case(x=(4, 512)),
+        {"x": (2, 4, 512)},
+    ),
+    "a tuple of numbers": (tuple_wanted(), case(sizes=(4, 8)), {"sizes": (2, 2)}),
+    "a longer tuple": (longer_wanted(), case(x=(128, 4), sizes=[2, 3]), {"x": (128, 4), "sizes": (2, 3, 3, 3)}),
+    "multiple of a part that is some size": (
+        failure("", Compared("Mod", "n // 2", "128", 2, 128)),
+        case(x=(2, 4), y=(2, 4, 4)),
+        {"x": (2, 256), "y": (2, 256, 256)},
+    ),
     "reshape": (failure("cannot reshape float32 w[8, 8] in hbm to (1, 8)"), case(w=(8, 8)), {"w": (8,)}),
     "sequence": (failure("TypeError: cannot unpack non-iterable int object"), case(size=2), {"size": (3, 3)}),
     "loop that does not run": (
@@ -140,11 +165,29 @@ def test_loops_run_twice_and_a_tail_and_each_side_are_kept() -> None:
 
     first = case(x=(128,), flag=False)
     kept = covering((first, Probe(1, 1, 0.1)), [], asking(kernel), time.monotonic() + 60)
-    assert [shapes(each) for each in kept] == [
+    assert [shapes(each) for each in kept.cases] == [
         {"x": (256,), "flag": False},
         {"x": (228,), "flag": False},
         {"x": (256,), "flag": True},
     ]
+    assert not kept.unseen
+
+
+def test_a_side_of_a_condition_that_no_case_takes_is_told() -> None:
+    def kernel(asked: Case) -> Probe | Failure:
+        return Probe(1, 1, 0.1, (Condition("k.py", 3, "n > 9000", False, True),))
+
+    first = case(x=(128,))
+    covered = covering((first, Probe(1, 1, 0.1)), [], asking(kernel), time.monotonic() + 60)
+    assert covered.unseen == ("`n > 9000` (k.py:3) is never true",)
+
+
+def test_a_function_that_takes_tiles_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "tiles.py"
+    path.write_text(HEAD + "@nki.jit\ndef k(tile):\n    tile[...] = nl.multiply(tile, 2.0)\n    return tile\n")
+    with pytest.raises(SystemExit) as end:
+        main(["cases", "suggest", "--jobs", "2", "--seconds", "8", str(path)])
+    assert end.value.code == 1 and "seems to take tiles" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

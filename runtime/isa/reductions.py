@@ -13,6 +13,9 @@ from ..numerics import FLOAT32, to_float32
 from .core import Result, result_of
 
 _BLOCK = 512
+_SHORT = 16
+_MANY = 256
+"""An axis of at most so many elements, in at least so many rows, is faster folded than reduced row by row."""
 _EXACT = {
     "maximum": np.maximum,
     "minimum": np.minimum,
@@ -39,7 +42,7 @@ def reduce_last(op: str, array: Array) -> Array:
         result: Array = (first[..., 0] - rest).astype(FLOAT32)
         return result
     if op in _EXACT:
-        reduced: Array = _EXACT[op].reduce(array, axis=-1)
+        reduced = _folded(_EXACT[op], array)
         return reduced.astype(FLOAT32) if reduced.dtype.kind == "b" else reduced
     if op not in ("add", "multiply"):
         raise KernelError("", f"'{op}' is not a reduction operator")
@@ -61,6 +64,22 @@ def reduce_last(op: str, array: Array) -> Array:
             total = ufunc(total, partial[..., i])
     rounded: Array = total.astype(FLOAT32)
     return rounded
+
+
+def _folded(ufunc: np.ufunc, array: Array) -> Array:
+    """``ufunc.reduce`` over the last axis. A short one is folded over all rows at once.
+
+    NumPy reduces row by row, and begins each row anew: for the nine numbers of a window of 3 x 3, that costs ten times
+    what the numbers do. No operator here rounds, so the order makes no difference.
+    """
+    n = array.shape[-1]
+    if not 1 < n <= _SHORT or array.size < _MANY * n:
+        whole: Array = ufunc.reduce(array, axis=-1)
+        return whole
+    found: Array = ufunc(array[..., 0], array[..., 1])
+    for i in range(2, n):
+        ufunc(found, array[..., i], out=found)
+    return found
 
 
 def reduce_axes(op: str, array: Array, axes: tuple[int, ...]) -> Array:
