@@ -245,7 +245,10 @@ OWN: dict[str, dict[str, str]] = {
     "NKV040": {"a loop that is unrolled": kernel("for i in nl.affine_range(4):\n    nisa.memset(dst=tile, value=0.0)")},
     "NKV041": {"a condition that is no register": kernel("left = 3\nwhile left:\n    left = 0")},
     "NKV042": {"another instruction": kernel("nisa.tensor_copy(dst=tile, src=other)")},
-    "NKV043": {"a copy of floats": kernel("y = nl.copy(tile)")},
+    "NKV043": {
+        "a copy of floats": kernel("y = nl.copy(tile)"),
+        "an operator": kernel("nisa.activation(dst=tile, op=nl.copy, data=other)"),
+    },
     "NKV044": {"the variable is read": kernel("for i in nl.dynamic_range(4):\n    nisa.register_move(n, i)")},
 }
 """For each rule one piece of its own; three more are made of its example for all of them."""

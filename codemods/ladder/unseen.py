@@ -41,7 +41,10 @@ def values_of(facts: Facts, module: ModuleType) -> Iterator[ast.AST]:
 
 
 def _is_value(facts: Facts, node: ast.AST) -> bool:
-    return any(node is value for value, _ in facts.rung.values)
+    above = facts.rung.parents.get(node)
+    call = facts.rung.parents.get(above) if isinstance(above, ast.keyword) else above
+    is_operator = call is not None and facts.called(call).startswith("nki.isa.")
+    return not is_operator and any(node is value for value, _ in facts.rung.values)
 
 
 def _why(facts: Facts) -> str:
