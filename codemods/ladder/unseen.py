@@ -9,6 +9,8 @@ import ast
 from collections.abc import Iterator
 from types import ModuleType
 
+from nki_migrate.runtime.spec import beta2
+
 from .answers import Unknown
 from .facts import Facts
 
@@ -25,9 +27,9 @@ def unseen(facts: Facts, module: ModuleType, node: ast.AST) -> Unknown | None:
         return Unknown(f"'*' and '**' give {_short(name)} nothing that {module.CODE} is about", _why(facts), _HELP)
     name = facts.qualified(node) if names else ""
     if name in names and _is_value(facts, node):
-        return Unknown(
-            f"calls of {_short(name)} by another name are not what {module.CODE} is about", _why(facts), _HELP
-        )
+        entry = beta2.symbol(name, facts.new)
+        text = f"calls of {_short(name)} by another name are not what {module.CODE} is about"
+        return Unknown(text, _why(facts), _HELP, is_note=entry is not None and bool(entry.roles))  # a token, most often
     return None
 
 
@@ -36,12 +38,15 @@ def values_of(facts: Facts, module: ModuleType) -> Iterator[ast.AST]:
     names: frozenset[str] = getattr(module, "CALLS", frozenset())
     if names:
         for node, name in facts.rung.values:
-            if name in names and not isinstance(node, module.NODES) and facts.in_kernel_code(node):
+            is_asked = not isinstance(node, module.NODES) and facts.in_kernel_code(node)
+            if name in names and is_asked and _is_value(facts, node):
                 yield node
 
 
 def _is_value(facts: Facts, node: ast.AST) -> bool:
     above = facts.rung.parents.get(node)
+    while isinstance(above, ast.IfExp):
+        above = facts.rung.parents.get(above)
     call = facts.rung.parents.get(above) if isinstance(above, ast.keyword) else above
     is_operator = call is not None and facts.called(call).startswith("nki.isa.")
     return not is_operator and any(node is value for value, _ in facts.rung.values)
