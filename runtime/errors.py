@@ -67,7 +67,10 @@ class KernelError(Exception):
 
 
 class SizesDiffer(KernelError):
-    """An instruction refuses operands of different sizes: it broadcasts nothing, where Beta 1 repeats sizes of 1."""
+    """What Beta 2 refuses for its sizes and Beta 1 takes.
+
+    Operands of different sizes, of which Beta 1 repeats those of 1, and a slice of nothing behind the last element.
+    """
 
 
 class NotModelled(Exception):

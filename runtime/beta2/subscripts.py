@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..errors import KernelError
+from ..errors import KernelError, SizesDiffer
 from ..memory import View
 from . import values
 
@@ -81,6 +81,8 @@ def _bound(extent: int, part: object, steps: bool) -> tuple[int, int, bool]:
         stop = extent if part.stop is None else values.integer(part.stop)
         step = 1 if part.step is None else values.integer(part.step)
         start, stop = start + extent * (start < 0), stop + extent * (stop < 0)
+        if start == extent == stop and step > 0:
+            raise SizesDiffer("", "index out of range of tensor dimension")  # nothing, behind the last element
         if not 0 <= start < extent or not 0 <= stop <= extent or step <= 0:
             raise KernelError("", "index out of range of tensor dimension")
         if step != 1 and not steps:
