@@ -7,6 +7,7 @@ from difflib import get_close_matches
 
 import click
 from click.shell_completion import CompletionItem
+from nki_migrate import codemods
 
 
 def chosen_codes(option: str, values: tuple[str, ...]) -> frozenset[str]:
@@ -15,14 +16,12 @@ def chosen_codes(option: str, values: tuple[str, ...]) -> frozenset[str]:
     An unknown one is an error that suggests others.
     """
     if not values:
-        return frozenset()  # without all rules, which take a while to import
-    from nki_migrate.codemods import RULES
-
+        return frozenset()  # without all rules, which are imported where they are asked for
     codes: set[str] = set()
     for word in (word.strip() for value in values for word in value.split(",")):
-        named = {code for code, rule in RULES.items() if rule.name == word.lower()}
-        if not named and not (word and any(code.startswith(word.upper()) for code in RULES)):
-            known = [*RULES, *(rule.name for rule in RULES.values())]
+        named = {code for code, rule in codemods.RULES.items() if rule.name == word.lower()}
+        if not named and not (word and any(code.startswith(word.upper()) for code in codemods.RULES)):
+            known = [*codemods.RULES, *(rule.name for rule in codemods.RULES.values())]
             close = suggestion(word.upper() if word[-1:].isdigit() else word.lower(), known)
             raise click.UsageError(f"{option}: no rule has the code or name {word!r}{close}")
         codes |= named or {word.upper()}
@@ -36,12 +35,10 @@ def suggestion(word: str, known: Iterable[str]) -> str:
 
 def completed_codes(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """The codes and names of rules that a shell proposes behind the last comma of an option."""
-    from nki_migrate.codemods import RULES
-
     before, comma, word = incomplete.rpartition(",")
     return [
         CompletionItem(f"{before}{comma}{known}", help=rule.summary)
-        for code, rule in RULES.items()
+        for code, rule in codemods.RULES.items()
         for known in _begun(word, code, rule.name)
     ]
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..errors import InputError
+from .origin import origin
 
 if TYPE_CHECKING:
     from ..reports import Report
@@ -105,7 +106,6 @@ def write_report(
     by path and label, and ``base`` is the git revision that they are of. Raises :class:`InputError` when the file
     cannot be written.
     """
-    from .origin import origin
     from .page import Subject, on_disk, page
 
     def known(path: str, label: str) -> bytes | None:
