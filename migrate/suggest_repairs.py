@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import linecache
+import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -300,6 +301,10 @@ def _flat(case: Case, match: re.Match[str], failure: Failure) -> Iterator[Case]:
 def _reshaped(case: Case, match: re.Match[str], failure: Failure) -> Iterator[Case]:
     name, shape = match[1], _numbers(match[2])
     if name in tensors(case):
+        if 0 in shape:  # a number of tiles, of which the tensor has less than one
+            tile = math.prod(size for size in shape if size)
+            yield from (resized(case, size, n * tile) for n in (2, 1) for size in tensors(case)[name].shape)
+            return
         yield shaped(case, name, tuple(size for size in shape if size > 1) or (1,))
         yield shaped(case, name, shape)
 

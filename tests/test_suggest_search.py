@@ -83,6 +83,11 @@ MESSAGES: dict[str, tuple[Failure, Case, dict[str, object]]] = {
         {"x": (2, 256), "y": (2, 256, 256)},
     ),
     "reshape": (failure("cannot reshape float32 w[8, 8] in hbm to (1, 8)"), case(w=(8, 8)), {"w": (8,)}),
+    "reshape to tiles": (
+        failure("cannot reshape float32 a[128] in hbm to (0, 128, 1000)"),
+        case(a=(128,), b=(128,)),
+        {"a": (256_000,), "b": (256_000,)},
+    ),
     "sequence": (failure("TypeError: cannot unpack non-iterable int object"), case(size=2), {"size": (3, 3)}),
     "loop that does not run": (
         failure("output 0 of the kernel, 'r', is never written to"),
