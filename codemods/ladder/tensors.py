@@ -194,6 +194,8 @@ class Tensors:
         name = rung.qualified(node.func)
         if name in MAKERS:
             return self._made(path, rung, node, depth)
+        if name == f"{LANGUAGE}shared_constant":
+            return Tensor(buffer="shared_hbm", whole=True)
         if isinstance(node.func, ast.Attribute) and node.func.attr in _VIEWS and not name:
             base = self.of(path, node.func.value, depth + 1)
             return self._view(rung, base, node.func.attr, node) if isinstance(base, Tensor) else None
