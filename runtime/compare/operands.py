@@ -17,6 +17,7 @@ from ..events import Event, Operand
 from ..spec.comparison import exempt, other_fields
 from .accumulations import as_computed
 from .changes import explained
+from .constants import without_constants
 from .correspondence import WRITTEN_ROLES, Correspondence
 from .divisions import RECIPROCAL, Divisions, is_exact
 from .excerpts import map_excerpt
@@ -94,6 +95,9 @@ def _notes(walks: Sequence[Walk]) -> list[str]:
     starts = sum(walk.starts for walk in walks)
     if starts:
         notes.append(f"{starts} memset more after: what a sum over a loop starts with, declared by NKI022")
+    constants = sum(walk.constants for walk in walks)
+    if constants:
+        notes.append(f"{constants} instructions more after: constants that the compiler made, declared by NKI026")
     passed = sum(walk.passed_copies for walk in walks)
     if passed:
         copies = f"{passed} tensor_cop{'y' if passed == 1 else 'ies'} more after"
@@ -118,7 +122,8 @@ class Walk:
     only the new kernel may have, ``divided`` the (sequence numbers of) multiplications that stand for divisions,
     ``computed`` how many accumulating copies are a ``dma_compute`` after,
     ``zeros`` how many zeros more the old kernel writes that a matmul overwrites, ``starts`` how many times the new one
-    writes what a sum starts with. ``versions`` are those that the programs ran as, which some exemptions depend on.
+    writes what a sum starts with, ``constants`` how many of its instructions make constants. ``versions`` are those
+    that the programs ran as, which some exemptions depend on.
     """
 
     def __init__(
@@ -132,12 +137,13 @@ class Walk:
         self.versions = versions
         self.old, self.new, self.zeros = without_zeros(old, new)
         self.new, self.starts = without_starts(self.old, self.new)
+        self.new, self.constants = without_constants(self.old, self.new)
         self.inexact = inexact
         self.permitted = {p.op: p for p in permitted}
         self.divisions = Divisions(self.new)
         self.divided: list[int] = []
         self.added: set[int] = set()
-        self.relation = Correspondence(old, new)
+        self.relation = Correspondence(self.old, self.new)
         self.owners = _owners(new), _owners(old)
         self.used: Counter[Permitted] = Counter()
         self.copies: dict[int, tuple[Operand, Operand]] = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Container, Iterable
 from dataclasses import dataclass, field, replace
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -261,11 +262,21 @@ def _tensor(allocation: Allocation) -> HbmTensor:
         tuple(int(n) for n in allocation.shape),
         type_name(allocation.dtype),
         allocation.output,
-        content_digest(allocation.memory) if allocation.role == "constant" else "",
+        content_digest(allocation.memory) if _may_be_constant(allocation) else "",
         allocation.file,
         allocation.line,
         allocation.kind,
     )
+
+
+_LARGEST_CONSTANT = 1 << 20
+"""Elements of a tensor in HBM that a kernel may have made as a constant."""
+
+
+def _may_be_constant(allocation: Allocation) -> bool:
+    """Is a tensor a constant, or scratch memory that may hold one at the end?"""
+    is_scratch = allocation.role != "input" and allocation.output is None
+    return allocation.role == "constant" or (is_scratch and prod(allocation.shape) <= _LARGEST_CONSTANT)
 
 
 def content_digest(array: Array) -> str:
