@@ -248,6 +248,7 @@ def test_names_of_0_3_that_are_no_functions(monkeypatch):
     assert nl.MemoryRegion.shared_hbm.value == "shared_hbm" and nl.NkiTensor.__name__ == "NkiTensor"
     assert nisa.dma_engine.gpsimd_dma.value == 2 and nisa.dma_engine.name == "dma"
     assert issubclass(nisa.NkiValidationError, Exception) and nisa.VirtualRegister.__name__ == "Register"
+    monkeypatch.setenv("NKI_MIGRATE_TARGET", "0.2")
     with pytest.raises(NotImplementedError, match=r"nki\.simulate is of NKI 0\.3"):
         nki.simulate(doubled)
     monkeypatch.setenv("NKI_MIGRATE_TARGET", "0.3")

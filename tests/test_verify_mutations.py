@@ -81,6 +81,7 @@ def products(x, y):
 CASES = """
 [[case]]
 kernel = "products"
+target = "0.2"
 [case.args]
 x = {shape = [4, 128, 32], dtype = "float32", fill = "integers"}
 y = {shape = [128, 32], dtype = "float32", fill = "integers"}

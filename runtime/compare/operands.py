@@ -281,9 +281,8 @@ class Walk:
 
 
 def _compared(event: Event, version: str) -> dict[str, Any]:
-    """The attributes of an instruction that are compared: all, but what the table exempts."""
-    unseen = exempt(event.op, version)
-    found = {key: value for key, value in event.attributes if key not in unseen}
+    """What an instruction did, whole, and what it was told that the table does not exempt in ``version``."""
+    found = dict(event.attributes)
     found.update((key, value) for function, key, value in event.exempt if key not in exempt(function, version))
     return found
 
