@@ -10,6 +10,7 @@ import click
 from nki_migrate.runtime.spec.versions import DEFAULT, NAMES
 
 from . import command_options
+from .configuration import ALLOCATIONS, BLOCKS, CONFIGURATION, Configuration, configuration, shown_values
 from .errors import InputError
 from .exit_codes import DONE, FAILED, INTERRUPTED, MEANING, UNREAD, exit_code
 from .rewrite_cli import rewrite
@@ -60,6 +61,19 @@ def _complain(text: str, code: int = FAILED) -> int:
     return code
 
 
+_OUTSIDE = ("rules", "versions", "explain", "emulate", "record", "cases")
+"""Commands that read no configuration."""
+
+
+def _defaults(found: Configuration) -> dict[str, dict[str, object]]:
+    """What the configuration says for the options of each command."""
+    values = found.values
+    choices = {key: values[key] for key in ("select", "ignore", "allocation", "blocks", "target") if key in values}
+    target = {"target": values["target"]} if "target" in values else {}
+    cases: dict[str, object] = {} if found.cases is None else {"cases": found.cases}
+    return {"rewrite": choices, "check": target, "verify": cases, "layout": cases}
+
+
 @click.group(invoke_without_command=True, epilog=MEANING, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="nki-migrate", prog_name="nki-migrate")
 @click.pass_context
@@ -68,6 +82,10 @@ def cli(context: click.Context) -> int | None:
 
     And prove, on an emulator, that nothing moved and no number changed.
     """
+    found = context.meta[CONFIGURATION] = (
+        Configuration() if context.invoked_subcommand in (None, *_OUTSIDE) else configuration(os.curdir)
+    )
+    context.default_map = _defaults(found)
     if context.invoked_subcommand is None:
         click.echo(context.get_help(), err=True)
         context.exit(FAILED)
@@ -109,8 +127,8 @@ def cli(context: click.Context) -> int | None:
 @click.option("--fail-fast", is_flag=True, help="Run nothing more behind the first case that is not equal.")
 @click.option("--tiles", is_flag=True, help="Show which new tile stands for which old one.")
 @click.option("--unsafe", is_flag=True, help="With --migrate: as for rewrite.")
-@click.option("--allocation", type=click.Choice(["address", "sbuf-manager"]), help="With --migrate: as for rewrite.")
-@click.option("--blocks", type=click.Choice(["auto", "list", "fold", "loop"]), help="With --migrate: as for rewrite.")
+@click.option("--allocation", type=click.Choice(ALLOCATIONS), help="With --migrate: as for rewrite.")
+@click.option("--blocks", type=click.Choice(BLOCKS), help="With --migrate: as for rewrite.")
 @click.option(
     "--target",
     type=click.Choice(NAMES),
@@ -129,6 +147,9 @@ def verify(paths: tuple[str, ...], output_format: str, tiles: bool, modules: tup
     from . import verify_command
     from .module_option import told_modules
 
+    found: Configuration = click.get_current_context().meta[CONFIGURATION]
+    if choices["migrate"]:  # as rewrite would
+        choices |= {key: found.values.get(key) for key in ("allocation", "blocks", "target") if choices[key] is None}
     asked = verify_command.Asked(paths=paths, modules=told_modules(modules), **choices)
     return verify_command.run(asked, output_format, tiles=tiles)
 
@@ -160,10 +181,13 @@ def check(
     from . import output
     from .checking import WORD, check_reports
     from .discover import found_files
+    from .ignores import without_codes
 
-    files = found_files(paths)
+    found: Configuration = click.get_current_context().meta[CONFIGURATION]
+    files = found_files(paths, found.excludes)
     options = Options(planning=command_options.planned(files, hardware, mode, planner, given))
     reports = check_reports(files, target, options)
+    reports = [without_codes(report, found.ignored_codes(report.path)) for report in reports]
     if output_format != "text":
         print_reports(reports, output_format, "check", changes_are_done=True)
     else:
@@ -292,6 +316,15 @@ def suggest(
     from .judging import Limits
 
     return module.run(file, kernels, module.Budget(seconds, Limits(timeout, memory << 20)), jobs)
+
+
+@cli.command()
+def config() -> None:
+    """Show the configuration that counts here: the value of each key, and where it comes from."""
+    found: Configuration = click.get_current_context().meta[CONFIGURATION]
+    options = {parameter.name: parameter.get_default(click.Context(rewrite)) for parameter in rewrite.params}
+    for line in shown_values(found, {name: value for name, value in options.items() if isinstance(value, str)}):
+        click.echo(line)
 
 
 for _command in (rewrite, rules, versions, explain):

@@ -8,7 +8,7 @@ root down), version control's own directories and virtual environments.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from .errors import InputError
@@ -32,15 +32,19 @@ class Found:
     failed: str | None = None
 
 
-def found_files(paths: Iterable[str]) -> list[Found]:
-    """The files that ``paths`` stand for, each once. Raises ``InputError`` for a path that does not exist."""
+def found_files(paths: Iterable[str], excludes: Callable[[str], bool] | None = None) -> list[Found]:
+    """The files that ``paths`` stand for, each once. Raises ``InputError`` for a path that does not exist.
+
+    Of directories, the files that ``excludes`` names are left out.
+    """
     found: list[Found] = []
     for path in paths:
         if path == STDIN:
             found.append(Found(STDIN))
         elif os.path.isdir(path):
             try:
-                found += _walked(path, _outer_rules(path))
+                walked = _walked(path, _outer_rules(path))
+                found += [file for file in walked if excludes is None or not excludes(file.path)]
             except OSError as error:  # of a .gitignore above the path
                 raise InputError(f"{error.filename}: cannot read: {error.strerror}") from error
         elif os.path.isfile(path):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import fnmatch
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 _ANY_DEPTH = None  # the component ** of a pattern
@@ -37,8 +37,12 @@ def rules_of(directory: str) -> Iterator[Rules]:
     path = os.path.join(directory, ".gitignore")
     if os.path.isfile(path):
         with open(path, encoding="utf-8-sig", errors="surrogateescape") as file:
-            patterns = tuple(pattern for line in file.read().split("\n") for pattern in _patterns(line))
-        yield Rules(os.path.abspath(directory), patterns)
+            yield pattern_rules(directory, file.read().split("\n"))
+
+
+def pattern_rules(base: str, lines: Iterable[str]) -> Rules:
+    """The rules that a ``.gitignore`` with these lines in the directory ``base`` would hold."""
+    return Rules(os.path.abspath(base or os.curdir), tuple(pattern for line in lines for pattern in _patterns(line)))
 
 
 def ignored(path: str, is_directory: bool, rules: tuple[Rules, ...]) -> bool:

@@ -82,6 +82,13 @@ def with_ignores(report: Report, knows: Knows) -> Report:
     return replace(report, findings=tuple(sorted({*rest, *missed})), ignored=silenced)
 
 
+def without_codes(report: Report, codes: frozenset[str]) -> Report:
+    """The report without findings of ``codes`` (or their beginnings); they are ``ignored`` in it."""
+    silenced = tuple(f for f in report.findings if f.code.startswith(tuple(codes)))
+    rest = tuple(f for f in report.findings if f not in silenced)
+    return replace(report, findings=rest, ignored=(*report.ignored, *silenced)) if silenced else report
+
+
 def ignores_in(text: str, tree: ast.Module) -> Iterator[Ignore]:
     """The comments of a text that silence findings."""
     statements = sorted((n for n in ast.walk(tree) if isinstance(n, ast.stmt)), key=first_line)

@@ -8,6 +8,7 @@ import click
 from nki_migrate.runtime.spec.versions import DEFAULT, NAMES
 
 from . import command_options
+from .configuration import ALLOCATIONS, BLOCKS, CONFIGURATION, Configuration
 from .exit_codes import MEANING
 from .module_option import told_modules
 from .rule_codes import chosen_codes, completed_codes
@@ -28,8 +29,8 @@ from .surfaces import FORMATS
 )
 @click.option("--ignore", multiple=True, metavar="CODES", shell_complete=completed_codes, help="Not these rules.")
 @click.option("--unsafe", is_flag=True, help="Also apply rewrites that a person should review.")
-@click.option("--allocation", type=click.Choice(["address", "sbuf-manager"]), default="address", show_default=True)
-@click.option("--blocks", type=click.Choice(["auto", "list", "fold", "loop"]), default="auto", show_default=True)
+@click.option("--allocation", type=click.Choice(ALLOCATIONS), default="address", show_default=True)
+@click.option("--blocks", type=click.Choice(BLOCKS), default="auto", show_default=True)
 @click.option(
     "--target", type=click.Choice(NAMES), default=DEFAULT.name, show_default=True, help="The NKI version to write for."
 )
@@ -99,12 +100,16 @@ def rewrite(
         raise click.UsageError("--verify belongs to --write, and to files: verify --migrate verifies without writing.")
     if cases is not None and "-" in paths:
         raise click.UsageError("--cases runs kernels: it belongs to files, not to -.")
+    configured: Configuration = click.get_current_context().meta[CONFIGURATION]
+    if verify and cases is None:
+        cases = configured.cases
     from .rewrite_command import Asked, run
 
     rest |= {
         "select": chosen_codes("--select", rest["select"]),
         "ignore": chosen_codes("--ignore", rest["ignore"]),
         "modules": told_modules(rest["modules"]),
+        "configuration": configured,
         "told": tuple(command_options.told("allocation", "blocks", "module", "unsafe")),
     }
     return run(Asked(paths, write, check, verify, output_format, cases, **rest))

@@ -13,6 +13,7 @@ from . import languages, output
 from .command_options import must_be_allowed, planned
 from .discover import STDIN, found_files
 from .exit_codes import exit_code
+from .ignores import without_codes
 from .kept_reports import cached_reports
 from .patch import unified_diff
 from .rewriting import word_of
@@ -22,6 +23,7 @@ from .surfaces import print_reports, write_report
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from .configuration import Configuration
     from .discover import Found
     from .reports import Report
     from .verdicts import Proof
@@ -63,13 +65,15 @@ class Asked:
     stdin_filename: str | None
     report: str | None
     told: tuple[str, ...]
+    configuration: Configuration
 
 
 def run(asked: Asked) -> int:
     """Rewrite, print, write where that is asked for, and return the exit code."""
-    files = found_files(asked.paths)
+    files = found_files(asked.paths, asked.configuration.excludes)
     options = _options(asked, files)
     reports, proof = _reports(asked, files, options)
+    reports = [without_codes(report, asked.configuration.ignored_codes(report.path)) for report in reports]
     interrupted = False
     if asked.write:
         reports, interrupted = stored(reports)

@@ -1,0 +1,108 @@
+"""``[tool.nki-migrate]`` and ``nki-migrate.toml``: what they say is what commands do without options."""
+
+import pytest
+from nki_migrate.cli import main
+from nki_migrate.configuration import KEYS, configuration
+from nki_migrate.golden import GOLDENS
+
+SOURCE = GOLDENS["forced_auto_alloc"].before
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("NKI_MIGRATE_CACHE_DIR", str(tmp_path / "cache"))
+    for folder in ("kernels", "old"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "k.py").write_text(SOURCE)
+    return tmp_path
+
+
+@pytest.fixture
+def run(capsys):
+    def call(*arguments):
+        with pytest.raises(SystemExit) as exit_:
+            main(list(arguments))
+        out, err = capsys.readouterr()
+        return exit_.value.code, out, err
+
+    return call
+
+
+def say(here, text, name="pyproject.toml"):
+    (here / name).write_text(text)
+
+
+def test_a_project_says_what_commands_do(run, here):
+    say(here, '[tool.nki-migrate]\nexclude = ["old/"]\nselect = ["NKI001"]\n')
+    code, out, _err = run("rewrite", "--stat", ".")
+    assert code == 1 and out == "kernels/k.py | +2 -2\n"
+    _code, out, _err = run("rewrite", "--stat", "--select", "NKI", "--target", "0.2", ".")
+    assert out == "kernels/k.py | +10 -7\n", "an option replaces it"
+    _code, out, _err = run("rewrite", "--stat", "old/k.py")
+    assert out == "old/k.py | +2 -2\n", "who names a file wants it"
+
+
+def test_findings_are_ignored_by_file(run, here):
+    say(here, '[tool.nki-migrate.per-file-ignores]\n"kernels/*" = ["NKI001", "nki002"]\n')
+    _code, _out, err = run("rewrite", "--check", "--target", "0.2", ".")
+    assert "kernels/k.py:" in err and "kernels/k.py:4" not in err and "old/k.py:4:1: NKI001" in err
+    assert "2 findings (2 manual); 2 ignored" in err
+    say(here, '[tool.nki-migrate.per-file-ignores]\n"*.py" = ["NKL"]\n')
+    assert run("check", "--target", "0.2", ".")[1] == ""
+
+
+def test_the_target_is_that_of_check_too(run, here):
+    (here / "new.py").write_text("import nki\n\n\n@nki.jit\ndef k(x, *, n):\n    return x\n")
+    say(here, 'target = "0.2"\n', "nki-migrate.toml")
+    old = run("check", "new.py")[1]
+    say(here, 'target = "0.3"\n', "nki-migrate.toml")
+    assert old != run("check", "new.py")[1] == run("check", "--target", "0.3", "new.py")[1]
+
+
+def test_verify_takes_the_cases_of_the_project_from_anywhere_in_it(run, here, monkeypatch):
+    say(here, 'cases = "missing/cases.toml"\n', "nki-migrate.toml")
+    monkeypatch.chdir(here / "old")
+    code, _out, err = run("verify", "k.py", "../kernels/k.py")
+    assert code == 2 and "../missing/cases.toml" in err
+    code, _out, err = run("rewrite", "--check", "k.py")
+    assert "missing" not in err, "a rewrite runs no code that nobody asked it to run"
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ('selct = ["NKI001"]', "[tool.nki-migrate] has no key 'selct': did you mean 'select'?"),
+        ("per_file_ignores = {}", "has no key 'per_file_ignores': did you mean 'per-file-ignores'?"),
+        ('select = "NKI001"', "'select' must be a list of texts, not 'NKI001'"),
+        ('target = "1.0"', "'target' must be one of \"0.2\""),
+        ("blocks = 3", "'blocks' must be one of \"auto\""),
+        ("cases = []", "'cases' must be the path of a file, not []"),
+        ("per-file-ignores = {a = 1}", "must be a table of lists of codes"),
+        ('select = ["NKI999"]', "no rule has the code or name 'NKI999'"),
+        ("select = [", "this is no TOML"),
+    ],
+)
+def test_what_cannot_be_used_is_one_line(run, here, text, error):
+    say(here, f"[tool.nki-migrate]\n{text}\n")
+    code, out, err = run("rewrite", ".")
+    assert (code, out) == (2, "") and error in err and err.count("\n") == 1
+
+
+def test_config_shows_each_value_with_its_origin(run, here):
+    say(here, '[tool.nki-migrate]\nblocks = "fold"\n')
+    code, out, _err = run("config")
+    assert code == 0 and 'blocks = "fold"  # pyproject.toml\n' in out
+    assert 'allocation = "address"  # default\n' in out and "exclude is not set\n" in out
+    assert len(out.splitlines()) == len(KEYS)
+
+
+def test_the_nearest_file_counts_and_none_outside_of_the_repository(here):
+    say(here, "[tool.other]\n")
+    assert configuration("old").path == ""
+    say(here, "[tool.nki-migrate]\n")
+    assert configuration("old").path == str(here / "pyproject.toml")
+    say(here, "", "nki-migrate.toml")
+    assert configuration("old").path == str(here / "nki-migrate.toml")
+    (here / "old" / ".git").mkdir()
+    assert configuration("old").path == ""
