@@ -35,7 +35,7 @@ class Figures:
 
 
 CEILINGS = {
-    "migrate": Figures(circle=1, local_imports=85, complex_functions=4, most_complex=25, bare_ignores=0),
+    "migrate": Figures(circle=1, local_imports=86, complex_functions=4, most_complex=25, bare_ignores=0),
     "codemods": Figures(circle=1, local_imports=1, complex_functions=46, most_complex=33, bare_ignores=0),
     "runtime": Figures(circle=1, local_imports=0, complex_functions=10, most_complex=29, bare_ignores=0),
 }
