@@ -258,7 +258,7 @@ def row(x):
 def test_cases_say_the_version(tmp_path):
     (tmp_path / "row.py").write_text(KERNEL)
     (tmp_path / "cases.toml").write_text(
-        '[[case]]\nkernel = "row"\n[case.args]\nx = {shape = [4, 8], dtype = "float32"}\n'
+        '[[case]]\nkernel = "row"\ntarget = "0.2"\n[case.args]\nx = {shape = [4, 8], dtype = "float32"}\n'
         '[[case]]\nkernel = "row"\ntarget = "0.3"\n[case.args]\nx = {shape = [4, 8], dtype = "float32"}\n'
         '[[case]]\nkernel = "row"\ntarget = "0.9"\n'
     )
@@ -273,6 +273,6 @@ def test_cases_say_the_version(tmp_path):
 def test_programs_run_as_the_version_that_emulate_is_told(tmp_path):
     (tmp_path / "row.py").write_text(KERNEL)
     code = "import numpy, row; print(row.row(numpy.zeros((4, 8), numpy.float32)).shape)"
-    for options, shape in (([], "(8,)"), (["--target", "0.3"], "(1, 8)")):
+    for options, shape in (([], "(1, 8)"), (["--target", "0.2"], "(8,)"), (["--target", "0.3"], "(1, 8)")):
         command = [sys.executable, "-m", "nki_migrate", "emulate", *options, "--", sys.executable, "-c", code]
         assert subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout.strip() == shape

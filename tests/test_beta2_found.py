@@ -158,6 +158,7 @@ def test_the_environment_names_the_hardware(monkeypatch):
         nisa.memset(tile, nisa.get_nc_version().value)
         return stored(tile)
 
+    monkeypatch.setenv("NKI_MIGRATE_TARGET", "0.2")  # the last with platform_target
     monkeypatch.setenv("NEURON_PLATFORM_TARGET_OVERRIDE", "trn1")
     jit, x = MODULES["nki"].jit, np.zeros((1, 1), np.float32)
     assert jit(kernel)(x)[0, 0] == 2

@@ -285,7 +285,8 @@ def doubling(a):
     return result
 
 
-def test_jit_is_applied_on_the_fly_and_inlined_when_a_kernel_calls_it():
+def test_jit_is_applied_on_the_fly_and_inlined_when_a_kernel_calls_it(monkeypatch):
+    monkeypatch.setenv("NKI_MIGRATE_TARGET", "0.2")  # the last with platform_target
     a = numbers(4, 4)
     assert np.array_equal(nki.jit(doubling)(a), 2 * a)
     assert np.array_equal(nki.jit(mode="auto", platform_target="trn2")(doubling)(a), 2 * a)

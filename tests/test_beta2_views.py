@@ -184,6 +184,7 @@ def test_what_is_no_loop(loop, message):
 
 def test_later_versions_take_no_platform_target(monkeypatch):
     kernel = MODULES["nki"].jit(lambda x: stored(tile_of(x)), platform_target="trn2")
+    monkeypatch.setenv("NKI_MIGRATE_TARGET", "0.2")
     assert np.array_equal(kernel(X), X)
     monkeypatch.setenv("NKI_MIGRATE_TARGET", "0.3")
     with pytest.raises(KernelError, match=r"takes no platform_target in NKI 0\.3"):

@@ -174,7 +174,7 @@ def test_notes_are_printed_and_counted_and_change_no_exit_code(file, capfd):
     assert code == 0 and f"k.py:8: note: {NOTE}\n" in err
     assert printed(capfd, "--check")[::2] == (
         0,
-        "1 file: 0 would change, 0 unchanged, 1 skipped, 0 failed; 0 findings\n",
+        "1 file: 0 would change, 1 unchanged, 0 skipped, 0 failed; 0 findings\n",
     )
 
 

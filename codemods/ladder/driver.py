@@ -173,18 +173,22 @@ def _round(facts: Facts, item: Version, options: Options) -> _Round:
                 continue
             if isinstance(answer, Rewritten) and not is_open and (options.unsafe or not answer.assumption):
                 found.drafts.append(Draft(module.CODE, node, list(answer.edits)))
-            elif not is_open and _is_taken(answer, kind, options):
+            elif _is_taken(answer, kind, options, is_open):
                 found.taken.append((node, answer))
             else:
                 found.said.append(_said(facts, node, module.CODE, answer, kind, is_open))
     return found
 
 
-def _is_taken(answer: Answer, kind: str, options: Options) -> TypeGuard[Unknown | Different]:
-    """Is an answer taken for true: by the user, or because the target checks it?"""
+def _is_taken(answer: Answer, kind: str, options: Options, is_open: bool) -> TypeGuard[Unknown | Different]:
+    """Is an answer taken for true: by the user, or because the target checks it?
+
+    In a file that may be of the target already (``is_open``) nothing tells that the construct is of an older version,
+    either: what is not known of it is a note, for a finding would stand in every file that is migrated.
+    """
     if isinstance(answer, Different):
-        return options.unsafe
-    return isinstance(answer, Unknown) and (answer.is_note or (kind != "differs" and not answer.silent))
+        return options.unsafe and not is_open
+    return isinstance(answer, Unknown) and (is_open or answer.is_note or (kind != "differs" and not answer.silent))
 
 
 def _said(
