@@ -10,13 +10,13 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .backlog import may_have_backlog
-    from .links import components
-    from .migration import rewrite, rewrite_together
+    from .driver.backlog import may_have_backlog
+    from .driver.migration import rewrite, rewrite_together
+    from .driver.module import with_imports
+    from .driver.rulebook import RULES
     from .model import Finding, Options, Outcome, Rule
-    from .module import with_imports
-    from .rulebook import RULES
-    from .vendor_kernels import homes, shipped_names
+    from .project.links import components
+    from .project.vendor_kernels import homes, shipped_names
 
 __all__ = [
     "RULES",
@@ -33,13 +33,13 @@ __all__ = [
     "with_imports",
 ]
 _HOMES = {
-    "RULES": "rulebook",
+    "RULES": "driver.rulebook",
     **dict.fromkeys(("Finding", "Options", "Outcome", "Rule"), "model"),
-    "components": "links",
-    **dict.fromkeys(("homes", "shipped_names"), "vendor_kernels"),
-    "may_have_backlog": "backlog",
-    **dict.fromkeys(("rewrite", "rewrite_together"), "migration"),
-    "with_imports": "module",
+    "components": "project.links",
+    **dict.fromkeys(("homes", "shipped_names"), "project.vendor_kernels"),
+    "may_have_backlog": "driver.backlog",
+    **dict.fromkeys(("rewrite", "rewrite_together"), "driver.migration"),
+    "with_imports": "driver.module",
 }
 """The module of each name."""
 

@@ -45,8 +45,8 @@ def _checked(file: Found, target: str, options: Options | None) -> Report:
 
 def check_report(path: str, data: bytes, target: str = DEFAULT.name) -> Report:
     """What is not legal in one file's bytes."""
-    from nki_migrate.codemods.backlog import backlog, may_have_backlog
-    from nki_migrate.codemods.marks import marked
+    from nki_migrate.codemods.driver.backlog import backlog, may_have_backlog
+    from nki_migrate.codemods.emit.marks import marked
     from nki_migrate.runtime.legality import check_tree
 
     try:

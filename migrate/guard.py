@@ -13,9 +13,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from nki_migrate.codemods.marks import with_comments
+from nki_migrate.codemods.emit.marks import with_comments
 from nki_migrate.codemods.model import Options, Outcome
-from nki_migrate.codemods.node_index import tree_of
+from nki_migrate.codemods.syntax.node_index import tree_of
 
 from .remains import Accounted, definitions, further_findings, new_violations, unaccounted_names
 

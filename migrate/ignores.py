@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from nki_migrate.codemods.model import Finding
-from nki_migrate.codemods.syntax import first_line
+from nki_migrate.codemods.syntax.nodes import first_line
 
 from .errors import FileError
 from .reports import Report, parsed

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from nki_migrate.codemods.links import components
+from nki_migrate.codemods.project.links import components
 
 from .claims import dialect
 from .discover import Found

@@ -11,8 +11,8 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from nki_migrate.codemods.model import Finding, Outcome
-from nki_migrate.codemods.node_index import tree_of
-from nki_migrate.codemods.syntax import first_line
+from nki_migrate.codemods.syntax.node_index import tree_of
+from nki_migrate.codemods.syntax.nodes import first_line
 
 if TYPE_CHECKING:
     from nki_migrate.runtime.legality import Violation

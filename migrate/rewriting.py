@@ -28,7 +28,7 @@ from .text import Text, decoded, encoded
 
 if TYPE_CHECKING:
     from nki_migrate.codemods.model import Options, Outcome
-    from nki_migrate.codemods.vendor_kernels import Homes
+    from nki_migrate.codemods.project.vendor_kernels import Homes
 
 WORD = b"neuronxcc"
 NKI = b"nki"
@@ -95,7 +95,7 @@ def word_of(options: Options) -> bytes:
 
 def _with_backlog(skipped: Report) -> Report:
     """The report on a file without Beta 1: what an earlier rewrite has left in it, if anything."""
-    from nki_migrate.codemods.backlog import backlog, may_have_backlog
+    from nki_migrate.codemods.driver.backlog import backlog, may_have_backlog
 
     data = skipped.before or b""
     if skipped.path.endswith(".ipynb") or b"nki" not in data:
@@ -143,7 +143,7 @@ def _imported(trees: dict[str, ast.Module], skipped: dict[int, Report]) -> list[
 
     Their trees are added to ``trees``.
     """
-    from nki_migrate.codemods.links import imported
+    from nki_migrate.codemods.project.links import imported
 
     plain = {_name((0, report.path, b"")): index for index, report in skipped.items() if report.path.endswith(".py")}
     read: dict[str, ast.Module] = {}
@@ -218,7 +218,7 @@ def _reported(group: list[_Work], options: Options, homes: Mapping[str, Homes] |
 
 def _reached(sources: dict[str, str]) -> dict[str, frozenset[str]]:
     """The definitions of each file that kernels of the others use."""
-    from nki_migrate.codemods.node_index import tree_of
+    from nki_migrate.codemods.syntax.node_index import tree_of
     from nki_migrate.runtime.legality import kernel_names
 
     try:

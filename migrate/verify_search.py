@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from pathlib import Path
 
-from nki_migrate.codemods.emission import WRITTEN_FOR
+from nki_migrate.codemods.expr.emission import WRITTEN_FOR
 from nki_migrate.runtime.cases import Case
 from nki_migrate.runtime.compare import Failure, Run, Verdict
 from nki_migrate.runtime.compare.condition import Sides, together

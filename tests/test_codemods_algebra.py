@@ -10,7 +10,7 @@ import ast
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from nki_migrate.codemods import algebra
+from nki_migrate.codemods.expr import algebra
 
 NAMES = ("a", "b", "n", "size")
 VALUES = st.fixed_dictionaries({name: st.integers(-9, 40) for name in NAMES})

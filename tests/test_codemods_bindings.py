@@ -6,9 +6,9 @@ import ast
 
 import pytest
 from first_rung import Options, rewrite, rewrite_together
-from nki_migrate.codemods.binding_check import violations
-from nki_migrate.codemods.origins import Origin
-from nki_migrate.codemods.reaching_definitions import definitions, every_statement
+from nki_migrate.codemods.project.binding_check import violations
+from nki_migrate.codemods.project.origins import Origin
+from nki_migrate.codemods.project.reaching_definitions import definitions, every_statement
 from nki_migrate.runtime.cases import TensorSpec
 
 KERNEL = """\

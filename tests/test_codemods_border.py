@@ -8,7 +8,7 @@ import textwrap
 
 import pytest
 from first_rung import Options, rewrite, rewrite_together
-from nki_migrate.codemods.kernel_code import kernel_code
+from nki_migrate.codemods.project.kernel_code import kernel_code
 from nki_migrate.guard import objection
 from unmarked import unmarked
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from first_rung import rewrite
-from nki_migrate.codemods.module import rewrite_together
+from nki_migrate.codemods.driver.module import rewrite_together
 from nki_migrate.runtime.cases import TensorSpec
 
 HEADER = """\

@@ -9,7 +9,7 @@ import pytest
 from first_rung import Options, rewrite, rewrite_together
 from nki_migrate.cli import main
 from nki_migrate.codemods import components
-from nki_migrate.codemods.links import each_link, links
+from nki_migrate.codemods.project.links import each_link, links
 from nki_migrate.discover import found_files
 from nki_migrate.rewriting import rewrite_reports
 

@@ -7,7 +7,7 @@ import ast
 import pytest
 from first_rung import Options, rewrite_together
 from nki_migrate.codemods import Outcome
-from nki_migrate.codemods.signatures import fits
+from nki_migrate.codemods.project.signatures import fits
 from nki_migrate.discover import found_files
 from nki_migrate.rewriting import rewrite_reports
 

@@ -5,7 +5,7 @@ import ast
 import pytest
 from nki_migrate.cli import main
 from nki_migrate.codemods import Options
-from nki_migrate.codemods.syntax import first_line
+from nki_migrate.codemods.syntax.nodes import first_line
 from nki_migrate.golden import GOLDENS
 from nki_migrate.ignores import ignores_in, rewrite_knows, with_ignores
 from nki_migrate.rewriting import rewrite_report

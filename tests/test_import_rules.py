@@ -74,4 +74,4 @@ def test_every_package_is_in_the_wheel():
     folders = {path.parent for path in FILES if (path.parent / "__init__.py").exists()}
     names = {".".join((PACKAGES[f.relative_to(ROOT).parts[0]], *f.relative_to(ROOT).parts[1:])) for f in folders}
     assert {name for name in names if f'"{name}"' not in listed} == set()
-    assert "nki_migrate.codemods.grids" in names
+    assert "nki_migrate.codemods.plan.grids" in names

@@ -8,8 +8,8 @@ import inspect
 
 import pytest
 from nki_migrate.codemods import RULES
-from nki_migrate.codemods.instructions import COMMANDS, HANDLERS
-from nki_migrate.codemods.tables import refusal_note
+from nki_migrate.codemods.analysis.instructions import COMMANDS, HANDLERS
+from nki_migrate.codemods.expr.tables import refusal_note
 from nki_migrate.runtime.beta1 import isa as isa_of_beta1
 from nki_migrate.runtime.beta2.modules import ISA_03, MODULES
 from nki_migrate.runtime.spec import beta1, beta2

@@ -9,7 +9,7 @@ import re
 
 import pytest
 from nki_migrate.codemods import Options, rewrite
-from nki_migrate.codemods.marks import WORD
+from nki_migrate.codemods.emit.marks import WORD
 from nki_migrate.codemods.rules.registry import RULES
 from nki_migrate.runtime.cases import TensorSpec
 from nki_migrate.runtime.compare import Failure

@@ -10,8 +10,8 @@ import pytest
 from first_rung import FIRST, Options, rewrite
 from nki_migrate.checking import check_report
 from nki_migrate.cli import main
-from nki_migrate.codemods.backlog import backlog, may_have_backlog
-from nki_migrate.codemods.marks import WORD
+from nki_migrate.codemods.driver.backlog import backlog, may_have_backlog
+from nki_migrate.codemods.emit.marks import WORD
 from nki_migrate.golden import GOLDENS
 from nki_migrate.reports import Report
 from nki_migrate.rewriting import rewrite_report

@@ -10,7 +10,7 @@ from first_rung import Options, rewrite, rewrite_together
 from nki_migrate import verify_migrated
 from nki_migrate.cli import main
 from nki_migrate.codemods import Finding, Outcome
-from nki_migrate.codemods.assumptions import best_observed
+from nki_migrate.codemods.lower.assumptions import best_observed
 from nki_migrate.discover import Found
 from nki_migrate.golden import NKI_GOLDENS as GOLDENS
 from nki_migrate.observing import Observed, observed

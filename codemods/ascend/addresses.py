@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from nki_migrate.runtime.ascend.plans import Program
 from nki_migrate.runtime.plan import Plan
 
-from ..drafts import Edit
+from ..syntax.drafts import Edit
 from .module import AscendModule, Read
 
 _WIDTH = 100

@@ -6,7 +6,7 @@ import ast
 
 from nki_migrate.runtime.ascend.plans.sources import pass_configuration
 
-from ..drafts import Edit
+from ..syntax.drafts import Edit
 from .module import AscendModule
 
 

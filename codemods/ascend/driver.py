@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
-from ..drafts import applied, definition, without_overlaps
 from ..model import Finding, Options, Outcome
+from ..syntax.drafts import applied, definition, without_overlaps
 from .goals import Settings, settings_of
 from .module import AscendModule
 from .registry import MODULES

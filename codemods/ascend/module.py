@@ -14,8 +14,8 @@ from nki_migrate.runtime.ascend.plans.sources import Kernel, jit_decorator, kern
 from nki_migrate.runtime.spec.ascend import TARGETS
 from nki_migrate.runtime.spec.tilelang import LATEST
 
-from ..drafts import Edit
 from ..model import Options
+from ..syntax.drafts import Edit
 from ..tilelang.module import Module
 from .goals import Settings
 

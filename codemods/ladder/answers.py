@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..drafts import Edit
+from ..syntax.drafts import Edit
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ from typing import TypeGuard
 
 from nki_migrate.runtime.spec.versions import OLDEST, VERSIONS, Version, version
 
-from ..drafts import Draft, Edit, applied, definition, without_overlaps
-from ..marks import is_mark, mark_of
+from ..emit.marks import is_mark, mark_of
 from ..model import Asserted, Finding, Moved, Options, Outcome
+from ..syntax.drafts import Draft, Edit, applied, definition, without_overlaps
 from . import evidence, origins
 from .answers import Answer, Different, Left, Rewritten, Unknown
 from .evidence import Source

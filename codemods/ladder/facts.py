@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from nki_migrate.runtime.spec import beta2
 from nki_migrate.runtime.spec.versions import Version
 
-from ..call_text import CallText, by_name
+from ..syntax.call_text import CallText, by_name
 from .program import Program
 from .rung import Rung
 from .tensors import Tensor, Tensors

@@ -6,9 +6,9 @@ from collections.abc import Container
 
 from nki_migrate.runtime.spec import beta2
 
-from ..kernel_code import Naming
-from ..name_scopes import Star
-from ..names import BETA2, Import
+from ..project.kernel_code import Naming
+from ..syntax.name_scopes import Star
+from ..syntax.names import BETA2, Import
 
 ROOT = "nki"
 LANGUAGE, ISA, COLLECTIVES = "nki.language.", "nki.isa.", "nki.collectives."

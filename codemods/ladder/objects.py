@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from ..name_scopes import dotted
+from ..syntax.name_scopes import dotted
 from .choices import choices
 from .facts import Facts
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from difflib import SequenceMatcher
 from functools import partial
 
-from ..drafts import Edit
+from ..syntax.drafts import Edit
 
 Origin = Callable[[int], int]
 Origins = tuple[int, ...]

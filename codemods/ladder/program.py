@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from ..kernel_code import Evidence, KernelCode, kernel_code
-from ..links import Link, each_link, links
 from ..model import Options
+from ..project.kernel_code import Evidence, KernelCode, kernel_code
+from ..project.links import Link, each_link, links
 from .names import NAMING
 from .rung import Rung
 

@@ -8,10 +8,10 @@ from functools import cached_property
 
 from nki_migrate.runtime.spec import beta2
 
-from ..call_text import CallText, call_text
-from ..drafts import Sheet
 from ..model import Options
-from ..name_scopes import OTHER, Names, dotted
+from ..syntax.call_text import CallText, call_text
+from ..syntax.drafts import Sheet
+from ..syntax.name_scopes import OTHER, Names, dotted
 from .names import is_ours, star
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from ..drafts import Edit
+from ..syntax.drafts import Edit
 from .rung import Rung
 
 

@@ -13,12 +13,12 @@ Source: nisa.affine_select of the API references 2.26.1 and 2.28.
 
 from __future__ import annotations
 
-from .. import algebra
-from ..compute import Call, in_sbuf
-from ..facts.masks import mask_value
-from ..facts.values import Comparison
-from ..instructions import Instruction, lowers
-from ..operands import Operand
+from ..analysis.instructions import Instruction, lowers
+from ..analysis.masks import mask_value
+from ..expr import algebra
+from ..expr.operands import Operand
+from ..expr.values import Comparison
+from ..lower.compute import Call, in_sbuf
 
 CODE = "NKI027"
 GOLDENS = ("affine_select",)

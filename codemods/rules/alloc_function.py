@@ -17,15 +17,16 @@ from __future__ import annotations
 import ast
 import itertools
 
-from .. import algebra, codes
-from ..addresses import Address, Layout, bank_byte
-from ..declare import allocates
-from ..emission import Refuse
-from ..facts.values import Allocator, Function
-from ..format import tuple_text
-from ..node_index import of_kinds, walk
-from ..render import render
-from ..scope import Scope
+from ..analysis.render import render
+from ..analysis.scope import Scope
+from ..expr import algebra
+from ..expr.emission import Refuse
+from ..expr.values import Allocator, Function
+from ..lower.addresses import Address, Layout, bank_byte
+from ..lower.declare import allocates
+from ..syntax import codes
+from ..syntax.format import tuple_text
+from ..syntax.node_index import of_kinds, walk
 from .nested_functions import factory_as_function, lift
 
 CODE = codes.ALLOC_FUNCTION

@@ -16,16 +16,17 @@ from __future__ import annotations
 
 import ast
 
-from .. import algebra, codes
-from ..addresses import Address, Layout, tile_index
-from ..allocator_classes import class_of, global_of, returned_by, tiles_of
-from ..declare import allocates
-from ..emission import New, Refuse
-from ..facts.values import Allocator
-from ..node_index import of_kinds, walk
-from ..project import Module
-from ..render import render
-from ..scope import Scope
+from ..analysis.render import render
+from ..analysis.scope import Scope
+from ..expr import algebra
+from ..expr.emission import New, Refuse
+from ..expr.values import Allocator
+from ..lower.addresses import Address, Layout, tile_index
+from ..lower.declare import allocates
+from ..plan.allocator_classes import class_of, global_of, returned_by, tiles_of
+from ..project.program import Module
+from ..syntax import codes
+from ..syntax.node_index import of_kinds, walk
 
 CODE = codes.ALLOCATOR_OBJECTS
 GOLDENS = ("alloc_object",)

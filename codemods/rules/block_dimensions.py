@@ -26,18 +26,19 @@ import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .. import algebra, codes
-from ..changed_objects import changes
-from ..emission import Refuse
-from ..facts.index import index_value
-from ..facts.values import Allocator, Python
-from ..node_index import walk
-from ..scope import Scope
-from ..syntax import names_read_by_nested, viewed
-from ..unit_loops import passes_from_zero
+from ..analysis.changed_objects import changes
+from ..analysis.index import index_value
+from ..analysis.scope import Scope
+from ..analysis.unit_loops import passes_from_zero
+from ..expr import algebra
+from ..expr.emission import Refuse
+from ..expr.values import Allocator, Python
+from ..syntax import codes
+from ..syntax.node_index import walk
+from ..syntax.nodes import names_read_by_nested, viewed
 
 if TYPE_CHECKING:
-    from ..declarations import Plan
+    from ..expr.declarations import Plan
 
 CODE = codes.BLOCK_DIMENSIONS
 GOLDENS = ("block_list", "block_fold", "block_loop", "block_grid", "par_dim_spellings")

@@ -17,15 +17,15 @@ from __future__ import annotations
 
 import ast
 
-from .. import codes
-from ..access import OPERANDS
-from ..affine_constants import HELP, affine_constant
-from ..emission import Refuse
-from ..facts.values import Hbm
-from ..operands import Operand
-from ..render import render
-from ..scope import Scope
-from ..type_names import dtype_text
+from ..analysis.render import render
+from ..analysis.scope import Scope
+from ..analysis.type_names import dtype_text
+from ..expr.emission import Refuse
+from ..expr.operands import Operand
+from ..expr.values import Hbm
+from ..lower.access import OPERANDS
+from ..lower.affine_constants import HELP, affine_constant
+from ..syntax import codes
 
 CODE = codes.CONSTANTS
 GOLDENS = ("shared_constant",)

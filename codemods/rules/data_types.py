@@ -13,7 +13,7 @@ Source: NKI 2.28, "Data types": numpy types are not supported as arguments.
 
 from __future__ import annotations
 
-from .. import codes
+from ..syntax import codes
 
 CODE = codes.DATA_TYPES
 GOLDENS = ("numpy_dtypes", "number_tables")

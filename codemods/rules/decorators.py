@@ -17,12 +17,12 @@ from __future__ import annotations
 
 import ast
 
-from ..emission import Refuse
-from ..host import HARNESSES
-from ..kernel_code import OUTPUT_HARNESSES
-from ..names import dotted
-from ..node_index import of_kinds, walk
-from ..project import Module
+from ..expr.emission import Refuse
+from ..project.host import HARNESSES
+from ..project.kernel_code import OUTPUT_HARNESSES
+from ..project.program import Module
+from ..syntax.names import dotted
+from ..syntax.node_index import of_kinds, walk
 from .host_code import OUTPUTS, harness
 
 CODE = "NKI002"

@@ -26,12 +26,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..emission import New, Refuse
-from ..host import HARNESSES, Owner, assigned
-from ..kernel_code import OUTPUT_HARNESSES
-from ..node_index import of_kinds, walk
-from ..project import Module
-from ..syntax import SIMPLE
+from ..expr.emission import New, Refuse
+from ..project.host import HARNESSES, Owner, assigned
+from ..project.kernel_code import OUTPUT_HARNESSES
+from ..project.program import Module
+from ..syntax.node_index import of_kinds, walk
+from ..syntax.nodes import SIMPLE
 
 CODE = "NKI007"
 GOLDENS = ("host_code", "host_simulation")

@@ -22,7 +22,7 @@ whose size or start may have changed since they were made.
 Source: NKI migration guide, "Update indexing syntax for mgrid and arange".
 """
 
-from .. import codes
+from ..syntax import codes
 
 CODE = codes.INDEX_VECTORS
 GOLDENS = (

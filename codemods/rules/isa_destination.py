@@ -29,24 +29,25 @@ from dataclasses import replace
 
 from nki_migrate.runtime.spec.instructions import VECTOR_TRANSPOSE
 
-from .. import algebra, codes
-from ..access import operand as operand_of
-from ..clipping import cut, kept
-from ..compute import Call, copy_of, in_sbuf, materialized
-from ..dtypes import promoted, type_name
-from ..emission import Refuse
-from ..facts.values import Mask
-from ..instructions import Instruction, lowers
-from ..maybe_tensors import is_number
-from ..node_index import walk
-from ..one_shape import combined_as_traced
-from ..operands import Operand
-from ..patterns import common_dims, of_rank, permuted, repeated, spread
-from ..products import cut_product, operand_masks
-from ..render import render, render_named
-from ..scope import is_tile
-from ..shapes import literal_axes, shape_text
-from ..support import product_function, reduced_axes_function, reduced_shape_function
+from ..analysis.clipping import cut, kept
+from ..analysis.dtypes import promoted, type_name
+from ..analysis.instructions import Instruction, lowers
+from ..analysis.maybe_tensors import is_number
+from ..analysis.one_shape import combined_as_traced
+from ..analysis.patterns import common_dims, of_rank, permuted, repeated, spread
+from ..analysis.render import render, render_named
+from ..analysis.scope import is_tile
+from ..analysis.shapes import literal_axes, shape_text
+from ..analysis.support import product_function, reduced_axes_function, reduced_shape_function
+from ..expr import algebra
+from ..expr.emission import Refuse
+from ..expr.operands import Operand
+from ..expr.values import Mask
+from ..lower.access import operand as operand_of
+from ..lower.compute import Call, copy_of, in_sbuf, materialized
+from ..lower.products import cut_product, operand_masks
+from ..syntax import codes
+from ..syntax.node_index import walk
 from .masks import CODE as MASKS
 from .operator_tokens import PARAMETERS, token
 

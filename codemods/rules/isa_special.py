@@ -17,17 +17,17 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
-from .. import algebra
-from ..clipping import cut
-from ..compute import Call
-from ..facts.index import index_value
-from ..facts.values import Index
-from ..instructions import Instruction, commands, lowers
-from ..maybe_tensors import may_be_no_number
-from ..operands import Operand, Step
-from ..patterns import as_pattern, of_rank, with_pattern
-from ..render import render
-from ..scope import Scope
+from ..analysis.clipping import cut
+from ..analysis.index import index_value
+from ..analysis.instructions import Instruction, commands, lowers
+from ..analysis.maybe_tensors import may_be_no_number
+from ..analysis.patterns import as_pattern, of_rank, with_pattern
+from ..analysis.render import render
+from ..analysis.scope import Scope
+from ..expr import algebra
+from ..expr.operands import Operand, Step
+from ..expr.values import Index
+from ..lower.compute import Call
 from .isa_destination import arguments, cut_and_move, like
 from .operator_tokens import token
 

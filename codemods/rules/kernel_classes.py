@@ -23,17 +23,17 @@ import ast
 import posixpath
 from typing import TYPE_CHECKING
 
-from .. import codes
-from ..emission import Refuse
-from ..facts.classes import Class, is_subclassed
-from ..facts.escapes import tuple_use
-from ..facts.values import Parameters, Spelled
-from ..members import why_not
-from ..node_index import walk
-from ..project import Program
+from ..analysis.classes import Class, is_subclassed
+from ..analysis.escapes import tuple_use
+from ..analysis.members import why_not
+from ..expr.emission import Refuse
+from ..expr.values import Parameters, Spelled
+from ..project.program import Program
+from ..syntax import codes
+from ..syntax.node_index import walk
 
 if TYPE_CHECKING:
-    from ..project import Module
+    from ..project.program import Module
 
 CODE = codes.KERNEL_CLASSES
 GOLDENS = ("kernel_class", "index_methods")

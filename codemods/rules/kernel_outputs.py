@@ -19,14 +19,14 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from ..emission import Refuse
-from ..names import dotted
-from ..node_index import of_kinds
-from ..written_parameters import Summaries, Summary, Write, loads_parameter, returns_something
+from ..expr.emission import Refuse
+from ..project.written_parameters import Summaries, Summary, Write, loads_parameter, returns_something
+from ..syntax.names import dotted
+from ..syntax.node_index import of_kinds
 from . import decorators
 
 if TYPE_CHECKING:
-    from ..project import Module, Program
+    from ..project.program import Module, Program
 
 CODE = "NKI036"
 APPLICABILITY = "manual"

@@ -13,10 +13,11 @@ do ``sorted``, ``min`` and ``max`` with a key, after a loop that lists the keys.
 ``a & b`` of two truth values becomes ``a and b``, ``rate > 0`` of a parameter or field that is annotated as a float, or
 that an instruction gets as ``operand0=``, ``float(rate) > 0.0``: the front end compares the types of numbers before
 their values. A dictionary with whole numbers for keys, of which only elements are read, gets strings, and is read at
-``str(key)``. A ``collections.deque`` that is used as a list becomes one (:mod:`~..deques`).
-``**kwargs`` whose keys the source shows become parameters (:mod:`~..keyword_arguments`); other keys than those that a
-function reads, passes on, or gets from a call in these files end with Python's own error. ``*args`` of a function that
-is only called, always with the same number of arguments, become parameters, too (:mod:`~..variable_arguments`).
+``str(key)``. A ``collections.deque`` that is used as a list becomes one (:mod:`~..lower.deques`).
+``**kwargs`` whose keys the source shows become parameters (:mod:`~..plan.keyword_arguments`); other keys than those
+that a function reads, passes on, or gets from a call in these files end with Python's own error. ``*args`` of a
+function that is only called, always with the same number of arguments, become parameters, too
+(:mod:`~..plan.variable_arguments`).
 
 Safe: the kernel ends with the same text, the import binds the same name, the loops give the same elements in the same
 order. Left alone, and reported where it stands: every other use (what a ``with`` holds is rewritten all the same),
@@ -29,7 +30,7 @@ Source: the texts of the front end of leanprover/KLR (interop/klr/gather.c).
 
 from __future__ import annotations
 
-from .. import codes
+from ..syntax import codes
 
 CODE = codes.LANGUAGE
 GOLDENS = ("forbidden_language", "keyword_dictionary", "instance_of_types")

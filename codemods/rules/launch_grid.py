@@ -9,7 +9,7 @@ programs as Beta 1 says.
 A grid of one axis is left to Beta 2's cores where all launches say 1, 2 or ``nl.nc``, and where the kernel asks how
 many programs there are and takes its part. Any other counts batches, or tiles, and gets the same treatment. Where
 nothing asks for its place, all programs of ``kernel[n](x)`` do the same: it becomes ``kernel(x)``; that is safe where
-the source shows that the kernel reads nothing that it writes (:mod:`~..grids.idempotence`).
+the source shows that the kernel reads nothing that it writes (:mod:`~..plan.grids.idempotence`).
 
 Review (``--unsafe`` writes it): code that these files do not show must launch in the new way. It cannot fail to notice:
 without ``grid`` the kernel stops, it never runs one program of many. Left alone: ``nl.all_reduce`` (its programs
@@ -23,7 +23,7 @@ Language Guide, "Logical NeuronCores".
 
 from __future__ import annotations
 
-from .. import codes
+from ..syntax import codes
 
 CODE = codes.LAUNCH_GRID
 APPLICABILITY = "review"

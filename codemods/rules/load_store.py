@@ -16,19 +16,19 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
-from .. import codes
-from ..access import operand
-from ..compute import Call, in_sbuf, materialized
-from ..facts.objects import changing_part
-from ..facts.values import Absent, Hbm, Object, Python
-from ..instructions import Instruction, lowers
-from ..load_ranks import has_any_shape
-from ..maybe_tensors import may_be_no_number
-from ..names import dotted
-from ..operands import Operand
-from ..patterns import of_name, rest_of
-from ..render import is_pure, render
-from ..support import tile_shape_function
+from ..analysis.instructions import Instruction, lowers
+from ..analysis.load_ranks import has_any_shape
+from ..analysis.maybe_tensors import may_be_no_number
+from ..analysis.objects import changing_part
+from ..analysis.patterns import of_name, rest_of
+from ..analysis.render import is_pure, render
+from ..analysis.support import tile_shape_function
+from ..expr.operands import Operand
+from ..expr.values import Absent, Hbm, Object, Python
+from ..lower.access import operand
+from ..lower.compute import Call, in_sbuf, materialized
+from ..syntax import codes
+from ..syntax.names import dotted
 
 CODE = codes.LOAD_STORE
 GOLDENS = ("load_store", "loaded_ranks", "optional_tensors")

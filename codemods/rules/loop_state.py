@@ -17,19 +17,19 @@ from __future__ import annotations
 
 import ast
 
-from ..carried_names import carried_names
-from ..changed_objects import changes
-from ..emission import New, Refuse
-from ..facts.index import index_value
-from ..facts.name_views import described
-from ..facts.values import ERASED, Absent, DType, Gone, Hbm, Python, Tile, Value, merge
-from ..instructions import HANDLERS
-from ..maybe_tensors import names_taken
-from ..node_index import of_kinds, walk
-from ..scope import Scope
-from ..syntax import bound_by
-from ..usage import names_used
-from ..vector_sizes import restored
+from ..analysis.carried_names import carried_names
+from ..analysis.changed_objects import changes
+from ..analysis.index import index_value
+from ..analysis.instructions import HANDLERS
+from ..analysis.maybe_tensors import names_taken
+from ..analysis.name_views import described
+from ..analysis.scope import Scope
+from ..analysis.vector_sizes import restored
+from ..expr.emission import New, Refuse
+from ..expr.values import ERASED, Absent, DType, Gone, Hbm, Python, Tile, Value, merge
+from ..project.usage import names_used
+from ..syntax.node_index import of_kinds, walk
+from ..syntax.nodes import bound_by
 
 CODE = "NKI004"
 GOLDENS = ("python_state", "running_counter", "return_in_loop")

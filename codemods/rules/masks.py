@@ -26,13 +26,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-from .. import algebra, codes, positivity
-from ..emission import New, Refuse
-from ..facts.masks import HELP, mask_of
-from ..facts.values import Bound, Mask, Python
-from ..flat_masks import staircase
-from ..frames import Clamp
-from ..scope import Scope
+from ..analysis import positivity
+from ..analysis.flat_masks import staircase
+from ..analysis.masks import HELP, mask_of
+from ..analysis.scope import Scope
+from ..expr import algebra
+from ..expr.emission import New, Refuse
+from ..expr.frames import Clamp
+from ..expr.values import Bound, Mask, Python
+from ..syntax import codes
 
 CODE = codes.MASKS
 GOLDENS = (

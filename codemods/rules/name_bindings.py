@@ -13,7 +13,7 @@ which calls what has captured it binds to something of its own.
 
 Manual: give what differs a name of its own.
 
-Source: this project's translation validation (``codemods/binding_check.py``).
+Source: this project's translation validation (``codemods/project/binding_check.py``).
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ import ast
 from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from ..binding_check import Violation, violations
-from ..emission import Refuse
+from ..expr.emission import Refuse
+from ..expr.moves import declarations
 from ..model import Finding
-from ..moves import declarations
-from ..origins import Origins
+from ..project.binding_check import Violation, violations
+from ..project.origins import Origins
 
 if TYPE_CHECKING:
-    from ..project import Module
+    from ..project.program import Module
 
 CODE = "NKI035"
 APPLICABILITY = "manual"

@@ -30,16 +30,16 @@ import ast
 
 from nki_migrate.runtime.spec.beta2_language import LIBRARIES
 
-from .. import leftovers
-from ..beta1_aliases import MODULES, beta1_aliases
-from ..emission import New, Refuse
-from ..import_blocks import Block, import_blocks, parts_of_try
-from ..kernel_code import OUTPUT_HARNESSES
-from ..names import BETA2, Import, canonical
-from ..project import Module
-from ..tables import beta2_has
-from ..usage import names_left
-from ..vendor_kernels import CODE, home_of, under_review
+from ..expr.emission import New, Refuse
+from ..expr.tables import beta2_has
+from ..project import leftovers
+from ..project.beta1_aliases import MODULES, beta1_aliases
+from ..project.kernel_code import OUTPUT_HARNESSES
+from ..project.program import Module
+from ..project.usage import names_left
+from ..project.vendor_kernels import CODE, home_of, under_review
+from ..syntax.import_blocks import Block, import_blocks, parts_of_try
+from ..syntax.names import BETA2, Import, canonical
 
 GOLDENS = ("load_store", "shipped_kernels")
 _PACKAGES = {"neuronxcc", "ncc"}

@@ -26,15 +26,15 @@ import ast
 import builtins
 from typing import TYPE_CHECKING
 
-from .. import codes
-from ..emission import Refuse
-from ..facts.values import DType, Function, Python, Value
-from ..node_index import of_kinds, walk
-from ..syntax import default_values, named_parameters
-from ..usage import names_used
+from ..expr.emission import Refuse
+from ..expr.values import DType, Function, Python, Value
+from ..project.usage import names_used
+from ..syntax import codes
+from ..syntax.node_index import of_kinds, walk
+from ..syntax.nodes import default_values, named_parameters
 
 if TYPE_CHECKING:
-    from ..scope import Scope
+    from ..analysis.scope import Scope
 
 CODE = codes.NESTED_FUNCTIONS
 GOLDENS = ("nested_function", "helper_variants")

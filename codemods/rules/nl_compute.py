@@ -36,23 +36,32 @@ from dataclasses import replace
 
 from nki_migrate.runtime.spec.operators import BITWISE
 
-from .. import algebra, codes
-from ..compute import METHODS, Call, copy_of, in_sbuf, materialized, operand_or_text
-from ..dtypes import WEAK_INT, is_integer, promoted, promoted_bits, promoted_with_number, scalar_type, type_name
-from ..emission import Refuse
-from ..facts.values import Tile
-from ..instructions import Instruction, lowers
-from ..one_shape import REVERSIBLE, assert_one_shape, combined_as_traced
-from ..operands import Operand
-from ..patterns import broadcast, common_dims, of_rank, permuted, spread
-from ..products import operand_masks
-from ..render import render
-from ..row_broadcasts import written_later
-from ..scope import Scope
-from ..shapes import broadcast_sizes, literal_axes
-from ..support import broadcast_rows_function, is_float_function
-from ..tables import activation_token, operator_token
-from ..truth_tiles import COMPARISONS, comparison_token, truth_type
+from ..analysis.dtypes import (
+    WEAK_INT,
+    is_integer,
+    promoted,
+    promoted_bits,
+    promoted_with_number,
+    scalar_type,
+    type_name,
+)
+from ..analysis.instructions import Instruction, lowers
+from ..analysis.one_shape import REVERSIBLE, assert_one_shape, combined_as_traced
+from ..analysis.patterns import broadcast, common_dims, of_rank, permuted, spread
+from ..analysis.render import render
+from ..analysis.scope import Scope
+from ..analysis.shapes import broadcast_sizes, literal_axes
+from ..analysis.support import broadcast_rows_function, is_float_function
+from ..expr import algebra
+from ..expr.emission import Refuse
+from ..expr.operands import Operand
+from ..expr.tables import activation_token, operator_token
+from ..expr.values import Tile
+from ..lower.compute import METHODS, Call, copy_of, in_sbuf, materialized, operand_or_text
+from ..lower.products import operand_masks
+from ..lower.row_broadcasts import written_later
+from ..plan.truth_tiles import COMPARISONS, comparison_token, truth_type
+from ..syntax import codes
 from .isa_destination import cut_and_move, product, reduction, same_precision
 from .whole_numbers import floor_divided, is_whole
 

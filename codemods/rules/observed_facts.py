@@ -21,15 +21,15 @@ from typing import TYPE_CHECKING
 
 from nki_migrate.runtime.spec.seen import ON_CHIP, Seen, SeenFunction
 
-from .. import codes
-from ..emission import Refuse
-from ..facts.values import EITHER, Container, DType, Hbm, Python, Tile, Value
+from ..expr.emission import Refuse
+from ..expr.values import EITHER, Container, DType, Hbm, Python, Tile, Value
 from ..model import Assumption
-from ..syntax import default_values, unpacks_shape
+from ..syntax import codes
+from ..syntax.nodes import default_values, unpacks_shape
 from .psum_accumulation import of_another
 
 if TYPE_CHECKING:
-    from ..scope import Scope
+    from ..analysis.scope import Scope
 
 CODE = codes.OBSERVED_FACTS
 APPLICABILITY = "review"

@@ -3,7 +3,7 @@
 Why: Beta 1 took numpy's functions and ``nl.max`` as operators, Beta 2 wants ``nl.add``, ``nl.maximum``, ``nl.exp``.
 
 So do those under names, in a choice (``nl.relu if flag else nl.gelu``), in defaults and in calls of functions
-(:mod:`~..operator_values`), where instructions alone take them.
+(:mod:`~..lower.operator_values`), where instructions alone take them.
 
 Safe: they name the same operator. Left alone: operators that Beta 2 has no token for (``divide``, ``logical_not``,
 ...), operators whose meaning the source does not tell, and functions under a name that is called.
@@ -15,11 +15,11 @@ from __future__ import annotations
 
 import ast
 
-from .. import codes
-from ..compute import Call
-from ..emission import Refuse
-from ..render import render
-from ..tables import activation_token, operator_token
+from ..analysis.render import render
+from ..expr.emission import Refuse
+from ..expr.tables import activation_token, operator_token
+from ..lower.compute import Call
+from ..syntax import codes
 
 CODE = codes.OPERATOR_TOKENS
 GOLDENS = ("operator_tokens",)

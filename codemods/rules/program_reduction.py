@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import ast
 
-from ..compute import Call, in_sbuf
-from ..instructions import Instruction, lowers
-from ..operands import Operand
-from ..support import all_reduced_function
+from ..analysis.instructions import Instruction, lowers
+from ..analysis.support import all_reduced_function
+from ..expr.operands import Operand
+from ..lower.compute import Call, in_sbuf
 from .operator_tokens import token
 
 CODE = "NKI031"

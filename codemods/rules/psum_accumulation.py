@@ -24,21 +24,22 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from .. import algebra, codes
-from ..emission import Refuse, assertion
-from ..facts.values import EITHER, Declaration, Tile, Value
-from ..frames import FirstMatmul, Groups, Written
-from ..names import dotted
-from ..node_index import of_kinds, walk
-from ..operands import Operand
-from ..patterns import of_name
-from ..syntax import bound_by, by_parameter
-from ..unit_loops import counted
+from ..analysis.patterns import of_name
+from ..analysis.unit_loops import counted
+from ..expr import algebra
+from ..expr.emission import Refuse, assertion
+from ..expr.frames import FirstMatmul, Groups, Written
+from ..expr.operands import Operand
+from ..expr.values import EITHER, Declaration, Tile, Value
+from ..syntax import codes
+from ..syntax.names import dotted
+from ..syntax.node_index import of_kinds, walk
+from ..syntax.nodes import bound_by, by_parameter
 
 if TYPE_CHECKING:
-    from ..operands import Operand
-    from ..project import Module
-    from ..scope import Scope
+    from ..analysis.scope import Scope
+    from ..expr.operands import Operand
+    from ..project.program import Module
 
 CODE = codes.PSUM_ACCUMULATION
 GOLDENS = ("psum_accumulate", "psum_overwrite", "psum_helper")

@@ -10,11 +10,11 @@ Source: direct allocation guide, Known Limitations; NKI migration guide, "Improv
 
 from __future__ import annotations
 
-from ..addresses import Address, Layout
-from ..addresses import psum_mod_alloc as formula
-from ..declare import allocates
-from ..facts.values import Allocator
-from ..scope import Scope
+from ..analysis.scope import Scope
+from ..expr.values import Allocator
+from ..lower.addresses import Address, Layout
+from ..lower.addresses import psum_mod_alloc as formula
+from ..lower.declare import allocates
 
 CODE = "NKI012"
 GOLDENS = ("psum_banks",)

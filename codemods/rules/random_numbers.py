@@ -15,12 +15,12 @@ from __future__ import annotations
 
 import ast
 
-from ..compute import Call, bound_call, materialized, operand_or_text
-from ..emission import Refuse
-from ..facts.values import Tile
-from ..instructions import Instruction, lowers
-from ..operands import Operand
-from ..scope import Scope
+from ..analysis.instructions import Instruction, lowers
+from ..analysis.scope import Scope
+from ..expr.emission import Refuse
+from ..expr.operands import Operand
+from ..expr.values import Tile
+from ..lower.compute import Call, bound_call, materialized, operand_or_text
 from .masks import masked
 
 CODE = "NKI032"

@@ -23,22 +23,22 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from .. import algebra
-from ..allocator_classes import class_of, global_of
-from ..declarations import Pinned
-from ..declare import bound, declaration_lines
-from ..emission import New, Refuse
-from ..facts.values import Allocator
-from ..format import tuple_text
-from ..handed_out import owner_of, with_addresses
-from ..moves import Planned
-from ..node_index import of_kinds, walk
-from ..render import is_pure
-from ..scope import Scope
-from ..stack import StackPlan, stack_plan
-from ..syntax import bound_by
-from ..tile_lists import list_of_tiles, nth, statements
-from ..usage import names_used
+from ..analysis.render import is_pure
+from ..analysis.scope import Scope
+from ..expr import algebra
+from ..expr.declarations import Pinned
+from ..expr.emission import New, Refuse
+from ..expr.moves import Planned
+from ..expr.tile_lists import list_of_tiles, nth, statements
+from ..expr.values import Allocator
+from ..lower.declare import bound, declaration_lines
+from ..plan.allocator_classes import class_of, global_of
+from ..plan.handed_out import owner_of, with_addresses
+from ..plan.stack import StackPlan, stack_plan
+from ..project.usage import names_used
+from ..syntax.format import tuple_text
+from ..syntax.node_index import of_kinds, walk
+from ..syntax.nodes import bound_by
 from .decorators import called_by_kernel
 
 CODE = "NKI014"

@@ -12,12 +12,12 @@ bytes, as in the SbufManager examples.
 
 from __future__ import annotations
 
-from .. import codes
-from ..addresses import Address, Layout
-from ..addresses import sbuf_mod_alloc as formula
-from ..declare import allocates
-from ..facts.values import Allocator
-from ..scope import Scope
+from ..analysis.scope import Scope
+from ..expr.values import Allocator
+from ..lower.addresses import Address, Layout
+from ..lower.addresses import sbuf_mod_alloc as formula
+from ..lower.declare import allocates
+from ..syntax import codes
 
 CODE = codes.SBUF_MOD_ALLOC
 GOLDENS = ("modulo_table", "running_counter")

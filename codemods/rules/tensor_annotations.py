@@ -17,11 +17,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..emission import New
-from ..names import canonical, dotted
-from ..node_index import walk
-from ..project import Module
-from ..tables import beta2_lacks
+from ..expr.emission import New
+from ..expr.tables import beta2_lacks
+from ..project.program import Module
+from ..syntax.names import canonical, dotted
+from ..syntax.node_index import walk
 
 CODE = "NKI008"
 GOLDENS = ("annotations",)

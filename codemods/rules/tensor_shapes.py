@@ -12,7 +12,7 @@ Source: "nki.tensor" of the 2.26.1 API reference; KLR/Trace/Term.lean of leanpro
 
 from __future__ import annotations
 
-from .. import codes
+from ..syntax import codes
 
 CODE = codes.TENSOR_SHAPES
 GOLDENS = ("tensor_shapes",)

@@ -8,7 +8,7 @@ Manual.
 Source: the table of all Beta 1 names, runtime/spec/beta1*.py.
 """
 
-from .. import codes
+from ..syntax import codes
 
 CODE = codes.UNSUPPORTED
 APPLICABILITY = "manual"

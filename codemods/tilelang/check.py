@@ -6,8 +6,8 @@ import ast
 
 from nki_migrate.runtime.spec.tilelang import LATEST, canonical
 
-from ..drafts import Draft
 from ..model import Finding, Options
+from ..syntax.drafts import Draft
 from .driver import NKI, planned
 from .registry import RULES
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 from nki_migrate.runtime.spec.tilelang import LATEST, position
 
-from ..drafts import applied, definition, without_overlaps
 from ..model import Finding, Options, Outcome
+from ..syntax.drafts import applied, definition, without_overlaps
 from .module import Module
 from .registry import MODULES
 

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ..call_text import by_name
+from ..syntax.call_text import by_name
 from .loops import is_parallel
 from .module import Module
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from nki_migrate.runtime.spec.tilelang import position
 
-from ..drafts import Sheet
 from ..model import Options
-from ..name_scopes import OTHER, Names, dotted
+from ..syntax.drafts import Sheet
+from ..syntax.name_scopes import OTHER, Names, dotted
 from .names import canonical, star
 
 HELP = "write it by hand, or ask for the target version that still has it (--to)"

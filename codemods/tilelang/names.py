@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nki_migrate.runtime.spec.tilelang import NAMES
 
-from ..name_scopes import Star
+from ..syntax.name_scopes import Star
 
 ROOT = "tilelang"
 LANGUAGE = "tilelang.language"

@@ -9,8 +9,8 @@ Source: ``tilelang/language/customize.py`` of tilelang-ascend.
 
 from __future__ import annotations
 
-from ...call_text import by_name
-from ...drafts import Draft
+from ...syntax.call_text import by_name
+from ...syntax.drafts import Draft
 from ..module import AscendModule
 
 CODE = "ASC005"

@@ -15,8 +15,8 @@ import ast
 
 from nki_migrate.runtime.spec.ascend import CALL_OF_SPACE, SPACE_OF_SCOPE
 
-from ...call_text import by_name
-from ...drafts import Draft
+from ...syntax.call_text import by_name
+from ...syntax.drafts import Draft
 from ..module import AscendModule
 
 CODE = "ASC002"

@@ -21,7 +21,7 @@ from nki_migrate.runtime.ascend.plans import Program
 from nki_migrate.runtime.ascend.plans.inference import with_spaces
 from nki_migrate.runtime.spec.ascend import MATMULS, SYNCHRONISATION
 
-from ...drafts import Draft, Edit
+from ...syntax.drafts import Draft, Edit
 from ..addresses import annotation_calls
 from ..configuration import configuration_edit
 from ..module import AscendModule, Read

@@ -18,7 +18,7 @@ import ast
 
 from nki_migrate.runtime.spec.ascend import LOOPS
 
-from ...drafts import Draft, Edit
+from ...syntax.drafts import Draft, Edit
 from ..module import AscendModule
 
 CODE = "ASC023"

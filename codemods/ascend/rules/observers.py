@@ -8,7 +8,7 @@ Safe: neither computes anything. Left alone: statistics that something uses, a t
 
 from __future__ import annotations
 
-from ...drafts import Draft
+from ...syntax.drafts import Draft
 from ..module import AscendModule
 
 CODE = "ASC009"

@@ -12,7 +12,7 @@ Source: ``tilelang/language/__init__.py`` (``annotate_address``) of tilelang-asc
 
 from __future__ import annotations
 
-from ...drafts import Draft
+from ...syntax.drafts import Draft
 from ..addresses import annotation_edits
 from ..module import AscendModule, Read
 

@@ -16,8 +16,8 @@ import ast
 from nki_migrate.runtime.ascend.plans.model import Program
 from nki_migrate.runtime.spec.ascend import CALL_OF_SPACE
 
-from ...call_text import by_name
-from ...drafts import Draft, Edit
+from ...syntax.call_text import by_name
+from ...syntax.drafts import Draft, Edit
 from ..addresses import annotation_edits
 from ..module import AscendModule, Read
 

@@ -11,7 +11,7 @@ Source: ``src/transform/ascend_memory_planning.cc`` of tilelang-ascend.
 
 from __future__ import annotations
 
-from ...drafts import Draft
+from ...syntax.drafts import Draft
 from ..module import AscendModule
 
 CODE = "ASC003"

@@ -10,7 +10,7 @@ Source: ``tilelang/language/ascend.py`` of tilelang-ascend.
 
 from __future__ import annotations
 
-from ...drafts import Draft
+from ...syntax.drafts import Draft
 from ..module import AscendModule
 
 CODE = "ASC008"

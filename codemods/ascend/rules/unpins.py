@@ -18,7 +18,7 @@ from dataclasses import replace
 from nki_migrate.runtime.ascend.plans import Program
 from nki_migrate.runtime.ascend.plans.sources import PLANNING
 
-from ...drafts import Draft, Edit
+from ...syntax.drafts import Draft, Edit
 from ..addresses import annotation_calls
 from ..configuration import configuration_edit
 from ..module import AscendModule, Read

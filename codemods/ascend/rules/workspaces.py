@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import ast
 
-from ...drafts import Draft, Edit
+from ...syntax.drafts import Draft, Edit
 from ..module import AscendModule
 
 CODE = "ASC006"

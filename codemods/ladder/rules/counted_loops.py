@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import ast
 
-from ...drafts import Edit
+from ...syntax.drafts import Edit
 from ..answers import Answer, Left, Rewritten
 from ..facts import Facts
 from ..loops import ASSUMPTION, head_end, obstacle

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import ast
 
-from ...call_text import CallText
-from ...drafts import Edit
+from ...syntax.call_text import CallText
+from ...syntax.drafts import Edit
 from ..answers import Answer, Left, Rewritten, rewritten
 from ..facts import Facts
 from ..statements import is_own_statement

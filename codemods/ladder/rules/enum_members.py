@@ -12,7 +12,7 @@ import ast
 from nki_migrate.runtime.spec import beta2
 from nki_migrate.runtime.spec.beta2_isa import ENUM_MEMBERS
 
-from ...drafts import Edit
+from ...syntax.drafts import Edit
 from ..answers import Answer, Left, Unknown, rewritten
 from ..choices import choices
 from ..facts import Facts

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 
-from ...drafts import Edit
+from ...syntax.drafts import Edit
 from ..answers import Answer, rewritten
 from ..facts import Facts
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import ast
 
-from ...drafts import Edit
+from ...syntax.drafts import Edit
 from ..answers import Answer, Left, rewritten
 from ..facts import Facts
 

@@ -14,8 +14,8 @@ import re
 
 from nki_migrate.runtime.spec.dtypes import ITEMSIZE
 
-from ...call_text import Argument, CallText
-from ...drafts import Edit
+from ...syntax.call_text import Argument, CallText
+from ...syntax.drafts import Edit
 from ..answers import Answer, Left, Unknown, rewritten
 from ..facts import Facts
 from ..tensors import Tensor

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import ast
 
-from ...drafts import Edit
+from ...syntax.drafts import Edit
 from ..answers import Answer, Left, Rewritten, rewritten
 from ..facts import Facts
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import ast
 
-from ...drafts import Edit
-from ...name_scopes import OTHER
+from ...syntax.drafts import Edit
+from ...syntax.name_scopes import OTHER
 from ..answers import Answer, Left, rewritten
 from ..facts import Facts
 

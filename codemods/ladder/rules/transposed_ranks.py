@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 
-from ...drafts import Edit
+from ...syntax.drafts import Edit
 from ..answers import Answer, Left, Unknown, rewritten
 from ..facts import Facts
 from ..statements import root_name

@@ -14,7 +14,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ...drafts import Draft
+from ...syntax.drafts import Draft
 from ..module import Module
 
 CODE = "TLG005"

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import ast
 
-from ...drafts import Draft
+from ...syntax.drafts import Draft
 from ..module import Module
 
 CODE = "TLG003"

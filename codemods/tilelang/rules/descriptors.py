@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import ast
 
-from ...call_text import by_name
-from ...drafts import Draft
+from ...syntax.call_text import by_name
+from ...syntax.drafts import Draft
 from ..module import Module
 
 CODE = "TLG002"

@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import ast
 
-from ...call_text import by_name
-from ...drafts import Draft
+from ...syntax.call_text import by_name
+from ...syntax.drafts import Draft
 from ..loops import parallel_names
 from ..module import Module
 

@@ -20,8 +20,8 @@ from dataclasses import dataclass, field, replace
 
 from nki_migrate.runtime.spec.tilelang import position
 
-from ...call_text import by_name
-from ...drafts import Draft, Edit
+from ...syntax.call_text import by_name
+from ...syntax.drafts import Draft, Edit
 from ..epochs import Epochs, Use, Wrong
 from ..module import Module
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import ast
 
-from ...drafts import Draft, Edit
+from ...syntax.drafts import Draft, Edit
 from ..arguments import is_surely_no_text, start_of
 from ..module import Module
 

@@ -1,0 +1,148 @@
+"""Result types of Beta 1 operations, on source text.
+
+Source: NKI 2.26.1, "NKI type promotion": (float, int) gives the float, (float32, any float) float32; a Python float
+counts as float32, a Python int as int32, a bool as uint8.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from nki_migrate.runtime.spec.dtypes import ITEMSIZE, promote, promote_bits
+
+from ..expr.algebra import choice, parse
+from ..expr.values import Numbers, Python
+from ..syntax.node_index import of_kinds
+from .scope import Scope
+from .support import promoted_function
+from .type_names import dtype_text, limited_type
+
+WEAK_INT = "weak int"
+WEAK_FLOAT = "weak float"
+_COUNTS = {"nl.program_id", "nl.num_programs", "nl.program_ndim"}
+_CONVERSIONS = {"float": WEAK_FLOAT, "int": WEAK_INT, "len": WEAK_INT}
+
+
+def scalar_type(scope: Scope, node: ast.expr, name: str = "") -> str | None:
+    """How a Python operand takes part in promotion: weak, or the text of a type; ``None`` for no Python value.
+
+    ``name`` is what the source calls it, where the node is its definition.
+    """
+    if isinstance(node, ast.UnaryOp):
+        return scalar_type(scope, node.operand, name)
+    if isinstance(node, ast.Constant) and isinstance(node.value, bool | int | float):
+        return WEAK_FLOAT if isinstance(node.value, float) else WEAK_INT
+    if isinstance(node, ast.BinOp):
+        if isinstance(node.op, ast.Div):
+            return WEAK_FLOAT
+        sides = {scalar_type(scope, side, name) for side in (node.left, node.right)}
+        if WEAK_FLOAT in sides or sides == {WEAK_INT}:
+            return WEAK_FLOAT if WEAK_FLOAT in sides else WEAK_INT
+        return None if None in sides else _traced(scope, name or scope.source.segment(node))
+    counted = node.value if isinstance(node, ast.Subscript) else node
+    if isinstance(counted, ast.Name) and counted.id in scope.module.counts.get(scope.outermost.name, ()):
+        return WEAK_INT
+    if isinstance(node, ast.Call) and (type_ := _of_call(scope, node)) is not None:
+        return type_
+    if isinstance(node, ast.Name) and (type_ := _of_name(scope, node.id)) is not None:
+        return type_
+    if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute) and node.value.attr == "shape":
+        return None if isinstance(node.slice, ast.Slice) else WEAK_INT
+    if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
+        return WEAK_INT if isinstance(scope.env.get(node.value.id), Numbers) else None
+    limited = limited_type(scope, node)
+    if limited is not None:
+        return dtype_text(scope, limited)  # a number of that type, no weak one
+    return WEAK_INT if (scope.qualified(node) or "").startswith("nl.tile_size.") else None
+
+
+def _of_name(scope: Scope, name: str) -> str | None:
+    if name in scope.definitions:
+        return scalar_type(scope, parse(scope.definitions[name]), name)
+    literals = _assigned_literals(scope, name)
+    if literals is not None:
+        return literals
+    value = scope.env.get(name)
+    if not isinstance(value, Python):
+        return None
+    return WEAK_INT if value.positive else _traced(scope, name)
+
+
+def _of_call(scope: Scope, node: ast.Call) -> str | None:
+    if scope.qualified(node.func) in _COUNTS:
+        return WEAK_INT
+    return _CONVERSIONS.get(node.func.id) if isinstance(node.func, ast.Name) else None
+
+
+def _traced(scope: Scope, text: str) -> str:
+    """The type of a number that is known when the kernel is traced."""
+    return f"({scope.nl}.float32 if isinstance({text}, float) else {scope.nl}.int32)"
+
+
+def _assigned_literals(scope: Scope, name: str) -> str | None:
+    """The one weak type of a name that its function assigns nothing but literals of that type."""
+    values = [
+        statement.value
+        for statement in of_kinds(scope.function, ast.Assign)
+        if any(isinstance(target, ast.Name) and target.id == name for target in statement.targets)
+    ]
+    if len(values) != scope.assigned[name] or not all(isinstance(value, ast.Constant) for value in values):
+        return None
+    types = {scalar_type(scope, value) for value in values}
+    return types.pop() if len(types) == 1 else None
+
+
+def promoted(scope: Scope, a: str | None, b: str | None) -> str | None:
+    """Text of the type of an operation on types ``a`` and ``b``; ``None`` where one of them is not known.
+
+    Where the types are known only when the kernel is traced, the text calls a function that the module gets.
+    """
+    if a is None or b is None:
+        return None
+    if a == b or scope.same_dtype(a, b):
+        return a
+    if WEAK_FLOAT in (a, b):
+        return f"{scope.nl}.float32"
+    left, right = (f"{scope.nl}.int32" if side == WEAK_INT else side for side in (a, b))
+    one, other = _name(scope, left), _name(scope, right)
+    if "float32" in (one, other):
+        return left if one == "float32" else right
+    if one and other:
+        return f"{scope.nl}.{promote(one, other)}"
+    return f"{promoted_function(scope)}({left}, {right})"
+
+
+def promoted_bits(scope: Scope, a: str | None, b: str | None) -> str | None:
+    """:func:`promoted` for a bitwise operator on two tiles; ``None`` also where no document tells the type."""
+    if a is None or b is None:
+        return None
+    one, other = _name(scope, a), _name(scope, b)
+    if one is None or other is None or one == other:
+        return promoted(scope, a, b)
+    found = promote_bits(one, other)
+    return f"{scope.nl}.{found}" if found else None
+
+
+def promoted_with_number(scope: Scope, tile: str | None, number: str | None) -> str | None:
+    """:func:`promoted_bits` for a tile and a number, which leaves a tile of ``uint32`` one."""
+    found = promoted(scope, tile, number)
+    name = type_name(scope, tile)
+    if found is None or tile is None or number == WEAK_FLOAT or name not in (None, "uint32"):
+        return found
+    return tile if name else choice(f"str({tile}) == str({scope.nl}.uint32)", tile, found)
+
+
+def type_name(scope: Scope, text: str | None) -> str | None:
+    """The name of a data type where the source tells it: ``float32``."""
+    return None if text is None else _name(scope, text)
+
+
+def _name(scope: Scope, text: str) -> str | None:
+    node = parse(scope.resolved_dtype(text))
+    return node.attr if isinstance(node, ast.Attribute) and node.attr in ITEMSIZE else None
+
+
+def is_integer(scope: Scope, text: str | None) -> bool:
+    """Is a data type known to be an integer?"""
+    name = type_name(scope, text)
+    return name is not None and (name.startswith(("int", "uint")) or name == "bool_")

@@ -1,0 +1,153 @@
+"""May an index be a slice, or something else than a number, that code gives which is not at hand?
+
+``x[part]`` with ``part = rows(i)`` leaves out a dimension where ``rows`` gives a number, and keeps it where it gives a
+slice: a slice of one row has as many elements, so that nothing else would tell.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..expr.emission import Refuse
+from ..syntax import codes
+from ..syntax.names import dotted
+from ..syntax.node_index import indexed, of_kinds, walk
+from .render import render_named
+from .vector_calls import is_of_package, is_unread
+
+if TYPE_CHECKING:
+    from ..project.program import Module
+    from .scope import Scope
+
+
+def may_be_slice(scope: Scope, node: ast.expr, seen: frozenset[str] = frozenset()) -> bool:
+    """Does an expression name or call what may give a slice as it is? Arithmetic gives none. ``seen`` are judged."""
+    match node:
+        case ast.Call(func=ast.Name(id="slice")):
+            return True
+        case ast.Call(func=function):
+            return not _is_of_nki(scope, function) and is_unread(scope, node)
+        case ast.IfExp(body=first, orelse=second):
+            return may_be_slice(scope, first, seen) or may_be_slice(scope, second, seen)
+        case ast.BoolOp(values=elements) | ast.Dict(values=elements):
+            return any(may_be_slice(scope, element, seen) for element in elements)
+        case ast.Subscript(value=value):
+            return may_be_slice(scope, value, seen)
+        case ast.List(elts=elements) | ast.Tuple(elts=elements):
+            return any(may_be_slice(scope, element, seen) for element in elements)
+        case ast.ListComp(elt=element):
+            return may_be_slice(scope, element, seen)
+        case ast.Name(id=name) if name in seen:
+            return False
+        case ast.Name(id=name) if name in scope.assigned or _is_parameter(scope, name):
+            return any(may_be_slice(scope, value, seen | {name}) for value in _given(scope.function, name))
+        case ast.Name() | ast.Attribute():
+            return _is_given(scope, node, seen)
+    return False
+
+
+def assert_number(scope: Scope, index: ast.expr) -> None:
+    """The kernel asserts that an index is a number which a helper gets from code that is not at hand."""
+    if is_untold(scope, index):
+        if isinstance(index, ast.BoolOp):
+            what = f"it is not known what the index '{ast.unparse(index)}' is"
+            raise Refuse(index, codes.INDEX_VECTORS, what, "index with a number")
+        scope.assert_that(f"isinstance({render_named(scope, index)}, int)", "a number as index")
+
+
+def is_untold(scope: Scope, node: ast.expr, seen: frozenset[str] = frozenset()) -> bool:
+    """May an expression be what a parameter gets, which no call of these files tells? Arithmetic gives a number."""
+    match node:
+        case ast.Name(id=name) if name in scope.untold:
+            return True
+        case ast.Name(id=name) if name in scope.assigned and name not in seen:
+            return any(is_untold(scope, value, seen | {name}) for value in _given(scope.function, name))
+        case ast.IfExp(body=first, orelse=second):
+            return is_untold(scope, first, seen) or is_untold(scope, second, seen)
+        case ast.BoolOp(values=elements) | ast.List(elts=elements) | ast.Tuple(elts=elements):
+            return any(is_untold(scope, element, seen) for element in elements)
+        case ast.Subscript(value=value):
+            return is_untold(scope, value, seen)
+    return False
+
+
+def _is_of_nki(scope: Scope, function: ast.expr, seen: frozenset[str] = frozenset()) -> bool:
+    """Is it a function of NKI, whichever of several: ``loop = nl.sequential_range if ordered else nl.affine_range``?"""
+    match function:
+        case ast.IfExp(body=first, orelse=second):
+            return _is_of_nki(scope, first, seen) and _is_of_nki(scope, second, seen)
+        case ast.Name(id=name) if name in scope.assigned and name not in seen:
+            given = list(_given(scope.function, name))
+            return bool(given) and all(_is_of_nki(scope, value, seen | {name}) for value in given)
+    return is_of_package(scope, function)
+
+
+@indexed
+def is_index(function: ast.FunctionDef, parameter: str) -> bool:
+    """Does a function index something with its parameter as it is?"""
+    for node in walk(function):
+        if isinstance(node, ast.Subscript):
+            elements = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+            if any(isinstance(element, ast.Name) and element.id == parameter for element in elements):
+                return True
+    return False
+
+
+def _is_parameter(scope: Scope, name: str) -> bool:
+    return any(node.arg == name for node in of_kinds(scope.function.args, ast.arg))
+
+
+@indexed
+def _given(owner: ast.AST, name: str) -> tuple[ast.expr, ...]:
+    """All that assignments, loops and defaults of parameters give to ``name``: itself, or what holds it."""
+    return tuple(value for bound, value in _bindings(owner) if bound == name)
+
+
+@indexed
+def _bindings(owner: ast.AST) -> tuple[tuple[str, ast.expr], ...]:
+    """Names, and what each may be given by assignments, loops and defaults of parameters."""
+    found: list[tuple[str, ast.expr]] = []
+    for node in walk(owner):
+        pairs: list[tuple[ast.expr, ast.expr]] = []
+        if isinstance(node, ast.Assign):
+            pairs = [pair for target in node.targets for pair in _pairs(target, node.value)]
+        elif isinstance(node, ast.AnnAssign) and node.value is not None:
+            pairs = [(node.target, node.value)]
+        elif isinstance(node, ast.For):
+            pairs = [(node.target, node.iter)]
+        elif isinstance(node, ast.arguments):
+            found += [(argument.arg, default) for argument, default in _defaults(node)]
+        found += [(name, value) for target, value in pairs for name in sorted(_bound(target))]
+    return tuple(found)
+
+
+def _pairs(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.expr]]:
+    """What an assignment gives to what."""
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+        return list(zip(target.elts, value.elts, strict=True))
+    return [(target, value)]
+
+
+def _bound(target: ast.expr) -> set[str]:
+    return {n.id for n in of_kinds(target, ast.Name) if isinstance(n.ctx, ast.Store)}
+
+
+def _defaults(arguments: ast.arguments) -> Iterator[tuple[ast.arg, ast.expr]]:
+    positional = [*arguments.posonlyargs, *arguments.args]
+    yield from zip(positional[len(positional) - len(arguments.defaults) :], arguments.defaults, strict=True)
+    yield from ((a, d) for a, d in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if d is not None)
+
+
+def _is_given(scope: Scope, node: ast.expr, seen: frozenset[str]) -> bool:
+    """May a name of a module be a slice: one that this program's modules assign, or that another package has?"""
+    chain = dotted(node)
+    if chain is None or is_of_package(scope, node):
+        return False
+    path, name = scope.module.program.origin(scope.module, node)
+    home: Module = scope.module.program.modules[path]
+    if (chain[0] if home is scope.module else name) in home.imports:
+        return True
+    own = [s for s in home.source.tree.body if not isinstance(s, ast.FunctionDef | ast.ClassDef)] if name else []
+    return any(may_be_slice(scope, value, seen | {chain[0]}) for s in own for value in _given(s, name))

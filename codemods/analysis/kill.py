@@ -1,0 +1,39 @@
+"""What is known no longer when a name is bound again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..expr import algebra
+from ..expr.operands import Operand
+from ..expr.values import DType, Gone, Hbm, Object, Python, Tile, texts
+from .name_views import described_anew
+from .scope import Scope
+
+
+def kill(scope: Scope, name: str) -> None:
+    """``name`` is bound again: sizes and types of other tensors that are written with it are written without it."""
+    scope.sizes = {text: size for text, size in scope.sizes.items() if name not in algebra.names(text)}
+    if scope.assigned[name] > 1:
+        places = scope.joined.get(name, set())
+        for other, value in scope.env.items():
+            origin = getattr(value, "origin", None)
+            read = (
+                {n for text in place_of(origin) for n in algebra.names(text)} if isinstance(origin, Operand) else set()
+            )
+            if name in read or (other != name and places & read):
+                scope.env[other] = value = replace(value, origin=None)  # type: ignore[call-arg]  # it has an origin
+            own = other == name or scope.resized.get(other) == name
+            if own or name not in {n for text in texts(value) if text for n in algebra.names(text)}:
+                continue
+            if isinstance(value, Hbm | Tile):
+                scope.env[other] = described_anew(scope, other, value, name)
+            elif isinstance(value, Object):
+                scope.env[other] = Python()
+            elif not (isinstance(value, DType) and value.text == name):
+                scope.env[other] = Gone(f"was made with '{name}', which is bound again since")
+
+
+def place_of(origin: Operand) -> tuple[str, ...]:
+    """The source expressions that say which part of which tensor a name stands for."""
+    return (origin.text(()), *origin.prefix)

@@ -1,0 +1,89 @@
+"""Tiles of unknown sizes: combined as a trace finds them, or taken to be equal.
+
+Where nothing later would tell that they are not, the kernel asserts it.
+
+Beta 1 broadcasts (P, 4, 1) and (P, 1, 4) to (P, 4, 4), Beta 2 combines their four elements one by one. Whatever needs
+the larger shape ends the kernel then, but a reduction over several dimensions, or over all, has a result all the same.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from ..expr.values import Tile
+from ..syntax.node_index import of_kinds
+from .instructions import Instruction
+from .shapes import literal_axes, shape_text
+from .support import combined_function, wider_shape_function
+
+if TYPE_CHECKING:
+    from ..expr.operands import Operand
+    from ..project.program import Program
+    from .scope import Scope
+
+REVERSIBLE = {"add", "multiply", "maximum", "minimum"}
+"""Operators whose operands can change places."""
+
+_REDUCTIONS = {"sum", "max", "min", "prod", "mean", "tensor_reduce"}
+_WHOLE = {"activation_reduce", "tensor_scalar_reduce", "select_reduce", "max8", "nc_find_index8", "bn_stats"}
+"""Instructions that reduce all free dimensions, however many there are."""
+
+
+def assert_one_shape(scope: Scope, a: Operand, b: Operand) -> None:
+    """The kernel asserts that two tiles have one shape, but where as many elements in a partition tell that."""
+    shapes = [shape_text(scope, side.dims, side.like) for side in (a, b)]
+    if _is_told(scope, a, b) or "" in shapes or shapes[0] == shapes[1]:
+        return
+    if scope.module.program.fact(_hides_shapes):
+        scope.assert_that(f"{shapes[0]} == {shapes[1]}", "tiles of one shape")
+    else:  # the instruction itself refuses tiles of others, which Beta 1 may broadcast
+        scope.assume(f"{shapes[0]} == {shapes[1]}", "rewritten for tiles of one shape")
+
+
+def combined_as_traced(scope: Scope, token: str, a: Operand, b: Operand, dtype: str | None) -> Instruction | None:
+    """``a token b`` where only a trace tells whether one of them is repeated along its free dimensions."""
+    perhaps = any(isinstance(v.value, Tile) and v.dims is None and v.value.perhaps_column for v in (a, b))
+    if scope.clamps or scope.stairs is not None or "hbm" in (a.space, b.space):
+        return None
+    shapes = [shape_text(scope, side.dims, side.like) for side in (a, b)]
+    perhaps = perhaps or _is_wide_beside_unknown(a, b) or _is_wide_beside_unknown(b, a)
+    if "" in shapes or shapes[0] == shapes[1] or not perhaps:
+        return None
+    known = a.dims or b.dims
+    like = "" if known else f"{wider_shape_function(scope)}({', '.join(shapes)})"
+    given: list[tuple[str, Operand | str]] = [("a", a), ("b", b), ("op", f"{scope.nl}.{token}")]
+    given += [] if token in REVERSIBLE else [("ordered", "True")]
+    return Instruction(combined_function(scope), given, known, dtype, like=like, support=True)
+
+
+def _is_wide_beside_unknown(wide: Operand, other: Operand) -> bool:
+    """Is a tile of two known dimensions beside one of any shape that the function loads whole, or computes of that?
+
+    A tile that the function gets is taken to have the shape of the other one.
+    """
+    made = isinstance(other.value, Tile) and other.value.declaration is not None
+    return wide.dims is not None and len(wide.dims) == 2 and other.dims is None and made
+
+
+def _is_told(scope: Scope, a: Operand, b: Operand) -> bool:
+    """Can tiles of as many elements in a partition differ in one free dimension at most?"""
+    if a.dims is None or b.dims is None:
+        return any(side.dims is not None and len(side.dims) == 2 for side in (a, b))
+    free = zip(a.dims[1:], b.dims[1:], strict=False)
+    return len(a.dims) != len(b.dims) or sum(not scope.equal(x, y) for x, y in free) < 2
+
+
+def _hides_shapes(program: Program) -> bool:
+    """Does a function reduce several dimensions at once, or others than the second?"""
+    return any(_hides(node) for module in program.modules.values() for node in of_kinds(module.source.tree, ast.Call))
+
+
+def _hides(node: ast.Call) -> bool:
+    if not isinstance(node.func, ast.Attribute):
+        return False
+    given = {keyword.arg: keyword.value for keyword in node.keywords}
+    if node.func.attr in _WHOLE or "reduce_res" in given:
+        return True
+    axis = given.get("axis", node.args[-1] if node.args else None)
+    return node.func.attr in _REDUCTIONS and axis is not None and literal_axes(axis) != (1,)

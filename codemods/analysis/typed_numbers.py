@@ -1,0 +1,91 @@
+"""Numbers of a numpy type, ``np.float32(x)`` and ``np.dtype(np.float32).type(x)``: part of NKI005.
+
+An instruction rounds the number that it gets to float32, so a number that only instructions get is written without
+the type; so is a whole number that its type holds. Anything else could be computed with, in that type, and is left.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..expr.emission import Refuse
+from ..expr.tables import dtype_name
+from ..syntax.node_index import walk
+from ..syntax.nodes import parents_of
+
+if TYPE_CHECKING:
+    from .scope import Scope
+
+_WHOLE = {"int8": (-128, 127), "uint8": (0, 255), "int16": (-(2**15), 2**15 - 1), "uint16": (0, 2**16 - 1)}
+_WHOLE |= {
+    "int32": (-(2**31), 2**31 - 1),
+    "uint32": (0, 2**32 - 1),
+    "float32": (-(2**24), 2**24),
+    "float16": (-2048, 2048),
+}
+
+
+def typed_number(scope: Scope, node: ast.Call, code: str) -> str | None:
+    """A number of a numpy type as Beta 2 writes it; ``None`` for any other call."""
+    dtype = _type_of(scope, node)
+    if dtype is None:
+        return None
+    if len(node.args) != 1 or node.keywords or not _only_instructions_get(scope, node, dtype):
+        raise Refuse(
+            node,
+            code,
+            f"a number of type np.{dtype}" if dtype in _WHOLE else "a number whose type only a trace tells",
+            "write the number, rounded to that type",
+        )
+    scope.apply(code, node)
+    return scope.evaluator.render(scope, node.args[0])
+
+
+def _type_of(scope: Scope, node: ast.Call) -> str | None:
+    """``float32`` for ``np.float32(x)`` and ``np.dtype(np.float32).type(x)``."""
+    qualified = scope.qualified(node.func) or ""
+    if qualified.startswith("np."):
+        return dtype_name(qualified)
+    made = node.func.value if isinstance(node.func, ast.Attribute) and node.func.attr == "type" else None
+    if not isinstance(made, ast.Call) or scope.qualified(made.func) != "np.dtype" or len(made.args) != 1:
+        return None
+    return scope.evaluator.type_name(scope, scope.evaluator.dtype_text(scope, made.args[0])) or "?"
+
+
+def _only_instructions_get(scope: Scope, node: ast.Call, dtype: str) -> bool:
+    """Does a number come to instructions only, which round it as its type does?"""
+    if dtype != "float32" and not _is_held(node.args[0], dtype):
+        return False
+    parents = parents_of(scope.function)
+    return all(_is_operand(scope, use, parents) for use in _uses(scope, node, parents))
+
+
+def _is_held(node: ast.expr, dtype: str) -> bool:
+    low, high = _WHOLE.get(dtype, (0, -1))
+    return isinstance(node, ast.Constant) and type(node.value) is int and low <= node.value <= high
+
+
+def _uses(scope: Scope, node: ast.Call, parents: dict[ast.AST, ast.AST]) -> Iterator[ast.AST]:
+    """Where a number is used: itself, or the name that one assignment gives it."""
+    statement = parents.get(node)
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+        yield node
+        return
+    target = statement.targets[0]
+    if not isinstance(target, ast.Name) or scope.assigned[target.id] != 1:
+        yield node
+        return
+    for use in walk(scope.function):
+        if isinstance(use, ast.Name) and use.id == target.id and isinstance(use.ctx, ast.Load):
+            yield use
+
+
+def _is_operand(scope: Scope, use: ast.AST, parents: dict[ast.AST, ast.AST]) -> bool:
+    """Is a number the argument of an instruction?"""
+    parent = parents.get(use)
+    call = parents.get(parent) if isinstance(parent, ast.keyword) else parent
+    return (
+        isinstance(call, ast.Call) and use is not call.func and (scope.qualified(call.func) or "").startswith("nisa.")
+    )

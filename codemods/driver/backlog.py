@@ -1,0 +1,104 @@
+"""What an earlier rewrite has left in a file that imports Beta 2 by now: found again until someone resolves it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from functools import lru_cache
+
+from nki_migrate.runtime.spec import beta1, beta2
+from nki_migrate.runtime.spec.versions import OLDEST, Version, version
+
+from ..emit.marks import WORD, marked
+from ..expr.tables import beta2_has, beta2_lacks, refusal_note
+from ..model import Finding
+from ..syntax.codes import UNSUPPORTED as CODE
+from ..syntax.names import BETA2, Import, canonical, dotted, imports
+from ..syntax.nodes import first_line, parents_of
+
+_IMPORT = re.compile(r"^[ \t]*(?:import|from)[ \t]+(?:\w[\w.]*[ \t]*(?:as[ \t]+\w+[ \t]*)?,[ \t]*)*nki\b", re.MULTILINE)
+_ROOTS = {module: root for root, module in BETA2.items()}
+
+
+def may_have_backlog(text: str) -> bool:
+    """Does a text import Beta 2, or hold a mark? Only then it needs to be parsed."""
+    return WORD in text or _IMPORT.search(text) is not None
+
+
+def backlog(text: str, tree: ast.Module, target: Version | str = OLDEST) -> list[Finding]:
+    """The marks in a file, and the names of Beta 1 in it that have none: of ``neuronxcc``, or of modules of Beta 2.
+
+    Of the names of Beta 2's modules those count that Beta 1 had there, and neither Beta 2 nor ``target`` has. A module
+    without marks that imports both may serve both: it tells nothing.
+    """
+    findings = marked(text, tree)
+    covered = {finding.line for finding in findings}
+    imported = imports(tree)
+    bound = {item.name: item for item in imported}
+    if not findings and any(item.is_nki for item in imported):
+        return []
+    left = _names_left(tree, bound, version(target))
+    parents = parents_of(tree) if left else {}
+    for node, name in left:
+        if not _is_covered(_statement(parents, node), node, covered):
+            place = node.lineno, node.col_offset + 1
+            message = f"{name} is not the same in Beta 2"
+            findings.append(Finding(*place, CODE, "manual", message, refusal_note(name)))
+    return sorted(findings)
+
+
+def _is_covered(statement: ast.stmt, node: ast.expr, marked_lines: set[int]) -> bool:
+    """Is a statement marked, or the body of the function that ``node`` decorates?"""
+    body = range(statement.lineno, (statement.end_lineno or 0) + 1) if node.lineno < statement.lineno else range(0)
+    return first_line(statement) in marked_lines or any(line in body for line in marked_lines)
+
+
+@lru_cache(maxsize=4096)
+def _beta1_name(path: str) -> str:
+    """The canonical name of what a dotted path means, where only Beta 1 has that; else nothing."""
+    if path.startswith("neuronxcc."):
+        name = canonical(path)
+        root, _, rest = name.partition(".")
+        return name if rest and root in {*BETA2, "ncc", "nccl"} and not beta2_has(name) else ""
+    module = next((m for m in sorted(_ROOTS, reverse=True) if path.startswith(f"{m}.") and "." in m), "")
+    module = module or ("nki" if path.startswith("nki.") else "")
+    name = f"{_ROOTS[module]}.{path[len(module) + 1:]}" if module else ""
+    return name if name and beta1.symbol(name) is not None and beta2_lacks(name) else ""
+
+
+def _names_left(tree: ast.Module, bound: dict[str, Import], target: Version) -> list[tuple[ast.expr, str]]:
+    """Chains of attributes on imported names, whole, that only Beta 1 has, and what each means."""
+    inner: set[ast.expr] = set()
+    chains: list[ast.expr] = []
+    stored: set[str] = set()
+    for node in ast.walk(tree):  # from the outside to the inside: a chain comes before its parts
+        if isinstance(node, ast.Attribute):
+            inner.add(node.value)
+            if node not in inner:
+                chains.append(node)
+        elif isinstance(node, ast.Name):
+            if not isinstance(node.ctx, ast.Load):
+                stored.add(node.id)
+            elif node.id in bound and node not in inner:
+                chains.append(node)
+        elif isinstance(node, ast.arg):
+            stored.add(node.arg)
+    found = []
+    for node in chains:
+        chain = dotted(node)
+        item = bound.get(chain[0]) if chain is not None and chain[0] not in stored else None
+        path = ".".join((item.path, *chain[1])) if chain is not None and item is not None else ""
+        if _beta1_name(path) and not _is_later_again(path, target):
+            found.append((node, _beta1_name(path)))
+    return found
+
+
+def _is_later_again(path: str, target: Version) -> bool:
+    """Is a path one of ``nki`` that 0.2 has not, and ``target`` has?"""
+    return target > OLDEST and not path.startswith("neuronxcc.") and beta2.symbol(path, target) is not None
+
+
+def _statement(parents: dict[ast.AST, ast.AST], node: ast.AST) -> ast.stmt:
+    while not isinstance(node, ast.stmt):
+        node = parents[node]
+    return node

@@ -1,0 +1,183 @@
+"""A function as a whole: what is known when it is entered, its statements, and what is said when they are walked."""
+
+from __future__ import annotations
+
+import ast
+
+from ..analysis import vector_sizes
+from ..analysis.part_arguments import further_parameters
+from ..analysis.phi import write_joints
+from ..analysis.scope import Scope
+from ..expr import algebra
+from ..expr.emission import New, Refuse
+from ..expr.frames import Analysis
+from ..expr.values import Python, Value
+from ..lower.parameters import kernel_parameters
+from ..plan.accumulators import drop_zeros
+from ..plan.variants import telling_flags
+from ..project.kernel_code import is_moving
+from ..project.program import Module
+from ..rules import sbuf_manager
+from ..rules.nested_functions import lift
+from ..rules.psum_accumulation import groups_of_others, of_enclosing
+from ..syntax import codes
+from ..syntax.codes import LANGUAGE
+from ..syntax.codes import NESTED_FUNCTIONS as LIFT
+from ..syntax.node_index import of_kinds, walk
+from ..syntax.nodes import assignment_counts, names_read_by_nested
+from ..syntax.source import is_expanded
+from .walk import walk_block
+
+
+def walk_function(
+    module: Module, node: ast.FunctionDef, parameters: dict[str, Value], *, caller: Scope | None = None
+) -> Analysis:
+    """Rewrite one function. ``parameters`` are the kinds of its parameters where a caller tells them."""
+    if node in module.analyzed:
+        return module.analyzed[node]
+    module.analyzed[node] = Analysis(parameters, Value())
+    outer = caller if node in module.lifted else None
+    decorated = outer.decorated if outer is not None else module.is_kernel(node)
+    on_device = decorated or (caller is not None and caller.on_device) or moves_tensors(module, node)
+    scope = Scope(module, node, decorated, on_device, outer=outer)
+    scope.assigned = assignment_counts(node)
+    if outer is not None:
+        _see_enclosing(scope, outer)
+    else:
+        scope.env, scope.definitions = dict(module.environment), dict(module.definitions)
+        scope.dtypes = dict(module.dtypes)
+    scope.direct = direct_allocation(scope, node) or (outer is not None and outer.direct)
+    for name in scope.assigned:
+        scope.definitions.pop(name, None)
+        scope.dtypes.pop(name, None)
+        if name in scope.env:
+            del scope.env[name]
+    _check_builtins(scope)
+    before = module.edits.size()
+    vector_sizes.begin(scope)
+    kernel_parameters(scope, parameters)
+    scope.flags = telling_flags(module, node, parameters)
+    _check_signature(module, node)
+    walk_block(scope, node.body)
+    _lift_unused(scope)
+    module.index_vectors.update(scope.dropped)
+    _restore_dropped(scope)
+    drop_zeros(scope)
+    sbuf_manager.place(scope)
+    write_joints(scope)
+    if module.edits.size() != before:
+        module.touch(scope.outermost)
+    further = further_parameters(module, node, parameters) if outer is None else []
+    if further:
+        module.handed[node] = module.edits.parameters[node] = further
+    analysis = Analysis(parameters, scope.returned, groups_of_others(scope))
+    module.analyzed[node] = analysis
+    return analysis
+
+
+def _see_enclosing(scope: Scope, outer: Scope) -> None:
+    """What a nested function knows of the names around it: in all of its calls, for it is written once."""
+    changing = {name for name, count in outer.assigned.items() if count > 1}
+    scope.env = {n: of_enclosing(n, v) for n, v in outer.env.items()}
+    scope.env |= {n: Python() for n in changing if type(scope.env.get(n)) is Python}
+    for known, told in (
+        (scope.definitions, outer.definitions),
+        (scope.dtypes, outer.dtypes),
+        (scope.itemsizes, outer.itemsizes),
+    ):
+        known |= {n: text for n, text in told.items() if not ({n} | algebra.names(text)) & changing}
+
+
+def moves_tensors(module: Module, node: ast.AST) -> bool:
+    """Does code create, load or store tensors, or call instructions, which only code that is traced can?
+
+    What is defined in it is not looked at.
+    """
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.FunctionDef | ast.ClassDef | ast.Lambda):
+            continue
+        name = module.host_name(child.func) if isinstance(child, ast.Call) else ""
+        if is_moving(name) or moves_tensors(module, child):
+            return True
+    return False
+
+
+_WRITTEN_BUILTINS = ("min", "max", "range", "len", "str", "isinstance", "int", "float")
+
+
+def _check_builtins(scope: Scope) -> None:
+    """The rewrite writes calls of these: a function where they mean something else is left alone."""
+    module = scope.module
+    for name in _WRITTEN_BUILTINS:
+        if name in scope.assigned or name in module.globals | set(module.functions) | set(module.imports):
+            raise Refuse(scope.function, LANGUAGE, f"'{name}' is not Python's own here", "give it another name")
+
+
+def _check_signature(module: Module, node: ast.FunctionDef) -> None:
+    if is_expanded(node):
+        module.applied[LANGUAGE] += 1
+        module.edits.signatures.add(node)
+    for argument in (node.args.vararg, node.args.kwarg):
+        if argument is not None:
+            module.report(Refuse(argument, LANGUAGE, "variable arguments of a function", "write the parameters out"))
+
+
+def direct_allocation(scope: Scope, node: ast.FunctionDef) -> bool:
+    """Does a function pin tiles with ``mod_alloc`` or ``alloc``?"""
+    for child in walk(node):
+        if isinstance(child, ast.Attribute | ast.Name):
+            name = scope.qualified(child) or ""
+            if name.startswith("ncc.") and name.endswith(("alloc.", ".mod_alloc", ".alloc")):
+                return True
+    return False
+
+
+def _restore_dropped(scope: Scope) -> None:
+    """Index vectors that a statement we left alone still reads are kept, and what these read; each under a finding."""
+    read = {name for kept in scope.kept for name in _names_read(kept)} | scope.captured
+    dropped = dict(scope.dropped)
+    while more := [statement for statement, names in dropped.items() if names & read]:
+        read |= {name for statement in more for name in _names_read(statement)}
+        dropped = {statement: names for statement, names in dropped.items() if statement not in more}
+    for statement, names in scope.dropped.items():
+        used = sorted(names & read)
+        if used:
+            replaced = scope.module.edits.replaced
+            replaced[statement] = [*replaced[statement], New(scope.source.segment(statement))]
+            if len(replaced[statement]) == 1:
+                del replaced[statement]
+            scope.module.kept.add(statement)
+            scope.module.report(
+                Refuse(
+                    statement,
+                    codes.INDEX_VECTORS,
+                    f"'{used[0]}' is not Beta 2, and is kept for a statement that was left alone",
+                    "remove it when that statement is rewritten",
+                )
+            )
+
+
+def _names_read(node: ast.AST) -> set[str]:
+    return {n.id for n in of_kinds(node, ast.Name) if isinstance(n.ctx, ast.Load)}
+
+
+def _lift_unused(scope: Scope) -> None:
+    for function in scope.nested:
+        if function.node not in scope.module.lifted:
+            try:
+                _check_only_called(scope, function.node)
+                lift(scope, function)
+            except Refuse as refusal:
+                scope.module.report(refusal)
+                scope.kept.append(function.node)
+
+
+def _check_only_called(scope: Scope, nested: ast.FunctionDef) -> None:
+    """A function that is handed on, or returned, cannot carry what it has captured."""
+    captured = names_read_by_nested(scope.function)[nested.name] & scope.assigned.keys()
+    nodes = list(walk(scope.function))
+    called = {id(n.func) for n in nodes if isinstance(n, ast.Call)}
+    handed = [n for n in nodes if isinstance(n, ast.Name) and n.id == nested.name and id(n) not in called]
+    if handed and captured:
+        what = f"'{nested.name}' captures '{min(captured)}', and is used otherwise than by calling it"
+        raise Refuse(handed[0], LIFT, what, "call it, or pass what it captures")

@@ -1,0 +1,71 @@
+"""From Beta 1, or any later version, to the version that is asked for: the rules from Beta 1 first, then the ladder."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import replace
+
+from nki_migrate.runtime.spec.versions import OLDEST, V02, version
+
+from ..ladder.driver import climbed, sources_of
+from ..ladder.evidence import Source
+from ..ladder.program import program_of
+from ..model import Decision, Options, Outcome
+from ..project.vendor_kernels import Homes
+from ..syntax.node_index import tree_of, walk
+from . import module
+
+
+def rewrite(source: str, options: Options | None = None, filename: str = "<string>") -> Outcome:
+    """Rewrite one module. Raises ``SyntaxError`` when ``source`` does not parse.
+
+    ``source`` uses ``\\n`` as its newline. Code that needs nothing keeps its bytes.
+    """
+    return rewrite_together({filename: source}, options)[filename]
+
+
+def rewrite_together(
+    sources: Mapping[str, str], options: Options | None = None, homes: Mapping[str, Homes] | None = None
+) -> dict[str, Outcome]:
+    """Rewrite modules that import from each other, by path. Raises ``SyntaxError`` when one does not parse.
+
+    What a function gets is told by its calls in all of them. Paths have ``/`` between folders. ``homes`` are the
+    modules that have what each imports of ``neuronxcc``'s kernels, where they were looked for in more files than these.
+    """
+    options = options or Options()
+    outcomes = module.rewrite_together(sources, replace(options, source=""), homes)
+    if version(options.target) == OLDEST:
+        return outcomes
+    climbing = _climbing(sources, outcomes, options)
+    found = climbed(outcomes, sources, options, climbing)
+    return {path: _with_version(outcome, sources[path], climbing.get(path)) for path, outcome in found.items()}
+
+
+def _with_version(outcome: Outcome, text: str, source: Source | None) -> Outcome:
+    """The outcome, which says what version the file was taken to be of, and why."""
+    if source is None or _was_beta1(text):
+        return outcome
+    line, reason = (
+        source.shown[-1]
+        if source.shown
+        else (1, "nothing in the file tells more" if not source.is_certain else "--from")
+    )
+    return replace(outcome, decisions=(Decision(line, "NKI", str(source), reason), *outcome.decisions))
+
+
+def _climbing(sources: Mapping[str, str], outcomes: Mapping[str, Outcome], options: Options) -> dict[str, Source]:
+    """The versions of the files that are for the ladder: those that import NKI, and nothing of Beta 1 any more."""
+    texts = {path: outcome.source for path, outcome in outcomes.items()}
+    rungs = program_of(texts, options).rungs
+    ours = {path for path, rung in rungs.items() if rung.is_nki}
+    migrated = {path for path in ours if _was_beta1(sources[path])}
+    found = sources_of({path: texts[path] for path in ours - migrated}, options) if ours - migrated else {}
+    return {**found, **dict.fromkeys(migrated, Source(V02, V02, is_migrated=True))}
+
+
+def _was_beta1(text: str) -> bool:
+    return "neuronxcc" in text and any(
+        isinstance(node, (ast.Import, ast.ImportFrom)) and "neuronxcc" in ast.unparse(node)
+        for node in walk(tree_of(text))
+    )

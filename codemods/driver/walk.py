@@ -1,0 +1,465 @@
+"""Statements: each one is rewritten as a whole, or left as it was with a finding."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Set
+from dataclasses import replace
+
+from ..analysis.iteration import element_kinds, index_loop, tile_of, unpack
+from ..analysis.kill import kill, place_of
+from ..analysis.maybe_tensors import may_be_no_number
+from ..analysis.name_views import described
+from ..analysis.number_keys import bind_keys
+from ..analysis.path_conditions import recall, remember
+from ..analysis.phi import join_places
+from ..analysis.render import CALLABLE, beta2_name, render
+from ..analysis.scope import Scope
+from ..analysis.truths import truth_text
+from ..analysis.unit_loops import RANGES, TRACED
+from ..analysis.vector_sizes import bound_sizes
+from ..expr import algebra
+from ..expr.emission import New, Refuse
+from ..expr.frames import Loop
+from ..expr.operands import Operand
+from ..expr.values import Flag, Function, Hbm, Keyed, Python, Tile, Value, merge
+from ..lower.alternatives import either_origin
+from ..lower.assign import assign, augment
+from ..lower.calls import call_statement, list_both, returned_value
+from ..lower.comprehensions import expand
+from ..lower.lost_bindings import left_tile
+from ..lower.nested_imports import move_import
+from ..lower.parameters import merged
+from ..plan.absences import known_absences
+from ..rules import dynamic_loops, loop_state
+from ..rules.loop_state import (
+    check_last,
+    check_same_tensor,
+    drop_needless,
+    forget_carried,
+    none_at_first,
+    report_objects,
+    restore_state,
+)
+from ..syntax.codes import LANGUAGE
+from ..syntax.language_subset import FORBIDDEN_EXPRESSIONS, FORBIDDEN_STATEMENTS
+from ..syntax.node_index import of_kinds, walk
+from ..syntax.nodes import SIMPLE, bound_by
+from ..syntax.source import written
+
+
+def walk_block(scope: Scope, body: list[ast.stmt]) -> None:
+    sizes, outer = dict(scope.sizes), scope.block
+    for statement in body:
+        scope.block = body
+        walk_statement(scope, statement)
+    scope.sizes, scope.block = sizes, outer
+
+
+def walk_statement(scope: Scope, statement: ast.stmt) -> None:
+    handler = _HANDLERS.get(type(statement))
+    applied, sizes = scope.module.applied.copy(), dict(scope.sizes)
+    scope.out = []
+    scope.called, scope.given = {}, {}
+    scope.current = statement
+    if written(statement) == "":
+        scope.apply(LANGUAGE, statement)
+        scope.module.edits.replaced[statement] = []
+        return
+    try:
+        if statement in scope.module.lost_writes:
+            raise scope.module.lost_writes[statement]
+        if type(statement) in FORBIDDEN_STATEMENTS and not isinstance(statement, ast.With):
+            what, help = FORBIDDEN_STATEMENTS[type(statement)]
+            raise Refuse(statement, LANGUAGE, f"Beta 2 kernels cannot contain {what}", help)
+        table = bind_keys(scope, statement)
+        if expand(scope, statement):
+            scope.module.edits.replaced[statement] = scope.out
+        elif handler is not None:
+            handler(scope, statement)
+        if table:
+            scope.env[table] = Keyed()
+    except Refuse as refusal:
+        scope.module.applied, scope.sizes, scope.out = applied, sizes, []
+        scope.module.report(refusal)
+        scope.kept.append(statement)
+        scope.module.kept.add(statement)
+        if isinstance(statement, SIMPLE) and scope.source.is_changed(statement):
+            scope.module.edits.replaced[statement] = [New(scope.source.segment(statement))]
+        _list_instead(scope, statement, refusal)
+        known = Python() if _stays_python(scope, statement) else left_tile(scope, statement, refusal)
+        for name in bound_by(statement):
+            scope.env[name] = known
+    for name in bound_by(statement):
+        kill(scope, name)
+
+
+def _list_instead(scope: Scope, statement: ast.stmt, refusal: Refuse) -> None:
+    """A statement was left alone: were the tensors that it uses lists, it might not be."""
+    if scope.module.options.blocks != "auto":
+        return
+    for node in walk(statement):
+        value = scope.env.get(node.id) if isinstance(node, ast.Name) else None
+        if isinstance(value, Tile) and value.style != "list" and value.declaration is not None:
+            declared = value.declaration.node
+            assert isinstance(declared, ast.expr)
+            scope.module.blocked[scope.module.position(declared)] = (
+                f"line {statement.lineno} is left alone ({refusal.message})"
+            )
+
+
+_SCALAR_CALLS = {"nl.program_id", "nl.num_programs", "nl.program_ndim"}
+
+
+def _stays_python(scope: Scope, statement: ast.stmt) -> bool:
+    """Does an assignment that was left alone bind numbers: program identities, computations of numpy?"""
+    if not isinstance(statement, ast.Assign):
+        return False
+    for node in walk(statement.value):
+        if isinstance(node, ast.Call) and not _makes_number(scope, node):
+            return False
+        if isinstance(node, ast.Name) and not isinstance(scope.env.get(node.id), Python | None):
+            return False
+        if isinstance(node, (*FORBIDDEN_EXPRESSIONS, ast.List, ast.Dict, ast.Tuple)):
+            return False
+    return True
+
+
+def _makes_number(scope: Scope, call: ast.Call) -> bool:
+    name = scope.qualified(call.func) or ""
+    builtin = isinstance(call.func, ast.Name) and call.func.id in ("int", "float", "min", "max", "len", "abs")
+    return builtin or name in _SCALAR_CALLS or name.startswith("np.")
+
+
+def _simple(rewrite: Callable[[Scope, ast.stmt], None]) -> Callable[[Scope, ast.stmt], None]:
+    """A handler of a simple statement: what it emits replaces the statement, unless it says the same."""
+
+    def handler(scope: Scope, statement: ast.stmt) -> None:
+        rewrite(scope, statement)
+        changed = len(scope.out) != 1 or scope.source.is_changed(statement)
+        if changed or not _says(scope.out[0], statement, scope.source.segment(statement)):
+            scope.module.edits.replaced[statement] = scope.out
+
+    return handler
+
+
+def _says(new: New, statement: ast.stmt, text: str) -> bool:
+    """Does a new statement say what the old one does, perhaps on other lines?"""
+    if new.guard or _bare(new.text) != _bare(text):
+        return False
+    return new.text == text or ast.dump(ast.parse(new.text).body[0]) == ast.dump(statement)
+
+
+def _bare(text: str) -> str:
+    """A text without all that may stand differently around the same expressions."""
+    return "".join(character for character in text if character not in " \n\t\\(),")
+
+
+def _expression(scope: Scope, statement: ast.stmt) -> None:
+    assert isinstance(statement, ast.Expr)
+    if isinstance(statement.value, ast.Constant) and statement.value.value is Ellipsis:
+        scope.apply(LANGUAGE, statement)
+    elif isinstance(statement.value, ast.Constant):
+        scope.emit(scope.source.segment(statement))
+    elif isinstance(statement.value, ast.Call):
+        call_statement(scope, statement.value)
+    else:
+        scope.emit(render(scope, statement.value))
+
+
+def _assert(scope: Scope, statement: ast.stmt) -> None:
+    assert isinstance(statement, ast.Assert)
+    message = f", {render(scope, statement.msg)}" if statement.msg is not None else ""
+    test = render(scope, statement.test)
+    scope.emit(f"assert {test}{message}")
+    parts = statement.test.values if isinstance(statement.test, ast.BoolOp) else [statement.test]
+    if isinstance(statement.test, ast.BoolOp) and isinstance(statement.test.op, ast.Or):
+        return
+    for part in parts:
+        _learn(scope, part)
+
+
+def _learn(scope: Scope, test: ast.expr) -> None:
+    """``assert n == 128`` defines ``n``, ``assert n > 0`` makes it positive, ``assert n % t == 0`` a multiple.
+
+    That is known of names that are bound once, and of what is asserted always.
+    """
+    if not isinstance(test, ast.Compare) or len(test.ops) != 1 or scope.branch or scope.loops:
+        return
+    left, operator, right = test.left, test.ops[0], test.comparators[0]
+    number = right.value if isinstance(right, ast.Constant) and type(right.value) is int else None
+    if number is None or any(scope.assigned[n.id] > 1 for n in of_kinds(left, ast.Name)):
+        return
+    is_zero = isinstance(operator, ast.Eq) and number == 0
+    if isinstance(left, ast.BinOp) and isinstance(left.op, ast.Mod) and is_zero:
+        scope.multiples.append((ast.unparse(left.left), ast.unparse(left.right)))
+    if not isinstance(left, ast.Name) or not isinstance(scope.env.get(left.id), Python):
+        return
+    if isinstance(operator, ast.Eq):
+        scope.definitions.setdefault(left.id, str(number))
+        scope.env[left.id] = Python(number > 0)
+    if isinstance(operator, ast.Gt | ast.GtE):
+        scope.env[left.id] = Python(number + isinstance(operator, ast.Gt) > 0)
+
+
+def _return(scope: Scope, statement: ast.stmt) -> None:
+    assert isinstance(statement, ast.Return)
+    traced = any(loop.traced_once for loop in scope.loops)
+    if any(loop.dynamic for loop in scope.loops):
+        what = "return in a loop on the device, which ends where its trip count says"
+        raise Refuse(statement, dynamic_loops.CODE, what, "move the return after the loop")
+    if traced:
+        check_last(scope, statement)
+    if statement.value is None:
+        scope.emit("return")
+        return
+    text, value = returned_value(scope, statement.value)
+    scope.returned = value if scope.returned is None else merge(scope.returned, value)
+    if traced:
+        scope.apply(loop_state.CODE, statement)
+        scope.module.edits.after[scope.loops[0].statement] = [*scope.out, New(f"return {text}")]
+        scope.out = []
+    else:
+        scope.emit(f"return {text}")
+
+
+def _for(scope: Scope, statement: ast.stmt) -> None:
+    assert isinstance(statement, ast.For)
+    dynamic = dynamic_loops.is_dynamic(scope, statement)
+    if dynamic:
+        dynamic_loops.rewrite(scope, statement)
+    traced = dynamic or _check_iterable(scope, statement)
+    if statement.orelse:
+        raise Refuse(statement, LANGUAGE, "for ... else", "Beta 2 has no else on loops")
+    targets = {n.id for n in of_kinds(statement.target, ast.Name)}
+    assigned = {n for s in statement.body for n in bound_by(s)}
+    stale = targets | assigned | bound_sizes(scope, statement)
+    scope.sizes = {t: size for t, size in scope.sizes.items() if size not in stale}
+    for name in sorted(stale):
+        kill(scope, name)
+    before = dict(scope.env)
+    if traced:
+        scope.traced_once.add(statement)
+        scope.module.traced_once.add(statement)
+        restore_state(scope, statement, targets)
+        report_objects(scope, statement)
+    else:
+        forget_carried(scope, statement)
+    indexed = statement.target in scope.module.edits.expressions
+    element = Value() if may_be_no_number(scope, statement.iter) else Python()
+    variables: dict[str, Value] = dict.fromkeys(targets, dynamic_loops.INDEX if dynamic else element)
+    variables |= tile_of(scope, statement.target, statement.iter)
+    scope.env.update(element_kinds(scope, statement) if indexed else variables)
+    if not indexed:
+        unpack(scope, statement)
+    variable = statement.target.id if isinstance(statement.target, ast.Name) else ""
+    loops = scope.loops
+    scope.loops = (*loops, Loop(variable, statement, traced, dynamic))
+    walk_block(scope, statement.body)
+    scope.loops = loops
+    drop_needless(scope, statement)
+    for name in assigned:
+        if name in before:
+            scope.env[name] = merged(name, before[name], scope.env.get(name))
+        elif name in scope.env:
+            scope.env[name] = _apart_from(scope, scope.env[name], stale | _bound_around(scope))
+
+
+def _bound_around(scope: Scope) -> set[str]:
+    """Names that the loops around a statement bind."""
+    outermost = scope.loops[0].statement if scope.loops else None
+    return {*bound_by(outermost), *bound_sizes(scope, outermost)} if outermost is not None else set()
+
+
+def _apart_from(scope: Scope, value: Value, bound: Set[str]) -> Value:
+    """A part of a tensor that may be that of an earlier iteration, where the names ``bound`` meant something else."""
+    origin = getattr(value, "origin", None)
+    bound = bound | {place for name in bound for place in scope.joined.get(name, set())}
+    if isinstance(origin, Operand) and bound & {n for text in place_of(origin) for n in algebra.names(text)}:
+        return replace(value, origin=None)  # type: ignore[call-arg]  # a tensor
+    return value
+
+
+def _check_iterable(scope: Scope, statement: ast.For) -> bool:
+    """Write the loop's iterable for Beta 2; was the body traced once?"""
+    call = statement.iter
+    name = scope.qualified(call.func) if isinstance(call, ast.Call) else None
+    if name in RANGES and isinstance(call, ast.Call):
+        text = ", ".join(render(scope, argument) for argument in call.args)
+        _header_text(scope, call, f"{beta2_name(scope, call.func)}({text})")
+        return name in TRACED
+    builtin = isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "range"
+    if isinstance(call, ast.Call) and not builtin and name not in CALLABLE:
+        function = call.func.id if isinstance(call.func, ast.Name) else ""
+        if function in ("zip", "enumerate"):
+            index_loop(scope, statement, call)
+            return False
+        if function in ("reversed", "map", "filter") or (function == "sorted" and call.keywords):
+            raise Refuse(call, LANGUAGE, f"a loop over {function}(...)", "loop over range(...) and index")
+    _header_text(scope, call, render(scope, call))
+    return builtin and scope.decorated
+
+
+def _header_text(scope: Scope, node: ast.expr, text: str) -> None:
+    if text != scope.source.segment(node) or scope.source.is_changed(node):
+        scope.module.edits.expressions[node] = text
+
+
+def _test(scope: Scope, test: ast.expr) -> None:
+    """Write a condition for Beta 2; one that cannot be is reported, and what stands under it is still rewritten."""
+    try:
+        _header_text(scope, test, truth_text(scope, test) or render(scope, test))
+    except Refuse as refusal:
+        scope.module.report(refusal)
+        _header_text(scope, test, scope.source.segment(test))
+
+
+def _if(scope: Scope, statement: ast.stmt) -> None:
+    assert isinstance(statement, ast.If)
+    _test(scope, statement.test)
+    known = _known(scope, statement.test)
+    if known is not None:
+        _one_side(scope, statement, known)
+        return
+    before, branch = dict(scope.env), scope.branch
+    number = statement.lineno * 1000 + statement.col_offset + 1
+    branches = [(number, statement.body), (-number, statement.orelse)]
+    name, holds = none_at_first(scope, statement.test) or ("", True)
+    if not holds:
+        branches.reverse()
+    told = dict(zip((number, -number), known_absences(scope, statement), strict=True))
+    scope.branch = (*branch, branches[0][0])
+    scope.env.update(told[branches[0][0]] or {})
+    recall(scope, statement.test if holds else None)
+    walk_block(scope, branches[0][1])
+    first, scope.env = scope.env, dict(before)
+    left = first.get(name)
+    if isinstance(left, Hbm | Tile):
+        scope.env[name] = described(name, left)  # what the first iteration leaves for those after it
+    scope.branch = (*branch, branches[1][0])
+    scope.env.update(told[branches[1][0]] or {})
+    recall(scope, None if holds else statement.test)
+    walk_block(scope, branches[1][1])
+    scope.branch = branch
+    if name:
+        check_same_tensor(scope, statement, name, left, scope.env.get(name))
+    then = first if holds else scope.env
+    if None in told.values():  # one of the two never runs
+        second_runs = told[branches[1][0]] is not None
+        scope.env = {**first, **scope.env} if second_runs else {**scope.env, **first}
+        return
+    for n in sorted({*first, *scope.env}):
+        list_both(scope, first.get(n), scope.env.get(n))
+    test, other = statement.test, (scope.env if holds else first)
+    both = {n: merged(n, first.get(n), scope.env.get(n)) for n in sorted({*first, *scope.env})}
+    around = _bound_around(scope)
+    both = {
+        n: value if n in first and n in scope.env else _apart_from(scope, value, around) for n, value in both.items()
+    }
+    scope.env = {n: either_origin(scope, test, then.get(n), other.get(n), value) for n, value in both.items()}
+    join_places(scope, statement, then, other)
+    remember(scope, statement.test, then)
+
+
+def _known(scope: Scope, test: ast.expr) -> bool | None:
+    """What a condition on a flag is in this variant of the function."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        inner = _known(scope, test.operand)
+        return None if inner is None else not inner
+    flag = isinstance(test, ast.Name) and isinstance(scope.env.get(test.id), Flag)
+    return scope.flags.get(test.id) if flag and isinstance(test, ast.Name) else None
+
+
+def _one_side(scope: Scope, statement: ast.If, known: bool) -> None:
+    """Rewrite the side of a condition that this variant runs; the other one cannot be reached."""
+    walk_block(scope, statement.body if known else statement.orelse)
+    name = ast.unparse(statement.test)
+    if not known or statement.orelse:
+        new = New(f'assert False, "written for {name} = {known}"')
+        scope.module.edits.dead[statement] = ("orelse" if known else "body", new)
+
+
+def _raise(scope: Scope, statement: ast.stmt) -> None:
+    """``raise ValueError("text")``: the kernel ends with the text all the same."""
+    assert isinstance(statement, ast.Raise)
+    call = statement.exc
+    plain = isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and not call.keywords and not statement.cause
+    if not plain or not isinstance(call, ast.Call) or len(call.args) != 1:
+        raise Refuse(statement, LANGUAGE, "Beta 2 kernels cannot contain raise", "use assert")
+    scope.apply(LANGUAGE, statement)
+    scope.emit(f"assert False, {render(scope, call.args[0])}")
+
+
+def _leave(scope: Scope, statement: ast.stmt) -> None:
+    if scope.loops and scope.loops[-1].traced_once:
+        word = "break" if isinstance(statement, ast.Break) else "continue"
+        raise Refuse(
+            statement,
+            loop_state.CODE,
+            f"{word} in a loop whose body Beta 1 traced once",
+            "say which iterations run: write the loop's bounds, or an if",
+        )
+
+
+def _while(scope: Scope, statement: ast.stmt) -> None:
+    assert isinstance(statement, ast.While)
+    _test(scope, statement.test)
+    for name in sorted({n for s in statement.body for n in bound_by(s)} | bound_sizes(scope, statement)):
+        kill(scope, name)
+    forget_carried(scope, statement)
+    before, branch = dict(scope.env), scope.branch
+    scope.branch = (*branch, statement.lineno * 1000 + statement.col_offset + 1)
+    loops = scope.loops
+    scope.loops = (*loops, Loop("", statement, False))
+    walk_block(scope, statement.body)
+    scope.branch, scope.loops = branch, loops
+    scope.env = {name: merged(name, before.get(name), scope.env.get(name)) for name in sorted({*before, *scope.env})}
+    stale = bound_by(statement) | bound_sizes(scope, statement) | _bound_around(scope)
+    scope.env = {n: value if n in before else _apart_from(scope, value, stale) for n, value in scope.env.items()}
+
+
+def _with(scope: Scope, statement: ast.stmt) -> None:
+    """A ``with`` is a finding. What it holds is rewritten, as if it might run again and again."""
+    assert isinstance(statement, ast.With)
+    what, help = FORBIDDEN_STATEMENTS[ast.With]
+    scope.module.report(Refuse(statement, LANGUAGE, f"Beta 2 kernels cannot contain {what}", help))
+    scope.kept += [item.context_expr for item in statement.items]
+    for name in sorted(bound_by(statement)):
+        kill(scope, name)
+    forget_carried(scope, statement)
+    given = [item.optional_vars for item in statement.items if item.optional_vars is not None]
+    scope.env.update({n.id: Value() for target in given for n in of_kinds(target, ast.Name)})
+    before, branch, loops = dict(scope.env), scope.branch, scope.loops
+    scope.branch = (*branch, statement.lineno * 1000 + statement.col_offset + 1)
+    scope.loops = (*loops, Loop("", statement, bool(loops) and loops[-1].traced_once))
+    walk_block(scope, statement.body)
+    scope.branch, scope.loops = branch, loops
+    scope.env = {name: merged(name, before.get(name), scope.env.get(name)) for name in sorted({*before, *scope.env})}
+
+
+def _nested_function(scope: Scope, statement: ast.stmt) -> None:
+    """A nested function is lifted when it is first used: only its calls tell what its parameters are."""
+    assert isinstance(statement, ast.FunctionDef)
+    function = Function(statement, statement.name)
+    scope.env[statement.name] = function
+    scope.nested.append(function)
+
+
+_HANDLERS: dict[type[ast.stmt], Callable[[Scope, ast.stmt], None]] = {
+    ast.Expr: _simple(_expression),
+    ast.Assign: _simple(assign),
+    ast.AnnAssign: _simple(assign),
+    ast.AugAssign: _simple(augment),
+    ast.Assert: _simple(_assert),
+    ast.Return: _simple(_return),
+    ast.For: _for,
+    ast.If: _if,
+    ast.While: _while,
+    ast.With: _with,
+    ast.Raise: _simple(_raise),
+    ast.Import: _simple(move_import),
+    ast.ImportFrom: _simple(move_import),
+    ast.Break: _leave,
+    ast.Continue: _leave,
+    ast.FunctionDef: _nested_function,
+}

@@ -1,0 +1,1 @@
+"""Planned edits become text in one pass, and each name of it is shown to mean what it meant."""

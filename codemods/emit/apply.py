@@ -1,0 +1,515 @@
+"""The planned edits, applied to the LibCST tree in one pass: untouched code keeps its bytes, comments their statements.
+
+The ``ast`` tree that the rules read and the LibCST tree that is written have the same statements in the same order,
+so the two are walked side by side; no positions are needed.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+import libcst as cst
+
+from ..expr.emission import New
+from ..project.origins import Marks, Origin, Origins, Place
+from ..project.program import Module
+from ..project.reaching_definitions import every_statement
+from ..syntax.comments import (
+    Lines,
+    Statement,
+    comment_lines,
+    comments_of,
+    is_about_dimensions,
+    is_about_indices,
+    is_heading,
+    joined_lines,
+    lines_above,
+    two_blank_lines,
+    without_blank_end,
+    without_blank_top,
+    without_index_comment,
+)
+from ..syntax.format import formatted, line_width
+from ..syntax.node_index import tree_of, walk
+from ..syntax.nodes import bound_by, default_values
+from ..syntax.source import written
+
+Parsed = dict[tuple[int, int], tuple[New, Sequence[Statement]]]
+"""The LibCST statements of new ones, by identity and depth: edits that are applied again are not parsed again."""
+
+
+def applied(module: Module, parsed: Parsed) -> tuple[str, ast.Module, Origins]:
+    """The module's new text, its tree, and where its statements come from. No edit: the old text has no origins.
+
+    ``parsed`` is filled.
+    """
+    if not module.edits and not module.support:
+        return module.source.text, module.source.tree, {}
+    tree = module.concrete()
+    rebuild = _Rebuild(module, tree, parsed)
+    body = rebuild.block(module.source.tree.body, tree.body)
+    text = tree.with_changes(body=body, **_no_dangling_header(tree, body)).code
+    new = tree_of(text)
+    return text, new, rebuild.marks.origins(body, new)
+
+
+def _no_dangling_header(tree: cst.Module, body: Sequence[Statement]) -> dict[str, object]:
+    return {} if body else {"footer": [*tree.header, *tree.footer], "header": []}
+
+
+class _Rebuild:
+    """Builds the new statements of one module."""
+
+    def __init__(self, module: Module, tree: cst.Module, parsed: Parsed) -> None:
+        self.parsed = parsed
+        self.module, self.edits, self.config = module, module.edits, tree.config_for_parsing
+        self.indent = tree.default_indent
+        self.width = line_width(module.source.text)
+        self.depth = 0
+        self.anchor = next(filter(self._may_use_support, module.source.tree.body), None)
+        self.orphans: Lines = []
+        self.guards: dict[int, str] = {}
+        self.tests: list[cst.BaseExpression] = []
+        self.marks = Marks()
+
+    def _may_use_support(self, statement: ast.stmt) -> bool:
+        """Is a statement of the module a definition, or does its new text use what the module gets?"""
+        if isinstance(statement, ast.FunctionDef | ast.ClassDef):
+            return True
+        texts = [new.text for n in walk(statement) for new in self.edits.replaced.get(n, [])]  # type: ignore  # only statements are keys
+        texts += [self.edits.expressions[n] for n in walk(statement) if n in self.edits.expressions]
+        return any(name in text for name in self.module.support for text in texts)
+
+    # Statements -------------------------------------------------------------------------------------------------
+
+    def block(self, old: list[ast.stmt], nodes: Sequence[cst.BaseStatement]) -> list[Statement]:
+        result: list[Statement] = []
+        orphans: Lines = []
+        vanished = False
+        for statements, node in _by_line(old, nodes):
+            assert isinstance(node, cst.SimpleStatementLine | cst.BaseCompoundStatement)
+            if vanished and node.leading_lines:
+                orphans = self._without_index_comment(orphans)
+                if is_heading(orphans, node.leading_lines):
+                    node = node.with_changes(leading_lines=[])
+            new, left = self._line(statements, node, orphans)
+            if not result and new and statements[0] is not old[0]:
+                new[0] = new[0].with_changes(leading_lines=without_blank_top(lines_above(new[0])))
+            said = [c for s in statements for c in self.edits.comments.get(s, [])]
+            if said:
+                comments = [cst.EmptyLine(comment=cst.Comment(comment)) for comment in said]
+                new, left = _commented(new, left, comments)
+            vanished = not new and self.module.index_vectors.issuperset(statements)
+            orphans = left
+            for statement in new:
+                self._append(result, statement)
+        orphans = self._without_index_comment(orphans) if vanished else orphans
+        self.orphans = [line for line in orphans if line.comment is not None]
+        return result
+
+    def _without_index_comment(self, lines: Lines) -> Lines:
+        """Lines above index vectors that are gone: the comment on them goes, too."""
+        left, gone = without_index_comment(lines)
+        self.module.removed_comments += [line.comment.value for line in gone if line.comment is not None]
+        return left
+
+    def _append(self, result: list[Statement], statement: Statement) -> None:
+        """Statements with one guard in a row share one ``if``."""
+        last = result[-1] if result else None
+        if isinstance(last, cst.If) and isinstance(statement, cst.If):
+            guards = (self.guards.get(id(last.test)), self.guards.get(id(statement.test)))
+            if guards[0] is not None and guards[0] == guards[1]:
+                result[-1] = _joined(last, statement)
+                return
+        result.append(statement)
+
+    def _line(self, statements: list[ast.stmt], node: Statement, orphans: Lines) -> tuple[list[Statement], Lines]:
+        """The new statements for one old line, and the lines and comments that found no statement to stand above."""
+        lifted = [s for old in statements for s in self._lifted(old)]
+        new = self._around(statements, self.edits.before, "before")
+        behind = self._around(statements, self.edits.after, "after")
+        above = [line for line in node.leading_lines if line.comment is None or not self._is_lifted(statements)]
+        leading = joined_lines(orphans, above)
+        if any(old in self.edits.replaced for old in statements):
+            body, comments = self._replaced(statements, node)
+            new += [*body, *behind]
+            leading = [*(two_blank_lines(leading) if lifted else leading), *comments]
+        else:
+            kept = self._kept(statements[0], node)
+            self.marks.mark_each([kept], statements, inner=False)
+            if lifted and not new:
+                kept = kept.with_changes(leading_lines=two_blank_lines(leading))
+            elif new:
+                kept = kept.with_changes(leading_lines=[])
+            elif orphans:
+                kept = kept.with_changes(leading_lines=leading)
+            new += [kept, *behind, *self._copies(statements[0])]
+            if kept.leading_lines:
+                return [*lifted, *new], []
+        if not new:
+            return lifted, leading
+        new[0] = new[0].with_changes(leading_lines=leading) if leading else new[0]
+        return [*lifted, *new], []
+
+    def _around(self, statements: list[ast.stmt], items: dict[ast.stmt, list[New]], place: Place) -> list[Statement]:
+        return [s for old in statements for item in items.get(old, []) for s in self.statements(item, old, place)]
+
+    def _replaced(self, statements: list[ast.stmt], node: Statement) -> tuple[list[Statement], Lines]:
+        """New statements, and the comments of the old one that have to stand above them."""
+        new: list[Statement] = []
+        for old in statements:
+            if old in self.edits.replaced:
+                new += [s for item in self.edits.replaced[old] for s in self.statements(item, old)]
+            else:
+                new += self.statements(New(self.module.source.segment(old)), old)
+        if self._is_lifted(statements):
+            return new, []  # its comments went with it
+        inner, end = comments_of(node) if self._has_comment(statements) else ([], None)
+        lines = [cst.EmptyLine(comment=comment) for comment in inner]
+        if end is not None and isinstance(node, cst.SimpleStatementLine):
+            simple = [at for at in (-1, 0) if new and isinstance(new[at], cst.SimpleStatementLine)]
+            if simple:
+                new[simple[0]] = new[simple[0]].with_changes(trailing_whitespace=node.trailing_whitespace)
+            elif not new and self.module.index_vectors.issuperset(statements):
+                lines += self._on_index_vectors(statements, end)
+            else:
+                lines.append(cst.EmptyLine(comment=end))
+        return new, lines
+
+    def _on_index_vectors(self, statements: list[ast.stmt], comment: cst.Comment) -> Lines:
+        """The comment behind index vectors that are gone: it goes with them, or stays apart from what follows."""
+        names = {name for old in statements for name in bound_by(old)}
+        if not (is_about_indices(comment.value, names) or is_about_dimensions(comment.value)):
+            return [cst.EmptyLine(comment=comment), cst.EmptyLine(indent=False)]
+        self.module.removed_comments.append(comment.value)
+        return []
+
+    def _is_lifted(self, statements: list[ast.stmt]) -> bool:
+        return any(old in self.module.lifted for old in statements)
+
+    def _has_comment(self, statements: list[ast.stmt]) -> bool:
+        """Can the lines of some statements hold a comment? (A ``#`` in a string only costs time.)"""
+        source = self.module.source
+        start, end = source.span(statements[0])[0], source.span(statements[-1])[1]
+        stop = source.text.find("\n", end)
+        return "#" in source.text[start : stop if stop >= 0 else None]
+
+    def statements(self, new: New, old: ast.stmt, place: Place = "at") -> list[Statement]:
+        """What the text of one new statement becomes, which ``old`` has brought about."""
+        key = id(new), self.depth
+        if key not in self.parsed:
+            text = new.text if new.as_is else formatted(new.text, self.width - self.depth * len(self.indent))
+            self.parsed[key] = new, cst.parse_module(text, self.config).body
+        body = list(self.parsed[key][1])
+        self.marks.mark(body, Origin(old, place))
+        if not new.guard:
+            return body
+        test = cst.parse_expression(new.guard)
+        self.guards[id(test)] = new.guard
+        self.tests.append(test)
+        guarded: list[Statement] = [cst.If(test=test, body=cst.IndentedBlock(body))]
+        self.marks.mark(guarded, Origin(old, place))
+        return guarded
+
+    # Compound statements ----------------------------------------------------------------------------------------
+
+    def _kept(self, old: ast.stmt, node: Statement) -> Statement:
+        kept = self._changed(old, node)
+        self.marks.mark([kept], Origin(old), inner=False)
+        return kept
+
+    def _changed(self, old: ast.stmt, node: Statement) -> Statement:
+        changes: dict[str, object] = {}
+        if isinstance(old, ast.FunctionDef) and isinstance(node, cst.FunctionDef):
+            changes = self._function(old, node)
+        elif isinstance(old, ast.ClassDef) and isinstance(node, cst.ClassDef):
+            changes = self._class(old, node)
+        elif isinstance(old, ast.For) and isinstance(node, cst.For):
+            changes = self._expression("iter", old.iter, node.iter)
+            changes |= self._expression("target", old.target, node.target)
+        elif isinstance(old, ast.If | ast.While) and isinstance(node, cst.If | cst.While):
+            changes = {name: _bare_test(test) for name, test in self._expression("test", old.test, node.test).items()}
+        elif isinstance(old, ast.Assign) and isinstance(node, cst.SimpleStatementLine):
+            return self._assignment(old, node)
+        bodies = self._bodies(old, node)
+        if isinstance(old, ast.If) and old in self.edits.dead:
+            bodies |= self._without(old)
+        if isinstance(old, ast.FunctionDef) and old in self.edits.flattened:
+            bodies = self._flattened(old, node)
+        return node.with_changes(**changes, **bodies) if changes or bodies else node
+
+    def _class(self, old: ast.ClassDef, node: cst.ClassDef) -> dict[str, object]:
+        changes: dict[str, object] = {}
+        if old in self.edits.bases:
+            changes["bases"] = [cst.Arg(cst.parse_expression(self.edits.bases[old]))]
+        if old in self.edits.class_decorators:
+            decorator = cst.Decorator(cst.parse_expression(self.edits.class_decorators[old]))
+            changes["decorators"] = [*node.decorators, decorator]
+        return changes
+
+    def _without(self, old: ast.If) -> dict[str, object]:
+        """The side of a condition that never runs, with what stands there instead."""
+        side, new = self.edits.dead[old]
+        self.depth += 1
+        body = cst.IndentedBlock(self.statements(new, old))
+        self.depth -= 1
+        return {side: body if side == "body" else cst.Else(body=body)}
+
+    def _assignment(self, old: ast.Assign, node: cst.SimpleStatementLine) -> cst.SimpleStatementLine:
+        text = self.edits.expressions.get(old.value)
+        first = node.body[0]
+        if text is None or not isinstance(first, cst.Assign):
+            return node
+        return node.with_changes(body=[first.with_changes(value=cst.parse_expression(text)), *node.body[1:]])
+
+    def _bodies(self, old: ast.stmt, node: cst.CSTNode) -> dict[str, object]:
+        changes: dict[str, object] = {}
+        body = getattr(node, "body", None)
+        old_body = getattr(old, "body", None)
+        if isinstance(body, cst.BaseSuite) and old_body:
+            new = self._suite(old_body, body, old)
+            if new is not body:
+                changes["body"] = new
+        orelse, old_orelse = getattr(node, "orelse", None), getattr(old, "orelse", None)
+        if isinstance(orelse, cst.If) and old_orelse:
+            changes["orelse"] = self._kept(old_orelse[0], orelse)
+        elif isinstance(orelse, cst.Else) and old_orelse:
+            changes["orelse"] = orelse.with_changes(body=self._suite(old_orelse, orelse.body))
+        if isinstance(old, ast.Try) and isinstance(node, cst.Try):
+            changes |= self._ends(old, node)
+        return changes
+
+    def _ends(self, old: ast.Try, node: cst.Try) -> dict[str, object]:
+        """The handlers and the ``finally`` of a ``try`` that an edit changes."""
+        changes: dict[str, object] = {}
+        handlers = [
+            new.with_changes(body=self._suite(handler.body, new.body))
+            for handler, new in zip(old.handlers, node.handlers, strict=True)
+        ]
+        if any(new.body is not handler.body for new, handler in zip(handlers, node.handlers, strict=True)):
+            changes["handlers"] = handlers
+        if node.finalbody is not None:
+            end = self._suite(old.finalbody, node.finalbody.body)
+            if end is not node.finalbody.body:
+                changes["finalbody"] = node.finalbody.with_changes(body=end)
+        return changes
+
+    def _suite(self, old: list[ast.stmt], body: cst.BaseSuite, owner: ast.stmt | None = None) -> cst.BaseSuite:
+        """A body; one that stands on its header's line moves to lines of its own when anything in it changes."""
+        if isinstance(body, cst.IndentedBlock):
+            return self._indented(old, body, owner)
+        assert isinstance(body, cst.SimpleStatementSuite)
+        line = cst.SimpleStatementLine(body=body.body, trailing_whitespace=body.trailing_whitespace)
+        block = cst.IndentedBlock([line])
+        new = self._indented(old, block, owner)
+        return body if new is block else new
+
+    def _indented(self, old: list[ast.stmt], body: cst.IndentedBlock, owner: ast.stmt | None) -> cst.IndentedBlock:
+        self.depth += 1
+        new = self.block(old, body.body)
+        orphans, self.orphans = self.orphans, []
+        first = self._around([owner], self.edits.prologue, "prologue") if owner is not None else []
+        self.depth -= 1
+        if not first and len(new) == len(body.body) and all(a is b for a, b in zip(new, body.body, strict=True)):
+            return body
+        statements = [*first, *new] or [cst.parse_statement("pass")]
+        return body.with_changes(body=statements, footer=[*orphans, *body.footer])
+
+    def _expression(self, name: str, old: ast.expr, node: cst.BaseExpression) -> dict[str, object]:
+        text = self.edits.expressions.get(old)
+        return {name: cst.parse_expression(text, self.config)} if text is not None else {}
+
+    # Functions --------------------------------------------------------------------------------------------------
+
+    def _function(self, old: ast.FunctionDef, node: cst.FunctionDef) -> dict[str, object]:
+        changes: dict[str, object] = {}
+        decorators = [cst.Decorator(cst.Name("staticmethod"))] if old in self.edits.static else []
+        comments: Lines = []
+        for expression, decorator in zip(old.decorator_list, node.decorators, strict=True):
+            if expression in self.edits.dropped_decorators:
+                comments += comment_lines(decorator)
+                if decorator.trailing_whitespace.comment is not None:
+                    comments.append(cst.EmptyLine(comment=decorator.trailing_whitespace.comment))
+                continue
+            text = self.edits.expressions.get(expression)
+            decorators.append(decorator.with_changes(decorator=cst.parse_expression(text)) if text else decorator)
+        if tuple(decorators) != tuple(node.decorators):
+            changes["decorators"] = decorators
+        if comments:
+            changes["lines_after_decorators"] = [*comments, *node.lines_after_decorators]
+        if old in self.edits.renamed:
+            changes["name"] = cst.Name(self.edits.renamed[old])
+        defaults = default_values(old)
+        own = [argument for argument in old.args.args if written(argument) is None]
+        params = self._parameters(own, node.params.params, defaults)
+        others = {
+            "posonly_params": self._parameters(old.args.posonlyargs, node.params.posonly_params, defaults),
+            "kwonly_params": self._parameters(old.args.kwonlyargs, node.params.kwonly_params, defaults),
+        }
+        if old.returns is not None and old.returns in self.edits.expressions:
+            changes["returns"] = self._annotation(old.returns, node.returns)
+        same = all(list(getattr(node.params, name)) == new for name, new in others.items())
+        # Further parameters come last: what a call passes by position keeps its place.
+        optional = any(p.default is not None for p in [*others["posonly_params"], *params])
+        extra = [_written_parameter(argument) for argument in old.args.args if written(argument) is not None]
+        optional = optional or any(p.default is not None for p in extra)
+        extra += [_further_parameter(n, optional) for n in self.edits.parameters.get(old, [])]
+        gone = _without_stars(old, node) if old in self.edits.signatures else {}
+        if extra or gone or not same or params != list(node.params.params):
+            ordered = [_bare(p) for p in [*params, *extra]] if extra or gone else params
+            changes["params"] = node.params.with_changes(params=ordered, **others, **gone)
+            if extra and self._is_long(old, node.with_changes(params=changes["params"])):
+                own_line = cst.ParenthesizedWhitespace(indent=True, last_line=cst.SimpleWhitespace(self.indent))
+                changes["whitespace_before_params"] = own_line
+                lines = [p.with_changes(comma=cst.Comma(whitespace_after=own_line)) for p in ordered[:-1]]
+                changes["params"] = changes["params"].with_changes(params=[*lines, _last_of_lines(ordered[-1])])  # type: ignore  # set above
+        return changes
+
+    def _is_long(self, old: ast.FunctionDef, node: cst.FunctionDef) -> bool:
+        """Is the line of a function's header too long?"""
+        header = node.with_changes(body=cst.SimpleStatementSuite([cst.Pass()]), decorators=[], leading_lines=[])
+        return max(map(len, cst.Module([header]).code.split("\n"))) > self.width + len(" pass")
+
+    def _parameters(
+        self, arguments: list[ast.arg], params: Sequence[cst.Param], defaults: dict[ast.arg, ast.expr]
+    ) -> list[cst.Param]:
+        """The parameters with the defaults and annotations that were rewritten."""
+        result = []
+        for argument, param in zip(arguments, params, strict=True):
+            if argument in self.edits.dropped_parameters:
+                continue
+            changes: dict[str, object] = {}
+            text = self.edits.expressions.get(defaults[argument]) if argument in defaults else None
+            if text is not None:
+                changes["default"] = cst.parse_expression(text)
+            if argument.annotation is not None and argument.annotation in self.edits.expressions:
+                changes["annotation"] = self._annotation(argument.annotation, param.annotation)
+                if changes["annotation"] is None and param.default is not None:
+                    changes["equal"] = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
+            result.append(param.with_changes(**changes) if changes else param)
+        return result
+
+    def _annotation(self, old: ast.expr, node: cst.Annotation | None) -> cst.Annotation | None:
+        """A rewritten annotation; ``None`` for one that goes."""
+        text = self.edits.expressions[old]
+        return node.with_changes(annotation=cst.parse_expression(text)) if node is not None and text else None
+
+    def _lifted(self, old: ast.stmt) -> list[Statement]:
+        """Nested functions that now stand in front of the module-level function ``old``."""
+        result: list[Statement] = []
+        if old is self.anchor:
+            for text in self.module.support.values():
+                result += self._spaced(cst.parse_module(text, self.config).body)
+        for nested in self.edits.lifted.get(old, []):
+            node = self.module.concrete_function(nested)
+            depth, self.depth = self.depth, 0
+            kept = self._kept(nested, node)
+            self.depth = depth
+            assert isinstance(kept, cst.FunctionDef)
+            body = without_blank_end(kept.body)
+            result += self._spaced([kept.with_changes(body=body, leading_lines=comment_lines(node))])
+        return result
+
+    def _copies(self, old: ast.stmt) -> list[Statement]:
+        """The further variants of a function, behind it."""
+        result: list[Statement] = []
+        for copied in self.edits.copied.get(old, []):
+            kept = self._kept(copied, self.module.concrete_function(copied))
+            result += [*self._lifted(copied), *self._spaced([kept.with_changes(leading_lines=[])])]
+        return result
+
+    def _spaced(self, nodes: Sequence[cst.CSTNode]) -> list[Statement]:
+        """Two empty lines above each definition after the first; the first takes over what stood above its anchor."""
+        blank = cst.EmptyLine(indent=False)
+        return [n.with_changes(leading_lines=[blank, blank, *lines_above(n)]) for n in nodes]  # type: ignore  # statements all
+
+    def _flattened(self, old: ast.FunctionDef, node: Statement) -> dict[str, object]:
+        """A factory whose closure's body takes the place of the definition and the ``return`` of the closure."""
+        inner = self.edits.flattened[old]
+        assert isinstance(node, cst.FunctionDef) and isinstance(node.body, cst.IndentedBlock)
+        kept: list[cst.BaseStatement] = []
+        before = [s for s in old.body[:-1] if s is not inner]
+        closure: cst.FunctionDef | None = None
+        for statement, part in zip(old.body, node.body.body, strict=True):
+            if statement is inner:
+                assert isinstance(part, cst.FunctionDef)
+                closure = part
+            elif statement is not old.body[-1]:
+                kept.append(part)
+        assert closure is not None and isinstance(closure.body, cst.IndentedBlock)
+        first, *rest = closure.body.body
+        self.marks.mark_each([*kept, *closure.body.body], every_statement([*before, *inner.body]))
+        body = [*kept, first.with_changes(leading_lines=[*closure.leading_lines, *lines_above(first)]), *rest]
+        params = [_bare(p) for p in [*node.params.params, *closure.params.params]]
+        required = [p for p in params if p.default is None]
+        optional = [p for p in params if p.default is not None]
+        parameters = node.params.with_changes(params=[*required, *optional])
+        return {"body": node.body.with_changes(body=body), "params": parameters}
+
+
+def _commented(new: list[Statement], orphans: Lines, comments: Lines) -> tuple[list[Statement], Lines]:
+    """New statements with further comments above the first one; above what follows where there is none."""
+    if not new:
+        return new, [*orphans, *comments]
+    first = new[0].with_changes(leading_lines=[*lines_above(new[0]), *comments])
+    return [first, *new[1:]], orphans
+
+
+def _by_line(old: list[ast.stmt], nodes: Sequence[cst.BaseStatement]) -> list[tuple[list[ast.stmt], cst.BaseStatement]]:
+    groups = []
+    at = 0
+    for node in nodes:
+        count = len(node.body) if isinstance(node, cst.SimpleStatementLine) else 1
+        groups.append((old[at : at + count], node))
+        at += count
+    assert at == len(old), "the two trees have different statements"
+    return groups
+
+
+def _without_stars(old: ast.FunctionDef, node: cst.FunctionDef) -> dict[str, object]:
+    """The variable arguments of a function without those that became parameters."""
+    named = old.args.vararg is None and isinstance(node.params.star_arg, cst.Param)
+    return {"star_kwarg": None} | ({"star_arg": cst.MaybeSentinel.DEFAULT} if named else {})
+
+
+def _written_parameter(argument: ast.arg) -> cst.Param:
+    """A parameter for a key of the dictionary, or an element of the tuple, that the function had."""
+    name, equal, default = (written(argument) or "").partition("=")
+    if not equal:
+        return cst.Param(cst.Name(name))
+    no_space = cst.SimpleWhitespace("")
+    return cst.Param(cst.Name(name), default=cst.parse_expression(default), equal=cst.AssignEqual(no_space, no_space))
+
+
+def _further_parameter(name: str, optional: bool) -> cst.Param:
+    """A parameter that every rewritten call gives; behind optional ones it needs a default."""
+    if not optional:
+        return cst.Param(cst.Name(name))
+    no_space = cst.SimpleWhitespace("")
+    return cst.Param(cst.Name(name), default=cst.Name("None"), equal=cst.AssignEqual(no_space, no_space))
+
+
+def _last_of_lines(parameter: cst.Param) -> cst.Param:
+    """The last of parameters with a line each: the bracket stands at the start of the next line."""
+    line = cst.ParenthesizedWhitespace(indent=True, last_line=cst.SimpleWhitespace(""))
+    return parameter.with_changes(comma=cst.Comma(whitespace_after=line))
+
+
+def _bare_test(test: object) -> object:
+    """``a or b``, on one line, without the brackets that its text has for other places."""
+    is_long = isinstance(test, cst.BooleanOperation) and "\n" in cst.Module([]).code_for_node(test)
+    return test.with_changes(lpar=(), rpar=()) if isinstance(test, cst.BooleanOperation) and not is_long else test
+
+
+def _bare(parameter: cst.Param) -> cst.Param:
+    """A parameter without the comma and line breaks of its old place."""
+    return parameter.with_changes(comma=cst.MaybeSentinel.DEFAULT, whitespace_after_param=cst.SimpleWhitespace(""))
+
+
+def _joined(first: cst.If, second: cst.If) -> cst.If:
+    """One ``if`` with the bodies of two that have the same test."""
+    assert isinstance(first.body, cst.IndentedBlock) and isinstance(second.body, cst.IndentedBlock)
+    head, *rest = second.body.body
+    head = head.with_changes(leading_lines=[*second.leading_lines, *lines_above(head)])
+    return first.with_changes(body=first.body.with_changes(body=[*first.body.body, head, *rest]))

@@ -1,0 +1,191 @@
+"""What a rewritten file says of every finding that is left in it, for who runs the file, and for who rewrites it again.
+
+Kernel code in which something was left is half rewritten: it would run to other numbers, or fail somewhere else. So it
+stops where the construct stands, ``assert False, "nki-migrate NKI004: ..."``: that is legal Beta 2, and ends the trace
+with the code and the reason. Other code has a comment there, ``# nki-migrate NKI007: ...``. Imports of ``neuronxcc``
+speak for themselves. Who has resolved a finding takes its mark away.
+
+Source: next-codemod, whose markers fail the build until someone has resolved them.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import json
+import re
+import tokenize
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from ..expr.emission import New, Said
+from ..model import Finding
+from ..project.program import Module
+from ..rules.registry import RULES
+from ..syntax.node_index import tree_of, walk
+from ..syntax.nodes import blocks, first_line
+
+WORD = "nki-migrate NK"
+"""What every mark has, as text."""
+
+_MARK = re.compile(r"nki-migrate (NK[A-Z]\d+): (.*)")
+
+
+def mark_of(code: str, message: str) -> str:
+    """What a mark says of a finding."""
+    return f"nki-migrate {code}: {' '.join(message.split())}"
+
+
+# --- marks that are written ------------------------------------------------------------------------------------------
+
+
+def plan(module: Module) -> bool:
+    """Plan the mark of each finding of a module; is there any?"""
+    places = _Places(module)
+    found = False
+    for said in sorted(module.said, key=lambda said: said.finding, reverse=True):
+        if isinstance(said.node, ast.Import | ast.ImportFrom):
+            continue
+        place = places.of(said)
+        if place is None:
+            continue
+        found = True
+        text = mark_of(said.finding.code, said.finding.message)
+        if place.is_kernel_code and said.stops:
+            stop = New(f"assert False, {json.dumps(text, ensure_ascii=False)}", as_is=True)
+            before = module.edits.before.setdefault(place.statement, [])
+            if stop not in before:
+                before.insert(0, stop)
+                module.touch(place.statement)
+        else:
+            comments = module.edits.comments.setdefault(place.statement, [])
+            if f"# {text}" not in comments:
+                comments.insert(0, f"# {text}")
+    return found
+
+
+@dataclass(frozen=True)
+class _Place:
+    """The statement in front of which a mark stands, and whether kernels run it."""
+
+    statement: ast.stmt
+    is_kernel_code: bool
+
+
+class _Places:
+    """The place of each node of a module, and of the variants of its functions."""
+
+    def __init__(self, module: Module) -> None:
+        self._source = module.source
+        self._kernel_code = {*module.analyzed, *module.left}
+        self._found: dict[ast.AST, _Place] = {}
+        copies = [copied for several in module.copies.values() for copied in several]
+        for statement in [*module.source.tree.body, *copies]:
+            self._statement(statement, False)
+
+    def of(self, said: Said) -> _Place | None:
+        """The place of what a finding is about, by its line where a rule made it up; ``None`` for an empty line."""
+        if said.node in self._found:
+            return self._found[said.node]
+        line = said.finding.line
+        around = [n for n in self._found if isinstance(n, ast.stmt) and n.lineno <= line <= (n.end_lineno or n.lineno)]
+        closest = max(around, key=lambda statement: statement.lineno, default=None)
+        return self._found[closest] if closest is not None else None
+
+    def _statement(self, statement: ast.stmt, inside: bool, place: _Place | None = None) -> None:
+        """Note the places of a statement (``place`` for an ``elif``: that of its ``if``) and of all that is in it."""
+        place = place or _Place(statement, inside)
+        is_function = isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef)
+        if isinstance(statement, ast.FunctionDef) and statement in self._kernel_code:
+            place, inside = _Place(_first_of(statement), True), True
+        elif is_function and inside:
+            inside = False  # a nested function that stays where it is: who defines it stops
+            self._found.update(dict.fromkeys(walk(statement), place))
+            return
+        self._found.update(dict.fromkeys(walk(statement), place))
+        for block in blocks(statement):
+            for child in block:
+                self._statement(child, inside, place if self._is_elif(statement, child) else None)
+
+    def _is_elif(self, statement: ast.stmt, child: ast.stmt) -> bool:
+        if not (isinstance(statement, ast.If) and statement.orelse == [child]):
+            return False
+        return self._source.text.startswith("elif", self._source.span(child)[0])
+
+
+def _first_of(function: ast.FunctionDef) -> ast.stmt:
+    """The first statement of a function behind its docstring."""
+    first = function.body[0]
+    is_text = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and len(function.body) > 1
+    return function.body[1] if is_text else first
+
+
+def with_comments(text: str, found: Iterable[tuple[int, Finding]]) -> tuple[str, Callable[[int], int]]:
+    """A text with a comment above the statement of each finding, and where its lines have gone.
+
+    The findings come with their lines in the text.
+    """
+    statements = [n for n in ast.walk(tree_of(text)) if isinstance(n, ast.stmt)]
+    comments: dict[int, list[str]] = {}
+    for line, finding in found:
+        around = [n for n in statements if first_line(n) <= line <= (n.end_lineno or n.lineno)]
+        place = max((first_line(n) for n in around), default=line)
+        mark = f"# {mark_of(finding.code, finding.message)}"
+        if mark not in comments.setdefault(place, []):
+            comments[place].append(mark)
+    lines: list[str] = []
+    for number, line_text in enumerate(text.split("\n"), start=1):
+        margin = line_text[: len(line_text) - len(line_text.lstrip())]
+        lines += [*(margin + comment for comment in comments.get(number, ())), line_text]
+
+    def shifted(line: int) -> int:
+        return line + sum(len(above) for place, above in comments.items() if place <= line)
+
+    return "\n".join(lines), shifted
+
+
+# --- marks that are read ---------------------------------------------------------------------------------------------
+
+_ASSERTION = "do it by hand, then remove the assertion in front of it"
+_COMMENT = "do it by hand, then remove the comment in front of it"
+
+
+def marked(text: str, tree: ast.Module) -> list[Finding]:
+    """The findings that an earlier rewrite has left marks of, each at the line behind its mark."""
+    if WORD not in text:
+        return []
+    found: dict[int, tuple[str, str, str]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assert) and (mark := _mark_in(node)):
+            found[node.lineno] = (mark[1], mark[2], _ASSERTION)
+    for line, comment in _comments(text):
+        mark = _MARK.fullmatch(comment)
+        if mark is not None:
+            found[line] = (mark[1], mark[2], _COMMENT)
+    lines = text.split("\n")
+    findings = []
+    for line, (code, message, help) in found.items():
+        place = next(n for n in range(line + 1, len(lines) + 2) if n not in found)
+        column = len(lines[place - 1]) - len(lines[place - 1].lstrip()) if place <= len(lines) else 0
+        review = code in RULES and RULES[code].applicability == "review"
+        applicability = "review" if review else "manual"
+        findings.append(Finding(min(place, len(lines)), column + 1, code, applicability, message, help))
+    return sorted(findings)
+
+
+def is_mark(node: ast.Assert) -> bool:
+    """Does an assertion stop a kernel at what was left in it?"""
+    return _mark_in(node) is not None
+
+
+def _mark_in(node: ast.Assert) -> re.Match[str] | None:
+    said = node.msg.value if isinstance(node.msg, ast.Constant) else None
+    never = isinstance(node.test, ast.Constant) and node.test.value is False
+    return _MARK.fullmatch(said) if never and isinstance(said, str) else None
+
+
+def _comments(text: str) -> Iterator[tuple[int, str]]:
+    """The comments of a text that stand on lines of their own, with their lines."""
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT and token.line.lstrip().startswith("#"):
+            yield token.start[0], token.string.lstrip("# ")

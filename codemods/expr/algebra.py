@@ -1,0 +1,245 @@
+"""Source expressions as values: are two of them equal, is one a number, how do they add up?
+
+Sizes in real kernels are names, not literals. Everything here works on the *text* of expressions. Names are expanded
+through ``definitions`` (names that a function assigns exactly once), so ``fmax`` and ``512`` can be proved equal.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from functools import lru_cache
+
+from ..syntax.node_index import walk
+
+Definitions = Mapping[str, str]
+Monomial = tuple[str, ...]
+Polynomial = dict[Monomial, int]
+
+_MAX_DEPTH = 12
+
+
+@lru_cache(maxsize=65536)
+def parse(text: str) -> ast.expr:
+    return ast.parse(f"({text})", mode="eval").body
+
+
+def normal(text: str, definitions: Definitions, depth: int = 0) -> Polynomial:
+    """``text`` as a polynomial with integer coefficients over atoms (names and what cannot be expanded)."""
+    return _normal(parse(text), definitions, depth)
+
+
+def _normal(node: ast.expr, definitions: Definitions, depth: int) -> Polynomial:
+    if isinstance(node, ast.Constant) and type(node.value) is int:
+        return {(): node.value} if node.value else {}
+    if isinstance(node, ast.Name) and node.id in definitions and depth < _MAX_DEPTH:
+        return normal(definitions[node.id], definitions, depth + 1)
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        return _scale(_normal(node.operand, definitions, depth), -1)
+    if isinstance(node, ast.BinOp):
+        left, right = _normal(node.left, definitions, depth), _normal(node.right, definitions, depth)
+        if isinstance(node.op, ast.Add):
+            return _sum(left, right)
+        if isinstance(node.op, ast.Sub):
+            return _sum(left, _scale(right, -1))
+        if isinstance(node.op, ast.Mult):
+            return _product(left, right)
+        if isinstance(node.op, ast.FloorDiv | ast.Mod) and set(left) | set(right) <= {()} and right.get(()):
+            a, b = left.get((), 0), right[()]
+            return _constant(a // b if isinstance(node.op, ast.FloorDiv) else a % b)
+    return {(_atom(node, definitions, depth),): 1}
+
+
+def _atom(node: ast.expr, definitions: Definitions, depth: int) -> str:
+    """Canonical text of an expression that is not a polynomial: its parts are expanded, its shape is kept."""
+    if isinstance(node, ast.Name | ast.Constant):
+        return ast.unparse(node)
+
+    class Expand(ast.NodeTransformer):
+        def visit_Name(self, name: ast.Name) -> ast.AST:
+            if name.id not in definitions or depth >= _MAX_DEPTH:
+                return name
+            return parse(show(normal(name.id, definitions, depth + 1)))
+
+    fresh = ast.parse(ast.unparse(node), mode="eval").body
+    return ast.unparse(Expand().visit(fresh))
+
+
+def show(polynomial: Polynomial) -> str:
+    """A polynomial as source text, in a fixed order."""
+    if not polynomial:
+        return "0"
+    terms = []
+    for monomial, coefficient in sorted(polynomial.items()):
+        factors = [str(coefficient), *monomial] if coefficient != 1 or not monomial else list(monomial)
+        terms.append(" * ".join(paren(factor) for factor in factors))
+    return " + ".join(terms)
+
+
+def _constant(value: int) -> Polynomial:
+    return {(): value} if value else {}
+
+
+def _sum(a: Polynomial, b: Polynomial) -> Polynomial:
+    total = dict(a)
+    for monomial, coefficient in b.items():
+        total[monomial] = total.get(monomial, 0) + coefficient
+    return {m: c for m, c in total.items() if c}
+
+
+def _scale(a: Polynomial, factor: int) -> Polynomial:
+    return {m: c * factor for m, c in a.items()}
+
+
+def _product(a: Polynomial, b: Polynomial) -> Polynomial:
+    total: Polynomial = {}
+    for m1, c1 in a.items():
+        for m2, c2 in b.items():
+            total = _sum(total, {tuple(sorted(m1 + m2)): c1 * c2})
+    return total
+
+
+def total(a: Polynomial, b: Polynomial) -> Polynomial:
+    """The sum of two polynomials."""
+    return _sum(a, b)
+
+
+def equal(a: str, b: str, definitions: Definitions) -> bool:
+    """Are two expressions provably equal? ``False`` means *not proved*."""
+    return a == b or normal(a, definitions) == normal(b, definitions)
+
+
+def constant(text: str, definitions: Definitions) -> int | None:
+    """The integer that an expression is, or ``None`` where that cannot be seen."""
+    polynomial = normal(text, definitions)
+    return polynomial.get((), 0) if set(polynomial) <= {()} else None
+
+
+def has_quotient(text: str, definitions: Definitions) -> bool:
+    """Is a quotient (``/``), which may be no integer, one of the terms or factors of an expression?"""
+    atoms = (parse(atom) for monomial in normal(text, definitions) for atom in monomial)
+    return any(isinstance(atom, ast.BinOp) and isinstance(atom.op, ast.Div) for atom in atoms)
+
+
+@lru_cache(1 << 14)
+def names(text: str) -> frozenset[str]:
+    """Every name that an expression reads."""
+    return frozenset(node.id for node in walk(parse(text)) if isinstance(node, ast.Name))
+
+
+def paren(text: str) -> str:
+    """``text`` so that any operator may stand beside it."""
+    node = parse(text)
+    simple = ast.Name | ast.Attribute | ast.Call | ast.Subscript | ast.Tuple | ast.List
+    if isinstance(node, ast.Constant):
+        return text
+    return text if isinstance(node, simple) else f"({text})"
+
+
+def is_negative(text: str) -> bool:
+    """Does the sign in front of an expression stand for all of it (``-n``, not ``-n + 1``)?"""
+    node = parse(text)
+    return isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)
+
+
+def negative(text: str) -> str:
+    """``-text``, without its sign where it has one."""
+    node = parse(text)
+    return ast.unparse(node.operand) if isinstance(node, ast.UnaryOp) and is_negative(text) else f"-{paren(text)}"
+
+
+def choice(test: str, one: str, other: str) -> str:
+    """``one if test else other``."""
+    condition = f"({test})" if isinstance(parse(test), ast.IfExp) else test
+    return f"{paren(one)} if {condition} else {paren(other)}"
+
+
+def _factor(text: str) -> str:
+    """``text`` so that it can stand in a product."""
+    node = parse(text)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        return text
+    return paren(text)
+
+
+def add(*terms: str) -> str:
+    """Sum of expressions, zeros dropped, literals folded."""
+    kept = [term for term in terms if term != "0"]
+    literals = [int(term) for term in kept if term.isdigit()]
+    if len(literals) > 1:
+        kept = [*[term for term in kept if not term.isdigit()], str(sum(literals))]
+    if len(kept) < 2:
+        return kept[0] if kept else "0"
+    return " + ".join(term if _is_sum(term) else _term(term) for term in kept)
+
+
+def _is_sum(text: str) -> bool:
+    node = parse(text)
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub)
+
+
+def _term(text: str) -> str:
+    node = parse(text)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.FloorDiv | ast.Mod | ast.Div):
+        return text
+    return paren(text)
+
+
+def subtract(a: str, b: str) -> str:
+    """``a - b``, simplified where one of them is 0, ``b`` is negative, or both are literals."""
+    if b == "0":
+        return a
+    node = parse(b)
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        return add(a, ast.unparse(node.operand))
+    if a == "0":
+        return f"-{paren(b)}"
+    if a.isdigit() and b.isdigit():
+        return str(int(a) - int(b))
+    left = a if _is_sum(a) else _term(a)
+    return f"{left} - {paren(b) if _is_sum(b) else _term(b)}"
+
+
+def difference(a: str, b: str, definitions: Definitions) -> str:
+    """``a - b`` in as few names as possible: what cancels goes, and for that the last names are expanded first."""
+    order = list(definitions)
+    polynomial = normal(f"({a}) - ({b})", {})
+    for _ in range(_MAX_DEPTH):
+        defined = [name for name in names(show(polynomial)) if name in definitions]
+        if len(polynomial) < 2 or not defined:
+            break
+        last = max(defined, key=order.index)
+        polynomial = normal(show(polynomial), {last: definitions[last]})
+    if len(polynomial) > 1:
+        return subtract(a, b)
+    return "1" if constant(show(polynomial), definitions) == 1 else show(polynomial)
+
+
+def increment(text: str) -> str:
+    """``text + 1``: ``n`` for ``n - 1``."""
+    node = parse(text)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub) and ast.unparse(node.right) == "1":
+        return ast.unparse(node.left)
+    return add(text, "1")
+
+
+def multiply(*factors: str) -> str:
+    """Product of expressions, ones dropped, literals folded."""
+    if "0" in factors:
+        return "0"
+    kept = [factor for factor in factors if factor != "1"]
+    literals = [int(factor) for factor in kept if factor.isdigit()]
+    if len(literals) > 1:
+        product = 1
+        for literal in literals:
+            product *= literal
+        kept = [*[factor for factor in kept if not factor.isdigit()], str(product)]
+    if not kept:
+        return "1"
+    if len(kept) == 1:
+        return kept[0]
+    return " * ".join(_factor(factor) if i == 0 else paren(factor) for i, factor in enumerate(kept))
+
+
+def modulo(a: str, b: str) -> str:
+    return f"{_factor(a)} % {paren(b)}"

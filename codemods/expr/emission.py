@@ -1,0 +1,93 @@
+"""New statements on their way into the tree."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+
+from ..model import Finding
+from .values import Value
+
+
+@dataclass(frozen=True)
+class New:
+    """One new statement: its text (4 spaces an indent level), and the condition under which it runs.
+
+    ``as_is`` says that its text is as long as it is.
+    """
+
+    text: str
+    guard: str = ""
+    as_is: bool = False
+
+
+@dataclass(frozen=True)
+class Said:
+    """A finding of a module, and what it is about; ``stops`` unless Beta 2 itself refuses what it is about."""
+
+    node: ast.AST
+    finding: Finding
+    stops: bool = True
+
+
+WRITTEN_FOR = '"rewritten for '
+"""How the messages of assertions begin that a rewrite needs; :func:`assertion` writes them, ``verify`` knows them."""
+
+
+def assertion(condition: str, what: str) -> str:
+    """The statement that asserts what the output is rewritten for, where the source does not tell it."""
+    return f'assert {condition}, {WRITTEN_FOR}{what}"'
+
+
+@dataclass
+class Edits:
+    """Everything that changes in one module, by the ``ast`` node that it replaces or adjoins."""
+
+    replaced: dict[ast.stmt, list[New]] = field(default_factory=dict)
+    before: dict[ast.stmt, list[New]] = field(default_factory=dict)
+    after: dict[ast.stmt, list[New]] = field(default_factory=dict)
+    prologue: dict[ast.stmt, list[New]] = field(default_factory=dict)
+    comments: dict[ast.stmt, list[str]] = field(default_factory=dict)
+    """Comments on lines of their own in front of statements."""
+    expressions: dict[ast.AST, str] = field(default_factory=dict)
+    dead: dict[ast.If, tuple[str, New]] = field(default_factory=dict)
+    """Sides of conditions (``body`` or ``orelse``) that never run, and what stands there instead."""
+    dropped_decorators: set[ast.expr] = field(default_factory=set)
+    static: set[ast.FunctionDef] = field(default_factory=set)
+    """Functions of classes that become static methods."""
+    bases: dict[ast.ClassDef, str] = field(default_factory=dict)
+    class_decorators: dict[ast.ClassDef, str] = field(default_factory=dict)
+    dropped_parameters: set[ast.arg] = field(default_factory=set)
+    parameters: dict[ast.FunctionDef, list[str]] = field(default_factory=dict)
+    signatures: set[ast.FunctionDef] = field(default_factory=set)
+    renamed: dict[ast.FunctionDef, str] = field(default_factory=dict)
+    flattened: dict[ast.FunctionDef, ast.FunctionDef] = field(default_factory=dict)
+    lifted: dict[ast.stmt, list[ast.FunctionDef]] = field(default_factory=dict)
+    copied: dict[ast.stmt, list[ast.FunctionDef]] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return any(vars(self).values())
+
+    def size(self) -> int:
+        """How many edits are planned."""
+        return sum(len(planned) for planned in vars(self).values())
+
+
+class Refuse(Exception):
+    """A construct cannot be rewritten: the code of the rule, the reason, what to do by hand.
+
+    ``result`` is what the construct gives all the same, where that is known.
+    """
+
+    def __init__(
+        self,
+        node: ast.AST,
+        code: str,
+        message: str,
+        help: str,
+        applicability: str = "manual",
+        result: Value | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.node, self.code, self.message, self.help, self.applicability = node, code, message, help, applicability
+        self.result = result

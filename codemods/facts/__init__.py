@@ -1,1 +1,0 @@
-"""What can be known about a module from its source alone."""

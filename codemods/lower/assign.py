@@ -1,0 +1,500 @@
+"""Assignments: to a name, to a tuple of names, into a tensor, and augmented."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+
+from ..analysis import positivity
+from ..analysis.bodies import written
+from ..analysis.index import index_value
+from ..analysis.instructions import Instruction
+from ..analysis.masks import mask_value
+from ..analysis.maybe_tensors import may_be_no_number, may_give_tensor, reads_tensor
+from ..analysis.name_views import described_anew
+from ..analysis.objects import changing_part
+from ..analysis.open_ranks import assert_rank_of_part
+from ..analysis.optional_types import may_lack
+from ..analysis.partitions import check_partitions
+from ..analysis.render import render
+from ..analysis.scope import Scope
+from ..analysis.truths import check_augmented
+from ..analysis.type_names import dtype_text, is_dtype
+from ..analysis.vector_calls import unpacked
+from ..analysis.vector_sizes import with_named_size
+from ..expr import algebra
+from ..expr.emission import Refuse
+from ..expr.operands import Operand
+from ..expr.tables import is_function, refusal_note
+from ..expr.values import (
+    Absent,
+    Allocator,
+    Api,
+    DType,
+    Grid,
+    Hbm,
+    Index,
+    Mask,
+    Python,
+    Several,
+    Slice,
+    Tensors,
+    Tile,
+    Value,
+    texts,
+)
+from ..rules import constants
+from ..rules.psum_accumulation import check_group
+from ..syntax import codes
+from ..syntax.codes import UNSUPPORTED
+from ..syntax.node_index import of_kinds
+from ..syntax.nodes import is_filled, returns_masked
+from .access import operand
+from .calls import call_statement, call_value, constructed, module_function, named, parts_of
+from .compute import bind, is_computation, write
+from .declare import allocator_value, buffer_value, creation, declare
+from .deques import as_list
+from .dynamic import tell_rank
+from .number_tables import assign_table
+from .operator_values import is_operator, operator_value
+from .reductions import reduced
+from .star_targets import assign_starred
+from .tensor_lists import either_tensor
+
+DESTINATION = codes.ISA_DESTINATION
+
+
+def assign(scope: Scope, statement: ast.stmt) -> None:
+    if isinstance(statement, ast.AnnAssign):
+        if statement.value is None:
+            raise Refuse(statement, codes.LANGUAGE, "an annotation without a value", "remove it")
+        target: ast.expr = statement.target
+        value = statement.value
+    else:
+        assert isinstance(statement, ast.Assign)
+        if len(statement.targets) > 1:
+            _chained(scope, statement)
+            return
+        target, value = statement.targets[0], statement.value
+    if isinstance(target, ast.Name):
+        _to_name(scope, statement, target.id, value)
+    elif isinstance(target, ast.Tuple | ast.List):
+        _to_tuple(scope, statement, target, value)
+    elif isinstance(target, ast.Subscript):
+        _to_subscript(scope, statement, target, value)
+    else:
+        if operand(scope, value) is not None or is_computation(scope, value):
+            raise Refuse(statement, DESTINATION, "a tile in an attribute of an object", "keep it in a local name")
+        scope.emit(f"{scope.source.segment(target)} = {render(scope, value)}")
+
+
+def _chained(scope: Scope, statement: ast.Assign) -> None:
+    if operand(scope, statement.value) is not None or is_computation(scope, statement.value):
+        raise Refuse(statement, DESTINATION, "one tile assigned to several targets", "write one assignment a target")
+    targets = " = ".join(scope.source.segment(t) for t in statement.targets)
+    scope.emit(f"{targets} = {render(scope, statement.value)}")
+    for target in statement.targets:
+        if isinstance(target, ast.Name):
+            _set(scope, target.id, Python())
+
+
+def _set(scope: Scope, name: str, value: Value) -> None:
+    """Bind ``name``; sizes that are written with the name's former value are written anew."""
+    sizes = [text for text in texts(value) if text and text != f"{name}.dtype"]
+    if isinstance(value, Hbm | Tile) and name in {n for text in sizes for n in algebra.names(text)}:
+        value = described_anew(scope, name, value, name)
+    scope.env[name] = value
+
+
+def _to_name(scope: Scope, statement: ast.stmt, name: str, value: ast.expr) -> None:
+    value = as_list(scope, name, value)
+    if creation(scope, value) is not None:
+        assert isinstance(value, ast.Call)
+        _set(scope, name, declare(scope, name, value, statement))
+        return
+    dropped = _compile_time(scope, name, value)
+    if dropped is not None:
+        if isinstance(dropped, Index) and name in scope.resized:
+            dropped = with_named_size(scope, name, dropped)
+        _set(scope, name, dropped)
+        scope.dropped[statement] = {name}
+        return
+    if isinstance(value, ast.Call) and scope.qualified(value.func) in constants.NAMES:
+        _set(scope, name, constants.shared_constant(scope, name, value))
+        return
+    if is_computation(scope, value):
+        _set(scope, name, bind(scope, value, name))
+        return
+    if isinstance(value, ast.Call) and scope.qualified(value.func) == "nl.store" and not _is_read(scope, name):
+        call_statement(scope, value)
+        return
+    called = isinstance(value, ast.Call) and module_function(scope, value) is not None
+    view = operand(scope, value) if not called else None
+    if view is not None:
+        _view(scope, name, value, view)
+        return
+    if isinstance(value, ast.Call) and called:
+        text, result = scope.called.get(value) or call_value(scope, value)
+        scope.emit(f"{name} = {text}")
+        _set(scope, name, named(result, name))
+        return
+    either = either_tensor(scope, value) if isinstance(value, ast.IfExp) else None
+    if either is not None:
+        scope.emit(f"{name} = {either[0]}")
+        _set(scope, name, named(either[1], name))
+        return
+    if not assign_table(scope, name, value):
+        _python(scope, name, value)
+
+
+def _is_read(scope: Scope, name: str) -> bool:
+    loads = (n for n in of_kinds(scope.function, ast.Name) if isinstance(n.ctx, ast.Load))
+    return any(node.id == name for node in loads)
+
+
+def _compile_time(scope: Scope, name: str, value: ast.expr) -> Value | None:
+    """Index vectors, masks, allocators and aliases of removed functions: Beta 2 has none of them."""
+    index = index_value(scope, value, name)
+    if index is not None:
+        if reads_tensor(scope, value):
+            message = "an index vector from a place that a tile tells, under a name"
+            raise Refuse(value, codes.INDEX_VECTORS, message, "write it in the subscript itself")
+        return index
+    masks = ast.Compare | ast.BinOp | ast.BoolOp | ast.Name | ast.IfExp | ast.Call
+    mask = mask_value(scope, value) if isinstance(value, masks) and not is_computation(scope, value) else None
+    if mask is not None and mask.of_vectors:
+        return mask
+    if isinstance(value, ast.IfExp) and any(isinstance(branch, ast.Call) for branch in (value.body, value.orelse)):
+        either = buffer_value(scope, value)
+        return either if isinstance(either, Allocator) else None
+    if isinstance(value, ast.Call):
+        allocator = allocator_value(scope, value)
+        return allocator if isinstance(allocator, Allocator) else None
+    qualified = scope.qualified(value)
+    named = qualified is not None and is_function(qualified)
+    if qualified is not None and named and not (scope.assigned[name] > 1 and is_operator(scope, name)):
+        return Api(qualified)
+    return None
+
+
+def _view(scope: Scope, name: str, node: ast.expr, view: Operand) -> None:
+    assert_rank_of_part(scope, view, node)
+    if view.text(()) != name:
+        scope.emit(f"{name} = {view.text(())}")
+    value = view.value
+    if isinstance(value, Tile) and value.blocks:
+        _set(scope, name, value)
+        return
+    if view.is_view or view.items is not None or view.pattern is not None:
+        origin = view.origin if view.is_view else view
+        value = replace(value, dims=view.known_dims, view=True, origin=origin)
+    _set(scope, name, value)
+
+
+def _python(scope: Scope, name: str, value: ast.expr) -> None:
+    if is_dtype(scope, value):
+        text = dtype_text(scope, value)
+        scope.emit(f"{name} = {text}")
+        _set(scope, name, DType(name))
+        if scope.assigned[name] == 1 and all(scope.assigned[n] <= 1 for n in algebra.names(text)):
+            scope.dtypes[name] = text
+        return
+    text = operator_value(scope, value, name) or render(scope, value)
+    scope.emit(f"{name} = {text}")
+    known_slice = scope.env.get(value.id) if isinstance(value, ast.Name) else None
+    if isinstance(known_slice, Slice):
+        _set(scope, name, known_slice)
+        return
+    if isinstance(value, ast.List) and not value.elts and is_filled(scope.function, name) and scope.assigned[name] == 1:
+        _set(scope, name, Tensors(empty=True))
+        return
+    if _makes_slice(scope, value):
+        direct = isinstance(value, ast.Call) and scope.qualified(value.func) == "nl.ds"
+        _set(scope, name, Slice(text, value) if direct and isinstance(value, ast.Call) else Value())
+        return
+    if isinstance(value, ast.Constant) and value.value is None:
+        _set(scope, name, Absent())
+        return
+    made = constructed(scope, value)
+    if made is not None:
+        _set(scope, name, named(made, name))
+        return
+    if _is_absent(scope, value):
+        _set(scope, name, Absent())
+        return
+    _itemsize_name(scope, name, value)
+    unknown = may_give_tensor(scope, value)
+    (scope.unknown_results.add if unknown else scope.unknown_results.discard)(name)
+    scope.none_at_first.discard(name)
+    known = not may_be_no_number(scope, value) and not unknown
+    plain = Python(positivity.positive(scope, text), optional=may_lack(scope, value))
+    _set(scope, name, plain if known else Value())
+    define(scope, name, text)
+
+
+def _is_absent(scope: Scope, value: ast.expr) -> bool:
+    """Is an expression ``None``, or a name for it?"""
+    if isinstance(value, ast.Name):
+        return isinstance(scope.env.get(value.id), Absent)
+    return isinstance(value, ast.Constant) and value.value is None
+
+
+def _makes_slice(scope: Scope, value: ast.expr) -> bool:
+    """Is there a slice in what a name gets? Used as an index, it is no integer."""
+    calls = (n.func for n in of_kinds(value, ast.Call))
+    return any(scope.qualified(f) == "nl.ds" or (isinstance(f, ast.Name) and f.id == "slice") for f in calls)
+
+
+def define(scope: Scope, name: str, text: str) -> None:
+    """Remember what a name that is assigned once stands for, when that cannot change either."""
+    once = scope.assigned[name] == 1 and all(scope.assigned[n] <= 1 for n in algebra.names(text))
+    if once and not changing_part(scope, algebra.parse(text)):
+        scope.definitions[name] = text
+
+
+def _itemsize_name(scope: Scope, name: str, value: ast.expr) -> None:
+    """``size = np.dtype(t).itemsize`` gives the size of ``t`` a name that addresses can use."""
+    if not (isinstance(value, ast.Attribute) and value.attr == "itemsize" and scope.assigned[name] == 1):
+        return
+    if isinstance(value.value, ast.Call) and scope.qualified(value.value.func) == "np.dtype" and value.value.args:
+        dtype = dtype_text(scope, value.value.args[0])
+        scope.itemsizes.setdefault(dtype, name)
+
+
+def _to_tuple(scope: Scope, statement: ast.stmt, target: ast.Tuple | ast.List, value: ast.expr) -> None:
+    names = [t.id if isinstance(t, ast.Name) else None for t in target.elts]
+    grid = index_value(scope, value, "")
+    if isinstance(grid, Grid) and len(grid.components) == len(names):
+        for name, component in zip(names, grid.components, strict=True):
+            if name is not None:
+                _set(scope, name, _labelled(component, name))
+        scope.dropped[statement] = {n for n in names if n}
+        return
+    if isinstance(value, ast.Call) and _to_vectors(scope, statement, names, value):
+        return
+    if isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(names) and None not in names:
+        _elementwise(scope, statement, [n for n in names if n], value.elts)
+        return
+    if isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(names) and _is_plain(scope, target, value):
+        _by_element(scope, target, value)
+        return
+    if assign_starred(scope, target, value):
+        return
+    known: Value | None = scope.env.get(value.id) if isinstance(value, ast.Name) else None
+    if isinstance(value, ast.Call) and module_function(scope, value) is not None:
+        text, known = call_value(scope, value)
+    else:
+        text = render(scope, value)
+    scope.emit(f"{scope.source.segment(target)} = {text}")
+    sizes = _shape_of(scope, value, names)
+    parts: list[Value] = [Value() if may_be_no_number(scope, value) else Python(sizes) for _ in names]
+    if isinstance(known, Several) or isinstance(value, ast.Call):
+        parts = parts_of(known or Value(), names)
+    for name, part in zip(names, parts, strict=True):
+        if name is not None:
+            _set(scope, name, part)
+
+
+def _to_vectors(scope: Scope, statement: ast.stmt, names: list[str | None], value: ast.Call) -> bool:
+    """``rows, mask = info.rows(i)``: what a function of the user's computes from vectors, name by name."""
+    found = unpacked(scope, value)
+    if found is None or len(found.parts) != len(names):
+        return False
+    vectors = [isinstance(part, Index | Grid | Mask) for part in found.parts]
+    bound = {name for name, vector in zip(names, vectors, strict=True) if name and not vector}
+    read = {n for part in found.parts for text in _texts(part) for n in algebra.names(text)}
+    if bound & read:
+        what = f"'{min(bound & read)}' is bound again by what is computed from it"
+        raise Refuse(statement, codes.INDEX_VECTORS, what, "give the results names of their own")
+    for name, part in zip(names, found.parts, strict=True):
+        if name is None:
+            raise Refuse(
+                statement, codes.INDEX_VECTORS, "an index vector that is bound to more than a name", "give it a name"
+            )
+        if isinstance(part, Index):
+            _set(scope, name, _labelled(part, name))
+        elif isinstance(part, Grid | Mask):
+            _set(scope, name, part)
+        elif name != "_":
+            scope.emit(f"{name} = {written(part)}")
+            _set(scope, name, Python())
+    scope.dropped[statement] = {name for name, vector in zip(names, vectors, strict=True) if name and vector}
+    return True
+
+
+def _texts(part: Value) -> tuple[str, ...]:
+    """The source expressions of one of several results."""
+    return tuple(filter(None, texts(part))) if isinstance(part, Index | Grid | Mask) else (written(part),)
+
+
+def _is_plain(scope: Scope, target: ast.Tuple | ast.List, value: ast.Tuple | ast.List) -> bool:
+    """Are names and elements of containers given Python values only? (Beta 2 unpacks into names alone.)"""
+    parts = [*target.elts, *value.elts]
+    tensors = any(is_computation(scope, n) or operand(scope, n) is not None for n in parts)
+    return not tensors and all(isinstance(n, ast.Name | ast.Subscript) for n in target.elts)
+
+
+def _by_element(scope: Scope, target: ast.Tuple | ast.List, value: ast.Tuple | ast.List) -> None:
+    """``a[i], a[j] = a[j], a[i]``: all values first, then one element after the other."""
+    given = [scope.fresh("element") for _ in target.elts]
+    scope.apply(codes.LANGUAGE, target)
+    for name, element in zip(given, value.elts, strict=True):
+        scope.emit(f"{name} = {render(scope, element)}")
+    for name, part in zip(given, target.elts, strict=True):
+        stored = _element_text(scope, part) if isinstance(part, ast.Subscript) else scope.source.segment(part)
+        scope.emit(f"{stored} = {name}")
+        if isinstance(part, ast.Name):
+            _set(scope, part.id, Python())
+
+
+def _element_text(scope: Scope, part: ast.Subscript) -> str:
+    """An element that is assigned to: Beta 2 does not count from the end there."""
+    holder, index = render(scope, part.value), render(scope, part.slice)
+    return f"{holder}[len({holder}) - {index[1:]}]" if index[1:].isdigit() and index[0] == "-" else f"{holder}[{index}]"
+
+
+def _labelled(index: Index, label: str) -> Index:
+    terms = tuple(replace(t, axis=replace(t.axis, label=label)) for t in index.terms)
+    return replace(index, terms=terms)
+
+
+def _elementwise(scope: Scope, statement: ast.stmt, names: list[str], values: list[ast.expr]) -> None:
+    compiled = [_compile_time(scope, name, value) for name, value in zip(names, values, strict=True)]
+    tensors = any(
+        creation(scope, v) or is_computation(scope, v) or operand(scope, v) is not None or c is not None
+        for v, c in zip(values, compiled, strict=True)
+    )
+    if not tensors:
+        texts = [render(scope, value) for value in values]
+        scope.emit(f"{', '.join(names)} = {', '.join(texts)}")
+        out = list(scope.out)
+        for name, value in zip(names, values, strict=True):
+            _python(scope, name, value)
+        scope.out = out
+        return
+    if any(n in names for v in values for n in _names(v)):
+        raise Refuse(statement, DESTINATION, "a tuple assignment that swaps tensors", "write one assignment a name")
+    scope.dropped[statement] = {n for n, c in zip(names, compiled, strict=True) if c is not None}
+    for name, value, known in zip(names, values, compiled, strict=True):
+        if known is not None:
+            _set(scope, name, known)
+        else:
+            _to_name(scope, statement, name, value)
+
+
+def _names(node: ast.AST) -> set[str]:
+    return {n.id for n in of_kinds(node, ast.Name)}
+
+
+def _shape_of(scope: Scope, value: ast.expr, names: list[str | None]) -> bool:
+    """``a, b = x.shape`` (or a name that is a part of it): the sizes are positive, and they are ``x``'s dimensions."""
+    if isinstance(value, ast.Name) and value.id in scope.definitions:
+        value = algebra.parse(scope.definitions[value.id])
+    first = 0
+    if isinstance(value, ast.Subscript) and isinstance(value.slice, ast.Slice):
+        lower = value.slice.lower
+        if value.slice.upper or value.slice.step or not isinstance(lower, ast.Constant) or type(lower.value) is not int:
+            return False
+        first, value = lower.value, value.value
+    if not (isinstance(value, ast.Attribute) and value.attr == "shape" and isinstance(value.value, ast.Name)):
+        return False
+    tensor = scope.env.get(value.value.id)
+    if isinstance(tensor, Hbm) and tensor.dims is None and None not in names:
+        sizes = [n if n and n != "_" and scope.assigned[n] == 1 else "" for n in [*[""] * first, *names]]
+        dims = tuple(n or f"{value.value.id}.shape[{d}]" for d, n in enumerate(sizes))
+        scope.env[value.value.id] = Hbm(dims, tensor.dtype)
+    return True
+
+
+def _to_subscript(scope: Scope, statement: ast.stmt, target: ast.Subscript, value: ast.expr) -> None:
+    destination = operand(scope, target)
+    if destination is None:
+        if is_computation(scope, value) or operand(scope, value) is not None:
+            raise Refuse(
+                target, DESTINATION, "the destination is not known to be a tensor", "declare it in this function"
+            )
+        if isinstance(target.value, ast.Name) and type(scope.env.get(target.value.id)) is Value:
+            raise Refuse(target, DESTINATION, f"'{target.value.id}' is not known to be a tensor", "declare it here")
+        scope.emit(f"{render(scope, target.value)}[{scope.source.segment(target.slice)}] = {render(scope, value)}")
+        return
+    if isinstance(destination.value, Tile) and destination.value.blocks:
+        raise Refuse(target, codes.BLOCK_DIMENSIONS, "an assignment to several blocks at once", "loop over the blocks")
+    if isinstance(value, ast.Call) and scope.qualified(value.func) == "nl.loop_reduce":
+        reduced(scope, value, destination)
+        return
+    if isinstance(value, ast.Call) and scope.qualified(value.func) == "nl.load" and value.args and destination.dims:
+        tell_rank(scope, value.args[0], len(destination.dims))
+    function = module_function(scope, value) if isinstance(value, ast.Call) else None
+    if function is not None and returns_masked(function.node):
+        what = f"'{function.name}' returns a result under a mask: Beta 1 writes only what the mask lets through"
+        raise Refuse(value, codes.MASKS, what, "hand the destination to the function, and write it there")
+    if is_computation(scope, value) or operand(scope, value) is not None:
+        write(scope, value, destination)
+        return
+    if isinstance(value, ast.Call) and scope.qualified(value.func) is not None:
+        raise Refuse(
+            value,
+            UNSUPPORTED,
+            f"{scope.qualified(value.func)}(...) is not rewritten yet",
+            _note(scope.qualified(value.func)),
+        )
+    _fill(scope, statement, destination, value)
+
+
+def _note(qualified: str | None) -> str:
+    return refusal_note(qualified or "")
+
+
+def _fill(scope: Scope, statement: ast.stmt, destination: Operand, value: ast.expr) -> None:
+    number = value.operand if isinstance(value, ast.UnaryOp) else value
+    known = isinstance(number, ast.Constant) or (not may_be_no_number(scope, value) and not isinstance(value, ast.Call))
+    if not known:
+        raise Refuse(value, DESTINATION, "the value is not known to be a tensor or a number", "assign a tile")
+    if destination.space == "hbm":
+        raise Refuse(statement, DESTINATION, "a number written to HBM", "fill a tile, then copy it")
+    check_group(scope, statement, "memset", destination, False)
+    check_partitions(scope, statement, Instruction("memset", [], None, None), destination)
+    scope.apply(DESTINATION, statement)
+    scope.emit(f"{scope.nisa}.memset(dst={destination.text(())}, value={render(scope, value)})")
+
+
+def augment(scope: Scope, statement: ast.stmt) -> None:
+    """``t += x``: accumulation in PSUM for a matmul, else read, compute, write."""
+    assert isinstance(statement, ast.AugAssign)
+    target = statement.target
+    destination = operand(scope, target) if isinstance(target, ast.Name | ast.Subscript) else None
+    if destination is None:
+        if is_computation(scope, statement.value):
+            raise Refuse(statement, DESTINATION, "the destination is not known to be a tensor", "declare it here")
+        check_augmented(scope, statement)
+        operator = scope.source.text[scope.source.span(target)[1] : scope.source.span(statement.value)[0]].strip(
+            " (\\\n"
+        )
+        scope.emit(f"{scope.source.segment(target)} {operator} {render(scope, statement.value)}")
+        if isinstance(target, ast.Name):
+            _set(scope, target.id, Python())
+        return
+    if _is_matmul(scope, statement.value):
+        if destination.space != "psum" or not isinstance(statement.op, ast.Add):
+            raise Refuse(
+                statement,
+                codes.PSUM_ACCUMULATION,
+                "a matmul accumulated outside of PSUM",
+                "add it with nisa.tensor_tensor",
+            )
+        scope.apply(codes.PSUM_ACCUMULATION, statement)
+        write(scope, statement.value, destination, accumulate=True)
+        return
+    combined = ast.copy_location(ast.BinOp(_load(target), statement.op, statement.value), statement)
+    write(scope, combined, destination)
+
+
+def _load(target: ast.expr) -> ast.expr:
+    if isinstance(target, ast.Name):
+        return ast.copy_location(ast.Name(target.id, ast.Load()), target)
+    assert isinstance(target, ast.Subscript)
+    return ast.copy_location(ast.Subscript(target.value, target.slice, ast.Load()), target)
+
+
+def _is_matmul(scope: Scope, value: ast.expr) -> bool:
+    return isinstance(value, ast.Call) and scope.qualified(value.func) in ("nisa.nc_matmul", "nl.matmul")

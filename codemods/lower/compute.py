@@ -1,0 +1,443 @@
+"""Computations: a Beta 1 call or operator that returns a tile becomes a Beta 2 instruction with a destination.
+
+Source: NKI migration guide, "All ISA functions require a destination parameter".
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from ..analysis.clipping import check_cut
+from ..analysis.flat_masks import ELEMENTWISE, parts
+from ..analysis.instructions import HANDLERS, Instruction
+from ..analysis.masks import is_mask, mask_of
+from ..analysis.maybe_tensors import may_be_no_number
+from ..analysis.open_ranks import assert_ranks
+from ..analysis.optional_types import optional_type, type_or
+from ..analysis.partitions import check_partitions
+from ..analysis.patterns import assert_rank, of_name, spread
+from ..analysis.render import render
+from ..analysis.scope import Scope
+from ..analysis.shapes import shape_text
+from ..analysis.support import transposed_function
+from ..analysis.type_names import dtype_text
+from ..expr import algebra
+from ..expr.emission import New, Refuse
+from ..expr.frames import Staircase
+from ..expr.moves import Planned
+from ..expr.operands import Operand
+from ..expr.tables import is_parameter, parameters, required_parameters
+from ..expr.values import Declaration, Tile
+from ..plan.conversions import assert_one_conversion, converts_in_psum, may_convert_in_psum
+from ..plan.placement import check_skipped_rows, check_starts
+from ..plan.truth_tiles import comparison_token
+from ..rules.masks import masked
+from ..rules.psum_accumulation import bound_anew, check_group
+from ..syntax import codes
+from ..syntax.codes import MASKS
+from .access import operand, owner
+from .fillings import as_large_as
+
+DESTINATION = codes.ISA_DESTINATION
+
+
+@dataclass
+class Call:
+    """A call of a Beta 1 function with its arguments by parameter name."""
+
+    scope: Scope
+    node: ast.Call
+    name: str
+    arguments: dict[str, ast.expr] = field(default_factory=dict)
+
+    def refuse(self, code: str, message: str, help: str, applicability: str = "manual") -> Refuse:
+        return Refuse(self.node, code, message, help, applicability)
+
+    def has(self, parameter: str) -> bool:
+        node = self.arguments.get(parameter)
+        return node is not None and not (isinstance(node, ast.Constant) and node.value is None)
+
+    def tensor(self, parameter: str) -> Operand:
+        """The operand ``parameter``, computed into a temporary tile where it is itself a computation."""
+        if parameter not in self.arguments:
+            raise self.refuse(DESTINATION, f"{self.name} without '{parameter}'", "pass it by keyword")
+        self._guard_operand(parameter)
+        value = _computed(self.scope, self.arguments[parameter])
+        if value is None:
+            raise self.refuse(
+                DESTINATION,
+                f"the operand '{parameter}' of {self.name} is not known to be a tensor",
+                "pass a tensor that this function declares or receives",
+            )
+        return value
+
+    def _guard_operand(self, parameter: str) -> None:
+        """Take a mask of conditions on numbers off an operand: it guards the instruction."""
+        node = self.arguments[parameter]
+        while isinstance(node, ast.Subscript) and is_mask(self.scope, node.slice):
+            mask = mask_of(self.scope, node.slice)
+            if mask.of_vectors:
+                return
+            self.scope.apply(MASKS, node)
+            self.scope.guard(mask.conditions)
+            node = self.arguments[parameter] = node.value
+
+    def value(self, parameter: str) -> Operand | str:
+        return operand_or_text(self.scope, self.arguments[parameter])
+
+    def dtype(self) -> str | None:
+        """The type that the call gives; ``None`` for one that may be ``None`` (:meth:`optional_dtype`), too."""
+        given = self.has("dtype") and not self.optional_dtype()
+        return dtype_text(self.scope, self.arguments["dtype"]) if given else None
+
+    def optional_dtype(self) -> str:
+        """The type that the call gives where that is not ``None``; empty where it certainly gives one, or none."""
+        required = "dtype" in required_parameters(self.name)
+        return optional_type(self.scope, self.arguments["dtype"]) if self.has("dtype") and not required else ""
+
+
+def bound_call(scope: Scope, node: ast.Call, name: str) -> Call:
+    """``node`` with its arguments bound to the parameters that Beta 1 documents."""
+    call = Call(scope, node, name)
+    known = parameters(name)
+    if any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords):
+        raise call.refuse(codes.LANGUAGE, f"{name} with starred arguments", "write the arguments out")
+    if len(node.args) > len(known):
+        raise call.refuse(DESTINATION, f"{name} with {len(node.args)} positional arguments", "pass them by keyword")
+    call.arguments = dict(zip(known, node.args, strict=False))
+    call.arguments.update({k.arg: k.value for k in node.keywords if k.arg})
+    for keyword in call.arguments:
+        if not is_parameter(name, keyword):
+            raise call.refuse(DESTINATION, f"{name} with '{keyword}', which no document describes", "leave it out")
+    missing = [p for p in required_parameters(name) if p not in call.arguments]
+    if missing:
+        raise call.refuse(DESTINATION, f"{name} without '{missing[0]}', which Beta 1 requires", "pass it")
+    return call
+
+
+def is_computation(scope: Scope, node: ast.expr) -> bool:
+    """Does ``node`` make a tile (a registered call, or an operator on a tile)?"""
+    if isinstance(node, ast.Call):
+        return scope.qualified(node.func) in HANDLERS or _method(scope, node) is not None
+    if isinstance(node, ast.BinOp):
+        return any(is_computation(scope, n) or operand(scope, n) is not None for n in (node.left, node.right))
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.Invert):
+        return is_computation(scope, node.operand) or operand(scope, node.operand) is not None
+    return bool(comparison_token(scope, node))
+
+
+Method = Callable[[Scope, ast.Call, Operand], Instruction | None]
+METHODS: dict[str, Method] = {}
+"""Methods of tensors that take an instruction (on some operands): name -> how it is lowered, ``None`` for a view."""
+
+
+def _method(scope: Scope, node: ast.Call) -> Instruction | None:
+    """The instruction that a method call takes; ``None`` where it is a view, or no method of a tensor."""
+    if not isinstance(node.func, ast.Attribute) or node.func.attr not in METHODS:
+        return None
+    base = owner(scope, node.func.value)
+    return METHODS[node.func.attr](scope, node, base) if base is not None else None
+
+
+def operand_or_text(scope: Scope, node: ast.expr) -> Operand | str:
+    """A tensor operand (nested computations go to temporary tiles), or a Python number as text.
+
+    Raises :class:`Refuse` where the source does not tell which of them it is.
+    """
+    found = _computed(scope, node)
+    if found is None:
+        unknown = isinstance(node, ast.Name) and node.id in scope.unknown_results
+        if unknown or may_be_no_number(scope, node):
+            message = f"it is not known whether '{ast.unparse(node)}' is a tensor"
+            raise Refuse(node, codes.NL_COMPUTE, message, "write the instruction that fits")
+    return render(scope, node) if found is None else found
+
+
+def _computed(scope: Scope, node: ast.expr) -> Operand | None:
+    return temporary(scope, node) if is_computation(scope, node) else operand(scope, node)
+
+
+_RESULTS: dict[type[ast.operator], str] = {
+    ast.Add: "sum",
+    ast.Sub: "difference",
+    ast.Mult: "product",
+    ast.Div: "quotient",
+}
+_HINTS = {
+    "load": "loaded",
+    "load_transpose2d": "loaded",
+    "dma_copy": "loaded",
+    "nc_transpose": "transposed",
+    "tensor_copy": "copied",
+    "tensor_reduce": "reduced",
+    "nc_matmul": "product",
+    "broadcast_rows": "spread",
+}
+
+
+def _tile_name(scope: Scope, node: ast.expr) -> str:
+    """A name for what a nested computation gives."""
+    called = (scope.qualified(node.func) or "").rpartition(".")[2] if isinstance(node, ast.Call) else ""
+    result = called or (_RESULTS.get(type(node.op), "") if isinstance(node, ast.BinOp) else "")
+    return f"{_HINTS.get(result, result)}_tile" if result else "tile"
+
+
+def temporary(scope: Scope, node: ast.expr) -> Operand:
+    """The tile of a nested computation, under a name."""
+    with masked(scope, node):
+        instruction = lower(scope, node)
+        name = scope.fresh(_tile_name(scope, node))
+        scope.env[name] = tile = bind_instruction(scope, node, instruction, name)
+    return of_name(scope, name, tile)
+
+
+def lower(scope: Scope, node: ast.expr) -> Instruction:
+    """The instruction that computes ``node``."""
+    if isinstance(node, ast.Call):
+        name = scope.qualified(node.func)
+        if name in HANDLERS:
+            code, handler = HANDLERS[name]
+            scope.apply(code, node)
+            call = bound_call(scope, node, name)
+            return _perhaps_converted(call, handler(call))
+        method = _method(scope, node)
+        if method is not None:
+            return method
+    if isinstance(node, ast.BinOp | ast.UnaryOp | ast.Compare) and is_computation(scope, node):
+        operation: Instruction = scope.evaluator.lower_operator(scope, node)
+        return operation
+    view = operand(scope, node)
+    if view is None:
+        raise Refuse(node, DESTINATION, "an expression that is not known to be a tensor", "assign a tile")
+    return copy_of(view)
+
+
+def _perhaps_converted(call: Call, instruction: Instruction) -> Instruction:
+    """The instruction with the type that the call gives where that is not ``None``."""
+    name = call.optional_dtype()
+    if name and instruction.function == "nc_transpose":  # it keeps the type, a copy converts
+        copied = copy_of(materialized(call.scope, call.node, instruction))
+        instruction = replace(copied, space=instruction.space)
+    return replace(instruction, optional=name)
+
+
+def _of_type(instruction: Instruction, otherwise: str | None) -> Instruction:
+    """The instruction whose type is that of its call, or ``otherwise`` where that is ``None``."""
+    if not instruction.optional or otherwise is None:
+        return instruction
+    dtype = type_or(instruction.optional, otherwise)
+    return replace(instruction, dtype=dtype, explicit=True, optional="")
+
+
+def copy_of(view: Operand) -> Instruction:
+    function = "dma_copy" if view.space == "hbm" else "tensor_copy"
+    return Instruction(function, [("src", view)], view.dims, view.dtype, like=view.like)
+
+
+def bind(scope: Scope, node: ast.expr, name: str) -> Tile:
+    """``name = <computation>``: declare the tile that Beta 1 returned, and compute into it."""
+    with masked(scope, node):
+        return bind_instruction(scope, node, lower(scope, node), name)
+
+
+def bind_instruction(scope: Scope, node: ast.expr, instruction: Instruction, name: str) -> Tile:
+    """Declare the tile ``name`` that ``instruction`` computes, and compute into it."""
+    if instruction.dims is None and instruction.ranked is not None:
+        instruction = replace(instruction.ranked(), optional=instruction.optional)
+    instruction = _of_type(instruction, instruction.dtype)
+    final, name = name, _free_name(scope, instruction, name)
+    if instruction.dims is None and not instruction.like:
+        raise Refuse(node, DESTINATION, "the shape of the result is not known", "declare the tile and assign to it")
+    if instruction.dtype is None:
+        raise Refuse(node, DESTINATION, "the data type of the result is not known", "declare the tile, or pass dtype=")
+    for _, value in instruction.arguments:
+        if isinstance(value, Operand) and (value.dims == () or value.prefix):
+            assert_rank(scope, value)  # more dimensions would make another tile
+    assert_ranks(scope, node, instruction, fresh=True)
+    column = instruction.dims is None and (instruction.perhaps_column or _reads_column(instruction))
+    tile = Tile(instruction.space, instruction.dims, instruction.dtype, (), None, perhaps_column=column)
+    shape = shape_text(scope, instruction.dims, instruction.like)
+    buffer = f"{scope.nl}.{instruction.space}"
+    call = f"{scope.nl}.ndarray({shape}, dtype={instruction.dtype}, buffer={buffer})"
+    scope.module.planned.append(Planned(node, final if final in scope.module.names else "", name, call))
+    scope.out.append(New(f"{name} = {call}"))
+    declaration = Declaration(name, node, tuple(loop.variable for loop in scope.loops), False)
+    tile = replace(tile, declaration=declaration)
+    target = of_name(scope, name, tile)
+    if instruction.function == "nc_matmul":
+        bound_anew(scope, declaration)
+    if instruction.first is not None:
+        place(scope, node, instruction.first, target)
+    place(scope, node, instruction, target, fresh=True)
+    if name != final:
+        scope.out.append(New(f"{final} = {name}"))
+    return replace(tile, dtype=f"{final}.dtype") if {"(", " "} & {*instruction.dtype} else tile
+
+
+def _reads_column(instruction: Instruction) -> bool:
+    """Does an instruction read a tile that may be a column?"""
+    operands = (value.value for _, value in instruction.arguments if isinstance(value, Operand))
+    return any(isinstance(tile, Tile) and tile.perhaps_column for tile in operands)
+
+
+def _free_name(scope: Scope, instruction: Instruction, name: str) -> str:
+    """A name for the result: another one where the instruction still reads what ``name`` was."""
+    parts = [value.text(()) if isinstance(value, Operand) else value for _, value in instruction.arguments]
+    parts += [*(instruction.dims or ()), instruction.like, instruction.dtype or ""]
+    read = any(name in algebra.names(part) for part in parts if part)
+    return scope.fresh(name) if read else name
+
+
+def write(scope: Scope, node: ast.expr, target: Operand, *, accumulate: bool = False) -> None:
+    """``target = <computation>``: the instruction writes straight into ``target``."""
+    with masked(scope, node):
+        instruction = as_large_as(scope, _of_type(lower(scope, node), target.dtype), target)
+        if instruction.optional:
+            raise Refuse(node, DESTINATION, "the data type of the destination is not known", "pass a type, or none")
+        if instruction.first is not None or (instruction.support and not instruction.cut):
+            instruction = copy_of(materialized(scope, node, instruction))
+        if accumulate and instruction.function != "nc_matmul":
+            raise Refuse(
+                node,
+                codes.PSUM_ACCUMULATION,
+                "+= of something that is not a matmul into PSUM",
+                "use nisa.tensor_tensor",
+            )
+        rounded_twice = (
+            instruction.explicit and not scope.same_dtype(instruction.dtype, target.dtype) and target.space != "hbm"
+        )
+        if rounded_twice and "oob_mode" in dict(instruction.arguments):
+            assert_one_conversion(scope, node, instruction, target, "a load that skips rows")
+            rounded_twice = False
+        if rounded_twice and scope.direct:
+            assert_one_conversion(scope, node, instruction, target, "a result in a tile with an address")
+            rounded_twice = False
+        if rounded_twice or converts_in_psum(scope, instruction, target):
+            # Beta 1 rounds to the call's dtype first; outside direct allocation that happens in a tile of its own
+            instruction = copy_of(materialized(scope, node, instruction))
+        elif may_convert_in_psum(scope, instruction, target):
+            instruction = replace(instruction, function=transposed_function(scope), support=True)
+        assert_ranks(scope, node, instruction, fresh=False)
+        place(scope, node, instruction, target, accumulate=accumulate)
+
+
+def materialized(scope: Scope, node: ast.expr, instruction: Instruction) -> Operand:
+    """The result of an instruction in a tile of its own, which Beta 1 had without a name."""
+    if scope.direct:
+        what = "an intermediate tile in a kernel that allocates its tiles itself"
+        raise Refuse(node, DESTINATION, what, "declare it, with an address")
+    name = scope.fresh(f"{_HINTS.get(instruction.function, instruction.function)}_tile")
+    scope.env[name] = tile = bind_instruction(scope, node, instruction, name)
+    return of_name(scope, name, tile)
+
+
+def in_sbuf(scope: Scope, node: ast.expr, view: Operand) -> Operand:
+    """An operand that the engine cannot read from PSUM, copied to SBUF first (all of it, whatever a mask says)."""
+    if not view.perhaps_psum:
+        return view
+    clamps, stairs = scope.clamps, scope.stairs
+    scope.clamps, scope.stairs = {}, None
+    copied = materialized(scope, node, copy_of(view))
+    scope.clamps, scope.stairs = clamps, stairs
+    return copied
+
+
+def place(
+    scope: Scope,
+    node: ast.expr,
+    instruction: Instruction,
+    target: Operand,
+    *,
+    accumulate: bool = False,
+    fresh: bool = False,
+) -> None:
+    """Emit an instruction into ``target``; ``fresh`` where nothing has been written to it."""
+    if not accumulate:
+        instruction = _repeated(scope, node, instruction, target)
+    if scope.stairs is not None and instruction.function == "dma_copy":
+        _place_in_parts(scope, node, instruction, target, scope.stairs)
+        return
+    if scope.stairs is not None:
+        reduces = any(name == "reduce_res" for name, _ in instruction.arguments)
+        if not fresh or instruction.function not in ELEMENTWISE or reduces:
+            message = f"{instruction.function} under a mask of the first elements, row by row"
+            raise Refuse(node, MASKS, message, "split the rows by hand")
+        scope.guard((f"{scope.stairs.some} > 0",))
+    clamps = list(scope.clamps.values())
+    if instruction.space == "psum" and target.space == "sbuf" and not accumulate:
+        instruction = copy_of(materialized(scope, node, instruction))
+    inside = [] if instruction.precut else clamps
+    if clamps and not instruction.cut:
+        raise Refuse(node, MASKS, f"a mask on index vectors of {instruction.function}", "clamp the operands by hand")
+    if target.space == "hbm" and instruction.function != "dma_copy":
+        raise Refuse(
+            node, DESTINATION, f"{instruction.function} into a tensor in HBM", "compute into a tile, then copy"
+        )
+    check_skipped_rows(scope, node, instruction, target)
+    check_starts(node, instruction, target, clamps)
+    check_partitions(scope, node, instruction, target, clamps, inside)
+    check_cut(scope, node, target, clamps)
+    for _, value in instruction.arguments:
+        if isinstance(value, Operand):
+            check_cut(scope, node, value, inside)
+    if instruction.through:
+        instruction = _copied_first(scope, node, instruction, target)
+    check_group(scope, node, instruction.function, target, accumulate)
+    written = instruction.shaped(scope, node, target) if instruction.shaped is not None else target
+    parts = [f"dst={written.text(clamps)}"]
+    for name, value in instruction.arguments:
+        parts.append(f"{name}={value.text(inside) if isinstance(value, Operand) else value}")
+    scope.apply(DESTINATION, node)
+    function = instruction.function if instruction.support else f"{scope.nisa}.{instruction.function}"
+    scope.emit(f"{function}({', '.join(parts)})")
+
+
+def _place_in_parts(scope: Scope, node: ast.expr, instruction: Instruction, target: Operand, stairs: Staircase) -> None:
+    """A DMA of whole rows, and one of a part of the next row."""
+    given = dict(instruction.arguments)
+    source = given.pop("src")
+    assert isinstance(source, Operand)
+    scope.apply(DESTINATION, node)
+    others = "".join(f", {name}={value}" for name, value in given.items())
+    for size, (dst, src) in parts(scope, node, [target, source], stairs):
+        guards = scope.guards
+        scope.guard((f"{size} > 0",))
+        scope.emit(f"{scope.nisa}.dma_copy(dst={dst}, src={src}{others})")
+        scope.guards = guards
+
+
+def _repeated(scope: Scope, node: ast.expr, instruction: Instruction, target: Operand) -> Instruction:
+    """A result in a larger place: Beta 1 repeats it, Beta 2 reads it with a step of 0."""
+    copied = dict(instruction.arguments).get("src") if instruction.function in ("tensor_copy", "dma_copy") else None
+    dims = copied.dims if isinstance(copied, Operand) else instruction.dims
+    if dims is None or target.dims is None or len(dims) != len(target.dims):
+        return instruction
+    sizes = [(scope.constant(own), scope.constant(n)) for own, n in zip(dims, target.dims, strict=True)]
+    if not (isinstance(copied, Operand) and copied.space == "hbm"):
+        own, rows = sizes.pop(0)
+        if own == 1 and rows not in (1, None):
+            what = "a result of one partition in a place of several"
+            help = "broadcast it with .broadcast_to(...); where a subscript leaves out dimensions, write them"
+            raise Refuse(node, DESTINATION, what, help)
+    wide = [n for own, n in sizes if own == 1]
+    if all(n == 1 for n in wide) or (scope.direct and None in wide and not isinstance(copied, Operand)):
+        return instruction
+    if not isinstance(copied, Operand):
+        dtype = instruction.dtype if instruction.space == "psum" else target.dtype
+        copied = materialized(scope, node, replace(instruction, dtype=dtype))
+        instruction = copy_of(copied)
+    source = spread(scope, node, copied, target.dims)
+    given = [(name, source if name == "src" else value) for name, value in instruction.arguments]
+    return replace(instruction, arguments=given)
+
+
+def _copied_first(scope: Scope, node: ast.expr, instruction: Instruction, target: Operand) -> Instruction:
+    """Copy the operand ``through`` into the destination, and read it from there."""
+    given = dict(instruction.arguments)
+    source = given[instruction.through]
+    assert isinstance(source, Operand)
+    place(scope, node, copy_of(source), target)
+    given[instruction.through] = target
+    return replace(instruction, arguments=list(given.items()), through="")

@@ -1,0 +1,336 @@
+"""Creation of on-chip tensors: block dimensions become lists, allocators become addresses."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from ..analysis.block_names import block_names
+from ..analysis.objects import only_value
+from ..analysis.optional_types import optional_type, type_or
+from ..analysis.render import beta2_name, render, render_stable
+from ..analysis.scope import Scope
+from ..analysis.shapes import shape_of, shape_owner, shape_text, written_sizes
+from ..analysis.type_names import dtype_text
+from ..expr import algebra
+from ..expr.declarations import Plan
+from ..expr.emission import New, Refuse
+from ..expr.moves import Planned
+from ..expr.tables import is_parameter, parameters
+from ..expr.tile_lists import list_of_tiles, statements
+from ..expr.values import Allocator, Declaration, Hbm, Tile, Value
+from ..rules.block_dimensions import Style, style_of
+from ..rules.psum_accumulation import written_at_declaration
+from ..syntax import codes
+from ..syntax.format import tuple_text
+from .addresses import Address, Layout, layout, tuple_sizes
+from .pins import pinned as pinned_tensor
+from .reductions import UNWRITTEN, start_of_reductions
+
+BLOCKS = codes.BLOCK_DIMENSIONS
+CREATION = codes.NL_COMPUTE
+CREATIONS = {
+    "nl.ndarray": None,
+    "nl.zeros": "0",
+    "nl.ones": "1",
+    "nl.full": None,
+    "nl.empty_like": None,
+    "nl.zeros_like": "0",
+}
+"""Function -> what it fills the tensor with."""
+_LIKE = ("nl.empty_like", "nl.zeros_like")
+BUFFERS = {"nl.sbuf": "sbuf", "nl.psum": "psum", "nl.hbm": "hbm", "nl.private_hbm": "hbm", "nl.shared_hbm": "hbm"}
+
+AddressRule = Callable[[Scope, Allocator, Layout], Address]
+ALLOCATORS: dict[tuple[str, str], AddressRule] = {}
+"""(space, kind of allocator) -> how its blocks are addressed."""
+
+
+def allocates(space: str, kind: str) -> Callable[[AddressRule], AddressRule]:
+    def register(rule: AddressRule) -> AddressRule:
+        ALLOCATORS[space, kind] = rule
+        return rule
+
+    return register
+
+
+def creation(scope: Scope, node: ast.expr) -> str | None:
+    """Canonical name of the creation function that ``node`` calls."""
+    if not isinstance(node, ast.Call):
+        return None
+    name = scope.qualified(node.func)
+    return name if name in CREATIONS else None
+
+
+def buffer_value(scope: Scope, node: ast.expr | None) -> str | Allocator | None:
+    """``sbuf``, ``psum``, ``hbm``, or the allocator that a ``buffer=`` argument is; ``None`` when it is unknown."""
+    if node is None:
+        return "sbuf"
+    if isinstance(node, ast.Name) and isinstance(scope.env.get(node.id), Allocator):
+        value = scope.env[node.id]
+        assert isinstance(value, Allocator)
+        return value
+    name = scope.qualified(node)
+    if name in BUFFERS:
+        return BUFFERS[name]
+    if isinstance(node, ast.Name) and node.id in scope.definitions:
+        bound = only_value(scope, node)
+        defined = bound or algebra.parse(scope.definitions[node.id])
+        chosen_elsewhere = bound is None and isinstance(defined, ast.IfExp)
+        return None if chosen_elsewhere else buffer_value(scope, defined)
+    if isinstance(node, ast.IfExp):
+        return _either(scope, node)
+    if not isinstance(node, ast.Call):
+        return None
+    return allocator_value(scope, node) or scope.evaluator.object_allocator(scope, node)
+
+
+def allocator_value(scope: Scope, node: ast.Call) -> str | Allocator | None:
+    parts = (scope.qualified(node.func) or "").split(".")
+    if len(parts) != 3 or parts[0] != "ncc" or parts[1] not in ("sbuf", "psum"):
+        return None
+    if parts[2] == "auto_alloc":
+        return parts[1]
+    return Allocator(parts[1], parts[2], node) if parts[2] in ("mod_alloc", "alloc") else None
+
+
+def _either(scope: Scope, node: ast.IfExp) -> str | Allocator | None:
+    """``nl.psum if automatic else psum.mod_alloc(...)``: an address, or none."""
+    body, orelse = buffer_value(scope, node.body), buffer_value(scope, node.orelse)
+    if body == orelse and isinstance(body, str):
+        return body
+    test = render_stable(scope, node.test)
+    if isinstance(node.test, ast.UnaryOp) and isinstance(node.test.op, ast.Not):
+        otherwise = render_stable(scope, node.test.operand)
+    else:
+        otherwise = f"not {algebra.paren(test)}"
+    for pinned, free, condition in ((body, orelse, test), (orelse, body, otherwise)):
+        if isinstance(pinned, Allocator) and free == pinned.space and pinned.kind == "mod_alloc":
+            return replace(pinned, condition=condition)
+    return None
+
+
+def arguments(scope: Scope, node: ast.Call, name: str) -> dict[str, ast.expr]:
+    known = parameters(name) or ("shape", "dtype")
+    given = dict(zip(known, node.args, strict=False))
+    given.update({k.arg: k.value for k in node.keywords if k.arg})
+    for keyword in given:
+        if not is_parameter(name, keyword):
+            raise Refuse(node, CREATION, f"{name} with '{keyword}', which no document describes", "leave it out")
+    return given
+
+
+def declare(scope: Scope, name: str, node: ast.Call, statement: ast.stmt) -> Value:
+    """``name = nl.ndarray(...)``: emit the Beta 2 declaration, and return what ``name`` is now."""
+    function = creation(scope, node)
+    assert function is not None
+    given = _of_another(scope, node, arguments(scope, node, function), function)
+    for required in ("shape", "dtype"):
+        if required not in given:
+            raise Refuse(node, CREATION, f"{function} without {required}", f"pass {required}=")
+    buffer = buffer_value(scope, given.get("buffer"))
+    if buffer is None:
+        raise Refuse(
+            given["buffer"], CREATION, "a buffer that the source does not show", "write the buffer in the call"
+        )
+    dtype = _dtype_of(scope, given["dtype"])
+    optional = optional_type(scope, given["dtype"]) if function in _LIKE else ""
+    if optional:
+        dtype = type_or(optional, _dtype_of(scope, _of_like(given["a"], "dtype")))
+    if buffer == "hbm":
+        if function != "nl.ndarray":
+            raise Refuse(node, CREATION, f"{function} in HBM", "declare it with nl.ndarray, and copy the values there")
+        return _hbm(scope, name, node, given, dtype)
+    space = buffer if isinstance(buffer, str) else buffer.space
+    fill = CREATIONS[function] if function != "nl.full" else render(scope, given["fill_value"])
+    if function in UNWRITTEN:
+        fill = start_of_reductions(scope, name)
+    like = function in _LIKE or (function == "nl.ndarray" and bool(_ranks(scope, given["shape"])))
+    if like and isinstance(buffer, str) and _has_unknown_rank(scope, given["shape"]):
+        return _like(scope, name, node, given["shape"], dtype, space, fill)
+    blocks, dims = shape_of(scope, given["shape"])
+    if not dims:
+        raise Refuse(node, CREATION, "a tile without dimensions", "give it partitions: (1, 1) is one element")
+    scope.direct = scope.direct or isinstance(buffer, Allocator)
+    label, index = _label(scope, given, blocks), block_names(scope, name, blocks)
+    owner = shape_owner(scope, given["shape"]) if not blocks else ""
+    plan = Plan(name, node, statement, blocks, dims, dtype, space, buffer, fill, label, index, owner)
+    return _declared(scope, plan, _style(scope, plan))
+
+
+def _dtype_of(scope: Scope, node: ast.expr) -> str:
+    value = (
+        scope.env.get(node.value.id) if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) else None
+    )
+    if isinstance(value, Tile | Hbm) and isinstance(node, ast.Attribute) and node.attr == "dtype" and value.dtype:
+        return value.dtype
+    return dtype_text(scope, node)
+
+
+def _of_another(scope: Scope, node: ast.Call, given: dict[str, ast.expr], function: str) -> dict[str, ast.expr]:
+    """The arguments with the shape, and the type unless it is given, of the tensor that ``nl.zeros_like`` names."""
+    if function not in _LIKE:
+        return given
+    like = given.get("a")
+    if not isinstance(like, ast.Name) or not isinstance(scope.env.get(like.id), Tile | Hbm):
+        raise Refuse(node, CREATION, f"{function} of what is not the name of a tensor", "write shape and type")
+    stated = {k: v for k, v in given.items() if not (isinstance(v, ast.Constant) and v.value is None)}
+    return {**{name: _of_like(like, name) for name in ("shape", "dtype")}, **stated}
+
+
+def _of_like(like: ast.expr, name: str) -> ast.expr:
+    return ast.copy_location(ast.Attribute(like, name, ast.Load()), like)
+
+
+def _style(scope: Scope, plan: Plan) -> Style | None:
+    """What the blocks become; ``None`` for a tensor that has none."""
+    if not plan.blocks:
+        return None
+    scope.apply(BLOCKS, scope.function)
+    style = style_of(scope, plan)
+    scope.module.decide(plan.node, plan.name, style.name, style.reason)
+    return style
+
+
+def _declared(scope: Scope, plan: Plan, style: Style | None) -> Tile:
+    loops, pinned = tuple(loop.variable for loop in scope.loops), isinstance(plan.buffer, Allocator)
+    folded: tuple[str, ...] = ()
+    text, already = "", len(scope.out)
+    written: Sequence[New] = ()
+    if style is not None and style.name == "fold":
+        folded = _fold(scope, plan)
+    elif style is not None and style.loop is not None:
+        assert isinstance(style.loop.target, ast.Name)
+        loops = (*loops, style.loop.target.id)
+        written = _into_loop(scope, plan, style.loop)
+    else:
+        text = _list(scope, plan)
+    if pinned and plan.space == "sbuf" and scope.module.options.allocation == "sbuf-manager":
+        loop, name = (style.loop, style.name) if style is not None else (None, "")
+        scope.pinned.append(pinned_tensor(scope, plan, name, loop, tuple(written or scope.out[already:])))
+    declaration = Declaration(plan.name, plan.node, loops, pinned, text)
+    if plan.space == "psum":
+        written_at_declaration(scope, declaration, plan.fill)
+    name = style.name if style is not None else "list"
+    return Tile(plan.space, plan.dims, plan.dtype, plan.blocks, declaration, style=name, folded=folded)
+
+
+def _has_unknown_rank(scope: Scope, shape: ast.expr) -> bool:
+    """Is a shape that of a tensor which is not known dimension by dimension?"""
+    if not (isinstance(shape, ast.Attribute) and shape.attr == "shape" and isinstance(shape.value, ast.Name)):
+        return False
+    value = scope.env.get(shape.value.id)
+    return isinstance(value, Tile | Hbm) and value.dims is None and not (isinstance(value, Tile) and value.blocks)
+
+
+def _ranks(scope: Scope, shape: ast.expr) -> tuple[int, ...]:
+    """The ranks that branches gave the tile whose shape this is."""
+    owner = shape.value if isinstance(shape, ast.Attribute) and shape.attr == "shape" else None
+    value = scope.env.get(owner.id) if isinstance(owner, ast.Name) else None
+    return value.ranks if isinstance(value, Tile) else ()
+
+
+def _like(scope: Scope, name: str, node: ast.Call, shape: ast.expr, dtype: str, space: str, fill: str | None) -> Tile:
+    """A tile with the shape of another tensor, whatever that is."""
+    call = f"{scope.nl}.ndarray({ast.unparse(shape)}, dtype={dtype}, buffer={scope.nl}.{space})"
+    scope.module.planned.append(Planned(node, name, name, call))
+    scope.emit(f"{name} = {call}")
+    if fill is not None:
+        scope.emit(f"{scope.nisa}.memset(dst={name}, value={fill})")
+    declaration = Declaration(name, node, tuple(loop.variable for loop in scope.loops), False, call)
+    if space == "psum":
+        written_at_declaration(scope, declaration, fill)
+    return Tile(space, None, dtype, (), declaration, ranks=_ranks(scope, shape))
+
+
+def _label(scope: Scope, given: dict[str, ast.expr], blocks: tuple[str, ...]) -> str:
+    """Beta 2 wants unique tensor names: one that a loop or a list would repeat is dropped."""
+    if "name" not in given or blocks or scope.loops:
+        return ""
+    return f", name={render(scope, given['name'])}"
+
+
+def _hbm(scope: Scope, name: str, node: ast.Call, given: dict[str, ast.expr], dtype: str) -> Hbm:
+    shape = given["shape"]
+    dims = tuple(render(scope, s) for s in shape.elts) if isinstance(shape, ast.Tuple | ast.List) else None
+    sizes = written_sizes(scope, shape) if dims is None else None
+    dims = sizes.all if sizes is not None else dims
+    arguments = [render(scope, argument) for argument in node.args]
+    arguments += [f"{k.arg}={render(scope, k.value)}" for k in node.keywords]
+    scope.emit(f"{name} = {beta2_name(scope, node.func)}({', '.join(arguments)})")
+    return Hbm(dims, dtype)
+
+
+def _place(scope: Scope, plan: Plan, index: tuple[str, ...]) -> tuple[tuple[str, ...], str]:
+    """Statements that come first, and the ``address=`` argument of one block (empty without an allocator)."""
+    if not isinstance(plan.buffer, Allocator):
+        return (), ""
+    place = layout(scope, plan.blocks, index, plan.dims, plan.dtype)
+    computed = ALLOCATORS[plan.buffer.space, plan.buffer.kind](scope, plan.buffer, place)
+    otherwise = f" if {plan.buffer.condition} else None" if plan.buffer.condition else ""
+    return computed.setup, f", address={computed.text}{otherwise}"
+
+
+def _ndarray(scope: Scope, plan: Plan, dims: tuple[str, ...], address: str) -> str:
+    """The call that declares the tensor, or one tile of it."""
+    buffer = f"{scope.nl}.{plan.space}"
+    shape = shape_text(scope, dims, plan.like) if plan.like else tuple_text(dims)
+    return f"{scope.nl}.ndarray({shape}, dtype={plan.dtype}, buffer={buffer}{plan.label}{address})"
+
+
+def bound(scope: Scope, plan: Plan, call: str) -> str:
+    """``name = call``, noted as the declaration of the tensor."""
+    scope.module.planned.append(Planned(plan.node, plan.name, plan.name, call))
+    return f"{plan.name} = {call}"
+
+
+def _filled(scope: Scope, plan: Plan, name: str) -> list[str]:
+    return [f"{scope.nisa}.memset(dst={name}, value={plan.fill})"] if plan.fill is not None else []
+
+
+def _list(scope: Scope, plan: Plan) -> str:
+    """Declare the tile, or the list of tiles; return the call that makes one tile, where one call does."""
+    setup, address = _place(scope, plan, plan.index)
+    tile = _ndarray(scope, plan, plan.dims, address)
+    if plan.blocks and plan.name in {n for text in (tile, *plan.blocks) for n in algebra.names(text)}:
+        message = f"'{plan.name}' is made with what had its name before, and becomes a list"
+        raise Refuse(plan.node, BLOCKS, message, "give it another name")
+    for statement in statements(declaration_lines(scope, plan, tile, setup=setup)):
+        scope.out.append(New(statement))
+    return "" if setup or plan.blocks or plan.label else tile
+
+
+def declaration_lines(
+    scope: Scope, plan: Plan, tile: str, setup: tuple[str, ...] = (), tiles: tuple[str, ...] = ()
+) -> list[str]:
+    """Lines that declare a tile, or a list of tiles, with the call ``tile`` for each (of ``tiles``, if not of all)."""
+    if not plan.blocks:
+        return [*setup, bound(scope, plan, tile), *_filled(scope, plan, plan.name)]
+    element, lines = tile, list(setup)
+    if plan.fill is not None:
+        element = scope.fresh(plan.name.removesuffix("s") if plan.name.endswith("tiles") else f"{plan.name}_tile")
+        lines += [f"{element} = {tile}", *_filled(scope, plan, element)]
+    scope.module.planned.append(Planned(plan.node, plan.name, element if element != tile else plan.name, tile))
+    return list_of_tiles(plan.name, plan.blocks, plan.index, lines, element, tiles)
+
+
+def _fold(scope: Scope, plan: Plan) -> tuple[str, ...]:
+    """Declare one tensor with the blocks behind the partitions; return how many blocks exist in each dimension."""
+    exist = plan.blocks
+    if isinstance(plan.buffer, Allocator):
+        sizes = next(k.value for k in plan.buffer.call.keywords if k.arg == "num_free_tiles")
+        exist = tuple_sizes(scope, sizes, BLOCKS)
+    _, address = _place(scope, plan, ("0",) * len(plan.blocks))
+    several = [size for size in exist if scope.constant(size) != 1]
+    scope.emit(bound(scope, plan, _ndarray(scope, plan, (plan.dims[0], *several, *plan.dims[1:]), address)))
+    return exist
+
+
+def _into_loop(scope: Scope, plan: Plan, loop: ast.For) -> list[New]:
+    """Declare the tensor at the top of the loop that its blocks belong to; return the lines."""
+    assert isinstance(loop.target, ast.Name)
+    setup, address = _place(scope, plan, (loop.target.id,))
+    lines = [New(line) for line in (*setup, bound(scope, plan, _ndarray(scope, plan, plan.dims, address)))]
+    scope.module.edits.prologue.setdefault(loop, []).extend(lines)
+    return lines

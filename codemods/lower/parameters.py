@@ -1,0 +1,193 @@
+"""What the parameters of a function are: told by its callers, or by how it uses them."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+
+from ..analysis.instructions import HANDLERS
+from ..analysis.maybe_tensors import TENSOR_ATTRIBUTES
+from ..analysis.name_views import parameter_value
+from ..analysis.scope import Scope
+from ..analysis.type_names import is_dtype
+from ..analysis.vector_subscripts import is_index_tile, vector_subscripts
+from ..expr.values import EITHER, Absent, Container, DType, Flag, Hbm, Python, Tensors, Tile, Value, either_rank, merge
+from ..rules.observed_facts import with_observed
+from ..rules.psum_accumulation import of_another
+from ..syntax.node_index import walk
+from ..syntax.nodes import assignment_counts, by_parameter, default_values, is_only_read
+
+
+def kernel_parameters(scope: Scope, told: dict[str, Value]) -> None:
+    """Put the function's parameters into its environment, and rewrite their defaults and annotations."""
+    arguments = scope.function.args
+    given = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    by_name = {argument.arg: default for argument, default in default_values(scope.function).items()}
+    for argument in given:
+        name = argument.arg
+        default = by_name.get(name)
+        optional = isinstance(default, ast.Constant) and default.value is None
+        if name in told and not isinstance(told[name], Absent):
+            value = told[name]
+            if isinstance(value, Tensors) and not is_only_read(scope.function, name):
+                value = Container()
+            changes = isinstance(value, Flag) and scope.assigned[name] > 1
+            scope.env[name] = Python() if changes else of_another(name, value)
+        elif isinstance(told.get(name), Absent) and scope.assigned[name] > 1:
+            scope.env[name] = Absent()  # until the function binds it to something else
+        elif default is not None and not (optional and _is_tensor(scope, name)):
+            absent = isinstance(told.get(name), Absent)
+            known = DType(name) if is_dtype(scope, default) else Python(optional=optional)
+            scope.env[name] = Absent() if absent and type(known) is Python else known
+        elif _is_tile(scope, name):
+            scope.env[name] = Tile(EITHER, None, f"{name}.dtype")
+        elif _is_tensor(scope, name):
+            scope.env[name] = Hbm(None, f"{name}.dtype")
+        else:
+            scope.env[name] = Python(optional=isinstance(told.get(name), Absent))
+        scope.env[name] = with_observed(scope, argument, scope.env[name], told.get(name))
+        if name not in told and not scope.decorated and isinstance(scope.env[name], Python):
+            scope.untold.add(name)
+    for name, default in by_name.items():
+        text = scope.evaluator.operator_value(scope, default, name) or scope.evaluator.render(scope, default)
+        if text != scope.source.segment(default):
+            scope.module.edits.expressions[default] = text
+
+
+def _is_tile(scope: Scope, name: str) -> bool:
+    """Does a helper compute with its parameter, or store it, which Beta 1 does with tiles only, and not load it?"""
+    if scope.decorated and scope.outer is None:
+        return False
+    nodes = list(walk(scope.function))
+    attributes = {n.attr for n in nodes if isinstance(n, ast.Attribute) and _names(n.value, name)}
+    computes, indexed = is_index_tile(scope, name), any(vector_subscripts(scope, name))
+    for call in (n for n in nodes if isinstance(n, ast.Call)):
+        function = scope.qualified(call.func)
+        given = [*call.args, *(k.value for k in call.keywords if k.arg in _OPERANDS)]
+        if function == "nl.store":
+            values = [*call.args[1:2], *(k.value for k in call.keywords if k.arg == "value")]
+            computes = computes or any(_names(_owner(value), name) for value in values)
+            given = [node for node in given if node not in values]
+        if function in _MOVES and any(_names(_owner(operand), name) for operand in given):
+            return False
+        if function in HANDLERS:
+            sure = [k.value for k in call.keywords if k.arg in _TILE_OPERANDS]
+            perhaps = call.args if indexed or attributes & (TENSOR_ATTRIBUTES | _TILE_ATTRIBUTES) else []
+            computes = computes or any(_names(_owner(operand), name) for operand in [*sure, *perhaps])
+    return computes
+
+
+_TILE_ATTRIBUTES = {"buffer", "expand_dims", "as_tile"}
+_TILE_OPERANDS = {"data", "data0", "data1", "data2", "stationary", "moving", "on_true_tile"}
+"""Parameters of instructions that are tiles, whatever else they get."""
+
+
+def _names(node: ast.expr, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
+
+
+def _is_tensor(scope: Scope, name: str, seen: frozenset[tuple[ast.FunctionDef, str]] = frozenset()) -> bool:
+    """Does a function use its parameter as a tensor: its shape or type, with vectors, in a move, or passed on?"""
+    if any(vector_subscripts(scope, name)):
+        return True
+    attributes = TENSOR_ATTRIBUTES | ({"reshape"} if scope.decorated else set())  # a helper may reshape a tile
+    for node in walk(scope.function):
+        if isinstance(node, ast.Attribute) and node.attr in attributes:
+            if isinstance(node.value, ast.Name) and node.value.id == name:
+                return True
+            continue
+        if isinstance(node, ast.Call) and scope.qualified(node.func) in _MOVES:
+            operands = [*node.args, *(k.value for k in node.keywords if k.arg in _OPERANDS)]
+            for operand in operands:
+                operand = _owner(operand)
+                if isinstance(operand, ast.Name) and operand.id == name:
+                    return True
+        elif isinstance(node, ast.Call) and _is_tensor_there(scope, node, name, seen):
+            return True
+    return scope.decorated and any(_is_reduced(node, name) for node in walk(scope.function))
+
+
+def _is_reduced(node: ast.AST, name: str) -> bool:
+    """Are indices taken of ``name`` beside slices, which only a tensor has? Beta 2 indexes the result no more."""
+    if not isinstance(node, ast.Subscript) or not _names(node.value, name):
+        return False
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else []
+    slices = sum(isinstance(part, ast.Slice) for part in parts)
+    return 0 < slices < len(parts)
+
+
+def _is_tensor_there(scope: Scope, node: ast.Call, name: str, seen: frozenset[tuple[ast.FunctionDef, str]]) -> bool:
+    """Does a call hand ``name`` on to a function that uses it as a tensor?"""
+    if (scope.function, name) in seen:
+        return False
+    module, seen = scope.module, seen | {(scope.function, name)}
+    own = module.functions.get(node.func.id) if isinstance(node.func, ast.Name) else None
+    home, function = (module, own) if own is not None else module.program.function(module, node.func) or (module, None)
+    if function is None:
+        return False
+    given = [p for p, _, value in by_parameter(function, node) if isinstance(value, ast.Name) and value.id == name]
+    there = Scope(home, function, False, assigned=assignment_counts(function))
+    return any(_is_tensor(there, parameter, seen) for parameter in given)
+
+
+def _owner(node: ast.expr) -> ast.expr:
+    """What a part or another view of a tensor is taken of: ``x`` for ``x.reshape(shape)[0]``."""
+    while True:
+        if isinstance(node, ast.Subscript):
+            node = node.value
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _VIEWS:
+            node = node.func.value
+        else:
+            return node
+
+
+_VIEWS = {"reshape", "broadcast_to", "view"}
+_MOVES = {"nl.load", "nl.store", "nisa.dma_copy", "nl.load_transpose2d"}
+_OPERANDS = {"src", "dst", "value"}
+"""Their parameters that are tensors."""
+
+
+def merged(name: str, a: Value | None, b: Value | None) -> Value:
+    """What ``name`` is after two branches; what they do not agree on is described through the name itself."""
+    known = merge(a, b)
+    if known == DType(""):
+        return DType(name)
+    if isinstance(a, Hbm) and isinstance(b, Hbm) and type(known) is Value:
+        dtype = a.dtype if a.dtype == b.dtype else f"{name}.dtype"
+        return Hbm(_common_dims(name, a.dims, b.dims), dtype, a.view or b.view)
+    if isinstance(a, Tile) and isinstance(b, Tile) and not (a.blocks or b.blocks):
+        if type(known) is Value and a.space == b.space:
+            dims = _common_dims(name, a.dims, b.dims)
+            column = _is_column(a) or _is_column(b)
+            view, ranks = a.view or b.view, either_rank(a, b) if dims is None else ()
+            known = Tile(a.space, dims, None, view=view, perhaps_column=column, ranks=ranks)
+        if isinstance(known, Tile) and known.dtype is None:
+            return replace(known, dtype=f"{name}.dtype")
+    if isinstance(a, Tile) and isinstance(b, Tile) and type(known) is Value and len(a.blocks) == len(b.blocks):
+        return _merged_blocks(name, a, b)
+    return known
+
+
+def _is_column(tile: Tile) -> bool:
+    """Has a tile one element in each partition, or may it have?"""
+    return tile.perhaps_column if tile.dims is None else all(size == "1" for size in tile.dims[1:])
+
+
+def _merged_blocks(name: str, a: Tile, b: Tile) -> Value:
+    """Two tensors with as many block dimensions, each a list of tiles."""
+    alike = a.style == b.style == "list" and a.space == b.space and a.dims is not None and b.dims is not None
+    if not alike or [n == "1" for n in a.dims or ()] != [n == "1" for n in b.dims or ()]:
+        return Value()
+    seen = parameter_value(name, a)
+    assert isinstance(seen, Tile)
+    return replace(seen, view=a.view or b.view, optional=a.optional or b.optional)
+
+
+def _common_dims(name: str, a: tuple[str, ...] | None, b: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    """Sizes that hold for either of two tensors; ``None`` where the ranks differ.
+
+    One of size 1 is then not seen to broadcast: Beta 2 refuses operands of different sizes.
+    """
+    if a is None or b is None or len(a) != len(b):
+        return None
+    return tuple(m if m == n else f"{name}.shape[{d}]" for d, (m, n) in enumerate(zip(a, b, strict=True)))

@@ -1,0 +1,63 @@
+"""``x.broadcast_to((rows, columns))`` of a tile of which only a trace tells whether it has one row or all.
+
+Source: NKI 2.26.1, ``nki.language.broadcast_to`` and the method of tiles.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from ..analysis.patterns import of_name
+from ..analysis.support import on_rows_function
+from ..expr import algebra
+from ..expr.emission import Refuse
+from ..expr.values import Tile
+from ..syntax import codes
+from ..syntax.node_index import walk
+
+if TYPE_CHECKING:
+    from ..analysis.scope import Scope
+    from ..expr.operands import Operand
+
+CODE = codes.NL_COMPUTE
+
+
+def on_rows(scope: Scope, node: ast.Call, base: Operand, sizes: tuple[str, ...]) -> Operand | None:
+    """The tile of as many rows under a name; ``None`` where the source tells that its rows are one, or all."""
+    if base.dims is None or len(base.dims) != 2 or len(sizes) != 2 or base.space != "sbuf":
+        return None
+    told = scope.equal(base.dims[0], sizes[0]) or scope.constant(base.dims[0]) is not None
+    if told or scope.constant(base.dims[1]) == 1 or base.pattern is not None or scope.direct:
+        return None
+    if node not in scope.called:
+        if written_later(scope, base):
+            raise Refuse(node, CODE, f"'{base.base}' is broadcast, and written again later", "broadcast it after that")
+        scope.apply(CODE, node)
+        scope.assert_equal(base.dims[1], sizes[1], "a broadcast over partitions")
+        name = scope.fresh("spread_tile")
+        scope.emit(f"{name} = {on_rows_function(scope)}({base.text(())}, {sizes[0]})")
+        scope.env[name] = Tile("sbuf", sizes, base.dtype)
+        scope.called[node] = name, scope.env[name]
+    name, value = scope.called[node]
+    assert isinstance(value, Tile)
+    return of_name(scope, name, value)
+
+
+def written_later(scope: Scope, view: Operand) -> bool:
+    """Is a tile that gets a name of its own by a copy written behind the statement that copies it?"""
+    names, last = algebra.names(view.base), scope.current.end_lineno if scope.current is not None else 0
+    for node in walk(scope.function):
+        if not isinstance(node, ast.expr) or node.lineno <= (last or 0):
+            continue
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+            parts: list[ast.expr] = [node.value]
+        elif isinstance(node, ast.Call):
+            qualified = scope.qualified(node.func)
+            parts = [k.value for k in node.keywords if k.arg == "dst" or qualified is None]
+            parts += node.args if qualified is None else []
+        else:
+            continue
+        if any(isinstance(n, ast.Name) and n.id in names for part in parts for n in walk(part)):
+            return True
+    return False

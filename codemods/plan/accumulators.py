@@ -1,0 +1,139 @@
+"""The zeros of an accumulator: ``nl.zeros`` in PSUM needs no ``memset`` where a matmul overwrites the whole tile first.
+
+Beta 1 wrote zeros because ``t += nl.matmul(...)`` needs something to add to. In Beta 2 the first matmul into a fresh
+tile overwrites it, and what a matmul does to zeros that another instruction wrote is not defined on every chip.
+
+A ``memset`` goes where, from the declaration on, only loops lie around that matmul, and nothing before it names the
+tile. That such a loop runs at all is proved, or asserted in the output.
+
+Source: NKI 0.3 update guide on ``accumulate=None``; the tutorial "kernel-optimization" of 2.28 declares its
+accumulators without zeros.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING
+
+from ..analysis.positivity import positive
+from ..analysis.render import render
+from ..analysis.unit_loops import passes_from_zero
+from ..expr import algebra
+from ..expr.emission import New, Refuse, assertion
+from ..syntax.node_index import of_kinds, walk
+from ..syntax.nodes import blocks, bound_by, way_to
+
+if TYPE_CHECKING:
+    from ..analysis.scope import Scope
+    from ..expr.frames import FirstMatmul
+
+_LEAVES = ast.Break | ast.Continue | ast.Return | ast.Raise
+_ZEROS = re.compile(r"^ *\w+\.memset\(dst=\w+, value=0\)(\n|\Z)", re.MULTILINE)
+
+
+def drop_zeros(scope: Scope) -> None:
+    """Remove the zeros that the first matmuls of a function overwrite, once its statements have been walked."""
+    asserted: dict[tuple[int, str], int] = {}
+    for declaration, matmul in scope.first_matmuls.items():
+        suite, statement = _declared_in(scope.function, declaration.node)
+        new = scope.module.edits.replaced.get(statement, []) if statement is not None else []
+        at = next((i for i, n in enumerate(new) if _ZEROS.search(n.text)), None)
+        if statement is None or at is None or matmul.statement in scope.module.kept:
+            continue
+        counts = _counts(scope, declaration.name, suite[suite.index(statement) + 1 :], matmul)
+        if counts is None:
+            continue
+        tests = [count for count in counts if asserted.get((id(suite), count), statement.lineno) >= statement.lineno]
+        asserted.update({(id(suite), count): statement.lineno for count in tests})
+        left = _ZEROS.sub("", new[at].text)
+        new[at : at + 1] = [
+            New(text, new[at].guard)
+            for text in (left, *(assertion(f"{n} > 0", "loops that run") for n in tests))
+            if text
+        ]
+
+
+def _declared_in(function: ast.FunctionDef, call: ast.AST) -> tuple[list[ast.stmt], ast.stmt | None]:
+    """The statement that ``call`` is the value of, and the statements among which it stands."""
+    for block in (block for node in walk(function) for block in blocks(node)):
+        for statement in block:
+            if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is call:
+                return block, statement
+    return [], None
+
+
+def _counts(scope: Scope, name: str, suite: list[ast.stmt], matmul: FirstMatmul) -> list[str] | None:
+    """How often the loops run that ``matmul`` stands in, where that is not proved to be more than 0.
+
+    ``None`` where something else may happen to the tiles first, or the source does not tell how often they run.
+    """
+    way = way_to(ast.Module(suite, []), matmul.statement)
+    passed = [statement for statements, index in way for statement in statements[:index]]
+    loops = [statements[index] for statements, index in way[:-1]]
+    heads = [part for loop in loops if isinstance(loop, ast.For) for part in (loop.target, loop.iter)]
+    if not way or not all(isinstance(loop, ast.For) and not loop.orelse for loop in loops):
+        return None
+    if len(set(matmul.blocks)) < len(matmul.blocks) or _mentions(matmul.statement, name) != 1:
+        return None
+    if _may_happen_first(scope, name, passed, heads):
+        return None
+    varying = {n for s in of_kinds(scope.outermost, ast.For, ast.While) for n in bound_by(s)}
+    return _unproved(scope, name, loops, matmul, varying | {n for statement in passed for n in bound_by(statement)})
+
+
+def _may_happen_first(scope: Scope, name: str, passed: list[ast.stmt], heads: list[ast.expr]) -> bool:
+    """May the tiles ``name`` be used by what stands before the matmul, or by a nested function, or may code leave?"""
+    if any(_mentions(part, name) for part in (*passed, *heads)):
+        return True
+    if any(isinstance(node, _LEAVES) for statement in passed for node in walk(statement)):
+        return True
+    return any(_mentions(n, name) for n in walk(scope.function) if _is_function(n) and n is not scope.function)
+
+
+def _unproved(scope: Scope, name: str, loops: list[ast.stmt], matmul: FirstMatmul, bound: set[str]) -> list[str] | None:
+    """The counts of ``loops`` that are not proved to be more than 0; ``None`` where one is not known.
+
+    ``bound`` are the names that may change on the way.
+    """
+    sizes = dict(zip(matmul.blocks, matmul.sizes, strict=True))
+    counts: list[str] = []
+    for loop in loops:
+        count, variable = _count(scope, loop), ast.unparse(loop.target) if isinstance(loop, ast.For) else ""
+        if count is None or any(n in bound or scope.assigned[n] > 1 for n in algebra.names(count)):
+            return None
+        if variable in sizes:
+            if not scope.equal(count, sizes.pop(variable)) or not _is_alone(loop, variable, name, matmul.blocks):
+                return None
+        elif count not in counts and not positive(scope, count):
+            counts.append(count)
+    return counts if not sizes else None
+
+
+def _is_alone(loop: ast.stmt, variable: str, name: str, blocks: tuple[str, ...]) -> bool:
+    """Does a loop over ``variable`` use no tile of a tensor but the block ``blocks``?"""
+    if sum(isinstance(n.ctx, ast.Store) for n in of_kinds(loop, ast.Name) if n.id == variable) > 1:
+        return False
+    used = 0
+    for node in walk(loop):
+        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id == name:
+            index = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+            used += [ast.unparse(i) for i in index[: len(blocks)]] == list(blocks)
+    return used == _mentions(loop, name)
+
+
+def _mentions(node: ast.AST, name: str) -> int:
+    return sum(isinstance(n, ast.Name) and n.id == name for n in walk(node))
+
+
+def _is_function(node: ast.AST) -> bool:
+    return isinstance(node, ast.FunctionDef | ast.Lambda)
+
+
+def _count(scope: Scope, loop: ast.stmt) -> str | None:
+    """How often a loop runs that starts at 0 with steps of 1; ``None`` where it is another one."""
+    passes = passes_from_zero(scope, loop)
+    try:
+        return render(scope, passes) if passes is not None else None
+    except Refuse:
+        return None

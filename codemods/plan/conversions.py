@@ -1,0 +1,43 @@
+"""Results that two types are named for: the one of the call, and that of the tile that they go into."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from ..analysis.dtypes import type_name
+from ..expr.emission import New, Refuse
+from ..syntax import codes
+
+if TYPE_CHECKING:
+    from ..analysis.instructions import Instruction
+    from ..analysis.scope import Scope
+    from ..expr.operands import Operand
+
+DESTINATION = codes.ISA_DESTINATION
+
+
+def converts_in_psum(scope: Scope, instruction: Instruction, target: Operand) -> bool:
+    """Would a transpose write another type than it reads? Beta 2's does not."""
+    types = {type_name(scope, instruction.dtype), type_name(scope, target.dtype)}
+    return instruction.function == "nc_transpose" and target.perhaps_psum and len(types) == 2 and None not in types
+
+
+def may_convert_in_psum(scope: Scope, instruction: Instruction, target: Operand) -> bool:
+    """Does only a trace tell whether a transpose would write another type than it reads?"""
+    may_convert = not scope.same_dtype(instruction.dtype, target.dtype)
+    return instruction.function == "nc_transpose" and target.perhaps_psum and may_convert and not scope.direct
+
+
+def assert_one_conversion(scope: Scope, node: ast.expr, instruction: Instruction, target: Operand, what: str) -> None:
+    """``what`` has no tile in between: the kernel asserts that such a tile would have the destination's type."""
+    types = [instruction.dtype, target.dtype]
+    names = {type_name(scope, dtype) for dtype in types}
+    computes = instruction.function != "dma_copy"  # in float32: rounding to it changes nothing
+    if computes and type_name(scope, instruction.dtype) == "float32":
+        return
+    if None in types or (None not in names and len(names) > 1):
+        raise Refuse(node, DESTINATION, f"{what}, and is converted twice", "drop dtype=")
+    exact = f" or str({types[0]}) == str({scope.nl}.float32)" if computes else ""
+    check = f'assert str({types[1]}) == str({types[0]}){exact}, "rewritten for {what}, which is converted once"'
+    scope.out.append(New(check))

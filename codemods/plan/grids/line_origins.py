@@ -1,0 +1,91 @@
+"""A text on its way to another one, line by line: each line knows the line of the input that it was."""
+
+from __future__ import annotations
+
+import io
+import tokenize
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from ...syntax.source import Source
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line: its text, the 1-based line of the input that it was, and by how many columns it moved."""
+
+    text: str
+    origin: int
+    shift: int = 0
+
+    def indented(self, by: str) -> Line:
+        return replace(self, text=by + self.text, shift=self.shift + len(by)) if self.text.strip() else self
+
+
+@dataclass(frozen=True, order=True)
+class Edit:
+    """Characters ``[start, end)`` of the input, and what takes their place; of two insertions the first comes first."""
+
+    start: int
+    end: int
+    text: str
+
+
+def lines_of(text: str) -> list[Line]:
+    return [Line(line, number) for number, line in enumerate(text.split("\n"), start=1)]
+
+
+def edited(source: Source, edits: Iterable[Edit]) -> list[Line]:
+    """The lines of a module with ``edits`` made; an edit of several lines leaves one, below the comments in it."""
+    lines: list[Line | None] = list(lines_of(source.text))
+    above: dict[int, list[str]] = defaultdict(list)
+    for edit in sorted(edits, reverse=True):
+        (first, begin), (last, end) = source.place(edit.start), source.place(edit.end)
+        one, other = lines[first], lines[last]
+        assert one is not None and other is not None
+        # The lines that go leave their places, so that the edits before them find theirs.
+        new = Line(one.text[:begin] + edit.text + other.text[end:], first + 1)
+        lines[first : last + 1] = [new, *[None] * (last - first)]
+        swallowed = [comment for number in range(first, last + 1) for comment in above.pop(number, [])]
+        above[first] = [*comments(source.text[edit.start : edit.end]), *swallowed]
+    result: list[Line] = []
+    for number, line in enumerate(lines):
+        if line is not None:
+            margin = line.text[: len(line.text) - len(line.text.lstrip())]
+            result += [*(Line(margin + comment, number + 1) for comment in above[number]), line]
+    return result
+
+
+def comments(text: str) -> list[str]:
+    """The comments in a piece of code whose brackets are closed."""
+    if "#" not in text:
+        return []
+    tokens = tokenize.generate_tokens(io.StringIO(f"({text}\n)").readline)
+    return [token.string for token in tokens if token.type == tokenize.COMMENT]
+
+
+def between(lines: Sequence[Line], first: int, last: int) -> list[Line]:
+    """The lines that were lines ``first`` to ``last`` (1-based) of the input."""
+    return [line for line in lines if first <= line.origin <= last]
+
+
+def inside_strings(text: str) -> frozenset[int]:
+    """1-based lines that begin inside a string of several lines: they cannot be indented."""
+    found: set[int] = set()
+    opened: list[int] = []
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        name = tokenize.tok_name[token.type]
+        if name == "STRING":
+            found.update(range(token.start[0] + 1, token.end[0] + 1))
+        elif name == "FSTRING_START":
+            opened.append(token.start[0])
+        elif name == "FSTRING_END":
+            found.update(range(opened.pop() + 1, token.end[0] + 1))
+    return frozenset(found)
+
+
+def place_in_input(lines: Sequence[Line], line: int, column: int = 1) -> tuple[int, int]:
+    """The 1-based line and column of the input that a place in ``lines`` was."""
+    known = lines[min(line, len(lines)) - 1]
+    return known.origin, max(column - known.shift, 1)

@@ -1,0 +1,78 @@
+"""Names that code reads and binds once the edits planned so far are applied."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from ..expr.emission import Edits, New
+
+if TYPE_CHECKING:
+    from .program import Module
+
+
+def names_left(module: Module) -> set[str]:
+    """Every name that the module will read."""
+    copies = (copied for group in module.copies.values() for copied in group)
+    found, _bound = names_used(module.edits, [module.source.tree, *module.lifted, *copies])
+    for text in module.support.values():
+        found |= _reads_and_stores(text)[0]
+    return found
+
+
+def names_used(edits: Edits, roots: Iterable[ast.AST]) -> tuple[set[str], set[str]]:
+    """What the code below ``roots`` will read, and what it will bind."""
+    read: set[str] = set()
+    bound: set[str] = set()
+
+    def add(text: str) -> None:
+        reads, stores = _reads_and_stores(text)
+        read.update(reads)
+        bound.update(stores)
+
+    def write(items: list[New]) -> None:
+        for item in items:
+            add(item.text)
+            add(item.guard)
+
+    pending: list[ast.AST] = [child for root in roots for child in ast.iter_child_nodes(root)]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.stmt):
+            write(edits.before.get(node, []))
+            write(edits.after.get(node, []))
+            write(edits.prologue.get(node, []))
+            if node in edits.replaced:
+                write(edits.replaced[node])
+                continue
+        if node in edits.expressions:
+            add(edits.expressions[node])
+            continue
+        if node in edits.dropped_decorators:
+            continue
+        if isinstance(node, ast.ClassDef):
+            add(edits.bases.get(node, ""))
+            add(edits.class_decorators.get(node, ""))
+            replaced = node.bases if node in edits.bases else []
+            pending.extend(child for child in ast.iter_child_nodes(node) if child not in replaced)
+            continue
+        if isinstance(node, ast.Name):
+            (read if isinstance(node.ctx, ast.Load) else bound).add(node.id)
+        if isinstance(node, ast.arg):
+            bound.add(node.arg)
+        if isinstance(node, ast.If) and node in edits.dead:
+            side, new = edits.dead[node]
+            write([new])
+            pending += [node.test, *(node.orelse if side == "body" else node.body)]
+            continue
+        pending.extend(ast.iter_child_nodes(node))
+    return read, bound
+
+
+@lru_cache(maxsize=16384)
+def _reads_and_stores(text: str) -> tuple[frozenset[str], frozenset[str]]:
+    names = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)]
+    reads = frozenset(n.id for n in names if isinstance(n.ctx, ast.Load))
+    return reads, frozenset(n.id for n in names if not isinstance(n.ctx, ast.Load))

@@ -1,0 +1,1 @@
+"""Source text and trees: what a file says by itself, edits to it, names, comments, formatting."""
