@@ -123,7 +123,9 @@ class Tensors:
         if key in self._busy:
             return None
         self._busy.add(key)
-        values = [self._bound_value(path, item, depth + 1) for item in bindings(rung, function)[node.id]]
+        bound = bindings(rung, function)[node.id]
+        views = [item for item in bound if item is not None and _is_view_of(item, node.id)]
+        values = [self._bound_value(path, item, depth + 1) for item in bound if item not in views]
         parameter = _parameter(function, node.id)
         if parameter is not None and isinstance(function, ast.FunctionDef):
             values.append(self._parameter(path, function, parameter, depth + 1))
@@ -133,6 +135,14 @@ class Tensors:
             found = replace(found, rank=rank) if rank is not None else found
         self._busy.discard(key)
         self._names[key] = found
+        return self._with_views(path, key, views, depth) if views else found
+
+    def _with_views(self, path: str, key: tuple[ast.AST, str], views: Sequence[ast.expr], depth: int) -> Value:
+        """What a name is that is bound to ``views`` of itself, too, ``x = x.reshape(shape)``: what holds of all."""
+        found, before = self._names[key], None
+        while found != before:
+            before = found
+            found = self._names[key] = self._agreed([found, *(self.of(path, view, depth + 1) for view in views)])
         return found
 
     def _bound_value(self, path: str, value: ast.expr | None, depth: int) -> Value:
@@ -394,6 +404,14 @@ def bindings(rung: Rung, function: ast.AST) -> dict[str, list[ast.expr | None]]:
         for parameter in _parameters(function):
             found.setdefault(parameter, [])
     return cache[function]
+
+
+def _is_view_of(value: ast.expr, name: str) -> bool:
+    """Is an expression ``name.reshape(...)``, or views of such a view?"""
+    if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Attribute) or value.func.attr not in _VIEWS:
+        return False
+    base = value.func.value
+    return base.id == name if isinstance(base, ast.Name) else _is_view_of(base, name)
 
 
 def _parameters(function: ast.AST) -> list[str]:

@@ -15,7 +15,7 @@ from ..program import Program
 from ..tensors import Items, Tensor, Tensors, Value, buffer_name
 
 CODE = "NKV014"
-GOLDENS = ("ladder_literals",)
+GOLDENS = ("ladder_literals", "ladder_reshaped")
 NODES = (ast.Call, ast.Return)
 CALLS = frozenset({"nki.language.ndarray", "nki.language.zeros"})
 
