@@ -168,8 +168,9 @@ def _rewritten_together(
         trees_changed()
     to_list: dict[Position, str] = {}
     resized: frozenset[Resized] = frozenset()
+    variants: _Variants = {}
     while True:
-        modules = _planned(read, options, _Given(grids, homes, to_list, resized))
+        modules, variants = _planned(read, options, _Given(grids, homes, to_list, resized), variants)
         blocked = {place: reason for module in modules for place, reason in module.blocked.items()}
         to_resize = {place for module in modules for place in module.to_resize} - resized
         if not blocked and not to_resize:
@@ -209,9 +210,14 @@ _Variants = dict[ast.FunctionDef, list[Parameters]]
 """What the calls of each function pass: one for each of its variants."""
 
 
-def _planned(sources: dict[str, Source], options: Options, given: _Given) -> list[Module]:
-    """The modules with all edits of their functions planned."""
-    variants: _Variants = {}
+def _planned(
+    sources: dict[str, Source], options: Options, given: _Given, variants: _Variants
+) -> tuple[list[Module], _Variants]:
+    """The modules with all edits of their functions planned, and what the calls of each function pass.
+
+    ``variants`` are what calls passed before ``given`` changed, if it did: most of it holds still, and each round
+    reads anew what calls pass.
+    """
     modules: dict[str, Module] = {}
     lost: dict[ast.stmt, Refuse] | None = None
     for _ in range(_ROUNDS):
@@ -228,7 +234,7 @@ def _planned(sources: dict[str, Source], options: Options, given: _Given) -> lis
         _walk(_program(modules, given), lost or {})
     for module in modules.values():
         report_other_uses(module)
-    return list(modules.values())
+    return list(modules.values()), variants
 
 
 def _is_settled(modules: Mapping[str, Module], before: _Variants, variants: _Variants) -> bool:
