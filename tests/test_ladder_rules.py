@@ -294,3 +294,19 @@ def test_views_that_the_rules_from_beta1_wrote_need_no_review() -> None:
 def test_a_pattern_of_an_item_of_a_list_is_one_of_a_whole_tensor() -> None:
     source = kernel("tiles = [tile, other]\npart = tiles[0].ap([[64, 64], [1, 8]])")
     assert [f for f in written(source, "NKV038").findings if f.code == "NKV038"] == []
+
+
+def test_what_is_said_alike_of_several_tensors_of_a_function_is_one_note() -> None:
+    copies = "def helper(a, b, c):\n    nisa.dma_copy(dst=a, src=b)\n    nisa.dma_copy(dst=c, src=b)\n"
+    other = "\n\ndef second(d):\n    nisa.dma_copy(dst=d, src=d)\n"
+    outcome = written(host(copies + other), "NKV003")
+    assert [(each.line, each.text) for each in outcome.asserted] == [
+        (8, "'b', 'a' and 'c' are not in PSUM"),
+        (13, "'d' is not in PSUM"),
+    ]
+
+
+def test_pairs_that_are_alike_are_told_apart_in_one_note() -> None:
+    copies = "".join(f"    nisa.dma_copy(dst={a}, src={b}, dge_mode=nisa.dge_mode.hwdge)\n" for a, b in ("ab", "cb"))
+    outcome = written(host("def helper(a, b, c):\n" + copies), "NKV004")
+    assert [each.text for each in outcome.asserted] == ["'a' and 'b'; 'c' and 'b' have one type each"]

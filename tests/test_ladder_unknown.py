@@ -51,6 +51,7 @@ OPEN: dict[str, dict[str, str]] = {
     "NKV005": {"literal": "nisa.dma_copy(dst=tile, src=x, dst_rmw_op=n)"},
     "NKV006": {
         "type": "HELPER nisa.memset(dst=part, value=1.0)",
+        "type of a negative zero": "HELPER nisa.memset(dst=part, value=-0.0)",
         "type and literal": "HELPER nisa.memset(dst=part, value=n)",
         "literal": "nisa.memset(dst=ints, value=n)",
     },
@@ -68,7 +69,7 @@ OPEN: dict[str, dict[str, str]] = {
     },
     "NKV015": {
         "literal": "nisa.dma_copy(dst=tile, src=x, dge_mode=n)",
-        "literal behind a name": "mode = 2\nnisa.dma_copy(dst=tile, src=x, dge_mode=mode)",
+        "literals behind a name": "mode = 2\nif n:\n    mode = 1\nnisa.dma_copy(dst=tile, src=x, dge_mode=mode)",
         "version behind a name": "chip = nisa.get_nc_version()\nif chip == 3:\n    n = 1",
     },
     "NKV016": {

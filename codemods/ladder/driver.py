@@ -16,7 +16,7 @@ from ..emit.marks import is_mark, mark_of
 from ..model import Asserted, Finding, Moved, Options, Outcome
 from ..syntax.drafts import Draft, Edit, applied, definition, without_overlaps
 from . import evidence, origins
-from .answers import Answer, Different, Left, Rewritten, Unknown
+from .answers import Answer, Different, Left, Rewritten, Said, Unknown
 from .evidence import Source
 from .facts import Facts
 from .program import Program, program_of
@@ -37,7 +37,7 @@ class _File:
     applied: Counter[str] = field(default_factory=Counter)
     touched: set[str] = field(default_factory=set)
     findings: set[Finding] = field(default_factory=set)
-    taken: dict[tuple[str, str, str], int] = field(default_factory=dict)
+    taken: set[Asserted] = field(default_factory=set)
 
     def make(self, edits: list[Edit]) -> None:
         self.origins = origins.edited(self.text, edits, self.origins)
@@ -249,19 +249,27 @@ def _say(program: Program, path: str, file: _File, said: list[_Said]) -> None:
 
 
 def _take(program: Program, path: str, file: _File, taken: list[tuple[ast.AST, Unknown | Different]]) -> None:
-    """Keep what is taken for true, once for each function, at the first line of the input that needs it."""
+    """Keep what is taken for true, once for each function, at the first line of the input that needs it.
+
+    What is said alike of several of its tensors is one sentence about all of them.
+    """
     rung = program.rungs[path]
+    together: dict[tuple[str, str, str], tuple[int, Said | str]] = {}
     for node, answer in taken:
         function = rung.function(node)
         name = function.name if isinstance(function, ast.FunctionDef) else ""
         line = file.origins[min(node.lineno, len(file.origins)) - 1]  # type: ignore[attr-defined]  # nodes with places
-        key = name, answer.text, answer.why
-        file.taken[key] = min(line, file.taken.get(key, line))
+        said = answer.said if isinstance(answer, Unknown) else None
+        key = name, said.of_all if said is not None else answer.text, answer.why
+        first, before = together.get(key, (line, said or answer.text))
+        merged = before.merged(said) if isinstance(before, Said) and said is not None else before
+        together[key] = min(first, line), merged
+    for (name, _, why), (line, merged) in together.items():
+        file.taken.add(Asserted(line, name, str(merged), why))
 
 
 def _asserted(outcome: Outcome, file: _File) -> tuple[Asserted, ...]:
-    taken = {Asserted(line, *key) for key, line in file.taken.items()}
-    return tuple(sorted({*outcome.asserted, *taken}))
+    return tuple(sorted({*outcome.asserted, *file.taken}))
 
 
 def _outcome(outcome: Outcome, file: _File) -> Outcome:

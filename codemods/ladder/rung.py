@@ -73,6 +73,14 @@ class Rung(Sheet):
         path = ".".join((next(iter(paths)), *parts[1:]))
         return beta2.canonical(path) if is_ours(path) else ""
 
+    def literal(self, name: ast.Name) -> ast.Constant | None:
+        """The literal that a name of the module is bound to, once and for all."""
+        if self.constant(name) is ... or not self._owner_is_module(name, name.id):
+            return None
+        values = self._aliased.get(name.id, [])
+        is_global = any(isinstance(n, ast.Global) and name.id in n.names for n in self.nodes)
+        return values[0] if len(values) == 1 and isinstance(values[0], ast.Constant) and not is_global else None
+
     def _owner_is_module(self, node: ast.AST, name: str) -> bool:
         scope: Names | None = self.names[node]
         while scope is not None and name not in scope.bound:

@@ -10,6 +10,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from .allocators import annotation_of, is_sequence, memory_given_out
 from .program import Program
 from .rung import Rung
 
@@ -188,15 +189,16 @@ class Tensors:
         if self.program.is_kernel(function):
             inlined = any(self.program.in_kernel_code(self.program.rungs[where], call) for where, call in calls)
             return UNKNOWN if inlined else Tensor(buffer="hbm", whole=True)
+        unseen: Value = Items(UNKNOWN) if is_sequence(annotation_of(function, name)) else UNKNOWN
         if not calls or function in self.program.referenced:
-            return UNKNOWN
+            return unseen
         values = []
         for where, call in calls:
             given = given_to(function, call, name)
             values.append(self.of(where, given, depth) if given is not None else None)
         known = [value for value in values if value is not None]
-        found = self._agreed(known) if known else UNKNOWN
-        return found if len(known) == len(values) else UNKNOWN
+        found = self._agreed(known) if known else unseen
+        return found if len(known) == len(values) else unseen
 
     # --- expressions -------------------------------------------------------------------------------------------------
 
@@ -208,7 +210,13 @@ class Tensors:
             return Tensor(buffer="shared_hbm", whole=True)
         if isinstance(node.func, ast.Attribute) and node.func.attr in _VIEWS and not name:
             base = self.of(path, node.func.value, depth + 1)
+            if isinstance(base, Tensor) and node.func.attr == "reshape":
+                return self._reshaped(path, rung, base, node, depth)
             return self._view(rung, base, node.func.attr, node) if isinstance(base, Tensor) else None
+        owner = rung.function(node)
+        memory = memory_given_out(rung, node.func, bindings(rung, owner)) if owner is not None else ""
+        if memory:
+            return self._made(path, rung, node, depth, memory)
         meant = self.program.meant(path, node.func)
         if meant is None or not isinstance(meant[1], ast.FunctionDef):
             return None
@@ -220,14 +228,14 @@ class Tensors:
         ]
         return self._agreed([self.of(where, r.value, depth + 3) if r.value is not None else None for r in returns])
 
-    def _made(self, path: str, rung: Rung, node: ast.Call, depth: int) -> Tensor:
+    def _made(self, path: str, rung: Rung, node: ast.Call, depth: int, memory: str = "sbuf") -> Tensor:
         given = {keyword.arg: keyword.value for keyword in node.keywords}
         order = ("shape", "fill_value", "dtype") if rung.qualified(node.func).endswith("full") else ("shape", "dtype")
         given |= dict(zip((*order, "buffer"), node.args, strict=False))
         shape = self._sizes(path, rung, given.get("shape"), depth)
         dtype = given.get("dtype")
         dtype_name, dtype_text = self._data_type(path, rung, dtype, depth) if dtype is not None else ("", "")
-        buffer = buffer_name(rung, given["buffer"]) if "buffer" in given else "sbuf"
+        buffer = buffer_name(rung, given["buffer"]) if "buffer" in given else memory
         return Tensor(
             len(shape) if shape is not None else None, buffer, dtype_name, dtype_text, shape, ((path, node),), True
         )
@@ -260,12 +268,14 @@ class Tensors:
             return (base.dtype if isinstance(base, Tensor) else ""), rung.segment(node)
         return "", rung.segment(node)
 
+    def _reshaped(self, path: str, rung: Rung, base: Tensor, node: ast.Call, depth: int) -> Tensor:
+        given = {keyword.arg: keyword.value for keyword in node.keywords}
+        shape = given.get("shape") or given.get("new_shape") or (node.args[0] if node.args else None)
+        sizes = self._sizes(path, rung, shape, depth)
+        return replace(base, rank=len(sizes) if sizes is not None else None, shape=sizes)
+
     def _view(self, rung: Rung, base: Tensor, kind: str, node: ast.Call) -> Tensor:
         given = {keyword.arg: keyword.value for keyword in node.keywords}
-        if kind == "reshape":
-            shape = given.get("shape") or given.get("new_shape") or (node.args[0] if node.args else None)
-            sizes = _literal_sizes(rung, shape)
-            return replace(base, rank=len(sizes) if sizes is not None else None, shape=sizes)
         if kind == "view":
             dtype = given.get("dtype") or (node.args[0] if node.args else None)
             name = rung.qualified(dtype).removeprefix(LANGUAGE) if dtype is not None else ""
@@ -345,7 +355,10 @@ def _literal_sizes(rung: Rung, shape: ast.expr | None) -> tuple[str, ...] | None
 
 
 def buffer_name(rung: Rung, node: ast.expr) -> str:
-    """``psum`` for ``nl.psum`` and for ``"psum"``; empty for what is not known."""
+    """``psum`` for ``nl.psum`` and for ``"psum"``, also of a condition that chooses; empty for what is not known."""
+    if isinstance(node, ast.IfExp):
+        arms = {buffer_name(rung, node.body), buffer_name(rung, node.orelse)}
+        return arms.pop() if len(arms) == 1 else "hbm" if all(arm.endswith("hbm") for arm in arms) else ""
     if isinstance(node, ast.Constant):
         return node.value if node.value in BUFFERS else "sbuf" if node.value is None else ""
     name = rung.qualified(node).removeprefix(LANGUAGE)

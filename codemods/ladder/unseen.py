@@ -11,7 +11,7 @@ from types import ModuleType
 
 from nki_migrate.runtime.spec import beta2
 
-from .answers import Unknown
+from .answers import Said, Unknown, unknown
 from .facts import Facts
 
 _HELP = "write the call with all of its arguments, or see to it by hand"
@@ -24,12 +24,14 @@ def unseen(facts: Facts, module: ModuleType, node: ast.AST) -> Unknown | None:
         name = facts.called(node)
         if name not in names or facts.text_of(node) is not None:
             return None
-        return Unknown(f"'*' and '**' give {_short(name)} nothing that {module.CODE} is about", _why(facts), _HELP)
+        hidden = f"'*' and '**' give {_short(name)} nothing that {{}} is about"
+        return unknown(Said((module.CODE,), hidden, hidden.replace(" is ", " are ")), _why(facts), _HELP)
     name = facts.qualified(node) if names else ""
     if name in names and _is_value(facts, node):
         entry = beta2.symbol(name, facts.new)
-        text = f"calls of {_short(name)} by another name are not what {module.CODE} is about"
-        return Unknown(text, _why(facts), _HELP, is_note=entry is not None and bool(entry.roles))  # a token, most often
+        other = f"calls of {_short(name)} by another name are not what {{}} is about"
+        said = Said((module.CODE,), other, other.replace(" is ", " are "))
+        return unknown(said, _why(facts), _HELP, is_note=entry is not None and bool(entry.roles))  # a token, most often
     return None
 
 

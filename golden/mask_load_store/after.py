@@ -15,7 +15,7 @@ def row_sums(x):
     out = nl.ndarray((m, 1), dtype=nl.float32, buffer=nl.shared_hbm)
     for r in nl.affine_range(math.ceil(m / pmax)):
         tile = nl.ndarray((pmax, n), dtype=x.dtype, buffer=nl.sbuf)
-        nisa.memset(dst=tile, value=0.0)
+        nisa.memset(dst=tile, value=0)
         i_p_size = min(pmax, m - r * pmax)
         nisa.dma_copy(dst=tile[0:i_p_size, 0:n], src=x[nl.ds(r * pmax, i_p_size), 0:n])
         total = nl.ndarray((pmax, 1), dtype=nl.float32, buffer=nl.sbuf)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 
-from ..answers import Answer, Left, Unknown, rewritten
+from ..answers import Answer, Left, Said, rewritten, unknown
 from ..facts import Facts
 from ..statements import root_name
 
@@ -43,11 +43,11 @@ def rewrite(facts: Facts, node: ast.Call) -> Answer:
     types = facts.tensor(given["dst"]).dtype, facts.tensor(given["src"]).dtype
     if not all(types) or facts.qualified(mode) != _HARDWARE:
         names = [root_name(given[key]) for key in ("dst", "src")]
-        same = f"'{names[0]}' and '{names[1]}' have one type"
-        taken = (
-            same if facts.qualified(mode) == _HARDWARE else f"{same}, or '{ast.unparse(mode)}' is not dge_mode.hwdge"
+        mode_or = ", or the mode is not dge_mode.hwdge" if facts.qualified(mode) != _HARDWARE else ""
+        said = Said(
+            (f"'{names[0]}' and '{names[1]}'",), "{} have one type" + mode_or, "{} have one type each" + mode_or
         )
-        return Unknown(taken, "hwdge of NKI 0.3 refuses two types", "ask for another mode, or view one side")
+        return unknown(said, "hwdge of NKI 0.3 refuses two types", "ask for another mode, or view one side")
     what = f"hwdge does not convert {types[1]} to {types[0]}"
     text, other = facts.text_of(node), facts.spelled(mode, "nki.isa.dge_mode.swdge")
     if text is None or other is None:

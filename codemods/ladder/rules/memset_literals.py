@@ -2,14 +2,16 @@
 
 Why: 0.2 cast the value to the tensor's type, 0.3 refuses a float for an integer tensor.
 
-Safe: ``2.0`` becomes ``2``. Left: a literal with a fraction, because 0.2's cast of it is not documented.
+Safe: ``2.0`` becomes ``2``, and ``0.0`` becomes ``0`` where the type is not known, because all types take it. Left: a
+literal with a fraction, because 0.2's cast of it is not documented.
 """
 
 from __future__ import annotations
 
 import ast
+from math import copysign
 
-from ..answers import Answer, Left, Unknown, rewritten
+from ..answers import Answer, Left, Rewritten, Said, Unknown, unknown
 from ..facts import Facts
 from ..statements import root_name
 
@@ -31,32 +33,41 @@ def rewrite(facts: Facts, node: ast.Call) -> Answer:
     number = _literal(value)
     if dtype.endswith("_x4") and number:
         return Left(f"memset fills {dtype} with 0 only", "load the data from HBM, as an argument of the kernel")
-    is_integer = dtype in INTEGERS or dtype.endswith("_x4")
-    if not dtype or (is_integer and number is None):
+    is_integer = dtype in INTEGERS or dtype.endswith("_x4") or (not dtype and _is_zero(number))
+    if (not dtype and not is_integer) or (is_integer and number is None):
         return _unknown(facts, given["dst"], value, number)
-    if not isinstance(number, float) or not is_integer:
-        return None
+    return _written(facts, node, value, number, dtype) if isinstance(number, float) and is_integer else None
+
+
+def _written(facts: Facts, node: ast.Call, value: ast.expr, number: float, dtype: str) -> Answer:
+    """The integer in place of the float; where the type is not known, that shows nothing of the version."""
+    kind = dtype or "integers"
     if not number.is_integer():
-        return Left(f"memset fills {dtype} with an integer, not with {number}", "write the integer that is meant")
+        return Left(f"memset fills {kind} with an integer, not with {number}", "write the integer that is meant")
     text = facts.text_of(node)
     argument = next((item for item in text.arguments if item.value is value), None) if text is not None else None
-    if text is None or argument is None:
-        return Left(f"memset fills {dtype} with an integer", "write an integer literal")
-    return rewritten(text.value_replaced(argument, str(int(number))))
+    edit = text.value_replaced(argument, str(int(number))) if text is not None and argument is not None else None
+    if edit is None:
+        return Left(f"memset fills {kind} with an integer", "write an integer literal")
+    return Rewritten((edit,), shows=bool(dtype))
+
+
+def _is_zero(number: int | float | None) -> bool:
+    """Is a literal zero, and no negative one, which floats tell apart?"""
+    return number is not None and not number and copysign(1, number) > 0
 
 
 def _unknown(facts: Facts, dst: ast.expr, value: ast.expr, number: int | float | None) -> Unknown | None:
     """What is taken for true where the type of the tensor, or the value, is not known."""
-    if number == 0 and isinstance(number, int):
-        return None  # of any type
     name, dtype = root_name(dst), facts.tensor(dst).dtype
     why = f"memset of NKI {facts.new} fills integers with an integer, and packed types with 0"
     if dtype:
         is_whole = facts.tensors.index_kind(facts.path, facts.rung, value) == "integer" and not dtype.endswith("_x4")
         text = f"'{ast.unparse(value)}' is {'0' if dtype.endswith('_x4') else 'an integer'}"
         return None if is_whole else Unknown(text, why, "write the integer that is meant")
-    text = f"'{name}' holds no packed numbers" if isinstance(number, int) else f"'{name}' holds no integers"
-    return Unknown(text, why, "write an integer for integers, and 0 for packed types")
+    kind = "packed numbers" if isinstance(number, int) else "integers"
+    said = Said((f"'{name}'",), f"{{}} holds no {kind}", f"{{}} hold no {kind}")
+    return unknown(said, why, "write an integer for integers, and 0 for packed types")
 
 
 def _literal(node: ast.expr) -> int | float | None:

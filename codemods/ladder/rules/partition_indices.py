@@ -12,7 +12,7 @@ from __future__ import annotations
 import ast
 
 from ...syntax.drafts import Edit
-from ..answers import Answer, Unknown, rewritten
+from ..answers import Answer, Said, Unknown, rewritten, unknown
 from ..facts import Facts
 from ..tensors import Tensor
 
@@ -50,10 +50,12 @@ def rewrite(facts: Facts, node: ast.Subscript) -> Answer:
 def _unknown(facts: Facts, node: ast.Subscript, value: Tensor, index: ast.expr) -> Unknown:
     """What is taken for true of a tensor whose memory, or of an index whose kind, is not known."""
     name = ast.unparse(node.value)
-    text = f"'{ast.unparse(index)}' is a slice" if value.is_on_chip else f"'{name}' is in HBM, or a list"
+    said = Said((f"'{name}'",), "{} is in HBM, or a list", "{} are in HBM, or lists")
+    if value.is_on_chip:
+        said = Said((f"'{ast.unparse(index)}'",), "{} is a slice", "{} are slices")
     why = f"from NKI {facts.new} on an integer keeps the partition of a tile"
     is_tensor = bool(value.calls or value.rank) or _is_used_as_tensor(facts, node.value)
-    return Unknown(text, why, _HELP, is_note=not is_tensor)
+    return unknown(said, why, _HELP, is_note=not is_tensor)
 
 
 def _is_used_as_tensor(facts: Facts, node: ast.expr) -> bool:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
-from ..answers import Answer, Left, Unknown
+from ..answers import Answer, Left, Said, Unknown, unknown
 from ..choices import choices
 from ..facts import Facts
 from ..tensors import ON_CHIP, buffer_name
@@ -30,7 +30,8 @@ def rewrite(facts: Facts, node: ast.Call) -> Answer:
     placement = _placement(facts, node)
     if placement == "either" and _may_be_none(facts, node):
         address = next(k.value for k in node.keywords if k.arg == "address")
-        return Unknown(f"'{ast.unparse(address)}' is an address", _why(facts), _HELP)
+        said = Said((f"'{ast.unparse(address)}'",), "{} is an address", "{} are addresses")
+        return unknown(said, _why(facts), _HELP)
     if placement not in ("automatic", "unknown"):
         return None
     function = facts.rung.function(node)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import ast
 
-from ..answers import Answer, Left, Unknown, rewritten
+from ..answers import Answer, Left, Said, rewritten, unknown
 from ..facts import Facts
 from ..statements import free_name, is_own_statement, lines_before, root_name
 
@@ -30,12 +30,10 @@ def rewrite(facts: Facts, node: ast.Call) -> Answer:
     given = facts.arguments(node)
     if "dst" in given and facts.tensor(given["dst"]).buffer == "psum":
         return Left("dma_copy cannot write to PSUM", _HELP)
-    unknown = [root_name(given[key]) for key in ("src", "dst") if key in given and not facts.tensor(given[key]).buffer]
+    open_ = [root_name(given[key]) for key in ("src", "dst") if key in given and not facts.tensor(given[key]).buffer]
     if "src" not in given or facts.tensor(given["src"]).buffer != "psum":
-        said = " and ".join(f"'{name}'" for name in dict.fromkeys(unknown))
-        verb = "is" if len(set(unknown)) == 1 else "are"
-        why = f"dma_copy of NKI {facts.new} reaches HBM and SBUF only"
-        return Unknown(f"{said} {verb} not in PSUM", why, _HELP) if unknown else None
+        said = Said(tuple(f"'{name}'" for name in dict.fromkeys(open_)), "{} is not in PSUM", "{} are not in PSUM")
+        return unknown(said, f"dma_copy of NKI {facts.new} reaches HBM and SBUF only", _HELP) if open_ else None
     source = given["src"]
     statement, text = is_own_statement(facts.rung, node), facts.text_of(node)
     names = [facts.spelled(node, f"nki.{name}") for name in ("language.ndarray", "language.sbuf", "isa.tensor_copy")]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from math import prod
 
-from ..answers import Answer, Left, Unknown
+from ..answers import Answer, Left, Said, unknown
 from ..facts import Facts
 from ..tensors import Tensor
 
@@ -33,7 +33,12 @@ def rewrite(facts: Facts, node: ast.Call) -> Answer:
     if None in counts:
         name = ast.unparse(node.func.value)
         help = "slice the tensor first, or give all elements a place"
-        return Unknown(f"the reshape of '{name}' keeps the number of elements", f"NKI {facts.new} checks it", help)
+        said = Said(
+            (f"'{name}'",),
+            "the reshape of {} keeps the number of elements",
+            "the reshapes of {} keep their numbers of elements",
+        )
+        return unknown(said, f"NKI {facts.new} checks it", help)
     return Left(
         f"reshape of {counts[0]} elements to {counts[1]}", "slice the tensor first, or give all elements a place"
     )

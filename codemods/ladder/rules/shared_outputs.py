@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 
-from ..answers import Answer, Left, Unknown, rewritten
+from ..answers import Answer, Left, Said, Unknown, rewritten, unknown
 from ..facts import Facts
 from ..program import Program
 from ..tensors import Items, Tensor, Tensors, Value, buffer_name
@@ -36,7 +36,7 @@ def rewrite(facts: Facts, node: ast.Call | ast.Return) -> Answer:
         why = f"NKI {facts.new} takes outputs in shared_hbm only"
         return Unknown(f"'{ast.unparse(buffer)}' is shared_hbm", why, _HELP)
     shared, text = facts.spelled(node, "nki.language.shared_hbm"), facts.text_of(node)
-    if shared is None or text is None:
+    if shared is None or text is None or any(isinstance(part, ast.Call) for part in ast.walk(buffer)):
         return Left("the output is not in shared_hbm", _HELP)
     argument = next(item for item in text.arguments if item.value is buffer)
     return rewritten(text.value_replaced(argument, shared))
@@ -51,7 +51,8 @@ def _returned(facts: Facts, node: ast.Return) -> Unknown | None:
     for value in values:
         if not isinstance(value, ast.Constant) and facts.tensors.of(facts.path, value) is None:
             why = f"NKI {facts.new} takes outputs in shared_hbm only"
-            return Unknown(f"'{ast.unparse(value)}' is in shared_hbm", why, _HELP)
+            said = Said((f"'{ast.unparse(value)}'",), "{} is in shared_hbm", "{} are in shared_hbm")
+            return unknown(said, why, _HELP)
     return None
 
 
