@@ -14,6 +14,15 @@ APPLICABILITIES = ("safe", "review", "manual")
 
 
 @dataclass(frozen=True)
+class Pin:
+    """The oldest and the newest version of NKI that a project admits, and ``why``: which file asks for what."""
+
+    low: str
+    high: str
+    why: str
+
+
+@dataclass(frozen=True)
 class Options:
     """How to rewrite.
 
@@ -23,6 +32,7 @@ class Options:
     evidence). ``modules`` are pairs: a module of ``neuronxcc`` that Beta 2 does not have, and the one to import from
     instead. ``observed`` are the functions that cases entered, each with its file as the sources are named; what they
     tell takes ``unsafe``, or ``trusted`` (whoever asks verifies what comes out).
+    ``pins`` are what the projects of files ask for, each with its file as the sources are named.
     ``language`` is the one that all files are taken to be of (empty: each file's own evidence counts).
     ``planning`` are pairs that only languages with plans of memory read: hardware, mode, planner, values of names.
     """
@@ -37,6 +47,7 @@ class Options:
     modules: tuple[tuple[str, str], ...] = ()
     observed: tuple[SeenFunction, ...] = ()
     trusted: bool = False
+    pins: tuple[tuple[str, Pin], ...] = ()
     language: str = ""
     planning: tuple[tuple[str, Any], ...] = ()
 

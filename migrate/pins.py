@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -12,14 +13,41 @@ _CLAUSE = re.compile(r"(==|>=|<=|~=|<|>|!=)\s*v?(\d+(?:\.\d+)+)")
 _NAMES = ("pyproject.toml", "setup.cfg", "setup.py")
 
 
+@dataclass(frozen=True)
+class Wanted:
+    """What a ``file`` asks of a package: pairs of a sign and a version, all of which hold."""
+
+    file: str
+    clauses: tuple[tuple[str, str], ...]
+
+    def admits(self, series: str) -> bool:
+        """Does some version of a series, ``0.3`` for all of ``0.3.x``, fulfil the clauses?"""
+        return all(_has_one(_number(series), sign, _number(version)) for sign, version in self.clauses)
+
+
+def _has_one(series: tuple[int, ...], sign: str, version: tuple[int, ...]) -> bool:
+    first, rest = version[: len(series)], version[len(series) :]
+    if sign in ("==", "~=") and (sign == "==" or rest):
+        return series == first
+    if sign == "<":
+        return series < first or (series == first and any(rest))
+    return series <= first if sign == "<=" else series >= first if sign in (">=", ">", "~=") else True
+
+
+def asked_of(path: str, package: str) -> Wanted | None:
+    """What the project of ``path`` asks of a package: the nearest file above that does, within its repository."""
+    return _nearest(os.path.dirname(os.path.abspath(path)), package)
+
+
 def versions_of(path: str, package: str, known: Sequence[str]) -> tuple[str, str]:
     """The oldest and the newest of ``known`` versions that the project of ``path`` admits; empty where none is said.
 
     A version that is pinned exactly is what the source is for: it says nothing about the newest.
     """
-    clauses = _clauses(os.path.dirname(os.path.abspath(path)), package)
-    if not clauses:
+    asked = asked_of(path, package)
+    if asked is None:
         return "", ""
+    clauses = asked.clauses
     lows = [version for sign, version in clauses if sign in ("==", ">=", "~=", ">")]
     highs = [(sign, version) for sign, version in clauses if sign in ("<", "<=")]
     oldest = max(lows, key=_number, default="")
@@ -41,8 +69,7 @@ def _number(version: str) -> tuple[int, ...]:
 
 
 @cache
-def _clauses(directory: str, package: str) -> tuple[tuple[str, str], ...]:
-    """The version clauses of the nearest file above that asks for ``package``."""
+def _nearest(directory: str, package: str) -> Wanted | None:
     folder = Path(directory)
     for above in (folder, *folder.parents):
         files = [above / name for name in _NAMES]
@@ -53,8 +80,10 @@ def _clauses(directory: str, package: str) -> tuple[tuple[str, str], ...]:
         for file in files:
             found = _asked(file, package)
             if found:
-                return found
-    return ()
+                return Wanted(str(file), found)
+        if (above / ".git").exists():
+            break
+    return None
 
 
 def _asked(file: Path, package: str) -> tuple[tuple[str, str], ...]:

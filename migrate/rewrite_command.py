@@ -15,6 +15,7 @@ from .discover import STDIN, found_files
 from .exit_codes import exit_code
 from .ignores import without_codes
 from .kept_reports import cached_reports
+from .nki_pins import with_pins
 from .patch import unified_diff
 from .rewriting import word_of
 from .store import stored
@@ -90,7 +91,7 @@ def _options(asked: Asked, files: list[Found]) -> Options:
     told = [option for option, text in (("--from", asked.source), ("--to", asked.wanted)) if text is not None]
     languages.require(language, files, told)
     languages.refuse(list(asked.told), files, language)
-    return Options(
+    options = Options(
         select=asked.select,
         ignore=asked.ignore,
         unsafe=asked.unsafe,
@@ -102,6 +103,7 @@ def _options(asked: Asked, files: list[Found]) -> Options:
         language=language,
         planning=planned(files, asked.hardware, asked.mode, asked.planner, asked.given),
     )
+    return with_pins(options, files)
 
 
 def _reports(asked: Asked, files: list[Found], options: Options) -> tuple[list[Report], Proof | None]:

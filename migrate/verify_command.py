@@ -17,6 +17,7 @@ from .discover import found_files
 from .errors import InputError
 from .judging import DEFAULT_LIMITS, Limits, Pair
 from .kept_reports import kept_reports
+from .nki_pins import with_pins
 from .planning import Choice, file_pairs
 from .proof_cache import Cache
 from .reports import Report
@@ -149,6 +150,7 @@ def _migrated(asked: Asked) -> Evidence:
     settings, files = asked.settings, found_files(asked.paths)
     if asked.unsafe and asked.cases is not None and not asked.no_execute:
         options = with_observed(options, files, asked.cases, asked.jobs, must_run=False)
+    options = with_pins(options, files)
     reports = kept_reports(files, options, asked.jobs or os.cpu_count() or 1, settings.cache)
     found = verified_migration(reports, settings, options.target)
     found.reports = reports

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from nki_migrate.runtime.spec.versions import OLDEST, V02, version
@@ -11,7 +11,7 @@ from nki_migrate.runtime.spec.versions import OLDEST, V02, version
 from ..ladder.driver import climbed, sources_of
 from ..ladder.evidence import Source
 from ..ladder.program import program_of
-from ..model import Decision, Options, Outcome
+from ..model import Asserted, Decision, Options, Outcome
 from ..project.vendor_kernels import Homes
 from ..syntax.node_index import tree_of, walk
 from . import module
@@ -51,7 +51,17 @@ def _with_version(outcome: Outcome, text: str, source: Source | None) -> Outcome
         if source.shown
         else (1, "nothing in the file tells more" if not source.is_certain else "--from")
     )
-    return replace(outcome, decisions=(Decision(line, "NKI", str(source), reason), *outcome.decisions))
+    asserted = (*outcome.asserted, *_by_pin(source, line, reason))
+    decision = Decision(line, "NKI", str(source), reason)
+    return replace(outcome, decisions=(decision, *outcome.decisions), asserted=tuple(sorted(asserted)))
+
+
+def _by_pin(source: Source, line: int, reason: str) -> Iterator[Asserted]:
+    """What a run takes for true because a project pins it, or although it pins something else."""
+    if source.pin and source.is_pinned:
+        yield Asserted(1, "", f"this file is of NKI {source}", source.pin)
+    elif source.pin:
+        yield Asserted(line, "", f"this file is of NKI {source}, although {source.pin}", reason)
 
 
 def _climbing(sources: Mapping[str, str], outcomes: Mapping[str, Outcome], options: Options) -> dict[str, Source]:

@@ -63,7 +63,10 @@ class _Round:
 
 
 def sources_of(texts: Mapping[str, str], options: Options) -> dict[str, Source]:
-    """The versions that each file may be of: those asked for, else what names, keywords and old forms show."""
+    """The versions that each file may be of: those asked for, else what names, keywords, old forms and pins show.
+
+    A pin of the target is no evidence: who migrates a project may well begin with its pins.
+    """
     if options.source:
         asked = version(options.source)
         return {path: Source(asked, asked) for path in texts}
@@ -75,7 +78,9 @@ def sources_of(texts: Mapping[str, str], options: Options) -> dict[str, Source]:
             for module, kind in rules_at(item) if found[path].low < item <= found[path].high else ():
                 if kind == "breaks" or getattr(module, "EITHER", False):
                     found[path] = _shown_by(facts[path], module, found[path], item)
-    return _shared(found)
+    found = _shared(found)
+    pins = {path: pin for path, pin in options.pins if version(pin.low) < version(options.target)}
+    return {path: evidence.with_pin(each, pins[path]) if path in pins else each for path, each in found.items()}
 
 
 def _shared(found: dict[str, Source]) -> dict[str, Source]:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from nki_migrate.runtime.spec import beta2
-from nki_migrate.runtime.spec.versions import NEWEST, OLDEST, VERSIONS, Version
+from nki_migrate.runtime.spec.versions import NEWEST, OLDEST, VERSIONS, Version, version
 
+from ..model import Pin
 from .rung import Rung
 
 
@@ -20,13 +21,16 @@ from .rung import Rung
 class Source:
     """The versions that a file may be of, ``low`` to ``high``, and what shows it (a line and a sentence each).
 
-    ``is_migrated``: the rules from Beta 1 wrote it just now.
+    ``is_migrated``: the rules from Beta 1 wrote it just now. ``pin`` is what the project asks for, where that narrowed
+    the range (``is_pinned``), or contradicts what the code shows.
     """
 
     low: Version = OLDEST
     high: Version = NEWEST
     shown: tuple[tuple[int, str], ...] = ()
     is_migrated: bool = False
+    pin: str = ""
+    is_pinned: bool = False
 
     @property
     def is_certain(self) -> bool:
@@ -44,6 +48,16 @@ def source_of(rung: Rung) -> Source:
         if low <= high and (low, high) != (found.low, found.high):
             found = Source(low, high, (*found.shown, (line, what)))
     return found
+
+
+def with_pin(source: Source, pin: Pin) -> Source:
+    """``source`` in a project with a pin: what the code shows counts for more."""
+    low, high = max(source.low, version(pin.low)), min(source.high, version(pin.high))
+    if low > high:
+        return replace(source, pin=pin.why)
+    if (low, high) == (source.low, source.high):
+        return source
+    return replace(source, low=low, high=high, shown=(*source.shown, (1, pin.why)), pin=pin.why, is_pinned=True)
 
 
 def before(source: Source, version: Version, line: int, what: str) -> Source:

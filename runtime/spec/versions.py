@@ -3,7 +3,7 @@
 A version is a position in :data:`VERSIONS`: compare the values (``version(name) >= V03``), never their names.
 
 Source: the SDK documentation at v2.32.0 (81ce03ae), ``nki/migration/index.rst`` ("NKI version to Neuron SDK mapping")
-and ``release-notes/components/nki.rst`` (dates).
+and ``release-notes/components/nki.rst`` (dates); ``src/helperscripts/n2-manifest.json`` (packages of each release).
 """
 
 from __future__ import annotations
@@ -13,22 +13,27 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, order=True)
 class Version:
-    """One version of NKI. ``position`` orders it, ``releases`` are the SDKs with it, ``date`` is the first one's."""
+    """One version of NKI. ``position`` orders it, ``releases`` are the SDKs with it, ``date`` is the first one's.
+
+    ``packages`` and ``compilers`` are the series of ``nki`` and of ``neuronx-cc`` in those.
+    """
 
     position: int
     name: str = field(compare=False)
     releases: tuple[str, ...] = field(compare=False)
     date: str = field(compare=False)
+    packages: tuple[str, ...] = field(compare=False)
+    compilers: tuple[str, ...] = field(compare=False)
 
     def __str__(self) -> str:
         return self.name
 
 
-V02 = Version(0, "0.2", ("2.27", "2.28"), "2025-12-19")
-V03 = Version(1, "0.3", ("2.29",), "2026-04-09")
-V04 = Version(2, "0.4", ("2.30",), "2026-05-21")
-V05 = Version(3, "0.5", ("2.31",), "2026-07-07")
-V06 = Version(4, "0.6", ("2.32",), "2026-08-17")
+V02 = Version(0, "0.2", ("2.27", "2.28"), "2025-12-19", ("0.1", "0.2"), ("2.22", "2.23"))
+V03 = Version(1, "0.3", ("2.29",), "2026-04-09", ("0.3",), ("2.24",))
+V04 = Version(2, "0.4", ("2.30",), "2026-05-21", ("0.4",), ("2.25",))
+V05 = Version(3, "0.5", ("2.31",), "2026-07-07", ("0.5",), ("2.26",))
+V06 = Version(4, "0.6", ("2.32",), "2026-08-17", ("0.6",), ("2.27",))
 VERSIONS = (V02, V03, V04, V05, V06)
 NAMES = tuple(item.name for item in VERSIONS)
 OLDEST, NEWEST = VERSIONS[0], VERSIONS[-1]
