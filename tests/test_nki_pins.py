@@ -1,4 +1,4 @@
-"""Pins of ``nki`` and ``neuronx-cc`` are evidence of the version that a file is of, and count for less than its code."""
+"""Pins of ``nki`` and ``neuronx-cc`` are evidence of the version that a file is of; its code counts for more."""
 
 from __future__ import annotations
 
