@@ -88,7 +88,11 @@ OPEN: dict[str, dict[str, str]] = {
         "memory": PINNED + "b = nl.ndarray((8, 8), dtype=nl.float32, buffer=n)",
         "address": "a = nl.ndarray((8, 8), dtype=nl.float32, buffer=nl.sbuf, address=n)",
     },
-    "NKV026": {"memory": "HELPER row = part[0]; nisa.tensor_copy(dst=part, src=tile)", "index": "row = tile[n]"},
+    "NKV026": {
+        "memory": "HELPER row = part[0]; nisa.tensor_copy(dst=part, src=tile)",
+        "index": "row = tile[n]",
+        "object": "part = n.make()\nnisa.tensor_copy(dst=part, src=tile)\nrow = part[0]\nsize = row.shape[0]",
+    },
     "NKV027": {"version": "EVER nisa.nc_matmul(acc, tile, other, False, False, False, n)"},
     "NKV030": {"rank": "HELPER nisa.dma_transpose(dst=part, src=cube)"},
     "NKV031": {"index": "nisa.tensor_copy_dynamic_src(dst=tile, src=other[0:128, n])"},

@@ -14,7 +14,8 @@ import ast
 from ...syntax.drafts import Edit
 from ..answers import Answer, Said, Unknown, rewritten, unknown
 from ..facts import Facts
-from ..tensors import Tensor
+from ..objects import is_other
+from ..tensors import Items, Tensor
 
 CODE = "NKV026"
 APPLICABILITY = "review"
@@ -28,15 +29,16 @@ def rewrite(facts: Facts, node: ast.Subscript) -> Answer:
     parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     if not parts or not isinstance(node.ctx, ast.Load) or not _makes_a_tile(facts, node):
         return None
-    kind = facts.tensors.index_kind(facts.path, facts.rung, parts[0])
-    value = facts.tensors.of(facts.path, node.value)
     first = parts[0]
-    if kind == "slice" or not isinstance(value, Tensor) or value.is_in_hbm:
+    kind = facts.tensors.index_kind(facts.path, facts.rung, first)
+    value = facts.tensors.of(facts.path, node.value)
+    if kind == "slice" or isinstance(value, Items) or (isinstance(value, Tensor) and value.is_in_hbm):
         return None
-    if facts.is_migrated and not (kind and value.is_on_chip):
-        return None  # the rules from Beta 1 say themselves which tiles they do not know
     if isinstance(first, ast.Constant) and not isinstance(first.value, int):
         return None  # a key, or an ellipsis
+    if not isinstance(value, Tensor) or (facts.is_migrated and not (kind and value.is_on_chip)):
+        # The rules from Beta 1 say themselves which tiles of an operation they do not know; a shape is no operation.
+        return _asked(facts, node)
     if not kind or not value.is_on_chip:
         return _unknown(facts, node, value, first)
     text = facts.rung.segment(first)
@@ -47,15 +49,33 @@ def rewrite(facts: Facts, node: ast.Subscript) -> Answer:
     return rewritten(Edit(facts.rung.start(first), facts.rung.end(first), part), assumption=assumption)
 
 
+def _asked(facts: Facts, node: ast.Subscript) -> Unknown | None:
+    """What is taken for true where only the shape is asked for of a part of what may be a tile."""
+    above = facts.rung.parents.get(node)
+    target = above.targets[0] if isinstance(above, ast.Assign) else None
+    uses = facts.rung.uses(target) if isinstance(target, ast.Name) else [node]
+    shapes = [each for use in uses if isinstance(each := facts.rung.parents.get(use), ast.Attribute)]
+    if is_other(facts, node.value) or not any(each.attr == "shape" for each in shapes):
+        return None
+    is_note = facts.is_migrated or not _is_used_as_tensor(facts, node.value)
+    return unknown(_in_hbm(node.value), _why(facts), _HELP, is_note=is_note)
+
+
+def _in_hbm(node: ast.expr) -> Said:
+    return Said((f"'{ast.unparse(node)}'",), "{} is in HBM, or a list", "{} are in HBM, or lists")
+
+
+def _why(facts: Facts) -> str:
+    return f"from NKI {facts.new} on an integer keeps the partition of a tile"
+
+
 def _unknown(facts: Facts, node: ast.Subscript, value: Tensor, index: ast.expr) -> Unknown:
     """What is taken for true of a tensor whose memory, or of an index whose kind, is not known."""
-    name = ast.unparse(node.value)
-    said = Said((f"'{name}'",), "{} is in HBM, or a list", "{} are in HBM, or lists")
+    said = _in_hbm(node.value)
     if value.is_on_chip:
         said = Said((f"'{ast.unparse(index)}'",), "{} is a slice", "{} are slices")
-    why = f"from NKI {facts.new} on an integer keeps the partition of a tile"
     is_tensor = bool(value.calls or value.rank) or _is_used_as_tensor(facts, node.value)
-    return unknown(said, why, _HELP, is_note=not is_tensor)
+    return unknown(said, _why(facts), _HELP, is_note=not is_tensor)
 
 
 def _is_used_as_tensor(facts: Facts, node: ast.expr) -> bool:
