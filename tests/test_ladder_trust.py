@@ -1,6 +1,7 @@
 """The ladder takes it from the rules from Beta 1 that they say what they do not know (NKV026, NKV038). They do: a part
-of what may be a tile, and a pattern on what may be a part, end under a finding or a note, whatever makes them. What leaves
-the files, as a result or for a function that is not seen, is of those who get it.
+of what may be a tile, and a pattern on what may be a part, end under a finding or a note, whatever makes them.
+
+What leaves the files, as a result or for a function that is not seen, is of those who get it.
 """
 
 from __future__ import annotations
