@@ -183,6 +183,13 @@ def test_the_finding_says_where_the_files_of_a_harness_are_named(host, line):
     assert finding.help.endswith(f"; line {line} names a file that it wrote") == (line is not None)
 
 
+@pytest.mark.parametrize(("target", "takes_arrays"), [("0.2", False), ("0.4", False), ("0.5", True), ("0.6", True)])
+def test_the_finding_says_since_when_a_plain_call_takes_arrays(target, takes_arrays):
+    finding = rewrite(KERNEL + "y = nki.baremetal(k)(x)\n", Options(target=target)).findings[0]
+    assert ("takes NumPy arrays" in finding.help) == takes_arrays
+    assert ("on the framework's tensors" in finding.help) != takes_arrays
+
+
 LAUNCHER = """\
 class Host:
     def __init__(self, fn):

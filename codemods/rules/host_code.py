@@ -1,9 +1,9 @@
 """NKI007 host-code: code that launches kernels keeps its bytes, but for casts and simulations; harnesses are named.
 
 Why: Beta 2 has neither ``baremetal``, ``benchmark`` and ``profile`` nor ``simulate_kernel``. Nothing in Beta 2 does
-what the first three did: compile a kernel alone, run it on NumPy arrays, measure it on the device, and write its NEFF
-and its trace to files. They stay, under a finding that names what took their place: ``nki.jit`` and a launch on the
-framework's tensors; for latencies and traces ``neuron-explorer capture`` of the NEFF that
+what the first three did: compile a kernel alone, measure it on the device, and write its NEFF and its trace to files.
+They stay, under a finding that names what took their place: ``nki.jit`` and a launch on the framework's tensors (from
+0.5 on also on NumPy arrays, with no framework); for latencies and traces ``neuron-explorer capture`` of the NEFF that
 ``NEURON_RT_INSPECT_ENABLE=1`` saves. Nothing imitates them: a clock on the host measures something else.
 ``nki.simulate_kernel(kernel[grid], x)`` becomes ``kernel[grid](x)``, which runs on a CPU under ``nki-migrate emulate``
 and ``pytest --nki-emulate``, and on the device elsewhere.
@@ -25,6 +25,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+
+from nki_migrate.runtime.spec.versions import V05, version
 
 from ..expr.emission import New, Refuse
 from ..project.host import HARNESSES, Owner, assigned
@@ -53,11 +55,13 @@ def rewrite(module: Module) -> None:
 def harness(module: Module, node: ast.expr, name: str) -> Refuse:
     """What is said of the harness ``name`` with its options, ``node``."""
     message = f"Beta 2 has no {name}: nki.jit {_LOST[name]}"
-    return Refuse(node, CODE, message, f"{_INSTEAD[name]}{_named_again(module, node)}")
+    takes_arrays = name == "nki.baremetal" and version(module.options.target) >= V05
+    help = _ON_ARRAYS if takes_arrays else _INSTEAD[name]
+    return Refuse(node, CODE, message, f"{help}{_named_again(module, node)}")
 
 
 _LOST = {
-    "nki.baremetal": "takes the framework's tensors instead of NumPy arrays, and saves no NEFF and no trace",
+    "nki.baremetal": "saves no NEFF and no trace",
     "nki.benchmark": "measures no latency, and saves no NEFF and no trace",
     "nki.profile": "profiles nothing, and saves no NEFF and no trace",
 }
@@ -67,6 +71,10 @@ _INSTEAD = {
     "nki.benchmark": f"launch the kernel under nki.jit, and {_PROFILED}: a clock on the host measures the launch, too",
     "nki.profile": f"launch the kernel under nki.jit, and {_PROFILED}",
 }
+
+_ON_ARRAYS = (
+    f"call the kernel under nki.jit itself: from NKI 0.5 on it takes NumPy arrays, too; for NEFF and trace, {_PROFILED}"
+)
 
 
 def _named_again(module: Module, options: ast.expr) -> str:
