@@ -16,6 +16,7 @@ from .exit_codes import DONE, FAILED, INTERRUPTED, MEANING, UNREAD, exit_code
 from .rewrite_cli import rewrite
 from .rules_cli import explain, rules, versions
 from .surfaces import FORMATS, print_reports, write_report
+from .undo import undo
 
 
 def main(argv: list[str] | None = None) -> NoReturn:
@@ -61,7 +62,7 @@ def _complain(text: str, code: int = FAILED) -> int:
     return code
 
 
-_OUTSIDE = ("rules", "versions", "explain", "emulate", "record", "cases")
+_OUTSIDE = ("rules", "versions", "explain", "emulate", "record", "cases", "undo")
 """Commands that read no configuration."""
 
 
@@ -327,5 +328,5 @@ def config() -> None:
         click.echo(line)
 
 
-for _command in (rewrite, rules, versions, explain):
+for _command in (rewrite, undo, rules, versions, explain):
     cli.add_command(_command)

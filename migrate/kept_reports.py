@@ -92,13 +92,13 @@ def _entry(report: Report) -> list[Any]:
         asserted,
         [astuple(each) for each in report.ignored],
         report.seconds,
+        report.group,
     ]
 
 
 def _report(entry: Any, contents: Mapping[str, bytes | None]) -> Report:
-    path, status, reason, is_read, after, findings, moves, decisions, applied, inexact, asserted, ignored, seconds = (
-        entry
-    )
+    path, status, reason, is_read, after, findings, moves, decisions, applied, inexact, asserted, *rest = entry
+    ignored, seconds, group = rest
     before = (contents[os.path.abspath(path)] or b"") if is_read else b""
     return Report(
         path,
@@ -114,4 +114,5 @@ def _report(entry: Any, contents: Mapping[str, bytes | None]) -> Report:
         tuple(Asserted(*each) for each in asserted),
         tuple(Finding(*each) for each in ignored),
         seconds,
+        group,
     )

@@ -36,7 +36,8 @@ class Report:
     the rewrites of each rule, ``reason`` says why a file was skipped or failed, ``moves`` where its declarations went,
     ``inexact`` how many ULP each rule that is not exact declares, ``decisions`` what was chosen for which tensor,
     ``asserted`` what its kernels take for true from then on, ``ignored`` the findings that comments silence,
-    ``seconds`` how long it took (of files that are rewritten together, each has its share).
+    ``seconds`` how long it took (of files that are rewritten together, each has its share), ``group`` is the same for
+    files that import each other, which are written together or not at all.
     """
 
     path: str
@@ -52,6 +53,7 @@ class Report:
     asserted: tuple[Asserted, ...] = ()
     ignored: tuple[Finding, ...] = ()
     seconds: float = field(default=0.0, compare=False)
+    group: str = field(default="", compare=False)
 
     @property
     def is_done(self) -> bool:

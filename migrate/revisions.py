@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ from nki_migrate.runtime.versions import Version
 from .errors import InputError
 from .judging import Pair
 from .planning import may_have_kernels, python_files
+from .repository import complaint, run_git
 from .sides import Side
 
 _LARGE = 64 << 20
@@ -83,7 +83,7 @@ def revision_of(name: str, paths: Sequence[str]) -> Iterator[Revision]:
     if len(trees) > 1:
         raise InputError(f"--base takes paths of one repository, not of {' and '.join(sorted(trees))}")
     tree = trees.pop()
-    found = _git(tree, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+    found = run_git(tree, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
     if found.returncode:
         raise InputError(f"--base {name}: the repository {tree} has no such revision (in a shallow clone, fetch it)")
     commit = found.stdout.decode().strip()
@@ -128,7 +128,7 @@ def _beside(path: str, name: str, old: str) -> str:
 
 def _renamed(revision: Revision) -> dict[str, str]:
     """New name to old name of the files that git takes for renamed since the revision."""
-    done = _git(revision.tree, "diff", "-z", "--name-status", "--diff-filter=R", "-M", revision.commit)
+    done = run_git(revision.tree, "diff", "-z", "--name-status", "--diff-filter=R", "-M", revision.commit)
     if done.returncode:
         return {}
     parts = os.fsdecode(done.stdout).split("\0")
@@ -137,17 +137,17 @@ def _renamed(revision: Revision) -> dict[str, str]:
 
 def _tree_of(path: str) -> str:
     real = os.path.realpath(path)
-    found = _git(real if os.path.isdir(real) else os.path.dirname(real), "rev-parse", "--show-toplevel")
+    found = run_git(real if os.path.isdir(real) else os.path.dirname(real), "rev-parse", "--show-toplevel")
     if found.returncode:
-        raise InputError(f"{path}: --base needs a git repository: {_complaint(found)}")
+        raise InputError(f"{path}: --base needs a git repository: {complaint(found)}")
     return os.path.realpath(os.fsdecode(found.stdout).rstrip("\n"))
 
 
 def _listed(tree: str, commit: str) -> Iterator[tuple[str, str, str, int]]:
     """(name, mode, blob, bytes) of the files of a commit. Submodules are not followed."""
-    done = _git(tree, "ls-tree", "-r", "-l", "-z", "--full-tree", commit)
+    done = run_git(tree, "ls-tree", "-r", "-l", "-z", "--full-tree", commit)
     if done.returncode:
-        raise InputError(f"git cannot list revision {commit}: {_complaint(done)}")
+        raise InputError(f"git cannot list revision {commit}: {complaint(done)}")
     for entry in os.fsdecode(done.stdout).split("\0"):
         facts, _, name = entry.partition("\t")
         if facts:
@@ -157,9 +157,9 @@ def _listed(tree: str, commit: str) -> Iterator[tuple[str, str, str, int]]:
 
 
 def _blobs(tree: str, names: list[str]) -> Iterator[bytes]:
-    done = _git(tree, "cat-file", "--batch", stdin="".join(f"{name}\n" for name in names).encode())
+    done = run_git(tree, "cat-file", "--batch", stdin="".join(f"{name}\n" for name in names).encode())
     if done.returncode:
-        raise InputError(f"git cannot read the files of the revision: {_complaint(done)}")
+        raise InputError(f"git cannot read the files of the revision: {complaint(done)}")
     at = 0
     for name in names:
         end = done.stdout.index(b"\n", at)
@@ -169,11 +169,3 @@ def _blobs(tree: str, names: list[str]) -> Iterator[bytes]:
         size = int(header[2])
         yield done.stdout[end + 1 : end + 1 + size]
         at = end + 2 + size
-
-
-def _git(directory: str, *arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(["git", "-C", directory, *arguments], input=stdin, capture_output=True, check=False)
-
-
-def _complaint(done: subprocess.CompletedProcess[bytes]) -> str:
-    return done.stderr.decode(errors="replace").strip().removeprefix("fatal: ") or f"exit code {done.returncode}"

@@ -18,6 +18,11 @@ from .surfaces import FORMATS
 @click.command(epilog=MEANING)
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @click.option("--write", is_flag=True, help="Change the files (from standard input: print the new source).")
+@click.option(
+    "--allow-dirty",
+    is_flag=True,
+    help="Also write files with changes that are not committed to git (or not part of it).",
+)
 @click.option("--dry-run", is_flag=True, help="Change nothing: what happens without --write.")
 @click.option("--check", is_flag=True, help="No diff; exit with 1 if anything would change or is unresolved.")
 @click.option(
@@ -72,6 +77,7 @@ from .surfaces import FORMATS
 @command_options.output_format(*FORMATS)
 def rewrite(
     write: bool,
+    allow_dirty: bool,
     dry_run: bool,
     check: bool,
     verify: bool,
@@ -94,6 +100,8 @@ def rewrite(
         )
     if write and dry_run:
         raise click.UsageError("--write and --dry-run exclude each other.")
+    if allow_dirty and not write:
+        raise click.UsageError("--allow-dirty belongs to --write.")
     if rest["stdin_filename"] is not None and "-" not in paths:
         raise click.UsageError("--stdin-filename names what - reads: give - as PATH.")
     if verify and (not write or "-" in paths):
@@ -112,4 +120,4 @@ def rewrite(
         "configuration": configured,
         "told": tuple(command_options.told("allocation", "blocks", "module", "unsafe")),
     }
-    return run(Asked(paths, write, check, verify, output_format, cases, **rest))
+    return run(Asked(paths, write, allow_dirty, check, verify, output_format, cases, **rest))

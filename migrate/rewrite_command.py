@@ -12,11 +12,14 @@ from nki_migrate.codemods.model import Options
 from . import languages, output
 from .command_options import must_be_allowed, planned
 from .discover import STDIN, found_files
+from .errors import InputError
 from .exit_codes import exit_code
 from .ignores import without_codes
+from .journal import last_written
 from .kept_reports import cached_reports
 from .nki_pins import with_pins
 from .patch import unified_diff
+from .repository import uncommitted
 from .rewriting import word_of
 from .store import stored
 from .surfaces import print_reports, write_report
@@ -29,6 +32,9 @@ if TYPE_CHECKING:
     from .reports import Report
     from .verdicts import Proof
 
+_SHOWN = 10
+"""Files that one line of an error names."""
+
 
 @dataclass(frozen=True)
 class Asked:
@@ -40,6 +46,7 @@ class Asked:
 
     paths: tuple[str, ...]
     write: bool
+    allow_dirty: bool
     check: bool
     verify: bool
     output_format: str
@@ -77,6 +84,8 @@ def run(asked: Asked) -> int:
     reports = [without_codes(report, asked.configuration.ignored_codes(report.path)) for report in reports]
     interrupted = False
     if asked.write:
+        if not asked.allow_dirty:
+            _require_clean([report.path for report in reports if report.status == "changed" and report.path != STDIN])
         reports, interrupted = stored(reports)
     _print(reports, asked, word_of(options))
     if asked.report is not None:
@@ -84,6 +93,24 @@ def run(asked: Asked) -> int:
     if interrupted:
         raise KeyboardInterrupt
     return exit_code(reports, changes_are_done=asked.write)
+
+
+def _require_clean(paths: list[str]) -> None:
+    """Raise ``InputError`` if files that are about to be written have changes of the user's that no commit has.
+
+    What the last run wrote is not the user's: a run with ``--unsafe`` behind one without needs no commit between them.
+    Other files of the tree do not count, as nothing happens to them.
+    """
+    differing = uncommitted(paths)
+    if differing:
+        known = last_written(differing)
+        differing = [path for path in differing if path not in known]
+    if differing:
+        shown = [*differing[:_SHOWN], *(["..."] if len(differing) > _SHOWN else [])]
+        raise InputError(
+            f"nothing was written: {output.plural(len(differing), 'file')} to write with uncommitted changes "
+            f"({', '.join(shown)}): commit or stash them, or pass --allow-dirty"
+        )
 
 
 def _options(asked: Asked, files: list[Found]) -> Options:

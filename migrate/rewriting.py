@@ -213,6 +213,8 @@ def _reported(group: list[_Work], options: Options, homes: Mapping[str, Homes] |
                 began = time.perf_counter()
                 report = _guarded(path, data, texts[name], outcomes[name], options, reached.get(name, frozenset()))
                 reports.append((index, replace(report, seconds=share + time.perf_counter() - began)))
+    if len(reports) > 1:
+        reports = [(index, replace(report, group=group[0][1])) for index, report in reports]
     return reports
 
 

@@ -35,9 +35,10 @@ HARDWARE = "gen3"
 
 @pytest.fixture(scope="session", autouse=True)
 def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """What one run of the tests keeps is no other's: some stand in for the codemods."""
+    """What one run of the tests keeps is no other's: some stand in for the codemods. Journals are not the user's."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.getbasetemp() / "state"))
         yield
 
 

@@ -410,7 +410,7 @@ def test_emulate_gives_the_commands_exit_code(run):
 
 
 @pytest.mark.parametrize(
-    "command", ["rewrite", "verify", "check", "layout", "emulate", "record", "cases", "rules", "explain"]
+    "command", ["rewrite", "undo", "verify", "check", "layout", "emulate", "record", "cases", "rules", "explain"]
 )
 def test_every_command_has_help(run, command):
     result = run(command, "--help")
@@ -420,8 +420,8 @@ def test_every_command_has_help(run, command):
 
 def test_options_are_those_of_the_contract(run):
     for command, options in {
-        "rewrite": "--write --check --select --ignore --unsafe --allocation --blocks --module --target --jobs "
-        "--output-format",
+        "rewrite": "--write --allow-dirty --check --select --ignore --unsafe --allocation --blocks --module --target "
+        "--jobs --output-format",
         "verify": "--migrate --base --search --tiles --jobs --timeout --memory --no-cache --no-execute "
         "--cases --kernel --level --hardware --output-format",
         "record": "--out --data",

@@ -72,7 +72,13 @@ def test_what_the_tutorial_tells_to_do_works(tmp_path):
     done = subprocess.run(
         ["bash", "-ec", repository + "".join(blocks)],
         cwd=tmp_path,
-        env={**os.environ, **identity, "PATH": path, "XDG_CACHE_HOME": str(tmp_path.parent / "cache")},
+        env={
+            **os.environ,
+            **identity,
+            "PATH": path,
+            "XDG_CACHE_HOME": str(tmp_path.parent / "cache"),
+            "XDG_STATE_HOME": str(tmp_path.parent / "state"),
+        },
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

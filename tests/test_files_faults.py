@@ -7,7 +7,7 @@ import signal
 import sys
 
 import pytest
-from nki_migrate import codemods, store
+from nki_migrate import codemods, journal, store
 from nki_migrate.cli import main
 from nki_migrate.codemods import Outcome
 from nki_migrate.reports import Report
@@ -40,7 +40,7 @@ class Fault:
 
     def __init__(self, monkeypatch, step, error):
         self.step, self.error, self.steps, self.calls = step, error, [], 0
-        replace = store.replace
+        replace = store.replace_together
 
         def replaced(*arguments):
             self.calls += 1
@@ -52,10 +52,10 @@ class Fault:
             finally:
                 sys.setprofile(None)
 
-        monkeypatch.setattr(store, "replace", replaced)
+        monkeypatch.setattr(store, "replace_together", replaced)
 
     def event(self, frame, event, function):
-        if frame.f_code.co_filename != store.__file__ or event not in ("c_call", "c_return"):
+        if frame.f_code.co_filename not in (store.__file__, journal.__file__) or event not in ("c_call", "c_return"):
             return
         self.steps.append(f"{frame.f_code.co_name}: {event} {function.__name__}")
         if len(self.steps) - 1 == self.step:
@@ -63,9 +63,10 @@ class Fault:
 
 
 @pytest.fixture(autouse=True)
-def no_waiting(monkeypatch):
+def no_waiting(monkeypatch, tmp_path_factory):
     """Nothing waits for a disk: what stands in for ``fsync`` is a function written in C, too."""
     monkeypatch.setattr(store.os, "fsync", operator.index)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
 
 
 def all_steps(tmp_path_factory):
@@ -133,8 +134,8 @@ def test_an_error_at_any_step_leaves_files_and_report_in_accord(tmp_path, monkey
     assert met == ({FAULTY, FAULTY + 1} if name == "Ctrl-C" else {FILES - 1, FILES})
 
 
-def test_a_signal_at_any_line_ends_the_run_behind_the_file_at_hand(tmp_path):
-    lines = 0
+def test_a_signal_at_any_line_ends_the_run_behind_the_file_at_hand(tmp_path, monkeypatch):
+    lines, replace = 0, store.replace_together
     step = -1
     while lines > step:
         step += 1
@@ -142,21 +143,23 @@ def test_a_signal_at_any_line_ends_the_run_behind_the_file_at_hand(tmp_path):
         folder.mkdir()
         before, lines = reports_on(folder), 0
 
-        def trace(frame, event, argument, step=step, path=before[FAULTY].path):
+        def trace(frame, event, argument, step=step):
             nonlocal lines
-            if frame.f_code.co_filename != store.__file__ or path not in map(str, frame.f_locals.values()):
-                return trace
-            if event == "line":
+            if event == "line" and frame.f_code.co_filename == store.__file__:
                 lines += 1
                 if lines - 1 == step:
                     signal.raise_signal(signal.SIGINT)
             return trace
 
-        sys.settrace(trace)
-        try:
-            after, interrupted = store.stored(before)
-        finally:
-            sys.settrace(None)
+        def replaced(changes, trace=trace, path=before[FAULTY].path):
+            sys.settrace(trace if changes[0].path == path else None)
+            try:
+                replace(changes)
+            finally:
+                sys.settrace(None)
+
+        monkeypatch.setattr(store, "replace_together", replaced)
+        after, interrupted = store.stored(before)
         check_truth(before, after, folder)
         assert interrupted == (lines > step)
         assert sum(report.status == "changed" for report in after) == (FAULTY + 1 if interrupted else FILES)
@@ -217,7 +220,7 @@ def test_the_command_tells_what_was_written_and_ends_with_130(tmp_path, monkeypa
     new = sorted(path.name for path in tmp_path.iterdir() if path.read_text().startswith(NEW))
     assert exit_.value.code == 130 and err.endswith("nki-migrate: error: interrupted\n")
     assert len(list(tmp_path.iterdir())) == FILES
-    assert len(new) == (101 if step == "replace" else 50)  # a file is synced, and its directory
+    assert len(new) == (100 if step == "replace" else 49)  # a file is synced, and its directory; the journal, too
     if output_format == "json":
         document = json.loads(out)
         counts = document["summary"]

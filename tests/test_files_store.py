@@ -10,9 +10,13 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from nki_migrate.errors import FileError
 from nki_migrate.patch import unified_diff
-from nki_migrate.store import replace
+from nki_migrate.store import Change, replace_together
 
 BEFORE, AFTER = b"before\n", b"after\r\n\xff"
+
+
+def replace(path, before, after):
+    replace_together([Change(path, before, after)])
 
 
 @pytest.fixture

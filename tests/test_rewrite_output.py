@@ -38,7 +38,7 @@ def test_the_diff_of_standard_input_applies_to_the_file_that_it_is_named_after(r
     assert "kernels/k.py:8:2: NKI002" in err
     subprocess.run(["git", "apply", "-"], input=diff, check=True)
     (here / "other.py").write_text(SOURCE)
-    run("rewrite", "--write", "other.py")
+    run("rewrite", "--write", "--allow-dirty", "other.py")
     assert (here / "kernels" / "k.py").read_text() == (here / "other.py").read_text() != SOURCE
 
 
