@@ -7,10 +7,11 @@ argument is read for it, too.
 from __future__ import annotations
 
 import ast
+import math
 import operator
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from nki_migrate.runtime.spec.hardware import PARTITIONS
 
@@ -27,6 +28,7 @@ _OPERATORS: dict[type[ast.AST], Callable[..., object]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
     ast.FloorDiv: operator.floordiv,
     ast.Mod: operator.mod,
     ast.Pow: operator.pow,
@@ -39,6 +41,17 @@ _OPERATORS: dict[type[ast.AST], Callable[..., object]] = {
 }
 _SHAPE = r"[\(\[]\s*([A-Za-z0-9_]+(?:\s*,\s*[A-Za-z0-9_]+)*)\s*,?\s*[\)\]]"
 _DEPTH = 3
+_RANGES = ("range", "affine_range", "sequential_range", "static_range")
+_FUNCTIONS: dict[str, Callable[..., object]] = {
+    "len": len,
+    "min": min,
+    "max": max,
+    "int": int,
+    "math.ceil": math.ceil,
+    "math.floor": math.floor,
+    "np.ceil": math.ceil,
+    "np.floor": math.floor,
+}
 
 
 class Unknown(Exception):
@@ -49,14 +62,36 @@ class Unknown(Exception):
 class Facts:
     """``shapes``: parameter to its dimensions. ``tensors`` have tensor uses, ``asserts`` must hold.
 
-    ``assigned`` are the values of local names in source order. ``axes`` is the number of axes of the launch grid.
+    ``assigned`` are the values of local names in source order. ``loops`` are how often loops run. ``axes`` is the
+    number of axes of the launch grid.
     """
 
     shapes: dict[str, list[Dim]] = field(default_factory=dict)
     tensors: set[str] = field(default_factory=set)
     asserts: list[ast.expr] = field(default_factory=list)
     assigned: list[tuple[str, ast.expr]] = field(default_factory=list)
+    loops: list[ast.expr] = field(default_factory=list)
     axes: int = 0
+
+    def with_loops(self, least: int) -> Facts:
+        """These facts where every loop, too, must run ``least`` times or more."""
+        return replace(self, asserts=[*self.asserts, *(_at_least(count, least) for count in self.loops)])
+
+    def same(self) -> dict[str, str]:
+        """Names of dimensions that asserts say are one size: each to the first of them."""
+        first: dict[str, str] = {}
+        known = {dim for dims in self.shapes.values() for dim in dims if isinstance(dim, str)}
+        for test in self.asserts:
+            if isinstance(test, ast.Compare) and all(isinstance(op, ast.Eq) for op in test.ops):
+                names = [n.id for n in (test.left, *test.comparators) if isinstance(n, ast.Name) and n.id in known]
+                for one, other in zip(names, names[1:], strict=False):
+                    kept, gone = first.get(one, one), first.get(other, other)
+                    first |= {name: kept for name in (*first, other) if first.get(name, name) == gone}
+        return {name: kept for name, kept in first.items() if name != kept}
+
+
+def _at_least(count: ast.expr, least: int) -> ast.expr:
+    return ast.Compare(count, [ast.GtE()], [ast.Constant(least)])
 
 
 def facts_of(tree: ast.Module, kernel: ast.FunctionDef) -> Facts:
@@ -106,12 +141,20 @@ def _read(
             _read_assignment(node.targets[0], node.value, names, facts)
         elif isinstance(node, ast.Assert):
             facts.asserts += _conjuncts(node.test)
+        elif isinstance(node, ast.For) and isinstance(node.iter, ast.Call):
+            facts.loops += _count_of(node.iter)
         elif isinstance(node, ast.Subscript):
             _read_subscript(node, names, facts)
         elif isinstance(node, ast.Attribute) and _parameter(node.value, names) and node.attr in ("shape", "dtype"):
             facts.tensors.add(names[ast.unparse(node.value)])
         elif isinstance(node, ast.Call):
             _read_call(node, names, functions, facts, depth)
+
+
+def _count_of(iterable: ast.Call) -> list[ast.expr]:
+    """How often a loop over ``range(n)``, or one like it, runs."""
+    called = ast.unparse(iterable.func).rpartition(".")[2]
+    return [iterable.args[0]] if called in _RANGES and len(iterable.args) == 1 else []
 
 
 def _conjuncts(test: ast.expr) -> Iterator[ast.expr]:
@@ -240,7 +283,6 @@ def _evaluated(node: ast.expr, values: Mapping[str, object]) -> object:
         return _evaluated(node.value, values)[node.slice.value]  # type: ignore[index]  # what is no container ends the evaluation
     if isinstance(node, (ast.Tuple, ast.List)):
         return tuple(_evaluated(item, values) for item in node.elts)
-    if isinstance(node, ast.Call) and ast.unparse(node.func) in ("len", "min", "max", "int"):
-        function = {"len": len, "min": min, "max": max, "int": int}[ast.unparse(node.func)]
-        return function(*(_evaluated(item, values) for item in node.args))  # type: ignore[operator]  # what is no function ends it
+    if isinstance(node, ast.Call) and not node.keywords:
+        return _FUNCTIONS[ast.unparse(node.func)](*(_evaluated(item, values) for item in node.args))
     raise KeyError(ast.unparse(node))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
+import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -18,9 +19,17 @@ from .suggest_objects import class_of, classes_of, objects
 _SIZES = (128, 256, 512, 64, 2, 1, 32, 4, 1024, 8, 2048, 16)
 _OUTER_SIZES = (2, 1, 4, 8, 16, 3, 128, 256, 32, 64, 512, 1024)
 """For dimensions that are only ever before the last two: batches and blocks."""
+_NAMED_SIZES = (
+    (r"filter|kernel", (3, 2, 1, 5)),
+    (r"height|width", (8, 16, 12, 32, 6, 4, 64, 128)),
+    (r"channel", (128, 256, 512, 64, 32, 1)),
+)
+"""For dimensions whose name says what they are, those of convolutions: small images, many channels."""
 _RANKS = (2, 3, 1, 4)
 _ATTEMPTS = 2000
 """Combinations of sizes that are looked at, before any runs."""
+_TIMES = (2, 1, 0)
+"""How often the loops of a proposal run at least: twice shows most, and one that does not run shows nothing."""
 _SECONDS = 0.5
 """For one choice of ranks: errors tell more than a long search of what the asserts allow."""
 MAX_ELEMENTS = 1 << 23
@@ -83,17 +92,42 @@ def _shapes(
     found = False
     plain: list[dict[str, tuple[int, ...]]] = []
     for ranks in _ranks(tensors, facts):
-        dims = {name: facts.shapes.get(name) or [f"{name}{n}" for n in range(ranks[name])] for name in tensors}
-        symbols = sorted({dim for each in dims.values() for dim in each if isinstance(dim, str)})
+        dims = _dimensions(tensors, ranks, facts)
         inner = {dim for each in dims.values() for dim in each[-2:]}
-        preferred = {symbol: _SIZES if symbol in inner else _OUTER_SIZES for symbol in symbols}
+        symbols = sorted({dim for each in dims.values() for dim in each if isinstance(dim, str)})
+        preferred = {symbol: _preferred(symbol, symbol in inner) for symbol in symbols}
         first = {symbol: sizes[0] for symbol, sizes in preferred.items()}
         plain.append({name: _sized(each, first) for name, each in dims.items()})
-        for sizes in _assignments(preferred, facts, scalars):
-            found = True
-            yield {name: _sized(each, sizes) for name, each in dims.items()}
+        for least in _TIMES:
+            running = facts.with_loops(least)
+            for sizes in _assignments(_alone(preferred, running, scalars), running, scalars):
+                found = True
+                yield {name: _sized(each, sizes) for name, each in dims.items()}
     if not found:
         yield from plain
+
+
+def _dimensions(tensors: Sequence[str], ranks: Mapping[str, int], facts: Facts) -> dict[str, list[str | int]]:
+    """The dimensions of each tensor; those that asserts say are equal have one name."""
+    same = facts.same()
+    known = {name: facts.shapes.get(name) or [f"{name}{n}" for n in range(ranks[name])] for name in tensors}
+    return {name: [same.get(dim, dim) if isinstance(dim, str) else dim for dim in dims] for name, dims in known.items()}
+
+
+def _preferred(symbol: str, is_inner: bool) -> Sequence[int]:
+    """The sizes to try for a dimension, by its name, and by whether it is one of the last two of a tensor."""
+    named = (sizes for pattern, sizes in _NAMED_SIZES if re.search(pattern, symbol.lower()))
+    return next(named, _SIZES if is_inner else _OUTER_SIZES)
+
+
+def _alone(
+    preferred: Mapping[str, Sequence[int]], facts: Facts, scalars: Mapping[str, object]
+) -> dict[str, Sequence[int]]:
+    """The sizes of each dimension that nothing excludes whatever the others are: ``n % 128 == 0``."""
+    return {
+        symbol: [size for size in sizes if holds(facts, {symbol: size}, _numbers(scalars))] or sizes
+        for symbol, sizes in preferred.items()
+    }
 
 
 def _sized(dims: Sequence[str | int], sizes: Mapping[str, int]) -> tuple[int, ...]:
@@ -140,10 +174,12 @@ def _assignments(
     symbols: Mapping[str, Sequence[int]], facts: Facts, scalars: Mapping[str, object]
 ) -> Iterator[dict[str, int]]:
     """Sizes of the symbols that satisfy the asserts, those nearest to the preferred ones first."""
-    values = {name: value for name, value in scalars.items() if isinstance(value, (int, float))}
+    values = _numbers(scalars)
     looked_at, ends = 0, time.monotonic() + _SECONDS
     for total in range(len(_SIZES) * max(len(symbols), 1)):
         for choice in _compositions(total, len(symbols)):
+            if any(index >= len(sizes) for index, sizes in zip(choice, symbols.values(), strict=True)):
+                continue
             looked_at += 1
             if looked_at > _ATTEMPTS or time.monotonic() > ends:
                 return
@@ -152,6 +188,10 @@ def _assignments(
                 yield sizes
         if not symbols:
             return
+
+
+def _numbers(scalars: Mapping[str, object]) -> dict[str, object]:
+    return {name: value for name, value in scalars.items() if isinstance(value, (int, float))}
 
 
 def _compositions(total: int, parts: int) -> Iterator[tuple[int, ...]]:

@@ -349,12 +349,22 @@ def _numbered(case: Case, failure: Failure) -> list[str]:
 
 def _larger(case: Case, match: re.Match[str], failure: Failure) -> Iterator[Case]:
     """A loop that does not run: something is smaller than a tile."""
-    for size in sizes(case):
-        yield from (resized(case, size, factor * size) for factor in (2, 4, 8, 16))
+    grown = (_of_one_tensor(case, name, size, factor) for factor in (2, 4, 8) for name, size in _held(case))
+    yield from in_turn((resized(case, size, f * size) for size in sizes(case) for f in (2, 4, 8, 16)), grown)
     whole = case
     for size in sizes(case):
         whole = resized(whole, size, 4 * size)
     yield whole
+
+
+def _held(case: Case) -> list[tuple[str, int]]:
+    """The tensors of a case, each with each size that it has."""
+    return [(name, size) for name, spec in tensors(case).items() for size in dict.fromkeys(spec.shape)]
+
+
+def _of_one_tensor(case: Case, name: str, size: int, factor: int) -> Case:
+    shape = tensors(case)[name].shape
+    return shaped(case, name, tuple(factor * known if known == size else known for known in shape))
 
 
 def _smaller(case: Case, match: re.Match[str], failure: Failure) -> Iterator[Case]:

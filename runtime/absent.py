@@ -233,10 +233,10 @@ def install(offered: Mapping[str, object]) -> None:
         fromlist: Sequence[str] | None = (),
         level: int = 0,
     ) -> Any:
+        frame = sys._getframe(1)
         try:
-            return imported(name, globals, locals, fromlist, level)
+            return _completed(imported(name, globals, locals, fromlist, level), fromlist or (), frame)
         except ModuleNotFoundError as error:
-            frame = sys._getframe(1)
             full = _absolute(name, globals or {}, level)
             if not _stands_in(error.name or "", full, frame):
                 raise
@@ -254,6 +254,17 @@ def _stands_in(missing: str, asked: str, frame: FrameType) -> bool:
     if not missing or not f"{asked}.".startswith(f"{missing}.") or asked.partition(".")[0] in _STRICT:
         return False
     return not is_packaged(frame.f_code.co_filename) and not _is_handled(frame)
+
+
+def _completed(module: Any, taken: Sequence[str], frame: FrameType) -> Any:
+    """A stand-in for a part of a package (``__partial__``), with placeholders for what the whole package has."""
+    lacking = [name for name in taken if name != "*" and not hasattr(module, name)]
+    if not lacking or not getattr(module, "__partial__", False) or _is_handled(frame):
+        return module
+    completed = ModuleType(module.__name__)
+    completed.__dict__.update(module.__dict__)
+    completed.__dict__.update({name: absent(f"{module.__name__}.{name}") for name in lacking})
+    return completed
 
 
 def _absolute(name: str, space: Mapping[str, Any], level: int) -> str:

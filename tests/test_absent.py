@@ -150,6 +150,20 @@ def test_a_part_of_a_package_that_is_there(worker: Worker, tmp_path: Path) -> No
     assert isinstance(ran(worker, tmp_path, head), Run)
 
 
+def test_a_stand_in_for_a_part_of_a_package_lacks_nothing(worker: Worker, tmp_path: Path) -> None:
+    head = (
+        "from nkilib.core.utils import allocator, common_types\nfrom nkilib.core import mlp\nX = common_types.Norm.RMS"
+    )
+    assert isinstance(ran(worker, tmp_path, head), Run)
+    found = ran(worker, tmp_path, head, "    common_types.f(x)")
+    assert isinstance(found, Failure) and "nkilib.core.utils.common_types" in found.message and found.undecided
+
+
+def test_an_absent_part_of_a_stand_in_that_is_provided_for_is_absent(worker: Worker, tmp_path: Path) -> None:
+    head = "try:\n    from nkilib.core.utils import common_types\nexcept ImportError:\n    common_types = 3\n"
+    assert isinstance(ran(worker, tmp_path, head + "assert common_types == 3"), Run)
+
+
 def test_a_module_that_is_there_is_used(worker: Worker, tmp_path: Path) -> None:
     text = "class Tensor: pass\nVALUE = 3\n"
     found = ran(worker, tmp_path, f"import {FRAME}", f"    assert {FRAME}.VALUE == 3", **{FRAME: text})

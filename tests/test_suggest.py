@@ -77,6 +77,37 @@ def test_proposals_satisfy_the_asserts(tmp_path: Path) -> None:
     assert first.args["eps"] == 1e-5 and len(first.args["w"].shape) == 2
 
 
+def test_the_loops_of_the_first_proposal_run_twice_where_sizes_are_equal_that_are_asserted_to_be(
+    tmp_path: Path,
+) -> None:
+    source = (
+        "def k(image, weights):\n"
+        "    N, channels, height, width = image.shape\n"
+        "    out_channels, channels_, filter_height, filter_width = weights.shape\n"
+        "    assert channels == channels_ and channels % 256 == out_channels % 128 == 0\n"
+        "    rows = height - filter_height + 1\n"
+        "    for n in nl.affine_range(math.ceil(rows / 4)):\n"
+        "        nl.load(image[0, 0, n])\n"
+    )
+    tree = ast.parse(source)
+    case = next(proposed_cases(tmp_path / "k.py", tree, tree.body[0]))  # type: ignore[arg-type]
+    image, weights = case.args["image"], case.args["weights"]
+    assert isinstance(image, TensorSpec) and isinstance(weights, TensorSpec)
+    assert image.shape[1] == weights.shape[1] and image.shape[1] % 256 == weights.shape[0] % 128 == 0
+    assert (image.shape[2] - weights.shape[2] + 1) / 4 > 1
+
+
+def test_sizes_that_asserts_chain_have_one_name() -> None:
+    found = facts("def k(x, y):\n    a, b = x.shape\n    c, d = y.shape\n    assert a == c == d and b == a\n")
+    assert len({found.same().get(name, name) for name in "abcd"}) == 1
+
+
+@pytest.mark.parametrize(("least", "holding"), [(0, [1, 2, 4]), (1, [2, 4]), (2, [4])])
+def test_how_often_loops_run_is_asked_of_sizes(least: int, holding: list[int]) -> None:
+    found = facts("def k(x):\n    a = x.shape[0]\n    for i in range(a // 2):\n        x[i]\n").with_loops(least)
+    assert [size for size in (1, 2, 4) if holds(found, {"x0": size}, {})] == holding
+
+
 def test_calls_beside_the_kernel_give_cases(tmp_path: Path) -> None:
     (tmp_path / "test_k.py").write_text(
         "import numpy as np\nfrom k import k\n\ndef test():\n    x = np.random.rand(128, 64).astype(np.float16)\n"

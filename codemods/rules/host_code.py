@@ -7,7 +7,8 @@ They stay, under a finding that names what took their place: ``nki.jit`` and a l
 ``NEURON_RT_INSPECT_ENABLE=1`` saves. Nothing imitates them: a clock on the host measures something else.
 ``nki.simulate_kernel(kernel[grid], x)`` becomes ``kernel[grid](x)``, which runs on a CPU under ``nki-migrate emulate``
 and ``pytest --nki-emulate``, and on the device elsewhere.
-``nl.static_cast(array, dtype)`` of NumPy arrays is ``array.astype(dtype)``.
+``nl.static_cast(array, dtype)`` of NumPy arrays is ``array.astype(dtype)``. ``logging.OFF``, which Python's ``logging``
+has only where ``neuronxcc`` was imported, is a level above all that Python has, ``logging.CRITICAL + 1``.
 
 A function is kernel code by evidence, and host code, which no other rule rewrites, without it. The evidence is a
 decorator of Beta 1 (``@nki.jit`` or a forerunner); that the function is given to a harness, to ``nki.jit`` or
@@ -15,7 +16,7 @@ to ``nki_call``; that it does what only traced code can (it calls an instruction
 loops over ``nl.affine_range``, pins a tile); or that other kernel code of these files names it, or its class. Data
 types, constants, ``nl.nc``, casts and launches are no evidence, and neither are kernels of Beta 2 (``import nki``).
 
-Safe: the casts. *Review* (``--unsafe`` writes it): simulations. Manual: harnesses, what they measured, and ``nki_jit``.
+Safe: the casts, and the level. *Review* (``--unsafe`` writes it): simulations. Manual: harnesses, what they measured, and ``nki_jit``.
 
 Source: NKI 2.28, release notes (the harnesses raise NotImplementedError); nki.jit of the API reference (NumPy arrays:
 from 2.31 on); "Profile a NKI Kernel" of the NKI guides (Neuron Explorer).
@@ -142,7 +143,27 @@ class _Host:
             replacements.append((node, text))
             return
         for child in ast.iter_child_nodes(node):
-            self._collect(child, owner, replacements)
+            if self._is_level(child):
+                self.module.applied[CODE] += 1
+                replacements.append((child, self._level(child, isinstance(node, ast.Call | ast.keyword | ast.Assign))))
+            else:
+                self._collect(child, owner, replacements)
+
+    def _is_level(self, node: ast.AST) -> bool:
+        """Is a node the level ``logging.OFF`` that importing ``neuronxcc`` leaves behind?"""
+        if not (isinstance(node, ast.Attribute) and node.attr == "OFF" and self.module.options.enabled(CODE)):
+            return False
+        return self.module.host_name(node) == "logging.OFF" and not self._is_level_bound()
+
+    def _is_level_bound(self) -> bool:
+        """Does the module give ``logging`` a level of that name itself?"""
+        attributes = of_kinds(self.module.source.tree, ast.Attribute)
+        return any(node.attr == "OFF" and isinstance(node.ctx, ast.Store) for node in attributes)
+
+    def _level(self, node: ast.AST, stands_alone: bool) -> str:
+        assert isinstance(node, ast.Attribute)
+        text = f"{self.module.source.segment(node.value)}.CRITICAL + 1"
+        return text if stands_alone else f"({text})"
 
     # Calls ------------------------------------------------------------------------------------------------------
 

@@ -1,9 +1,14 @@
-"""Kernels with host code that casts NumPy arrays."""
+"""Kernels with host code that casts NumPy arrays, and asks for a level that importing neuronxcc gives."""
+
+import logging
 
 import nki
 import nki.language as nl
 import nki.isa as nisa
 import numpy as np
+
+logging.disable(logging.CRITICAL + 1)  # only neuronxcc gives logging this level
+QUIET = max(logging.INFO, (logging.CRITICAL + 1) - 1)
 
 
 @nki.jit

@@ -1,8 +1,13 @@
-"""Kernels with host code that casts NumPy arrays."""
+"""Kernels with host code that casts NumPy arrays, and asks for a level that importing neuronxcc gives."""
+
+import logging
 
 import neuronxcc.nki as nki
 import neuronxcc.nki.language as nl
 import numpy as np
+
+logging.disable(logging.OFF)  # only neuronxcc gives logging this level
+QUIET = max(logging.INFO, logging.OFF - 1)
 
 
 @nki.jit(additional_compile_opt="--disable-internal-io-dge")

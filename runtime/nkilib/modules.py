@@ -18,9 +18,7 @@ _UTILS = {
 
 MODULES: dict[str, ModuleType] = linked(
     {
-        "nkilib": public_module("nkilib", {}),
-        "nkilib.core": public_module("nkilib.core", {}),
-        "nkilib.core.utils": public_module("nkilib.core.utils", {}),
+        **{name: public_module(name, {"__partial__": True}) for name in ("nkilib", "nkilib.core", "nkilib.core.utils")},
         **{
             f"nkilib.core.utils.{name}": public_module(
                 f"nkilib.core.utils.{name}", {member: getattr(module, member) for member in members.split()}
