@@ -7,6 +7,7 @@ argument is read for it, too.
 from __future__ import annotations
 
 import ast
+import itertools
 import math
 import operator
 import re
@@ -84,7 +85,7 @@ class Facts:
         for test in self.asserts:
             if isinstance(test, ast.Compare) and all(isinstance(op, ast.Eq) for op in test.ops):
                 names = [n.id for n in (test.left, *test.comparators) if isinstance(n, ast.Name) and n.id in known]
-                for one, other in zip(names, names[1:], strict=False):
+                for one, other in itertools.pairwise(names):
                     kept, gone = first.get(one, one), first.get(other, other)
                     first |= {name: kept for name in (*first, other) if first.get(name, name) == gone}
         return {name: kept for name, kept in first.items() if name != kept}

@@ -16,7 +16,8 @@ to ``nki_call``; that it does what only traced code can (it calls an instruction
 loops over ``nl.affine_range``, pins a tile); or that other kernel code of these files names it, or its class. Data
 types, constants, ``nl.nc``, casts and launches are no evidence, and neither are kernels of Beta 2 (``import nki``).
 
-Safe: the casts, and the level. *Review* (``--unsafe`` writes it): simulations. Manual: harnesses, what they measured, and ``nki_jit``.
+Safe: the casts, and the level. *Review* (``--unsafe`` writes it): simulations. Manual: harnesses, what they measured,
+and ``nki_jit``.
 
 Source: NKI 2.28, release notes (the harnesses raise NotImplementedError); nki.jit of the API reference (NumPy arrays:
 from 2.31 on); "Profile a NKI Kernel" of the NKI guides (Neuron Explorer).
