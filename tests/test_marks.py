@@ -273,3 +273,20 @@ def test_functions_of_beta_2_files_are_not_read_as_beta_1(tmp_path, capsys):
     exit_code("rewrite", tmp_path)
     captured = capsys.readouterr()
     assert "not rewritten yet" not in captured.err and "helper.py:" not in captured.err
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("def f(x):\n    from neuronxcc.starfish.support.dtype import cast\n\n    return cast(x)\n", 7),
+        ("from neuronxcc.starfish.support import dtype as d\nX = d.cast(3)\n", 5),
+        ("import neuronxcc.driver.part as part\n", 4),
+        ("import neuronxcc.driver.part as part\ndel part\n", 4),
+        ("import neuronxcc\nV = neuronxcc.__version__\n", None),
+    ],
+)
+def test_what_a_file_of_beta_2_uses_of_the_old_compiler_is_found(text: str, line: int | None) -> None:
+    source = f"import nki\nimport nki.language as nl\n\n{text}"
+    report = rewrite_report("kernel.py", source.encode(), Options())
+    assert report.status == "unchanged", report.reason
+    assert [found.line for found in report.findings] == ([line] if line is not None else [])

@@ -29,22 +29,30 @@ def backlog(text: str, tree: ast.Module, target: Version | str = OLDEST) -> list
     """The marks in a file, and the names of Beta 1 in it that have none: of ``neuronxcc``, or of modules of Beta 2.
 
     Of the names of Beta 2's modules those count that Beta 1 had there, and neither Beta 2 nor ``target`` has. A module
-    without marks that imports both may serve both: it tells nothing.
+    without marks that imports both may serve both: it tells nothing. Other modules of ``neuronxcc`` are of no language:
+    what is used of them is left.
     """
     findings = marked(text, tree)
     covered = {finding.line for finding in findings}
     imported = imports(tree)
     bound = {item.name: item for item in imported}
-    if not findings and any(item.is_nki for item in imported):
+    if not findings and any(item.path.startswith("neuronxcc.nki") for item in imported):
         return []
     left = _names_left(tree, bound, version(target))
+    used = {chain[0] for node, _ in left if (chain := dotted(node)) is not None}
+    for item in imported:
+        if _beta1_name(item.path).startswith("neuronxcc.") and item.name not in used:
+            findings.append(_finding(item.statement, item.path))
     parents = parents_of(tree) if left else {}
     for node, name in left:
         if not _is_covered(_statement(parents, node), node, covered):
-            place = node.lineno, node.col_offset + 1
-            message = f"{name} is not the same in Beta 2"
-            findings.append(Finding(*place, CODE, "manual", message, refusal_note(name)))
+            findings.append(_finding(node, name))
     return sorted(findings)
+
+
+def _finding(node: ast.stmt | ast.expr, name: str) -> Finding:
+    place = node.lineno, node.col_offset + 1
+    return Finding(*place, CODE, "manual", f"{name} is not the same in Beta 2", refusal_note(name))
 
 
 def _is_covered(statement: ast.stmt, node: ast.expr, marked_lines: set[int]) -> bool:
@@ -59,7 +67,8 @@ def _beta1_name(path: str) -> str:
     if path.startswith("neuronxcc."):
         name = canonical(path)
         root, _, rest = name.partition(".")
-        return name if rest and root in {*BETA2, "ncc", "nccl"} and not beta2_has(name) else ""
+        known = {*BETA2, "ncc", "nccl"} if root != "neuronxcc" else {root} if "." in rest else set()
+        return name if rest and root in known and not beta2_has(name) else ""
     module = next((m for m in sorted(_ROOTS, reverse=True) if path.startswith(f"{m}.") and "." in m), "")
     module = module or ("nki" if path.startswith("nki.") else "")
     name = f"{_ROOTS[module]}.{path[len(module) + 1:]}" if module else ""
