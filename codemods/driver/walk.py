@@ -228,7 +228,7 @@ def _for(scope: Scope, statement: ast.stmt) -> None:
     dynamic = dynamic_loops.is_dynamic(scope, statement)
     if dynamic:
         dynamic_loops.rewrite(scope, statement)
-    traced = dynamic or _check_iterable(scope, statement)
+    traced = dynamic or _write_iterable(scope, statement)
     if statement.orelse:
         raise Refuse(statement, LANGUAGE, "for ... else", "Beta 2 has no else on loops")
     targets = {n.id for n in of_kinds(statement.target, ast.Name)}
@@ -280,7 +280,7 @@ def _apart_from(scope: Scope, value: Value, bound: Set[str]) -> Value:
     return value
 
 
-def _check_iterable(scope: Scope, statement: ast.For) -> bool:
+def _write_iterable(scope: Scope, statement: ast.For) -> bool:
     """Write the loop's iterable for Beta 2; was the body traced once?"""
     call = statement.iter
     name = scope.qualified(call.func) if isinstance(call, ast.Call) else None

@@ -42,7 +42,7 @@ from ..syntax import codes
 from ..syntax.names import dotted
 from ..syntax.node_index import walk
 from ..syntax.nodes import viewed
-from .dynamic import dynamic_access, is_dynamic
+from .dynamic import dynamic_access, index_tile
 from .reshape import expanded, reshaped
 from .row_broadcasts import on_rows
 from .type_views import reinterpreted
@@ -316,7 +316,7 @@ def _unknown_rank(scope: Scope, node: ast.Subscript, base: Operand, elements: li
             return base
         raise Refuse(node, VECTORS, "'...' on a tensor whose rank is not known", "write every dimension")
     assert_all_named(scope, base, len(elements))
-    dynamic = any(is_dynamic(scope, element) for element in elements)
+    dynamic = any(index_tile(scope, element) is not None for element in elements)
     points = [] if dynamic else [e for e in elements if not is_slice(scope, e) and index_value(scope, e) is None]
     prefix: tuple[str, ...] = ()
     if points and len(points) == len(elements):

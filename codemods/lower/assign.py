@@ -270,7 +270,7 @@ def _to_tuple(scope: Scope, statement: ast.stmt, target: ast.Tuple | ast.List, v
                 _set(scope, name, _labelled(component, name))
         scope.dropped[statement] = {n for n in names if n}
         return
-    if isinstance(value, ast.Call) and _to_vectors(scope, statement, names, value):
+    if isinstance(value, ast.Call) and _assign_vectors(scope, statement, names, value):
         return
     if isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(names) and None not in names:
         _elementwise(scope, statement, [n for n in names if n], value.elts)
@@ -286,7 +286,7 @@ def _to_tuple(scope: Scope, statement: ast.stmt, target: ast.Tuple | ast.List, v
     else:
         text = render(scope, value)
     scope.emit(f"{scope.source.segment(target)} = {text}")
-    sizes = _shape_of(scope, value, names)
+    sizes = _learn_sizes(scope, value, names)
     parts: list[Value] = [Value() if may_be_no_number(scope, value) else Python(sizes) for _ in names]
     if isinstance(known, Several) or isinstance(value, ast.Call):
         parts = parts_of(known or Value(), names)
@@ -295,7 +295,7 @@ def _to_tuple(scope: Scope, statement: ast.stmt, target: ast.Tuple | ast.List, v
             _set(scope, name, part)
 
 
-def _to_vectors(scope: Scope, statement: ast.stmt, names: list[str | None], value: ast.Call) -> bool:
+def _assign_vectors(scope: Scope, statement: ast.stmt, names: list[str | None], value: ast.Call) -> bool:
     """``rows, mask = info.rows(i)``: what a function of the user's computes from vectors, name by name."""
     found = unpacked(scope, value)
     if found is None or len(found.parts) != len(names):
@@ -386,8 +386,11 @@ def _names(node: ast.AST) -> set[str]:
     return {n.id for n in of_kinds(node, ast.Name)}
 
 
-def _shape_of(scope: Scope, value: ast.expr, names: list[str | None]) -> bool:
-    """``a, b = x.shape`` (or a name that is a part of it): the sizes are positive, and they are ``x``'s dimensions."""
+def _learn_sizes(scope: Scope, value: ast.expr, names: list[str | None]) -> bool:
+    """``a, b = x.shape`` (or a name that is a part of it): the sizes are positive, and they are ``x``'s dimensions.
+
+    The answer is whether ``value`` is a shape.
+    """
     if isinstance(value, ast.Name) and value.id in scope.definitions:
         value = algebra.parse(scope.definitions[value.id])
     first = 0

@@ -128,17 +128,23 @@ def is_computation(scope: Scope, node: ast.expr) -> bool:
     return bool(comparison_token(scope, node))
 
 
-Method = Callable[[Scope, ast.Call, Operand], Instruction | None]
+@dataclass(frozen=True)
+class Method:
+    """A method of tensors that takes an instruction on some operands, and is a view of the others."""
+
+    computes: Callable[[Scope, ast.Call, Operand], bool]
+    lower: Callable[[Scope, ast.Call, Operand], Instruction]
+
+
 METHODS: dict[str, Method] = {}
-"""Methods of tensors that take an instruction (on some operands): name -> how it is lowered, ``None`` for a view."""
 
 
-def _method(scope: Scope, node: ast.Call) -> Instruction | None:
-    """The instruction that a method call takes; ``None`` where it is a view, or no method of a tensor."""
+def _method(scope: Scope, node: ast.Call) -> tuple[Method, Operand] | None:
+    """The method that a call computes with, and its tensor; ``None`` for a view, or no method of a tensor."""
     if not isinstance(node.func, ast.Attribute) or node.func.attr not in METHODS:
         return None
-    base = owner(scope, node.func.value)
-    return METHODS[node.func.attr](scope, node, base) if base is not None else None
+    method, base = METHODS[node.func.attr], owner(scope, node.func.value)
+    return (method, base) if base is not None and method.computes(scope, node, base) else None
 
 
 def operand_or_text(scope: Scope, node: ast.expr) -> Operand | str:
@@ -202,9 +208,10 @@ def lower(scope: Scope, node: ast.expr) -> Instruction:
             scope.apply(code, node)
             call = bound_call(scope, node, name)
             return _perhaps_converted(call, handler(call))
-        method = _method(scope, node)
-        if method is not None:
-            return method
+        computing = _method(scope, node)
+        if computing is not None:
+            method, base = computing
+            return method.lower(scope, node, base)
     if isinstance(node, ast.BinOp | ast.UnaryOp | ast.Compare) and is_computation(scope, node):
         operation: Instruction = scope.evaluator.lower_operator(scope, node)
         return operation

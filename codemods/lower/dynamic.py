@@ -97,14 +97,15 @@ def tell_rank(scope: Scope, source: ast.expr, rank: int) -> None:
     )
     if not plain or any(index_value(scope, element) is not None for element in elements):
         return
-    tiles = [part[0] for element in elements if (part := _split(scope, element)) is not None]
+    tiles = [tile for element in elements if (tile := index_tile(scope, element)) is not None]
     if len(tiles) == 1 and tiles[0].dims and all(scope.constant(size) == 1 for size in tiles[0].dims):
         of_rank(scope, of_name(scope, name, value), len(elements) + rank)
 
 
-def is_dynamic(scope: Scope, element: ast.expr) -> bool:
-    """Does an index hold a tile?"""
-    return _split(scope, element) is not None
+def index_tile(scope: Scope, element: ast.expr) -> Operand | None:
+    """The tile that an index holds, alone or in a sum."""
+    found = _summands(scope, element)
+    return found[0] if found is not None else None
 
 
 def _split(scope: Scope, element: ast.expr) -> tuple[Operand, ast.expr] | None:

@@ -57,7 +57,7 @@ from ..expr.emission import Refuse
 from ..expr.operands import Operand
 from ..expr.tables import activation_token, operator_token
 from ..expr.values import Tile
-from ..lower.compute import METHODS, Call, copy_of, in_sbuf, materialized, operand_or_text
+from ..lower.compute import METHODS, Call, Method, copy_of, in_sbuf, materialized, operand_or_text
 from ..lower.products import operand_masks
 from ..lower.row_broadcasts import written_later
 from ..plan.truth_tiles import COMPARISONS, comparison_token, truth_type
@@ -142,32 +142,37 @@ def copy(call: Call) -> Instruction:
 def broadcast_to(call: Call) -> Instruction:
     src, node = call.tensor("src"), call.node
     sizes = broadcast_sizes(call.scope, node, call.arguments["shape"], src)
-    rows = _row_broadcast(call.scope, node, src, sizes)
-    if rows is not None:
-        return rows
+    if _is_of_one_row(call.scope, src, sizes):
+        return _row_broadcast(call.scope, node, src, sizes)
     given: list[tuple[str, Operand | str]] = [("src", broadcast(call.scope, node, src, sizes))]
     return Instruction("tensor_copy", given, sizes, src.dtype)
 
 
-def broadcast_method(scope: Scope, node: ast.Call, src: Operand) -> Instruction | None:
-    """``x.broadcast_to(shape)`` over partitions; along the free dimensions it is a view."""
+def _broadcasts_rows(scope: Scope, node: ast.Call, src: Operand) -> bool:
+    """Is ``x.broadcast_to(shape)`` one over partitions? Along the free dimensions it is a view."""
     if len(node.args) != 1 or node.keywords or not isinstance(src.value, Tile):
-        return None
-    copy = _row_broadcast(scope, node, src, broadcast_sizes(scope, node, node.args[0], src))
-    if copy is not None and written_later(scope, src):
+        return False
+    return _is_of_one_row(scope, src, broadcast_sizes(scope, node, node.args[0], src))
+
+
+def _broadcast_method(scope: Scope, node: ast.Call, src: Operand) -> Instruction:
+    if written_later(scope, src):
         raise Refuse(node, CODE, f"'{src.base}' is broadcast, and written again later", "broadcast it again after that")
-    return copy
+    return _row_broadcast(scope, node, src, broadcast_sizes(scope, node, node.args[0], src))
 
 
-METHODS["broadcast_to"] = broadcast_method
+METHODS["broadcast_to"] = Method(_broadcasts_rows, _broadcast_method)
 
 
-def _row_broadcast(scope: Scope, node: ast.expr, src: Operand, sizes: tuple[str, ...]) -> Instruction | None:
-    """A tile of one partition on all partitions of ``sizes``; ``None`` for a tile that has them already."""
+def _is_of_one_row(scope: Scope, src: Operand, sizes: tuple[str, ...]) -> bool:
+    """Is a tile of one partition put on all partitions of ``sizes``?"""
     if src.dims is None or len(src.dims) != len(sizes) or len(sizes) < 2:
-        return None
-    if scope.constant(src.dims[0]) != 1 or scope.constant(sizes[0]) == 1:
-        return None
+        return False
+    return scope.constant(src.dims[0]) == 1 != scope.constant(sizes[0])
+
+
+def _row_broadcast(scope: Scope, node: ast.expr, src: Operand, sizes: tuple[str, ...]) -> Instruction:
+    """A tile of one partition on all partitions of ``sizes``."""
     src = spread(scope, node, src, ("1", *sizes[1:]))
     scope.apply(CODE, node)
     given: list[tuple[str, Operand | str]] = [("src", in_sbuf(scope, node, src))]
@@ -472,8 +477,10 @@ def _on_all_rows(scope: Scope, node: ast.expr, view: Operand, other: Operand) ->
     """``view`` on the partitions of ``other``, where it has only one."""
     if view.dims is None or other.dims is None or view.space == "hbm":
         return view
-    copy = _row_broadcast(scope, node, view, (other.dims[0], *view.dims[1:]))
-    return view if copy is None else materialized(scope, node, copy)
+    sizes = (other.dims[0], *view.dims[1:])
+    if not _is_of_one_row(scope, view, sizes):
+        return view
+    return materialized(scope, node, _row_broadcast(scope, node, view, sizes))
 
 
 def _same_partitions(scope: Scope, node: ast.expr, a: Operand, b: Operand) -> None:

@@ -1,0 +1,124 @@
+"""A question changes nothing: what answers yes or no leaves the function and the module that it is asked about.
+
+The functions of ``codemods`` that answer ``bool`` are watched while all goldens are rewritten. What a module remembers
+of its own source (its caches) may be found during any question.
+"""
+
+import functools
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Callable, Iterator
+from types import ModuleType
+from typing import Any
+
+import pytest
+from first_rung import Options, rewrite
+from module_imports import ROOT
+from nki_migrate import codemods
+from nki_migrate.codemods.analysis.scope import Scope
+from nki_migrate.codemods.project.program import Module
+
+CACHES = {"rebound", "seen", "bindings", "object_classes", "interpreted", "unpacking", "_functions", "_concrete"}
+"""What is found once, of what does not change."""
+
+ACTS = {
+    "lower.alternatives.either_place": "writes a call for each place that an argument may mean; answers whether it did",
+    "lower.assign._assign_vectors": "assigns what a call computes from vectors; answers whether it does",
+    "lower.assign._learn_sizes": "learns the sizes that a shape gives names; answers whether it is a shape",
+    "lower.comprehensions.expand": "writes a comprehension as a loop; answers whether the statement has one",
+    "lower.number_tables.assign_table": "assigns an array of numbers; answers whether it is one",
+    "rules.psum_accumulation._declare_again": "declares a tile again; answers whether it can be",
+    "driver.walk._write_iterable": "writes what a loop runs over; answers whether Beta 1 traced the body once",
+    "emit.marks.plan": "plans the marks of findings; answers whether there are any",
+    "rules.name_bindings.report": "reports names that mean something else; answers whether there are any",
+}
+"""Functions that act, and say whether they did."""
+
+
+def modules() -> list[ModuleType]:
+    """The layers of the rules from Beta 1."""
+    found = (m.name for m in pkgutil.walk_packages(codemods.__path__, f"{codemods.__name__}."))
+    others = ("tilelang", "ascend", "ladder")
+    return [importlib.import_module(name) for name in found if name.split(".")[2] not in others]
+
+
+def contents(value: object) -> object:
+    """What a container holds, by identity, to the second level."""
+    if isinstance(value, dict):
+        return tuple((id(key), id(item), len(item) if hasattr(item, "__len__") else 0) for key, item in value.items())
+    if isinstance(value, list | tuple):
+        return tuple(map(id, value))
+    return len(value) if isinstance(value, set) else id(value)
+
+
+def state(subject: Scope | Module) -> dict[str, object]:
+    """All that is planned for a function and its module, or known of them."""
+    module = subject.module if isinstance(subject, Scope) else subject
+    parts = {"": vars(module), "edits.": vars(module.edits)}
+    if isinstance(subject, Scope):
+        parts["scope."] = vars(subject)
+    return {
+        f"{prefix}{name}": contents(value)
+        for prefix, names in parts.items()
+        for name, value in names.items()
+        if name not in CACHES
+    }
+
+
+class Watch:
+    """The functions that answer ``bool``, and what each changed."""
+
+    def __init__(self) -> None:
+        self.asked: set[str] = set()
+        self.changed: dict[str, set[str]] = {}
+
+    def around(self, function: Callable[..., Any], name: str) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def watched(*arguments: Any, **keywords: Any) -> Any:
+            subject = next((a for a in arguments if isinstance(a, Scope | Module)), None)
+            if subject is None:
+                return function(*arguments, **keywords)
+            self.asked.add(name)
+            before = state(subject)
+            try:
+                return function(*arguments, **keywords)
+            finally:
+                after = state(subject)
+                changed = {part for part, value in after.items() if part in before and before[part] != value}
+                if changed:
+                    self.changed.setdefault(name, set()).update(changed)
+
+        return watched
+
+
+@pytest.fixture(scope="module")
+def watch() -> Iterator[Watch]:
+    watch = Watch()
+    watched: dict[Callable[..., Any], Callable[..., Any]] = {}
+    with pytest.MonkeyPatch.context() as patched:
+        for module in modules():
+            for name, function in list(vars(module).items()):
+                home = getattr(function, "__module__", "")
+                is_question = inspect.isfunction(function) and function.__annotations__.get("return") in ("bool", bool)
+                if is_question and home.startswith(f"{codemods.__name__}."):
+                    short = f"{home.removeprefix(f'{codemods.__name__}.')}.{function.__name__}"
+                    if function not in watched:
+                        watched[function] = watch.around(function, short)
+                    patched.setattr(module, name, watched[function])
+        for source in sorted((ROOT / "golden").glob("*/before.py")):
+            if "neuronxcc" in (text := source.read_text(encoding="utf-8")):
+                rewrite(text, Options(unsafe=True))
+        yield watch
+
+
+def test_questions_are_asked(watch: Watch) -> None:
+    assert len(watch.asked) > 100
+
+
+def test_a_question_changes_nothing(watch: Watch) -> None:
+    assert {name: parts for name, parts in watch.changed.items() if name not in ACTS} == {}
+
+
+def test_what_is_called_an_act_acts(watch: Watch) -> None:
+    assert ACTS.keys() - watch.changed.keys() == set()
