@@ -5,7 +5,8 @@ rest as long as it lasts, shared by the kernels. What disagrees is shrunk to its
 kept like the verdict of a case, for the same time.
 
 Where the new kernel stops and says that it is not written for such sizes, that is no disagreement but a note: at an
-assertion of a rewrite, or where a size is 1 that the case has larger, and an instruction refuses what Beta 1 repeats.
+assertion of a rewrite, where a size is 1 that the case has larger, and an instruction refuses what Beta 1 repeats, and
+where the old kernel has operands of no elements.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import ast
 import importlib.util
 import os
+import re
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future
@@ -24,6 +26,7 @@ from nki_migrate.codemods.expr.emission import WRITTEN_FOR
 from nki_migrate.runtime.cases import Case
 from nki_migrate.runtime.compare import Failure, Run, Verdict
 from nki_migrate.runtime.compare.condition import Sides, together
+from nki_migrate.runtime.events import NOTHING
 from nki_migrate.runtime.messages import Reply
 from nki_migrate.runtime.pool import Pool, pool
 from nki_migrate.runtime.reading import Reads, is_standard
@@ -38,6 +41,7 @@ from .verdicts import CaseResult
 from .verify import Evidence, Settings
 
 _ASSERTED = "AssertionError: " + WRITTEN_FOR.removeprefix('"')
+_SAID_BY = re.compile(r"AssertionError: (\w+): ")
 _BATCH = 4
 _SHRINKING = 200
 """Cases that shrinking may try; it is not part of the time of the search."""
@@ -202,7 +206,7 @@ def _disagreeing(
         if isinstance(new, Failure) and (new.undecided or not new.lasting):
             tally.undecided += 1
             continue
-        if isinstance(new, Failure) and _is_said(new, task.case, original):
+        if isinstance(new, Failure) and (_is_said(new, task, original) or _touches_nothing(old)):
             tally.stopped += 1
             tally.said.setdefault(new.line, new.message)
             continue
@@ -217,9 +221,26 @@ def _disagreeing(
             tally.conditions = together([tally.conditions, asked])
 
 
-def _is_said(new: Failure, variant: Case, original: Case) -> bool:
+def _is_said(new: Failure, task: Task, original: Case) -> bool:
     """Does the new kernel stop by what a rewrite asserts, or for sizes of 1 that only Beta 1 repeats?"""
-    return _ASSERTED in new.message or (new.of_sizes and has_ones(variant, original))
+    asserted = _ASSERTED in new.message or _is_added_function(new.message, task)
+    return asserted or (new.of_sizes and has_ones(task.case, original))
+
+
+def _is_added_function(message: str, task: Task) -> bool:
+    """Does an assertion say that it is one of a function that only the new file defines? A rewrite added it."""
+    said = _SAID_BY.search(message)
+    if said is None:
+        return False
+    sides = (task.pair.old, task.pair.before), (task.pair.new, task.pair.after)
+    old, new = (re.search(rf"^def {said[1]}\(", _parsable(*side), re.MULTILINE) is not None for side in sides)
+    return new and not old
+
+
+def _touches_nothing(old: Run) -> bool:
+    """Is there an instruction of the old kernel with an operand of no elements? Beta 2 refuses many of these."""
+    events = (event for program in old.programs for event in program.events)
+    return any(operand.steps == NOTHING for event in events for operand in event.operands)
 
 
 def _asked(workers: Pool, task: Task, *, before: bool) -> Future[Reply]:

@@ -20,6 +20,8 @@ Said = tuple[str, str, Any]
 """A function, a keyword of it, and the value that a kernel gave."""
 Step = tuple[int, int, int]
 """(partitions, bytes, count): one dimension of an access. For HBM: (0, elements, count)."""
+NOTHING: tuple[Step, ...] = ((0, 0, 0),)
+"""The steps of an access of no elements."""
 
 
 @dataclass(frozen=True)
@@ -156,8 +158,11 @@ class Recorder:
 
 
 def operand(role: str, alloc: Allocation, array: Array, exact: bool = True, used: bool = True) -> Operand:
-    """Physical place and normal form of an access: ``array`` is a view on the memory of ``alloc``."""
-    offset = 0 if _is_all_of(array, alloc.whole) else address_of(array) - alloc.start
+    """Physical place and normal form of an access: ``array`` is a view on the memory of ``alloc``.
+
+    One of no elements is said to begin where its tensor does: Beta 1 and Beta 2 may name different places of nothing.
+    """
+    offset = 0 if not array.size or _is_all_of(array, alloc.whole) else address_of(array) - alloc.start
     if alloc.space == "hbm":
         size = alloc.dtype.itemsize
         steps = _elements(array.strides, array.shape, size)
@@ -198,7 +203,12 @@ def _stored(dtype: np.dtype[Any]) -> str:
 
 
 def merged_steps(steps: list[Step]) -> tuple[Step, ...]:
-    """The normal form of an access: without dimensions of one element, those that walk memory as one merged."""
+    """The normal form of an access: without dimensions of one element, those that walk memory as one merged.
+
+    An access of no elements walks nothing, whatever its steps are.
+    """
+    if any(count == 0 for _, _, count in steps):
+        return NOTHING
     merged: list[Step] = []
     for partitions, size, count in steps:
         if count == 1:

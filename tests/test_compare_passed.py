@@ -66,7 +66,7 @@ def test_the_copy_stands_for_its_source(compared, part: str) -> None:  # type: i
     operands = {level.level: level for level in result.levels}["operands"]
     assert operands.verdict.value == "equal"
     (note,) = operands.notes
-    assert note == "1 tensor_copy more after: nl.broadcast_to to the shape that a tile has, declared by NKI022"
+    assert note == "1 tensor_copy more after: a broadcast to the shape that a tile has, declared by NKI022"
 
 
 @pytest.mark.parametrize(

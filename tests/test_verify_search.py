@@ -112,6 +112,31 @@ def test_an_assertion_of_a_rewrite_is_a_note(search) -> None:  # type: ignore[no
     )
 
 
+def test_an_assertion_of_a_function_that_a_rewrite_added_is_a_note(search) -> None:  # type: ignore[no-untyped-def]
+    """One that both versions define asserts what the author wants: there the new kernel alone fails."""
+    check = 'def whole(rows):\n    assert rows % 128 == 0, "whole: a tail"\n\n\n@nki.jit'
+    new = NEW.replace("@nki.jit", check, 1).replace("    out =", "    whole(rows)\n    out =", 1)
+    proof = search(new.replace("n = min(128, rows - i * 128)", "n = 128"), 0.0)
+    assert [result.verdict.value for result in proof.results] == ["equal"]
+    assert "not written for them (line 8: AssertionError: whole: a tail)" in proof.notes[0]
+    Path("before.py").write_text(OLD.replace("@nki.jit", check.replace("% 128 == 0", "> 0"), 1))
+    proof = search(new, 0.0)
+    assert [result.verdict.value for result in proof.results] == ["equal", "error"]
+
+
+def test_a_failure_where_the_old_kernel_touches_nothing_is_a_note(search) -> None:  # type: ignore[no-untyped-def]
+    old = OLD.replace("    assert columns % 2 == 0\n", "").replace("nl.arange(columns)", "nl.arange(columns - 3)")
+    Path("before.py").write_text(old)
+    Path("cases.toml").write_text(CASE.replace("256, 16", "256, 4"))
+    new = NEW.replace("columns = x.shape", "columns = x.shape[0], x.shape[1] - 3", 1).replace(
+        "n], src", "n, 0:columns], src"
+    )
+    new = new.replace("src=x[i * 128:i * 128 + n]", "src=x[i * 128:i * 128 + n, 0:columns]")
+    proof = search(new.replace("n = min(", 'assert columns > 0, "none"\n        n = min('), 0.0)
+    assert [result.verdict.value for result in proof.results] == ["equal"]
+    assert "which is not written for them (line 12: AssertionError: none)" in proof.notes[0]
+
+
 FILLED = """
 @nki.jit
 def doubled(x):

@@ -141,7 +141,7 @@ ON_ROWS = '''def {name}(src, rows):
     """``src``, or a copy of its one row on each of ``rows`` partitions."""
     if src.shape[0] == rows:
         return src
-    assert src.shape[0] == 1, "a broadcast of several rows"
+    assert src.shape[0] == 1, "{name}: a broadcast of several rows"
     dst = {nl}.ndarray((rows, src.shape[1]), dtype=src.dtype, buffer={nl}.sbuf)
     {broadcast_rows}(dst=dst, src=src)
     return dst

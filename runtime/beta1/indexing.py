@@ -243,7 +243,9 @@ def arange(*bounds: int) -> Index:
         raise KernelError("", f"arange takes (stop) or (start, stop), got {len(bounds)} arguments")
     start, stop = (0, bounds[0]) if len(bounds) == 1 else bounds
     start, stop = int(start), int(stop)
-    return vector_of(start, (max(stop - start, 0),), (1,), (frozenset((next(_axis_ids),)),))
+    if stop < start:
+        raise NotModelled(f"an index vector of negative length, from {start} to {stop}")
+    return vector_of(start, (stop - start,), (1,), (frozenset((next(_axis_ids),)),))
 
 
 class Grid(tuple[Index, ...]):

@@ -363,7 +363,9 @@ def store(current: State, result: Result, dst: Tile, where: Region, overwrite: b
     if chosen is None:
         commit(machine, result, view)
         return
-    for part, target, left in in_rows(result, view, chosen):
+    # what is out of bounds is skipped by the one DMA, in both versions: only a mask makes two of it
+    parts = in_rows(result, view, chosen) if where.valid is None else ((result, view, chosen),)
+    for part, target, left in parts:
         if left is not None and isinstance(target, Computed):
             _scattered(current, result, dst, where)
             return

@@ -181,7 +181,10 @@ class Tile(Tensor, View):
             repeated = np.broadcast_to(array, wanted)
         except ValueError:
             raise KernelError("", f"cannot broadcast {self!r} to {tuple(shape)}") from None
-        return self._derived(self.offset, repeated.shape, repeated.strides)
+        found = self._derived(self.offset, repeated.shape, repeated.strides)
+        if settled.space != "hbm" and wanted[:1] == (1,) and (recorder := state().machine.recorder) is not None:
+            recorder.passes("broadcast_to", found, None)  # one row is not copied to one partition
+        return found
 
     def expand_dims(self, axis: int | tuple[int, ...] | list[int]) -> Tile:
         """The same elements with a dimension of extent 1 at ``axis``, a position in the result (or several)."""

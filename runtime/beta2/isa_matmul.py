@@ -55,6 +55,8 @@ def nc_matmul(
         _check_types(left, right)
     rows, columns = tiling("nc_matmul", tile_position, tile_size)
     partitions = left.array.shape[0]
+    if not left.array.size:
+        raise KernelError("", f"nc_matmul: stationary of shape {left.shape} has no elements")
     if partitions > rows or left.array.size // partitions > columns * (1 + is_double_row):
         raise KernelError("", f"nc_matmul: stationary of shape {left.shape} exceeds tile_size {(rows, columns)}")
     result = isa.matmul(left, right, is_transpose=bool(is_transpose), double_row=is_double_row)

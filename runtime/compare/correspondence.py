@@ -203,8 +203,10 @@ class Correspondence:
 
 def _whole_link(old: TileRow, new: TileRow, delta: int) -> _Link | None:
     """The link of the smaller tile as a whole; ``None`` when it is no block of the larger one."""
-    if old.partitions != new.partitions or not old.nbytes or not new.nbytes:
+    if old.partitions != new.partitions or bool(old.nbytes) != bool(new.nbytes):
         return None
+    if not old.nbytes:
+        return _Link(old.uid, new.uid, delta, 0, 0)
     if old.nbytes <= new.nbytes:
         fits = new.nbytes % old.nbytes == 0 and delta % old.nbytes == 0 and 0 <= delta <= new.nbytes - old.nbytes
         return _Link(old.uid, new.uid, delta, 0, old.nbytes) if fits else None

@@ -1,7 +1,8 @@
 """Copies of what Beta 1 gave back as it was: ``nl.broadcast_to`` to the shape that its operand has is the operand.
 
 The shape is a run's, not the source's: the new kernel has an instruction for every shape, and copies there. The copy
-stands for its source. Source: rule NKI022 (``nl.broadcast_to``).
+stands for its source. One row for one partition is a view in Beta 1, and a copy by ``nc_stream_shuffle`` after. Source:
+rule NKI022 (``nl.broadcast_to``).
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ from .correspondence import Correspondence, covers
 from .trace import Program
 
 Copy = tuple[Operand, Operand]
-"""The destination and the source of a ``tensor_copy``."""
+"""The destination and the source of a copy."""
+COPIES = frozenset({"tensor_copy", "nc_stream_shuffle"})
+"""Instructions that copy what was given back."""
 
 
 class Passed:
@@ -39,12 +42,20 @@ class Passed:
 
 def _whole_copy(event: Event, relation: Correspondence) -> Copy | None:
     roles = {operand.role: operand for operand in event.operands}
-    if event.op != "tensor_copy" or event.attributes or set(roles) != {"dst", "src"}:
+    if event.op not in COPIES or set(roles) != {"dst", "src"}:
         return None
     dst, src = roles["dst"], roles["src"]
     if dst.pinned or dst.tile in relation.touched or not covers(dst, relation.new_tiles[dst.tile]):
         return None
-    return (dst, src) if (dst.steps, dst.dtype) == (src.steps, src.dtype) else None
+    if event.op == "nc_stream_shuffle":
+        is_copy = relation.new_tiles[dst.tile].partitions == 1 and _takes_first_row(event)
+    else:
+        is_copy = not event.attributes and dst.steps == src.steps
+    return (dst, src) if is_copy and dst.dtype == src.dtype else None
+
+
+def _takes_first_row(event: Event) -> bool:
+    return all(key == "shuffle_mask" and not any(value) for key, value in event.attributes)
 
 
 def read_through(operand: Operand, copy: Copy) -> Operand | None:

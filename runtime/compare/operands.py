@@ -17,11 +17,12 @@ from ..events import Event, Operand
 from ..spec.comparison import exempt, other_fields
 from .accumulations import as_computed
 from .changes import explained
+from .columns import as_scalar
 from .constants import without_constants
 from .correspondence import WRITTEN_ROLES, Correspondence
 from .divisions import RECIPROCAL, Divisions, is_exact
 from .excerpts import map_excerpt
-from .identities import Passed, read_through
+from .identities import COPIES, Passed, read_through
 from .starts import without_starts
 from .trace import HbmTensor, Program, Run, TileRow
 from .verdict import Difference, Inexact, LevelVerdict, Permitted, Place, level_verdict
@@ -98,10 +99,12 @@ def _notes(walks: Sequence[Walk]) -> list[str]:
     constants = sum(walk.constants for walk in walks)
     if constants:
         notes.append(f"{constants} instructions more after: constants that the compiler made, declared by NKI026")
-    passed = sum(walk.passed_copies for walk in walks)
-    if passed:
-        copies = f"{passed} tensor_cop{'y' if passed == 1 else 'ies'} more after"
-        notes.append(f"{copies}: nl.broadcast_to to the shape that a tile has, declared by NKI022")
+    passed = sum((walk.passed_copies for walk in walks), Counter[str]())
+    for op, count in passed.items():
+        notes.append(f"{count} {op} more after: a broadcast to the shape that a tile has, declared by NKI022")
+    columns = sum(walk.columns for walk in walks)
+    if columns:
+        notes.append(f"{columns} tensor_tensor of two columns before, a tensor_scalar of a column after: NKI022")
     computed = sum(walk.computed for walk in walks)
     if computed:
         copies = "1 copy that accumulates is" if computed == 1 else f"{computed} copies that accumulate are"
@@ -120,7 +123,8 @@ class Walk:
     ``difference`` is the first divergence, ``pairs`` are the tiles (old and new ``uid``) that one operand of a matched
     pair of instructions touches, in the order in which they were met. ``added`` are the new tiles of instructions that
     only the new kernel may have, ``divided`` the (sequence numbers of) multiplications that stand for divisions,
-    ``computed`` how many accumulating copies are a ``dma_compute`` after,
+    ``computed`` how many accumulating copies are a ``dma_compute`` after, ``columns`` how many operations on two tiles
+    of one column are a ``tensor_scalar``,
     ``zeros`` how many zeros more the old kernel writes that a matmul overwrites, ``starts`` how many times the new one
     writes what a sum starts with, ``constants`` how many of its instructions make constants. ``versions`` are those
     that the programs ran as, which some exemptions depend on.
@@ -149,8 +153,9 @@ class Walk:
         self.copies: dict[int, tuple[Operand, Operand]] = {}
         self.pairs: dict[tuple[int, int], None] = {}
         self.computed = 0
+        self.columns = 0
         self.passed = Passed(old)
-        self.passed_copies = 0
+        self.passed_copies: Counter[str] = Counter()
         self.difference: Difference | None = None
 
     def go(self) -> None:
@@ -163,9 +168,9 @@ class Walk:
             old, new = self.old.events[i], self._as_division(self.old.events[i], self.new.events[j])
             computed = as_computed(old, new)
             self.computed += computed is not old
-            old = computed
+            old = self._as_scalar(computed, new)
             may_be_added = new.op in self.permitted or (self.inexact is not None and new.op == RECIPROCAL)
-            may_be_added = may_be_added or (new.op == "tensor_copy" and bool(self.passed))
+            may_be_added = may_be_added or (new.op in COPIES and bool(self.passed))
             before_trial = self.relation.copy() if may_be_added else self.relation
             difference = self._difference(i, old, new)
             if difference is None:
@@ -191,6 +196,15 @@ class Walk:
         if not is_exact(division):
             self.divided.append(new.sequence)
         return division
+
+    def _as_scalar(self, old: Event, new: Event) -> Event:
+        """``old``, or the ``tensor_scalar`` of one column that it is where ``new`` is one."""
+        for reading in as_scalar(old, new):
+            pairs = zip(reading.operands, new.operands, strict=False)
+            if all(self.relation.copy().mismatch(o, self._original(n), new) is None for o, n in pairs):
+                self.columns += 1
+                return reading
+        return old
 
     def _left_over(self, i: int, j: int) -> Difference | None:
         for events, at, more, less, before in (
@@ -252,7 +266,7 @@ class Walk:
             return True
         copy = self.passed.copied(event, self.relation)
         if copy is not None:
-            self.passed_copies += 1
+            self.passed_copies[event.op] += 1
             self._forget_copies(event)
             self.copies[copy[0].tile] = copy
             return True
