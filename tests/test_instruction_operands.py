@@ -320,3 +320,16 @@ def test_types_of_transposes_by_generation(target: str, kind: str) -> None:
     else:
         with pytest.raises(KernelError, match="they must be the same type"):
             run2(body(nl.float32), x, target)
+
+
+def test_a_predicated_copy_converts_nothing() -> None:
+    """``src`` and ``dst`` "must share the same data type" (``nisa.tensor_copy_predicated``, 2.26.1)."""
+
+    def copied(tile: Any, dtype: Any) -> Any:
+        into, chosen = nl1.copy(tile, dtype=dtype), nl1.greater(tile, 0.0, dtype=nl1.uint8)
+        nisa1.tensor_copy_predicated(src=tile, dst=into, predicate=chosen)
+        return into
+
+    np.testing.assert_array_equal(run1(lambda t: copied(t, nl1.float32)), X)
+    with pytest.raises(KernelError, match="src of 'tensor_copy_predicated' is float32, dst is bfloat16"):
+        run1(lambda t: copied(t, nl1.bfloat16))

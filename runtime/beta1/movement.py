@@ -333,8 +333,12 @@ def tensor_copy_predicated(
     there, condition = call.view(target), call.view(chooser)
     chosen = (_spread_over(condition.array, there.array.shape) != 0) != bool(reverse_pred)
     if isinstance(src, Tensor):
-        source = call.view(call.tile("src", src))
-        result = isa.copy("tensor_copy_predicated", source)
+        tile = call.tile("src", src)
+        if tile.dtype != target.dtype:
+            raise KernelError(
+                "", f"src of 'tensor_copy_predicated' is {tile.dtype}, dst is {target.dtype}: they must be equal"
+            )
+        result = isa.copy("tensor_copy_predicated", call.view(tile))
     else:
         result = isa.memset(there.array.shape, number(src, "src", call.op), target.dtype)
         result.op = "tensor_copy_predicated"
