@@ -185,6 +185,7 @@ BOX = "\n\nclass Box(nl.NKIObject):\n    pass\n"
 OWN: dict[str, dict[str, str]] = {
     "NKV001": {"jit without options": kernel("")},
     "NKV002": {"another decorator has a mode": host('@other(mode="x")\ndef f(x):\n    return x')},
+    "NKV045": {"a function of the file has such a parameter": kernel("y = other_jit(func=tile)")},
     "NKV003": {"a copy from SBUF": kernel("nisa.dma_copy(dst=x, src=tile)")},
     "NKV004": {"one type on both sides": kernel("nisa.dma_copy(dst=tile, src=other, dge_mode=nisa.dge_mode.hwdge)")},
     "NKV005": {"a plain copy": kernel("nisa.dma_copy(dst=tile, src=x)")},

@@ -40,6 +40,7 @@ PINNED = "a = nl.ndarray((8, 8), dtype=nl.float32, buffer=nl.sbuf, address=(0, 0
 OPEN: dict[str, dict[str, str]] = {
     "NKV001": {HIDDEN: "HOST @nki.jit(**n)\ndef k(x):\n    return x"},
     "NKV002": {HIDDEN: "HOST @nki.jit(**n)\ndef k(x):\n    return x"},
+    "NKV045": {HIDDEN: "HOST @nki.jit(**n)\ndef k(x):\n    return x"},
     "NKV003": {
         "memory": "HELPER nisa.dma_copy(dst=tile, src=part)",
         "memory of the destination": "HELPER nisa.dma_copy(dst=part, src=tile)",

@@ -58,9 +58,9 @@ def has(at: Version, name: str) -> bool:
 @pytest.mark.parametrize("row", CHANGES, ids=lambda row: row.name)
 def test_what_a_change_takes_and_gives_is_so_in_the_tables(row: Change) -> None:
     before = VERSIONS[row.since.position - 1]
-    for name in row.gone:
+    for name in row.lost:
         assert has(before, name) and not has(row.since, name), name
-    for name in row.came:
+    for name in row.gained:
         assert has(row.since, name) and not has(before, name), name
 
 
@@ -68,7 +68,7 @@ def test_what_a_change_takes_and_gives_is_so_in_the_tables(row: Change) -> None:
 def test_every_argument_that_goes_or_moves_is_a_change(old: Version, new: Version) -> None:
     """What a call of the older version says, by keyword or by position, binds alike or stands in a row."""
     rows = changes(old, new)
-    gone, moved = {name for row in rows for name in row.gone}, {name for row in rows for name in row.moved}
+    gone, moved = {name for row in rows for name in row.lost}, {name for row in rows for name in row.moved}
     unbound = {name for name, entry in beta2.table(old).items() if beta2.symbol(name, new) is None and entry.documented}
     assert unbound <= gone, unbound - gone
     for name, entry in beta2.table(old).items():

@@ -26,4 +26,4 @@ def negated(x):
     return out
 
 
-negated_kernel = nki.jit(negated)
+negated_kernel = nki.jit(fn=negated)

@@ -13,8 +13,9 @@ from ..errors import KernelError
 from ..options import exempt_said, options
 from ..spec import beta2
 from ..spec.beta2_isa import ENUM_MEMBERS
+from ..spec.changes import renamed_parameters
 from ..spec.comparison import UNSAID
-from ..spec.versions import VERSIONS, Version
+from ..spec.versions import OLDEST, VERSIONS, Version
 from .state import version
 
 R = TypeVar("R")
@@ -27,10 +28,16 @@ class _Plan:
     """One function in one version: its parameters in positional order, and which are refused, accepted, required."""
 
     names: tuple[str, ...]
+    first: dict[str, str]
+    """The names of 0.2, which the emulator's functions have, of the parameters that were renamed since."""
     refused: frozenset[str]
     accepted: frozenset[str]
     required: frozenset[str]
     entry: beta2.Symbol
+
+    def emulated(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Arguments by the names that the emulator's function has."""
+        return {self.first.get(name, name): value for name, value in given.items()}
 
     def allows(self, names: tuple[str, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Is nothing wrong with a call, whatever the values are? ``names`` are those of ``args``."""
@@ -85,23 +92,23 @@ def _meant(name: str, value: Any) -> Any:
 
 def _judged(module: str, function: Callable[..., R]) -> Callable[..., R]:
     """``function`` for all calls: what is given is looked up in the running version's table, once for each form."""
-    legal: dict[tuple[object, ...], tuple[str, ...]] = {}  # the forms of calls that nothing is wrong with
+    legal: dict[tuple[object, ...], _Plan] = {}  # the forms of calls that nothing is wrong with
     name = function.__name__
 
     def call(*args: Any, **kwargs: Any) -> R:
         form = (version(), len(args), *kwargs)
-        names = legal.get(form)
-        if names is None:
+        plan = legal.get(form)
+        if plan is None:
             plan = _plan(f"{module}.{name}", version())
             names = plan.names[: len(args)]
             if not plan.allows(names, args, kwargs):
                 _refuse(plan, name, args, kwargs)
                 bound = {**dict(zip(names, args, strict=False)), **kwargs}
-                return function(**{key: value for key, value in bound.items() if key not in plan.refused})
-            legal[form] = names
+                return function(**plan.emulated({k: value for k, value in bound.items() if k not in plan.refused}))
+            legal[form] = plan
         if args:
-            kwargs.update(zip(names, args, strict=True))
-        return function(**kwargs)
+            kwargs.update(zip(plan.names[: len(args)], args, strict=True))
+        return function(**(plan.emulated(kwargs) if plan.first else kwargs))
 
     return call
 
@@ -113,6 +120,7 @@ def _plan(qualified: str, version: Version) -> _Plan:
         raise KernelError("", f"unimplemented API {qualified}")
     return _Plan(
         tuple(p.name for p in entry.parameters),
+        {new: first for first, new in renamed_parameters(qualified, OLDEST, version).items()},
         frozenset(p.name for p in entry.parameters if p.refused),
         frozenset(entry.accepted()),
         frozenset(entry.required()),

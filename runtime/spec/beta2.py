@@ -26,6 +26,7 @@ from .beta2_language import (
 )
 from .beta2_later import DELTAS, TENSOR_03, TENSOR_DELTAS, Delta
 from .beta2_symbols import Parameter, Symbol, function, parameters
+from .changes import CHANGES
 from .versions import OLDEST, V03, VERSIONS, Version, version
 
 __all__ = [
@@ -66,11 +67,15 @@ _DELTAS = {
 
 
 def _columns(first: dict[str, Symbol], deltas: dict[Version, Delta]) -> dict[Version, dict[str, Symbol]]:
-    """The table of each version: that of the one before, without what it removed, with what it changed."""
+    """The table of each version: that of the one before, without what it removed, with what it changed and renamed."""
     found, last = {OLDEST: first}, first
     for at in VERSIONS[1:]:
         delta = deltas.get(at, Delta())
         last = {name: entry for name, entry in last.items() if name not in delta.removed} | delta.changed
+        for name, new in (pair for row in CHANGES if row.since == at for pair in row.renamed):
+            function, _, old = name.partition(":")
+            if function in last:
+                last[function] = last[function].with_renamed(old, new)
         found[at] = last
     return found
 

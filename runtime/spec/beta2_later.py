@@ -44,7 +44,7 @@ def _collectives(suffix: str, release: str) -> dict[str, Symbol]:
 DELTAS: dict[Version, Delta] = {
     V04: Delta(
         {
-            "nki.jit": function("fn=None, **kwargs", since="2.30"),
+            "nki.jit": function("func=None, **kwargs", since="2.30"),
             _ISA
             + "activate2": function(
                 "dst, op, data, imm0, imm1, op0, op1, relu_param=0.0, reverse0=False, reverse1=False, reduce_op=None, "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,11 @@ class Symbol:
     def parameter(self, name: str) -> Parameter | None:
         """The parameter called ``name``."""
         return next((p for p in self.parameters or () if p.name == name), None)
+
+    def with_renamed(self, old: str, new: str) -> Symbol:
+        """This function with its parameter ``old`` under the name ``new``."""
+        order = tuple(replace(p, name=new) if p.name == old else p for p in self.parameters or ())
+        return replace(self, parameters=order)
 
     def accepted(self) -> tuple[str, ...]:
         """Names of the parameters that take a value, in positional order."""

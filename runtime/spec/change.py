@@ -20,7 +20,8 @@ class Change:
     is the rule of the ladder that rewrites it, ``None`` with the ``reason``. ``gone`` and ``came`` are names of
     :mod:`.beta2`'s tables (``nki.isa.dma_copy:dst_rmw_op`` is a parameter) which the version before has and this one
     has not, and the other way round; ``moved`` are functions whose positional arguments bind otherwise. ``events`` are
-    the instructions that the same call does otherwise (``activation:copy``: with that operator).
+    the instructions that the same call does otherwise (``activation:copy``: with that operator). ``renamed`` are
+    parameters and their new names (``("nki.jit:func", "fn")``): tables, rule, checker and emulator take them from here.
     """
 
     since: Version
@@ -37,3 +38,14 @@ class Change:
     came: tuple[str, ...] = ()
     moved: tuple[str, ...] = ()
     events: tuple[str, ...] = ()
+    renamed: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def lost(self) -> tuple[str, ...]:
+        """The names that the version has no more, those included that are renamed."""
+        return (*self.gone, *(old for old, _ in self.renamed))
+
+    @property
+    def gained(self) -> tuple[str, ...]:
+        """The names that the version brought, the new ones of what is renamed included."""
+        return (*self.came, *(f"{old.partition(':')[0]}:{new}" for old, new in self.renamed))

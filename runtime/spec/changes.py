@@ -18,3 +18,14 @@ CHANGES: tuple[Change, ...] = (*CHANGES_03, *CHANGES_04, *CHANGES_05, *CHANGES_0
 def changes(old: Version, new: Version) -> tuple[Change, ...]:
     """What changed after ``old``, up to ``new``, in the order of the versions."""
     return tuple(row for row in CHANGES if old < row.since <= new)
+
+
+def renamed_parameters(function: str, old: Version, new: Version) -> dict[str, str]:
+    """The parameters of a function (``nki.isa.iota``) that have other names at ``new`` than at ``old``, and these."""
+    found: dict[str, str] = {}
+    for name, latest in (pair for row in changes(old, new) for pair in row.renamed):
+        of, _, parameter = name.partition(":")
+        if of == function:
+            first = next((each for each, later in found.items() if later == parameter), parameter)
+            found[first] = latest
+    return found

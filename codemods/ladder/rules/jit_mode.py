@@ -1,6 +1,6 @@
-"""NKV002 jit-mode: ``mode`` of ``nki.jit`` goes, and ``func=`` loses its name.
+"""NKV002 jit-mode: ``mode`` of ``nki.jit`` goes.
 
-Why: 0.3 ignores ``mode``, 0.4 has neither name: the framework is that of the arguments.
+Why: 0.3 ignores it, 0.4 does not have it: the framework is that of the arguments.
 
 Safe: the parameter says nothing any more.
 """
@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import ast
 
-from ...syntax.drafts import Edit
-from ..answers import Answer, rewritten
+from ..answers import Answer
 from ..facts import Facts
-from ..jit import is_jit, without
+from ..jit import without
 
 CODE = "NKV002"
 GOLDENS = ("ladder_decorators",)
@@ -21,10 +20,5 @@ HOST = True
 
 
 def rewrite(facts: Facts, node: ast.Call) -> Answer:
-    """Take ``mode`` away, and the name of ``func``."""
-    answer = without(facts, node, "mode")
-    text = facts.text_of(node) if answer is None and is_jit(facts, node) else None
-    given = text.named("func") if text is not None else None
-    if text is None or given is None or text.arguments[0] is not given:
-        return answer
-    return rewritten(Edit(given.start, given.end, text.text(given)))
+    """Take ``mode`` away."""
+    return without(facts, node, "mode")
