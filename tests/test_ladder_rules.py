@@ -311,3 +311,7 @@ def test_pairs_that_are_alike_are_told_apart_in_one_note() -> None:
     copies = "".join(f"    nisa.dma_copy(dst={a}, src={b}, dge_mode=nisa.dge_mode.hwdge)\n" for a, b in ("ab", "cb"))
     outcome = written(host("def helper(a, b, c):\n" + copies), "NKV004")
     assert [each.text for each in outcome.asserted] == ["'a' and 'b'; 'c' and 'b' have one type each"]
+
+
+def test_a_decorator_is_no_call_by_another_name() -> None:
+    assert written(kernel(""), "NKV045").asserted == ()

@@ -51,7 +51,8 @@ def _is_value(facts: Facts, node: ast.AST) -> bool:
         above = facts.rung.parents.get(above)
     call = facts.rung.parents.get(above) if isinstance(above, ast.keyword) else above
     is_operator = call is not None and facts.called(call).startswith("nki.isa.")
-    return not is_operator and any(node is value for value, _ in facts.rung.values)
+    decorates = isinstance(above, ast.FunctionDef | ast.ClassDef)  # its one argument is by position
+    return not is_operator and not decorates and any(node is value for value, _ in facts.rung.values)
 
 
 def _why(facts: Facts) -> str:
