@@ -58,6 +58,11 @@ def has_ones(variant: Case, original: Case) -> bool:
     return any(n == 1 != m for (_, a), (_, b) in pairs for n, m in zip(a.shape, b.shape, strict=True))
 
 
+def has_other_types(variant: Case, original: Case) -> bool:
+    """Is a tensor of another type than in the original?"""
+    return any(a.dtype != b.dtype for (_, a), (_, b) in zip(_tensors(variant), _tensors(original), strict=True))
+
+
 # --- changes ---------------------------------------------------------------------------------------------------------
 
 

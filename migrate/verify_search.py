@@ -5,8 +5,9 @@ rest as long as it lasts, shared by the kernels. What disagrees is shrunk to its
 kept like the verdict of a case, for the same time.
 
 Where the new kernel stops and says that it is not written for such sizes, that is no disagreement but a note: at an
-assertion of a rewrite, where a size is 1 that the case has larger, and an instruction refuses what Beta 1 repeats, and
-where the old kernel has operands of no elements.
+assertion of a rewrite, where a size is 1 that the case has larger, and an instruction refuses what Beta 1 repeats,
+where tensors have other types than the case's, and a matmul refuses them, and where the old kernel has operands of no
+elements.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from .judging import Searched, Task, conditions_of, judged, request, union
 from .output import plural
 from .sides import Side
 from .thresholds import Threshold, proposed, thresholds
-from .variants import edges, has_ones, smaller, variations, weight
+from .variants import edges, has_ones, has_other_types, smaller, variations, weight
 from .verdicts import CaseResult
 from .verify import Evidence, Settings
 
@@ -222,9 +223,10 @@ def _disagreeing(
 
 
 def _is_said(new: Failure, task: Task, original: Case) -> bool:
-    """Does the new kernel stop by what a rewrite asserts, or for sizes of 1 that only Beta 1 repeats?"""
+    """Does the new kernel stop by what a rewrite asserts, or for sizes or types that only Beta 1 takes?"""
     asserted = _ASSERTED in new.message or _is_added_function(new.message, task)
-    return asserted or (new.of_sizes and has_ones(task.case, original))
+    sized = new.of_sizes and has_ones(task.case, original)
+    return asserted or sized or (new.of_types and has_other_types(task.case, original))
 
 
 def _is_added_function(message: str, task: Task) -> bool:

@@ -73,6 +73,10 @@ class SizesDiffer(KernelError):
     """
 
 
+class TypesDiffer(KernelError):
+    """What Beta 2 refuses for its types and Beta 1 takes: a matmul of a float32 tile and another one."""
+
+
 class NotModelled(Exception):
     """The emulator does not model a construct: the verdict is *undecided*, never a guess."""
 

@@ -83,7 +83,14 @@ def failure_of(error: BaseException, request: Request) -> Failure:
         return Failure(True, f"the emulator does not model {error.construct}", error.file, error.line)
     if isinstance(error, errors.KernelError):
         message = f"{error.code}: {error.text}" if error.code else error.text
-        return Failure(False, message, error.file, error.line, of_sizes=isinstance(error, errors.SizesDiffer))
+        return Failure(
+            False,
+            message,
+            error.file,
+            error.line,
+            of_sizes=isinstance(error, errors.SizesDiffer),
+            of_types=isinstance(error, errors.TypesDiffer),
+        )
     if isinstance(error, SyntaxError):
         return Failure(False, f"SyntaxError: {error.msg}", error.filename or request.file, error.lineno or 0)
     file, line = user_place(error, request.file)

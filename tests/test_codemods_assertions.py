@@ -51,11 +51,19 @@ PSUM = """@nki.jit
 def k(x, w, n):
     acc = nl.zeros((128, 64), dtype=nl.float32, buffer=nl.psum)
     for i in nl.affine_range(n):
-        acc += nl.matmul(nl.load(x[0:128, 0:128]), nl.load(w[0:128, 0:64]), transpose_x=True)
+        acc += nl.matmul(nl.load(x[0:128, 0:128]), nl.load(x[0:128, 0:64]), transpose_x=True)
     out = nl.ndarray((128, 64), dtype=nl.float32, buffer=nl.shared_hbm)
     nl.store(out, acc)
     return out
 """
+MATMUL = """@nki.jit
+def k(x, w):
+    acc = nl.matmul(nl.load(x[0:128, 0:128]), nl.load(w[0:128, 0:64], dtype=nl.bfloat16), transpose_x=True)
+    out = nl.ndarray((128, 64), dtype=nl.float32, buffer=nl.shared_hbm)
+    nl.store(out, acc)
+    return out
+"""
+TYPES = MATMUL.replace(", dtype=nl.bfloat16", "")
 
 
 def tensor(*shape, dtype="float32"):
@@ -70,14 +78,31 @@ def tensor(*shape, dtype="float32"):
         (PART, {"x": tensor(128, 16)}, 7, r"t has one element in each row from dimension 1 on"),
         (MEAN, {"x": tensor(128, 16, dtype="int32")}, 8, r"is_float\(x\.dtype\)"),
         (PSUM, {"x": tensor(128, 128), "w": tensor(128, 64), "n": 0}, 8, r"n > 0"),
+        (MATMUL, {"x": tensor(128, 128), "w": tensor(128, 64)}, 8, r"x\.dtype != nl\.float32"),
+        (
+            TYPES,
+            {"x": tensor(128, 128), "w": TensorSpec((128, 64), "bfloat16")},
+            8,
+            r"\(x\.dtype == nl\.float32\) == \(w\.dtype == nl\.float32\)",
+        ),
     ],
-    ids=["a row and a tile", "a row and a known tile", "a part of a part", "mean of integers", "no iterations"],
+    ids=[
+        *("a row and a tile", "a row and a known tile", "a part of a part", "mean of integers", "no iterations"),
+        *("a matmul of a type", "a matmul of two types"),
+    ],
 )
 def test_what_ends_the_kernel_was_said(migrate, source, args, line, text):
     migration = migrate(HEAD + source, args)
     assert migration.objection is None and not isinstance(migration.before, Failure)
     assert any(trouble.startswith("after: error") for trouble in migration.trouble)
     assert [a.line for a in migration.outcome.asserted if re.fullmatch(text, a.text)] == [line]
+
+
+@pytest.mark.parametrize("kind", ["x.dtype", "nl.float32"])
+def test_a_matmul_of_two_tiles_of_one_type_assumes_nothing(migrate, kind):
+    source = HEAD + TYPES.replace("(x[0:128, 0:128])", f"(x[0:128, 0:128], dtype={kind})")
+    migration = migrate(source.replace("0:64]", f"0:64], dtype={kind}"), {"x": tensor(128, 128), "w": tensor(128, 64)})
+    assert migration.trouble == () and migration.outcome.asserted == ()
 
 
 def test_a_part_that_an_index_reduced_is_not_indexed_again():

@@ -137,6 +137,24 @@ def test_a_failure_where_the_old_kernel_touches_nothing_is_a_note(search) -> Non
     assert "which is not written for them (line 12: AssertionError: none)" in proof.notes[0]
 
 
+def test_types_that_only_beta1_multiplies_are_a_note(search) -> None:  # type: ignore[no-untyped-def]
+    old = OLD.partition("@")[0].replace("language as nl", "language as nl\nimport neuronxcc.nki.isa as nisa") + SUMMED
+    Path("before.py").write_text(old)
+    Path("cases.toml").write_text(CASE.replace("256, 16", "8, 16").replace("float32", "bfloat16"))
+    proof = verified(Asked(("before.py",), migrate=True, jobs=2, no_cache=True, search=4.0)).proof
+    assert {result.verdict.value for result in proof.results} == {"equal"}
+    assert any("nc_matmul: stationary is float32, moving is bfloat16" in note for note in proof.notes)
+
+
+SUMMED = """
+@nki.jit
+def doubled(x):
+    rows, columns = x.shape
+    out = nl.ndarray((columns, 4), dtype=nl.float32, buffer=nl.shared_hbm)
+    twos = nl.full((rows, 4), 2.0, dtype=nl.bfloat16)
+    nl.store(out, value=nl.copy(nisa.nc_matmul(nl.load(x), twos)))
+    return out
+"""
 FILLED = """
 @nki.jit
 def doubled(x):

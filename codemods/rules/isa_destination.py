@@ -296,10 +296,20 @@ def flat(call: Call, given: list[tuple[str, Operand | str]]) -> list[tuple[str, 
 
 
 def same_precision(call: Call, a: Operand | str, b: Operand | str) -> None:
-    """TensorE multiplies float32 with float32 only."""
-    kinds = {type_name(call.scope, x.dtype) for x in (a, b) if isinstance(x, Operand)}
-    if "float32" in kinds and len(kinds) > 1 and None not in kinds:
+    """TensorE multiplies float32 with float32 only: types that a call of the kernel tells are assumed to be so."""
+    types = [x.dtype for x in (a, b) if isinstance(x, Operand)]
+    kinds = [type_name(call.scope, dtype) for dtype in types]
+    if "float32" in kinds and len(set(kinds)) > 1 and None not in kinds:
         raise call.refuse(CODE, f"a matmul of {' and '.join(sorted(k or '' for k in kinds))}", "convert one of them")
+    if len(types) < 2 or None in types or None not in kinds or call.scope.same_dtype(*types):
+        return
+    known = next((kind for kind in kinds if kind is not None), None)
+    if known is None:
+        condition = f"({types[0]} == {call.scope.nl}.float32) == ({types[1]} == {call.scope.nl}.float32)"
+    else:
+        open_type = types[kinds.index(None)]
+        condition = f"{open_type} {'==' if known == 'float32' else '!='} {call.scope.nl}.float32"
+    call.scope.assume(condition, "a matmul of Beta 2 takes two float32 tiles, or none")
 
 
 @lowers(CODE, "nisa.nc_transpose")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import isa, session
-from ..errors import KernelError, NotModelled
+from ..errors import KernelError, NotModelled, TypesDiffer
 from ..numerics import FLOAT32, is_integer
 from ..spec.hardware import PARTITIONS
 from ..spec.instructions import NATIVE_TRANSPOSE, VECTOR_TRANSPOSE
@@ -106,7 +106,7 @@ def _check_types(left: NkiTensor, right: NkiTensor) -> None:
         if is_integer(tensor.dtype):
             raise KernelError("", f"nc_matmul: {role} must be a floating point tensor, not {tensor.dtype.name}")
     if (left.dtype == FLOAT32) != (right.dtype == FLOAT32):
-        raise KernelError(
+        raise TypesDiffer(
             "",
             f"nc_matmul: stationary is {left.dtype.name}, moving is {right.dtype.name}: if one is float32, the "
             "other must be",

@@ -169,7 +169,7 @@ class Failure:
     of the same files fail in the same way? (A time limit may not be met again.) ``trail`` are the file and the line of
     each function of the user's that ran, outermost first, ``compared`` what a failed ``assert`` compared, and
     ``reached`` the number of lines whose instructions had run, if asked. ``of_sizes``: did an instruction refuse
-    operands of different sizes?
+    operands of different sizes? ``of_types``: of different types?
     """
 
     undecided: bool
@@ -184,6 +184,7 @@ class Failure:
     compared: tuple[Compared, ...] = ()
     reached: int = 0
     of_sizes: bool = False
+    of_types: bool = False
 
 
 def run_of(outputs: Iterable[object], machines: Iterable[Machine]) -> Run:
