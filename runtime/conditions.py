@@ -106,9 +106,17 @@ def _text(file: str, line: int, column: int, last: int, end: int) -> str:
     return " ".join(b" ".join(lines).decode(errors="replace").split())
 
 
+class _Read(ast.NodeTransformer):
+    """A target as it is read: by the names that keep what it computed."""
+
+    def visit_NamedExpr(self, node: ast.NamedExpr) -> ast.expr:
+        return ast.Name(node.target.id, ast.Load())
+
+
 class _Watcher(ast.NodeTransformer):
     def __init__(self, file: str) -> None:
         self.file = file
+        self.held = 0
 
     def _call(self, value: ast.expr) -> ast.expr:
         if isinstance(value, ast.Constant) or not hasattr(value, "lineno"):
@@ -205,30 +213,45 @@ class _Watcher(ast.NodeTransformer):
         """A comparison of tiles has the name that it is bound to: nothing comes in between, and the name is asked."""
         if value is None or not _is_comparison(value):
             return self.generic_visit(node)
-        if not _is_place(target):
+        if not self._hold(target):
             return node
-        bound = ast.parse(ast.unparse(target), mode="eval").body
+        read = ast.parse(ast.unparse(target), mode="eval").body
+        bound = _Read().visit(read)
         return [node, self._said(self._site(value, value), value, bound)]
+
+    def _hold(self, target: ast.expr) -> bool:
+        """Keep what ``target`` computes (a place of a list, the list) under names, so that it can be read again.
+
+        ``False`` for several targets, and for slices, which hold no comparison of numbers.
+        """
+        if isinstance(target, ast.Attribute | ast.Subscript):
+            if isinstance(target, ast.Subscript):
+                indices = target.slice.elts if isinstance(target.slice, ast.Tuple) else [target.slice]
+                if any(isinstance(index, ast.Slice | ast.Starred) for index in indices):
+                    return False
+                if isinstance(target.slice, ast.Tuple):
+                    target.slice.elts = [self._held(index) for index in indices]
+                else:
+                    target.slice = self._held(target.slice)
+            if self._hold(target.value):
+                return True
+            target.value = self._held(target.value)
+            return True
+        if isinstance(target, ast.Call) and _name(target) == _ELEMENTS and len(target.args) == 1:
+            return self._hold(target.args[0])
+        return isinstance(target, ast.Name)
+
+    def _held(self, value: ast.expr) -> ast.expr:
+        """``value`` under a name of ours; a name and a constant are read again as they are."""
+        if isinstance(value, ast.Name | ast.Constant):
+            return value
+        self.held += 1
+        name = ast.copy_location(ast.Name(f"_nki_held_{self.held}", ast.Store()), value)
+        return ast.copy_location(ast.NamedExpr(name, value), value)
 
 
 def _name(call: ast.Call) -> str:
     return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
-
-
-def _is_place(target: ast.expr) -> bool:
-    """Is it a name, a field of one, or an element at names and numbers, which can be read again without effects?"""
-    while isinstance(target, ast.Attribute | ast.Subscript | ast.Call):
-        if isinstance(target, ast.Call):
-            if _name(target) != _ELEMENTS or len(target.args) != 1:
-                return False
-            target = target.args[0]
-            continue
-        parts = target.slice if isinstance(target, ast.Subscript) else ast.Tuple([], ast.Load())
-        indices = parts.elts if isinstance(parts, ast.Tuple) else [parts]
-        if not all(isinstance(index, ast.Name | ast.Constant) for index in indices):
-            return False
-        target = target.value
-    return isinstance(target, ast.Name)
 
 
 def _is_of_two(call: ast.Call) -> bool:

@@ -180,6 +180,10 @@ import {nki}.isa as nisa
 import {nki}.language as nl
 
 
+def at(i):
+    return i
+
+
 @nki.jit
 def scaled(x):
     rows, columns = x.shape
@@ -187,6 +191,8 @@ def scaled(x):
     n = 1
     flags[0] = rows > 100
     flags[n] = columns > 100
+    flags[at(n)] = columns > 200
+    flags[at(0) + n - 1] = rows > 300
     named = dict()
     named["odd"] = rows == 7
     out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
@@ -218,5 +224,41 @@ def test_comparisons_that_elements_of_lists_and_dictionaries_hold_are_conditions
     assert [result.verdict.value for result in proof.results] == ["equal"], as_text(proof)
     (note,) = proof.notes
     for file in ("before.py", "after.py"):
-        for line, text in ((12, "rows > 100"), (13, "columns > 100"), (15, "rows == 7")):
+        for text in ("rows > 100", "columns > 100", "columns > 200", "rows > 300", "rows == 7"):
+            line = next(n for n, said in enumerate(PLACES.split("\n"), 1) if said.endswith(text))
             assert f"{file}:{line} `{text}`, always false" in note
+
+
+ONCE = """
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+ORDER = []
+
+
+def noted(value):
+    ORDER.append(value)
+    return value
+
+
+@nki.jit
+def scaled(x):
+    flags, tiles = [False, False], [None]
+    noted(flags)[noted(0) + noted(1)] = noted(3) > 100
+    for i in nl.affine_range(2):
+        tiles[noted(0)] = nl.load(x) > 0
+    assert len(ORDER) in (5, 6) and ORDER[:4] == [3, flags, 0, 1], ORDER
+    out = nl.ndarray(x.shape, dtype=nl.uint8, buffer=nl.shared_hbm)
+    nl.store(out, value=tiles[0] if not flags[1] else nl.load(x))
+    return out
+"""
+
+
+def test_a_place_that_calls_tell_is_asked_and_computed_once(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("before.py", "after.py"):
+        Path(name).write_text(ONCE)
+    Path("cases.toml").write_text('[[case]]\nkernel = "scaled"\n[case.args]\nx = {shape = [8, 4], dtype = "float32"}\n')
+    proof = verified(Asked(("before.py", "after.py"), jobs=1, no_cache=True)).proof
+    assert [result.verdict.value for result in proof.results] == ["equal"], as_text(proof)
+    assert "before.py:16 `noted(3) > 100`, always false" in proof.notes[0]
