@@ -141,11 +141,12 @@ def test_the_guides_corrected_version_and_double_buffering_have_none() -> None:
 # --- bytes never written ---------------------------------------------------------------------------------------------
 
 
-def test_an_output_that_comes_from_bytes_never_written() -> None:
+@pytest.mark.parametrize("buffer", [nl.sbuf, nl.psum], ids=["sbuf", "psum"])
+def test_an_output_that_comes_from_bytes_never_written(buffer: Any) -> None:
     def half(x):
         out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
-        tile = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
-        tile[:, 0:8] = nl.load(x[:, 0:8])
+        tile = nl.ndarray(x.shape, dtype=x.dtype, buffer=buffer)
+        tile[:, 0:8] = nisa.tensor_copy(nl.load(x[:, 0:8]))
         squared = nl.multiply(tile, tile)
         nl.store(out, value=squared)
         return out
