@@ -10,6 +10,10 @@ names of it and for kernels that return another tensor, whether or not a launch 
 one parameter, stores into another and returns nothing: right if kernels call it, wrong if it is launched. Manual:
 all others.
 
+The output is not made and returned by the rewrite, although launches may be among the files: what the kernel does not
+write would no longer keep what the caller put there, other names of the caller's array would no longer see the stores,
+and a launch that these files do not show would go on to read an array that nobody writes, without a word.
+
 Source: NKI 2.26.1, nki.jit (inputs are immutable); aws-neuron/nki-samples, issue 134 (kernels that silently give
 zeros).
 """

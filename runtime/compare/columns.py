@@ -19,8 +19,9 @@ _COMMUTES = frozenset({"add", "multiply", "maximum", "minimum", "equal", "not_eq
 
 def as_scalar(old: Event, new: Event) -> Iterator[Event]:
     """The ``tensor_scalar`` that the ``tensor_tensor`` ``old`` may be where ``new`` is one: either side may be data."""
-    roles = [operand.role for operand in old.operands]
-    if (old.op, new.op) != ("tensor_tensor", "tensor_scalar") or roles != ["dst", "data1", "data2"]:
+    if (old.op, new.op) != ("tensor_tensor", "tensor_scalar"):
+        return
+    if [operand.role for operand in old.operands] != ["dst", "data1", "data2"]:
         return
     dst, left, right = old.operands
     if not all(_is_column(operand) for operand in old.operands) or {left.dtype, right.dtype} <= _EXACT:
