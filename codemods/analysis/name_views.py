@@ -42,9 +42,19 @@ def parameter_value(name: str, value: Value) -> Value:
         blocks = tuple("len(" + name + "[0]" * d + ")" for d in range(len(value.blocks)))
         dims = own_dims(first, value.dims)
         column, ranks = value.perhaps_column, value.ranks
-        return Tile(value.space, dims, f"{first}.dtype", blocks, None, value.view, perhaps_column=column, ranks=ranks)
+        return Tile(
+            value.space,
+            dims,
+            f"{first}.dtype",
+            blocks,
+            None,
+            value.view,
+            perhaps_column=column,
+            ranks=ranks,
+            untold=value.untold,
+        )
     if isinstance(value, Hbm):
-        return Hbm(own_dims(name, value.dims), f"{name}.dtype", value.view)
+        return Hbm(own_dims(name, value.dims), f"{name}.dtype", value.view, untold=value.untold)
     if isinstance(value, DType):
         return DType(name, value.optional)
     if isinstance(value, Object):

@@ -32,8 +32,13 @@ def row_strides(dims: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(algebra.multiply("1", *dims[d + 1 :]) for d in range(len(dims)))
 
 
-def strides_of(node: ast.expr, base: Operand) -> tuple[tuple[str, ...], str]:
-    """The step of each dimension of an access that slices write, and the element that it starts at."""
+def strides_of(scope: Scope, node: ast.expr, base: Operand) -> tuple[tuple[str, ...], str]:
+    """The step of each dimension of an access that slices write, and the element that it starts at.
+
+    What no call tells is taken to be a whole tensor, and not a part of one: it is said.
+    """
+    if base.value.untold:
+        scope.assume(f"'{base.base}' is a whole tensor", "a pattern counts from the tensor's first element")
     whole = base.value.dims
     if whole is None or base.dims is None:
         raise Refuse(node, VECTORS, f"an access pattern of '{base.base}', whose rank is not known", "write .ap(...)")
@@ -121,7 +126,7 @@ def indexed(
     base = whole_tensor(node, base)
     if base.value.dims is None:
         base = ranked(scope, node, base)
-    rows, offset = strides_of(node, base)
+    rows, offset = strides_of(scope, node, base)
     base = replace(base, first=algebra.add(_first(base), _shift(scope, elements[0], vectors[0])))
     rank = max(v.ndim for v in vectors if isinstance(v, Index))
     strides: list[list[str]] = [[] for _ in range(rank)]
@@ -317,7 +322,7 @@ def as_pattern(scope: Scope, node: ast.expr, base: Operand) -> tuple[Operand, tu
         return tensor, tensor.pattern
     if tensor.value.dims is None:
         tensor = ranked(scope, node, tensor)
-    strides, offset = strides_of(node, tensor)
+    strides, offset = strides_of(scope, node, tensor)
     assert tensor.dims is not None
     steps = tuple(Step(stride, count) for stride, count in zip(strides, tensor.dims, strict=True))
     tensor = replace(tensor, first=_first(tensor))

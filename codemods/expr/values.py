@@ -106,13 +106,15 @@ class Hbm(Value):
     """A tensor in HBM. ``dims`` are source expressions, ``None`` where the rank is unknown.
 
     ``view`` is true for a part of a tensor under a name of its own: Beta 2 cannot index it again, so a subscript goes
-    to ``origin``, the access (:class:`~..access.Operand`) that the name stands for.
+    to ``origin``, the access (:class:`~..access.Operand`) that the name stands for. ``untold``: no call tells whether
+    it is whole.
     """
 
     dims: tuple[str, ...] | None
     dtype: str
     view: bool = False
     origin: object = field(default=None, compare=False)
+    untold: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -135,7 +137,7 @@ class Tile(Value):
     yet, ``dims`` partition and free dimensions, all as source expressions. ``dims`` is ``None`` where the rank is
     unknown, ``dtype`` where branches disagree. An ``optional`` tile may be ``None``: what uses it runs where it is not.
     A tile of unknown rank that a reduction made may be a column: ``perhaps_column``. ``ranks`` are those that branches
-    gave it, where that is all that is not known.
+    gave it, where that is all that is not known. ``untold``: no call tells whether it is whole.
     """
 
     space: str
@@ -150,6 +152,7 @@ class Tile(Value):
     perhaps_column: bool = False
     ranks: tuple[int, ...] = ()
     origin: object = field(default=None, compare=False)
+    untold: bool = field(default=False, compare=False)
 
     def block(self) -> Tile:
         return replace(self, blocks=self.blocks[1:])
@@ -297,6 +300,8 @@ def merge(a: Value | None, b: Value | None) -> Value:
         return a or b or Value()
     if isinstance(a, Hbm | Tile) and isinstance(b, Hbm | Tile) and a.origin != b.origin:  # parts of different places
         a, b = replace(a, origin=None), replace(b, origin=None)
+    if isinstance(a, Hbm | Tile) and isinstance(b, Hbm | Tile) and a.untold != b.untold:
+        a, b = replace(a, untold=True), replace(b, untold=True)
     if a == b:
         return a
     for one, other in ((a, b), (b, a)):

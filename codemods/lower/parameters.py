@@ -40,9 +40,9 @@ def kernel_parameters(scope: Scope, told: dict[str, Value]) -> None:
             known = DType(name) if is_dtype(scope, default) else Python(optional=optional)
             scope.env[name] = Absent() if absent and type(known) is Python else known
         elif _is_tile(scope, name):
-            scope.env[name] = Tile(EITHER, None, f"{name}.dtype")
+            scope.env[name] = Tile(EITHER, None, f"{name}.dtype", untold=True)
         elif _is_tensor(scope, name):
-            scope.env[name] = Hbm(None, f"{name}.dtype")
+            scope.env[name] = Hbm(None, f"{name}.dtype", untold=not scope.decorated)
         else:
             scope.env[name] = Python(optional=isinstance(told.get(name), Absent))
         scope.env[name] = with_observed(scope, argument, scope.env[name], told.get(name))
@@ -154,13 +154,15 @@ def merged(name: str, a: Value | None, b: Value | None) -> Value:
         return DType(name)
     if isinstance(a, Hbm) and isinstance(b, Hbm) and type(known) is Value:
         dtype = a.dtype if a.dtype == b.dtype else f"{name}.dtype"
-        return Hbm(_common_dims(name, a.dims, b.dims), dtype, a.view or b.view)
+        return Hbm(_common_dims(name, a.dims, b.dims), dtype, a.view or b.view, untold=a.untold or b.untold)
     if isinstance(a, Tile) and isinstance(b, Tile) and not (a.blocks or b.blocks):
         if type(known) is Value and a.space == b.space:
             dims = _common_dims(name, a.dims, b.dims)
             column = _is_column(a) or _is_column(b)
             view, ranks = a.view or b.view, either_rank(a, b) if dims is None else ()
-            known = Tile(a.space, dims, None, view=view, perhaps_column=column, ranks=ranks)
+            known = Tile(
+                a.space, dims, None, view=view, perhaps_column=column, ranks=ranks, untold=a.untold or b.untold
+            )
         if isinstance(known, Tile) and known.dtype is None:
             return replace(known, dtype=f"{name}.dtype")
     if isinstance(a, Tile) and isinstance(b, Tile) and type(known) is Value and len(a.blocks) == len(b.blocks):
@@ -180,7 +182,7 @@ def _merged_blocks(name: str, a: Tile, b: Tile) -> Value:
         return Value()
     seen = parameter_value(name, a)
     assert isinstance(seen, Tile)
-    return replace(seen, view=a.view or b.view, optional=a.optional or b.optional)
+    return replace(seen, view=a.view or b.view, optional=a.optional or b.optional, untold=a.untold or b.untold)
 
 
 def _common_dims(name: str, a: tuple[str, ...] | None, b: tuple[str, ...] | None) -> tuple[str, ...] | None:
