@@ -83,7 +83,7 @@ def _nki_reports(files: Iterable[Found], options: Options, jobs: int) -> list[Re
             results.update(report for group in groups for report in _reported(group, options, homes))
     for index, report in skipped.items():  # what no kernel needs in another way is none of ours
         if results[index] is report or (results[index].status == "unchanged" and not results[index].findings):
-            results[index] = _with_backlog(report)
+            results[index] = _with_backlog(report, options.target)
     return [results[index] for index in sorted(results)]
 
 
@@ -93,7 +93,7 @@ def word_of(options: Options) -> bytes:
     return WORD if is_other or version(options.target) == OLDEST else NKI
 
 
-def _with_backlog(skipped: Report) -> Report:
+def _with_backlog(skipped: Report, target: str) -> Report:
     """The report on a file without Beta 1: what an earlier rewrite has left in it, if anything."""
     from nki_migrate.codemods.driver.backlog import backlog, may_have_backlog
 
@@ -105,7 +105,7 @@ def _with_backlog(skipped: Report) -> Report:
         tree = parsed(data)[1] if may_have_backlog(text) else None
     except FileError:
         return skipped
-    findings = tuple(backlog(text, tree)) if tree is not None else ()
+    findings = tuple(backlog(text, tree, target)) if tree is not None else ()
     return Report(skipped.path, "unchanged", None, findings, before=data, after=data) if findings else skipped
 
 

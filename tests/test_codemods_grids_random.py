@@ -188,7 +188,7 @@ def test_a_random_kernel_loops_over_its_grid_and_is_equal(migrate, chosen, grid)
     assert not comments(source) - comments(outcome.source)
     assert rewrite(outcome.source, Options(unsafe=True)).source == outcome.source
     assert migration.objection is None
-    assert list(check_source(outcome.source)) == []
+    assert list(check_source(outcome.source, target="0.2")) == []
     assert not isinstance(migration.after, Failure)
     assert len(migration.after.programs) == len(migration.before.programs)
     assert migration.trouble == ()

@@ -59,7 +59,7 @@ def test_no_tile_moves(tmp_path, workers, name, blocks):
     assert len({d.name for d in outcome.decisions if d.choice == "SbufManager"}) == PINNED[name]
     after = tmp_path / "after.py"
     after.write_text(outcome.source)
-    assert list(check_source(outcome.source, str(after))) == []
+    assert list(check_source(outcome.source, str(after), target="0.2")) == []
     for case in read_cases(golden.cases_path).cases:
         target = case.hardware or DEFAULT_TARGET
         kinds = (("run", golden.before_path), ("run", after), ("reference", golden.before_path))

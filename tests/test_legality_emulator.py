@@ -270,7 +270,7 @@ def source(body):
 
 
 def codes(text):
-    return {violation.code for violation in check_source(text)}
+    return {violation.code for violation in check_source(text, target="0.2")}
 
 
 @pytest.fixture(scope="module")
@@ -292,7 +292,7 @@ def outcome(run, text):
 @given(body=st.one_of(bodies(), bodies(illegal=3)))
 def test_a_kernel_runs_if_and_only_if_the_checker_passes_it(run, body):
     text = source(body)
-    found = check_source(text)
+    found = check_source(text, target="0.2")
     assert {violation.code for violation in found} == body.codes
     # What is refused before anything is traced comes first, whatever stands above it.
     first = sorted(found, key=lambda violation: (CODES[violation.code].stage not in ("gather", "simplify"), violation))
@@ -320,4 +320,4 @@ def test_each_illegal_piece_is_found_and_refused(run, piece):
     body = source(Body(spelled(piece.text, 0)))
     assert codes(body) == {piece.code}
     (refused,) = outcome(run, body)
-    assert refused in {(violation.line, violation.code) for violation in check_source(body)}
+    assert refused in {(violation.line, violation.code) for violation in check_source(body, target="0.2")}

@@ -47,7 +47,7 @@ def test_an_unknown_version_is_refused():
 
 def test_source_that_is_not_python_is_an_error_with_its_file():
     with pytest.raises(SyntaxError) as error:
-        check_sources({"good.py": "x = 1\n", "bad.py": "def (:\n"})
+        check_sources({"good.py": "x = 1\n", "bad.py": "def (:\n"}, target="0.2")
     assert error.value.filename == "bad.py"
 
 
@@ -57,21 +57,21 @@ def test_kernels_reach_code_across_files():
         "lib/__init__.py": "from .parts import part\n",
         "kernel.py": HEAD + "from lib import part\n\n\n@nki.jit\ndef kernel(x):\n    return part(x)\n",
     }
-    violations = check_sources(sources)
+    violations = check_sources(sources, target="0.2")
     assert [(v.line, v.code) for v in violations["lib/parts.py"]] == [(7, "NKL010")]
     assert violations["kernel.py"] == violations["lib/__init__.py"] == ()
 
 
 def test_violations_come_in_the_order_of_the_lines():
     body = "".join(f"    z{i} = [j for j in x]\n    del z{i}\n" for i in range(5))
-    lines = [v.line for v in check_source(HEAD + "@nki.jit\ndef kernel(x):\n" + body)]
+    lines = [v.line for v in check_source(HEAD + "@nki.jit\ndef kernel(x):\n" + body, target="0.2")]
     assert lines == sorted(lines) and len(lines) == 10
 
 
 def test_deep_nesting_does_not_exhaust_the_checker():
     depth = min(80, sys.getrecursionlimit() // 10)
     expression = "(" * depth + "x" + ")" * depth + " + 1" * depth
-    assert check_source(HEAD + f"@nki.jit\ndef kernel(x):\n    return {expression}\n") == ()
+    assert check_source(HEAD + f"@nki.jit\ndef kernel(x):\n    return {expression}\n", target="0.2") == ()
 
 
 KEYWORDS = ("sbuf", "psum", "hbm")
@@ -80,12 +80,12 @@ KEYWORDS = ("sbuf", "psum", "hbm")
 @pytest.mark.parametrize("name", KEYWORDS)
 def test_memories_are_names_of_their_own_until_03(name):
     source = HEAD + f"@nki.jit\ndef kernel(x):\n    return {name}.view(nl.float32, (128, 512))\n"
-    assert check_source(source) == ()
+    assert check_source(source, target="0.2") == ()
     assert [v.code for v in check_source(source, target="0.3")] == ["NKL057"]
 
 
 def test_math_needs_no_import():
-    assert check_source(HEAD + "@nki.jit\ndef kernel(x):\n    return math.ceil(1.5)\n") == ()
+    assert check_source(HEAD + "@nki.jit\ndef kernel(x):\n    return math.ceil(1.5)\n", target="0.2") == ()
 
 
 RESOLVE = "Failed to resolve an argument "
@@ -122,4 +122,4 @@ TEXTS = {
 @pytest.mark.parametrize("expression", TEXTS)
 def test_the_texts_are_those_of_the_front_end(expression):
     source = HEAD + f"def helper(a):\n    return a\n\n\n@nki.jit\ndef kernel(x):\n    {expression}\n"
-    assert [v.message for v in check_source(source)] == [TEXTS[expression]]
+    assert [v.message for v in check_source(source, target="0.2")] == [TEXTS[expression]]

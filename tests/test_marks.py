@@ -132,7 +132,7 @@ def check_again(source: str, options: Options) -> Report:
     text = first.after.decode()
     if "neuronxcc" not in text:
         assert may_have_backlog(text)
-        again = Report("kernel.py", "unchanged", None, tuple(backlog(text, ast.parse(text))), after=first.after)
+        again = Report("kernel.py", "unchanged", None, tuple(backlog(text, ast.parse(text), "0.2")), after=first.after)
     assert again.after == first.after
     found, before = set(constructs(again, first.after)), set(constructs(first, source.encode()))
     assert found == before, text
@@ -189,7 +189,7 @@ def test_what_is_resolved_is_not_found_again(tmp_path):
     ],
 )
 def test_code_of_beta_2_has_no_backlog(text):
-    assert backlog(text, ast.parse(text)) == []
+    assert backlog(text, ast.parse(text), "0.2") == []
 
 
 def test_a_name_of_beta_1_without_a_mark_is_found():
@@ -198,7 +198,7 @@ def test_a_name_of_beta_1_without_a_mark_is_found():
     )
     report = check_report("kernel.py", text.encode(), FIRST)
     assert {found.line for found in report.findings} == {7}
-    assert [(found.code, found.line) for found in backlog(text, ast.parse(text))] == [("NKI090", 7)]
+    assert [(found.code, found.line) for found in backlog(text, ast.parse(text), "0.2")] == [("NKI090", 7)]
     assert backlog(text, ast.parse(text), "0.3") == [], "0.3 has nl.full again"
 
 

@@ -25,7 +25,7 @@ def may_have_backlog(text: str) -> bool:
     return WORD in text or _IMPORT.search(text) is not None
 
 
-def backlog(text: str, tree: ast.Module, target: Version | str = OLDEST) -> list[Finding]:
+def backlog(text: str, tree: ast.Module, target: Version | str) -> list[Finding]:
     """The marks in a file, and the names of Beta 1 in it that have none: of ``neuronxcc``, or of modules of Beta 2.
 
     Of the names of Beta 2's modules those count that Beta 1 had there, and neither Beta 2 nor ``target`` has. A module

@@ -5,6 +5,7 @@ from __future__ import annotations
 from nki_migrate.runtime.spec import beta1, beta2
 from nki_migrate.runtime.spec.dtypes import NUMPY_SPELLINGS
 from nki_migrate.runtime.spec.operators import ACTIVATION, ALU, canonical
+from nki_migrate.runtime.spec.versions import V02
 
 from ..syntax.names import BETA2
 
@@ -43,10 +44,11 @@ def is_function(name: str) -> bool:
 
 
 def beta2_lacks(name: str) -> bool:
-    """Has Beta 2 nothing under the canonical Beta 1 ``name``, or only something else?"""
+    """Has Beta 2, which is NKI 0.2, nothing under the canonical Beta 1 ``name``, or only something else?"""
     symbol = beta1.symbol(name)
     root, _, rest = name.partition(".")
-    return (symbol is not None and symbol.fate == "refused") or beta2.symbol(f"{BETA2.get(root, root)}.{rest}") is None
+    here = beta2.symbol(f"{BETA2.get(root, root)}.{rest}", V02)
+    return (symbol is not None and symbol.fate == "refused") or here is None
 
 
 def refusal_note(name: str) -> str:

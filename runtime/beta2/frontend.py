@@ -11,7 +11,7 @@ from ..compare.trace import Run, run_of
 from ..dialect import Frontend, Launch
 from ..hazards import find
 from ..spec.hardware import TARGETS
-from ..spec.versions import OLDEST, version
+from ..spec.versions import DEFAULT, version
 from .grids import with_grid_argument
 from .launch import launch
 from .nki import JitKernel
@@ -24,7 +24,7 @@ def _function(candidate: object) -> Callable[..., Any] | None:
 def _launch(asked: Launch) -> Run:
     kernel = asked.kernel
     assert isinstance(kernel, JitKernel)
-    at = version(asked.case.target or OLDEST)
+    at = version(asked.case.target or DEFAULT)
     kernel.check_options(at)
     case = with_grid_argument(asked.case, kernel.func)
     values = arguments(case, kernel.func, "beta2", asked.module)

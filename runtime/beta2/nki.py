@@ -15,7 +15,7 @@ from ..spec.versions import DEFAULT, LATER, NAMES, Version, version
 from .launch import launch
 
 VERSION = "NKI_MIGRATE_TARGET"
-"""Environment variable: the NKI version of the kernels that a program calls, ``0.2`` by default."""
+"""Environment variable: the NKI version of the kernels that a program calls. Not set: ``spec.versions.DEFAULT``."""
 
 
 class JitKernel:

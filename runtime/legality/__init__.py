@@ -13,7 +13,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Mapping
 
-from ..spec.versions import OLDEST, Version, version
+from ..spec.versions import DEFAULT, Version, version
 from . import (
     rules_calls,
     rules_containers,
@@ -60,7 +60,7 @@ __all__ = ["CODES", "RULE_MODULES", "RuleDoc", "Violation", "check_source", "che
 
 
 def check_source(
-    source: str, filename: str = "<string>", *, target: Version | str = OLDEST, also: Iterable[str] = ()
+    source: str, filename: str = "<string>", *, target: Version | str = DEFAULT, also: Iterable[str] = ()
 ) -> tuple[Violation, ...]:
     """What the front end refuses in ``source``, in the order of the lines.
 
@@ -84,13 +84,13 @@ def check_source(
     return check_tree(ast.parse(source, filename), target=target, also=also)
 
 
-def check_tree(tree: ast.Module, *, target: Version | str = OLDEST, also: Iterable[str] = ()) -> tuple[Violation, ...]:
+def check_tree(tree: ast.Module, *, target: Version | str = DEFAULT, also: Iterable[str] = ()) -> tuple[Violation, ...]:
     """:func:`check_source` for a tree that is there already."""
     module, at = module_of(tree), version(target)
     return tuple(sorted({found for item in reached(module, also) for found in violations(module, item, at)}))
 
 
-def check_sources(sources: Mapping[str, str], *, target: Version | str = OLDEST) -> dict[str, tuple[Violation, ...]]:
+def check_sources(sources: Mapping[str, str], *, target: Version | str = DEFAULT) -> dict[str, tuple[Violation, ...]]:
     """:func:`check_source` for the files of a repository, keyed by path: kernels reach code across files.
 
     Raises

@@ -155,7 +155,7 @@ def _token(value: ast.expr, context: Context) -> tuple[str, str]:
         token = value.value if isinstance(value.value, str) else ""
         return token, "" if value.value is None else KINDS.get(type(value.value), "")
     name = context.qualified(value) or ""
-    entry = beta2.symbol(name) if name.startswith("nki.language.") else None
+    entry = beta2.symbol(name, context.target) if name.startswith("nki.language.") else None
     if entry is None:
         return "", ""
     return name.removeprefix("nki.language."), _ENTRY_KINDS.get(entry.kind, "source")

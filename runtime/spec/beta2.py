@@ -84,12 +84,12 @@ _TABLES = _columns(SYMBOLS, _DELTAS)
 _TENSORS = _columns(TENSOR, {V03: TENSOR_03, **TENSOR_DELTAS})
 
 
-def table(target: Version | str = OLDEST) -> dict[str, Symbol]:
+def table(target: Version | str) -> dict[str, Symbol]:
     """The names of ``target``."""
     return _TABLES[version(target)]
 
 
-def tensor(target: Version | str = OLDEST) -> dict[str, Symbol]:
+def tensor(target: Version | str) -> dict[str, Symbol]:
     """The methods and attributes that a tensor has in ``target``."""
     return _TENSORS[version(target)]
 
@@ -102,7 +102,7 @@ def canonical(name: str) -> str:
     return name
 
 
-def symbol(name: str, target: Version | str = OLDEST) -> Symbol | None:
+def symbol(name: str, target: Version | str) -> Symbol | None:
     """What is known of the qualified ``name``; ``None`` for a name that ``target`` does not have."""
     return table(target).get(canonical(name)) or table(target).get(name)
 

@@ -65,7 +65,7 @@ def rows(folders: list[str], options: Options) -> list[Row]:
             (row.consequences if CONSEQUENCE in finding.message else kind)[finding.code] += 1
         try:
             ast.parse(after)
-            row.legal = not list(check_source(after))
+            row.legal = not list(check_source(after, target=options.target))
             row.only_left = not any(finding.code.startswith("NKL") for finding in report.findings)
             row.stable = rewrite(after, options, report.path).source == after or report.status != "changed"
         except SyntaxError:
