@@ -41,6 +41,8 @@ _COVERING = 0.35
 
 
 _WANTS_TILE = r"address space '(?:psum\|sbuf|sbuf\|psum|sbuf|psum)', but got a tile in 'hbm'"
+_ALWAYS = 8
+"""Runs that fail alike at one line before that is said not to depend on the arguments."""
 _OTHERS = 6
 _STARTS = 200
 
@@ -218,17 +220,20 @@ def _other_objects(case: Case, starts: Iterator[Case]) -> Iterator[Case]:
 
 def _obstacle(search: Search) -> str:
     """Why no case was found: the failure of the proposal that came farthest, with the line that could not be met."""
-    if search.best is None and search.out_of_time:
+    if search.obstacle is None and search.out_of_time:
         return "nothing was tried"
-    if search.best is None:
+    if search.obstacle is None:
         return "nothing in its source tells its arguments: record its launches (nki-migrate record)"
-    case, failure = search.best
+    case, failure = search.obstacle
     line = linecache.getline(failure.file, failure.line).strip()
     place = f"{os.path.basename(failure.file)}:{failure.line}" if failure.line else os.path.basename(failure.file)
     given = ", ".join(f"{name} {list(spec.shape)}" for name, spec in case.args.items() if hasattr(spec, "shape"))
     quoted = f" (`{line}`)" if line else ""
     if re.search(_WANTS_TILE, failure.message) and _takes_tiles(line, case):
         return f"it seems to take tiles of the kernels that call it, which no launch can give: see {place}{quoted}"
+    if search.alike >= _ALWAYS:
+        alike = f"all {search.alike} proposals that ended there failed alike, so no argument seems to change it"
+        return f"none passed {place}{quoted}: {failure.message}; {alike}; one had {given or 'no tensors'}"
     return f"the best of them ended at {place}{quoted}: {failure.message}; with {given or 'no tensors'}"
 
 

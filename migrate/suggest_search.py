@@ -7,10 +7,12 @@ failure is nearer to a case. What an error asks for goes before sizes that nothi
 from __future__ import annotations
 
 import ast
+import contextlib
 import heapq
 import itertools
 import math
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -18,9 +20,10 @@ from nki_migrate.runtime.cases import Case, TensorSpec
 from nki_migrate.runtime.compare import Failure
 from nki_migrate.runtime.messages import Probe
 
+from .suggest_facts import Unknown, evaluated
 from .suggest_proposals import MAX_ELEMENTS
 from .suggest_repairs import moved, ranked, repairs, tensors, toggled, typed
-from .variants import sizes, with_number
+from .variants import resized, sizes, with_number
 
 _BATCH = 4
 _STARTS = 8
@@ -28,6 +31,9 @@ _STARTS = 8
 _PLAIN_SIZES = (128, 512, 256, 64, 1, 2, 4, 8, 1024, 2048)
 _DTYPES = ("bfloat16", "int32", "uint8")
 _LARGEST = 8192
+_TILES = 4
+_FIRST = 2 * _TILES
+_NOTHING_WRITTEN = "never written to"
 _RAN: tuple[tuple[int, ...], int] = ((-(1 << 30),), 0)
 """What is better than any place in the queue: a case that ran is not queued again."""
 
@@ -38,13 +44,37 @@ Ask = Callable[[Sequence[Case]], list[Probe | Failure]]
 class Search:
     """What a search came to: the case that runs and its probe, or the failure that came farthest, with its case.
 
-    ``tried`` counts runs; ``undecided`` tells that the emulator does not model something on the way.
+    ``obstacle`` is the best failure of a run that did something: a kernel whose loops do not run at all comes to its
+    end, with nothing written. ``tried`` counts runs; ``endings`` counts those that failed by file, line and message.
     """
 
     found: tuple[Case, Probe] | None = None
     best: tuple[Case, Failure] | None = None
+    obstacle: tuple[Case, Failure] | None = None
     tried: int = 0
     out_of_time: bool = False
+    endings: Counter[tuple[str, int, str]] = field(default_factory=Counter)
+
+    def failed(self, case: Case, failure: Failure) -> None:
+        """Count a failure, and keep it where no other came farther."""
+        self.endings[failure.file, failure.line, failure.message] += 1
+        if self.best is None or _progress(failure) < _progress(self.best[1]):
+            self.best = case, failure
+        if self.obstacle is None or _worth(failure) < _worth(self.obstacle[1]):
+            self.obstacle = case, failure
+
+    @property
+    def alike(self) -> int:
+        """How many runs failed where the obstacle is, when all of them said the same; else 0."""
+        if self.obstacle is None or not self.obstacle[1].line:
+            return 0
+        failure = self.obstacle[1]
+        here = {
+            said: runs
+            for (file, line, said), runs in self.endings.items()
+            if (file, line) == (failure.file, failure.line)
+        }
+        return here[failure.message] if len(here) == 1 else 0
 
 
 @dataclass(order=True)
@@ -84,8 +114,9 @@ def searched(starts: Iterable[Case], constants: Sequence[int], ask: Ask, deadlin
                 continue
             progress = _progress(reply)
             is_best = search.best is None or progress <= _progress(search.best[1])
-            if search.best is None or progress < _progress(search.best[1]):
-                search.best = case, reply
+            search.failed(case, reply)
+            if _NOTHING_WRITTEN in reply.message:
+                push(_with_tiles(case, constants[:_FIRST]), progress, 0)
             push(itertools.islice(repairs(case, reply), 32), progress, 0)
             if is_best and not reply.undecided:
                 push(_neighbours(case, constants), progress, 1)
@@ -109,6 +140,11 @@ def _taken(queue: list[_Next], known: dict[str, tuple[tuple[int, ...], int]]) ->
 def _progress(failure: Failure) -> tuple[int, ...]:
     """Smaller for a run that came farther; one that did not enter the kernel is the last."""
     return -failure.reached, *(-line for _, line in failure.trail)
+
+
+def _worth(failure: Failure) -> tuple[int, ...]:
+    """Smaller for a failure that tells more of why there is no case."""
+    return int(_NOTHING_WRITTEN in failure.message), *_progress(failure)
 
 
 def _elements(case: Case) -> int:
@@ -138,8 +174,35 @@ def _neighbours(case: Case, constants: Sequence[int]) -> Iterator[Case]:
     yield from (typed(case, name, dtype) for name in tensors(case) for dtype in _DTYPES)
 
 
+def _with_tiles(case: Case, tiles: Sequence[int]) -> Iterator[Case]:
+    """The case with sizes that have tiles of a loop that did not run."""
+    yield from (resized(case, size, tile) for tile in tiles for size in sizes(case))
+
+
 def constants(tree: ast.Module, kernel: ast.FunctionDef) -> list[int]:
-    """The numbers of the kernel, of the functions beside it that it names, and of the module: sizes to try."""
+    """Sizes to try: what the kernel divides by, twice that, and the numbers in its source."""
+    divisors = _divisors(tree, kernel)
+    return list(dict.fromkeys([*divisors, *(2 * size for size in divisors), *_numbers(tree, kernel)]))
+
+
+def _divisors(tree: ast.Module, kernel: ast.FunctionDef) -> list[int]:
+    """The sizes of tiles: ``n // (128 * COLUMNS)``, ``n % tile``, where the source tells the number."""
+    values: dict[str, object] = {}
+    found = []
+    for node in (*tree.body, *ast.walk(kernel)):
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            with contextlib.suppress(Unknown):
+                values[node.targets[0].id] = evaluated(node.value, values)
+    for node in ast.walk(kernel):
+        if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.FloorDiv, ast.Mod, ast.Div)):
+            with contextlib.suppress(Unknown):
+                found.append(evaluated(node.right, values))
+    sizes_found = {value for value in found if type(value) is int and 2 < value <= MAX_ELEMENTS // 2}
+    return sorted(sizes_found, reverse=True)[:_TILES]
+
+
+def _numbers(tree: ast.Module, kernel: ast.FunctionDef) -> list[int]:
+    """The numbers of the kernel, of the functions beside it that it names, and of the module."""
     names = {node.id for node in ast.walk(kernel) if isinstance(node, ast.Name)}
     parts: list[ast.AST] = [kernel]
     for node in tree.body:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -16,7 +17,7 @@ from nki_migrate.runtime.compare.trace import Compared
 from nki_migrate.runtime.messages import Probe
 from nki_migrate.suggest_cover import covering
 from nki_migrate.suggest_repairs import repairs
-from nki_migrate.suggest_search import searched
+from nki_migrate.suggest_search import constants, searched
 
 HEAD = "import neuronxcc.nki as nki\nimport neuronxcc.nki.isa as nisa\nimport neuronxcc.nki.language as nl\n"
 
@@ -217,3 +218,63 @@ def test_kernels_whose_sizes_only_their_errors_tell(
     (tmp_path / "cases.toml").write_text(out)
     assert end.value.code == 0, err
     assert read_cases(tmp_path / "cases.toml").bad == ()
+
+
+def test_a_tile_larger_than_memory_is_the_reason_not_the_loop_that_did_not_run() -> None:
+    """With 128 rows the loop does not run and nothing is written; with more, each run meets the same limit."""
+
+    def kernel(asked: Case) -> Failure:
+        if asked.args["x"].shape[0] < 256:
+            return Failure(False, "'out' is never written to", "k.py", 9, reached=7)
+        return Failure(False, "number of partitions 256 exceed 128", "k.py", 5, reached=2)
+
+    found = searched([case(x=(128,))], [256, 512], asking(kernel), time.monotonic() + 2)
+    assert found.obstacle is not None and found.obstacle[1].line == 5 and found.alike >= 2
+
+
+def test_failures_of_several_kinds_at_a_line_are_not_alike() -> None:
+    def kernel(asked: Case) -> Failure:
+        return Failure(False, f"size {asked.args['x'].shape}", "k.py", 5)
+
+    found = searched([case(x=(128,))], [256, 512], asking(kernel), time.monotonic() + 2)
+    assert found.obstacle is not None and found.alike == 0
+
+
+LOOP = """@nki.jit
+def tiled(x):
+    (n,) = x.shape
+    columns = 2000
+    out = nl.ndarray((128, n // 128), dtype=x.dtype, buffer=nl.shared_hbm)
+    rows = x.reshape((128, n // 128))
+    for i in nl.affine_range(n // (nl.tile_size.pmax * columns)):
+        tile = nl.load(rows[:, i * columns : (i + 1) * columns])
+        nl.store(out[:, i * columns : (i + 1) * columns], value=tile)
+    return out
+"""
+
+
+def test_what_a_kernel_divides_by_is_a_size() -> None:
+    tree = ast.parse(LOOP)
+    definition = tree.body[0]
+    assert isinstance(definition, ast.FunctionDef)
+    assert constants(tree, definition)[:4] == [256000, 128, 512000, 256]
+
+
+def test_a_loop_over_large_tiles_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "k.py").write_text(HEAD + LOOP)
+    with pytest.raises(SystemExit) as end:
+        main(["cases", "suggest", str(tmp_path / "k.py"), "--jobs", "1", "--seconds", "40"])
+    (tmp_path / "cases.toml").write_text(capsys.readouterr().out)
+    sizes = {each.args["x"].shape[0] for each in read_cases(tmp_path / "cases.toml").cases}
+    assert end.value.code == 0 and all(size >= 256000 for size in sizes)
+
+
+def test_the_reason_says_that_no_argument_changes_a_limit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "k.py").write_text(
+        HEAD + LOOP.replace("nl.load(rows[", "nl.zeros((256, columns), dtype=x.dtype, buffer=nl.sbuf)  # [")
+    )
+    with pytest.raises(SystemExit) as end:
+        main(["cases", "suggest", str(tmp_path / "k.py"), "--jobs", "1", "--seconds", "10"])
+    said = capsys.readouterr().err
+    assert end.value.code == 1 and "none passed k.py:11" in said and "number of partitions 256" in said
+    assert "no argument seems to change it" in said
