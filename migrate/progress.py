@@ -13,16 +13,39 @@ _PATIENCE = 1.0
 """Seconds before the first line: a short run shows none."""
 
 
-class Progress:
-    """How many of ``verify``'s cases are done, which run, and about how long the others will take.
-
-    It is written on stderr, over itself, and only where that is a terminal; nothing of it stays.
-    """
+class StatusLine:
+    """One line on stderr, written over itself, only where that is a terminal; nothing of it stays."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = sys.stderr if stream is None else stream
         self._shown = False
-        self._began = 0.0
+        self._began = time.monotonic()
+
+    def write(self, line: str) -> None:
+        """Show ``line`` in place of the last one, once the run has taken a moment."""
+        if time.monotonic() - self._began < _PATIENCE or not self._is_watched():
+            return
+        width = shutil.get_terminal_size().columns - 1
+        self._stream.write(f"\r\x1b[K{line[:width]}")
+        self._stream.flush()
+        self._shown = True
+
+    def end(self) -> None:
+        """Take the line away."""
+        if self._shown:
+            self._stream.write("\r\x1b[K")
+            self._stream.flush()
+            self._shown = False
+
+    def _is_watched(self) -> bool:
+        return self._stream is not None and self._stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+class Progress(StatusLine):
+    """How many of ``verify``'s cases are done, which run, and about how long the others will take."""
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        super().__init__(stream)
         self._cases = self._done = 0
         self._expected = self._spent = 0.0
 
@@ -38,21 +61,8 @@ class Progress:
 
     def show(self, running: Sequence[tuple[str, float]]) -> None:
         """Say what runs: names and seconds so far."""
-        if time.monotonic() - self._began < _PATIENCE or not self._is_watched():
-            return
         names = ", ".join(f"{name} ({seconds:.0f} s)" for name, seconds in running)
-        line = f"verify: {self._done} of {self._cases} cases{self._left()}; running: {names}"
-        width = shutil.get_terminal_size().columns - 1
-        self._stream.write(f"\r\x1b[K{line[:width]}")
-        self._stream.flush()
-        self._shown = True
-
-    def end(self) -> None:
-        """Take the line away."""
-        if self._shown:
-            self._stream.write("\r\x1b[K")
-            self._stream.flush()
-            self._shown = False
+        self.write(f"verify: {self._done} of {self._cases} cases{self._left()}; running: {names}")
 
     def _left(self) -> str:
         """The time that what is expected will take, at the pace so far; empty before anything has ended."""
@@ -60,6 +70,3 @@ class Progress:
             return ""
         seconds = (time.monotonic() - self._began) * max(self._expected - self._spent, 0.0) / self._spent
         return f", about {seconds:.0f} s left"
-
-    def _is_watched(self) -> bool:
-        return self._stream is not None and self._stream.isatty() and os.environ.get("TERM") != "dumb"

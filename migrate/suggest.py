@@ -28,6 +28,7 @@ from .errors import InputError
 from .judging import Limits
 from .nki_versions import at_version
 from .output import plural
+from .progress import StatusLine
 from .suggest_calls import called_cases
 from .suggest_cover import covering
 from .suggest_facts import parameters
@@ -72,26 +73,39 @@ class Suggestion:
 def run(file: str, kernels: Sequence[str], budget: Budget, jobs: int | None) -> int:
     """Print cases that run as TOML; 0 when each kernel has one, else 1. Raises :class:`InputError` without a kernel."""
     missing = 0
-    with pool(jobs) as workers:
-        for found in suggestions(workers, file, kernels, budget):
-            for case in found.cases:
-                click.echo(case_toml(case, Path(file).parent.absolute()))
-            why = f"; {found.reason}" if found.reason else ""
-            click.echo(
-                f"{found.kernel}: {_count(len(found.cases))} of {plural(found.tried, 'proposal')}{why}", err=True
-            )
-            for line in found.unseen:
-                click.echo(f"  no case shows the other side: {line}", err=True)
-            missing += not found.cases
+    status = StatusLine()
+    try:
+        with pool(jobs) as workers:
+            for found in suggestions(workers, file, kernels, budget, status):
+                status.end()
+                _print(found, Path(file).parent.absolute())
+                missing += not found.cases
+    finally:
+        status.end()
     return 1 if missing else 0
+
+
+def _print(found: Suggestion, directory: Path) -> None:
+    """The cases of a kernel on stdout; how many they are, why there is none and what they do not show on stderr."""
+    for case in found.cases:
+        click.echo(case_toml(case, directory))
+    why = f"; {found.reason}" if found.reason else ""
+    click.echo(f"{found.kernel}: {_count(len(found.cases))} of {plural(found.tried, 'proposal')}{why}", err=True)
+    for line in found.unseen:
+        click.echo(f"  no case shows the other side: {line}", err=True)
 
 
 def _count(cases: int) -> str:
     return plural(cases, "case") if cases else "no case"
 
 
-def suggestions(workers: Pool, file: str, kernels: Sequence[str], budget: Budget) -> Iterator[Suggestion]:
-    """The cases of each kernel of a file (or of those named); what runs for one is tried for the next ones, too."""
+def suggestions(
+    workers: Pool, file: str, kernels: Sequence[str], budget: Budget, status: StatusLine | None = None
+) -> Iterator[Suggestion]:
+    """The cases of each kernel of a file (or of those named); what runs for one is tried for the next ones, too.
+
+    ``status`` shows which kernel is worked on, and how many proposals have run.
+    """
     if not os.path.isfile(file):
         raise InputError(f"{file}: no such file")
     reply = workers.submit(Request("kernels", file)).result()
@@ -103,7 +117,7 @@ def suggestions(workers: Pool, file: str, kernels: Sequence[str], budget: Budget
         asked = f" '{unknown[0]}'" if unknown else ""
         raise InputError(f"{file} has no kernel{asked}: it has {', '.join(names) or 'none'}")
     tree = ast.parse(Path(file).read_bytes(), file)
-    found = _Work(workers, Path(file), tree, budget, time.monotonic() + budget.seconds)
+    found = _Work(workers, Path(file), tree, budget, time.monotonic() + budget.seconds, status)
     return found.suggestions([name for name in names if not kernels or name in kernels])
 
 
@@ -116,6 +130,8 @@ class _Work:
     tree: ast.Module
     budget: Budget
     ends: float
+    status: StatusLine | None = None
+    ran: int = 0
 
     def suggestions(self, kernels: Sequence[str]) -> Iterator[Suggestion]:
         """First a case for each kernel, what runs for one being tried for the next; then those that show it."""
@@ -165,6 +181,7 @@ class _Work:
 
         def ask(cases: Sequence[Case]) -> list[Probe | Failure]:
             limits = self.budget.limits
+            self._show(cases)
             seconds = max(min(_RUN_SECONDS, limits.seconds, deadline - time.monotonic()), 1.0)
             asked = [
                 self.workers.submit(
@@ -184,6 +201,14 @@ class _Work:
             return [reply for reply in replies if isinstance(reply, (Probe, Failure))]
 
         return ask
+
+    def _show(self, cases: Sequence[Case]) -> None:
+        """Say which kernel's proposals run now, how many have run for the file, and how much time is left."""
+        if self.status and cases:
+            left = max(self.ends - time.monotonic(), 0.0)
+            done = plural(self.ran, "proposal")
+            self.status.write(f"cases suggest: {cases[0].kernel}; {done} tried, at most {left:.0f} s left")
+        self.ran += len(cases)
 
     def _reason(self, kernel: str, search: Search) -> str:
         if self._definition(kernel) is None:

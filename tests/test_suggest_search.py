@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import io
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from nki_migrate import progress, suggest
 from nki_migrate.cli import main
 from nki_migrate.runtime.cases import Case, TensorSpec, read_cases
 from nki_migrate.runtime.compare import Failure
@@ -278,3 +280,22 @@ def test_the_reason_says_that_no_argument_changes_a_limit(tmp_path: Path, capsys
     said = capsys.readouterr().err
     assert end.value.code == 1 and "none passed k.py:11" in said and "number of partitions 256" in said
     assert "no argument seems to change it" in said
+
+
+def test_a_terminal_is_told_how_many_proposals_have_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(progress, "_PATIENCE", 0.0)
+    for stream in (Terminal(), io.StringIO()):
+        monkeypatch.setattr(suggest, "StatusLine", lambda stream=stream: progress.StatusLine(stream))
+        (tmp_path / "k.py").write_text(HEAD + LOOP)
+        with pytest.raises(SystemExit):
+            main(["cases", "suggest", str(tmp_path / "k.py"), "--jobs", "1", "--seconds", "40"])
+        assert ("cases suggest: tiled; 0 proposals tried, at most " in stream.getvalue()) is stream.isatty()
+        assert stream.getvalue().endswith("\r\x1b[K") is stream.isatty()
+        assert "\x1b" not in capsys.readouterr().err
