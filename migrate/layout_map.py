@@ -119,14 +119,8 @@ def _memory(space: Space, run: Run, program: Program, hardware: str) -> Memory:
         frozenset((where_of(a.tile), where_of(b.tile)))
         for a, b in concurrent(life for life in values if life.tile.pinned and life.was_read)
     }
-    found: dict[Where, list[TileRow]] = {}
-    loose: list[TileRow] = []
-    for number, one in enumerate(run.programs):
-        for tile in one.tiles:
-            if tile.space == space.name and tile.pinned and (number == 0 or tile.label not in _labels_at(found, tile)):
-                found.setdefault(where_of(tile), []).append(tile)
-            elif tile.space == space.name and not tile.pinned and number == 0:
-                loose.append(tile)
+    found = _pinned(space, run)
+    loose = [tile for one in run.programs[:1] for tile in one.tiles if tile.space == space.name and not tile.pinned]
     touched = {life.tile.uid for life in values}
     places = [
         Place(
@@ -141,6 +135,16 @@ def _memory(space: Space, run: Run, program: Program, hardware: str) -> Memory:
     top = max((place.end for place in places), default=0)
     mark = high_water(program, space, space.extents[hardware])
     return Memory(space, mark.limit, tuple(places), tuple(loose), top, mark, values)
+
+
+def _pinned(space: Space, run: Run) -> dict[Where, list[TileRow]]:
+    """The tiles with addresses in a memory by their place: those of the first program, and what others have besides."""
+    found: dict[Where, list[TileRow]] = {}
+    for number, one in enumerate(run.programs):
+        for tile in one.tiles:
+            if tile.space == space.name and tile.pinned and (number == 0 or tile.label not in _labels_at(found, tile)):
+                found.setdefault(where_of(tile), []).append(tile)
+    return found
 
 
 def where_of(tile: TileRow) -> Where:

@@ -255,15 +255,21 @@ def notes(inventories: Sequence[Inventory], choice: Choice) -> Iterator[str]:
         gone = [kernel.name for kernel in inventory.kernels if kernel.name not in new]
         if gone and choice.may_go and isinstance(inventory.new, Kernels):
             yield f"{inventory.pair.before}: only in BEFORE, compared with nothing: {', '.join(gone)}"
-        if inventory.unchanged:
-            described = {case.kernel for case in _cases_of(inventory, choice)}
-            idle = [k.name for k in inventory.kernels if k.name not in described and not k.sub_kernel]
-            if idle:
-                label = inventory.pair.old.label
-                yield f"{inventory.pair.before}: as at {label}, and without a case, so not run: {', '.join(idle)}"
+        idle = _idle(inventory, choice)
+        if idle:
+            label = inventory.pair.old.label
+            yield f"{inventory.pair.before}: as at {label}, and without a case, so not run: {', '.join(idle)}"
         inlined = [kernel.name for kernel in inventory.kernels if kernel.sub_kernel]
         if inlined:
             yield f"{inventory.pair.before}: verified as parts of the kernels that call them: {', '.join(inlined)}"
+
+
+def _idle(inventory: Inventory, choice: Choice) -> list[str]:
+    """The kernels of an unchanged file that no case runs."""
+    if not inventory.unchanged:
+        return []
+    described = {case.kernel for case in _cases_of(inventory, choice)}
+    return [k.name for k in inventory.kernels if k.name not in described and not k.sub_kernel]
 
 
 def undecided(result: CaseResult, message: str) -> CaseResult:

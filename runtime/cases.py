@@ -253,11 +253,7 @@ def _case(table: dict[str, Any], name: str, path: Path, line: int) -> Case:
     target = table.get("target", "")
     if "target" in table and target not in NKI_VERSIONS:
         raise CaseError(f"unknown target {target!r}: one of {', '.join(NKI_VERSIONS)}")
-    reference = table.get("reference")
-    if reference is None and ("rtol" in table or "atol" in table):
-        raise CaseError("'rtol' and 'atol' belong to a reference: add reference = \"module:function\", or remove them")
-    if reference is not None and not (isinstance(reference, str) and _REFERENCE.fullmatch(reference)):
-        raise CaseError(f'reference {reference!r} is not "module:function"')
+    reference = _reference(table)
     args = table.get("args", {})
     if not isinstance(args, dict):
         raise CaseError("'args' is a table: [case.args]")
@@ -277,6 +273,16 @@ def _case(table: dict[str, Any], name: str, path: Path, line: int) -> Case:
         source=str((path.parent / file).absolute()) if file else "",
         ulps=_integer(table.get("ulps", 0), "ulps", least=0),
     )
+
+
+def _reference(table: dict[str, Any]) -> str | None:
+    """The function that a case's numbers are compared with."""
+    reference = table.get("reference")
+    if reference is None and ("rtol" in table or "atol" in table):
+        raise CaseError("'rtol' and 'atol' belong to a reference: add reference = \"module:function\", or remove them")
+    if reference is not None and not (isinstance(reference, str) and _REFERENCE.fullmatch(reference)):
+        raise CaseError(f'reference {reference!r} is not "module:function"')
+    return reference
 
 
 def _known_keys(table: Mapping[str, Any], known: Iterable[str], what: str) -> None:

@@ -88,16 +88,17 @@ def fill_problem(fill: str, dtype: np.dtype[Any], low: Any, high: Any) -> str | 
     if fill == "uniform":
         first, last = (0.0 if low is None else low), (1.0 if high is None else high)
         return None if first < last else f"low = {first} is not below high = {last}"
-    if fill == "integers":
-        start, stop = integer_bounds(dtype, low, high)
-        if start >= stop:
-            return f"low = {start} is not below high = {stop}"
-        if is_integer(dtype) and dtype.kind != "b":
-            limits = np.iinfo(dtype)
-            if start < limits.min or stop - 1 > limits.max:
-                return f"integers from {start} to {stop - 1} do not fit {dtype.name}"
-        elif dtype.kind == "b" and not 0 <= start < stop <= 2:
-            return "booleans are integers from 0 to 1"
+    return _integer_problem(dtype, *integer_bounds(dtype, low, high)) if fill == "integers" else None
+
+
+def _integer_problem(dtype: np.dtype[Any], start: int, stop: int) -> str | None:
+    """Why integers from ``start`` to below ``stop`` cannot fill a tensor of ``dtype``, or ``None``."""
+    if start >= stop:
+        return f"low = {start} is not below high = {stop}"
+    if dtype.kind == "b":
+        return None if 0 <= start < stop <= 2 else "booleans are integers from 0 to 1"
+    if is_integer(dtype) and (start < np.iinfo(dtype).min or stop - 1 > np.iinfo(dtype).max):
+        return f"integers from {start} to {stop - 1} do not fit {dtype.name}"
     return None
 
 

@@ -351,12 +351,9 @@ def _value(node: ast.expr, frame: FrameType) -> Any:
     if isinstance(node, ast.Constant):
         return node.value
     if isinstance(node, ast.Name):
-        at: FrameType | None = frame
-        for at in (frame, *_outer(frame)):
-            if node.id in at.f_locals:
-                return at.f_locals[node.id]
-        if node.id in frame.f_globals:
-            return frame.f_globals[node.id]
+        for names in (frame.f_locals, *(outer.f_locals for outer in _outer(frame)), frame.f_globals):
+            if node.id in names:
+                return names[node.id]
     elif isinstance(node, ast.Tuple):
         return tuple(_value(element, frame) for element in node.elts)
     elif isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
@@ -364,12 +361,7 @@ def _value(node: ast.expr, frame: FrameType) -> Any:
         if isinstance(left, int) and isinstance(right, int):
             return _OPERATORS[type(node.op)](left, right)
     elif isinstance(node, ast.Subscript):
-        container, key = _value(node.value, frame), _value(node.slice, frame)
-        if isinstance(container, (list, tuple, dict)) and isinstance(key, (int, str, tuple)):
-            try:
-                return container[key]  # type: ignore[index]  # what is no container raises
-            except (LookupError, TypeError):
-                raise _Unknown from None
+        return _element(_value(node.value, frame), _value(node.slice, frame))
     elif isinstance(node, ast.Attribute):
         holder = _value(node.value, frame)
         if hasattr(holder, "__dict__") and node.attr in vars(holder):
@@ -380,6 +372,16 @@ def _value(node: ast.expr, frame: FrameType) -> Any:
         counted = _value(node.args[0], frame)
         if isinstance(counted, (list, tuple, dict)):
             return len(counted)
+    raise _Unknown
+
+
+def _element(container: Any, key: Any) -> Any:
+    """An element of a list, tuple or dictionary; raises :class:`_Unknown` for any other."""
+    if isinstance(container, (list, tuple, dict)) and isinstance(key, (int, str, tuple)):
+        try:
+            return container[key]  # type: ignore[index]  # what is no container raises
+        except (LookupError, TypeError):
+            pass
     raise _Unknown
 
 

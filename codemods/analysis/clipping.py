@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from ..expr import algebra
 from ..expr.emission import Refuse
 from ..expr.operands import Item, Operand, Step, cut_dimension, cut_item
-from ..expr.values import Tile
+from ..expr.values import Axis, Tile
 from ..syntax import codes
 from .vector_ranks import LOOSE
 
@@ -41,18 +41,21 @@ def check_cut(scope: Scope, node: ast.expr, view: Operand, clamps: Sequence[Clam
         result = cut_dimension(clamp, len(view.dims))
         if result is None or view.dims[result] == "1":
             continue
-        axis = view.axes[result]
-        same = axis == clamp.axis or (
-            axis is not None and scope.equal(axis.start, clamp.axis.start) and scope.equal(axis.size, clamp.axis.size)
-        )
-        counted = axis is None and clamp.axis.start == "0" and scope.equal(view.dims[result], clamp.axis.size)
-        if not (same or counted):
+        if not _is_bound_of(scope, clamp, view.axes[result], view.dims[result]):
             raise Refuse(
                 node,
                 CODE,
                 f"the mask bounds '{clamp.axis.label or 'an index vector'}', which does not index '{view.base}'",
                 "clamp the slices by hand",
             )
+
+
+def _is_bound_of(scope: Scope, clamp: Clamp, axis: Axis | None, size: str) -> bool:
+    """Does a mask bound the index vector ``axis``, or, where that is ``None``, a dimension of ``size`` from 0 on?"""
+    if axis is None:
+        return clamp.axis.start == "0" and scope.equal(size, clamp.axis.size)
+    same = scope.equal(axis.start, clamp.axis.start) and scope.equal(axis.size, clamp.axis.size)
+    return axis == clamp.axis or same
 
 
 def _is_of_one_rank(scope: Scope, view: Operand, clamp: Clamp) -> bool:

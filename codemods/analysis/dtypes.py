@@ -33,12 +33,7 @@ def scalar_type(scope: Scope, node: ast.expr, name: str = "") -> str | None:
     if isinstance(node, ast.Constant) and isinstance(node.value, bool | int | float):
         return WEAK_FLOAT if isinstance(node.value, float) else WEAK_INT
     if isinstance(node, ast.BinOp):
-        if isinstance(node.op, ast.Div):
-            return WEAK_FLOAT
-        sides = {scalar_type(scope, side, name) for side in (node.left, node.right)}
-        if WEAK_FLOAT in sides or sides == {WEAK_INT}:
-            return WEAK_FLOAT if WEAK_FLOAT in sides else WEAK_INT
-        return None if None in sides else _traced(scope, name or scope.source.segment(node))
+        return _of_arithmetic(scope, node, name)
     counted = node.value if isinstance(node, ast.Subscript) else node
     if isinstance(counted, ast.Name) and counted.id in scope.module.counts.get(scope.outermost.name, ()):
         return WEAK_INT
@@ -46,14 +41,33 @@ def scalar_type(scope: Scope, node: ast.expr, name: str = "") -> str | None:
         return type_
     if isinstance(node, ast.Name) and (type_ := _of_name(scope, node.id)) is not None:
         return type_
-    if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute) and node.value.attr == "shape":
-        return None if isinstance(node.slice, ast.Slice) else WEAK_INT
-    if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
-        return WEAK_INT if isinstance(scope.env.get(node.value.id), Numbers) else None
+    if isinstance(node, ast.Subscript) and (isinstance(node.value, ast.Name) or _is_shape(node.value)):
+        return WEAK_INT if _is_whole_number(scope, node) else None
     limited = limited_type(scope, node)
     if limited is not None:
         return dtype_text(scope, limited)  # a number of that type, no weak one
     return WEAK_INT if (scope.qualified(node) or "").startswith("nl.tile_size.") else None
+
+
+def _of_arithmetic(scope: Scope, node: ast.BinOp, name: str) -> str | None:
+    """How the result of arithmetic on Python operands takes part in promotion."""
+    if isinstance(node.op, ast.Div):
+        return WEAK_FLOAT
+    sides = {scalar_type(scope, side, name) for side in (node.left, node.right)}
+    if WEAK_FLOAT in sides or sides == {WEAK_INT}:
+        return WEAK_FLOAT if WEAK_FLOAT in sides else WEAK_INT
+    return None if None in sides else _traced(scope, name or scope.source.segment(node))
+
+
+def _is_whole_number(scope: Scope, node: ast.Subscript) -> bool:
+    """Is a subscript an element of a shape, or of an array of numbers?"""
+    if _is_shape(node.value):
+        return not isinstance(node.slice, ast.Slice)
+    return isinstance(node.value, ast.Name) and isinstance(scope.env.get(node.value.id), Numbers)
+
+
+def _is_shape(node: ast.expr) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr == "shape"
 
 
 def _of_name(scope: Scope, name: str) -> str | None:

@@ -245,7 +245,12 @@ def _is_free(function: Dictionary, key: str) -> bool:
     if not copies or any(k == key for k, _ in function.writes) or min(n.lineno for n in uses) < copies[0].lineno:
         return False
     stored = sum(not isinstance(n.ctx, ast.Load) for n in uses)
-    return stored == len(copies) or (len(function.passes) == 0 and sum(k == key for k, _, _ in function.reads) == 1)
+    return stored == len(copies) or _is_read_once(function, key)
+
+
+def _is_read_once(function: Dictionary, key: str) -> bool:
+    """Is ``key`` of a dictionary, which no call gets, read at one place?"""
+    return not function.passes and sum(k == key for k, _, _ in function.reads) == 1
 
 
 def _holders(function: Dictionary, key: str) -> set[str]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from ..expr import algebra
 from ..expr.operands import Operand
-from ..expr.values import DType, Gone, Hbm, Object, Python, Tile, texts
+from ..expr.values import DType, Gone, Hbm, Object, Python, Tile, Value, texts
 from .name_views import described_anew
 from .scope import Scope
 
@@ -17,10 +17,7 @@ def kill(scope: Scope, name: str) -> None:
     if scope.assigned[name] > 1:
         places = scope.joined.get(name, set())
         for other, value in scope.env.items():
-            origin = getattr(value, "origin", None)
-            read = (
-                {n for text in place_of(origin) for n in algebra.names(text)} if isinstance(origin, Operand) else set()
-            )
+            read = _read_by_place(value)
             if name in read or (other != name and places & read):
                 scope.env[other] = value = replace(value, origin=None)  # type: ignore[call-arg]  # it has an origin
             own = other == name or scope.resized.get(other) == name
@@ -32,6 +29,12 @@ def kill(scope: Scope, name: str) -> None:
                 scope.env[other] = Python()
             elif not (isinstance(value, DType) and value.text == name):
                 scope.env[other] = Gone(f"was made with '{name}', which is bound again since")
+
+
+def _read_by_place(value: Value) -> set[str]:
+    """The names that say where a part of a tensor lies."""
+    origin = getattr(value, "origin", None)
+    return {n for text in place_of(origin) for n in algebra.names(text)} if isinstance(origin, Operand) else set()
 
 
 def place_of(origin: Operand) -> tuple[str, ...]:

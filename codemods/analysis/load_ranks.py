@@ -49,9 +49,8 @@ def _bound_to(scope: Scope, node: ast.AST, parents: dict[ast.AST, ast.AST]) -> s
         case ast.Attribute():
             return set() if parent.attr in TENSOR_ATTRIBUTES else None
         case ast.Subscript():
-            elements = parent.slice.elts if isinstance(parent.slice, ast.Tuple) else [parent.slice]
-            numbers = all(isinstance(element, ast.Constant) and type(element.value) is int for element in elements)
-            return None if numbers or node is parent.slice else _bound_to(scope, parent, parents)
+            is_element = _is_by_numbers(parent) or node is parent.slice
+            return None if is_element else _bound_to(scope, parent, parents)
         case ast.Call():
             name = scope.qualified(parent.func) or ""
             plain = name.startswith(("nl.", "nisa.")) and name != "nl.broadcast_to"
@@ -66,3 +65,9 @@ def _bound_to(scope: Scope, node: ast.AST, parents: dict[ast.AST, ast.AST]) -> s
         case ast.AugAssign() | ast.Expr():
             return set()
     return None
+
+
+def _is_by_numbers(node: ast.Subscript) -> bool:
+    """Is a subscript of literal numbers only?"""
+    elements = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    return all(isinstance(element, ast.Constant) and type(element.value) is int for element in elements)

@@ -36,12 +36,8 @@ def changing_part(scope: Scope, node: ast.expr) -> str:
         if isinstance(part, ast.Attribute) and (part in settled or _is_fixed(scope, part)):
             settled.add(part.value)
             continue
-        if isinstance(part, ast.Subscript) and not (_is_shape(part.value) or _is_tuple(scope, part.value)):
-            root = _root(part.value)
-            known = scope.env.get(root.id) if root is not None else None
-            fixed = known is None if root is not None and root.id not in scope.assigned else isinstance(known, Python)
-            if root is None or not fixed or _changes(scope, root.id, elements=True):
-                return "container"
+        if isinstance(part, ast.Subscript) and _may_have_changed(scope, part.value):
+            return "container"
         if isinstance(part, ast.Call) and _measures(scope, part):
             return "container"
         if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name) and _is_object(scope, part):
@@ -49,6 +45,18 @@ def changing_part(scope: Scope, node: ast.expr) -> str:
             if isinstance(known, Tile | Hbm) or _changes(scope, part.value.id, elements=False):
                 return "object"
     return ""
+
+
+def _may_have_changed(scope: Scope, container: ast.expr) -> bool:
+    """May the elements of what a subscript reads be others than when it was made?"""
+    if _is_shape(container) or _is_tuple(scope, container):
+        return False
+    root = _root(container)
+    if root is None:
+        return True
+    known = scope.env.get(root.id)
+    fixed = isinstance(known, Python) if root.id in scope.assigned else known is None
+    return not fixed or _changes(scope, root.id, elements=True)
 
 
 def _measures(scope: Scope, call: ast.Call) -> bool:
@@ -198,20 +206,24 @@ def _method(scope: Scope, node: ast.Attribute) -> ast.FunctionDef | None:
     classes = [s for s in scope.module.source.tree.body if isinstance(s, ast.ClassDef)]
     if not classes or not isinstance(node.value, ast.Name) or scope.assigned[node.value.id] != 1:
         return None
-    name = node.value.id
-    told: list[ast.expr | None] = [
+    names = {n.id for n in _told_classes(scope, node.value.id) if isinstance(n, ast.Name)}
+    methods = (s for c in classes if c.name in names for s in c.body if isinstance(s, ast.FunctionDef))
+    methods = (s for s in methods if s.name == node.attr)
+    return next(methods, None)
+
+
+def _told_classes(scope: Scope, name: str) -> list[ast.expr | None]:
+    """What a name is made by, annotated with, or by default."""
+    made: list[ast.expr | None] = [
         s.value.func
         for s in of_kinds(scope.function, ast.Assign)
         if isinstance(s.value, ast.Call) and name in bound_by(s)
     ]
-    for argument in walk(scope.function.args):
-        if isinstance(argument, ast.arg) and argument.arg == name:
+    for argument in of_kinds(scope.function.args, ast.arg):
+        if argument.arg == name:
             default = default_values(scope.function).get(argument)
-            told += [argument.annotation, default.func if isinstance(default, ast.Call) else None]
-    names = {n.id for n in told if isinstance(n, ast.Name)}
-    methods = (s for c in classes if c.name in names for s in c.body if isinstance(s, ast.FunctionDef))
-    methods = (s for s in methods if s.name == node.attr)
-    return next(methods, None)
+            made += [argument.annotation, default.func if isinstance(default, ast.Call) else None]
+    return made
 
 
 def _stores(node: ast.AST, elements: bool) -> bool:

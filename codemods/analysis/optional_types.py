@@ -65,11 +65,14 @@ def _given(scope: Scope, name: str, key: str) -> ast.expr | None:
     taken -= {n.value for n in nodes if isinstance(n, ast.Attribute) and n.attr != "get"}
     uses = [n for n in nodes if isinstance(n, ast.Name) and n.id == name and n not in taken]
     written = [n for n in nodes if isinstance(n, ast.Assign) and n.targets == uses and isinstance(n.value, ast.Dict)]
-    for display in (statement.value for statement in written):
-        assert isinstance(display, ast.Dict)
-        found = {ast.unparse(k): value for k, value in zip(display.keys, display.values, strict=True) if k is not None}
-        return found.get(repr(key)) if None not in display.keys else None
-    return None
+    return _under(written[0].value, key) if written else None
+
+
+def _under(display: ast.expr, key: str) -> ast.expr | None:
+    """What a written dictionary has under a key; ``None`` for one that takes another dictionary in."""
+    assert isinstance(display, ast.Dict)
+    found = {ast.unparse(k): value for k, value in zip(display.keys, display.values, strict=True) if k is not None}
+    return found.get(repr(key)) if None not in display.keys else None
 
 
 def _may_be_none(node: ast.IfExp) -> bool:

@@ -95,13 +95,18 @@ def _is_truth(scope: Scope, node: ast.expr, seen: tuple[str, ...] = ()) -> bool:
     if isinstance(node, ast.BinOp):
         return type(node.op) in _WORDS and all(_is_truth(scope, side, seen) for side in (node.left, node.right))
     if isinstance(node, ast.Call):
-        return isinstance(node.func, ast.Name) and node.func.id in _ASKS and node.func.id not in scope.module.rebound
+        return _asks(scope, node)
     if isinstance(node, ast.Name) and node.id in seen:  # of truth values, it is one itself
         return True
     if isinstance(node, ast.Name) and type(scope.env.get(node.id)) is Python:
         values = assigned(scope.function, node.id)
         return bool(values) and all(_is_truth(scope, value, (*seen, node.id)) for value in values)
     return False
+
+
+def _asks(scope: Scope, call: ast.Call) -> bool:
+    """Is a call one of Python's functions that answer with a truth value?"""
+    return isinstance(call.func, ast.Name) and call.func.id in _ASKS and call.func.id not in scope.module.rebound
 
 
 def is_number(scope: Scope, node: ast.expr) -> bool:

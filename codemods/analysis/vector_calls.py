@@ -117,6 +117,14 @@ def _interpreted(scope: Scope, node: ast.Call, callee: Callee) -> Value | None:
             return None
         message = f"{refusal.message}, in '{function.name}'"
         raise Refuse(node, refusal.code, message, refusal.help, refusal.applicability) from None
+    _plan(scope, facts)
+    scope.apply(CODE, node)
+    _follow(scope, node, [(home, function, node), *facts.followed], found)
+    return found
+
+
+def _plan(scope: Scope, facts: Facts) -> None:
+    """The statements that a followed call needs, and the names that they bind."""
     for text in facts.statements:
         if New(text) not in scope.out:
             scope.out.append(New(text))  # whatever a mask says: Beta 1 ran it, too
@@ -124,9 +132,6 @@ def _interpreted(scope: Scope, node: ast.Call, callee: Callee) -> Value | None:
         if name.isidentifier():
             scope.env[name] = Python()
             scope.assigned[name] += 1
-    scope.apply(CODE, node)
-    _follow(scope, node, [(home, function, node), *facts.followed], found)
-    return found
 
 
 def unpacked(scope: Scope, node: ast.Call) -> Several | None:
@@ -211,11 +216,10 @@ def _is_needed(program: Program, home: Module, function: ast.FunctionDef) -> boo
         for node in walk(module.source.tree):
             if node in own or node in followed or not isinstance(node, ast.Name | ast.Attribute | ast.alias):
                 continue
-            if isinstance(node, ast.alias):
-                named = not method and module is not home and node.name == function.name
-                named = named and not _goes_alone(module, node)
-            elif method:
-                named = isinstance(node, ast.Attribute) and node.attr == function.name
+            if method:
+                named = getattr(node, "attr", "") == function.name
+            elif isinstance(node, ast.alias):
+                named = module is not home and node.name == function.name and not _goes_alone(module, node)
             else:
                 named = program.origin(module, node) == (home.path, function.name)
             if named:

@@ -325,25 +325,35 @@ def _walk(program: Program, lost: dict[ast.stmt, Refuse]) -> None:
         (m, f) for m, f in others if program.kernel_code.is_entered(f) or (is_expanded(f) and f in program.kernel_code)
     ]
     for module, node in [*kernels, *entered]:
-        decorators.rewrite(module, node)
-        for number, parameters in enumerate(served(module, node)):
-            variant = copy_of(module, node, number)
-            if number:
-                decorators.rewrite(module, variant)
-            if variant not in module.analyzed:
-                _walk_one(module, variant, parameters)
+        _walk_variants(module, node)
     for module in program.modules.values():
         for kernel in inner_kernels.rewrite(module):
             _walk_one(module, kernel, {})
     for module, method, parameters in kernel_classes.rewrite(program):
         _walk_one(module, method, parameters)
+    _walk_named(program)
+    drop_followed(program)
+
+
+def _walk_variants(module: Module, function: ast.FunctionDef) -> None:
+    """Plan the edits of a function, and of each copy that serves other arguments."""
+    decorators.rewrite(module, function)
+    for number, parameters in enumerate(served(module, function)):
+        variant = copy_of(module, function, number)
+        if number:
+            decorators.rewrite(module, variant)
+        if variant not in module.analyzed:
+            _walk_one(module, variant, parameters)
+
+
+def _walk_named(program: Program) -> None:
+    """Plan the edits of the kernel code that functions name, and no call has reached."""
     pending = [(m, f) for m in program.modules.values() for f in m.analyzed]
     while pending:
         for module, function in _named(program, *pending.pop()):
             if function in program.kernel_code and function not in {**module.analyzed, **module.flattened}:
                 _walk_one(module, function, {})
                 pending.append((module, function))
-    drop_followed(program)
 
 
 def _named(program: Program, module: Module, function: ast.FunctionDef) -> list[tuple[Module, ast.FunctionDef]]:

@@ -337,14 +337,15 @@ def _either_value(a: Value, b: Value) -> Value:
         return Several(tuple(merge(x, y) for x, y in zip(a.parts, b.parts, strict=True)))
     if isinstance(a, Numbers) or isinstance(b, Numbers):
         return Gone("is an array of numpy in one branch or iteration, and something else in another")
-    if isinstance(a, DType) and isinstance(b, DType):
-        return DType("")
-    if isinstance(a, Tensors) and isinstance(b, Tensors):
-        return Tensors(empty=a.empty and b.empty)
-    if isinstance(a, Python) and isinstance(b, Python):
-        return Python(a.positive and b.positive, optional=a.optional or b.optional)
-    if isinstance(a, Index) and isinstance(b, Index) and _same_vector(a, b):
-        return a
+    match a, b:
+        case DType(), DType():
+            return DType("")
+        case Tensors(), Tensors():
+            return Tensors(empty=a.empty and b.empty)
+        case Python(), Python():
+            return Python(a.positive and b.positive, optional=a.optional or b.optional)
+        case Index(), Index() if _same_vector(a, b):
+            return a
     if isinstance(a, ERASED) or isinstance(b, ERASED):
         return Gone("means different things in different branches or iterations")
     return Value()

@@ -423,11 +423,7 @@ def _repeated(scope: Scope, node: ast.expr, instruction: Instruction, target: Op
         return instruction
     sizes = [(scope.constant(own), scope.constant(n)) for own, n in zip(dims, target.dims, strict=True)]
     if not (isinstance(copied, Operand) and copied.space == "hbm"):
-        own, rows = sizes.pop(0)
-        if own == 1 and rows not in (1, None):
-            what = "a result of one partition in a place of several"
-            help = "broadcast it with .broadcast_to(...); where a subscript leaves out dimensions, write them"
-            raise Refuse(node, DESTINATION, what, help)
+        _check_rows(node, *sizes.pop(0))
     wide = [n for own, n in sizes if own == 1]
     if all(n == 1 for n in wide) or (scope.direct and None in wide and not isinstance(copied, Operand)):
         return instruction
@@ -438,6 +434,14 @@ def _repeated(scope: Scope, node: ast.expr, instruction: Instruction, target: Op
     source = spread(scope, node, copied, target.dims)
     given = [(name, source if name == "src" else value) for name, value in instruction.arguments]
     return replace(instruction, arguments=given)
+
+
+def _check_rows(node: ast.expr, own: int | None, rows: int | None) -> None:
+    """A result of one partition is not put on several."""
+    if own == 1 and rows not in (1, None):
+        what = "a result of one partition in a place of several"
+        help = "broadcast it with .broadcast_to(...); where a subscript leaves out dimensions, write them"
+        raise Refuse(node, DESTINATION, what, help)
 
 
 def _copied_first(scope: Scope, node: ast.expr, instruction: Instruction, target: Operand) -> Instruction:

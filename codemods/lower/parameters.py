@@ -25,33 +25,40 @@ def kernel_parameters(scope: Scope, told: dict[str, Value]) -> None:
     by_name = {argument.arg: default for argument, default in default_values(scope.function).items()}
     for argument in given:
         name = argument.arg
-        default = by_name.get(name)
-        optional = isinstance(default, ast.Constant) and default.value is None
-        if name in told and not isinstance(told[name], Absent):
-            value = told[name]
-            if isinstance(value, Tensors) and not is_only_read(scope.function, name):
-                value = Container()
-            changes = isinstance(value, Flag) and scope.assigned[name] > 1
-            scope.env[name] = Python() if changes else of_another(name, value)
-        elif isinstance(told.get(name), Absent) and scope.assigned[name] > 1:
-            scope.env[name] = Absent()  # until the function binds it to something else
-        elif default is not None and not (optional and _is_tensor(scope, name)):
-            absent = isinstance(told.get(name), Absent)
-            known = DType(name) if is_dtype(scope, default) else Python(optional=optional)
-            scope.env[name] = Absent() if absent and type(known) is Python else known
-        elif _is_tile(scope, name):
-            scope.env[name] = Tile(EITHER, None, f"{name}.dtype", untold=True)
-        elif _is_tensor(scope, name):
-            scope.env[name] = Hbm(None, f"{name}.dtype", untold=not scope.decorated)
-        else:
-            scope.env[name] = Python(optional=isinstance(told.get(name), Absent))
-        scope.env[name] = with_observed(scope, argument, scope.env[name], told.get(name))
+        value = told.get(name)
+        is_open = value is None or isinstance(value, Absent)
+        known = _of_source(scope, name, by_name.get(name), value) if is_open else _of_calls(scope, name, told[name])
+        scope.env[name] = with_observed(scope, argument, known, value)
         if name not in told and not scope.decorated and isinstance(scope.env[name], Python):
             scope.untold.add(name)
     for name, default in by_name.items():
         text = scope.evaluator.operator_value(scope, default, name) or scope.evaluator.render(scope, default)
         if text != scope.source.segment(default):
             scope.module.edits.expressions[default] = text
+
+
+def _of_calls(scope: Scope, name: str, value: Value) -> Value:
+    """What a parameter is that the calls give ``value``."""
+    if isinstance(value, Tensors) and not is_only_read(scope.function, name):
+        value = Container()
+    changes = isinstance(value, Flag) and scope.assigned[name] > 1
+    return Python() if changes else of_another(name, value)
+
+
+def _of_source(scope: Scope, name: str, default: ast.expr | None, told: Value | None) -> Value:
+    """What a parameter is by its default and its uses, where no call gives a value; calls leave absent ones out."""
+    absent = isinstance(told, Absent)
+    if absent and scope.assigned[name] > 1:
+        return Absent()  # until the function binds it to something else
+    optional = isinstance(default, ast.Constant) and default.value is None
+    if default is not None and not (optional and _is_tensor(scope, name)):
+        known = DType(name) if is_dtype(scope, default) else Python(optional=optional)
+        return Absent() if absent and type(known) is Python else known
+    if _is_tile(scope, name):
+        return Tile(EITHER, None, f"{name}.dtype", untold=True)
+    if _is_tensor(scope, name):
+        return Hbm(None, f"{name}.dtype", untold=not scope.decorated)
+    return Python(optional=absent)
 
 
 def _is_tile(scope: Scope, name: str) -> bool:

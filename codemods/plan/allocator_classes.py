@@ -21,21 +21,20 @@ def class_of(module: Module, node: ast.expr) -> tuple[ast.ClassDef, ast.Function
     function = node.func if isinstance(node, ast.Call) else None
     if not isinstance(function, ast.Attribute) or not isinstance(function.value, ast.Name):
         return None
-    made = [s for s in module.source.tree.body if _assigns(s, function.value.id)]
-    stored = [
-        n
-        for n in of_kinds(module.source.tree, ast.Name)
-        if n.id == function.value.id and not isinstance(n.ctx, ast.Load)
-    ]
-    if len(made) != 1 or len(stored) != 1 or not isinstance(made[0], ast.Assign):
-        return None
-    value = made[0].value
-    if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Name):
-        return None
-    name = value.func.id
+    name = _constructor(module, function.value.id)
     cls = next((s for s in module.source.tree.body if isinstance(s, ast.ClassDef) and s.name == name), None)
     methods = [s for s in cls.body if isinstance(s, ast.FunctionDef) and s.name == function.attr] if cls else []
     return (cls, methods[0]) if cls is not None and len(methods) == 1 else None
+
+
+def _constructor(module: Module, name: str) -> str:
+    """The name that is called for what ``name`` of the module is, which one assignment binds; nothing otherwise."""
+    made = [s for s in module.source.tree.body if _assigns(s, name)]
+    stored = [n for n in of_kinds(module.source.tree, ast.Name) if n.id == name and not isinstance(n.ctx, ast.Load)]
+    if len(made) != 1 or len(stored) != 1 or not isinstance(made[0], ast.Assign):
+        return ""
+    value = made[0].value
+    return value.func.id if isinstance(value, ast.Call) and isinstance(value.func, ast.Name) else ""
 
 
 def _assigns(statement: ast.stmt, name: str) -> bool:

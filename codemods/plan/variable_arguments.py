@@ -42,12 +42,16 @@ def _can_change(module: Module, function: ast.FunctionDef) -> bool:
     nodes = list(walk(function))
     if any(isinstance(n, ast.FunctionDef | ast.Lambda | ast.ClassDef) for n in nodes if n is not function):
         return False
+    return _reads_whole(function, vararg.arg, nodes) and _is_bound_once(module, function)
+
+
+def _reads_whole(function: ast.FunctionDef, tuple_name: str, nodes: list[ast.AST]) -> bool:
+    """Does the body of a function only read its tuple of arguments, and never spread or quote it?"""
     quoted = {n for text in nodes if isinstance(text, ast.JoinedStr) for n in walk(text)}
-    outside = {n for part in (arguments, function.returns) if part is not None for n in walk(part)}
-    held = [n for n in nodes if isinstance(n, ast.Name) and n.id == vararg.arg]
+    outside = {n for part in (function.args, function.returns) if part is not None for n in walk(part)}
+    held = [n for n in nodes if isinstance(n, ast.Name) and n.id == tuple_name]
     spread = {n.value for n in nodes if isinstance(n, ast.Starred)}
-    read = all(isinstance(n.ctx, ast.Load) and n not in spread | quoted | outside for n in held)
-    return read and _is_bound_once(module, function)
+    return all(isinstance(n.ctx, ast.Load) and n not in spread | quoted | outside for n in held)
 
 
 def _is_bound_once(module: Module, function: ast.FunctionDef) -> bool:

@@ -194,13 +194,17 @@ def loop_of(scope: Scope, plan: Plan, found: Uses) -> tuple[ast.For | None, str]
     variable = statement.target.id
     if not all(_is_name(_indices(s)[0], variable) for s in found.subscripts):
         return None, f"its blocks are not used one by one over {variable}"
+    change = _change(scope, plan, variable)
+    return (None, change) if change else (statement, "")
+
+
+def _change(scope: Scope, plan: Plan, variable: str) -> str:
+    """What of a declaration may change from one iteration to the next; nothing where it is the same in each."""
     read = _read_by(plan)
     closure = set().union(*(names_read_by_nested(scope.outermost).get(name, ()) for name in read))
     if any(scope.assigned[name] > 1 for name in read | closure) or scope.assigned[variable] != 1:
-        return None, "a size or an address of it changes"
-    if closure & _changed_objects(scope):
-        return None, "an object that its address depends on changes"
-    return statement, ""
+        return "a size or an address of it changes"
+    return "an object that its address depends on changes" if closure & _changed_objects(scope) else ""
 
 
 def _read_by(plan: Plan) -> set[str]:

@@ -393,15 +393,10 @@ def reduction(call: Call, given: list[tuple[str, Operand | str]], axis: ast.expr
         raise call.refuse(CODE, "a reduction of a tensor whose shape is not known", "write nisa.tensor_reduce by hand")
     if data.dims is None or literal is None:
         return _traced_reduction(call, given, data, axis)
-    rank = len(data.dims)
-    axes = tuple(sorted(a % rank if -rank <= a < rank else a for a in literal))
-    if not axes or len(set(axes)) != len(axes) or axes[0] < 1 or axes[-1] >= rank or len(axes) > len(_AXIS):
-        raise call.refuse(CODE, f"a reduction over axes {ast.unparse(axis)} of {rank} dimensions", "reduce free axes")
-    keepdims = dict(given).get("keepdims", "False")
-    if keepdims not in ("True", "False"):
-        raise call.refuse(CODE, "a reduction with keepdims= that is not a literal", "write the shape of the result")
-    stays = [d for d in range(rank) if d not in axes or keepdims == "True"]
-    sizes = tuple("1" if d in axes else data.dims[d] for d in stays)
+    rank, dims = len(data.dims), data.dims
+    axes, keepdims = _free_axes(call, literal, axis, rank), _keeps_axes(call, given)
+    stays = [d for d in range(rank) if d not in axes or keepdims]
+    sizes = tuple("1" if d in axes else dims[d] for d in stays)
     keeps = tuple(None if d in axes else stays.index(d) for d in range(rank))
     data = cut_and_move(call, data, keeps, max(2, len(stays)))
     if axes[0] != rank - len(axes):
@@ -409,8 +404,24 @@ def reduction(call: Call, given: list[tuple[str, Operand | str]], axis: ast.expr
     given = [(name, data if name == "data" else value) for name, value in given if name not in ("axis", "keepdims")]
     given.insert([name for name, _ in given].index("data") + 1, ("axis", _AXIS[len(axes)]))
     dtype = call.dtype()
-    dims = sizes if len(sizes) > 1 else (*sizes, "1")
-    return Instruction("tensor_reduce", given, dims, dtype or data.dtype, explicit=dtype is not None, precut=True)
+    result = sizes if len(sizes) > 1 else (*sizes, "1")
+    return Instruction("tensor_reduce", given, result, dtype or data.dtype, explicit=dtype is not None, precut=True)
+
+
+def _keeps_axes(call: Call, given: list[tuple[str, Operand | str]]) -> bool:
+    """Does the result of a reduction have the reduced axes?"""
+    keepdims = dict(given).get("keepdims", "False")
+    if keepdims not in ("True", "False"):
+        raise call.refuse(CODE, "a reduction with keepdims= that is not a literal", "write the shape of the result")
+    return keepdims == "True"
+
+
+def _free_axes(call: Call, literal: tuple[int, ...], axis: ast.expr, rank: int) -> tuple[int, ...]:
+    """The axes of a reduction in ascending order, counted from the first; they are free dimensions, each named once."""
+    axes = tuple(sorted(a % rank if -rank <= a < rank else a for a in literal))
+    if not axes or len(set(axes)) != len(axes) or axes[0] < 1 or axes[-1] >= rank or len(axes) > len(_AXIS):
+        raise call.refuse(CODE, f"a reduction over axes {ast.unparse(axis)} of {rank} dimensions", "reduce free axes")
+    return axes
 
 
 def _traced_reduction(call: Call, given: list[tuple[str, Operand | str]], data: Operand, axis: ast.expr) -> Instruction:

@@ -113,16 +113,20 @@ def _bound_alike(scope: Scope, loop: ast.For | ast.While | ast.With, name: str, 
     nodes = [n for s in loop.body for n in walk(s)]
     stores = [n for n in nodes if isinstance(n, ast.Name) and n.id == name and not isinstance(n.ctx, ast.Load)]
     made = [n.value for n in nodes if isinstance(n, ast.Assign) and [*map(ast.unparse, n.targets)] == [name]]
-    names = {n.id for m in made for n in of_kinds(m, ast.Name)}
-    plain = all(isinstance(n, _PLAIN) for m in made for n in walk(m))
-    changing = bound_by(loop) | {n for n in names if scope.assigned[n] > 1}
-    if len(stores) != len(made) or not plain or names & changing or scope.out:
+    if len(stores) != len(made) or scope.out or not all(_is_steady(scope, loop, m) for m in made):
         return False
     try:
         found = [index_value(scope, m) for m in made]
     except Refuse:
         return False
     return not scope.out and all(merge(value, other) is value for other in found)
+
+
+def _is_steady(scope: Scope, loop: ast.For | ast.While | ast.With, value: ast.expr) -> bool:
+    """Is an expression plain, and of names that nothing binds again?"""
+    names = {n.id for n in of_kinds(value, ast.Name)}
+    changing = bound_by(loop) | {n for n in names if scope.assigned[n] > 1}
+    return all(isinstance(n, _PLAIN) for n in walk(value)) and not names & changing
 
 
 _PLAIN = (

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING
 
 from ..expr.emission import Refuse
 from ..expr.values import DType, Function, Python, Value
+from ..project.program import Module
 from ..project.usage import names_used
 from ..syntax import codes
 from ..syntax.node_index import of_kinds, walk
@@ -78,13 +79,7 @@ def lift(scope: Scope, function: Function, told: dict[str, Value] | None = None)
         name, closure = module.lifted[node]
         _check_closure(scope, function, closure)
         return name, [f"{n}={n}" for n in closure]
-    if any(isinstance(n, ast.Nonlocal | ast.Global) for n in walk(node)):
-        raise Refuse(node, CODE, f"the nested function '{node.name}' rebinds names outside of it", _HELP)
-    if node.args.vararg or node.args.kwarg or node.decorator_list:
-        raise Refuse(node, CODE, f"the nested function '{node.name}' has decorators or variable arguments", _HELP)
-    local = {n.id for d in default_values(node).values() for n in of_kinds(d, ast.Name)}
-    if local & set(scope.assigned):
-        raise Refuse(node, CODE, f"a default of '{node.name}' reads a name of the enclosing function", _HELP)
+    _check_form(scope, node)
     scope.apply(CODE, node)
     name = node.name if node.name not in module.functions and node.name not in module.globals else ""
     if not name or any(n.name == node.name for n in module.lifted):
@@ -105,6 +100,17 @@ def lift(scope: Scope, function: Function, told: dict[str, Value] | None = None)
     module.captured[node] = {name: scope.env[name] for name in sorted(read) if name in scope.env}
     _check_closure(scope, function, closure)
     return name, [f"{n}={n}" for n in closure]
+
+
+def _check_form(scope: Scope, node: ast.FunctionDef) -> None:
+    """A nested function can be moved where its form says nothing of the place in which it stands."""
+    if any(isinstance(n, ast.Nonlocal | ast.Global) for n in walk(node)):
+        raise Refuse(node, CODE, f"the nested function '{node.name}' rebinds names outside of it", _HELP)
+    if node.args.vararg or node.args.kwarg or node.decorator_list:
+        raise Refuse(node, CODE, f"the nested function '{node.name}' has decorators or variable arguments", _HELP)
+    local = {n.id for d in default_values(node).values() for n in of_kinds(d, ast.Name)}
+    if local & set(scope.assigned):
+        raise Refuse(node, CODE, f"a default of '{node.name}' reads a name of the enclosing function", _HELP)
 
 
 def _check_closure(scope: Scope, function: Function, closure: list[str]) -> None:
@@ -144,11 +150,7 @@ def factory_as_function(scope: Scope, call: ast.Call, factory: ast.FunctionDef) 
             f"'{factory.name}' changes state that outlives it: each call moves the next address",
             "compute the addresses in the kernel, with a counter",
         )
-    others = [n for n in of_kinds(module.source.tree, ast.Name) if n.id == factory.name]
-    allocations = [
-        n for n in of_kinds(module.source.tree, ast.Call) if isinstance(n.func, ast.Name) and n.func.id == factory.name
-    ]
-    if len(others) != len(allocations) or any(module.program.users(module, factory.name)):
+    if not _is_only_called(module, factory):
         raise Refuse(
             call,
             codes.ALLOC_FUNCTION,
@@ -164,3 +166,11 @@ def factory_as_function(scope: Scope, call: ast.Call, factory: ast.FunctionDef) 
     module.edits.flattened[factory] = inner
     module.touched.add(factory.name)
     return factory.name
+
+
+def _is_only_called(module: Module, function: ast.FunctionDef) -> bool:
+    """Is a function's name used for nothing but calls of it, and in its own file only?"""
+    names = [n for n in of_kinds(module.source.tree, ast.Name) if n.id == function.name]
+    calls = [n.func for n in of_kinds(module.source.tree, ast.Call)]
+    called = [n for n in calls if isinstance(n, ast.Name) and n.id == function.name]
+    return len(names) == len(called) and not any(module.program.users(module, function.name))

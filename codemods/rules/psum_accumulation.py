@@ -319,21 +319,23 @@ def _drop_unused(scope: Scope, declaration: Declaration) -> None:
     """Remove the first declaration when every use of the tile stands in the loop that declares it again."""
     if not scope.loops or scope.assigned[declaration.name] != 1:
         return
-    inside = {id(n) for n in walk(scope.loops[-1].statement)}
-    if id(declaration.node) in inside or scope.psum_writes.get(declaration):
-        return
-    first = scope.current.lineno if scope.current is not None else 0
-    loads = [n for n in walk(scope.loops[-1].statement) if isinstance(n, ast.Name) and n.id == declaration.name]
-    if any(n.lineno < first for n in loads) or scope.branch:
-        return
-    uses = (n for n in of_kinds(scope.function, ast.Name) if isinstance(n.ctx, ast.Load))
-    if any(n.id == declaration.name and id(n) not in inside for n in uses):
+    if scope.branch or scope.psum_writes.get(declaration) or not _is_only_used_in(scope, declaration):
         return
     edits = scope.module.edits
     for statement, new in edits.replaced.items():
         if [n.text for n in new] == [f"{declaration.name} = {declaration.text}"]:
             edits.replaced[statement] = []
             return
+
+
+def _is_only_used_in(scope: Scope, declaration: Declaration) -> bool:
+    """Do all uses of a tile stand in the innermost loop from the current statement on, and not its declaration?"""
+    inside = set(walk(scope.loops[-1].statement))
+    first = scope.current.lineno if scope.current is not None else 0
+    uses = [n for n in of_kinds(scope.function, ast.Name) if n.id == declaration.name]
+    early = any(n in inside and n.lineno < first for n in uses)
+    outside = any(n not in inside and isinstance(n.ctx, ast.Load) for n in uses)
+    return declaration.node not in inside and not early and not outside
 
 
 def _remember(scope: Scope, declaration: Declaration, written: Written) -> None:

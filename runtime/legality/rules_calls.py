@@ -254,20 +254,24 @@ def _only_results(name: str, context: Context) -> bool:
     function = context.function
     if function is None or not name.isidentifier() or name in {p.arg for p in parameters(function)}:
         return False
-    values = [
+    stores = [
+        n for n in ast.walk(function) if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store)
+    ]
+    calls = [value for value in _bound_values(function, name) if isinstance(value, ast.Call)]
+    callees = [context.qualified(call.func) or "" for call in calls]
+    is_destination = all(callee.startswith(ISA) and callee != f"{ISA}register_alloc" for callee in callees)
+    return len(stores) == len(calls) and is_destination
+
+
+def _bound_values(function: ast.AST, name: str) -> list[ast.expr | None]:
+    """What plain and annotated assignments give a name."""
+    return [
         node.value
         for node in ast.walk(function)
         if isinstance(node, (ast.Assign, ast.AnnAssign))
         for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
         if isinstance(target, ast.Name) and target.id == name
     ]
-    stores = [
-        n for n in ast.walk(function) if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store)
-    ]
-    calls = [value for value in values if isinstance(value, ast.Call)]
-    callees = [context.qualified(call.func) or "" for call in calls]
-    is_destination = all(callee.startswith(ISA) and callee != f"{ISA}register_alloc" for callee in callees)
-    return len(stores) == len(calls) and is_destination
 
 
 def _instruction_for(token: str) -> str:

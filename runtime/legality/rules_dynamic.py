@@ -110,12 +110,7 @@ def carried(loop: ast.For | ast.While) -> list[str]:
 
 def escaping(branch: ast.If, function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[str]:
     """What the sides of ``branch`` change and the code outside of it sees."""
-    inside = {id(node) for statement in [*branch.body, *branch.orelse] for node in ast.walk(statement)}
-    outside = {
-        node.id
-        for node in ast.walk(function)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and id(node) not in inside
-    }
+    outside = _read_outside(branch, function)
     found: dict[str, None] = {}
     for side in (branch.body, branch.orelse):
         events = [event for statement in side for event in _events(statement)]
@@ -126,6 +121,16 @@ def escaping(branch: ast.If, function: ast.FunctionDef | ast.AsyncFunctionDef) -
         if any(isinstance(node, ast.Return) for statement in side for node in ast.walk(statement)):
             found["return"] = None
     return list(found)
+
+
+def _read_outside(branch: ast.If, function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
+    """The names that code outside of the sides of ``branch`` reads."""
+    inside = {id(node) for statement in [*branch.body, *branch.orelse] for node in ast.walk(statement)}
+    return {
+        node.id
+        for node in ast.walk(function)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and id(node) not in inside
+    }
 
 
 def _events(node: ast.AST) -> Iterator[tuple[str, str]]:

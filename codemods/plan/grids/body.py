@@ -94,25 +94,39 @@ def split(program: Program, module: Module, function: ast.FunctionDef, asking: C
         count -= 1
     units, tail = units[:count], units[count:]
     reading = _Reading(program, module, frozenset(asking))
-    for unit in units:
-        if any(isinstance(node, ast.Return) for s in unit.statements for node in _own_nodes(s)):
-            raise Refuse(unit.statements[0], CODE, "a return amid a kernel that is to loop", "return at its end")
+    _check_ends(units)
     outside = {unit for unit in units if all(reading.is_quiet(s) for s in unit.statements)}
     while any(_moves(module, units, n, outside) for n in range(count)):
         outside -= {unit for n, unit in enumerate(units) if _moves(module, units, n, outside)}
     inside = [unit for unit in units if unit not in outside]
+    _check_outputs(module, inside)
+    _check_results(reading, tail, _union(unit.bound for unit in inside))
+    if not inside:
+        raise Refuse(function, CODE, "nothing in this kernel belongs to a program", "launch it without a grid")
+    return Body(tuple(u for u in units if u in outside), tuple(inside), tuple(tail))
+
+
+def _check_ends(units: Sequence[Unit]) -> None:
+    """Nothing before the end of a kernel returns."""
+    for unit in units:
+        if any(isinstance(node, ast.Return) for s in unit.statements for node in _own_nodes(s)):
+            raise Refuse(unit.statements[0], CODE, "a return amid a kernel that is to loop", "return at its end")
+
+
+def _check_outputs(module: Module, inside: Sequence[Unit]) -> None:
+    """No output is declared by what each program of the grid runs."""
     for unit in inside:
         if any(module.host_name(node) == "nl.shared_hbm" for node in unit.nodes):
             message = "an output is declared where each program of the grid would declare its own"
             raise Refuse(unit.statements[0], CODE, message, "declare it first, from sizes that no program changes")
-    bound = _union(unit.bound for unit in inside)
+
+
+def _check_results(reading: _Reading, tail: Sequence[Unit], bound: set[str]) -> None:
+    """What a kernel returns is not what a program made, which ``bound`` names."""
     for unit in tail:
         if unit.read & bound or not all(reading.is_quiet(s) for s in unit.statements):
             message = "the kernel returns what one program made"
             raise Refuse(unit.statements[0], CODE, message, "return tensors in nl.shared_hbm, declared first")
-    if not inside:
-        raise Refuse(function, CODE, "nothing in this kernel belongs to a program", "launch it without a grid")
-    return Body(tuple(u for u in units if u in outside), tuple(inside), tuple(tail))
 
 
 def units_of(module: Module, function: ast.FunctionDef) -> list[Unit]:

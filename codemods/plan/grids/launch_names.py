@@ -16,10 +16,9 @@ def calls_of_stored(owner: Owner, subscript: ast.Subscript) -> tuple[ast.Call, .
     They stand behind the assignment, in its block. Attributes may be read of the name if the owner launches
     the kernel in no other way: without the subscript they are those of the kernel itself.
     """
-    found = next(((s, rest) for s, rest in _assignments(owner) if s.value is subscript), None)
-    if found is None or len(found[0].targets) != 1 or not isinstance(found[0].targets[0], ast.Name):
+    name, later = _stored(owner, subscript)
+    if not name:
         return ()
-    name, later = found[0].targets[0].id, [node for statement in found[1] for node in walk(statement)]
     calls = [n for n in later if isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == name]
     if len(assigned(owner, name)) != 1 or _is_read_otherwise(owner, subscript, name, calls):
         return ()
@@ -27,6 +26,16 @@ def calls_of_stored(owner: Owner, subscript: ast.Subscript) -> tuple[ast.Call, .
     changed = {n.id for n in later if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
     deferred = any(isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) for n in later)
     return () if deferred or kept & changed else tuple(calls)
+
+
+def _stored(owner: Owner, subscript: ast.Subscript) -> tuple[str, list[ast.AST]]:
+    """The one name that ``kernel[grid]`` is assigned to (or nothing), and all that stands behind in its block."""
+    found = next(((s, rest) for s, rest in _assignments(owner) if s.value is subscript), None)
+    if found is None:
+        return "", []
+    names = [target.id for target in found[0].targets if isinstance(target, ast.Name)]
+    is_one = len(names) == len(found[0].targets) == 1
+    return (names[0], [node for statement in found[1] for node in walk(statement)]) if is_one else ("", [])
 
 
 def _is_read_otherwise(owner: Owner, subscript: ast.Subscript, name: str, calls: list[ast.Call]) -> bool:

@@ -81,6 +81,17 @@ def _rewrite_in(module: Module, function: ast.AST | None, created: list[ast.Call
         return "a list of barriers that may be a number or a list of numbers"
     text = counts if listed else f"[{counts}]"
     draft = Draft(CODE, call, [module.replace(call, f"{name} = {allocate}({text})")])
+    reason = _number_uses(module, function, name, draft)
+    if reason:
+        return reason
+    if not all(_is_behind(module, statement, edit.start) for edit in draft.edits[1:]):
+        return "a barrier that is used before its list is created, or outside of the block that creates it"
+    module.commit(draft)
+    return ""
+
+
+def _number_uses(module: Module, function: ast.AST, name: str, draft: Draft) -> str:
+    """Add the edits for barriers by numbers, which become elements of the list ``name``; the reason if one is left."""
     block = set(ast.walk(function))
     for got, _ in module.calls("get_mbarrier"):
         if got in block:
@@ -94,9 +105,6 @@ def _rewrite_in(module: Module, function: ast.AST | None, created: list[ast.Call
         if module.function(use) is not function or not _is_number(module, barrier):
             return f"{operation} of {module.segment(barrier)}, which may be a number or a barrier"
         draft.edits.append(module.replace(barrier, f"{name}[{module.segment(barrier)}]"))
-    if not all(_is_behind(module, statement, edit.start) for edit in draft.edits[1:]):
-        return "a barrier that is used before its list is created, or outside of the block that creates it"
-    module.commit(draft)
     return ""
 
 
