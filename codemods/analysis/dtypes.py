@@ -11,8 +11,9 @@ import ast
 from nki_migrate.runtime.spec.dtypes import ITEMSIZE, promote, promote_bits
 
 from ..expr.algebra import choice, parse
-from ..expr.values import Numbers, Python
-from ..syntax.node_index import of_kinds
+from ..expr.values import Hbm, Numbers, Python
+from ..syntax.node_index import of_kinds, walk
+from ..syntax.nodes import default_values, named_parameters
 from .scope import Scope
 from .support import promoted_function
 from .type_names import dtype_text, limited_type
@@ -123,7 +124,35 @@ def promoted(scope: Scope, a: str | None, b: str | None) -> str | None:
         return left if one == "float32" else right
     if one and other:
         return f"{scope.nl}.{promote(one, other)}"
-    return f"{promoted_function(scope)}({left}, {right})"
+    return _asserted(scope, left, right) or f"{promoted_function(scope)}({left}, {right})"
+
+
+def _asserted(scope: Scope, a: str, b: str) -> str:
+    """The one type of two tensors whose types a launch tells, which the kernel asserts; nothing for any others."""
+    sides = [scope.resolved_dtype(side) for side in (a, b)]
+    if not all(_is_of_launch(scope, side) for side in sides):
+        return ""
+    order = [f"{argument.arg}.dtype" for argument in named_parameters(scope.function)]
+    first, second = sorted(sides, key=order.index)
+    scope.assert_that(f"{first} == {second}", "operands of one type")
+    return first
+
+
+def _is_of_launch(scope: Scope, text: str) -> bool:
+    """Is a data type that of a kernel's parameter, which a launch tells, and which the kernel does not ask about?"""
+    name = text.removesuffix(".dtype")
+    if name == text or not scope.decorated or scope.outer is not None or scope.assigned[name] != 1:
+        return False
+    defaults = {argument.arg: default for argument, default in default_values(scope.function).items()}
+    is_tensor = isinstance(scope.env.get(name), Hbm) and name not in defaults
+    return is_tensor and name in {a.arg for a in named_parameters(scope.function)} and not _asks(scope, name)
+
+
+def _asks(scope: Scope, name: str) -> bool:
+    """Does the kernel compare the data type of a tensor with anything?"""
+    types = {n for n in of_kinds(scope.function, ast.Attribute) if ast.unparse(n) == f"{name}.dtype"}
+    compared = (part for n in of_kinds(scope.function, ast.Compare) for part in walk(n))
+    return not types.isdisjoint(compared)
 
 
 def promoted_bits(scope: Scope, a: str | None, b: str | None) -> str | None:

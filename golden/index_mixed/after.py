@@ -7,6 +7,13 @@ import nki.language as nl
 TILE = 64
 
 
+def broadcast_rows(dst, src):
+    """Copy the one row of ``src`` to every partition of ``dst``, 32 at a time."""
+    for first in range(0, dst.shape[0], 32):
+        rows = min(32, dst.shape[0] - first)
+        nisa.nc_stream_shuffle(dst=dst[first : first + rows], src=src, shuffle_mask=[0] * 32)
+
+
 def itemsize(dtype):
     """Bytes of one element of a data type."""
     name = str(dtype)
@@ -57,13 +64,6 @@ def promoted_dtype(a, b):
     return nl.int32 if needed == 4 else nl.float32
 
 
-def broadcast_rows(dst, src):
-    """Copy the one row of ``src`` to every partition of ``dst``, 32 at a time."""
-    for first in range(0, dst.shape[0], 32):
-        rows = min(32, dst.shape[0] - first)
-        nisa.nc_stream_shuffle(dst=dst[first : first + rows], src=src, shuffle_mask=[0] * 32)
-
-
 @nki.jit
 def shifted_rows(x, shift):
     """(N, R, C) gives (N, R, C): every row moved up by ``shift``, the last ones kept."""
@@ -88,6 +88,7 @@ def weighted(x, weights):
     rows = weights.shape[0]
     columns = 24
     out = nl.ndarray((batches, rows, columns), dtype=x.dtype, buffer=nl.shared_hbm)
+    assert x.dtype == weights.dtype, "rewritten for operands of one type"
     for b in nl.affine_range(batches):
         for i in nl.affine_range((rows + TILE - 1) // TILE):
             i_p_size = min(TILE, rows - i * TILE)
@@ -95,9 +96,7 @@ def weighted(x, weights):
             nisa.dma_copy(dst=tile[0:i_p_size, 0:columns], src=x[b, nl.ds(i * TILE, i_p_size), 0:columns])
             factor = nl.ndarray((TILE, 1), dtype=weights.dtype, buffer=nl.sbuf)
             nisa.dma_copy(dst=factor[0:i_p_size, 0:1], src=weights[nl.ds(i * TILE, i_p_size), b : b + 1])
-            product = nl.ndarray(
-                (TILE, columns), dtype=promoted_dtype(x.dtype, weights.dtype), buffer=nl.sbuf
-            )
+            product = nl.ndarray((TILE, columns), dtype=x.dtype, buffer=nl.sbuf)
             nisa.tensor_scalar(
                 dst=product[0:i_p_size, 0:columns],
                 data=tile[0:i_p_size, 0:columns],

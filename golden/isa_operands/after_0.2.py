@@ -6,56 +6,6 @@ import nki.language as nl
 from nki.isa import oob_mode
 
 
-def itemsize(dtype):
-    """Bytes of one element of a data type."""
-    name = str(dtype)
-    if name == str(nl.float32) or name == str(nl.int32) or name == str(nl.uint32):
-        return 4
-    if name == str(nl.bfloat16) or name == str(nl.float16) or name == str(nl.int16) or name == str(nl.uint16):
-        return 2
-    if name == str(nl.int8) or name == str(nl.uint8) or name == str(nl.bool_):
-        return 1
-    if name == str(nl.float8_e4m3) or name == str(nl.float8_e5m2):
-        return 1
-    assert False, "itemsize: unknown data type"
-
-
-def promoted_dtype(a, b):
-    """The data type of an operation on two data types, as NKI Beta 1 chose it."""
-    x = str(a)
-    y = str(b)
-    if x == y:
-        return a
-    if x == str(nl.float32) or y == str(nl.float32):
-        return nl.float32
-    if x == str(nl.tfloat32) or y == str(nl.tfloat32):
-        return nl.tfloat32
-    half_a = x == str(nl.bfloat16) or x == str(nl.float16)
-    half_b = y == str(nl.bfloat16) or y == str(nl.float16)
-    if half_a and half_b:
-        return nl.float32
-    if half_a or half_b:
-        return a if half_a else b
-    quarter_a = x == str(nl.float8_e4m3) or x == str(nl.float8_e5m2)
-    quarter_b = y == str(nl.float8_e4m3) or y == str(nl.float8_e5m2)
-    if quarter_a and quarter_b:
-        return nl.bfloat16
-    if quarter_a or quarter_b:
-        return a if quarter_a else b
-    signed_a = x == str(nl.int8) or x == str(nl.int16) or x == str(nl.int32)
-    signed_b = y == str(nl.int8) or y == str(nl.int16) or y == str(nl.int32)
-    bytes_a = itemsize(a)
-    bytes_b = itemsize(b)
-    if signed_a == signed_b:
-        return a if bytes_a > bytes_b or y == str(nl.bool_) else b
-    signed = bytes_a if signed_a else bytes_b
-    unsigned = bytes_b if signed_a else bytes_a
-    needed = signed if signed > unsigned else 2 * unsigned
-    if needed == 2:
-        return nl.int16
-    return nl.int32 if needed == 4 else nl.float32
-
-
 @nki.jit
 def scaled(x, factor):
     """(R, C) and (R, 1) give (2, R, C): x times the column, and the column minus x."""
@@ -65,9 +15,8 @@ def scaled(x, factor):
     nisa.dma_copy(dst=tile, src=x)
     column = nl.ndarray((rows, 1), dtype=factor.dtype, buffer=nl.sbuf)
     nisa.dma_copy(dst=column, src=factor[0:rows, 0:1])
-    tensor_tensor_tile = nl.ndarray(
-        (rows, columns), dtype=promoted_dtype(x.dtype, factor.dtype), buffer=nl.sbuf
-    )
+    assert x.dtype == factor.dtype, "rewritten for operands of one type"
+    tensor_tensor_tile = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
     nisa.tensor_tensor(
         dst=tensor_tensor_tile,
         data1=tile,
@@ -75,9 +24,7 @@ def scaled(x, factor):
         op=nl.multiply,
     )
     nisa.dma_copy(dst=out[0], src=tensor_tensor_tile)
-    tensor_tensor_tile_2 = nl.ndarray(
-        (rows, columns), dtype=promoted_dtype(factor.dtype, x.dtype), buffer=nl.sbuf
-    )
+    tensor_tensor_tile_2 = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
     nisa.tensor_tensor(
         dst=tensor_tensor_tile_2,
         data1=column.ap(pattern=[[1, rows], [0, columns]]),
@@ -99,11 +46,10 @@ def planes(x, bias):
     assert len(bias.shape) == 2, "rewritten for 2 dimensions"
     columns = nl.ndarray((rows, count), dtype=bias.dtype, buffer=nl.sbuf)
     nisa.dma_copy(dst=columns, src=bias[0:rows, 0:count])
+    assert x.dtype == bias.dtype, "rewritten for operands of one type"
     for n in nl.affine_range(count):
         i_w_size = min(wide, wide - 1)
-        moved = nl.ndarray(
-            (rows, high, wide), dtype=promoted_dtype(x.dtype, bias.dtype), buffer=nl.sbuf
-        )
+        moved = nl.ndarray((rows, high, wide), dtype=x.dtype, buffer=nl.sbuf)
         if i_w_size > 0:
             nisa.tensor_tensor(
                 dst=moved[0:rows, 0:high, 0:i_w_size],
@@ -112,7 +58,7 @@ def planes(x, bias):
                 op=nl.subtract,
             )
             nisa.dma_copy(dst=out[n, 0:rows, 0:high, 0:i_w_size], src=moved[0:rows, 0:high, 0:i_w_size])
-    behind = nl.ndarray((rows, high, wide), dtype=promoted_dtype(bias.dtype, x.dtype), buffer=nl.sbuf)
+    behind = nl.ndarray((rows, high, wide), dtype=x.dtype, buffer=nl.sbuf)
     nisa.tensor_tensor(
         dst=behind,
         data1=columns.ap(pattern=[[count, rows], [0, high], [0, wide]]),

@@ -1,0 +1,54 @@
+"""The type of an operation on two tensors whose types only a launch tells: the kernel asserts that they are one."""
+
+from pathlib import Path
+
+import pytest
+from first_rung import Options, rewrite
+from nki_migrate.cli import main
+
+HEAD = "import neuronxcc.nki as nki\nimport neuronxcc.nki.language as nl\n\n\n"
+KERNEL = HEAD + (
+    "@nki.jit\ndef product(a, b):\n    out = nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.shared_hbm)\n"
+    "    nl.store(out, nl.load(a) * nl.load(b))\n    return out\n"
+)
+ASSERTION = 'assert a.dtype == b.dtype, "rewritten for operands of one type"'
+
+
+def written(source: str) -> str:
+    return rewrite(source, Options(unsafe=True)).source
+
+
+def test_the_kernel_asserts_one_type() -> None:
+    text = written(KERNEL)
+    assert ASSERTION in text and "promoted_dtype" not in text
+    assert written(text) == text
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        KERNEL.replace("    out =", "    if a.dtype == nl.float32:\n        pass\n    out =", 1),
+        KERNEL.replace("(a, b):", "(a, b=None):"),
+        KERNEL.replace("    out =", "    b = nl.load(b)\n    out =", 1).replace("* nl.load(b)", "* b"),
+        KERNEL.replace("@nki.jit\ndef product", "def product")
+        + "\n\n@nki.jit\ndef k(a, b):\n    return product(a, b)\n",
+    ],
+    ids=["it asks for the type", "there may be none", "the name is bound again", "a helper has several callers"],
+)
+def test_what_the_kernel_does_not_rely_on_is_not_asserted(source: str) -> None:
+    assert source != KERNEL and ASSERTION not in written(source)
+
+
+@pytest.mark.parametrize(("other", "code"), [("float16", 0), ("float32", 1)])
+def test_a_launch_with_two_types_stops(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], other: str, code: int
+) -> None:
+    kernel, cases = tmp_path / "kernel.py", tmp_path / "cases.toml"
+    kernel.write_text(KERNEL, encoding="utf-8")
+    arguments = f'a = {{shape = [8, 16], dtype = "float16"}}\nb = {{shape = [8, 16], dtype = "{other}"}}\n'
+    cases.write_text(f'[[case]]\nkernel = "product"\n\n[case.args]\n{arguments}', encoding="utf-8")
+    with pytest.raises(SystemExit) as ended:
+        main(["verify", "--migrate", "--unsafe", str(kernel), "--cases", str(cases)])
+    said = capsys.readouterr().out
+    assert bool(ended.value.code) == bool(code)
+    assert ("1 equal" in said) != ("rewritten for operands of one type" in said)
