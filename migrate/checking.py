@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from nki_migrate.codemods.model import Finding, Options
-from nki_migrate.runtime.spec.versions import DEFAULT
+from nki_migrate.runtime.spec.versions import DEFAULT, Version, shown, versions_of
 
 from . import languages
 from .claims import language_of
@@ -15,6 +18,9 @@ from .discover import Found
 from .errors import FileError
 from .ignores import check_knows, with_ignores
 from .reports import Report, contents, parsed
+
+if TYPE_CHECKING:
+    from nki_migrate.runtime.legality import Violation
 
 # Both namespaces: Beta 1's neuronxcc.nki is what Beta 2 does not have, Beta 2's nki and nkilib are what is checked.
 WORD = b"nki"
@@ -26,6 +32,7 @@ _HOST_CALLS = frozenset({"neuronxcc.nki.language.static_cast"})  # also converts
 def check_reports(files: Iterable[Found], target: str = DEFAULT.name, options: Options | None = None) -> list[Report]:
     """A report for each file; what is not legal in NKI ``target`` is a finding that only a person can resolve.
 
+    ``target`` is a version or a range (``0.3..0.6``): a finding that not all of its versions have says which do.
     ``options`` are those of the run that other languages read.
     """
     return [with_ignores(_checked(file, target, options), check_knows) for file in files]
@@ -44,7 +51,7 @@ def _checked(file: Found, target: str, options: Options | None) -> Report:
 
 
 def check_report(path: str, data: bytes, target: str = DEFAULT.name) -> Report:
-    """What is not legal in one file's bytes."""
+    """What is not legal in one file's bytes, in a version or in any of a range."""
     from nki_migrate.codemods.driver.backlog import backlog, may_have_backlog
     from nki_migrate.codemods.emit.marks import marked
     from nki_migrate.runtime.legality import check_tree
@@ -53,18 +60,33 @@ def check_report(path: str, data: bytes, target: str = DEFAULT.name) -> Report:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             text, tree = parsed(data)
-            violations = check_tree(tree, target=target, also=_helpers(tree))
-            left = backlog(text.text, tree, target) if may_have_backlog(text.text) else []
+            helpers, is_left = _helpers(tree), may_have_backlog(text.text)
+            violations = {at: check_tree(tree, target=at, also=helpers) for at in versions_of(target)}
+            left = {at: backlog(text.text, tree, at) if is_left else [] for at in violations}
             marks = set(marked(text.text, tree))
     except FileError as error:
         return Report(path, "failed", str(error), before=data, after=data)
+    found = {at: _findings(violations[at], left[at], marks) for at in violations}
+    return Report(path, "unchanged", None, tuple(sorted(_together(found))), before=data, after=data)
+
+
+def _findings(violations: Iterable[Violation], left: list[Finding], marks: set[Finding]) -> list[Finding]:
+    """What one version refuses, and what an earlier rewrite has left on other lines."""
     findings = [
         Finding(violation.line, violation.column, violation.code, "manual", violation.message, violation.help)
         for violation in violations
     ]
     illegal = {finding.line for finding in findings}
-    findings += [finding for finding in left if finding in marks or finding.line not in illegal]
-    return Report(path, "unchanged", None, tuple(sorted(findings)), before=data, after=data)
+    return findings + [finding for finding in left if finding in marks or finding.line not in illegal]
+
+
+def _together(found: Mapping[Version, list[Finding]]) -> Iterator[Finding]:
+    """The findings of several versions, each once; one that not all have says which do: there the versions part."""
+    for finding in dict.fromkeys(item for findings in found.values() for item in findings):
+        having = [at for at, findings in found.items() if finding in findings]
+        times = max(findings.count(finding) for findings in found.values())
+        message = finding.message if len(having) == len(found) else f"NKI {shown(having)}: {finding.message}"
+        yield from itertools.repeat(replace(finding, message=message), times)
 
 
 def _helpers(tree: ast.Module) -> list[str]:

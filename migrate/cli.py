@@ -158,7 +158,11 @@ def verify(paths: tuple[str, ...], output_format: str, tiles: bool, modules: tup
 @cli.command(epilog="Exit codes: 0 legal, 1 findings, 2 could not do its work.")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @click.option(
-    "--target", type=click.Choice(NAMES), default=DEFAULT.name, show_default=True, help="The NKI version to judge by."
+    "--target",
+    type=command_options.VersionRange(),
+    default=DEFAULT.name,
+    show_default=True,
+    help="The NKI version to judge by, or several: 0.2..0.6.",
 )
 @click.option(
     "--hardware", type=click.Choice(command_options.ASCEND), help="TileLang-Ascend: the target.  [default: 910b]"

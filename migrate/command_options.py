@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
+from nki_migrate.runtime.spec.versions import RANGE, versions_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -26,6 +27,22 @@ MODULES = click.option(
     metavar="OLD=NEW",
     help="A module of neuronxcc that Beta 2 does not have, and the one to import from instead; repeatable.",
 )
+
+
+class VersionRange(click.ParamType[str]):
+    """A version of NKI, or the oldest and the newest of several: ``0.3..0.6``."""
+
+    name = "range"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        try:
+            versions_of(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+        return value
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
+        return f"VERSION[{RANGE}VERSION]"
 
 
 def planning(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -10,7 +11,9 @@ from nki_migrate.checking import check_reports
 from nki_migrate.cli import cli
 from nki_migrate.discover import found_files
 from nki_migrate.runtime.legality import check_source, check_sources
+from nki_migrate.runtime.spec.versions import NAMES, shown, version
 
+GOLDEN = Path(__file__).parent.parent / "golden"
 HEAD = "import nki\nimport nki.isa as nisa\nimport nki.language as nl\n\n\n"
 KERNEL = HEAD + "@nki.jit\ndef kernel(x, *, y=1):\n    return nl.load(x)\n"
 
@@ -25,6 +28,47 @@ def file(tmp_path):
 def found(path, target):
     (report,) = check_reports(found_files([str(path)]), target)
     return [(finding.code, finding.line) for finding in report.findings]
+
+
+def messages(path, target):
+    (report,) = check_reports(found_files([str(path)]), target)
+    return [finding.message for finding in report.findings]
+
+
+def test_a_range_says_in_which_versions_a_line_is_refused(file):
+    assert found(file, "0.2..0.6") == [("NKL008", 7), ("NKL052", 8)]
+    keyword_only, load = messages(file, "0.2..0.6")
+    assert keyword_only.startswith("NKI 0.3 to 0.6: ") and load.startswith("NKI 0.2: ")
+    assert not any(text.startswith("NKI 0.") for text in messages(file, "0.3..0.6"))
+
+
+@pytest.mark.parametrize("low, high", [(NAMES[0], NAMES[-1]), ("0.3", "0.5"), ("0.4", "0.4")])
+@pytest.mark.parametrize("golden", sorted(GOLDEN.glob("ladder_*/before.py")), ids=lambda path: path.parent.name)
+def test_a_range_finds_what_each_of_its_versions_finds(golden, low, high):
+    alone = {at: set(found(golden, at)) for at in NAMES if low <= at <= high}
+    together = found(golden, f"{low}..{high}")
+    assert set(together) == set().union(*alone.values())
+    parting = [text for text in messages(golden, f"{low}..{high}") if text.startswith("NKI 0.")]
+    assert not parting or len(alone) > 1
+    in_some = set().union(*alone.values()) - set.intersection(*alone.values())
+    assert len(parting) >= len(in_some)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("0.6..0.2", "the older version stands first, 0.2..0.6"), ("0.2..", "there is no NKI version"), ("0.9", "0.9")],
+)
+def test_a_range_that_is_none_is_refused_in_one_line(file, text, said):
+    result = CliRunner().invoke(cli, ["check", str(file), "--target", text])
+    assert result.exit_code == 2 and said in result.output and "Traceback" not in result.output
+
+
+@pytest.mark.parametrize(
+    ("names", "text"),
+    [(["0.2"], "0.2"), (["0.3", "0.4", "0.5"], "0.3 to 0.5"), (["0.2", "0.4", "0.5"], "0.2, 0.4 to 0.5")],
+)
+def test_versions_are_shown_as_runs(names, text):
+    assert shown([version(name) for name in names]) == text
 
 
 def test_each_version_judges_by_its_own_table(file):

@@ -8,6 +8,7 @@ and ``release-notes/components/nki.rst`` (dates); ``src/helperscripts/n2-manifes
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 
@@ -55,6 +56,36 @@ def version(name: Version | str) -> Version:
         if item.name == name:
             return item
     raise ValueError(f"there is no NKI version {name}: choose from {', '.join(NAMES)}")
+
+
+RANGE = ".."
+"""Stands between the oldest and the newest of several versions: ``0.3..0.5``."""
+
+
+def versions_of(text: str) -> tuple[Version, ...]:
+    """The versions that ``0.3`` or ``0.3..0.5`` names, in their order.
+
+    Raises
+    ------
+    ValueError
+        There is no such version, or the range runs backwards.
+    """
+    first, is_range, last = text.partition(RANGE)
+    low, high = version(first), version(last if is_range else first)
+    if high < low:
+        raise ValueError(f"{text} runs backwards: the older version stands first, {high}{RANGE}{low}")
+    return VERSIONS[low.position : high.position + 1]
+
+
+def shown(versions: Collection[Version]) -> str:
+    """Versions as a reader reads them: ``0.2``, ``0.3 to 0.5``, and with a gap ``0.2, 0.4 to 0.6``."""
+    runs: list[list[Version]] = []
+    for item in sorted(versions):
+        if runs and runs[-1][-1].position + 1 == item.position:
+            runs[-1].append(item)
+        else:
+            runs.append([item])
+    return ", ".join(run[0].name if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs)
 
 
 @dataclass(frozen=True)
