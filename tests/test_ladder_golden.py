@@ -5,6 +5,7 @@ and after, each at its own version, agree at all three levels; and every golden 
 
 from __future__ import annotations
 
+import ast
 import functools
 from collections.abc import Iterator
 from dataclasses import replace
@@ -109,3 +110,24 @@ def test_goldens_from_beta1_climb_to_legal_files_and_stay(name: str, target: str
     assert list(check_source(climbed.source, name, target=target)) == []
     again = rewrite(climbed.source, Options(target=target), name)
     assert again.source == climbed.source
+
+
+def functions(text: str) -> dict[str, str]:
+    return {node.name: ast.dump(node) for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)}
+
+
+CLIMBED = [name for name, golden in NKI_GOLDENS.items() if golden.first_after_path != golden.after_path]
+
+
+@pytest.mark.parametrize("name", sorted(set(CLIMBED) - set(LADDER_GOLDENS)))
+def test_host_code_of_beta_1_keeps_no_kernel_beside_it_from_the_target(name: str) -> None:
+    """Files with a harness that stays (NKI007) had been written for 0.2, whatever the target, without a word."""
+    golden = NKI_GOLDENS[name]
+    if golden.expected_failure or "import neuronxcc.nki as nki\n" not in golden.before:
+        pytest.skip("it binds another name to NKI, or is not rewritten yet")
+    kernel = read_cases(golden.cases_path).cases[0].kernel
+    host = f"\n\nmeasured = nki.benchmark(warmup=1)({kernel})\n"
+    found = rewrite(golden.before + host, Options(**{**golden.options, "target": golden.target}))
+    if any(finding.code != "NKI007" for finding in found.findings):
+        pytest.skip("the measured launch is one that the golden does not have")
+    assert functions(found.source) == functions(golden.after)

@@ -65,10 +65,15 @@ def _by_pin(source: Source, line: int, reason: str) -> Iterator[Asserted]:
 
 
 def _climbing(sources: Mapping[str, str], outcomes: Mapping[str, Outcome], options: Options) -> dict[str, Source]:
-    """The versions of the files that are for the ladder: those that import NKI, and nothing of Beta 1 any more."""
+    """The versions of the files that are for the ladder: those of NKI, and those that this run has brought there.
+
+    Host code that stays at Beta 1 (``nki_beta1.benchmark``) keeps no kernel beside it from the target.
+    """
     texts = {path: outcome.source for path, outcome in outcomes.items()}
     rungs = program_of(texts, options).rungs
-    ours = {path for path, rung in rungs.items() if rung.is_nki}
+    old = program_of({path: text for path, text in sources.items() if text != texts[path]}, options).rungs
+    brought = {path for path, rung in old.items() if not rung.has_nki and rungs[path].has_nki}
+    ours = brought | {path for path, rung in rungs.items() if rung.is_nki}
     migrated = {path for path in ours if _was_beta1(sources[path])}
     found = sources_of({path: texts[path] for path in ours - migrated}, options) if ours - migrated else {}
     return {**found, **dict.fromkeys(migrated, Source(V02, V02, is_migrated=True))}

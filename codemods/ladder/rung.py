@@ -116,7 +116,15 @@ class Rung(Sheet):
     @property
     def is_nki(self) -> bool:
         """Does the file import NKI (0.2 or later), and nothing of Beta 1?"""
+        return self.has_nki and not any(p == "neuronxcc" or p.startswith("neuronxcc.") for p in self._imported)
+
+    @property
+    def has_nki(self) -> bool:
+        """Does the file import NKI (0.2 or later), whatever else?"""
+        return any(map(is_ours, self._imported))
+
+    @cached_property
+    def _imported(self) -> set[str]:
         blocks = {id(names): names for names in self.names.values()}.values()
         paths = {path for names in blocks for found in names.bound.values() for path in found}
-        paths |= {module for names in blocks for module, _ in names.stars}
-        return any(map(is_ours, paths)) and not any(p == "neuronxcc" or p.startswith("neuronxcc.") for p in paths)
+        return paths | {module for names in blocks for module, _ in names.stars}
