@@ -41,6 +41,8 @@ _COVERING = 0.35
 """The part of a kernel's time that makes one case that runs into those that show the kernel."""
 
 
+TAKES_TILES = "it seems to take tiles of the kernels that call it"
+"""The reason of a function that is decorated like a kernel and is a part of others."""
 _WANTS_TILE = r"address space '(?:psum\|sbuf|sbuf\|psum|sbuf|psum)', but got a tile in 'hbm'"
 _ALWAYS = 8
 """Runs that fail alike at one line before that is said not to depend on the arguments."""
@@ -255,7 +257,7 @@ def _obstacle(search: Search) -> str:
     given = ", ".join(f"{name} {list(spec.shape)}" for name, spec in case.args.items() if hasattr(spec, "shape"))
     quoted = f" (`{line}`)" if line else ""
     if re.search(_WANTS_TILE, failure.message) and _takes_tiles(line, case):
-        return f"it seems to take tiles of the kernels that call it, which no launch can give: see {place}{quoted}"
+        return f"{TAKES_TILES}, which no launch can give: see {place}{quoted}"
     if search.alike >= _ALWAYS:
         alike = f"all {search.alike} proposals that ended there failed alike, so no argument seems to change it"
         return f"none passed {place}{quoted}: {failure.message}; {alike}; one had {given or 'no tensors'}"

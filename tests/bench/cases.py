@@ -4,8 +4,9 @@
 
 For each file of TREE that has kernels of Beta 1: ``nki-migrate cases suggest``, with at most ``--seconds``; the whole
 tree rewritten with ``--unsafe``; and those cases run in both versions, as ``verify --migrate --unsafe`` does. A line
-for each kernel: *proved*, *different*, *undecided*, *error*, or *no case*, with the reason; then counts of kernels and
-of files. Nothing of TREE is changed or kept.
+for each kernel: *proved*, *different*, *undecided*, *error*, or *no case*, with the reason, or *helper*: it seems to take
+tiles of other kernels, so that no launch can be a case. Then counts of kernels and of files. Nothing of TREE is changed
+or kept.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from nki_migrate.runtime.compare import Verdict, worst
 from nki_migrate.runtime.messages import Kernels, Request
 from nki_migrate.runtime.pool import Pool, pool
 from nki_migrate.sides import Side
-from nki_migrate.suggest import Budget, Suggestion, suggestions
+from nki_migrate.suggest import TAKES_TILES, Budget, Suggestion, suggestions
 from nki_migrate.verdicts import CaseResult
 from nki_migrate.verify import Settings, evidence
 from nki_migrate.verify_migrated import rewritten_side
@@ -130,7 +131,8 @@ def _judged(
     for each in found:
         own = results.get(each.kernel, [])
         if not each.cases:
-            yield Row(name, each.kernel, "no case", 0, each.tried, each.reason)
+            outcome = "helper" if TAKES_TILES in each.reason else "no case"
+            yield Row(name, each.kernel, outcome, 0, each.tried, each.reason)
         elif not own:
             yield Row(name, each.kernel, "error", len(each.cases), each.tried, problem or "nothing was verified")
         else:
@@ -151,11 +153,11 @@ def _remarks(results: Iterable[CaseResult]) -> Iterator[str]:
 
 def _summary(rows: Sequence[Row]) -> str:
     """Counts of kernels and of files by outcome; a file is what the worst of its kernels is."""
-    order = ("proved", "different", "undecided", "error", "no case")
+    order = ("helper", "proved", "different", "undecided", "error", "no case")
     kernels = Counter(row.outcome for row in rows)
     by_file: dict[str, str] = {}
     for row in rows:
-        known = by_file.get(row.file, "proved")
+        known = by_file.get(row.file, "helper")
         by_file[row.file] = max(known, row.outcome, key=order.index)
     files = Counter(by_file.values())
     lines = [f"{'':12}{'kernels':>8}{'files':>8}"]
