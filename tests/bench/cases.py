@@ -4,9 +4,9 @@
 
 For each file of TREE that has kernels of Beta 1: ``nki-migrate cases suggest``, with at most ``--seconds``; the whole
 tree rewritten with ``--unsafe``; and those cases run in both versions, as ``verify --migrate --unsafe`` does. A line
-for each kernel: *proved*, *different*, *undecided*, *error*, or *no case*, with the reason, or *helper*: it seems to take
-tiles of other kernels, so that no launch can be a case. Then counts of kernels and of files. Nothing of TREE is changed
-or kept.
+for each kernel: *proved*, *different*, *undecided*, *error*, or *no case*, with the reason, or *helper*: it seems to
+take tiles of other kernels, so that no launch is a case. Then counts of kernels and of files. Nothing of TREE is
+changed or kept.
 """
 
 from __future__ import annotations
