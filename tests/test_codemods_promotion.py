@@ -52,3 +52,29 @@ def test_a_launch_with_two_types_stops(
     said = capsys.readouterr().out
     assert bool(ended.value.code) == bool(code)
     assert ("1 equal" in said) != ("rewritten for operands of one type" in said)
+
+
+MEAN = HEAD + (
+    "@nki.jit\ndef scaled(x, count):\n    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)\n"
+    "    tile = nl.load(x)\n    for i in nl.affine_range(count):\n        tile = nl.exp(tile)\n"
+    "    nl.store(out, tile / (count * count))\n    return out\n"
+)
+FLOATS = "x.dtype == nl.float32 or x.dtype == nl.bfloat16 or x.dtype == nl.float16"
+
+
+def test_a_division_by_what_counts_is_of_the_type_of_the_tile() -> None:
+    text = written(MEAN)
+    assert FLOATS in text and "promoted_dtype" not in text and "is_float" not in text
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        MEAN.replace("affine_range(count)", "affine_range(4)"),
+        MEAN.replace("    for i in", "    count = count * 0.5\n    for i in"),
+        MEAN.replace("    for i", "    if x.shape[0] > 4:\n      for i").replace("        tile =", "          tile ="),
+    ],
+    ids=["it may be a float", "it is bound again", "it counts in a branch"],
+)
+def test_a_number_that_may_be_a_float_promotes(source: str) -> None:
+    assert "promoted_dtype" in written(source)

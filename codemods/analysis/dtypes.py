@@ -15,11 +15,12 @@ from ..expr.values import Hbm, Numbers, Python
 from ..syntax.node_index import of_kinds, walk
 from ..syntax.nodes import default_values, named_parameters
 from .scope import Scope
-from .support import promoted_function
+from .support import is_float_function, promoted_function
 from .type_names import dtype_text, limited_type
 
 WEAK_INT = "weak int"
 WEAK_FLOAT = "weak float"
+_ENDS = {"nl.arange", "nl.affine_range", "nl.sequential_range", "nl.static_range"}
 _COUNTS = {"nl.program_id", "nl.num_programs", "nl.program_ndim"}
 _CONVERSIONS = {"float": WEAK_FLOAT, "int": WEAK_INT, "len": WEAK_INT}
 
@@ -80,7 +81,24 @@ def _of_name(scope: Scope, name: str) -> str | None:
     value = scope.env.get(name)
     if not isinstance(value, Python):
         return None
-    return WEAK_INT if value.positive else _traced(scope, name)
+    return WEAK_INT if value.positive or _counts(scope, name) else _traced(scope, name)
+
+
+def _counts(scope: Scope, name: str) -> bool:
+    """Does a number, whenever its function runs, count something: is it the end of a range, or of an index vector?"""
+    statements = [s for s in scope.function.body if scope.assigned[name] == 1]
+    names = {name} | {
+        target.id
+        for s in statements
+        if isinstance(s, ast.Assign) and isinstance(s.value, ast.Name) and s.value.id == name
+        for target in s.targets
+        if isinstance(target, ast.Name) and scope.assigned[target.id] == 1
+    }
+    plain = [s.iter if isinstance(s, ast.For) else s for s in statements if isinstance(s, ast.Assign | ast.For)]
+    calls = (n for s in plain for n in of_kinds(s, ast.Call) if (scope.qualified(n.func) or "") in _ENDS)
+    grids = (n for s in plain for n in of_kinds(s, ast.Subscript) if scope.qualified(n.value) == "nl.mgrid")
+    ends = [*(a for n in calls for a in n.args), *(e.upper for n in grids for e in of_kinds(n, ast.Slice))]
+    return any(isinstance(end, ast.Name) and end.id in names for end in ends)
 
 
 def _of_call(scope: Scope, node: ast.Call) -> str | None:
@@ -136,6 +154,18 @@ def _asserted(scope: Scope, a: str, b: str) -> str:
     first, second = sorted(sides, key=order.index)
     scope.assert_that(f"{first} == {second}", "operands of one type")
     return first
+
+
+def assert_float(scope: Scope, dtype: str | None, what: str) -> None:
+    """The kernel asserts that a type which only a trace tells is a floating-point one, of which ``what`` is meant."""
+    if dtype is None or type_name(scope, dtype) is not None:
+        return
+    first = scope.resolved_dtype(dtype)
+    if _is_of_launch(scope, first):
+        usual = " or ".join(f"{first} == {scope.nl}.{name}" for name in ("float32", "bfloat16", "float16"))
+        scope.assert_that(usual, f"{what} of floating-point numbers")
+    else:
+        scope.assert_that(f"{is_float_function(scope)}({dtype})", f"{what} of floating-point numbers")
 
 
 def _is_of_launch(scope: Scope, text: str) -> bool:

@@ -38,6 +38,7 @@ from nki_migrate.runtime.spec.operators import BITWISE
 
 from ..analysis.dtypes import (
     WEAK_INT,
+    assert_float,
     is_integer,
     promoted,
     promoted_bits,
@@ -51,7 +52,7 @@ from ..analysis.patterns import broadcast, common_dims, of_rank, permuted, sprea
 from ..analysis.render import render
 from ..analysis.scope import Scope
 from ..analysis.shapes import broadcast_sizes, literal_axes
-from ..analysis.support import broadcast_rows_function, is_float_function
+from ..analysis.support import broadcast_rows_function
 from ..expr import algebra
 from ..expr.emission import Refuse
 from ..expr.operands import Operand
@@ -196,13 +197,13 @@ def division(scope: Scope, node: ast.expr, x: ast.expr, y: ast.expr, dtype: str 
     if any(isinstance(side, Operand) and is_integer(scope, side.dtype) for side in (dividend, divisor)):
         raise Refuse(node, CODE, "a division of integers", "convert the tiles to float32 first")
     if isinstance(divisor, Operand) and isinstance(x, ast.Constant) and x.value in (1, 1.0):
-        natural = promoted(scope, divisor.dtype, scalar_type(scope, x))
+        natural = _quotient_type(scope, divisor.dtype, scalar_type(scope, x))
         _assert_floats(scope, node, dtype or natural, divisor.dtype, scalar_type(scope, x))
         given: list[tuple[str, Operand | str]] = [("data", divisor)]
         return Instruction("reciprocal", given, divisor.dims, dtype or natural, like=divisor.like, explicit=explicit)
     inverse_of_two = _inverse_of_power_of_two(y)
     if isinstance(dividend, Operand) and inverse_of_two:
-        natural = promoted(scope, dividend.dtype, scalar_type(scope, y))
+        natural = _quotient_type(scope, dividend.dtype, scalar_type(scope, y))
         _assert_floats(scope, node, dtype or natural, dividend.dtype, scalar_type(scope, y))
         return _scaled(scope, dividend, inverse_of_two, dtype or natural, explicit)
     if isinstance(dividend, str) and isinstance(divisor, str):
@@ -211,7 +212,7 @@ def division(scope: Scope, node: ast.expr, x: ast.expr, y: ast.expr, dtype: str 
         side.dtype if isinstance(side, Operand) else scalar_type(scope, given)
         for side, given in ((dividend, x), (divisor, y))
     ]
-    natural = promoted(scope, *kinds)
+    natural = _quotient_type(scope, *kinds)
     if not scope.module.options.unsafe:
         raise Refuse(
             node,
@@ -244,13 +245,15 @@ def _assert_floats(scope: Scope, node: ast.expr, result: str | None, *kinds: str
     if told is None:
         raise Refuse(node, CODE, "a division of numbers whose type is not known", "convert the tiles to float32 first")
     if type_name(scope, result) is None:
-        _assert_float(scope, told, "a division")
+        assert_float(scope, told, "a division")
 
 
-def _assert_float(scope: Scope, dtype: str | None, what: str) -> None:
-    """The kernel asserts that a type which only a trace tells is a floating-point one, of which ``what`` is meant."""
-    if dtype is not None and type_name(scope, dtype) is None:
-        scope.assert_that(f"{is_float_function(scope)}({dtype})", f"{what} of floating-point numbers")
+def _quotient_type(scope: Scope, *kinds: str | None) -> str | None:
+    """The type of a division. That of a tile by an integer is the tile's, for :func:`_assert_floats` asserts floats."""
+    [tile, *others] = [kind for kind in kinds if kind != WEAK_INT]
+    if tile is not None and not others and type_name(scope, tile) is None:
+        return tile
+    return promoted(scope, *kinds)
 
 
 def _wider(scope: Scope, *sides: Operand | str) -> tuple[str, ...] | None:
@@ -354,7 +357,7 @@ def mean(call: Call) -> Instruction:
         ("operand0", factor),
     ]
     if dtype is None:
-        _assert_float(call.scope, x.dtype, "a mean")  # that of integers is a float32
+        assert_float(call.scope, x.dtype, "a mean")  # that of integers is a float32
     natural = f"{call.scope.nl}.float32" if is_integer(call.scope, x.dtype) else x.dtype
     return Instruction("tensor_scalar", parts, summed.dims, dtype or natural, explicit=dtype is not None)
 
