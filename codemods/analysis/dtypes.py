@@ -7,6 +7,7 @@ counts as float32, a Python int as int32, a bool as uint8.
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from nki_migrate.runtime.spec.dtypes import ITEMSIZE, promote, promote_bits
 
@@ -20,7 +21,7 @@ from .type_names import dtype_text, limited_type
 
 WEAK_INT = "weak int"
 WEAK_FLOAT = "weak float"
-_ENDS = {"nl.arange", "nl.affine_range", "nl.sequential_range", "nl.static_range"}
+_RANGES = {"nl.arange", "nl.affine_range", "nl.sequential_range", "nl.static_range"}
 _COUNTS = {"nl.program_id", "nl.num_programs", "nl.program_ndim"}
 _CONVERSIONS = {"float": WEAK_FLOAT, "int": WEAK_INT, "len": WEAK_INT}
 
@@ -86,19 +87,30 @@ def _of_name(scope: Scope, name: str) -> str | None:
 
 def _counts(scope: Scope, name: str) -> bool:
     """Does a number, whenever its function runs, count something: is it the end of a range, or of an index vector?"""
-    statements = [s for s in scope.function.body if scope.assigned[name] == 1]
-    names = {name} | {
-        target.id
-        for s in statements
-        if isinstance(s, ast.Assign) and isinstance(s.value, ast.Name) and s.value.id == name
-        for target in s.targets
-        if isinstance(target, ast.Name) and scope.assigned[target.id] == 1
-    }
-    plain = [s.iter if isinstance(s, ast.For) else s for s in statements if isinstance(s, ast.Assign | ast.For)]
-    calls = (n for s in plain for n in of_kinds(s, ast.Call) if (scope.qualified(n.func) or "") in _ENDS)
-    grids = (n for s in plain for n in of_kinds(s, ast.Subscript) if scope.qualified(n.value) == "nl.mgrid")
-    ends = [*(a for n in calls for a in n.args), *(e.upper for n in grids for e in of_kinds(n, ast.Slice))]
+    if scope.assigned[name] != 1:
+        return False
+    assigned = [s for s in scope.function.body if isinstance(s, ast.Assign)]
+    iterated = [s.iter for s in scope.function.body if isinstance(s, ast.For)]
+    ends = [end for part in (*assigned, *iterated) for end in _ends(scope, part)]
+    names = {name, *(other for s in assigned for other in _other_names(scope, s, name))}
     return any(isinstance(end, ast.Name) and end.id in names for end in ends)
+
+
+def _ends(scope: Scope, part: ast.AST) -> Iterator[ast.expr | None]:
+    """What ranges and index vectors begin, end and step by."""
+    for call in of_kinds(part, ast.Call):
+        if scope.qualified(call.func) in _RANGES:
+            yield from call.args
+    for grid in of_kinds(part, ast.Subscript):
+        if scope.qualified(grid.value) == "nl.mgrid":
+            yield from (dimension.upper for dimension in of_kinds(grid, ast.Slice))
+
+
+def _other_names(scope: Scope, statement: ast.Assign, name: str) -> set[str]:
+    """The names that a statement, and no other one, binds to what ``name`` is."""
+    if not (isinstance(statement.value, ast.Name) and statement.value.id == name):
+        return set()
+    return {t.id for t in statement.targets if isinstance(t, ast.Name) and scope.assigned[t.id] == 1}
 
 
 def _of_call(scope: Scope, node: ast.Call) -> str | None:
