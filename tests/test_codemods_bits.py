@@ -1,4 +1,4 @@
-"""Bitwise functions of tiles whose types only a trace tells."""
+"""Bitwise functions of tiles whose types only a trace tells, in a kernel that says itself that they may be several."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import neuronxcc.nki.language as nl
 
 @nki.jit
 def k(x, y, n):
+    assert x.dtype != nl.bool_
     out = nl.ndarray(x.shape, dtype=nl.int32, buffer=nl.shared_hbm)
     a = nl.load(x)
     b = nl.load(y)

@@ -11,10 +11,11 @@ import copy
 import functools
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice, pairwise, zip_longest
 from pathlib import Path
 
+from nki_migrate.golden import FIRST
 from nki_migrate.golden import NKI_GOLDENS as GOLDENS
 from nki_migrate.judging import judged
 from nki_migrate.runtime.cases import Case, read_cases
@@ -368,6 +369,7 @@ def verdicts(mutants: list[Mutant]) -> list[str]:
 
         def submit(path: Path, case: Case, version: Version = DISK):  # type: ignore[no-untyped-def]
             hardware = case.hardware or DEFAULT_TARGET
+            case = replace(case, target=FIRST)
             return workers.submit(Request("run", str(path), case, hardware, 60.0, version=version, hazards=True))
 
         for number in range(max(len(trials_of(mutant.golden)) for mutant in mutants)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from nki_migrate.golden import FIRST
 from nki_migrate.golden import NKI_GOLDENS as GOLDENS
 from nki_migrate.runtime.beta1.launch import launch
 from nki_migrate.runtime.beta1.modules import MODULES
@@ -31,7 +33,9 @@ def golden_runs() -> list[tuple[str, Case, Path]]:
     for name, golden in sorted(GOLDENS.items()):
         sides = [] if golden.is_beta2_only else [golden.before_path]
         sides += [] if golden.expected_failure else [golden.first_after_path]
-        runs += [(name, case, path) for case in read_cases(golden.cases_path).cases for path in sides]
+        runs += [
+            (name, replace(case, target=FIRST), path) for case in read_cases(golden.cases_path).cases for path in sides
+        ]
     return runs
 
 
