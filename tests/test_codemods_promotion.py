@@ -73,8 +73,20 @@ def test_a_division_by_what_counts_is_of_the_type_of_the_tile() -> None:
         MEAN.replace("affine_range(count)", "affine_range(4)"),
         MEAN.replace("    for i in", "    count = count * 0.5\n    for i in"),
         MEAN.replace("    for i", "    if x.shape[0] > 4:\n      for i").replace("        tile =", "          tile ="),
+        MEAN.replace("nl.affine_range(count)", "(nl.affine_range(count) if many else (0,))").replace(
+            "x, count)", "x, count, many=True)"
+        ),
+        MEAN.replace(
+            "    for i", "    if x.shape[0] > 4:\n        nl.store(out, tile * count)\n        return out\n    for i"
+        ),
     ],
-    ids=["it may be a float", "it is bound again", "it counts in a branch"],
+    ids=[
+        "it may be a float",
+        "it is bound again",
+        "it counts in a branch",
+        "it counts in one of two expressions",
+        "the kernel may return before",
+    ],
 )
 def test_a_number_that_may_be_a_float_promotes(source: str) -> None:
     assert "promoted_dtype" in written(source)

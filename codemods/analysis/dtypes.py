@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from itertools import takewhile
 
 from nki_migrate.runtime.spec.dtypes import ITEMSIZE, promote, promote_bits
 
 from ..expr.algebra import choice, parse
 from ..expr.values import Hbm, Numbers, Python
 from ..syntax.node_index import of_kinds, walk
-from ..syntax.nodes import default_values, named_parameters
+from ..syntax.nodes import default_values, is_shape, named_parameters
 from .scope import Scope
 from .support import is_float_function, promoted_function
 from .type_names import dtype_text, limited_type
@@ -23,6 +24,8 @@ WEAK_INT = "weak int"
 WEAK_FLOAT = "weak float"
 _RANGES = {"nl.arange", "nl.affine_range", "nl.sequential_range", "nl.static_range"}
 _COUNTS = {"nl.program_id", "nl.num_programs", "nl.program_ndim"}
+_NOT_ALWAYS = ast.IfExp | ast.BoolOp | ast.Lambda | ast.comprehension
+"""Expressions of which Python may leave a part alone."""
 _CONVERSIONS = {"float": WEAK_FLOAT, "int": WEAK_INT, "len": WEAK_INT}
 
 
@@ -44,7 +47,7 @@ def scalar_type(scope: Scope, node: ast.expr, name: str = "") -> str | None:
         return type_
     if isinstance(node, ast.Name) and (type_ := _of_name(scope, node.id)) is not None:
         return type_
-    if isinstance(node, ast.Subscript) and (isinstance(node.value, ast.Name) or _is_shape(node.value)):
+    if isinstance(node, ast.Subscript) and (isinstance(node.value, ast.Name) or is_shape(node.value)):
         return WEAK_INT if _is_whole_number(scope, node) else None
     limited = limited_type(scope, node)
     if limited is not None:
@@ -64,13 +67,9 @@ def _of_arithmetic(scope: Scope, node: ast.BinOp, name: str) -> str | None:
 
 def _is_whole_number(scope: Scope, node: ast.Subscript) -> bool:
     """Is a subscript an element of a shape, or of an array of numbers?"""
-    if _is_shape(node.value):
+    if is_shape(node.value):
         return not isinstance(node.slice, ast.Slice)
     return isinstance(node.value, ast.Name) and isinstance(scope.env.get(node.value.id), Numbers)
-
-
-def _is_shape(node: ast.expr) -> bool:
-    return isinstance(node, ast.Attribute) and node.attr == "shape"
 
 
 def _of_name(scope: Scope, name: str) -> str | None:
@@ -86,18 +85,21 @@ def _of_name(scope: Scope, name: str) -> str | None:
 
 
 def _counts(scope: Scope, name: str) -> bool:
-    """Does a number, whenever its function runs, count something: is it the end of a range, or of an index vector?"""
+    """Is a number a bound of a range, or of an index vector, whenever its function runs? Then it is an integer."""
     if scope.assigned[name] != 1:
         return False
-    assigned = [s for s in scope.function.body if isinstance(s, ast.Assign)]
-    iterated = [s.iter for s in scope.function.body if isinstance(s, ast.For)]
-    ends = [end for part in (*assigned, *iterated) for end in _ends(scope, part)]
+    reached = list(takewhile(lambda s: not of_kinds(s, ast.Return), scope.function.body))
+    assigned = [s for s in reached if isinstance(s, ast.Assign)]
+    iterated = [s.iter for s in reached if isinstance(s, ast.For)]
+    bounds = [bound for part in (*assigned, *iterated) for bound in _bounds(scope, part)]
     names = {name, *(other for s in assigned for other in _other_names(scope, s, name))}
-    return any(isinstance(end, ast.Name) and end.id in names for end in ends)
+    return any(isinstance(bound, ast.Name) and bound.id in names for bound in bounds)
 
 
-def _ends(scope: Scope, part: ast.AST) -> Iterator[ast.expr | None]:
-    """What ranges and index vectors begin, end and step by."""
+def _bounds(scope: Scope, part: ast.AST) -> Iterator[ast.expr | None]:
+    """Where the ranges and index vectors begin, end and step that Python makes whenever it comes to ``part``."""
+    if any(isinstance(node, _NOT_ALWAYS) for node in walk(part)):
+        return
     for call in of_kinds(part, ast.Call):
         if scope.qualified(call.func) in _RANGES:
             yield from call.args
@@ -172,12 +174,10 @@ def assert_float(scope: Scope, dtype: str | None, what: str) -> None:
     """The kernel asserts that a type which only a trace tells is a floating-point one, of which ``what`` is meant."""
     if dtype is None or type_name(scope, dtype) is not None:
         return
-    first = scope.resolved_dtype(dtype)
-    if _is_of_launch(scope, first):
+    usual = f"{is_float_function(scope)}({dtype})"
+    if _is_of_launch(scope, first := scope.resolved_dtype(dtype)):
         usual = " or ".join(f"{first} == {scope.nl}.{name}" for name in ("float32", "bfloat16", "float16"))
-        scope.assert_that(usual, f"{what} of floating-point numbers")
-    else:
-        scope.assert_that(f"{is_float_function(scope)}({dtype})", f"{what} of floating-point numbers")
+    scope.assert_that(usual, f"{what} of floating-point numbers")
 
 
 def _is_of_launch(scope: Scope, text: str) -> bool:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from ..expr.values import Hbm, Python, Tile
 from ..syntax.node_index import of_kinds, walk
-from ..syntax.nodes import bound_by, default_values
+from ..syntax.nodes import bound_by, default_values, is_shape
 from .classes import class_of
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def changing_part(scope: Scope, node: ast.expr) -> str:
 
 def _may_have_changed(scope: Scope, container: ast.expr) -> bool:
     """May the elements of what a subscript reads be others than when it was made?"""
-    if _is_shape(container) or _is_tuple(scope, container):
+    if is_shape(container) or _is_tuple(scope, container):
         return False
     root = _root(container)
     if root is None:
@@ -65,7 +65,7 @@ def _measures(scope: Scope, call: ast.Call) -> bool:
     if name not in ("len", "sum", "min", "max") or len(call.args) != 1 or _is_tuple(scope, call.args[0]):
         return False
     root = _root(call.args[0])
-    return root is not None and not _is_shape(call.args[0]) and _changes(scope, root.id, elements=True)
+    return root is not None and not is_shape(call.args[0]) and _changes(scope, root.id, elements=True)
 
 
 def _is_fixed(scope: Scope, node: ast.Attribute) -> bool:
@@ -78,14 +78,10 @@ def _is_fixed(scope: Scope, node: ast.Attribute) -> bool:
     return isinstance(node.value, ast.Name) or (isinstance(node.value, ast.Attribute) and _is_fixed(scope, node.value))
 
 
-def _is_shape(node: ast.expr) -> bool:
-    return isinstance(node, ast.Attribute) and node.attr == "shape"
-
-
 def _is_tuple(scope: Scope, node: ast.expr) -> bool:
     """Is a container a tuple, or a shape, that its function binds once?"""
     value = only_value(scope, node)
-    return value is not None and (isinstance(value, ast.Tuple) or _is_shape(value))
+    return value is not None and (isinstance(value, ast.Tuple) or is_shape(value))
 
 
 def only_value(scope: Scope, node: ast.expr) -> ast.expr | None:

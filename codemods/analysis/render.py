@@ -20,6 +20,7 @@ from ..syntax.format import tuple_text
 from ..syntax.language_subset import FORBIDDEN_EXPRESSIONS, plainer
 from ..syntax.names import BETA2, dotted
 from ..syntax.node_index import of_kinds, walk
+from ..syntax.nodes import is_shape
 from . import vector_sizes
 from .comparisons import comparison_text
 from .members import member_text
@@ -72,7 +73,7 @@ def render_named(scope: Scope, node: ast.expr) -> str:
 
 def _changing_parts(scope: Scope, node: ast.expr) -> list[ast.expr]:
     """The largest parts of an expression that read objects or containers which may change."""
-    shape = isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute) and node.value.attr == "shape"
+    shape = isinstance(node, ast.Subscript) and is_shape(node.value)
     if isinstance(node, ast.Attribute | ast.Subscript | ast.Call) and not shape and changing_part(scope, node):
         return [node]
     package = (scope.qualified(node.func) or "").partition(".")[0] if isinstance(node, ast.Call) else ""
@@ -453,7 +454,7 @@ def _names(node: ast.AST) -> list[ast.Name]:
 def _size_of_blocks(scope: Scope, node: ast.Subscript) -> str | None:
     """``t.shape[-1]`` of a tensor with block dimensions: one of the sizes that it is known by."""
     base = node.value
-    if not (isinstance(base, ast.Attribute) and base.attr == "shape" and isinstance(base.value, ast.Name)):
+    if not (is_shape(base) and isinstance(base.value, ast.Name)):
         return None
     value = scope.env.get(base.value.id)
     position = algebra.constant(scope.source.segment(node.slice), {}) if not isinstance(node.slice, ast.Slice) else None

@@ -11,6 +11,7 @@ from ..expr.emission import Refuse
 from ..expr.values import Hbm, Tile
 from ..syntax import codes
 from ..syntax.format import tuple_text
+from ..syntax.nodes import is_shape
 from .patterns import of_name, of_rank
 from .render import render_stable
 from .scope import Scope
@@ -31,7 +32,7 @@ class Sizes:
 
 def shape_of(scope: Scope, node: ast.expr) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Block dimensions, and partition and free dimensions, of a shape: everything before ``par_dim`` is a block."""
-    if isinstance(node, ast.Attribute) and node.attr == "shape":
+    if is_shape(node):
         return _inherited(scope, node)
     sizes = written_sizes(scope, node)
     if sizes is None:
@@ -71,7 +72,7 @@ def _of_a_tensor(scope: Scope, node: ast.expr) -> tuple[str, ...] | None:
         whole, first, last = _of_a_tensor(scope, node.value), _number(node.slice.lower), _number(node.slice.upper)
         plain = all(n is None or isinstance(n, ast.Constant) for n in (node.slice.lower, node.slice.upper))
         return whole[first:last] if whole is not None and plain else None
-    if not (isinstance(node, ast.Attribute) and node.attr == "shape" and isinstance(node.value, ast.Name)):
+    if not (is_shape(node) and isinstance(node.value, ast.Name)):
         return None
     value = scope.env.get(node.value.id)
     blocks = isinstance(value, Tile) and value.blocks
@@ -132,7 +133,7 @@ def shape_owner(scope: Scope, node: ast.expr) -> str:
     """``x.shape`` where a shape is that of another tensor, under a name or not; else nothing."""
     if isinstance(node, ast.Name) and node.id in scope.definitions:
         node = algebra.parse(scope.definitions[node.id])
-    of_a_tensor = isinstance(node, ast.Attribute) and node.attr == "shape" and isinstance(node.value, ast.Name)
+    of_a_tensor = is_shape(node) and isinstance(node.value, ast.Name)
     return ast.unparse(node) if of_a_tensor else ""
 
 

@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from ..syntax.codes import DATA_TYPES as DTYPES
+from ..syntax.nodes import is_shape
 from .maybe_tensors import is_number
 from .objects import only_value
 from .support import product_function
@@ -49,7 +50,7 @@ def _holds_sizes(scope: Scope, node: ast.expr) -> bool:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("list", "tuple"):
         return len(node.args) == 1 and _holds_sizes(scope, node.args[0])
     value = only_value(scope, node) or node
-    return isinstance(value, ast.Attribute) and value.attr == "shape"
+    return is_shape(value)
 
 
 def _is_list_of_integers(node: ast.expr) -> bool:

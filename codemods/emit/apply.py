@@ -34,6 +34,7 @@ from ..syntax.format import formatted, line_width
 from ..syntax.node_index import tree_of, walk
 from ..syntax.nodes import bound_by, default_values
 from ..syntax.source import written
+from .parameters import bare, further_parameter, last_of_lines, without_stars, written_parameter
 
 Parsed = dict[tuple[int, int], tuple[New, Sequence[Statement]]]
 """The LibCST statements of new ones, by identity and depth: edits that are applied again are not parsed again."""
@@ -352,18 +353,18 @@ class _Rebuild:
         same = all(list(getattr(node.params, name)) == new for name, new in others.items())
         # Further parameters come last: what a call passes by position keeps its place.
         optional = any(p.default is not None for p in [*others["posonly_params"], *params])
-        extra = [_written_parameter(argument) for argument in old.args.args if written(argument) is not None]
+        extra = [written_parameter(argument) for argument in old.args.args if written(argument) is not None]
         optional = optional or any(p.default is not None for p in extra)
-        extra += [_further_parameter(n, optional) for n in self.edits.parameters.get(old, [])]
-        gone = _without_stars(old, node) if old in self.edits.signatures else {}
+        extra += [further_parameter(n, optional) for n in self.edits.parameters.get(old, [])]
+        gone = without_stars(old, node) if old in self.edits.signatures else {}
         if extra or gone or not same or params != list(node.params.params):
-            ordered = [_bare(p) for p in [*params, *extra]] if extra or gone else params
+            ordered = [bare(p) for p in [*params, *extra]] if extra or gone else params
             changes["params"] = node.params.with_changes(params=ordered, **others, **gone)
             if extra and self._is_long(old, node.with_changes(params=changes["params"])):
                 own_line = cst.ParenthesizedWhitespace(indent=True, last_line=cst.SimpleWhitespace(self.indent))
                 changes["whitespace_before_params"] = own_line
                 lines = [p.with_changes(comma=cst.Comma(whitespace_after=own_line)) for p in ordered[:-1]]
-                changes["params"] = changes["params"].with_changes(params=[*lines, _last_of_lines(ordered[-1])])  # type: ignore  # set above
+                changes["params"] = changes["params"].with_changes(params=[*lines, last_of_lines(ordered[-1])])  # type: ignore  # set above
         return changes
 
     def _is_long(self, old: ast.FunctionDef, node: cst.FunctionDef) -> bool:
@@ -441,7 +442,7 @@ class _Rebuild:
         first, *rest = closure.body.body
         self.marks.mark_each([*kept, *closure.body.body], every_statement([*before, *inner.body]))
         body = [*kept, first.with_changes(leading_lines=[*closure.leading_lines, *lines_above(first)]), *rest]
-        params = [_bare(p) for p in [*node.params.params, *closure.params.params]]
+        params = [bare(p) for p in [*node.params.params, *closure.params.params]]
         required = [p for p in params if p.default is None]
         optional = [p for p in params if p.default is not None]
         parameters = node.params.with_changes(params=[*required, *optional])
@@ -467,44 +468,10 @@ def _by_line(old: list[ast.stmt], nodes: Sequence[cst.BaseStatement]) -> list[tu
     return groups
 
 
-def _without_stars(old: ast.FunctionDef, node: cst.FunctionDef) -> dict[str, object]:
-    """The variable arguments of a function without those that became parameters."""
-    named = old.args.vararg is None and isinstance(node.params.star_arg, cst.Param)
-    return {"star_kwarg": None} | ({"star_arg": cst.MaybeSentinel.DEFAULT} if named else {})
-
-
-def _written_parameter(argument: ast.arg) -> cst.Param:
-    """A parameter for a key of the dictionary, or an element of the tuple, that the function had."""
-    name, equal, default = (written(argument) or "").partition("=")
-    if not equal:
-        return cst.Param(cst.Name(name))
-    no_space = cst.SimpleWhitespace("")
-    return cst.Param(cst.Name(name), default=cst.parse_expression(default), equal=cst.AssignEqual(no_space, no_space))
-
-
-def _further_parameter(name: str, optional: bool) -> cst.Param:
-    """A parameter that every rewritten call gives; behind optional ones it needs a default."""
-    if not optional:
-        return cst.Param(cst.Name(name))
-    no_space = cst.SimpleWhitespace("")
-    return cst.Param(cst.Name(name), default=cst.Name("None"), equal=cst.AssignEqual(no_space, no_space))
-
-
-def _last_of_lines(parameter: cst.Param) -> cst.Param:
-    """The last of parameters with a line each: the bracket stands at the start of the next line."""
-    line = cst.ParenthesizedWhitespace(indent=True, last_line=cst.SimpleWhitespace(""))
-    return parameter.with_changes(comma=cst.Comma(whitespace_after=line))
-
-
 def _bare_test(test: object) -> object:
     """``a or b``, on one line, without the brackets that its text has for other places."""
     is_long = isinstance(test, cst.BooleanOperation) and "\n" in cst.Module([]).code_for_node(test)
     return test.with_changes(lpar=(), rpar=()) if isinstance(test, cst.BooleanOperation) and not is_long else test
-
-
-def _bare(parameter: cst.Param) -> cst.Param:
-    """A parameter without the comma and line breaks of its old place."""
-    return parameter.with_changes(comma=cst.MaybeSentinel.DEFAULT, whitespace_after_param=cst.SimpleWhitespace(""))
 
 
 def _joined(first: cst.If, second: cst.If) -> cst.If:

@@ -10,6 +10,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from ..syntax.nodes import is_shape
 from .allocators import annotation_of, is_sequence, memory_given_out
 from .program import Program
 from .rung import Rung
@@ -244,7 +245,7 @@ class Tensors:
         """The texts of the sizes in a shape."""
         if isinstance(shape, (ast.Tuple, ast.List)):
             return _literal_sizes(rung, shape)
-        if isinstance(shape, ast.Attribute) and shape.attr == "shape":
+        if is_shape(shape):
             base = self.of(path, shape.value, depth + 1)
             text = rung.segment(shape)
             rank = base.rank if isinstance(base, Tensor) else None

@@ -48,7 +48,7 @@ from ..rules.psum_accumulation import check_group
 from ..syntax import codes
 from ..syntax.codes import UNSUPPORTED
 from ..syntax.node_index import of_kinds
-from ..syntax.nodes import is_filled, returns_masked
+from ..syntax.nodes import is_filled, is_shape, returns_masked
 from .access import operand
 from .calls import call_statement, call_value, constructed, module_function, named, parts_of
 from .compute import bind, is_computation, write
@@ -399,7 +399,7 @@ def _learn_sizes(scope: Scope, value: ast.expr, names: list[str | None]) -> bool
         if value.slice.upper or value.slice.step or not isinstance(lower, ast.Constant) or type(lower.value) is not int:
             return False
         first, value = lower.value, value.value
-    if not (isinstance(value, ast.Attribute) and value.attr == "shape" and isinstance(value.value, ast.Name)):
+    if not (is_shape(value) and isinstance(value.value, ast.Name)):
         return False
     tensor = scope.env.get(value.value.id)
     if isinstance(tensor, Hbm) and tensor.dims is None and None not in names:

@@ -24,6 +24,7 @@ from ..rules.block_dimensions import Style, style_of
 from ..rules.psum_accumulation import written_at_declaration
 from ..syntax import codes
 from ..syntax.format import tuple_text
+from ..syntax.nodes import is_shape
 from .addresses import Address, Layout, layout, tuple_sizes
 from .pins import pinned as pinned_tensor
 from .reductions import UNWRITTEN, start_of_reductions
@@ -218,7 +219,7 @@ def _declared(scope: Scope, plan: Plan, style: Style | None) -> Tile:
 
 def _has_unknown_rank(scope: Scope, shape: ast.expr) -> bool:
     """Is a shape that of a tensor which is not known dimension by dimension?"""
-    if not (isinstance(shape, ast.Attribute) and shape.attr == "shape" and isinstance(shape.value, ast.Name)):
+    if not (is_shape(shape) and isinstance(shape.value, ast.Name)):
         return False
     value = scope.env.get(shape.value.id)
     return isinstance(value, Tile | Hbm) and value.dims is None and not (isinstance(value, Tile) and value.blocks)
@@ -226,7 +227,7 @@ def _has_unknown_rank(scope: Scope, shape: ast.expr) -> bool:
 
 def _ranks(scope: Scope, shape: ast.expr) -> tuple[int, ...]:
     """The ranks that branches gave the tile whose shape this is."""
-    owner = shape.value if isinstance(shape, ast.Attribute) and shape.attr == "shape" else None
+    owner = shape.value if is_shape(shape) else None
     value = scope.env.get(owner.id) if isinstance(owner, ast.Name) else None
     return value.ranks if isinstance(value, Tile) else ()
 

@@ -14,12 +14,12 @@ from ..expr.operands import Operand
 from ..expr.tables import operator_token
 from ..expr.values import Tile
 from ..rules.masks import masked
-from ..rules.nl_compute import combined
 from ..rules.operator_tokens import token
 from ..syntax.codes import NL_COMPUTE as CODE
 from ..syntax.node_index import of_kinds
 from ..syntax.nodes import way_to
 from .compute import bound_call, place
+from .elementwise import combined
 
 _NEUTRAL = {"add": "-0.0", "multiply": "1.0"}
 """Operator -> what changes no operand: ``0.0 + -0.0`` is not ``-0.0``, but ``-0.0 + x`` is ``x``."""

@@ -9,6 +9,7 @@ from ..analysis.render import render
 from ..expr.emission import Refuse, assertion
 from ..expr.values import Python
 from ..syntax.codes import LANGUAGE as CODE
+from ..syntax.nodes import is_shape
 
 if TYPE_CHECKING:
     from ..analysis.scope import Scope
@@ -21,7 +22,7 @@ def assign_starred(scope: Scope, target: ast.Tuple | ast.List, value: ast.expr) 
         return False
     names = [e.value if isinstance(e, ast.Starred) else e for e in target.elts]
     bound = [name.id for name in names if isinstance(name, ast.Name)]
-    shape = isinstance(value, ast.Attribute) and value.attr == "shape" and isinstance(value.value, ast.Name)
+    shape = is_shape(value) and isinstance(value.value, ast.Name)
     if not shape or len(bound) < len(names) or value.value.id in bound:  # type: ignore[attr-defined]  # a shape of a name
         raise Refuse(target, CODE, "a starred target of an assignment", "take the elements one by one")
     scope.apply(CODE, target)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ..expr.emission import Refuse
 from ..syntax import codes
-from ..syntax.nodes import assignment_counts
+from ..syntax.nodes import assignment_counts, is_shape
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ def _with_shapes(function: ast.FunctionDef, test: ast.expr) -> ast.expr:
         s.targets[0].id: s.value
         for s in assigned
         if isinstance(s.targets[0], ast.Name) and counts[s.targets[0].id] == 1
-        if isinstance(s.value, ast.Attribute) and s.value.attr == "shape"
+        if is_shape(s.value)
     }
 
     class Named(ast.NodeTransformer):

@@ -48,6 +48,7 @@ from ..lower.compute import Call, copy_of, in_sbuf, materialized
 from ..lower.products import cut_product, operand_masks
 from ..syntax import codes
 from ..syntax.node_index import walk
+from ..syntax.nodes import is_shape
 from .masks import CODE as MASKS
 from .operator_tokens import PARAMETERS, token
 
@@ -468,7 +469,7 @@ def memset(call: Call) -> Instruction:
     if isinstance(shape, ast.Tuple | ast.List):
         dims = tuple(render(call.scope, size) for size in shape.elts)
         return Instruction("memset", given, dims, call.dtype(), explicit=True)
-    same = operand_of(call.scope, shape.value) if isinstance(shape, ast.Attribute) and shape.attr == "shape" else None
+    same = operand_of(call.scope, shape.value) if is_shape(shape) else None
     if same is None or not is_tile(same.value):
         raise call.refuse(
             CODE, "nisa.memset of a shape that is not a tuple", "declare the tile, then nisa.memset(dst=)"

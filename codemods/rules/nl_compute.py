@@ -47,18 +47,17 @@ from ..analysis.dtypes import (
     type_name,
 )
 from ..analysis.instructions import Instruction, lowers
-from ..analysis.one_shape import REVERSIBLE, assert_one_shape, combined_as_traced
 from ..analysis.patterns import broadcast, common_dims, of_rank, permuted, spread
 from ..analysis.render import render
 from ..analysis.scope import Scope
 from ..analysis.shapes import broadcast_sizes, literal_axes
-from ..analysis.support import broadcast_rows_function
 from ..expr import algebra
 from ..expr.emission import Refuse
 from ..expr.operands import Operand
 from ..expr.tables import activation_token, operator_token
 from ..expr.values import Tile
 from ..lower.compute import METHODS, Call, Method, copy_of, in_sbuf, materialized, operand_or_text
+from ..lower.elementwise import combined, is_column, is_of_one_row, row_broadcast, same_sizes, with_scalar
 from ..lower.products import operand_masks
 from ..lower.row_broadcasts import written_later
 from ..plan.truth_tiles import COMPARISONS, comparison_token, truth_type
@@ -143,8 +142,8 @@ def copy(call: Call) -> Instruction:
 def broadcast_to(call: Call) -> Instruction:
     src, node = call.tensor("src"), call.node
     sizes = broadcast_sizes(call.scope, node, call.arguments["shape"], src)
-    if _is_of_one_row(call.scope, src, sizes):
-        return _row_broadcast(call.scope, node, src, sizes)
+    if is_of_one_row(call.scope, src, sizes):
+        return row_broadcast(call.scope, node, src, sizes)
     given: list[tuple[str, Operand | str]] = [("src", broadcast(call.scope, node, src, sizes))]
     return Instruction("tensor_copy", given, sizes, src.dtype)
 
@@ -153,31 +152,16 @@ def _broadcasts_rows(scope: Scope, node: ast.Call, src: Operand) -> bool:
     """Is ``x.broadcast_to(shape)`` one over partitions? Along the free dimensions it is a view."""
     if len(node.args) != 1 or node.keywords or not isinstance(src.value, Tile):
         return False
-    return _is_of_one_row(scope, src, broadcast_sizes(scope, node, node.args[0], src))
+    return is_of_one_row(scope, src, broadcast_sizes(scope, node, node.args[0], src))
 
 
 def _broadcast_method(scope: Scope, node: ast.Call, src: Operand) -> Instruction:
     if written_later(scope, src):
         raise Refuse(node, CODE, f"'{src.base}' is broadcast, and written again later", "broadcast it again after that")
-    return _row_broadcast(scope, node, src, broadcast_sizes(scope, node, node.args[0], src))
+    return row_broadcast(scope, node, src, broadcast_sizes(scope, node, node.args[0], src))
 
 
 METHODS["broadcast_to"] = Method(_broadcasts_rows, _broadcast_method)
-
-
-def _is_of_one_row(scope: Scope, src: Operand, sizes: tuple[str, ...]) -> bool:
-    """Is a tile of one partition put on all partitions of ``sizes``?"""
-    if src.dims is None or len(src.dims) != len(sizes) or len(sizes) < 2:
-        return False
-    return scope.constant(src.dims[0]) == 1 != scope.constant(sizes[0])
-
-
-def _row_broadcast(scope: Scope, node: ast.expr, src: Operand, sizes: tuple[str, ...]) -> Instruction:
-    """A tile of one partition on all partitions of ``sizes``."""
-    src = spread(scope, node, src, ("1", *sizes[1:]))
-    scope.apply(CODE, node)
-    given: list[tuple[str, Operand | str]] = [("src", in_sbuf(scope, node, src))]
-    return Instruction(broadcast_rows_function(scope), given, sizes, src.dtype, cut=False, support=True)
 
 
 @lowers(CODE, "nl.divide")
@@ -259,7 +243,7 @@ def _quotient_type(scope: Scope, *kinds: str | None) -> str | None:
 def _wider(scope: Scope, *sides: Operand | str) -> tuple[str, ...] | None:
     """The shape of an operation on ``sides``, of which one may be a column or a number."""
     tiles = [side for side in sides if isinstance(side, Operand)]
-    return next((tile for tile in tiles if not _is_column(scope, tile)), tiles[0]).dims
+    return next((tile for tile in tiles if not is_column(scope, tile)), tiles[0]).dims
 
 
 def _inverse_of_power_of_two(node: ast.expr) -> str:
@@ -438,70 +422,4 @@ def combine(scope: Scope, node: ast.expr, token: str, x: ast.expr, y: ast.expr, 
     assert isinstance(tile, Operand)
     of_types = promoted_with_number if token in BITWISE else promoted
     natural = dtype or of_types(scope, tile.dtype, scalar_type(scope, x if reverse else y))
-    return replace(_with_scalar(scope, node, token, tile, scalar, reverse, natural), explicit=dtype is not None)
-
-
-def combined(scope: Scope, node: ast.expr, token: str, a: Operand, b: Operand, dtype: str | None) -> Instruction:
-    """``a token b`` of two tiles, into ``dtype``."""
-    a, b = _on_all_rows(scope, node, a, b), _on_all_rows(scope, node, b, a)
-    if a.perhaps_psum and b.perhaps_psum:
-        b = in_sbuf(scope, node, b)
-    column_a, column_b = _is_column(scope, a), _is_column(scope, b)
-    if column_a == column_b:
-        traced = combined_as_traced(scope, token, a, b, dtype)
-        if traced is not None:
-            return traced
-        dims = common_dims(scope, (a, b))
-        if dims is not None:
-            a, b = spread(scope, node, a, dims), spread(scope, node, b, dims)
-        tiles: list[tuple[str, Operand | str]] = [("data1", a), ("data2", b), ("op", f"{scope.nl}.{token}")]
-        same_sizes(scope, node, a, b)
-        return Instruction("tensor_tensor", tiles, a.dims, dtype, like=a.like)
-    data, other, reverse = (a, b, False) if column_b else (b, a, True)
-    return _with_scalar(scope, node, token, data, other, reverse, dtype)
-
-
-def _with_scalar(
-    scope: Scope, node: ast.expr, token: str, data: Operand, other: Operand | str, reverse: bool, dtype: str | None
-) -> Instruction:
-    if data.space == "hbm":
-        raise Refuse(node, CODE, "a computation on a tensor in HBM", "load it first")
-    given: list[tuple[str, Operand | str]] = [("data", data), ("op0", f"{scope.nl}.{token}"), ("operand0", other)]
-    if reverse and token not in REVERSIBLE:
-        given.append(("reverse0", "True"))
-    return Instruction("tensor_scalar", given, data.dims, dtype, like=data.like)
-
-
-def _is_column(scope: Scope, view: Operand) -> bool:
-    return view.dims is not None and all(scope.constant(size) == 1 for size in view.dims[1:])
-
-
-def _on_all_rows(scope: Scope, node: ast.expr, view: Operand, other: Operand) -> Operand:
-    """``view`` on the partitions of ``other``, where it has only one."""
-    if view.dims is None or other.dims is None or view.space == "hbm":
-        return view
-    sizes = (other.dims[0], *view.dims[1:])
-    if not _is_of_one_row(scope, view, sizes):
-        return view
-    return materialized(scope, node, _row_broadcast(scope, node, view, sizes))
-
-
-def _same_partitions(scope: Scope, node: ast.expr, a: Operand, b: Operand) -> None:
-    if a.dims is None or b.dims is None:
-        return
-    for one, other in ((a, b), (b, a)):
-        if scope.constant(one.rows) == 1 and scope.constant(other.rows) != 1:
-            raise Refuse(node, CODE, "an operand that broadcasts over partitions", "broadcast it with a copy first")
-
-
-def same_sizes(scope: Scope, node: ast.expr, a: Operand, b: Operand) -> None:
-    """Beta 1 broadcasts dimensions of size 1, Beta 2 does not."""
-    if a.dims is None or b.dims is None:
-        assert_one_shape(scope, a, b)
-        return
-    _same_partitions(scope, node, a, b)
-    pairs = list(zip(a.dims, b.dims, strict=False))
-    sizes = [(scope.constant(x), scope.constant(y)) for x, y in pairs]
-    if len(a.dims) != len(b.dims) or any(x != y and (1 in (x, y) or None not in (x, y)) for x, y in sizes):
-        raise Refuse(node, CODE, "operands of different shapes", "broadcast the smaller one with .ap(...)")
-    assert_one_shape(scope, a, b)
+    return replace(with_scalar(scope, node, token, tile, scalar, reverse, natural), explicit=dtype is not None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Iterator
+from typing import TypeGuard
 
 from .names import dotted
 from .node_index import indexed, of_kinds, trees_changed, walk
@@ -22,6 +23,11 @@ def bound_by(statement: ast.AST) -> frozenset[str]:
     inner = {n for part in nodes if isinstance(part, ast.comprehension) for n in walk(part.target)}
     stored = (n for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
     return frozenset(n.id for n in stored if n not in inner)
+
+
+def is_shape(node: ast.AST | None) -> TypeGuard[ast.Attribute]:
+    """Is an expression the shape of something: ``x.shape``?"""
+    return isinstance(node, ast.Attribute) and node.attr == "shape"
 
 
 def first_line(statement: ast.stmt) -> int:
