@@ -35,6 +35,13 @@ _SECONDS = 0.5
 MAX_ELEMENTS = 1 << 23
 
 
+def _tensors(required: Sequence[str], facts: Facts, annotated: Mapping[str, str]) -> list[str]:
+    """The parameters that are tensors; where nothing tells it of any, all that do not seem to be numbers or types."""
+    known = {*facts.tensors, *facts.shapes, *(name for name, text in annotated.items() if "ensor" in text)}
+    tensors = [name for name in required if name in known]
+    return tensors or [name for name in required if not ("dtype" in name or annotated.get(name) in _PLAIN)]
+
+
 def proposed_cases(path: Path, tree: ast.Module, kernel: ast.FunctionDef) -> Iterator[Case]:
     """Cases whose sizes the asserts allow; where they allow none of those that were looked at, plain ones."""
     facts = facts_of(tree, kernel)
@@ -44,12 +51,8 @@ def proposed_cases(path: Path, tree: ast.Module, kernel: ast.FunctionDef) -> Ite
     typed = {name: objects(known, classes) for name in open_ones if (known := class_of(kernel, name, classes))}
     required = [name for name in open_ones if not typed.get(name)]
     annotated = _annotated(kernel)
-    known = {*facts.tensors, *facts.shapes, *(name for name, text in annotated.items() if "ensor" in text)}
-    tensors = [name for name in required if name in known]
+    tensors = _tensors(required, facts, annotated)
     others = [name for name in required if name not in tensors]
-    if not tensors:
-        plain = [name for name in others if "dtype" in name or annotated.get(name) in _PLAIN]
-        tensors, others = [name for name in others if name not in plain], plain
     scalars = {name: _scalar(name, annotated.get(name, "")) for name in others}
     variants = _variants(scalars, {name: values for name, values in typed.items() if values})
     outputs = _outputs(kernel)

@@ -366,9 +366,14 @@ def _value(node: ast.expr, frame: FrameType) -> Any:
         holder = _value(node.value, frame)
         if hasattr(holder, "__dict__") and node.attr in vars(holder):
             return vars(holder)[node.attr]
-    elif (
-        isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "len" and len(node.args) == 1
-    ):
+    elif isinstance(node, ast.Call):
+        return _length(node, frame)
+    raise _Unknown
+
+
+def _length(node: ast.Call, frame: FrameType) -> int:
+    """What ``len`` of a container gives; no other call is made."""
+    if isinstance(node.func, ast.Name) and node.func.id == "len" and len(node.args) == 1:
         counted = _value(node.args[0], frame)
         if isinstance(counted, (list, tuple, dict)):
             return len(counted)

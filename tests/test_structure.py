@@ -27,7 +27,7 @@ class Figures:
     local_imports: int
     """Imports within functions."""
     complex_functions: int
-    """Functions of a complexity over 20."""
+    """Functions of a complexity over 20 without a reason (``# complexity: ...``) above them."""
     most_complex: int
     """The complexity of the function that has most."""
     bare_ignores: int
@@ -35,9 +35,9 @@ class Figures:
 
 
 CEILINGS = {
-    "migrate": Figures(circle=1, local_imports=86, complex_functions=2, most_complex=25, bare_ignores=0),
-    "codemods": Figures(circle=1, local_imports=1, complex_functions=21, most_complex=31, bare_ignores=0),
-    "runtime": Figures(circle=1, local_imports=0, complex_functions=6, most_complex=29, bare_ignores=0),
+    "migrate": Figures(circle=1, local_imports=86, complex_functions=0, most_complex=20, bare_ignores=0),
+    "codemods": Figures(circle=1, local_imports=1, complex_functions=0, most_complex=20, bare_ignores=0),
+    "runtime": Figures(circle=1, local_imports=0, complex_functions=0, most_complex=20, bare_ignores=0),
 }
 FRONT_ENDS = {"runtime/beta1": 1, "runtime/beta2": 1, "runtime/tilelang": 1}
 """The import circles of the emulator's front ends; that of runtime is the largest of the others."""
@@ -128,6 +128,12 @@ def complexity(function: ast.AST) -> int:
     return total
 
 
+def reasoned(path: Path, function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Does a comment above a function say why it is not several?"""
+    above = path.read_text(encoding="utf-8").splitlines()[function.lineno - 2]
+    return re.fullmatch(r"\s*# complexity: \w.*", above) is not None
+
+
 def bare_ignores(text: str) -> int:
     """Comments ``type: ignore`` without ``# reason`` behind them."""
     return len(re.findall(r"#\s*type:\s*ignore(?:\[[^\]\n]*\])?(?!\[|\s*#\s*\w)", text))
@@ -136,7 +142,9 @@ def bare_ignores(text: str) -> int:
 @cache
 def figures(folder: str) -> Figures:
     paths = [path for path in FILES if path.relative_to(ROOT).parts[0] == folder]
-    complexities = [complexity(function) for path in paths for function in functions(tree_of(path))]
+    complexities = [
+        complexity(function) for path in paths for function in functions(tree_of(path)) if not reasoned(path, function)
+    ]
     return Figures(
         largest_circle(folder),
         sum(local_imports(tree_of(path)) for path in paths),

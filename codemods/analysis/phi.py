@@ -8,7 +8,7 @@ Beta 2 cannot take a part of a part. Behind ``t = nl.copy(x[:, i])`` in one bran
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -73,6 +73,14 @@ def _is_plain(part: Operand) -> bool:
     return plain and part.items is not None and isinstance(whole, Tile) and whole.dims is not None and not whole.blocks
 
 
+def _whole_place(name: str, shape: Operand, items: Sequence[Item], rank: int) -> dict[str, str]:
+    """A whole tensor of ``rank`` as the part that the other branch gives: its single indices are dimensions of one."""
+    sizes = {d: f"{name}.shape[{r}]" for r, d in enumerate(shape.sources)}
+    whole = ", ".join(sizes.get(d, "1") for d in range(len(items)))
+    texts = {"tensor": name if len(items) == rank else f"{name}.reshape(({whole}))"}
+    return texts | {_key(d, item): "0" for d, item in enumerate(items) if not item.full}
+
+
 def _place(name: str, side: Value | None, shape: Operand) -> dict[str, str] | None:
     """The tensor that one branch gives ``name`` a part of, and where it lies there; ``None`` where that differs."""
     assert shape.items is not None
@@ -81,11 +89,7 @@ def _place(name: str, side: Value | None, shape: Operand) -> dict[str, str] | No
     if len(side.dims) != len(shape.sources):
         return None
     if not side.view:
-        sizes = {d: f"{name}.shape[{r}]" for r, d in enumerate(shape.sources)}
-        whole = ", ".join(sizes.get(d, "1") for d in range(len(shape.items)))
-        same = len(shape.items) == len(side.dims)
-        texts = {"tensor": name if same else f"{name}.reshape(({whole}))"}
-        return texts | {_key(d, item): "0" for d, item in enumerate(shape.items) if not item.full}
+        return _whole_place(name, shape, shape.items, len(side.dims))
     part = side.origin
     if not isinstance(part, Operand) or not _is_plain(part) or part.items is None or part.sources != shape.sources:
         return None

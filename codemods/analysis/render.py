@@ -347,6 +347,14 @@ def _call(scope: Scope, node: ast.Call) -> str | None:
     if qualified is None:
         own = instance_text(scope, node) or sequence_call(scope, node) or whole_product(scope, node)
         return own or scope.evaluator.nested_call(scope, node)
+    return _package_call(scope, node, qualified)
+
+
+def _package_call(scope: Scope, node: ast.Call, qualified: str) -> str | None:
+    """A call of NKI, numpy or ``math`` that gives a number or a type; ``None`` where Beta 2 has it as it is.
+
+    Raises :class:`Refuse` for what Beta 2 does not have, and has no other spelling for.
+    """
     if qualified in _GRID and any(not _is_axis_zero(a) for a in [*node.args, *(k.value for k in node.keywords)]):
         message = f"{qualified} of an axis other than 0, and a launch grid of Beta 2 has one axis"
         if scope.outermost.name in scope.module.reviewed:

@@ -25,6 +25,15 @@ LOOSE = "index vectors whose number of dimensions depends on sizes, beside other
 HELP = "write the vectors with nl.arange"
 
 
+def _short_rank(scope: Scope, node: ast.expr, loose: list[Index], rank: int) -> Shorter | None:
+    """The rank that vectors of an open rank may have besides ``rank``; ``None`` where no vector's is open."""
+    short = loose[0].loose if loose else None
+    scope.has_loose = scope.has_loose or short is not None
+    if any(v.loose != short or v.ndim != rank for v in loose):
+        raise Refuse(node, CODE, LOOSE, HELP)
+    return short
+
+
 def aligned(scope: Scope, node: ast.expr, base: Operand, vectors: list[Value | None]) -> list[Value | None]:
     """The vectors of one access of ``base`` so that each walks the dimension where its terms stand."""
     walking = [v for v in vectors if isinstance(v, Index) and v.terms]
@@ -32,10 +41,7 @@ def aligned(scope: Scope, node: ast.expr, base: Operand, vectors: list[Value | N
     if not loose and len({v.ndim for v in walking}) < 2:
         return vectors
     rank = max(v.ndim for v in walking)
-    short = loose[0].loose if loose else None
-    scope.has_loose = scope.has_loose or short is not None
-    if any(v.loose != short or v.ndim != rank for v in loose):
-        raise Refuse(node, CODE, LOOSE, HELP)
+    short = _short_rank(scope, node, loose, rank)
     columns = _columns(base, vectors, rank)
     if columns and not isinstance(base.value, Tile):
         _check_columns(scope, node, [v for v in walking if v not in columns and v.ndim == rank])

@@ -343,14 +343,20 @@ def _if(scope: Scope, statement: ast.stmt) -> None:
     scope.branch = branch
     if name:
         check_same_tensor(scope, statement, name, left, scope.env.get(name))
-    then = first if holds else scope.env
     if None in told.values():  # one of the two never runs
         second_runs = told[branches[1][0]] is not None
         scope.env = {**first, **scope.env} if second_runs else {**scope.env, **first}
         return
+    _join(scope, statement, first, holds)
+
+
+def _join(scope: Scope, statement: ast.If, first: dict[str, Value], holds: bool) -> None:
+    """What names are after both sides of an ``if``; ``first`` is after the side walked first, on which the test
+    ``holds``, and the scope is after the other one."""
+    then, other = (first, scope.env) if holds else (scope.env, first)
+    test = statement.test
     for n in sorted({*first, *scope.env}):
         list_both(scope, first.get(n), scope.env.get(n))
-    test, other = statement.test, (scope.env if holds else first)
     both = {n: merged(n, first.get(n), scope.env.get(n)) for n in sorted({*first, *scope.env})}
     around = _bound_around(scope)
     both = {

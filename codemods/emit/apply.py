@@ -34,7 +34,7 @@ from ..syntax.format import formatted, line_width
 from ..syntax.node_index import tree_of, walk
 from ..syntax.nodes import bound_by, default_values
 from ..syntax.source import written
-from .parameters import bare, further_parameter, last_of_lines, without_stars, written_parameter
+from .parameters import bare, by_lines, further_parameter, without_stars, written_parameter
 
 Parsed = dict[tuple[int, int], tuple[New, Sequence[Statement]]]
 """The LibCST statements of new ones, by identity and depth: edits that are applied again are not parsed again."""
@@ -324,6 +324,15 @@ class _Rebuild:
     # Functions --------------------------------------------------------------------------------------------------
 
     def _function(self, old: ast.FunctionDef, node: cst.FunctionDef) -> dict[str, object]:
+        changes = self._decorators(old, node)
+        if old in self.edits.renamed:
+            changes["name"] = cst.Name(self.edits.renamed[old])
+        if old.returns is not None and old.returns in self.edits.expressions:
+            changes["returns"] = self._annotation(old.returns, node.returns)
+        return changes | self._header(old, node)
+
+    def _decorators(self, old: ast.FunctionDef, node: cst.FunctionDef) -> dict[str, object]:
+        """The decorators of a function, and the comments of those that go."""
         changes: dict[str, object] = {}
         decorators = [cst.Decorator(cst.Name("staticmethod"))] if old in self.edits.static else []
         comments: Lines = []
@@ -339,8 +348,10 @@ class _Rebuild:
             changes["decorators"] = decorators
         if comments:
             changes["lines_after_decorators"] = [*comments, *node.lines_after_decorators]
-        if old in self.edits.renamed:
-            changes["name"] = cst.Name(self.edits.renamed[old])
+        return changes
+
+    def _header(self, old: ast.FunctionDef, node: cst.FunctionDef) -> dict[str, object]:
+        """The parameters of a function, on a line each where they are new and one line does not hold them."""
         defaults = default_values(old)
         own = [argument for argument in old.args.args if written(argument) is None]
         params = self._parameters(own, node.params.params, defaults)
@@ -348,8 +359,6 @@ class _Rebuild:
             "posonly_params": self._parameters(old.args.posonlyargs, node.params.posonly_params, defaults),
             "kwonly_params": self._parameters(old.args.kwonlyargs, node.params.kwonly_params, defaults),
         }
-        if old.returns is not None and old.returns in self.edits.expressions:
-            changes["returns"] = self._annotation(old.returns, node.returns)
         same = all(list(getattr(node.params, name)) == new for name, new in others.items())
         # Further parameters come last: what a call passes by position keeps its place.
         optional = any(p.default is not None for p in [*others["posonly_params"], *params])
@@ -357,15 +366,13 @@ class _Rebuild:
         optional = optional or any(p.default is not None for p in extra)
         extra += [further_parameter(n, optional) for n in self.edits.parameters.get(old, [])]
         gone = without_stars(old, node) if old in self.edits.signatures else {}
-        if extra or gone or not same or params != list(node.params.params):
-            ordered = [bare(p) for p in [*params, *extra]] if extra or gone else params
-            changes["params"] = node.params.with_changes(params=ordered, **others, **gone)
-            if extra and self._is_long(old, node.with_changes(params=changes["params"])):
-                own_line = cst.ParenthesizedWhitespace(indent=True, last_line=cst.SimpleWhitespace(self.indent))
-                changes["whitespace_before_params"] = own_line
-                lines = [p.with_changes(comma=cst.Comma(whitespace_after=own_line)) for p in ordered[:-1]]
-                changes["params"] = changes["params"].with_changes(params=[*lines, last_of_lines(ordered[-1])])  # type: ignore  # set above
-        return changes
+        if not extra and not gone and same and params == list(node.params.params):
+            return {}
+        ordered = [bare(p) for p in [*params, *extra]] if extra or gone else params
+        header = node.params.with_changes(params=ordered, **others, **gone)
+        if not extra or not self._is_long(old, node.with_changes(params=header)):
+            return {"params": header}
+        return by_lines(header, self.indent)
 
     def _is_long(self, old: ast.FunctionDef, node: cst.FunctionDef) -> bool:
         """Is the line of a function's header too long?"""

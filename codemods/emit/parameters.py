@@ -32,10 +32,16 @@ def further_parameter(name: str, optional: bool) -> cst.Param:
     return cst.Param(cst.Name(name), default=cst.Name("None"), equal=cst.AssignEqual(no_space, no_space))
 
 
-def last_of_lines(parameter: cst.Param) -> cst.Param:
-    """The last of parameters with a line each: the bracket stands at the start of the next line."""
-    line = cst.ParenthesizedWhitespace(indent=True, last_line=cst.SimpleWhitespace(""))
-    return parameter.with_changes(comma=cst.Comma(whitespace_after=line))
+def by_lines(parameters: cst.Parameters, indent: str) -> dict[str, object]:
+    """The header of a function whose parameters have a line each, the bracket at the start of the next line."""
+    own_line = cst.ParenthesizedWhitespace(indent=True, last_line=cst.SimpleWhitespace(indent))
+    bracket = cst.ParenthesizedWhitespace(indent=True, last_line=cst.SimpleWhitespace(""))
+    ends = [own_line] * (len(parameters.params) - 1) + [bracket]
+    lines = [
+        parameter.with_changes(comma=cst.Comma(whitespace_after=end))
+        for parameter, end in zip(parameters.params, ends, strict=True)
+    ]
+    return {"params": parameters.with_changes(params=lines), "whitespace_before_params": own_line}
 
 
 def bare(parameter: cst.Param) -> cst.Param:

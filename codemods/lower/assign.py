@@ -128,6 +128,11 @@ def _to_name(scope: Scope, statement: ast.stmt, name: str, value: ast.expr) -> N
     if isinstance(value, ast.Call) and scope.qualified(value.func) == "nl.store" and not _is_read(scope, name):
         call_statement(scope, value)
         return
+    _to_known(scope, name, value)
+
+
+def _to_known(scope: Scope, name: str, value: ast.expr) -> None:
+    """A name for a view, for what a function of the user's gives, for one of two tensors, or for no tensor."""
     called = isinstance(value, ast.Call) and module_function(scope, value) is not None
     view = operand(scope, value) if not called else None
     if view is not None:
@@ -201,26 +206,9 @@ def _python(scope: Scope, name: str, value: ast.expr) -> None:
         return
     text = operator_value(scope, value, name) or render(scope, value)
     scope.emit(f"{name} = {text}")
-    known_slice = scope.env.get(value.id) if isinstance(value, ast.Name) else None
-    if isinstance(known_slice, Slice):
-        _set(scope, name, known_slice)
-        return
-    if isinstance(value, ast.List) and not value.elts and is_filled(scope.function, name) and scope.assigned[name] == 1:
-        _set(scope, name, Tensors(empty=True))
-        return
-    if _makes_slice(scope, value):
-        direct = isinstance(value, ast.Call) and scope.qualified(value.func) == "nl.ds"
-        _set(scope, name, Slice(text, value) if direct and isinstance(value, ast.Call) else Value())
-        return
-    if isinstance(value, ast.Constant) and value.value is None:
-        _set(scope, name, Absent())
-        return
-    made = constructed(scope, value)
-    if made is not None:
-        _set(scope, name, named(made, name))
-        return
-    if _is_absent(scope, value):
-        _set(scope, name, Absent())
+    plain = _no_number(scope, name, value, text)
+    if plain is not None:
+        _set(scope, name, plain)
         return
     _itemsize_name(scope, name, value)
     unknown = may_give_tensor(scope, value)
@@ -230,6 +218,24 @@ def _python(scope: Scope, name: str, value: ast.expr) -> None:
     plain = Python(positivity.positive(scope, text), optional=may_lack(scope, value))
     _set(scope, name, plain if known else Value())
     define(scope, name, text)
+
+
+def _no_number(scope: Scope, name: str, value: ast.expr, text: str) -> Value | None:
+    """The slice, empty list of tensors, absent value or object that a name stands for; ``None`` for anything else."""
+    known_slice = scope.env.get(value.id) if isinstance(value, ast.Name) else None
+    if isinstance(known_slice, Slice):
+        return known_slice
+    if isinstance(value, ast.List) and not value.elts and is_filled(scope.function, name) and scope.assigned[name] == 1:
+        return Tensors(empty=True)
+    if _makes_slice(scope, value):
+        direct = isinstance(value, ast.Call) and scope.qualified(value.func) == "nl.ds"
+        return Slice(text, value) if direct and isinstance(value, ast.Call) else Value()
+    if isinstance(value, ast.Constant) and value.value is None:
+        return Absent()
+    made = constructed(scope, value)
+    if made is not None:
+        return named(made, name)
+    return Absent() if _is_absent(scope, value) else None
 
 
 def _is_absent(scope: Scope, value: ast.expr) -> bool:
@@ -272,14 +278,17 @@ def _to_tuple(scope: Scope, statement: ast.stmt, target: ast.Tuple | ast.List, v
         return
     if isinstance(value, ast.Call) and _assign_vectors(scope, statement, names, value):
         return
-    if isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(names) and None not in names:
-        _elementwise(scope, statement, [n for n in names if n], value.elts)
-        return
-    if isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(names) and _is_plain(scope, target, value):
-        _by_element(scope, target, value)
-        return
-    if assign_starred(scope, target, value):
-        return
+    parts = value if isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(names) else None
+    if parts is not None and None not in names:
+        _elementwise(scope, statement, [n for n in names if n], parts.elts)
+    elif parts is not None and _is_plain(scope, target, parts):
+        _by_element(scope, target, parts)
+    elif not assign_starred(scope, target, value):
+        _unpacked(scope, target, value, names)
+
+
+def _unpacked(scope: Scope, target: ast.Tuple | ast.List, value: ast.expr, names: list[str | None]) -> None:
+    """Names for the parts of what a call, a name or a shape gives; ``None`` for a target that is no name."""
     known: Value | None = scope.env.get(value.id) if isinstance(value, ast.Name) else None
     if isinstance(value, ast.Call) and module_function(scope, value) is not None:
         text, known = call_value(scope, value)
@@ -412,13 +421,7 @@ def _learn_sizes(scope: Scope, value: ast.expr, names: list[str | None]) -> bool
 def _to_subscript(scope: Scope, statement: ast.stmt, target: ast.Subscript, value: ast.expr) -> None:
     destination = operand(scope, target)
     if destination is None:
-        if is_computation(scope, value) or operand(scope, value) is not None:
-            raise Refuse(
-                target, DESTINATION, "the destination is not known to be a tensor", "declare it in this function"
-            )
-        if isinstance(target.value, ast.Name) and type(scope.env.get(target.value.id)) is Value:
-            raise Refuse(target, DESTINATION, f"'{target.value.id}' is not known to be a tensor", "declare it here")
-        scope.emit(f"{render(scope, target.value)}[{scope.source.segment(target.slice)}] = {render(scope, value)}")
+        _to_no_tensor(scope, target, value)
         return
     if isinstance(destination.value, Tile) and destination.value.blocks:
         raise Refuse(target, codes.BLOCK_DIMENSIONS, "an assignment to several blocks at once", "loop over the blocks")
@@ -442,6 +445,15 @@ def _to_subscript(scope: Scope, statement: ast.stmt, target: ast.Subscript, valu
             _note(scope.qualified(value.func)),
         )
     _fill(scope, statement, destination, value)
+
+
+def _to_no_tensor(scope: Scope, target: ast.Subscript, value: ast.expr) -> None:
+    """A number or an object into what is no tensor, as far as it is known."""
+    if is_computation(scope, value) or operand(scope, value) is not None:
+        raise Refuse(target, DESTINATION, "the destination is not known to be a tensor", "declare it in this function")
+    if isinstance(target.value, ast.Name) and type(scope.env.get(target.value.id)) is Value:
+        raise Refuse(target, DESTINATION, f"'{target.value.id}' is not known to be a tensor", "declare it here")
+    scope.emit(f"{render(scope, target.value)}[{scope.source.segment(target.slice)}] = {render(scope, value)}")
 
 
 def _note(qualified: str | None) -> str:

@@ -297,21 +297,28 @@ def _python_argument(scope: Scope, node: ast.expr) -> Value:
     return Container() if is_container(scope, node) else Value()
 
 
+def _whole_tensor(scope: Scope, node: ast.expr) -> Hbm | Tile | None:
+    """The tensor of one block that a name stands for."""
+    value = scope.env.get(node.id) if isinstance(node, ast.Name) else None
+    if isinstance(value, Tile):
+        return None if value.blocks else value
+    return value if isinstance(value, Hbm) else None
+
+
 def constructed(scope: Scope, node: ast.expr) -> Object | None:
     """What a constructor of a dataclass or named tuple makes, when it gets whole tensors by their names."""
     cls = class_named(scope.module, node.func) if isinstance(node, ast.Call) else None
-    if cls is None or not isinstance(node, ast.Call) or not (cls.is_dataclass or cls.is_named_tuple):
+    if cls is None or not isinstance(node, ast.Call) or any(isinstance(a, ast.Starred) for a in node.args):
         return None
-    if "__init__" in cls.methods or is_subclassed(cls) or any(isinstance(a, ast.Starred) for a in node.args):
+    if not (cls.is_dataclass or cls.is_named_tuple) or "__init__" in cls.methods or is_subclassed(cls):
         return None
     given = dict(zip(cls.fields, node.args, strict=False))
     given |= {k.arg: k.value for k in node.keywords if k.arg is not None}
     written = set() if cls.is_frozen else scope.module.program.assigned_attributes
     tensors = []
     for name, argument in given.items():
-        value = scope.env.get(argument.id) if isinstance(argument, ast.Name) else None
-        blocks = isinstance(value, Tile) and value.blocks
-        if isinstance(value, Hbm | Tile) and not blocks and name in cls.fields and name not in written:
+        value = _whole_tensor(scope, argument)
+        if value is not None and name in cls.fields and name not in written:
             tensors.append((name, replace(value, origin=None)))
     return Object(tensors=tuple(tensors)) if tensors else None
 

@@ -142,6 +142,22 @@ def _order(scope: Scope, node: ast.expr) -> str:
     return name if name in _ORDERS and not isinstance(node.args[0], ast.Starred) else ""
 
 
+def _of_arguments(scope: Scope, node: ast.Call, name: str) -> Iterator[_Listed]:
+    """:func:`_evaluated` of a call's arguments; ``name`` is that of Python's function that is called, or nothing."""
+    takes = name in _TAKES_LIST and len(node.args) == 1
+    counts = takes and _builtin(scope, node.args[0]) == "range"
+    if counts and name == "list":
+        yield node
+        return
+    for argument in node.args:
+        if takes and (isinstance(argument, ast.GeneratorExp) or (isinstance(argument, ast.Call) and counts)):
+            yield argument
+        else:
+            yield from _evaluated(scope, argument)
+    for keyword in node.keywords:
+        yield from _evaluated(scope, keyword.value)
+
+
 def _evaluated(scope: Scope, node: ast.expr) -> Iterator[_Listed]:
     """Comprehensions that are evaluated whenever ``node`` is, generators where a list does the same."""
     name = _builtin(scope, node)
@@ -153,18 +169,7 @@ def _evaluated(scope: Scope, node: ast.expr) -> Iterator[_Listed]:
         yield from _evaluated(scope, node.args[0])
         yield node
     elif isinstance(node, ast.Call) and name not in _LACKING:
-        takes = name in _TAKES_LIST and len(node.args) == 1
-        counts = takes and _builtin(scope, node.args[0]) == "range"
-        if counts and name == "list":
-            yield node
-            return
-        for argument in node.args:
-            if takes and (isinstance(argument, ast.GeneratorExp) or (isinstance(argument, ast.Call) and counts)):
-                yield argument
-            else:
-                yield from _evaluated(scope, argument)
-        for keyword in node.keywords:
-            yield from _evaluated(scope, keyword.value)
+        yield from _of_arguments(scope, node, name)
     elif isinstance(node, ast.BoolOp):
         yield from _evaluated(scope, node.values[0])
     elif isinstance(node, ast.Tuple | ast.List | ast.BinOp | ast.UnaryOp | ast.Starred | ast.Subscript | ast.Compare):

@@ -25,7 +25,7 @@ from ..analysis.support import transposed_function
 from ..analysis.type_names import dtype_text
 from ..expr import algebra
 from ..expr.emission import New, Refuse
-from ..expr.frames import Staircase
+from ..expr.frames import Clamp, Staircase
 from ..expr.moves import Planned
 from ..expr.operands import Operand
 from ..expr.tables import is_parameter, parameters, required_parameters
@@ -351,6 +351,28 @@ def in_sbuf(scope: Scope, node: ast.expr, view: Operand) -> Operand:
     return copied
 
 
+def _guard_stairs(scope: Scope, node: ast.expr, instruction: Instruction, stairs: Staircase, fresh: bool) -> None:
+    """An elementwise instruction may compute whole rows of a new tile: what the mask leaves out is never read."""
+    reduces = any(name == "reduce_res" for name, _ in instruction.arguments)
+    if not fresh or instruction.function not in ELEMENTWISE or reduces:
+        message = f"{instruction.function} under a mask of the first elements, row by row"
+        raise Refuse(node, MASKS, message, "split the rows by hand")
+    scope.guard((f"{stairs.some} > 0",))
+
+
+def _check_places(
+    scope: Scope, node: ast.expr, instruction: Instruction, target: Operand, clamps: list[Clamp], inside: list[Clamp]
+) -> None:
+    """Raise :class:`Refuse` where hardware does not reach an operand; ``inside`` are the masks of what is read."""
+    check_skipped_rows(scope, node, instruction, target)
+    check_starts(node, instruction, target, clamps)
+    check_partitions(scope, node, instruction, target, clamps, inside)
+    check_cut(scope, node, target, clamps)
+    for _, value in instruction.arguments:
+        if isinstance(value, Operand):
+            check_cut(scope, node, value, inside)
+
+
 def place(
     scope: Scope,
     node: ast.expr,
@@ -367,11 +389,7 @@ def place(
         _place_in_parts(scope, node, instruction, target, scope.stairs)
         return
     if scope.stairs is not None:
-        reduces = any(name == "reduce_res" for name, _ in instruction.arguments)
-        if not fresh or instruction.function not in ELEMENTWISE or reduces:
-            message = f"{instruction.function} under a mask of the first elements, row by row"
-            raise Refuse(node, MASKS, message, "split the rows by hand")
-        scope.guard((f"{scope.stairs.some} > 0",))
+        _guard_stairs(scope, node, instruction, scope.stairs, fresh)
     clamps = list(scope.clamps.values())
     if instruction.space == "psum" and target.space == "sbuf" and not accumulate:
         instruction = copy_of(materialized(scope, node, instruction))
@@ -382,13 +400,7 @@ def place(
         raise Refuse(
             node, DESTINATION, f"{instruction.function} into a tensor in HBM", "compute into a tile, then copy"
         )
-    check_skipped_rows(scope, node, instruction, target)
-    check_starts(node, instruction, target, clamps)
-    check_partitions(scope, node, instruction, target, clamps, inside)
-    check_cut(scope, node, target, clamps)
-    for _, value in instruction.arguments:
-        if isinstance(value, Operand):
-            check_cut(scope, node, value, inside)
+    _check_places(scope, node, instruction, target, clamps, inside)
     if instruction.through:
         instruction = _copied_first(scope, node, instruction, target)
     check_group(scope, node, instruction.function, target, accumulate)

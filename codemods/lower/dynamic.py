@@ -151,6 +151,25 @@ def _axis(size: str, start: str = "0") -> Axis:
     return Axis(next(_uids), start, size, "")
 
 
+def _of_element(scope: Scope, node: ast.Subscript, base: Operand, elements: list[ast.expr]) -> Index:
+    """The index of a single element; raises :class:`Refuse` where the rank of its tensor is not known."""
+    if not _is_element(scope, node, base, len(elements)):
+        what = f"a single element of '{base.base}' at a dynamic place, as far as its rank is known"
+        raise Refuse(node, VECTORS, what, "write every dimension: x[i[0, 0], :]")
+    return Index(2, (), render(scope, elements[0]))
+
+
+def _walks_rows(vector: Index, rank: int) -> bool:
+    """Does a vector walk the first dimension of an access of ``rank`` dimensions?"""
+    return any(term.position + rank - vector.ndim == 0 for term in vector.terms)
+
+
+def _sliced(scope: Scope, node: ast.Subscript, element: ast.expr, size: str) -> Axis:
+    """What a slice of a dimension of ``size`` elements walks."""
+    item = scope.evaluator.basic_item(scope, node, element, size)
+    return _axis(item.count, item.start)
+
+
 def _static(
     scope: Scope, node: ast.Subscript, base: Operand, elements: list[ast.expr], rows: dict[int, Axis]
 ) -> Operand:
@@ -162,22 +181,14 @@ def _static(
     if slices and given:
         raise Refuse(node, VECTORS, "a subscript that mixes slices and index vectors", "write slices only")
     walked = sorted([*slices, *rows]) if slices or not given else sorted(rows)
-    rank = max(len(walked) if not given else 0, *(v.ndim for v in given), 1)
-    if rows and any(term.position + rank - vector.ndim == 0 for vector in given for term in vector.terms):
+    rank = max(1, max((v.ndim for v in given), default=len(walked)))
+    if rows and any(_walks_rows(vector, rank) for vector in given):
         raise Refuse(node, VECTORS, "an index tile and an index vector that walk the same rows", _HELP)
     for position, d in enumerate(walked):
-        element = elements[d]
-        if d in slices:
-            item = scope.evaluator.basic_item(scope, node, element, base.dims[d])
-            axis = _axis(item.count, item.start)
-        else:
-            axis = rows[d]
+        axis = _sliced(scope, node, elements[d], base.dims[d]) if d in slices else rows[d]
         vectors[d] = Index(rank, (Term(axis, "1", position),))
-    if not any(isinstance(v, Index) for v in vectors) and _is_element(scope, node, base, len(elements)):
-        vectors[0] = Index(2, (), render(scope, elements[0]))
     if not any(isinstance(v, Index) for v in vectors):
-        what = f"a single element of '{base.base}' at a dynamic place, as far as its rank is known"
-        raise Refuse(node, VECTORS, what, "write every dimension: x[i[0, 0], :]")
+        vectors[0] = _of_element(scope, node, base, elements)
     return indexed(scope, node, base, elements, vectors)
 
 

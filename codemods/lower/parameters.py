@@ -14,7 +14,7 @@ from ..analysis.vector_subscripts import is_index_tile, vector_subscripts
 from ..expr.values import EITHER, Absent, Container, DType, Flag, Hbm, Python, Tensors, Tile, Value, either_rank, merge
 from ..rules.observed_facts import with_observed
 from ..rules.psum_accumulation import of_another
-from ..syntax.node_index import walk
+from ..syntax.node_index import of_kinds, walk
 from ..syntax.nodes import assignment_counts, by_parameter, default_values, is_only_read
 
 
@@ -65,23 +65,38 @@ def _is_tile(scope: Scope, name: str) -> bool:
     """Does a helper compute with its parameter, or store it, which Beta 1 does with tiles only, and not load it?"""
     if scope.decorated and scope.outer is None:
         return False
-    nodes = list(walk(scope.function))
-    attributes = {n.attr for n in nodes if isinstance(n, ast.Attribute) and _names(n.value, name)}
-    computes, indexed = is_index_tile(scope, name), any(vector_subscripts(scope, name))
-    for call in (n for n in nodes if isinstance(n, ast.Call)):
-        function = scope.qualified(call.func)
-        given = [*call.args, *(k.value for k in call.keywords if k.arg in _OPERANDS)]
-        if function == "nl.store":
-            values = [*call.args[1:2], *(k.value for k in call.keywords if k.arg == "value")]
-            computes = computes or any(_names(_owner(value), name) for value in values)
-            given = [node for node in given if node not in values]
-        if function in _MOVES and any(_names(_owner(operand), name) for operand in given):
-            return False
-        if function in HANDLERS:
-            sure = [k.value for k in call.keywords if k.arg in _TILE_OPERANDS]
-            perhaps = call.args if indexed or attributes & (TENSOR_ATTRIBUTES | _TILE_ATTRIBUTES) else []
-            computes = computes or any(_names(_owner(operand), name) for operand in [*sure, *perhaps])
-    return computes
+    calls = of_kinds(scope.function, ast.Call)
+    if any(_names(_owner(operand), name) for call in calls for operand in _moved(scope, call)):
+        return False
+    attributes = {n.attr for n in of_kinds(scope.function, ast.Attribute) if _names(n.value, name)}
+    is_tensor = bool(attributes & (TENSOR_ATTRIBUTES | _TILE_ATTRIBUTES)) or any(vector_subscripts(scope, name))
+    computed = (operand for call in calls for operand in _computed(scope, call, is_tensor))
+    return is_index_tile(scope, name) or any(_names(_owner(operand), name) for operand in computed)
+
+
+def _stored(scope: Scope, call: ast.Call) -> list[ast.expr]:
+    """What a call stores."""
+    if scope.qualified(call.func) != "nl.store":
+        return []
+    return [*call.args[1:2], *(k.value for k in call.keywords if k.arg == "value")]
+
+
+def _moved(scope: Scope, call: ast.Call) -> list[ast.expr]:
+    """The operands of a call that moves data between HBM and tiles, but for what it stores."""
+    if scope.qualified(call.func) not in _MOVES:
+        return []
+    stored = _stored(scope, call)
+    given = [*call.args, *(k.value for k in call.keywords if k.arg in _OPERANDS)]
+    return [node for node in given if node not in stored]
+
+
+def _computed(scope: Scope, call: ast.Call, is_tensor: bool) -> list[ast.expr]:
+    """The operands of a call that must be tiles: without keywords only those which are known to be tensors."""
+    stored = _stored(scope, call)
+    if scope.qualified(call.func) not in HANDLERS:
+        return stored
+    sure = [k.value for k in call.keywords if k.arg in _TILE_OPERANDS]
+    return [*stored, *sure, *(call.args if is_tensor else [])]
 
 
 _TILE_ATTRIBUTES = {"buffer", "expand_dims", "as_tile"}
@@ -162,7 +177,12 @@ def merged(name: str, a: Value | None, b: Value | None) -> Value:
     if isinstance(a, Hbm) and isinstance(b, Hbm) and type(known) is Value:
         dtype = a.dtype if a.dtype == b.dtype else f"{name}.dtype"
         return Hbm(_common_dims(name, a.dims, b.dims), dtype, a.view or b.view, untold=a.untold or b.untold)
-    if isinstance(a, Tile) and isinstance(b, Tile) and not (a.blocks or b.blocks):
+    return _merged_tiles(name, a, b, known) if isinstance(a, Tile) and isinstance(b, Tile) else known
+
+
+def _merged_tiles(name: str, a: Tile, b: Tile, known: Value) -> Value:
+    """What ``name`` is after two branches that leave a tile each; ``known`` is what they agree on."""
+    if not (a.blocks or b.blocks):
         if type(known) is Value and a.space == b.space:
             dims = _common_dims(name, a.dims, b.dims)
             column = _is_column(a) or _is_column(b)
@@ -172,7 +192,7 @@ def merged(name: str, a: Value | None, b: Value | None) -> Value:
             )
         if isinstance(known, Tile) and known.dtype is None:
             return replace(known, dtype=f"{name}.dtype")
-    if isinstance(a, Tile) and isinstance(b, Tile) and type(known) is Value and len(a.blocks) == len(b.blocks):
+    if type(known) is Value and len(a.blocks) == len(b.blocks):
         return _merged_blocks(name, a, b)
     return known
 

@@ -145,6 +145,18 @@ class _Check:
             return self._compare_global(home, bindings, variable)
         if home is self.new.inside[self.new.tree] and not any(b in self.origins for b in bindings):
             return "it means a name of the module now"
+        return self._compare_local(statement, origin, (new, old), bindings, variable)
+
+    def _compare_local(
+        self,
+        statement: ast.stmt,
+        origin: Origin,
+        names: tuple[str, str],
+        bindings: frozenset[ast.AST],
+        variable: _Variable,
+    ) -> str:
+        """Does a local name mean what it meant? ``names`` are the new one and the old one."""
+        new, old = names
         meant = self._before_updates(old, variable.bindings)
         found: set[ast.AST] = set()
         for binding in bindings - {self.new.tree}:

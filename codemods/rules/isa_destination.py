@@ -394,7 +394,19 @@ def reduction(call: Call, given: list[tuple[str, Operand | str]], axis: ast.expr
         raise call.refuse(CODE, "a reduction of a tensor whose shape is not known", "write nisa.tensor_reduce by hand")
     if data.dims is None or literal is None:
         return _traced_reduction(call, given, data, axis)
-    rank, dims = len(data.dims), data.dims
+    return _literal_reduction(call, given, axis, data, data.dims, literal)
+
+
+def _literal_reduction(
+    call: Call,
+    given: list[tuple[str, Operand | str]],
+    axis: ast.expr,
+    data: Operand,
+    dims: tuple[str, ...],
+    literal: tuple[int, ...],
+) -> Instruction:
+    """A reduction of ``data``, of the shape ``dims``, over axes that the source names: ``literal``."""
+    rank = len(dims)
     axes, keepdims = _free_axes(call, literal, axis, rank), _keeps_axes(call, given)
     stays = [d for d in range(rank) if d not in axes or keepdims]
     sizes = tuple("1" if d in axes else dims[d] for d in stays)

@@ -196,7 +196,19 @@ def division(scope: Scope, node: ast.expr, x: ast.expr, y: ast.expr, dtype: str 
         side.dtype if isinstance(side, Operand) else scalar_type(scope, given)
         for side, given in ((dividend, x), (divisor, y))
     ]
-    natural = _quotient_type(scope, *kinds)
+    return _by_reciprocal(scope, node, dividend, divisor, kinds, dtype)
+
+
+def _by_reciprocal(
+    scope: Scope,
+    node: ast.expr,
+    dividend: Operand | str,
+    divisor: Operand | str,
+    kinds: list[str | None],
+    dtype: str | None,
+) -> Instruction:
+    """A division, of which one side at least is a tile, as a multiplication; ``kinds`` are the types of its sides."""
+    explicit, natural = dtype is not None, _quotient_type(scope, *kinds)
     if not scope.module.options.unsafe:
         raise Refuse(
             node,

@@ -129,6 +129,20 @@ def _captured(scope: Scope, name: str) -> Operand | None:
     return of_name(scope, name, value) if isinstance(value, Tile) and own else None
 
 
+def _check_accumulated(scope: Scope, node: ast.AST, declaration: Declaration, earlier: list[Written]) -> None:
+    """Beta 2 accumulates in one group of matmuls: raises :class:`Refuse` where the source does it otherwise."""
+    if any(loop.dynamic for loop in scope.loops[len(declaration.loops) :]):
+        what = f"'{declaration.name}' is accumulated in a loop on the device, which traces one matmul for all"
+        raise Refuse(node, CODE, what, "accumulate in SBUF: add each product with nisa.tensor_tensor")
+    if any(not w.matmul for w in earlier):
+        raise Refuse(
+            node,
+            CODE,
+            f"'{declaration.name}' is accumulated onto values that no matmul wrote",
+            "add them with nisa.tensor_tensor after the matmul: the first matmul of a group overwrites",
+        )
+
+
 def check_group(
     scope: Scope,
     node: ast.AST,
@@ -164,16 +178,7 @@ def check_group(
     now = Written(True, scope.branch, accumulate, blocks or _blocks(target), _ranges(scope))
     earlier = [w for w in scope.psum_writes.get(declaration, []) if not _exclusive(w.branch, scope.branch)]
     if accumulate:
-        if any(loop.dynamic for loop in scope.loops[len(declaration.loops) :]):
-            what = f"'{declaration.name}' is accumulated in a loop on the device, which traces one matmul for all"
-            raise Refuse(node, CODE, what, "accumulate in SBUF: add each product with nisa.tensor_tensor")
-        if any(not w.matmul for w in earlier):
-            raise Refuse(
-                node,
-                CODE,
-                f"'{declaration.name}' is accumulated onto values that no matmul wrote",
-                "add them with nisa.tensor_tensor after the matmul: the first matmul of a group overwrites",
-            )
+        _check_accumulated(scope, node, declaration, earlier)
     else:
         try:
             starts = _starts(target) if blocks is None else [block for block in blocks if block is not None]

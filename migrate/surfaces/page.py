@@ -218,28 +218,40 @@ def _hidden_with(section: _Section) -> str:
     return _outcome(section.outcome) if len({result.verdict for result in section.results}) < 2 else ""
 
 
+def _legality_figures(subject: Subject) -> list[str]:
+    """How many files are legal, and how many are not."""
+    legal = [report for report in subject.reports if report.status == "unchanged"]
+    illegal = sum(bool(report.findings) for report in legal)
+    figures = [_figure(len(legal) - illegal, "legal", "legal")]
+    figures.append(_figure(illegal, "not legal", "not legal" if illegal else "none"))
+    for status in ("skipped", "failed"):
+        count = sum(report.status == status for report in subject.reports)
+        figures.append(_figure(count, status, status if count and status == "failed" else "none"))
+    return figures
+
+
+def _rewrite_figures(subject: Subject) -> list[str]:
+    """What the rewrite did to how many files, and what it found."""
+    from ..output import summary
+
+    counts, figures = summary(list(subject.reports)), []
+    for status in ("changed", "unchanged", "skipped", "failed"):
+        name = "would change" if status == "changed" and not subject.written else status
+        figures.append(_figure(counts[status], name, status if counts[status] and status != "skipped" else "none"))
+    figures.append(_figure(counts["findings"], "findings", "undecided" if counts["findings"] else "none"))
+    figures.append(_figure(counts["assumptions"], "assumptions", "none"))
+    return figures
+
+
 def _summary(subject: Subject) -> str:
     tiles = []
     if subject.proof:
         for verdict, count in subject.proof.counts.items():
             tiles.append(_figure(count, verdict, verdict if count else "none"))
     if subject.command == "check":
-        legal = [report for report in subject.reports if report.status == "unchanged"]
-        illegal = sum(bool(report.findings) for report in legal)
-        tiles.append(_figure(len(legal) - illegal, "legal", "legal"))
-        tiles.append(_figure(illegal, "not legal", "not legal" if illegal else "none"))
-        for status in ("skipped", "failed"):
-            count = sum(report.status == status for report in subject.reports)
-            tiles.append(_figure(count, status, status if count and status == "failed" else "none"))
+        tiles += _legality_figures(subject)
     elif subject.reports:
-        from ..output import summary
-
-        counts = summary(list(subject.reports))
-        for status in ("changed", "unchanged", "skipped", "failed"):
-            name = "would change" if status == "changed" and not subject.written else status
-            tiles.append(_figure(counts[status], name, status if counts[status] and status != "skipped" else "none"))
-        tiles.append(_figure(counts["findings"], "findings", "undecided" if counts["findings"] else "none"))
-        tiles.append(_figure(counts["assumptions"], "assumptions", "none"))
+        tiles += _rewrite_figures(subject)
     notes = "".join(element("li", escaped(note)) for note in (subject.proof.notes if subject.proof else ()))
     contract = element("p", escaped(CONTRACT), class_="note") if subject.proof else ""
     return element("dl", *tiles, class_="figures") + (element("ul", notes, class_="notes") if notes else "") + contract

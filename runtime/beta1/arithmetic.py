@@ -81,22 +81,27 @@ def _round_quotient(result: Result | None, kind: np.dtype[Any]) -> None:
         result.truncates = is_integer(kind)
 
 
+def _with_number(call: Call, op: str, x: Any, y: Any) -> tuple[Result | None, Shape]:
+    """:func:`binary` of a tile and a number."""
+    reverse = not isinstance(x, Tensor)
+    if reverse and not isinstance(y, Tensor):
+        raise KernelError("", f"'{call.op}' needs at least one tile, got {x!r} and {y!r}")
+    tile, scalar = (call.source("y", y), x) if reverse else (call.source("x", x), y)
+    shape: Shape = tile.shape
+    if call.region.skip:
+        return None, shape
+    value = number(scalar, "y", call.op)
+    if reverse and op == "divide" and value == 1:
+        return isa.reciprocal(call.view(tile)), shape
+    if op == "divide" and not reverse and abs(np.frexp(value)[0]) == 0.5:
+        op, value = "multiply", 1 / value  # the same bits, and what Beta 2 can write
+    return isa.tensor_scalar(call.view(tile), op, value, reverse and op not in COMMUTATIVE), shape
+
+
 def binary(call: Call, op: str, x: Any, y: Any, *, broadcast_partitions: bool) -> tuple[Result | None, Shape]:
     """The instruction that computes ``x op y``, and the shape of the whole result (``None``: masked out altogether)."""
-    reverse = not isinstance(x, Tensor)
-    if reverse or not isinstance(y, Tensor):
-        if reverse and not isinstance(y, Tensor):
-            raise KernelError("", f"'{call.op}' needs at least one tile, got {x!r} and {y!r}")
-        tile, scalar = (call.source("y", y), x) if reverse else (call.source("x", x), y)
-        shape: Shape = tile.shape
-        if call.region.skip:
-            return None, shape
-        value = number(scalar, "y", call.op)
-        if reverse and op == "divide" and value == 1:
-            return isa.reciprocal(call.view(tile)), shape
-        if op == "divide" and not reverse and abs(np.frexp(value)[0]) == 0.5:
-            op, value = "multiply", 1 / value  # the same bits, and what Beta 2 can write
-        return isa.tensor_scalar(call.view(tile), op, value, reverse and op not in COMMUTATIVE), shape
+    if not (isinstance(x, Tensor) and isinstance(y, Tensor)):
+        return _with_number(call, op, x, y)
     a, b = call.source("x", x), call.source("y", y)
     if a.shape[0] != b.shape[0]:
         if not (broadcast_partitions and 1 in (a.shape[0], b.shape[0])):

@@ -131,14 +131,19 @@ def _mixing(tile: Subscripted) -> KernelError:
 # --- runtime values as indices ---------------------------------------------------------------------------------------
 
 
+def _at_scalars(tile: Subscripted, items: list[Any]) -> Any:
+    """The part of a tensor that single runtime elements choose; no part of one in HBM where they point beside it."""
+    plain = [int(runtime_values(k).reshape(())) if isinstance(k, (Tensor, RuntimeIndex)) else k for k in items]
+    inside = all(0 <= k < n for k, n in zip(plain, tile.shape, strict=True) if isinstance(k, int))
+    return tile.placed(_basic(tile, plain)) if inside or tile.space != "hbm" else _outside(tile, plain)
+
+
 def _gather(tile: Subscripted, items: list[Any]) -> Any:
     """At least one runtime index. A single runtime element counts as a scalar, so slices may stand beside it."""
     scalars = [runtime_values(k) for k in items if isinstance(k, (Tensor, RuntimeIndex))]
     free = any(isinstance(k, Tensor) and runtime_values(k).size != runtime_values(k).shape[0] for k in items)
     if all(v.size == 1 for v in scalars) and not any(isinstance(k, Index) for k in items):
-        plain = [int(runtime_values(k).reshape(())) if isinstance(k, (Tensor, RuntimeIndex)) else k for k in items]
-        inside = all(0 <= k < n for k, n in zip(plain, tile.shape, strict=True) if isinstance(k, int))
-        return tile.placed(_basic(tile, plain)) if inside or tile.space != "hbm" else _outside(tile, plain)
+        return _at_scalars(tile, items)
     tile.settled()
     if any(isinstance(k, (slice, Slice)) for k in items):
         if any(isinstance(k, Index) for k in items):

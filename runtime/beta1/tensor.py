@@ -228,6 +228,7 @@ class Tile(Tensor, View):
         """Is it a tile whose ``[...]`` is itself?"""
         return len(self.shape) >= 2 and not self.limits and not self.indexed_by and self.restriction is None
 
+    # complexity: every access of a kernel of Beta 1 comes here, so that calls for its parts would be paid each time
     def __getitem__(self, key: Any) -> Tile:
         if key is Ellipsis and self._is_plain:
             return self.settled()

@@ -157,6 +157,36 @@ def {name}(*args, {parameters}, **others):
 """
 
 
+def _sorted_out(function: Callable[..., R], plans: Sequence[_Plan]) -> tuple[list[str], list[str]]:
+    """The required parameters, and the others, that all versions have; nothing where a required one is not of all."""
+    known = signature(function).parameters
+    accepted = [name for name in known if all(name in plan.accepted for plan in plans)]
+    wanted = {n for n, p in known.items() if p.default is Parameter.empty}.union(*(plan.required for plan in plans))
+    required = [name for name in accepted if name in wanted]
+    optional = [name for name in accepted if name not in wanted]
+    return (required, optional) if len(required) == len(wanted) else ([], [])
+
+
+def _direct_source(function: Callable[..., R], plans: Sequence[_Plan], required: list[str], option: list[str]) -> str:
+    """The source of a function of the ``required`` parameters, and of at most one ``option``, that are written out."""
+    names = [*required, *option]
+    passed = [
+        name if at == name else f"{name}={name}"
+        for at, name in zip(signature(function).parameters, names, strict=False)
+    ]
+    leading = [n for d, n in enumerate(required) if all(plan.names[: d + 1] == (*required[: d + 1],) for plan in plans)]
+    return _DIRECT.format(
+        name=function.__name__,
+        parameters=", ".join(f"{name}=ABSENT" for name in names),
+        positional="\n        ".join(_taken(leading[: d + 1], d) for d in range(len(leading))) or "if False: pass",
+        values=", ".join(names),
+        missing=" or ".join(f"{name} is ABSENT" for name in required),
+        kept="".join(f"if {name} is not ABSENT: others['{name}'] = {name}" for name in option),
+        option="".join(f"if {name} is not ABSENT: return told({', '.join(passed)})" for name in option),
+        required=", ".join(passed[: len(required)]),
+    )
+
+
 def _direct(
     module: str, function: Callable[..., R], told: Callable[..., R], judged: Callable[..., R]
 ) -> Callable[..., R] | None:
@@ -169,26 +199,11 @@ def _direct(
     if not all(entry is not None and entry.parameters for entry in entries):
         return None
     plans = [_plan(f"{module}.{function.__name__}", target) for target in VERSIONS]
-    known = signature(function).parameters
-    accepted = [name for name in known if all(name in plan.accepted for plan in plans)]
-    wanted = {n for n, p in known.items() if p.default is Parameter.empty}.union(*(plan.required for plan in plans))
-    required = [name for name in accepted if name in wanted]
-    optional = [name for name in accepted if name not in wanted]
-    if not required or len(required) != len(wanted):
+    required, optional = _sorted_out(function, plans)
+    if not required:
         return None
     names = [*required, *optional[:1]]
-    passed = [name if at == name else f"{name}={name}" for at, name in zip(known, names, strict=False)]
-    leading = [n for d, n in enumerate(required) if all(plan.names[: d + 1] == (*required[: d + 1],) for plan in plans)]
-    source = _DIRECT.format(
-        name=function.__name__,
-        parameters=", ".join(f"{name}=ABSENT" for name in names),
-        positional="\n        ".join(_taken(leading[: d + 1], d) for d in range(len(leading))) or "if False: pass",
-        values=", ".join(names),
-        missing=" or ".join(f"{name} is ABSENT" for name in required),
-        kept="".join(f"if {name} is not ABSENT: others['{name}'] = {name}" for name in optional[:1]),
-        option="".join(f"if {name} is not ABSENT: return told({', '.join(passed)})" for name in optional[:1]),
-        required=", ".join(passed[: len(required)]),
-    )
+    source = _direct_source(function, plans, required, optional[:1])
 
     def given(values: Sequence[object], taken: int = 0) -> dict[str, object]:
         """The arguments by name, without the first ``taken``, which were positional."""

@@ -8,7 +8,7 @@ The front end has two ways to bind arguments, with texts of their own: that of t
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ..spec import beta2, operators
 from ..spec.versions import BETA2, V06, Span
@@ -159,12 +159,18 @@ MUTATING = document(
 )
 
 
+def _nones(node: ast.Call, order: Sequence[str]) -> set[str]:
+    """The parameters that a call gives ``None``; ``order`` are those of its positional arguments."""
+    given = [*zip(order, node.args, strict=False), *((k.arg, k.value) for k in node.keywords)]
+    return {name for name, value in given if name and _is_none(value)}
+
+
 @on(ast.Call, evaluated=True)
 def api_call(node: ast.Call, context: Context) -> Iterator[Violation]:
     """Arguments of a function of ``nki``."""
     name = context.qualified(node.func)
-    entry = beta2.symbol(name, context.target) if name else None
-    if name is None or entry is None or expands(node):
+    entry = beta2.symbol(name, context.target) if name and not expands(node) else None
+    if name is None or entry is None:
         return
     if entry.kind == "token":
         yield report(TOKEN_CALL, node, name.rpartition(".")[2], help=_instruction_for(name.rpartition(".")[2]))
@@ -177,16 +183,23 @@ def api_call(node: ast.Call, context: Context) -> Iterator[Violation]:
         return
     positional = len(node.args) + (destination is not None)
     shift = positional - len(node.args)
-    order = entry.parameters or ()
-    nones = {order[i + shift].name for i, arg in enumerate(node.args) if i + shift < len(order) and _is_none(arg)}
-    nones |= {keyword.arg for keyword in node.keywords if keyword.arg and _is_none(keyword.value)}
     if destination is not None and name not in RETURNING:
         yield report(MUTATING, node)
+    nones = _nones(node, [parameter.name for parameter in (entry.parameters or ())[shift:]])
     problems = list(argument_problems(node, entry, positional, nones, builtin=builtin_name(name)))
     yield from problems
-    is_used = not isinstance(context.parent, (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign))
-    if is_used and not problems and context.target not in RESULTS and name.startswith(ISA) and name not in RETURNING:
+    if not problems and _is_used(context) and context.target not in RESULTS and _gives_nothing(name):
         yield report(RESULT, node, message=f"{name.rpartition('.')[2]} returns nothing")
+
+
+def _is_used(context: Context) -> bool:
+    """Is what a call gives part of an expression?"""
+    return not isinstance(context.parent, (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign))
+
+
+def _gives_nothing(name: str) -> bool:
+    """Is a function an instruction without a result?"""
+    return name.startswith(ISA) and name not in RETURNING
 
 
 def expands(node: ast.Call) -> bool:

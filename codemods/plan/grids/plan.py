@@ -151,9 +151,7 @@ class _Reading:
         """Over how many axes a kernel is to loop; 0 for one whose grid is the number of cores, or that has none."""
         reached = self._reached(function)
         asked = [question for f in reached for question in self.found.asked.get(f, [])]
-        axes = [axis for question in asked for axis in question.axes or ()]
-        sizes = [len(launch.sizes) for launch in launched if launch.sizes is not None]
-        rank = max([axis + 1 for axis in axes] + sizes + [_asserted_rank(self.found.asked, reached)], default=0)
+        rank = max(*_ranks(asked, launched), 0, _asserted_rank(self.found.asked, reached))
         if rank > 1:
             return rank
         beyond = [launch for launch in launched if not launch.is_cores_only]
@@ -268,6 +266,12 @@ class _Reading:
 def _own_need(asked: list[Asked]) -> _Need:
     axes = {axis for question in asked if question.name == "nl.program_id" for axis in question.axes or ()}
     return _Need(frozenset(axes), any(question.name != "nl.program_id" for question in asked))
+
+
+def _ranks(asked: list[Asked], launched: list[Launch]) -> list[int]:
+    """How many axes a grid has by each question and each launch that tells it."""
+    axes = [axis + 1 for question in asked for axis in question.axes or ()]
+    return axes + [len(launch.sizes) for launch in launched if launch.sizes is not None]
 
 
 def _asserted_rank(asked: dict[ast.FunctionDef, list[Asked]], functions: list[ast.FunctionDef]) -> int:
