@@ -29,7 +29,7 @@ import inspect
 import sys
 import typing
 from abc import ABCMeta
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from types import FrameType, ModuleType
 from typing import Any
@@ -101,14 +101,36 @@ class Placeholder:
         return f"<{name_of(self)}{self.__dict__['_why']}>"
 
 
+class Harness(Placeholder):
+    """A decorator that measures or simulates kernels, of a version that does not have it.
+
+    What it decorates raises :class:`NotImplementedError` when it is called, so that the other kernels of its file run.
+    """
+
+    def __call__(self, *args: object, **kwargs: object) -> Any:
+        why = self.__dict__["_why"]
+        if decorated(self) is not None or (args and (kwargs or len(args) > 1 or not callable(args[0]))):
+            raise refusal(self)
+        if not args:
+            return Harness(name_of(self), why)
+        name = getattr(args[0], "__qualname__", "") or repr(args[0])
+        return Harness(f"{name_of(self)}, which decorates {name},", why, args[0])
+
+    def __getattr__(self, attribute: str) -> Any:
+        if attribute.startswith("__"):
+            raise AttributeError(attribute)
+        raise refusal(self)
+
+
 def name_of(value: object) -> str:
     """The text of a placeholder."""
     return str(value.__dict__["_name"]) if isinstance(value, Placeholder) else repr(value)
 
 
-def refusal(value: Placeholder) -> NotModelled:
+def refusal(value: Placeholder) -> Exception:
     """The error of a computation with a placeholder."""
-    return NotModelled(f"{name_of(value)}{value.__dict__['_why']}")
+    text = f"{name_of(value)}{value.__dict__['_why']}"
+    return NotImplementedError(text) if isinstance(value, Harness) else NotModelled(text)
 
 
 def decorated(value: object) -> object:
@@ -125,6 +147,17 @@ def _named(name: str, why: str) -> Placeholder:
 def absent(name: str) -> Placeholder:
     """A module that is not installed, or a name of one."""
     return _named(name, f": there is no module '{name.partition('.')[0]}' here")
+
+
+def harness(name: str) -> Harness:
+    """A decorator that a version does not have."""
+    return Harness(name, " is not implemented in Beta 2")
+
+
+def harnesses(values: Iterable[object]) -> list[str]:
+    """What is said of the objects among ``values`` that a :class:`Harness` decorates."""
+    found = (value for value in values if isinstance(value, Harness) and decorated(value) is not None)
+    return [str(refusal(value)) for value in found]
 
 
 def private(name: str) -> Placeholder:

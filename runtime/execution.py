@@ -250,7 +250,11 @@ def _run(request: Request, case: Case) -> Run:
     with np.errstate(all="ignore"):
         run = front.launch(Launch(kernel, module, case, request.hardware))
     asked = conditions.so_far() if request.conditions else ()
-    run = replace(run, language=front.language, conditions=asked)
+    left = [
+        f"{text}: importing the file without the emulator ends there"
+        for text in absent.harnesses(vars(module).values())
+    ]
+    run = replace(run, language=front.language, conditions=asked, notes=(*run.notes, *left))
     return replace(run, hazards=tuple(front.hazards(run, request.hardware))) if request.hazards else run
 
 

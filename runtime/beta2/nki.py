@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import update_wrapper
 from typing import Any
 
-from .. import recording, session
+from .. import absent, recording, session
 from ..errors import KernelError
 from ..host import framework_array, host_target, returner
 from ..spec.versions import DEFAULT, LATER, NAMES, Version, version
@@ -97,15 +97,12 @@ def simulate(kernel: Callable[..., Any]) -> Any:
     return kernel if isinstance(kernel, JitKernel) else jit(kernel)
 
 
-def _absent(name: str) -> Callable[..., Any]:
-    def refuse(*args: object, **kwargs: object) -> Any:
-        raise NotImplementedError(f"nki.{name} is not implemented in Beta 2")
-
-    refuse.__name__ = name
-    return refuse
+def _simulate_kernel(*args: object, **kwargs: object) -> Any:
+    raise NotImplementedError("nki.simulate_kernel is not implemented in Beta 2")
 
 
 MEMBERS: dict[str, Any] = {
     "jit": jit,
-    **{name: _absent(name) for name in ("baremetal", "benchmark", "profile", "simulate_kernel")},
+    **{name: absent.harness(f"nki.{name}") for name in ("baremetal", "benchmark", "profile")},
+    "simulate_kernel": _simulate_kernel,
 }

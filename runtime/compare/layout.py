@@ -51,7 +51,7 @@ class Tensor:
 def compare_layout(before: Run, after: Run) -> LevelVerdict:
     """The layout verdict of two runs: their pinned tiles, program by program. Tiles without an address are counted."""
     differences: list[Difference] = []
-    notes: list[str] = []
+    notes = [f"{side}: {note}" for side, run in (("before", before), ("after", after)) for note in run.notes]
     said_of: dict[tuple[str, ...], list[int]] = {}
     if len(before.programs) != len(after.programs):
         differences.append(

@@ -133,7 +133,7 @@ class Run:
 
     ``printed`` is what it wrote to standard output and standard error, ``seconds`` how long it took, ``reads`` what it
     read, ``hazards`` what was found in its record and ``conditions`` how its conditions went, if it was asked for. The
-    tiles lie in the memories of ``language``. ``notes`` say what of their addresses is not as sure as the rest.
+    tiles lie in the memories of ``language``. ``notes`` say what of the run is not as sure as the rest.
     ``version`` is the version of NKI that it ran as, empty for Beta 1 and other languages.
     """
 
