@@ -8,6 +8,7 @@ from collections import Counter
 
 import pytest
 from first_rung import FIRST, Options, rewrite
+from nki_migrate import codemods
 from nki_migrate.checking import check_report
 from nki_migrate.cli import main
 from nki_migrate.codemods.driver.backlog import backlog, may_have_backlog
@@ -142,6 +143,47 @@ def check_again(source: str, options: Options) -> Report:
 @pytest.mark.parametrize("name", goldens_with_findings())
 def test_what_is_left_of_a_golden_is_found_again(name):
     check_again(GOLDENS[name].before, Options(**GOLDENS[name].options))
+
+
+FROM_THE_ORIGINAL = {
+    "host_simulation": "host code needs both namespaces: the file is half migrated",
+    "launch_grid": "the parameter that stands for a grid is declared with the kernel, whose body is rewritten already",
+    "launch_grid_helpers": "as launch_grid, through helpers",
+    "random_numbers": "the marked calls are of Beta 1, in a kernel of which all else is not",
+    "softmax_attention": "as launch_grid",
+    "whole_numbers": "as random_numbers",
+    "ladder_transposed": "the new version refuses the construct, and nothing else tells that the file was an older one",
+    "ladder_views": "the marked subscript reads as one of the new version",
+}
+"""The goldens that ``--unsafe`` finishes from the original alone, and why."""
+
+
+def reviewed_goldens() -> list[str]:
+    """The goldens of which ``--unsafe`` rewrites more."""
+    return sorted(
+        name
+        for name, golden in GOLDENS.items()
+        if not golden.is_beta2_only
+        and golden.target in NAMES
+        and rewrite_report("k.py", golden.before.encode(), codemods.Options()).findings
+    )
+
+
+def test_unsafe_behind_safe_is_unsafe_at_once_or_says_to_undo():
+    """What the second run cannot finish, it leaves as it was, finds all of it again, and says how to finish it."""
+    differing = set()
+    for name in reviewed_goldens():
+        source = GOLDENS[name].before.encode()
+        safe, once = (rewrite_report("k.py", source, codemods.Options(unsafe=unsafe)) for unsafe in (False, True))
+        twice = rewrite_report("k.py", safe.after, codemods.Options(unsafe=True))
+        third = rewrite_report("k.py", twice.after, codemods.Options(unsafe=True))
+        assert "failed" not in (safe.status, once.status, twice.status), (name, twice.reason)
+        assert third.after == twice.after, name
+        if twice.after != once.after:
+            differing.add(name)
+            if WORD.encode() in safe.after:
+                assert any("nki-migrate undo" in found.help for found in twice.findings), name
+    assert differing == set(FROM_THE_ORIGINAL)
 
 
 @pytest.mark.parametrize("unsafe", [False, True])

@@ -382,7 +382,7 @@ def _of_both(module: Module, found: Namespaces) -> Outcome:
     old, new = found.beta1[0], found.beta2[0]
     places = f"nki in line {new.lineno}, neuronxcc.nki in line {old.lineno}"
     message = f"this module imports both namespaces ({places}): it is half migrated, and is left alone"
-    help = "resolve what is left by hand, or migrate the original file again"
+    help = "resolve what is left by hand, or migrate the original file again (nki-migrate undo, or git, has it)"
     if found.chooses:
         message = f"this module serves both namespaces ({places}), and is left alone: its kernels may be of either"
         help = "keep the imports and branches of Beta 1 alone and migrate that, or keep those of Beta 2"

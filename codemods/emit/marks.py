@@ -146,8 +146,10 @@ def with_comments(text: str, found: Iterable[tuple[int, Finding]]) -> tuple[str,
 
 # --- marks that are read ---------------------------------------------------------------------------------------------
 
-_ASSERTION = "do it by hand, then remove the assertion in front of it"
-_COMMENT = "do it by hand, then remove the comment in front of it"
+# A half of a kernel does not tell any more what its tensors were: --unsafe rewrites the original alone.
+_ORIGINAL = "; what the first run called [review]: nki-migrate undo (or git), then rewrite --unsafe on the original"
+_ASSERTION = f"do it by hand, then remove the assertion in front of it{_ORIGINAL}"
+_COMMENT = f"do it by hand, then remove the comment in front of it{_ORIGINAL}"
 
 
 def marked(text: str, tree: ast.Module) -> list[Finding]:
