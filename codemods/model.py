@@ -29,7 +29,8 @@ class Options:
     ``select`` and ``ignore`` hold rule codes or prefixes of codes (an empty ``select`` means all). ``unsafe`` also
     applies *review* rewrites. ``allocation`` is ``address`` or ``sbuf-manager``, ``blocks`` is ``auto``, ``list``,
     ``fold`` or ``loop``. ``target`` is the version to write for, ``source`` that of the input (empty: found by
-    evidence). ``modules`` are pairs: a module of ``neuronxcc`` that Beta 2 does not have, and the one to import from
+    evidence). ``oldest`` is the oldest version that what is written serves, too (empty: none but the target).
+    ``modules`` are pairs: a module of ``neuronxcc`` that Beta 2 does not have, and the one to import from
     instead. ``observed`` are the functions that cases entered, each with its file as the sources are named; what they
     tell takes ``unsafe``, or ``trusted`` (whoever asks verifies what comes out).
     ``pins`` are what the projects of files ask for, each with its file as the sources are named.
@@ -44,6 +45,7 @@ class Options:
     blocks: str = "auto"
     target: str = DEFAULT.name
     source: str = ""
+    oldest: str = ""
     modules: tuple[tuple[str, str], ...] = ()
     observed: tuple[SeenFunction, ...] = ()
     trusted: bool = False

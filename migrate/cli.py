@@ -7,7 +7,7 @@ import sys
 from typing import Any, NoReturn
 
 import click
-from nki_migrate.runtime.spec.versions import DEFAULT, NAMES
+from nki_migrate.runtime.spec.versions import DEFAULT, NAMES, versions_of
 
 from . import command_options
 from .configuration import ALLOCATIONS, BLOCKS, CONFIGURATION, Configuration, configuration, shown_values
@@ -150,7 +150,9 @@ def verify(paths: tuple[str, ...], output_format: str, tiles: bool, modules: tup
 
     found: Configuration = click.get_current_context().meta[CONFIGURATION]
     if choices["migrate"]:  # as rewrite would
-        choices |= {key: found.values.get(key) for key in ("allocation", "blocks", "target") if choices[key] is None}
+        choices |= {key: found.values.get(key) for key in ("allocation", "blocks") if choices[key] is None}
+        configured = found.values.get("target")
+        choices["target"] = choices["target"] or (versions_of(configured)[-1].name if configured else None)
     asked = verify_command.Asked(paths=paths, modules=told_modules(modules), **choices)
     return verify_command.run(asked, output_format, tiles=tiles)
 

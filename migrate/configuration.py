@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
 
-from nki_migrate.runtime.spec.versions import NAMES
+from nki_migrate.runtime.spec.versions import NAMES, RANGE, versions_of
 
 from .errors import InputError
 from .gitignore import Rules, ignored, pattern_rules
@@ -33,10 +33,11 @@ ALLOCATIONS = ("address", "sbuf-manager")
 BLOCKS = ("auto", "list", "fold", "loop")
 
 _LISTS = ("select", "ignore", "exclude")
-_CHOICES = {"allocation": ALLOCATIONS, "blocks": BLOCKS, "target": NAMES}
+_CHOICES = {"allocation": ALLOCATIONS, "blocks": BLOCKS}
+_VERSIONS = "target"
 _CODES_BY_FILE = "per-file-ignores"
 _PATH = "cases"
-KEYS = ("select", "ignore", _CODES_BY_FILE, "allocation", "blocks", "target", _PATH, "exclude")
+KEYS = ("select", "ignore", _CODES_BY_FILE, "allocation", "blocks", _VERSIONS, _PATH, "exclude")
 
 
 @dataclass(frozen=True)
@@ -126,10 +127,19 @@ def _wanted(key: str, value: Any) -> str:
         return "" if _is_list(value) else "a list of texts"
     if key in _CHOICES:
         return "" if value in _CHOICES[key] else "one of " + ", ".join(map(json.dumps, _CHOICES[key]))
+    if key == _VERSIONS:
+        return "" if _is_range(value) else f"a version, or a range of them: {json.dumps(RANGE.join((NAMES[0], NAMES[-1])))}"
     if key == _CODES_BY_FILE:
         fits = isinstance(value, dict) and all(map(_is_list, value.values()))
         return "" if fits else "a table of lists of codes, by the pattern of files"
     return "" if isinstance(value, str) else "the path of a file"
+
+
+def _is_range(value: Any) -> bool:
+    try:
+        return isinstance(value, str) and bool(versions_of(value))
+    except ValueError:
+        return False
 
 
 def _is_list(value: Any) -> bool:

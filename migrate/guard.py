@@ -7,6 +7,7 @@ fails one is left as it was.
 from __future__ import annotations
 
 import ast
+import contextlib
 import io
 import tokenize
 from collections import Counter
@@ -17,7 +18,7 @@ from nki_migrate.codemods.emit.marks import with_comments
 from nki_migrate.codemods.model import Options, Outcome
 from nki_migrate.codemods.syntax.node_index import tree_of
 
-from .remains import Accounted, definitions, further_findings, new_violations, unaccounted_names
+from .remains import Accounted, definitions, further_findings, new_violations, refused_by_older, unaccounted_names
 
 Rewrite = Callable[[str, Options, str], Outcome]
 
@@ -25,8 +26,12 @@ Rewrite = Callable[[str, Options, str], Outcome]
 def complete(before: str, outcome: Outcome, options: Options, reached: frozenset[str] = frozenset()) -> Outcome:
     """The outcome with a finding, and a mark, for every line that was left and that the Beta 2 compiler would refuse.
 
-    ``reached`` are the names of definitions that kernels of other files use.
+    ``reached`` are the names of definitions that kernels of other files use. What older versions refuse, if the output
+    is to serve them, too, has a finding and no mark.
     """
+    with contextlib.suppress(SyntaxError):  # the guard says so
+        older = refused_by_older(before, outcome, options, reached) if options.oldest else set()
+        outcome = replace(outcome, findings=tuple(sorted({*outcome.findings, *older})))
     if (outcome.source == before and not reached) or _partial(options):
         return outcome
     try:

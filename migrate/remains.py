@@ -10,9 +10,11 @@ from difflib import SequenceMatcher
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
-from nki_migrate.codemods.model import Finding, Outcome
+from nki_migrate.codemods.ladder import origins
+from nki_migrate.codemods.model import Finding, Options, Outcome
 from nki_migrate.codemods.syntax.node_index import tree_of
 from nki_migrate.codemods.syntax.nodes import first_line
+from nki_migrate.runtime.spec.versions import RANGE, Version, shown, versions_of
 
 if TYPE_CHECKING:
     from nki_migrate.runtime.legality import Violation
@@ -206,6 +208,33 @@ def further_findings(before: str, outcome: Outcome, target: str, reached: frozen
             finding = Finding(line, column, violation.code, "manual", violation.message, violation.help)
             found.append((violation.line, finding))
     return found
+
+
+def refused_by_older(before: str, outcome: Outcome, options: Options, reached: frozenset[str]) -> set[Finding]:
+    """What is legal in the target, and not in all versions from ``options.oldest`` on: there the versions part."""
+    *older, newest = versions_of(f"{options.oldest}{RANGE}{options.target}")
+    accepted = {_place(violation) for violation in illegal(outcome.source, newest.name, reached)}
+    refused: dict[Violation, list[Version]] = {}
+    for at in older:
+        for violation in illegal(outcome.source, at.name, reached):
+            if _place(violation) not in accepted:
+                refused.setdefault(violation, []).append(at)
+    lines = origins.matched(before, outcome.source)
+    return {
+        Finding(
+            lines[v.line - 1],
+            max(v.column, 1),
+            v.code,
+            "manual",
+            f"NKI {shown(versions)}: {v.message}",
+            f"{v.help} What is written here is for NKI {newest} and those before it that take it.",
+        )
+        for v, versions in refused.items()
+    }
+
+
+def _place(violation: Violation) -> tuple[int, int, str]:
+    return violation.line, violation.column, violation.code
 
 
 def new_violations(before: str, new: ast.Module, target: str, accounted: Accounted) -> Iterator[str]:

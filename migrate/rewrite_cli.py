@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import click
-from nki_migrate.runtime.spec.versions import DEFAULT, NAMES
+from nki_migrate.runtime.spec.versions import DEFAULT
 
 from . import command_options
 from .configuration import ALLOCATIONS, BLOCKS, CONFIGURATION, Configuration
@@ -37,7 +37,11 @@ from .surfaces import FORMATS
 @click.option("--allocation", type=click.Choice(ALLOCATIONS), default="address", show_default=True)
 @click.option("--blocks", type=click.Choice(BLOCKS), default="auto", show_default=True)
 @click.option(
-    "--target", type=click.Choice(NAMES), default=DEFAULT.name, show_default=True, help="The NKI version to write for."
+    "--target",
+    type=command_options.VersionRange(),
+    default=DEFAULT.name,
+    show_default=True,
+    help="The NKI version to write for, or several that one source is to serve: 0.4..0.6.",
 )
 @click.option(
     "--from",

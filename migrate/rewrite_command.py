@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 from nki_migrate.codemods.model import Options
+from nki_migrate.runtime.spec.versions import versions_of
 
 from . import languages, output
 from .command_options import must_be_allowed, planned
@@ -118,13 +119,15 @@ def _options(asked: Asked, files: list[Found]) -> Options:
     told = [option for option, text in (("--from", asked.source), ("--to", asked.wanted)) if text is not None]
     languages.require(language, files, told)
     languages.refuse(list(asked.told), files, language)
+    oldest, newest = versions_of(asked.target)[0], versions_of(asked.target)[-1]
     options = Options(
         select=asked.select,
         ignore=asked.ignore,
         unsafe=asked.unsafe,
         allocation=asked.allocation,
         blocks=asked.blocks,
-        target=goal or asked.target,
+        target=goal or newest.name,
+        oldest="" if goal or oldest == newest else oldest.name,
         source=version,
         modules=asked.modules,
         language=language,

@@ -5,24 +5,25 @@ from __future__ import annotations
 import ast
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import TypeGuard
 
-from nki_migrate.runtime.spec.versions import OLDEST, VERSIONS, Version, version
+from nki_migrate.runtime.spec.versions import VERSIONS, Version, version
 
 from ..emit.marks import is_mark, mark_of
 from ..model import Asserted, Finding, Moved, Options, Outcome
 from ..syntax.drafts import Draft, Edit, applied, definition, without_overlaps
 from . import evidence, origins
 from .answers import Answer, Different, Left, Rewritten, Said, Unknown
+from .asking import facts_of, nodes_for
+from .common_form import partings
 from .evidence import Source
 from .facts import Facts
 from .program import Program, program_of
 from .registry import rules_at
-from .tensors import Tensors
-from .unseen import unseen, values_of
+from .unseen import unseen
 
 _ROUNDS = 12
 
@@ -73,7 +74,7 @@ def sources_of(texts: Mapping[str, str], options: Options) -> dict[str, Source]:
     program = program_of(texts, options)
     found = {path: evidence.source_of(rung) for path, rung in program.rungs.items()}
     for item in VERSIONS[1:]:
-        facts = _facts_of(program, found, item)
+        facts = facts_of(program, found, item)
         for path in texts:
             for module, kind in rules_at(item) if found[path].low < item <= found[path].high else ():
                 if kind == "breaks" or getattr(module, "EITHER", False):
@@ -99,7 +100,7 @@ def _narrowed(source: Source, found: Mapping[str, Source], low: Version, high: V
 
 
 def _shown_by(facts: Facts, module: ModuleType, source: Source, item: Version) -> Source:
-    for node in _asked(facts, module):
+    for node in nodes_for(facts, module):
         answer = None if unseen(facts, module, node) else module.rewrite(facts, node)
         if isinstance(answer, Rewritten) and answer.shows:
             what = f"{module.CODE}: a form that NKI {item} refuses"
@@ -123,7 +124,23 @@ def climbed(
     for item in VERSIONS[1:]:
         if item <= goal:
             _climb(files, item, options)
+    if options.oldest:
+        _part(files, options)
     return {path: _outcome(outcomes[path], file) for path, file in files.items()}
+
+
+def _part(files: Mapping[str, _File], options: Options) -> None:
+    """Keep where the versions of a range read the text otherwise, in lines of the input."""
+    texts = {path: file.text for path, file in files.items()}
+    program = program_of(texts, options)
+    taken: dict[str, list[tuple[ast.AST, Unknown | Different]]] = {path: [] for path in files}
+    for path, node, parted in partings(texts, options):
+        if isinstance(parted, Finding):
+            files[path].findings.add(replace(parted, line=files[path].origins[parted.line - 1]))
+        else:
+            taken[path].append((node, parted))
+    for path, file in files.items():
+        _take(program, path, file, taken[path])
 
 
 def _climb(files: Mapping[str, _File], item: Version, options: Options) -> None:
@@ -134,7 +151,7 @@ def _climb(files: Mapping[str, _File], item: Version, options: Options) -> None:
     rounds: dict[str, _Round] = {}
     for _ in range(_ROUNDS):
         program = program_of({path: file.text for path, file in files.items()}, options)
-        facts = _facts_of(program, {path: file.source for path, file in files.items()}, item)
+        facts = facts_of(program, {path: file.source for path, file in files.items()}, item)
         rounds = {path: _round(facts[path], item, options) for path in climbing}
         if not any(each.drafts for each in rounds.values()):
             break
@@ -149,30 +166,14 @@ def _climb(files: Mapping[str, _File], item: Version, options: Options) -> None:
         _take(program, path, file, rounds[path].taken)
 
 
-def _facts_of(program: Program, sources: Mapping[str, Source], item: Version) -> dict[str, Facts]:
-    old = VERSIONS[item.position - 1]
-    tensors = Tensors(program)
-    return {
-        path: Facts(program, tensors, path, max(old, OLDEST), item, source.high < item, source.is_migrated)
-        for path, source in sources.items()
-    }
-
-
-def _asked(facts: Facts, module: ModuleType) -> Iterator[ast.AST]:
-    """The nodes that a rule is asked about: those of its kinds in kernel code, or anywhere."""
-    for node in facts.rung.nodes:
-        if isinstance(node, module.NODES) and (getattr(module, "HOST", False) or facts.in_kernel_code(node)):
-            yield node
-    yield from values_of(facts, module)
-
-
 def _round(facts: Facts, item: Version, options: Options) -> _Round:
     found = _Round()
     for module, kind in rules_at(item):
-        if not options.enabled(module.CODE):
-            continue
+        serves_older = options.oldest and version(options.oldest) < item
+        if not options.enabled(module.CODE) or (kind == "deprecated" and serves_older):
+            continue  # what is only deprecated serves the older versions, too
         is_open = kind == "differs" and not facts.is_certain and not getattr(module, "EITHER", False)
-        for node in _asked(facts, module):
+        for node in nodes_for(facts, module):
             answer = unseen(facts, module, node) or module.rewrite(facts, node)
             if answer is None or _is_marked(facts, node, module.CODE):
                 continue

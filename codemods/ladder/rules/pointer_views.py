@@ -27,6 +27,16 @@ _HELP = "view the type, t.view(dtype), and reshape"
 NODES = (ast.Call,)
 
 
+def parts(facts: Facts, node: ast.Call) -> Answer:
+    """Is it a view of the type alone, which 0.2 ends with an error?"""
+    if not isinstance(node.func, ast.Attribute) or node.func.attr != "view" or facts.called(node):
+        return None
+    text = facts.text_of(node)
+    if text is None or len(text.arguments) != 1 or text.named("shape"):
+        return None
+    return Left("0.2 wants the shape of a view, too", "there is no view that both read: write for one side alone")
+
+
 def rewrite(facts: Facts, node: ast.Call) -> Answer:
     """Write the view of the type, and the shape apart."""
     if not isinstance(node.func, ast.Attribute) or node.func.attr not in ("view", "ptr") or facts.called(node):

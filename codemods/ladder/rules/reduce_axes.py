@@ -13,7 +13,7 @@ from __future__ import annotations
 import ast
 
 from ...syntax.drafts import Edit
-from ..answers import Answer, Left, Rewritten, rewritten
+from ..answers import Answer, Left, Rewritten, Said, rewritten, unknown
 from ..facts import Facts
 
 CODE = "NKV007"
@@ -56,6 +56,28 @@ def rewrite(facts: Facts, node: ast.Call | ast.FunctionDef) -> Answer:
         return Left("the rank of what is reduced is not known", _HELP, True)
     last = text.value_replaced(argument, f"len({facts.rung.segment(data)}.shape) - 1")
     return Rewritten((last,), shows=False)
+
+
+def parts(facts: Facts, node: ast.Call | ast.FunctionDef) -> Answer:
+    """The axes of a call as 0.3 counts them: are they what 0.2 reads?"""
+    if not isinstance(node, ast.Call) or facts.called(node) != "nki.isa.tensor_reduce":
+        return None
+    given = facts.arguments(node)
+    axis, data = given.get("axis"), given.get("data")
+    if axis is None or data is None:
+        return Left("the axes that are reduced are hidden", _HELP) if not given else None
+    if isinstance(axis, ast.Constant) and axis.value != 1:
+        return None  # 0.2 refuses it
+    rank, count = facts.tensor(data).rank, _count(axis)
+    if isinstance(axis, ast.Constant) and axis.value == 1 and rank is None:
+        said = Said((ast.unparse(data),), "{} has two dimensions", "{} have two dimensions")
+        return unknown(said, "1 is the last dimension in 0.2, whatever the rank", _HELP)
+    is_same = count is not None and rank is not None and list(range(rank))[-count:] == ast.literal_eval(_listed(axis))
+    return None if is_same else Left("0.2 counts these axes otherwise", _HELP, True)
+
+
+def _listed(axis: ast.expr) -> str:
+    return ast.unparse(axis) if isinstance(axis, (ast.List, ast.Tuple)) else f"[{ast.unparse(axis)}]"
 
 
 def _count(axis: ast.expr) -> int | None:

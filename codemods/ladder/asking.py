@@ -1,0 +1,33 @@
+"""What the rules of the ladder are asked: the facts of each file at a version, and the nodes that a rule is about."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from types import ModuleType
+
+from nki_migrate.runtime.spec.versions import OLDEST, VERSIONS, Version
+
+from .evidence import Source
+from .facts import Facts
+from .program import Program
+from .tensors import Tensors
+from .unseen import values_of
+
+
+def facts_of(program: Program, sources: Mapping[str, Source], item: Version) -> dict[str, Facts]:
+    """The facts of each file on its way to ``item`` from the version before."""
+    old = VERSIONS[item.position - 1]
+    tensors = Tensors(program)
+    return {
+        path: Facts(program, tensors, path, max(old, OLDEST), item, source.high < item, source.is_migrated)
+        for path, source in sources.items()
+    }
+
+
+def nodes_for(facts: Facts, module: ModuleType) -> Iterator[ast.AST]:
+    """The nodes that a rule is asked about: those of its kinds in kernel code, or anywhere."""
+    for node in facts.rung.nodes:
+        if isinstance(node, module.NODES) and (getattr(module, "HOST", False) or facts.in_kernel_code(node)):
+            yield node
+    yield from values_of(facts, module)

@@ -1,0 +1,81 @@
+"""One source for several versions of NKI: where they read it otherwise, although each of them takes it.
+
+What one of them refuses is found by the legality check. Here are the calls whose positional arguments bind to other
+parameters, and the constructs that a change of the range gave another meaning: the rule of that change, asked about
+the text as if it might be of either side, has something to say of it. A rule whose answers are about old forms alone
+has a second question, ``parts(facts, node)``: is this a form of the later version that the one before reads otherwise?
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+
+from nki_migrate.runtime.spec import beta2
+from nki_migrate.runtime.spec.changes import changes
+from nki_migrate.runtime.spec.versions import VERSIONS, Version, version
+
+from ..model import Finding, Options
+from .answers import Left, Unknown
+from .asking import facts_of, nodes_for
+from .evidence import Source
+from .facts import Facts
+from .program import program_of
+from .registry import rules_at
+from .unseen import unseen
+
+_Parted = Finding | Unknown
+_ALONE = "write it so that both read it alike, or write for one side alone"
+
+
+def partings(texts: Mapping[str, str], options: Options) -> Iterator[tuple[str, ast.AST, _Parted]]:
+    """For each file: a node of its text, and the finding on it, or what is taken for true of it.
+
+    Lines are those of the texts. ``options`` have the range: from ``oldest`` to ``target``.
+    """
+    oldest, newest = version(options.oldest), version(options.target)
+    program = program_of(texts, options)
+    either = dict.fromkeys(texts, Source(oldest, newest))
+    for item in VERSIONS[oldest.position + 1 : newest.position + 1]:
+        for path, facts in facts_of(program, either, item).items():
+            if facts.rung.is_nki:
+                yield from ((path, node, parted) for node, parted in _parted(facts, item, options))
+
+
+def _parted(facts: Facts, item: Version, options: Options) -> Iterator[tuple[ast.AST, _Parted]]:
+    for module, kind in rules_at(item):
+        parts = getattr(module, "parts", module.rewrite if kind == "differs" else None)
+        if parts is None or not options.enabled(module.CODE):
+            continue
+        for node in nodes_for(facts, module):
+            answer = unseen(facts, module, node) or parts(facts, node)
+            if isinstance(answer, Unknown):
+                yield node, answer
+            elif answer is not None:
+                what = next(row.what for row in changes(facts.old, item) if row.rule == module.CODE)
+                told, help = (answer.message, answer.help) if isinstance(answer, Left) else (what, _ALONE)
+                message = f"NKI {facts.old} and {item} do not read this alike: {told}"
+                yield node, _finding(node, module.CODE, message, help)
+    for call in (node for node in facts.rung.all_calls if facts.in_kernel_code(node)):
+        moved = _moved(facts, call, item)
+        code = next((row.rule for row in changes(facts.old, item) if facts.called(call) in row.moved), None)
+        if moved and code is not None:
+            message = f"NKI {facts.old} and {item} bind this otherwise: {moved}"
+            yield call, _finding(call, code, message, "pass it by its keyword")
+
+
+def _moved(facts: Facts, call: ast.Call, item: Version) -> str:
+    """Which positional argument binds to two parameters; empty where none does."""
+    name = facts.called(call)
+    orders = [beta2.symbol(name, at) for at in (facts.old, item)] if name else []
+    parameters = [[p.name for p in entry.parameters] for entry in orders if entry is not None and entry.parameters]
+    if len(parameters) != 2:
+        return ""
+    bound = zip(range(len(call.args)), *parameters, strict=False)
+    other = next(((number, one, two) for number, one, two in bound if one != two), None)
+    return "" if other is None else f"argument {other[0] + 1} is '{other[1]}', then '{other[2]}'"
+
+
+def _finding(node: ast.AST, code: str, message: str, help: str) -> Finding:
+    line, column = node.lineno, node.col_offset + 1  # type: ignore[attr-defined]  # rules ask of nodes with places
+    return Finding(line, column, code, "manual", message, help)
