@@ -128,7 +128,8 @@ def _wanted(key: str, value: Any) -> str:
     if key in _CHOICES:
         return "" if value in _CHOICES[key] else "one of " + ", ".join(map(json.dumps, _CHOICES[key]))
     if key == _VERSIONS:
-        return "" if _is_range(value) else f"a version, or a range of them: {json.dumps(RANGE.join((NAMES[0], NAMES[-1])))}"
+        whole = json.dumps(RANGE.join((NAMES[0], NAMES[-1])))
+        return "" if _is_range(value) else f"a version, or a range of them: {whole}"
     if key == _CODES_BY_FILE:
         fits = isinstance(value, dict) and all(map(_is_list, value.values()))
         return "" if fits else "a table of lists of codes, by the pattern of files"

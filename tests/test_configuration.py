@@ -75,7 +75,7 @@ def test_verify_takes_the_cases_of_the_project_from_anywhere_in_it(run, here, mo
         ('selct = ["NKI001"]', "[tool.nki-migrate] has no key 'selct': did you mean 'select'?"),
         ("per_file_ignores = {}", "has no key 'per_file_ignores': did you mean 'per-file-ignores'?"),
         ('select = "NKI001"', "'select' must be a list of texts, not 'NKI001'"),
-        ('target = "1.0"', "'target' must be one of \"0.2\""),
+        ('target = "1.0"', "'target' must be a version, or a range of them: \"0.2..0.6\""),
         ("blocks = 3", "'blocks' must be one of \"auto\""),
         ("cases = []", "'cases' must be the path of a file, not []"),
         ("per-file-ignores = {a = 1}", "must be a table of lists of codes"),
