@@ -10,6 +10,7 @@ import click
 from nki_migrate.runtime.spec.versions import DEFAULT, NAMES, versions_of
 
 from . import command_options
+from .assess_cli import assess
 from .configuration import ALLOCATIONS, BLOCKS, CONFIGURATION, Configuration, configuration, shown_values
 from .errors import InputError
 from .exit_codes import DONE, FAILED, INTERRUPTED, MEANING, UNREAD, exit_code
@@ -72,7 +73,7 @@ def _defaults(found: Configuration) -> dict[str, dict[str, object]]:
     choices = {key: values[key] for key in ("select", "ignore", "allocation", "blocks", "target") if key in values}
     target = {"target": values["target"]} if "target" in values else {}
     cases: dict[str, object] = {} if found.cases is None else {"cases": found.cases}
-    return {"rewrite": choices, "check": target, "verify": cases, "layout": cases}
+    return {"rewrite": choices, "assess": choices | cases, "check": target, "verify": cases, "layout": cases}
 
 
 @click.group(invoke_without_command=True, epilog=MEANING, context_settings={"help_option_names": ["-h", "--help"]})
@@ -334,5 +335,5 @@ def config() -> None:
         click.echo(line)
 
 
-for _command in (rewrite, undo, rules, versions, explain):
+for _command in (rewrite, assess, undo, rules, versions, explain):
     cli.add_command(_command)

@@ -148,7 +148,7 @@ def planned(inventories: Sequence[Inventory], choice: Choice) -> Iterator[Wish |
     for inventory in inventories:
         path = str(Path(inventory.pair.before).with_name(CASES_NAME)) if choice.cases is None else choice.cases
         if path not in sources:
-            sources[path] = _cases_at(path, may_be_missing=choice.cases is None)
+            sources[path] = cases_at(path, may_be_missing=choice.cases is None)
         source, names = sources[path], named.setdefault(path, set())
         names.update(kernel.name for kernel in inventory.kernels)
         if isinstance(inventory.old, Failure):
@@ -224,12 +224,12 @@ def _unplanned(source: CaseFile, names: set[str], choice: Choice) -> Iterator[Ca
 def _cases_of(inventory: Inventory, choice: Choice) -> Iterator[Case]:
     """The cases for the kernels of one file, good and bad."""
     path = str(Path(inventory.pair.before).with_name(CASES_NAME)) if choice.cases is None else choice.cases
-    source = _cases_at(path, may_be_missing=choice.cases is None)
+    source = cases_at(path, may_be_missing=choice.cases is None)
     yield from (case for case in source.cases if case.is_for(inventory.pair.before))
     yield from (Case(bad.kernel or "", bad.name, source.path) for bad in source.bad)
 
 
-def _cases_at(path: str, *, may_be_missing: bool) -> CaseFile:
+def cases_at(path: str, *, may_be_missing: bool) -> CaseFile:
     """The cases at ``path``, none when the file may be missing and is."""
     if may_be_missing and not os.path.exists(path):
         return CaseFile(path)

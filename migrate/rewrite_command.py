@@ -147,10 +147,11 @@ def _reports(asked: Asked, files: list[Found], options: Options) -> tuple[list[R
         from .verify_command import verified_rewrite
 
         return verified_rewrite(files, options, asked.jobs, asked.cases)
-    return cached_reports(files, options, asked.jobs or _cores(), keep=not asked.no_cache), None
+    return cached_reports(files, options, asked.jobs or cores(), keep=not asked.no_cache), None
 
 
-def _cores() -> int:
+def cores() -> int:
+    """The processes that a rewrite takes where nobody says how many."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

@@ -123,6 +123,16 @@ def suggestions(
     return found.suggestions([name for name in names if not kernels or name in kernels])
 
 
+def has_proposals(path: Path, tree: ast.Module, kernel: str) -> bool:
+    """Would :func:`suggestions` try anything for a kernel of a file? It runs the kernels that the module defines."""
+    named = (node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == kernel)
+    definition = next(named, None)
+    if definition is None:
+        return False
+    starts = itertools.chain(proposed_cases(path, tree, definition), called_cases(path, tree, definition))
+    return next(starts, None) is not None
+
+
 @dataclass
 class _Work:
     """The search in one file, which ends at ``ends`` (of ``time.monotonic``)."""

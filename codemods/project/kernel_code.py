@@ -165,6 +165,34 @@ def _add_called(
                     pending.append(function)
 
 
+def reach(
+    trees: Mapping[str, ast.Module], naming: Naming = BETA1
+) -> dict[tuple[str, ast.FunctionDef], frozenset[tuple[str, Definition]]]:
+    """What each kernel of some files runs: itself, and the functions and classes that it names, directly or not.
+
+    Kernels are what is decorated or launched. Each definition comes with the path of its file.
+    """
+    files = {path: _File(path, trees[path], links(bound), naming) for path, bound in links_between(trees).items()}
+    homes = _homes(files)
+    shown = _shown_by_themselves(files)
+    kernels = [function for function, evidence in shown.items() if evidence.kind != "traced"]
+    return {
+        (homes[kernel].path, kernel): frozenset((homes[each].path, each) for each in _reached(files, homes, kernel))
+        for kernel in kernels
+    }
+
+
+def _reached(files: Mapping[str, _File], homes: Mapping[Definition, _File], kernel: Definition) -> set[Definition]:
+    found, pending = {kernel}, [kernel]
+    while pending:
+        definition = pending.pop()
+        meant = (_meant(files, homes[definition], name) for name in homes[definition].names_in(definition))
+        new = {each for each in meant if each is not None} - found
+        found |= new
+        pending += new
+    return found
+
+
 def kernels_of(tree: ast.Module) -> set[str]:
     """The names of the kernels that a module defines."""
     imported = {item.name: item for item in imports(tree)}

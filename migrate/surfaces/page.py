@@ -108,6 +108,11 @@ def page(subject: Subject) -> str:
         *(_file(section, f"file-{number}") for number, section in enumerate(sections, 1)),
         element("footer", escaped(f"nki-migrate {version('nki-migrate')}")),
     ]
+    return document(title, *body)
+
+
+def document(title: str, *body: str) -> str:
+    """A page of its own around markup: it has the style of all reports, and asks no server for anything."""
     head = (
         '<meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'

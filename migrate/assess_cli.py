@@ -1,0 +1,65 @@
+"""``nki-migrate assess``: what a migration would take, before anything is changed."""
+
+from __future__ import annotations
+
+import click
+from nki_migrate.runtime.spec.versions import DEFAULT, NAMES
+
+from . import command_options
+from .configuration import ALLOCATIONS, BLOCKS, CONFIGURATION, Configuration
+from .exit_codes import DONE, FAILED
+from .module_option import told_modules
+from .rule_codes import chosen_codes, completed_codes
+
+FORMATS = ("text", "csv", "json", "html")
+
+
+@click.command(epilog="Exit codes: 0 assessed, 2 could not do its work, or not on every file.")
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@click.option("--select", multiple=True, metavar="CODES", shell_complete=completed_codes, help="As for rewrite.")
+@click.option("--ignore", multiple=True, metavar="CODES", shell_complete=completed_codes, help="As for rewrite.")
+@click.option("--allocation", type=click.Choice(ALLOCATIONS), default="address", show_default=True)
+@click.option("--blocks", type=click.Choice(BLOCKS), default="auto", show_default=True)
+@click.option(
+    "--target", type=click.Choice(NAMES), default=DEFAULT.name, show_default=True, help="The NKI version to write for."
+)
+@command_options.MODULES
+@command_options.CASES
+@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processes.  [default: one for each core]")
+@click.option("--no-cache", is_flag=True, help="Rewrite everything, also what did not change; keep nothing.")
+@command_options.output_format(*FORMATS)
+def assess(
+    paths: tuple[str, ...],
+    select: tuple[str, ...],
+    ignore: tuple[str, ...],
+    allocation: str,
+    blocks: str,
+    target: str,
+    modules: tuple[str, ...],
+    cases: str | None,
+    jobs: int | None,
+    no_cache: bool,
+    output_format: str,
+) -> int:
+    """Say of each kernel below PATH what rewrite would do with it, and what can prove that. Nothing is changed or run.
+
+    A kernel is done (nothing to do), safe (rewritten), review (rewritten with --unsafe), manual (something is left
+    then, too) or failed. The functions that it calls count, in other files of PATH as well.
+    """
+    if "-" in paths:
+        raise click.UsageError("assess reads files: kernels on standard input have no cases beside them.")
+    from nki_migrate.codemods.model import Options
+
+    from . import assess_command
+
+    found: Configuration = click.get_current_context().meta[CONFIGURATION]
+    options = Options(
+        select=chosen_codes("--select", select),
+        ignore=chosen_codes("--ignore", ignore),
+        allocation=allocation,
+        blocks=blocks,
+        target=target,
+        modules=told_modules(modules),
+    )
+    complete = assess_command.run(paths, options, found, cases, jobs, output_format, keep=not no_cache)
+    return DONE if complete else FAILED
