@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
-from nki_migrate.runtime.spec.versions import DEFAULT, NAMES
+from nki_migrate.runtime.spec.versions import DEFAULT
 
 from . import command_options
 from .configuration import ALLOCATIONS, BLOCKS, CONFIGURATION, Configuration
-from .exit_codes import DONE, FAILED
 from .module_option import told_modules
 from .rule_codes import chosen_codes, completed_codes
 
@@ -21,7 +22,11 @@ FORMATS = ("text", "csv", "json", "html")
 @click.option("--allocation", type=click.Choice(ALLOCATIONS), default="address", show_default=True)
 @click.option("--blocks", type=click.Choice(BLOCKS), default="auto", show_default=True)
 @click.option(
-    "--target", type=click.Choice(NAMES), default=DEFAULT.name, show_default=True, help="The NKI version to write for."
+    "--target",
+    type=command_options.VersionRange(),
+    default=DEFAULT.name,
+    show_default=True,
+    help="The NKI version to write for, or several, as for rewrite.",
 )
 @command_options.MODULES
 @command_options.CASES
@@ -32,14 +37,8 @@ def assess(
     paths: tuple[str, ...],
     select: tuple[str, ...],
     ignore: tuple[str, ...],
-    allocation: str,
-    blocks: str,
-    target: str,
     modules: tuple[str, ...],
-    cases: str | None,
-    jobs: int | None,
-    no_cache: bool,
-    output_format: str,
+    **rest: Any,
 ) -> int:
     """Say of each kernel below PATH what rewrite would do with it, and what can prove that. Nothing is changed or run.
 
@@ -48,18 +47,8 @@ def assess(
     """
     if "-" in paths:
         raise click.UsageError("assess reads files: kernels on standard input have no cases beside them.")
-    from nki_migrate.codemods.model import Options
+    from .assess_command import Asked, run
 
-    from . import assess_command
-
-    found: Configuration = click.get_current_context().meta[CONFIGURATION]
-    options = Options(
-        select=chosen_codes("--select", select),
-        ignore=chosen_codes("--ignore", ignore),
-        allocation=allocation,
-        blocks=blocks,
-        target=target,
-        modules=told_modules(modules),
-    )
-    complete = assess_command.run(paths, options, found, cases, jobs, output_format, keep=not no_cache)
-    return DONE if complete else FAILED
+    configured: Configuration = click.get_current_context().meta[CONFIGURATION]
+    codes = chosen_codes("--select", select), chosen_codes("--ignore", ignore)
+    return run(Asked(paths, *codes, told_modules(modules), configured, **rest))

@@ -2,50 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
 
 import click
+from nki_migrate.codemods.model import Options
+from nki_migrate.runtime.spec.versions import versions_of
 
 from .assessment import assessment
 from .configuration import Configuration
 from .discover import found_files
+from .exit_codes import DONE, FAILED
 from .ignores import without_codes
 from .kept_reports import cached_reports
 from .nki_pins import with_pins
+from .reports import Report
 from .rewrite_command import cores
 from .surfaces.assessment import rendered, summary
 
-if TYPE_CHECKING:
-    from nki_migrate.codemods.model import Options
 
-    from .reports import Report
+@dataclass(frozen=True)
+class Asked:
+    """The arguments and options of ``assess``."""
+
+    paths: tuple[str, ...]
+    select: frozenset[str]
+    ignore: frozenset[str]
+    modules: tuple[tuple[str, str], ...]
+    configuration: Configuration
+    allocation: str
+    blocks: str
+    target: str
+    cases: str | None
+    jobs: int | None
+    no_cache: bool
+    output_format: str
+
+    @property
+    def options(self) -> Options:
+        """What ``rewrite`` is asked."""
+        oldest, newest = versions_of(self.target)[0], versions_of(self.target)[-1]
+        return Options(
+            select=self.select,
+            ignore=self.ignore,
+            allocation=self.allocation,
+            blocks=self.blocks,
+            target=newest.name,
+            oldest="" if oldest == newest else oldest.name,
+            modules=self.modules,
+        )
 
 
-def run(
-    paths: Sequence[str],
-    options: Options,
-    configured: Configuration,
-    cases: str | None,
-    jobs: int | None,
-    output_format: str,
-    *,
-    keep: bool,
-) -> bool:
-    """Print the assessment; could every file be read and rewritten?"""
-    files = found_files(paths, configured.excludes)
-    options = with_pins(options, files)
+def run(asked: Asked) -> int:
+    """Print the assessment, and return the exit code."""
+    files = found_files(asked.paths, asked.configuration.excludes)
+    options = with_pins(asked.options, files)
 
     def reports_with(wanted: Options) -> list[Report]:
-        reports = cached_reports(files, wanted, jobs or cores(), keep=keep)
-        return [without_codes(report, configured.ignored_codes(report.path)) for report in reports]
+        reports = cached_reports(files, wanted, asked.jobs or cores(), keep=not asked.no_cache)
+        return [without_codes(report, asked.configuration.ignored_codes(report.path)) for report in reports]
 
     reports = reports_with(options)
     is_reviewed = any(found.applicability == "review" for report in reports for found in report.findings)
     unsafe = reports_with(replace(options, unsafe=True)) if is_reviewed else reports
-    found = assessment(reports, unsafe, cases)
-    click.echo(rendered(found, output_format))
-    if output_format in ("csv", "html"):
+    found = assessment(reports, unsafe, asked.cases)
+    click.echo(rendered(found, asked.output_format))
+    if asked.output_format in ("csv", "html"):
         click.echo(summary(found), err=True)
-    return all(report.status != "failed" for report in reports)
+    return FAILED if any(report.status == "failed" for report in reports) else DONE

@@ -14,6 +14,7 @@ from .assess_cli import assess
 from .configuration import ALLOCATIONS, BLOCKS, CONFIGURATION, Configuration, configuration, shown_values
 from .errors import InputError
 from .exit_codes import DONE, FAILED, INTERRUPTED, MEANING, UNREAD, exit_code
+from .module_option import told_modules
 from .rewrite_cli import rewrite
 from .rules_cli import explain, rules, versions
 from .surfaces import FORMATS, print_reports, write_report
@@ -147,7 +148,6 @@ def verify(paths: tuple[str, ...], output_format: str, tiles: bool, modules: tup
     BEFORE and AFTER are two files or two directories. With --migrate or --base, each PATH is a file or a directory.
     """
     from . import verify_command
-    from .module_option import told_modules
 
     found: Configuration = click.get_current_context().meta[CONFIGURATION]
     if choices["migrate"]:  # as rewrite would

@@ -152,6 +152,12 @@ def test_what_the_configuration_ignores_is_counted_apart(here, kernels, run):
     assert not kernels()["k"]["findings"] and run("kernels")[1].endswith(f"; {len(first['findings'])} ignored\n")
 
 
+def test_a_range_of_versions_is_one_of_the_configuration_too(here, kernels):
+    (here / "k.py").write_text(HEAD + kernel("k", SAFE))
+    (here.parent / "nki-migrate.toml").write_text('target = "0.4..0.6"\n')
+    assert kernels()["k"]["state"] == "safe"
+
+
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
