@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from nki_migrate import languages, output
+from nki_migrate.checking import check_report
 from nki_migrate.cli import main
 from nki_migrate.codemods import RULES, Finding
 from nki_migrate.explain import described, explanation, known_codes
@@ -214,6 +215,8 @@ def assert_sarif(log):
     assert isinstance(invocation["executionSuccessful"], bool)
     for notification in invocation["toolExecutionNotifications"]:
         assert notification["level"] == "error" and notification["message"]["text"]
+    known = [tuple(result["partialFingerprints"].items()) for result in run["results"]]
+    assert len(set(known)) == len(known)
     for result in run["results"]:
         assert result["ruleId"] == ids[result["ruleIndex"]]
         assert result["level"] in ("none", "note", "warning", "error") and result["message"]["text"]
@@ -370,3 +373,17 @@ def test_columns_count_characters(here, capsys):
     line = "    y = ['é', *(i for i in x)]"
     columns = {r["locations"][0]["physicalLocation"]["region"]["startColumn"] for r in run["results"]}
     assert columns <= set(range(1, len(line) + 1)) and line.index("(i for") + 1 in columns
+
+
+def fingerprints(source):
+    report = check_report("k.py", source.encode())
+    results = json.loads(reports_as("sarif", "check", [report], changes_are_done=True))["runs"][0]["results"]
+    return [result["partialFingerprints"]["nkiMigrate/v1"] for result in results]
+
+
+def test_a_result_is_known_again_where_its_line_has_moved_and_no_two_are_the_same():
+    source = "import nki\nimport nki.language as nl\n\n\n@nki.jit\ndef k(x):\n    nl.full(2)\n    nl.full(2)\n"
+    first = fingerprints(source)
+    assert len(first) == len(set(first)) >= 2
+    assert fingerprints(source.replace("@nki", "# a comment\n\n@nki")) == first
+    assert set(fingerprints(source.replace("    nl.full(2)\n", "", 1))) < set(first)

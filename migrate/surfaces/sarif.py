@@ -7,17 +7,22 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from ..cache import digest_of
 from ..explain import Description, described
 from .annotations import Annotation, source_path
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _ROOT = "%SRCROOT%"
+_FINGERPRINT = "nkiMigrate/v1"
+_NUMBER = re.compile(r"(?<!\w)\d+")
 
 
 def log(command: str, annotations: Sequence[Annotation]) -> str:
@@ -43,9 +48,24 @@ def log(command: str, annotations: Sequence[Annotation]) -> str:
                 ],
             }
         ],
-        "results": [_result(annotation, codes.index(annotation.code)) for annotation in annotations],
+        "results": [
+            _result(annotation, codes.index(annotation.code)) | {"partialFingerprints": {_FINGERPRINT: fingerprint}}
+            for annotation, fingerprint in zip(annotations, _fingerprints(annotations), strict=True)
+        ],
     }
     return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2)
+
+
+def _fingerprints(annotations: Sequence[Annotation]) -> Iterator[str]:
+    """What each result is known by in the next run: its file, code and words, and which of several alike it is.
+
+    Lines move, and counts change, while a result stays what it is: numbers are no part of it.
+    """
+    alike: Counter[str] = Counter()
+    for each in annotations:
+        known = "\n".join((source_path(each.path), each.code, _NUMBER.sub("", f"{each.title}\n{each.message}")))
+        alike[known] += 1
+        yield digest_of(f"{known}\n{alike[known]}".encode(errors="surrogateescape"))
 
 
 def _rule(description: Description | None, code: str) -> dict[str, Any]:
