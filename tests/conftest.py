@@ -23,6 +23,7 @@ from nki_migrate.runtime.cases import Case, TensorSpec
 from nki_migrate.runtime.compare import LEVELS
 from nki_migrate.runtime.messages import Reply, Request
 from nki_migrate.runtime.pool import Worker, pool
+from nki_migrate.runtime.spec.versions import DEFAULT
 from nki_migrate.verify import judged
 
 pytest.register_assert_rewrite("isa_checks")
@@ -129,19 +130,21 @@ def ask(worker: Worker, tmp_path: Path) -> Ask:
 
 
 @pytest.fixture(scope="session")
-def run_source(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, dict[str, Any]], list[Any]]:
-    """``run_source(text, inputs)``: what ``kernel`` of a Beta 2 file gives back, run by the front end in this process.
+def run_source(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., list[Any]]:
+    """``run_source(text, inputs)``: what ``kernel`` of a file gives back, run by the front end in this process.
+
+    The front end is that of ``version``, a keyword; of the newest where a test does not say one.
 
     The module is ``sys.modules["kernels"]``.
     """
     path = tmp_path_factory.mktemp("kernels") / "kernel.py"
 
-    def outputs(text: str, inputs: dict[str, Any]) -> list[Any]:
+    def outputs(text: str, inputs: dict[str, Any], version: str = DEFAULT.name) -> list[Any]:
         path.write_text(text)
         linecache.checkcache(str(path))
         with shims.installed():
             module = sys.modules["kernels"] = ModuleType("kernels")
             exec(compile(text, str(path), "exec"), vars(module))
-            return list(launch(module.kernel, inputs).outputs)
+            return list(launch(module.kernel, inputs, version=version).outputs)
 
     return outputs

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from types import SimpleNamespace
 
 import ml_dtypes
 import numpy as np
 import pytest
-from nki_migrate.runtime.beta2.launch import execute
+from nki_migrate.runtime.beta2 import launch
 from nki_migrate.runtime.beta2.modules import MODULES
 from nki_migrate.runtime.errors import KernelError
 from nki_migrate.runtime.spec.hardware import TARGETS
+
+execute = partial(launch.execute, version="0.2")
 
 nl, nisa = MODULES["nki.language"], MODULES["nki.isa"]
 

@@ -89,7 +89,7 @@ def test_psum_bank_is_the_address_divided_by_2048():
         assert tile.address == (0, 6144)
         assert tile.address.size == (128, 2048)
 
-    execute(kernel, {"inp": numbers(1, 1)})
+    execute(kernel, {"inp": numbers(1, 1)}, version="0.2")
 
 
 def test_modulo_addresses_share_memory():

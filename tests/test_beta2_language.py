@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
-from nki_migrate.runtime.beta2.launch import execute
+from nki_migrate.runtime.beta2 import launch
 from nki_migrate.runtime.beta2.modules import MODULES
 from nki_migrate.runtime.errors import KernelError
 from nki_migrate.runtime.spec import beta2
+
+execute = partial(launch.execute, version="0.2")
 
 nl, nisa, meta = MODULES["nki.language"], MODULES["nki.isa"], MODULES["nki.meta.tensor"]
 ONE = {"x": np.ones((1, 1), np.float32)}

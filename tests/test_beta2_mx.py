@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import ml_dtypes
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from nki_migrate.runtime.beta2.launch import execute
+from nki_migrate.runtime.beta2 import launch
 from nki_migrate.runtime.beta2.modules import MODULES
 from nki_migrate.runtime.errors import KernelError
 from nki_migrate.runtime.packed import FORMATS, PACKED, format_of, pack, unpack
 from nki_migrate.runtime.spec.hardware import TARGETS
+
+execute = partial(launch.execute, version="0.2")
 
 nl, nisa = MODULES["nki.language"], MODULES["nki.isa"]
 GEN4 = TARGETS["gen4"]

@@ -5,6 +5,8 @@ One instruction has one definition, so the same instruction written for Beta 1 a
 
 from __future__ import annotations
 
+from functools import partial
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -12,8 +14,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from nki_migrate.runtime.beta1.launch import launch as launch1
 from nki_migrate.runtime.beta1.modules import MODULES as MODULES1
-from nki_migrate.runtime.beta2.launch import execute
+from nki_migrate.runtime.beta2 import launch
 from nki_migrate.runtime.beta2.modules import MODULES
+
+execute = partial(launch.execute, version="0.2")
 
 nl, nisa = MODULES["nki.language"], MODULES["nki.isa"]
 nl1, nisa1 = MODULES1["neuronxcc.nki.language"], MODULES1["neuronxcc.nki.isa"]

@@ -14,7 +14,7 @@ from nki_migrate.runtime.beta2.subscripts import bounds_of, plain_cut
 from nki_migrate.runtime.errors import KernelError, NotModelled
 from nki_migrate.runtime.machine import Machine
 from nki_migrate.runtime.spec.hardware import TARGETS
-from nki_migrate.runtime.spec.versions import V03
+from nki_migrate.runtime.spec.versions import V02, V03
 
 nl, nisa = MODULES["nki.language"], MODULES["nki.isa"]
 
@@ -23,7 +23,7 @@ nl, nisa = MODULES["nki.language"], MODULES["nki.isa"]
 def kernel():
     """Every test runs as the body of a kernel on gen3."""
     running = session.Session(Machine(TARGETS["gen3"]), dialect="beta2")
-    state.install(running, state.State(declare))
+    state.install(running, state.State(declare, V02))
     with session.running(running):
         yield running
 
@@ -197,7 +197,7 @@ def _subscripts(draw):
 def test_subscripts_select_what_numpy_selects(case):
     shape, index = case
     running = session.Session(Machine(TARGETS["gen3"]), dialect="beta2")
-    state.install(running, state.State(declare))
+    state.install(running, state.State(declare, V02))
     with session.running(running):
         t = filled(shape, buffer=nl.shared_hbm)
         assert np.array_equal(t[index].array.reshape(t[index].shape), t.array[index])
@@ -291,7 +291,7 @@ def test_an_hbm_pattern_reads_what_the_formula_says(data):
     reach = sum(step * (count - 1) for step, count in pairs)
     offset = data.draw(st.integers(0, size))
     running = session.Session(Machine(TARGETS["gen3"]), dialect="beta2")
-    state.install(running, state.State(declare))
+    state.install(running, state.State(declare, V02))
     with session.running(running):
         t = filled(shape, buffer=nl.shared_hbm)
         if offset + reach >= size:

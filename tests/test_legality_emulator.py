@@ -275,7 +275,7 @@ def codes(text):
 
 @pytest.fixture(scope="module")
 def run(run_source):
-    return lambda text: run_source(text, INPUTS)
+    return lambda text: run_source(text, INPUTS, version="0.2")
 
 
 def outcome(run, text):

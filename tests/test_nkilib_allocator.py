@@ -12,6 +12,7 @@ from nki_migrate.runtime.errors import KernelError
 from nki_migrate.runtime.machine import Machine
 from nki_migrate.runtime.nkilib.modules import MODULES
 from nki_migrate.runtime.spec.hardware import TARGETS, Target
+from nki_migrate.runtime.spec.versions import V02
 
 nl = NKI["nki.language"]
 allocator, logging = MODULES["nkilib.core.utils.allocator"], MODULES["nkilib.core.utils.logging"]
@@ -24,7 +25,7 @@ DOCUMENTED = Target("documented", "-", 3, 262144)
 @pytest.fixture(autouse=True)
 def kernel():
     running = session.Session(Machine(DOCUMENTED), dialect="beta2")
-    state.install(running, state.State(declare))
+    state.install(running, state.State(declare, V02))
     with session.running(running):
         yield running
 

@@ -18,7 +18,7 @@ from ..machine import Machine
 from ..memory import Array
 from ..spec import hardware
 from ..spec.beta2_dialects import DIALECTS
-from ..spec.versions import OLDEST, Version
+from ..spec.versions import DEFAULT, Version
 from ..spec.versions import version as nki_version
 from . import state, values
 from .buffers import BUFFERS
@@ -54,7 +54,7 @@ def launch(
     grid: tuple[int, ...] = (),
     target: hardware.Target = hardware.TARGETS[hardware.DEFAULT_TARGET],
     record: bool = False,
-    version: Version | str = OLDEST,
+    version: Version | str = DEFAULT,
 ) -> Launch:
     """:func:`execute`, of code that the front end takes: the source of all that ``kernel`` reaches is judged before it
     runs, and what matters only where it runs, values of Python's operators among it, while it runs.
@@ -80,7 +80,7 @@ def execute(
     grid: tuple[int, ...] = (),
     target: hardware.Target = hardware.TARGETS[hardware.DEFAULT_TARGET],
     record: bool = False,
-    version: Version | str = OLDEST,
+    version: Version | str = DEFAULT,
     names: Set[str] | None = None,
 ) -> Launch:
     """Run ``kernel`` (a function or what ``nki.jit`` made of it) once for each program of ``grid``.

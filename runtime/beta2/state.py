@@ -16,7 +16,7 @@ from ..memory import Array, View
 from ..spec import beta2
 from ..spec.beta2_dialects import DIALECTS, Dialect
 from ..spec.hardware import PARTITIONS
-from ..spec.versions import OLDEST, Version
+from ..spec.versions import DEFAULT, Version
 from .cores import Cores
 
 
@@ -39,7 +39,7 @@ class State:
     """
 
     declare: Callable[[tuple[int, ...], np.dtype[Any], Any, str | None, tuple[int, int] | None], View]
-    version: Version = OLDEST
+    version: Version = DEFAULT
     shared: SharedMemory = field(default_factory=SharedMemory)
     cores: Cores = field(default_factory=lambda: Cores(1))
     program: int = 0
@@ -107,7 +107,7 @@ def version() -> Version:
     """The version whose rules hold now: the running kernel's, or Beta 2's outside of a kernel."""
     running = session.RUNNING.get()
     if running is None:
-        return OLDEST
+        return DEFAULT
     front = running.front
     if type(front) is not State:
         raise _mixed()
@@ -125,7 +125,7 @@ def rules() -> Dialect:
     """What the running kernel's version allows, or Beta 2 outside of a kernel."""
     running = session.RUNNING.get()
     if running is None:
-        return DIALECTS[OLDEST]
+        return DIALECTS[DEFAULT]
     front = running.front
     if type(front) is not State:
         raise _mixed()

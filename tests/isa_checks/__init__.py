@@ -6,10 +6,14 @@ A check is a function of a random generator that is named after its instruction.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
-from nki_migrate.runtime.beta2.launch import execute
+from nki_migrate.runtime.beta2 import launch
 from nki_migrate.runtime.beta2.modules import MODULES
 from nki_migrate.runtime.spec.hardware import TARGETS
+
+execute = partial(launch.execute, version="0.2")
 
 nl, nisa = MODULES["nki.language"], MODULES["nki.isa"]
 CHECKS = {}
