@@ -170,8 +170,8 @@ def _round(facts: Facts, item: Version, options: Options) -> _Round:
     found = _Round()
     for module, kind in rules_at(item):
         serves_older = options.oldest and version(options.oldest) < item
-        if not options.enabled(module.CODE) or (kind == "deprecated" and serves_older):
-            continue  # what is only deprecated serves the older versions, too
+        if not options.enabled(module.CODE) or (kind in ("deprecated", "same") and serves_older):
+            continue  # the new version takes the old form, which the older ones need
         is_open = kind == "differs" and not facts.is_certain and not getattr(module, "EITHER", False)
         for node in nodes_for(facts, module):
             answer = unseen(facts, module, node) or module.rewrite(facts, node)
