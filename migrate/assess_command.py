@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 import click
 from nki_migrate.codemods.model import Options
-from nki_migrate.runtime.spec.versions import versions_of
 
 from .assessment import assessment
+from .command_options import range_of
 from .configuration import Configuration
 from .discover import found_files
 from .exit_codes import DONE, FAILED
@@ -40,14 +40,14 @@ class Asked:
     @property
     def options(self) -> Options:
         """What ``rewrite`` is asked."""
-        oldest, newest = versions_of(self.target)[0], versions_of(self.target)[-1]
+        target, oldest = range_of(self.target)
         return Options(
             select=self.select,
             ignore=self.ignore,
             allocation=self.allocation,
             blocks=self.blocks,
-            target=newest.name,
-            oldest="" if oldest == newest else oldest.name,
+            target=target,
+            oldest=oldest,
             modules=self.modules,
         )
 

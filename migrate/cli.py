@@ -7,7 +7,7 @@ import sys
 from typing import Any, NoReturn
 
 import click
-from nki_migrate.runtime.spec.versions import DEFAULT, NAMES, versions_of
+from nki_migrate.runtime.spec.versions import DEFAULT, NAMES
 
 from . import command_options
 from .assess_cli import assess
@@ -153,7 +153,7 @@ def verify(paths: tuple[str, ...], output_format: str, tiles: bool, modules: tup
     if choices["migrate"]:  # as rewrite would
         choices |= {key: found.values.get(key) for key in ("allocation", "blocks") if choices[key] is None}
         configured = found.values.get("target")
-        choices["target"] = choices["target"] or (versions_of(configured)[-1].name if configured else None)
+        choices["target"] = choices["target"] or (command_options.range_of(configured)[0] if configured else None)
     asked = verify_command.Asked(paths=paths, modules=told_modules(modules), **choices)
     return verify_command.run(asked, output_format, tiles=tiles)
 

@@ -45,6 +45,13 @@ class VersionRange(click.ParamType[str]):
         return f"VERSION[{RANGE}VERSION]"
 
 
+def range_of(text: str) -> tuple[str, str]:
+    """``target`` and ``oldest`` of a rewrite for a version, or a range of them (``oldest`` is empty for one)."""
+    found = versions_of(text)
+    oldest, newest = found[0].name, found[-1].name
+    return newest, "" if oldest == newest else oldest
+
+
 def planning(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options of TileLang-Ascend: how memory is planned."""
     options = (

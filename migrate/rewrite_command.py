@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 from nki_migrate.codemods.model import Options
-from nki_migrate.runtime.spec.versions import versions_of
 
 from . import languages, output
-from .command_options import must_be_allowed, planned
+from .command_options import must_be_allowed, planned, range_of
 from .discover import STDIN, found_files
 from .errors import InputError
 from .exit_codes import exit_code
@@ -119,15 +118,15 @@ def _options(asked: Asked, files: list[Found]) -> Options:
     told = [option for option, text in (("--from", asked.source), ("--to", asked.wanted)) if text is not None]
     languages.require(language, files, told)
     languages.refuse(list(asked.told), files, language)
-    oldest, newest = versions_of(asked.target)[0], versions_of(asked.target)[-1]
+    target, oldest = range_of(asked.target)
     options = Options(
         select=asked.select,
         ignore=asked.ignore,
         unsafe=asked.unsafe,
         allocation=asked.allocation,
         blocks=asked.blocks,
-        target=goal or newest.name,
-        oldest="" if goal or oldest == newest else oldest.name,
+        target=goal or target,
+        oldest="" if goal else oldest,
         source=version,
         modules=asked.modules,
         language=language,
