@@ -241,7 +241,10 @@ OWN: dict[str, dict[str, str]] = {
     "NKV035": {"bytes that are no scales": kernel("b = nl.ndarray((128, 16), dtype=nl.uint8, buffer=nl.sbuf)")},
     "NKV036": {"the engine is named": kernel("nisa.rng(dst=ints, engine=nisa.engine.vector)")},
     "NKV037": {"shape by its name": kernel("flat = cube.reshape(shape=(128, 256))")},
-    "NKV038": {"a pattern of the whole tensor": kernel("part = tile.ap([[64, 64], [1, 8]])")},
+    "NKV038": {
+        "a pattern of the whole tensor": kernel("part = tile.ap([[64, 64], [1, 8]])"),
+        "a pattern of what was loaded": kernel("loaded = nl.load(x[0:64])\npart = loaded.ap([[64, 64], [1, 8]])"),
+    },
     "NKV039": {"an attribute of an object": kernel("box = Box()\nflag = box.is_identity") + BOX},
     "NKV040": {"a loop that is unrolled": kernel("for i in nl.affine_range(4):\n    nisa.memset(dst=tile, value=0.0)")},
     "NKV041": {"a condition that is no register": kernel("left = 3\nwhile left:\n    left = 0")},

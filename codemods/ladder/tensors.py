@@ -17,6 +17,8 @@ from .rung import Rung
 
 LANGUAGE = "nki.language."
 MAKERS = frozenset(LANGUAGE + name for name in ("ndarray", "zeros", "ones", "full", "rand"))
+_GIVEN = {f"{LANGUAGE}shared_constant": "shared_hbm", f"{LANGUAGE}load": "sbuf"}
+"""Functions that give a whole tensor of their own, and where it is."""
 ON_CHIP = frozenset({"sbuf", "psum"})
 BUFFERS = frozenset({"sbuf", "psum", "hbm", "shared_hbm", "private_hbm"})
 _VIEWS = frozenset({"ap", "reshape", "view"})
@@ -207,8 +209,8 @@ class Tensors:
         name = rung.qualified(node.func)
         if name in MAKERS:
             return self._made(path, rung, node, depth)
-        if name == f"{LANGUAGE}shared_constant":
-            return Tensor(buffer="shared_hbm", whole=True)
+        if name in _GIVEN:
+            return Tensor(buffer=_GIVEN[name], whole=True)
         if isinstance(node.func, ast.Attribute) and node.func.attr in _VIEWS and not name:
             base = self.of(path, node.func.value, depth + 1)
             if isinstance(base, Tensor) and node.func.attr == "reshape":
