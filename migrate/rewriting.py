@@ -254,7 +254,7 @@ def _pooled(
     futures: list[Future[list[tuple[int, Report]]]] = []
     lost: list[list[_Work]] = []
     with _workers(jobs) as pool:
-        with contextlib.suppress(BrokenProcessPool):
+        with contextlib.suppress(BrokenProcessPool), _uninterrupted():
             futures.extend(pool.submit(_reported, group, options, homes) for group in groups)
         for group, future in zip(groups, futures, strict=False):
             try:
@@ -269,7 +269,9 @@ def _pooled(
 def _alone(item: _Work, options: Options, homes: Mapping[str, Homes] | None) -> Report:
     with _workers(1) as pool:
         try:
-            return pool.submit(_reported, [item], options, homes).result()[0][1]
+            with _uninterrupted():
+                future = pool.submit(_reported, [item], options, homes)
+            return future.result()[0][1]
         except BrokenProcessPool:
             return Report(
                 item[1], "failed", "the process that rewrote it died: please report it together with the file"
@@ -289,6 +291,17 @@ def _workers(jobs: int) -> Iterator[ProcessPoolExecutor]:
                     process.terminate()
             pool.shutdown(cancel_futures=True)
             raise
+
+
+@contextlib.contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """While processes start, Ctrl-C waits: Python loses one that comes in its hooks of a fork, and a process that does
+    not ignore it yet would die of it."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _start_worker() -> None:
