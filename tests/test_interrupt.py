@@ -14,6 +14,7 @@ _FILES = 12
 _RUN = """
 import os, signal, sys
 from nki_migrate.__main__ import main
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell starts what runs behind it without
 sent = []
 def interrupt(*_):
     if not sent:
