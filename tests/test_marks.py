@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from first_rung import FIRST, Options, rewrite
@@ -19,6 +20,7 @@ from nki_migrate.rewriting import rewrite_report
 from nki_migrate.runtime.cases import TensorSpec
 from nki_migrate.runtime.compare import Failure
 from nki_migrate.runtime.spec.versions import NAMES
+from test_ladder_rules import LEAVES, WRITES, at, kernel
 
 HEAD = """\
 import numpy as np
@@ -152,7 +154,7 @@ FROM_THE_ORIGINAL = {
     "random_numbers": "the marked calls are of Beta 1, in a kernel of which all else is not",
     "softmax_attention": "as launch_grid",
     "whole_numbers": "as random_numbers",
-    "ladder_transposed": "the new version refuses the construct, and nothing else tells that the file was an older one",
+    "ladder_transposed": "the name of the new version beside the construct tells that the file is of that version",
     "ladder_views": "the marked subscript reads as one of the new version",
 }
 """The goldens that ``--unsafe`` finishes from the original alone, and why."""
@@ -184,6 +186,50 @@ def test_unsafe_behind_safe_is_unsafe_at_once_or_says_to_undo():
             if WORD.encode() in safe.after:
                 assert any("nki-migrate undo" in found.help for found in twice.findings), name
     assert differing == set(FROM_THE_ORIGINAL)
+
+
+LATER = "LIMIT = nl.tile_size.total_available_sbuf_size\nAFTER = nl.fori_loop\n\n\n@nki.jit"
+"""A file with this changes, whatever is left, and shows only the newest version then."""
+
+LEFT_BY_THE_LADDER = {
+    f"{code} {number}": kernel(body).replace("@nki.jit", LATER, 1)
+    for number, pieces in enumerate((WRITES, LEAVES))
+    for code, (body, _) in pieces.items()
+}
+
+
+def found_of(report: Report) -> set[tuple[str, str]]:
+    return {(found.code, found.message) for found in report.findings}
+
+
+@pytest.mark.parametrize("unsafe", [False, True])
+@pytest.mark.parametrize("name", LEFT_BY_THE_LADDER)
+def test_what_the_ladder_leaves_is_found_again(name: str, unsafe: bool) -> None:
+    source, code = LEFT_BY_THE_LADDER[name], name.split()[0]
+    options = codemods.Options(source=at(code)[0], unsafe=unsafe)
+    first = rewrite_report("k.py", source.encode(), options)
+    assert first.status == "changed", first.reason
+    again = rewrite_report("k.py", first.after, replace(options, source=""))
+    assert again.after == first.after
+    assert found_of(again) == found_of(first)
+    finished = rewrite_report("k.py", first.after, replace(options, source="", unsafe=True))
+    at_once = rewrite_report("k.py", source.encode(), replace(options, unsafe=True))
+    if finished.after != at_once.after:
+        assert any("nki-migrate undo" in found.help for found in finished.findings)
+
+
+def test_what_is_done_later_takes_its_comment_away() -> None:
+    source = kernel("y = tile.view(nl.int16, (128, 2, 64))").replace("x, n", "x, *, n", 1)
+    first = rewrite_report("k.py", source.encode(), codemods.Options(source="0.2"))
+    assert b"    # nki-migrate NKV023: " in first.after
+    done = rewrite_report("k.py", first.after, codemods.Options(source="0.2", unsafe=True))
+    assert WORD.encode() not in done.after and b"y = tile.view(nl.int16).reshape((128, 2, 64))" in done.after
+
+
+def test_a_file_in_which_nothing_is_written_gets_no_comments() -> None:
+    source = kernel("y = tile.view(nl.int16, (128, 2, 64))")
+    report = rewrite_report("k.py", source.encode(), codemods.Options(source="0.2"))
+    assert report.status == "unchanged" and {found.code for found in report.findings} == {"NKV023"}
 
 
 @pytest.mark.parametrize("unsafe", [False, True])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -12,10 +11,9 @@ from typing import TypeGuard
 
 from nki_migrate.runtime.spec.versions import VERSIONS, Version, version
 
-from ..emit.marks import is_mark, mark_of
 from ..model import Asserted, Finding, Moved, Options, Outcome
 from ..syntax.drafts import Draft, Edit, applied, definition, without_overlaps
-from . import evidence, origins
+from . import evidence, marks, origins
 from .answers import Answer, Different, Left, Rewritten, Said, Unknown
 from .asking import facts_of, nodes_for
 from .common_form import partings
@@ -23,6 +21,7 @@ from .evidence import Source
 from .facts import Facts
 from .program import Program, program_of
 from .registry import rules_at
+from .rung import Rung
 from .unseen import unseen
 
 _ROUNDS = 12
@@ -39,6 +38,23 @@ class _File:
     touched: set[str] = field(default_factory=set)
     findings: set[Finding] = field(default_factory=set)
     taken: set[Asserted] = field(default_factory=set)
+    stops: int = 0
+    removed: list[str] = field(default_factory=list)
+    asked_again: set[tuple[str, int]] = field(default_factory=set)
+    """Codes and lines of the input of constructs whose comments told of them, and of which a rule tells now."""
+
+    @property
+    def is_written(self) -> bool:
+        """Has the text changed, but for comments that say what is left?"""
+        return bool(self.applied or self.stops or self.removed)
+
+    def origin(self, line: int) -> int:
+        """The line of the input that a line of the text was."""
+        return self.origins[min(line, len(self.origins)) - 1]
+
+    def make_again(self, text: str) -> None:
+        """Begin again with the text of the input."""
+        self.text, self.origins = text, origins.unchanged(text)
 
     def make(self, edits: list[Edit]) -> None:
         self.origins = origins.edited(self.text, edits, self.origins)
@@ -47,11 +63,15 @@ class _File:
 
 @dataclass(frozen=True)
 class _Said:
-    """What is left of a construct: its finding, in lines of the text as it is, and whether a mark must stop there."""
+    """What is left of a construct: its finding, in lines of the text as it is, and how it is marked.
+
+    ``stops``: kernels must not run it. ``is_lost``: a text of the target does not show that it is of an older version.
+    """
 
     node: ast.AST
     finding: Finding
     stops: bool
+    is_lost: bool = True
 
 
 @dataclass
@@ -61,6 +81,8 @@ class _Round:
     drafts: list[Draft] = field(default_factory=list)
     said: list[_Said] = field(default_factory=list)
     taken: list[tuple[ast.AST, Unknown | Different]] = field(default_factory=list)
+    unmarked: list[Draft] = field(default_factory=list)
+    """What takes away the comments on constructs that are taken as they are now."""
 
 
 def sources_of(texts: Mapping[str, str], options: Options) -> dict[str, Source]:
@@ -123,7 +145,10 @@ def climbed(
     goal = version(options.target)
     for item in VERSIONS[1:]:
         if item <= goal:
-            _climb(files, item, options)
+            _climb(files, item, options, frozenset(sources))
+    if not any(file.is_written or outcomes[path].source != texts[path] for path, file in files.items()):
+        for path, file in files.items():  # as they are, they show all of it again
+            file.make_again(outcomes[path].source)
     if options.oldest:
         _part(files, options)
     return {path: _outcome(outcomes[path], file) for path, file in files.items()}
@@ -143,47 +168,83 @@ def _part(files: Mapping[str, _File], options: Options) -> None:
         _take(program, path, file, taken[path])
 
 
-def _climb(files: Mapping[str, _File], item: Version, options: Options) -> None:
-    """One rung: the rules of one version, again and again, until nothing of them is left to do."""
-    climbing = {path: file for path, file in files.items() if file.source.low < item}
-    if not climbing:
-        return
+def _climb(files: Mapping[str, _File], item: Version, options: Options, climbing: frozenset[str]) -> None:
+    """One rung: the rules of one version, again and again, until nothing of them is left to do.
+
+    Files that are of that version, or of a later one, are asked for what it still takes alone (``_is_still_taken``).
+    """
     rounds: dict[str, _Round] = {}
     for _ in range(_ROUNDS):
         program = program_of({path: file.text for path, file in files.items()}, options)
         facts = facts_of(program, {path: file.source for path, file in files.items()}, item)
-        rounds = {path: _round(facts[path], item, options) for path in climbing}
-        if not any(each.drafts for each in rounds.values()):
+        rounds = {path: _round(facts[path], item, options, files[path].source.low < item) for path in climbing}
+        if not any(each.drafts or each.unmarked for each in rounds.values()):
             break
-        for path, file in climbing.items():
-            chosen = without_overlaps(rounds[path].drafts)
-            for draft in chosen:
-                file.applied[draft.code] += 1
-                file.touched.update(definition(program.rungs[path].parents, draft.node))
-            file.make([edit for draft in chosen for edit in draft.edits])
-    for path, file in climbing.items():
-        _say(program, path, file, rounds[path].said)
-        _take(program, path, file, rounds[path].taken)
+        for path, found in rounds.items():
+            _make(files[path], program.rungs[path], found)
+    for path, found in rounds.items():
+        _say(program, path, files[path], found.said)
+        _take(program, path, files[path], found.taken)
 
 
-def _round(facts: Facts, item: Version, options: Options) -> _Round:
+def _make(file: _File, rung: Rung, found: _Round) -> None:
+    """Write what does not overlap of a round, and take the comments on it away."""
+    chosen = without_overlaps([*found.drafts, *found.unmarked])
+    for draft in chosen:
+        if draft in found.drafts:
+            file.applied[draft.code] += 1
+            file.touched.update(definition(rung.parents, draft.node))
+        comments = marks.comments_on(rung, draft.node, draft.code)
+        if comments:
+            file.asked_again.add((draft.code, file.origin(marks.place(rung, draft.node))))
+            file.removed += [rung.text[each.start : each.end].strip() for each in comments]
+    file.make([edit for draft in chosen for edit in draft.edits])
+
+
+def _is_still_taken(kind: str) -> bool:
+    """Does the version of a change take the old form as well, with the same meaning?"""
+    return kind in ("deprecated", "same")
+
+
+def _round(facts: Facts, item: Version, options: Options, is_older: bool) -> _Round:
     found = _Round()
     for module, kind in rules_at(item):
-        serves_older = options.oldest and version(options.oldest) < item
-        if not options.enabled(module.CODE) or (kind in ("deprecated", "same") and serves_older):
-            continue  # the new version takes the old form, which the older ones need
-        is_open = kind == "differs" and not facts.is_certain and not getattr(module, "EITHER", False)
-        for node in nodes_for(facts, module):
-            answer = unseen(facts, module, node) or module.rewrite(facts, node)
-            if answer is None or _is_marked(facts, node, module.CODE):
-                continue
-            if isinstance(answer, Rewritten) and not is_open and (options.unsafe or not answer.assumption):
-                found.drafts.append(Draft(module.CODE, node, list(answer.edits)))
-            elif _is_taken(answer, kind, options, is_open):
-                found.taken.append((node, answer))
-            else:
-                found.said.append(_said(facts, node, module.CODE, answer, kind, is_open))
+        if options.enabled(module.CODE) and _is_asked(kind, item, options, is_older):
+            is_open = kind == "differs" and not facts.is_certain and not getattr(module, "EITHER", False)
+            for node in nodes_for(facts, module):
+                answer = unseen(facts, module, node) or module.rewrite(facts, node)
+                if answer is not None and not marks.stops_at(facts.rung, node, module.CODE):
+                    _sort(found, facts, Draft(module.CODE, node), answer, kind, is_open, options)
     return found
+
+
+def _is_asked(kind: str, item: Version, options: Options, is_older: bool) -> bool:
+    """Is a change of a version one for a file that is older, or may not be? Ranges keep what the older ones need."""
+    serves_older = options.oldest and version(options.oldest) < item
+    return not serves_older if _is_still_taken(kind) else is_older
+
+
+def _sort(
+    found: _Round,
+    facts: Facts,
+    draft: Draft,
+    answer: Rewritten | Left | Unknown | Different,
+    kind: str,
+    is_open: bool,
+    options: Options,
+) -> None:
+    """Note what becomes of a construct by the answer of its rule."""
+    comments = marks.comments_on(facts.rung, draft.node, draft.code)
+    if comments and is_open:
+        return  # the comment knows more than the text
+    if isinstance(answer, Rewritten) and not is_open and (options.unsafe or not answer.assumption):
+        found.drafts.append(replace(draft, edits=[*comments, *answer.edits]))
+    elif _is_taken(answer, kind, options, is_open):
+        found.taken.append((draft.node, answer))
+        if comments:
+            found.unmarked.append(replace(draft, edits=list(comments)))
+    else:
+        found.said.append(_said(facts, draft.node, draft.code, answer, kind, is_open))
 
 
 def _is_taken(answer: Answer, kind: str, options: Options, is_open: bool) -> TypeGuard[Unknown | Different]:
@@ -205,9 +266,11 @@ def _said(
         message = f"this means one thing up to NKI {facts.old}, and another from {facts.new} on"
         help = "say which version the file is of (--from)"
         return _Said(node, Finding(line, column, code, "manual", message, help), False)
+    is_lost = not _is_still_taken(kind)
     if isinstance(answer, Left):
         finding = Finding(line, column, code, "manual", answer.message, answer.help)
-        return _Said(node, finding, (kind == "differs" or answer.silent) and facts.in_kernel_code(node))
+        stops = (kind == "differs" or answer.silent) and facts.in_kernel_code(node)
+        return _Said(node, finding, stops, is_lost)
     if isinstance(answer, Unknown):
         finding = Finding(line, column, code, "manual", f"nothing tells that {answer.text}: {answer.why}", answer.help)
         return _Said(node, finding, facts.in_kernel_code(node))
@@ -215,43 +278,27 @@ def _said(
         message = f"takes it that {answer.text}: {answer.why}"
         return _Said(node, Finding(line, column, code, "review", message, answer.help), False)
     finding = Finding(line, column, code, "review", f"takes it that {answer.assumption}", "--unsafe writes it")
-    return _Said(node, finding, kind == "differs" and facts.in_kernel_code(node))
-
-
-def _is_marked(facts: Facts, node: ast.AST, code: str) -> bool:
-    """Does a mark of an earlier run stand in front of a construct?"""
-    statement = facts.rung.statement(node)
-    for name in ("body", "orelse", "finalbody"):
-        block = getattr(facts.rung.parents.get(statement), name, [])
-        if isinstance(block, list) and statement in block:
-            at = block.index(statement)
-            while at and isinstance(block[at - 1], ast.Assert) and is_mark(block[at - 1]):
-                at -= 1
-                if code in ast.unparse(block[at]):
-                    return True
-    return False
+    return _Said(node, finding, kind == "differs" and facts.in_kernel_code(node), is_lost)
 
 
 def _say(program: Program, path: str, file: _File, said: list[_Said]) -> None:
-    """Keep the findings in lines of the input, and stop kernels at what would run with another meaning."""
+    """Keep the findings in lines of the input, and mark them: kernels stop at what would run with another meaning."""
     rung = program.rungs[path]
-    marks: dict[tuple[int, str], Edit] = {}
-    lines = file.text.split("\n")
+    edits: set[Edit] = set()
     for each in said:
-        line = each.finding.line
-        file.findings.add(replace(each.finding, line=file.origins[min(line, len(file.origins)) - 1]))
-        if each.stops:
-            statement = rung.statement(each.node)
-            text = mark_of(each.finding.code, each.finding.message)
-            margin = lines[statement.lineno - 1][: statement.col_offset]
-            start = rung.start(statement)
-            if margin.strip():
-                continue  # behind a semicolon or a colon: the finding has to do
-            stop = f"assert False, {json.dumps(text, ensure_ascii=False)}\n{margin}"
-            marks[start, text] = Edit(start, start, stop)
+        finding = each.finding
+        file.findings.add(replace(finding, line=file.origin(finding.line)))
+        stop = marks.stop(rung, each.node, finding) if each.stops else None
+        if stop is not None:
+            edits.add(stop)
+            file.stops += 1
             file.touched.update(definition(rung.parents, each.node))
-    if marks:
-        file.make(list(marks.values()))
+        elif marks.comments_on(rung, each.node, finding.code):
+            file.asked_again.add((finding.code, file.origin(marks.place(rung, each.node))))
+        elif each.is_lost:
+            edits.add(marks.comment(rung, each.node, finding))
+    if edits:
+        file.make(sorted(edits))
 
 
 def _take(program: Program, path: str, file: _File, taken: list[tuple[ast.AST, Unknown | Different]]) -> None:
@@ -264,7 +311,7 @@ def _take(program: Program, path: str, file: _File, taken: list[tuple[ast.AST, U
     for node, answer in taken:
         function = rung.function(node)
         name = function.name if isinstance(function, ast.FunctionDef) else ""
-        line = file.origins[min(node.lineno, len(file.origins)) - 1]  # type: ignore[attr-defined]  # nodes with places
+        line = file.origin(node.lineno)  # type: ignore[attr-defined]  # nodes with places
         said = answer.said if isinstance(answer, Unknown) else None
         key = name, said.of_all if said is not None else answer.text, answer.why
         first, before = together.get(key, (line, said or answer.text))
@@ -279,17 +326,19 @@ def _asserted(outcome: Outcome, file: _File) -> tuple[Asserted, ...]:
 
 
 def _outcome(outcome: Outcome, file: _File) -> Outcome:
+    before = (each for each in outcome.findings if (each.code, each.line) not in file.asked_again)
+    findings = tuple(sorted({*before, *file.findings}))
     if file.text == outcome.source:
-        findings = tuple(sorted({*outcome.findings, *file.findings}))
         return replace(outcome, findings=findings, asserted=_asserted(outcome, file))
     moves = tuple(replace(each, new_lines=_moved_lines(each, outcome, file)) for each in outcome.moves)
     return replace(
         outcome,
         source=file.text,
-        findings=tuple(sorted({*outcome.findings, *file.findings})),
+        findings=findings,
         applied=Counter(outcome.applied) + file.applied,
         touched=outcome.touched | file.touched,
         moves=moves,
+        removed_comments=(*outcome.removed_comments, *file.removed),
         asserted=_asserted(outcome, file),
     )
 

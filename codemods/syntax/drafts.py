@@ -72,6 +72,10 @@ class Sheet:
         """The text of a node."""
         return self.text[self.start(node) : self.end(node)]
 
+    def line_start(self, line: int) -> int:
+        """Where a line begins (the first is number 1; behind the last one: where the text ends)."""
+        return min(self._lines[line - 1], len(self.text))
+
     def _offset(self, line: int, column: int) -> int:
         start = self._lines[line - 1]
         rest = self.text[start : self._lines[line] if line < len(self._lines) else len(self.text)]
