@@ -10,7 +10,7 @@ from nki_migrate.runtime.spec.versions import OLDEST, V02, version
 
 from ..ladder.driver import climbed, sources_of
 from ..ladder.evidence import Source
-from ..ladder.program import program_of
+from ..ladder.program import Program, program_of
 from ..model import Asserted, Decision, Options, Outcome
 from ..project.vendor_kernels import Homes
 from ..syntax.node_index import tree_of, walk
@@ -37,8 +37,9 @@ def rewrite_together(
     outcomes = module.rewrite_together(sources, replace(options, source=""), homes)
     if version(options.target) == OLDEST:
         return outcomes
-    climbing = _climbing(sources, outcomes, options)
-    found = climbed(outcomes, sources, options, climbing)
+    program = program_of({path: outcome.source for path, outcome in outcomes.items()}, options)
+    climbing = _climbing(sources, program, options)
+    found = climbed(outcomes, sources, options, climbing, program)
     return {path: _with_version(outcome, sources[path], climbing.get(path)) for path, outcome in found.items()}
 
 
@@ -64,18 +65,18 @@ def _by_pin(source: Source, line: int, reason: str) -> Iterator[Asserted]:
         yield Asserted(line, "", f"this file is of NKI {source}, although {source.pin}", reason)
 
 
-def _climbing(sources: Mapping[str, str], outcomes: Mapping[str, Outcome], options: Options) -> dict[str, Source]:
+def _climbing(sources: Mapping[str, str], program: Program, options: Options) -> dict[str, Source]:
     """The versions of the files that are for the ladder: those of NKI, and those that this run has brought there.
 
     Host code that stays at Beta 1 (``nki_beta1.benchmark``) keeps no kernel beside it from the target.
     """
-    texts = {path: outcome.source for path, outcome in outcomes.items()}
-    rungs = program_of(texts, options).rungs
-    old = program_of({path: text for path, text in sources.items() if text != texts[path]}, options).rungs
+    rungs = program.rungs
+    old = program_of({path: text for path, text in sources.items() if text != rungs[path].text}, options).rungs
     brought = {path for path, rung in old.items() if not rung.has_nki and rungs[path].has_nki}
     ours = brought | {path for path, rung in rungs.items() if rung.is_nki}
     migrated = {path for path in ours if _was_beta1(sources[path])}
-    found = sources_of({path: texts[path] for path in ours - migrated}, options) if ours - migrated else {}
+    theirs = {path: rungs[path].text for path in ours - migrated}
+    found = sources_of(theirs, options, program) if theirs else {}
     return {**found, **dict.fromkeys(migrated, Source(V02, V02, is_migrated=True))}
 
 

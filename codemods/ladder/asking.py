@@ -27,7 +27,10 @@ def facts_of(program: Program, sources: Mapping[str, Source], item: Version) -> 
 
 def nodes_for(facts: Facts, module: ModuleType) -> Iterator[ast.AST]:
     """The nodes that a rule is asked about: those of its kinds in kernel code, or anywhere."""
-    for node in facts.rung.nodes:
-        if isinstance(node, module.NODES) and (getattr(module, "HOST", False) or facts.in_kernel_code(node)):
-            yield node
+    everywhere = getattr(module, "HOST", False)
+    yield from (
+        facts.rung.of_kinds(module.NODES)
+        if everywhere
+        else facts.program.nodes_in_kernel_code(facts.path, module.NODES)
+    )
     yield from values_of(facts, module)

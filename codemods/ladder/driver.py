@@ -85,15 +85,16 @@ class _Round:
     """What takes away the comments on constructs that are taken as they are now."""
 
 
-def sources_of(texts: Mapping[str, str], options: Options) -> dict[str, Source]:
+def sources_of(texts: Mapping[str, str], options: Options, program: Program | None = None) -> dict[str, Source]:
     """The versions that each file may be of: those asked for, else what names, keywords, old forms and pins show.
 
+    ``program`` is what was read of them, and of other files, before.
     A pin of the target is no evidence: who migrates a project may well begin with its pins.
     """
     if options.source:
         asked = version(options.source)
         return {path: Source(asked, asked) for path in texts}
-    program = program_of(texts, options)
+    program = program_of(texts, options, program)
     found = {path: evidence.source_of(rung) for path, rung in program.rungs.items()}
     for item in VERSIONS[1:]:
         facts = facts_of(program, found, item)
@@ -131,11 +132,15 @@ def _shown_by(facts: Facts, module: ModuleType, source: Source, item: Version) -
 
 
 def climbed(
-    outcomes: Mapping[str, Outcome], texts: Mapping[str, str], options: Options, sources: Mapping[str, Source]
+    outcomes: Mapping[str, Outcome],
+    texts: Mapping[str, str],
+    options: Options,
+    sources: Mapping[str, Source],
+    program: Program,
 ) -> dict[str, Outcome]:
     """``outcomes`` (for the inputs ``texts``) with their sources written for ``options.target``.
 
-    ``sources`` are the versions of the files that climb: the others are only read.
+    ``sources`` are the versions of the files that climb: the others are only read. ``program`` is what was read of all.
     """
     newest = Source(VERSIONS[-1], VERSIONS[-1])
     files = {
@@ -145,7 +150,7 @@ def climbed(
     goal = version(options.target)
     for item in VERSIONS[1:]:
         if item <= goal:
-            _climb(files, item, options, frozenset(sources))
+            program = _climb(files, item, options, frozenset(sources), program)
     if not any(file.is_written or outcomes[path].source != texts[path] for path, file in files.items()):
         for path, file in files.items():  # as they are, they show all of it again
             file.make_again(outcomes[path].source)
@@ -168,14 +173,17 @@ def _part(files: Mapping[str, _File], options: Options) -> None:
         _take(program, path, file, taken[path])
 
 
-def _climb(files: Mapping[str, _File], item: Version, options: Options, climbing: frozenset[str]) -> None:
+def _climb(
+    files: Mapping[str, _File], item: Version, options: Options, climbing: frozenset[str], program: Program
+) -> Program:
     """One rung: the rules of one version, again and again, until nothing of them is left to do.
 
     Files that are of that version, or of a later one, are asked for what it still takes alone (``_is_still_taken``).
+    ``program`` is what was read of the files before; what was read of them last is the answer.
     """
     rounds: dict[str, _Round] = {}
     for _ in range(_ROUNDS):
-        program = program_of({path: file.text for path, file in files.items()}, options)
+        program = program_of({path: file.text for path, file in files.items()}, options, program)
         facts = facts_of(program, {path: file.source for path, file in files.items()}, item)
         rounds = {path: _round(facts[path], item, options, files[path].source.low < item) for path in climbing}
         if not any(each.drafts or each.unmarked for each in rounds.values()):
@@ -185,6 +193,7 @@ def _climb(files: Mapping[str, _File], item: Version, options: Options, climbing
     for path, found in rounds.items():
         _say(program, path, files[path], found.said)
         _take(program, path, files[path], found.taken)
+    return program
 
 
 def _make(file: _File, rung: Rung, found: _Round) -> None:
@@ -330,7 +339,8 @@ def _outcome(outcome: Outcome, file: _File) -> Outcome:
     findings = tuple(sorted({*before, *file.findings}))
     if file.text == outcome.source:
         return replace(outcome, findings=findings, asserted=_asserted(outcome, file))
-    moves = tuple(replace(each, new_lines=_moved_lines(each, outcome, file)) for each in outcome.moves)
+    found = origins.matched(outcome.source, file.text) if outcome.moves else ()
+    moves = tuple(replace(each, new_lines=_moved_lines(each, found)) for each in outcome.moves)
     return replace(
         outcome,
         source=file.text,
@@ -343,9 +353,8 @@ def _outcome(outcome: Outcome, file: _File) -> Outcome:
     )
 
 
-def _moved_lines(move: Moved, outcome: Outcome, file: _File) -> tuple[int, int]:
-    """Where the lines of a declaration of the text that began to climb are now."""
-    found = origins.matched(outcome.source, file.text)
+def _moved_lines(move: Moved, found: origins.Origins) -> tuple[int, int]:
+    """Where the lines of a declaration are now; ``found`` are those of the text that began to climb."""
     first = next((n for n, origin in enumerate(found, 1) if origin >= move.new_lines[0]), move.new_lines[0])
     last = max((n for n, origin in enumerate(found, 1) if origin <= move.new_lines[1]), default=first)
     return first, max(first, last)

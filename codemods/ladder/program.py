@@ -10,6 +10,7 @@ from functools import cached_property
 from ..model import Options
 from ..project.kernel_code import Evidence, KernelCode, kernel_code
 from ..project.links import Link, each_link, links
+from ..syntax.node_index import of_kinds
 from .names import NAMING
 from .rung import Rung
 
@@ -22,6 +23,7 @@ class Program:
 
     rungs: Mapping[str, Rung]
     _links: dict[str, dict[str, Link]] = field(default_factory=dict)
+    _asked: dict[tuple[str, tuple[type[ast.AST], ...]], tuple[ast.AST, ...]] = field(default_factory=dict)
     _together: dict[ast.FunctionDef, tuple[tuple[str, ast.FunctionDef], ...]] = field(default_factory=dict)
 
     @cached_property
@@ -48,6 +50,13 @@ class Program:
                 return True
             function = rung.function(function)
         return False
+
+    def nodes_in_kernel_code(self, path: str, kinds: tuple[type[ast.AST], ...]) -> tuple[ast.AST, ...]:
+        """The nodes of these types that stand in the kernel code of a file, outer ones first."""
+        if (path, kinds) not in self._asked:
+            rung = self.rungs[path]
+            self._asked[path, kinds] = tuple(n for n in rung.of_kinds(kinds) if self.in_kernel_code(rung, n))
+        return self._asked[path, kinds]
 
     def meant(self, path: str, node: ast.expr) -> tuple[str, Definition] | None:
         """The function or class of these files that a name, or ``module.name``, means, and its file."""
@@ -103,16 +112,19 @@ class Program:
             ahead += [function for _, function in new]
         return frozenset(found)
 
+    @cached_property
+    def _kernels(self) -> tuple[frozenset[tuple[str, ast.FunctionDef]], ...]:
+        """What each kernel runs, itself among it."""
+        kernels = ((p, f) for p, rung in self.rungs.items() for f in of_kinds(rung.tree, ast.FunctionDef))
+        return tuple(self._reached(f) | {(path, f)} for path, f in kernels if self.is_kernel(f))
+
     def together(self, function: ast.FunctionDef) -> tuple[tuple[str, ast.FunctionDef], ...]:
         """The functions that some kernel runs besides ``function``, each with its file, in the order of the files."""
         if function not in self._together:
             found: set[tuple[str, ast.FunctionDef]] = set()
-            for path, rung in self.rungs.items():
-                for kernel in rung.nodes:
-                    if isinstance(kernel, ast.FunctionDef) and self.is_kernel(kernel):
-                        everything = {(path, kernel), *self._reached(kernel)}
-                        if any(each is function for _, each in everything):
-                            found |= everything
+            for everything in self._kernels:
+                if any(each is function for _, each in everything):
+                    found |= everything
             rest = [(path, each) for path, each in found if each is not function]
             self._together[function] = tuple(sorted(rest, key=lambda item: (item[0], item[1].lineno)))
         return self._together[function]
@@ -136,9 +148,14 @@ class Program:
         return frozenset(found)
 
 
-def program_of(texts: Mapping[str, str], options: Options) -> Program:
-    """The files ``texts``, by path. Raises ``SyntaxError`` when one does not parse."""
-    return Program({path: Rung(text, options) for path, text in texts.items()})
+def program_of(texts: Mapping[str, str], options: Options, before: Program | None = None) -> Program:
+    """The files ``texts``, by path; what is as it was ``before`` is not read again.
+
+    Raises ``SyntaxError`` when one does not parse.
+    """
+    old = before.rungs if before is not None else {}
+    rungs = {p: old[p] if p in old and old[p].text == text else Rung(text, options) for p, text in texts.items()}
+    return before if before is not None and rungs == old else Program(rungs)
 
 
 def _chain(node: ast.expr) -> list[str]:

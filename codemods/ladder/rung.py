@@ -14,12 +14,23 @@ from ..syntax.drafts import Sheet
 from ..syntax.name_scopes import OTHER, Names, dotted
 from .names import is_ours, star
 
+MAKERS = frozenset(f"nki.language.{name}" for name in ("ndarray", "zeros", "ones", "full", "rand"))
+"""The functions that make a tensor."""
+
 
 class Rung(Sheet):
     """A file that the rules of the ladder read."""
 
     def __init__(self, text: str, options: Options) -> None:
         super().__init__(text, options, star)
+        self._qualified: dict[ast.AST, str] = {}
+        self._kinds: dict[tuple[type[ast.AST], ...], tuple[ast.AST, ...]] = {}
+
+    def of_kinds(self, kinds: tuple[type[ast.AST], ...]) -> tuple[ast.AST, ...]:
+        """The nodes of these types, outer ones first, in the order of the text."""
+        if kinds not in self._kinds:
+            self._kinds[kinds] = tuple(node for node in self.nodes if isinstance(node, kinds))
+        return self._kinds[kinds]
 
     @cached_property
     def definitions(self) -> dict[str, ast.FunctionDef | ast.ClassDef]:
@@ -60,6 +71,11 @@ class Rung(Sheet):
 
     def qualified(self, node: ast.AST) -> str:
         """``nki.isa.dma_copy`` for an expression that means it, by whatever name; empty for all that is not NKI's."""
+        if node not in self._qualified:
+            self._qualified[node] = self._path(node)
+        return self._qualified[node]
+
+    def _path(self, node: ast.AST) -> str:
         parts = dotted(node)
         if parts is None or node not in self.names:
             return ""
@@ -101,6 +117,20 @@ class Rung(Sheet):
                     best = text if not best or len(text) < len(best) else best
             at_scope = at_scope.outer
         return best or None
+
+    def makers_in(self, function: ast.AST) -> list[ast.Call]:
+        """The calls inside of a function that make a tensor, in the order of the text."""
+        return self._makers.get(function, [])
+
+    @cached_property
+    def _makers(self) -> dict[ast.AST, list[ast.Call]]:
+        found: dict[ast.AST, list[ast.Call]] = {}
+        for call, _ in self.calls_of(*MAKERS):
+            function = self.function(call)
+            while function is not None:
+                found.setdefault(function, []).append(call)
+                function = self.function(function)
+        return found
 
     def calls_of(self, *names: str) -> Iterator[tuple[ast.Call, str]]:
         """The calls of these qualified names, in the order of the text."""

@@ -10,13 +10,13 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from ..syntax.node_index import of_kinds
 from ..syntax.nodes import is_shape
 from .allocators import annotation_of, is_sequence, memory_given_out
 from .program import Program
-from .rung import Rung
+from .rung import MAKERS, Rung
 
 LANGUAGE = "nki.language."
-MAKERS = frozenset(LANGUAGE + name for name in ("ndarray", "zeros", "ones", "full", "rand"))
 _GIVEN = {f"{LANGUAGE}shared_constant": "shared_hbm", f"{LANGUAGE}load": "sbuf"}
 """Functions that give a whole tensor of their own, and where it is."""
 ON_CHIP = frozenset({"sbuf", "psum"})
@@ -224,11 +224,7 @@ class Tensors:
         if meant is None or not isinstance(meant[1], ast.FunctionDef):
             return None
         where, function = meant
-        returns = [
-            n
-            for n in ast.walk(function)
-            if isinstance(n, ast.Return) and self.program.rungs[where].function(n) is function
-        ]
+        returns = [n for n in of_kinds(function, ast.Return) if self.program.rungs[where].function(n) is function]
         return self._agreed([self.of(where, r.value, depth + 3) if r.value is not None else None for r in returns])
 
     def _made(self, path: str, rung: Rung, node: ast.Call, depth: int, memory: str = "sbuf") -> Tensor:
@@ -338,7 +334,7 @@ class Tensors:
         for value in bindings(rung, function).get(name.id, []):
             is_own = value is None or (isinstance(value, ast.Name) and value.id == name.id)
             kinds.add("" if is_own else self.index_kind(path, rung, value))  # type: ignore[arg-type]  # not None
-        loops = [n for n in ast.walk(function) if isinstance(n, ast.For) and isinstance(n.target, ast.Name)]
+        loops = [n for n in of_kinds(function, ast.For) if isinstance(n.target, ast.Name)]
         counted = [n for n in loops if n.target.id == name.id and _is_range(rung, n.iter)]  # type: ignore[attr-defined]  # loops over a name
         if counted and kinds <= {"", "integer"} and len(bindings(rung, function).get(name.id, [])) == len(counted):
             return "integer"
@@ -414,8 +410,8 @@ def bindings(rung: Rung, function: ast.AST) -> dict[str, list[ast.expr | None]]:
     if function not in cache:
         found: dict[str, list[ast.expr | None]] = {}
         cache[function] = found
-        for node in ast.walk(function):
-            if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load) and rung.function(node) is function:
+        for node in of_kinds(function, ast.Name):
+            if not isinstance(node.ctx, ast.Load) and rung.function(node) is function:
                 found.setdefault(node.id, []).append(_assigned(rung, node))
         for parameter in _parameters(function):
             found.setdefault(parameter, [])

@@ -7,7 +7,7 @@ text, so what no rule touches keeps its bytes.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -55,12 +55,33 @@ class Sheet:
 
     @cached_property
     def parents(self) -> dict[ast.AST, ast.AST]:
-        return {child: node for node in ast.walk(self.tree) for child in ast.iter_child_nodes(node)}
+        return {child: node for node in self.nodes for child in ast.iter_child_nodes(node)}
 
     @cached_property
     def nodes(self) -> tuple[ast.AST, ...]:
         """Every node, outer ones first, in the order of the text."""
-        return tuple(_ordered(self.tree))
+        found: list[ast.AST] = []
+        _add_in_order(found, self.tree)
+        return tuple(found)
+
+    @cached_property
+    def _functions(self) -> dict[ast.AST, ast.FunctionDef | ast.AsyncFunctionDef]:
+        """For each node inside of a function the innermost one."""
+        found: dict[ast.AST, ast.FunctionDef | ast.AsyncFunctionDef] = {}
+        for node in self.nodes:
+            own = node if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) else found.get(node)
+            if own is not None:
+                found.update(dict.fromkeys(ast.iter_child_nodes(node), own))
+        return found
+
+    @cached_property
+    def _named(self) -> dict[str, list[ast.Name]]:
+        """All uses of each name, in whatever block."""
+        found: dict[str, list[ast.Name]] = {}
+        for node in self.nodes:
+            if isinstance(node, ast.Name):
+                found.setdefault(node.id, []).append(node)
+        return found
 
     def start(self, node: ast.AST) -> int:
         return self._offset(node.lineno, node.col_offset)  # type: ignore[attr-defined]  # of nodes with places
@@ -89,19 +110,13 @@ class Sheet:
 
     def function(self, node: ast.AST) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
         """The innermost function that a node is inside of."""
-        at = self.parents.get(node)
-        while at is not None and not isinstance(at, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            at = self.parents.get(at)
-        return at
+        return self._functions.get(node)
 
     def uses(self, name: ast.Name) -> list[ast.Name]:
         """All uses of the name in the block that binds it and the blocks below, the given one among them."""
         owner = self._owner(name)
-        return [
-            node
-            for node in self.nodes
-            if isinstance(node, ast.Name) and node.id == name.id and node in self.names and self._owner(node) is owner
-        ]
+        same = self._named.get(name.id, [])
+        return [node for node in same if node in self.names and self._owner(node) is owner]
 
     def _owner(self, name: ast.Name) -> Names | None:
         scope: Names | None = self.names[name]
@@ -111,9 +126,7 @@ class Sheet:
 
     def is_free(self, name: str) -> bool:
         """Is ``name`` used for nothing in the file?"""
-        taken = {node.id for node in self.nodes if isinstance(node, ast.Name)}
-        taken |= {node.arg for node in self.nodes if isinstance(node, ast.arg)}
-        return name not in taken
+        return name not in self._named and not any(isinstance(n, ast.arg) and n.arg == name for n in self.nodes)
 
     def constant(self, node: ast.AST) -> object:
         """The value of a literal, or of a name that the file binds once, to a literal; ``...`` for anything else."""
@@ -173,10 +186,10 @@ def overlap(first: Draft, second: Draft) -> bool:
     return any(a.start < b.end and b.start < a.end for a in first.edits for b in second.edits)
 
 
-def _ordered(node: ast.AST) -> Iterator[ast.AST]:
-    yield node
+def _add_in_order(found: list[ast.AST], node: ast.AST) -> None:
+    found.append(node)
     for child in ast.iter_child_nodes(node):
-        yield from _ordered(child)
+        _add_in_order(found, child)
 
 
 def _line_starts(text: str) -> list[int]:

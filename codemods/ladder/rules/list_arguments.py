@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 
 from ...syntax.drafts import Edit
+from ...syntax.node_index import of_kinds
 from ..answers import Answer, Left, Unknown, rewritten
 from ..choices import choices
 from ..facts import Facts
@@ -71,7 +72,7 @@ def _is_listed(node: ast.FunctionDef, parameter: ast.arg) -> bool:
     """May a parameter be a list, by what the kernel asks it for: is it counted or gone through?"""
     if parameter.annotation is not None and "uple" in ast.unparse(parameter.annotation):
         return False
-    for item in ast.walk(node):
+    for item in of_kinds(node, ast.For, ast.comprehension, ast.Call):
         iterated = item.iter if isinstance(item, (ast.For, ast.comprehension)) else None
         counted = item.args if isinstance(item, ast.Call) and ast.unparse(item.func) in _COUNTING else []
         if any(isinstance(each, ast.Name) and each.id == parameter.arg for each in [*counted, iterated]):

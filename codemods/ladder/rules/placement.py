@@ -15,6 +15,7 @@ from dataclasses import replace
 from ..answers import Answer, Left, Said, Unknown, unknown
 from ..choices import choices
 from ..facts import Facts
+from ..rung import MAKERS
 from ..tensors import ON_CHIP, buffer_name
 
 CODE = "NKV025"
@@ -22,7 +23,7 @@ APPLICABILITY = "manual"
 GOLDENS = ()
 NODES = (ast.Call,)
 _HELP = "give all tensors in SBUF and PSUM an address, or none"
-CALLS = frozenset(f"nki.language.{name}" for name in ("ndarray", "zeros", "ones", "full", "rand"))
+CALLS = MAKERS
 
 
 def rewrite(facts: Facts, node: ast.Call) -> Answer:
@@ -35,7 +36,7 @@ def rewrite(facts: Facts, node: ast.Call) -> Answer:
     if placement not in ("automatic", "unknown"):
         return None
     function = facts.rung.function(node)
-    others = facts.rung.all_calls if function is None else [n for n in ast.walk(function) if isinstance(n, ast.Call)]
+    others = facts.rung.all_calls if function is None else facts.rung.makers_in(function)
     own = _arms(facts, node)
     placed = [other for other in others if _placement(facts, other) in ("manual", "either")]
     if all(_exclude(own, _arms(facts, other)) for other in placed):
@@ -63,8 +64,8 @@ def _beside(facts: Facts, node: ast.Call, function: ast.AST | None) -> Answer:
     others = program.together(function) if isinstance(function, ast.FunctionDef) else ()
     for path, other in others:
         beside = replace(facts, path=path)
-        for call in ast.walk(other):
-            if isinstance(call, ast.Call) and _placement(beside, call) == "manual":
+        for call in beside.rung.makers_in(other):
+            if _placement(beside, call) == "manual":
                 text = f"'{other.name}', which places its tensors, runs in no kernel with this one"
                 return Unknown(text, _why(facts), _HELP)
     return None

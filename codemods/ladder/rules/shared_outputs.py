@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 
+from ...syntax.node_index import of_kinds
 from ..answers import Answer, Left, Said, Unknown, rewritten, unknown
 from ..facts import Facts
 from ..program import Program
@@ -60,9 +61,8 @@ def outputs(program: Program, tensors: Tensors) -> frozenset[ast.Call]:
     """The declarations of what the kernels of these files return."""
     found: set[ast.Call] = set()
     for path, rung in program.rungs.items():
-        for node in rung.nodes:
-            function = rung.function(node) if isinstance(node, ast.Return) else None
-            if isinstance(node, ast.Return) and node.value is not None and program.is_kernel(function or rung.tree):
+        for node in of_kinds(rung.tree, ast.Return):
+            if node.value is not None and program.is_kernel(rung.function(node) or rung.tree):
                 values = node.value.elts if isinstance(node.value, (ast.Tuple, ast.List)) else [node.value]
                 for value in values:
                     found.update(_calls(tensors.of(path, value)))
