@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from .errors import InputError
 from .gitignore import Rules, ignored, rules_of
@@ -25,11 +25,13 @@ class Found:
     """One file, under the name by which the user knows it.
 
     ``skipped`` says why it is not to be read (a second name of a file, a broken link), ``failed`` why it cannot be.
+    ``data`` is what it is taken to hold, where that is not what is on the disk.
     """
 
     path: str
     skipped: str | None = None
     failed: str | None = None
+    data: bytes | None = field(default=None, repr=False)
 
 
 def found_files(paths: Iterable[str], excludes: Callable[[str], bool] | None = None) -> list[Found]:

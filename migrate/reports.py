@@ -91,7 +91,7 @@ def contents(file: Found, word: bytes) -> bytes | Report:
     if file.skipped or file.failed:
         return Report(file.path, "skipped" if file.skipped else "failed", file.skipped or file.failed)
     try:
-        data = sys.stdin.buffer.read() if file.path == STDIN else _bytes(file.path)
+        data = file.data if file.data is not None else _bytes(file.path)
     except OSError as error:
         return Report(file.path, "failed", f"cannot read: {error.strerror or error}")
     if file.path.endswith(".ipynb"):
@@ -118,6 +118,8 @@ def _names_nki(data: bytes) -> bool:
 
 
 def _bytes(path: str) -> bytes:
+    if path == STDIN:
+        return sys.stdin.buffer.read()
     with open(path, "rb") as file:
         return file.read()
 

@@ -33,6 +33,7 @@ from .surfaces import FORMATS
     help="Only these rules: codes, their beginnings, or names, with commas.",
 )
 @click.option("--ignore", multiple=True, metavar="CODES", shell_complete=completed_codes, help="Not these rules.")
+@click.option("--mark", is_flag=True, help="Put a comment, # TODO(nki-migrate CODE): ..., above each manual finding.")
 @click.option("--unsafe", is_flag=True, help="Also apply rewrites that a person should review.")
 @click.option("--allocation", type=click.Choice(ALLOCATIONS), default="address", show_default=True)
 @click.option("--blocks", type=click.Choice(BLOCKS), default="auto", show_default=True)

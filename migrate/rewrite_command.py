@@ -20,9 +20,10 @@ from .kept_reports import cached_reports
 from .nki_pins import with_pins
 from .patch import unified_diff
 from .repository import uncommitted
-from .rewriting import word_of
+from .rewriting import rewrite_reports, word_of
 from .store import stored
 from .surfaces import print_reports, write_report
+from .todos import with_stale_marks, with_todos
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,6 +55,7 @@ class Asked:
     select: frozenset[str]
     ignore: frozenset[str]
     modules: tuple[tuple[str, str], ...]
+    mark: bool
     unsafe: bool
     allocation: str
     blocks: str
@@ -81,7 +83,7 @@ def run(asked: Asked) -> int:
     files = found_files(asked.paths, asked.configuration.excludes)
     options = _options(asked, files)
     reports, proof = _reports(asked, files, options)
-    reports = [without_codes(report, asked.configuration.ignored_codes(report.path)) for report in reports]
+    reports = _with_marks(asked, files, options, [_counted(asked, report) for report in reports])
     interrupted = False
     if asked.write:
         if not asked.allow_dirty:
@@ -93,6 +95,22 @@ def run(asked: Asked) -> int:
     if interrupted:
         raise KeyboardInterrupt
     return exit_code(reports, changes_are_done=asked.write)
+
+
+def _counted(asked: Asked, report: Report) -> Report:
+    """The report without the findings that the configuration only counts."""
+    return without_codes(report, asked.configuration.ignored_codes(report.path))
+
+
+def _with_marks(asked: Asked, files: list[Found], options: Options, reports: list[Report]) -> list[Report]:
+    """The reports with what is left marked in the files, or with findings on the marks whose finding is gone."""
+    if not asked.mark:
+        return [with_stale_marks(report, options) for report in reports]
+
+    def again(files: list[Found]) -> list[Report]:
+        return [_counted(asked, report) for report in rewrite_reports(files, options, asked.jobs or cores())]
+
+    return with_todos(reports, files, options, again)
 
 
 def _require_clean(paths: list[str]) -> None:

@@ -10,6 +10,7 @@ import io
 import re
 import tokenize
 from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
@@ -129,3 +130,31 @@ def _ends(text: str, original: Text) -> tuple[str, ...]:
 def _with_ends(text: str, ends: tuple[str, ...]) -> str:
     lines = text.split("\n")
     return "".join(line + end for line, end in zip(lines, (*ends, ""), strict=True))
+
+
+def with_lines(text: Text, above: Mapping[int, Sequence[str]]) -> bytes:
+    """The bytes of a file with lines put in ``above`` some of its own (1-based); they take its most common line end.
+
+    What the file's encoding cannot hold of them is escaped. Raises ``FileError`` where the file would no longer be read
+    as what it is.
+    """
+    common = Counter(text.ends).most_common(1)[0][0] if text.ends else "\n"
+    pieces: list[str] = []
+    new: list[str] = []
+    for number, (line, end) in enumerate(zip(text.text.split("\n"), (*text.ends, ""), strict=True), start=1):
+        inserted = [
+            each.encode(text.encoding, "backslashreplace").decode(text.encoding) for each in above.get(number, ())
+        ]
+        pieces += [*(each + common for each in inserted), line + end]
+        new += [*inserted, line]
+    data = "".join(pieces).encode(text.encoding)
+    again = decoded(data)
+    if (again.text, again.encoding) != ("\n".join(new), text.encoding):
+        raise FileError(f"a new line would change how the file is read, as {text.encoding}: save it as UTF-8")
+    return data
+
+
+def without_lines(text: Text, lines: Collection[int]) -> bytes:
+    """The bytes of a file without some of its lines (1-based)."""
+    kept = enumerate(zip(text.text.split("\n"), (*text.ends, ""), strict=True), start=1)
+    return "".join(line + end for number, (line, end) in kept if number not in lines).encode(text.encoding)

@@ -22,8 +22,9 @@ from ..expr.emission import New, Said
 from ..model import Finding
 from ..project.program import Module
 from ..rules.registry import RULES
-from ..syntax.node_index import tree_of, walk
-from ..syntax.nodes import blocks, first_line
+from ..syntax.logical_lines import LogicalLines
+from ..syntax.node_index import walk
+from ..syntax.nodes import blocks
 
 WORD = "nki-migrate NK"
 """What every mark has, as text."""
@@ -125,11 +126,10 @@ def with_comments(text: str, found: Iterable[tuple[int, Finding]]) -> tuple[str,
 
     The findings come with their lines in the text.
     """
-    statements = [n for n in ast.walk(tree_of(text)) if isinstance(n, ast.stmt)]
+    lines_of_code = LogicalLines(text)
     comments: dict[int, list[str]] = {}
     for line, finding in found:
-        around = [n for n in statements if first_line(n) <= line <= (n.end_lineno or n.lineno)]
-        place = max((first_line(n) for n in around), default=line)
+        place = lines_of_code.statement(line)
         mark = f"# {mark_of(finding.code, finding.message)}"
         if mark not in comments.setdefault(place, []):
             comments[place].append(mark)

@@ -10,6 +10,7 @@ FAILED = "NKM002"
 NOTEBOOK = "NKM003"
 ASSUMPTION = "NKM004"
 UNUSED_IGNORE = "NKM005"
+STALE_MARK = "NKM006"
 LAYOUT = "NKM101"
 OPERANDS = "NKM102"
 NUMBERS = "NKM103"
@@ -75,6 +76,13 @@ CODES = {
             its body; above the first statement, in the whole file. The summary counts what is ignored. Where nothing is
             found any more, the comment goes. `rewrite` says it of the codes of rules, `check` of its own (NKL...).
             Nothing is said with --select and --ignore.""",
+        ),
+        OutcomeDoc(
+            STALE_MARK,
+            "stale-mark",
+            "a comment `# TODO(nki-migrate CODE): ...` marks what is not found any more",
+            """`rewrite --mark` puts such a comment above each statement with a manual finding. Once that is resolved,
+            the comment goes: by hand, or by the next `rewrite --mark --write`. `rewrite --check` fails until then.""",
         ),
         OutcomeDoc(
             LAYOUT,
