@@ -18,7 +18,15 @@ from nki_migrate.codemods.emit.marks import with_comments
 from nki_migrate.codemods.model import Options, Outcome
 from nki_migrate.codemods.syntax.node_index import tree_of
 
-from .remains import Accounted, definitions, further_findings, new_violations, refused_by_older, unaccounted_names
+from .remains import (
+    Accounted,
+    definitions,
+    further_findings,
+    is_partial,
+    new_violations,
+    refused_in_range,
+    unaccounted_names,
+)
 
 Rewrite = Callable[[str, Options, str], Outcome]
 
@@ -26,13 +34,18 @@ Rewrite = Callable[[str, Options, str], Outcome]
 def complete(before: str, outcome: Outcome, options: Options, reached: frozenset[str] = frozenset()) -> Outcome:
     """The outcome with a finding, and a mark, for every line that was left and that the Beta 2 compiler would refuse.
 
-    ``reached`` are the names of definitions that kernels of other files use. What older versions refuse, if the output
-    is to serve them, too, has a finding and no mark.
+    ``reached`` are the names of definitions that kernels of other files use. What a version of a range refuses, if the
+    output is to serve them all, has a finding and no mark.
     """
+    outcome = _completed(before, outcome, options, reached)
     with contextlib.suppress(SyntaxError):  # the guard says so
-        older = refused_by_older(before, outcome, options, reached) if options.oldest else set()
-        outcome = replace(outcome, findings=tuple(sorted({*outcome.findings, *older})))
-    if (outcome.source == before and not reached) or _partial(options):
+        refused = refused_in_range(before, outcome, options, reached) if options.oldest else set()
+        outcome = replace(outcome, findings=tuple(sorted({*outcome.findings, *refused})))
+    return outcome
+
+
+def _completed(before: str, outcome: Outcome, options: Options, reached: frozenset[str]) -> Outcome:
+    if (outcome.source == before and not reached) or is_partial(options):
         return outcome
     try:
         found = further_findings(before, outcome, options.target, reached)
@@ -57,11 +70,11 @@ def _objections(before: str, outcome: Outcome, options: Options, filename: str, 
     old = tree_of(before)
     if after == before:
         # Nothing is written, but a file with Beta 1 names must not pass for done.
-        if not outcome.findings and not _partial(options):
+        if not outcome.findings and not is_partial(options):
             yield from unaccounted_names(old, Accounted(old, before, outcome))
         return
     yield from general_objections(before, outcome, options, filename, rewrite)
-    if not _partial(options):
+    if not is_partial(options):
         try:
             new = tree_of(after)
         except (SyntaxError, ValueError):
@@ -87,11 +100,6 @@ def general_objections(
     again = rewrite(after, options, filename).source
     if again != after:
         yield f"a second rewrite changes it again, first in line {_first_difference(after, again)}"
-
-
-def _partial(options: Options) -> bool:
-    """Was only a part of the rules asked for? Then Beta 1 names are left because the user wants it so."""
-    return bool(options.select or options.ignore)
 
 
 def _compile_objections(before: str, after: str, filename: str) -> Iterator[str]:

@@ -210,27 +210,35 @@ def further_findings(before: str, outcome: Outcome, target: str, reached: frozen
     return found
 
 
-def refused_by_older(before: str, outcome: Outcome, options: Options, reached: frozenset[str]) -> set[Finding]:
-    """What is legal in the target, and not in all versions from ``options.oldest`` on: there the versions part."""
-    *older, newest = versions_of(f"{options.oldest}{RANGE}{options.target}")
-    accepted = {_place(violation) for violation in illegal(outcome.source, newest.name, reached)}
+def refused_in_range(before: str, outcome: Outcome, options: Options, reached: frozenset[str]) -> set[Finding]:
+    """What is not legal in all versions from ``options.oldest`` to the target: there they part.
+
+    What the target refuses as well is no more than the findings tell already, unless it stood in the input.
+    """
+    versions = versions_of(f"{options.oldest}{RANGE}{options.target}")
     refused: dict[Violation, list[Version]] = {}
-    for at in older:
+    for at in versions:
         for violation in illegal(outcome.source, at.name, reached):
-            if _place(violation) not in accepted:
-                refused.setdefault(violation, []).append(at)
+            refused.setdefault(violation, []).append(at)
+    at_newest = {_place(violation) for violation, having in refused.items() if versions[-1] in having}
     lines = origins.matched(before, outcome.source)
-    return {
-        Finding(
-            lines[v.line - 1],
-            max(v.column, 1),
-            v.code,
-            "manual",
-            f"NKI {shown(versions)}: {v.message}",
-            f"{v.help} What is written here is for NKI {newest} and those before it that take it.",
-        )
-        for v, versions in refused.items()
-    }
+    told = {(finding.line, finding.code) for finding in outcome.findings}
+    found = set()
+    for v, having in refused.items():
+        line = lines[v.line - 1]
+        help = f"{v.help} What is written here is for NKI {versions[-1]} and those before it that take it."
+        if _place(v) in at_newest:
+            if versions[-1] not in having or (line, v.code) in told or is_partial(options):
+                continue
+            help = v.help
+        message = f"NKI {shown(having)}: {v.message}"
+        found.add(Finding(line, max(v.column, 1), v.code, "manual", message, help))
+    return found
+
+
+def is_partial(options: Options) -> bool:
+    """Was only a part of the rules asked for? Then Beta 1 names are left because the user wants it so."""
+    return bool(options.select or options.ignore)
 
 
 def _place(violation: Violation) -> tuple[int, int, str]:

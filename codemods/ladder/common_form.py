@@ -45,11 +45,16 @@ def partings(texts: Mapping[str, str], options: Options) -> Iterator[tuple[str, 
 def _parted(facts: Facts, item: Version, options: Options) -> Iterator[tuple[ast.AST, _Parted]]:
     for module, kind in rules_at(item):
         parts = getattr(module, "parts", module.rewrite if kind == "differs" else None)
-        if parts is None or not options.enabled(module.CODE):
+        renumbered = {name for row in changes(facts.old, item) if row.rule == module.CODE for name in row.moved}
+        if (parts is None and not renumbered) or not options.enabled(module.CODE):
             continue
         for node in nodes_for(facts, module):
-            answer = unseen(facts, module, node) or parts(facts, node)
-            if isinstance(answer, Unknown):
+            hidden = unseen(facts, module, node)
+            answer = hidden or (parts(facts, node) if parts is not None else None)
+            if hidden is not None and not hidden.is_note:
+                message = f"NKI {facts.old} and {item} may not read this alike: {hidden.why}"
+                yield node, _finding(node, module.CODE, message, hidden.help)
+            elif isinstance(answer, Unknown):
                 yield node, answer
             elif answer is not None:
                 what = next(row.what for row in changes(facts.old, item) if row.rule == module.CODE)

@@ -238,9 +238,8 @@ CHANGES_05: tuple[Change, ...] = (
         "nl.tile_size.psum_fmax_bytes",
         "nl.tile_size.psum_bank_fmax_bytes",
         "nki.language.tile_size in the SDK documentation, 2.30 against 2.31",
-        None,
+        "NKV032",
         "safe",
-        reason="nobody is known to write it; check names it, and psum_bank_fmax_bytes is in 0.4 as well",
         gone=(_NL + "tile_size.psum_fmax_bytes",),
     ),
     Change(

@@ -28,6 +28,7 @@ _BEHIND = {
 """The parameters that every version has at these positions."""
 CALLS = frozenset(_BEHIND)
 _NONE = Symbol("function")
+_ENUMS = ("oob_mode", "dge_mode", "engine")
 
 
 def rewrite(facts: Facts, node: ast.Call) -> Answer:
@@ -52,21 +53,22 @@ def rewrite(facts: Facts, node: ast.Call) -> Answer:
 
 
 def _is_of_this_order(facts: Facts, node: ast.Call, order: list[str]) -> bool:
-    """Does what stands somewhere show the old version's parameter there: a member of its enumeration, a pair?"""
+    """Can the arguments stand in the old version's order, and not in that of the new one?"""
     newer = [p.name for p in (beta2.symbol(facts.called(node), facts.new) or _NONE).parameters or ()]
-    for at, (value, parameter) in enumerate(zip(node.args, order, strict=False)):
-        if at < len(newer) and newer[at] == parameter:
-            continue
-        enum = facts.qualified(value).removeprefix("nki.isa.").partition(".")[0]
-        if enum == parameter or (parameter.startswith("tile_") and isinstance(value, ast.Tuple)):
-            return True
-    return False
+    return not _is_of_another_order(facts, node, order) and _is_of_another_order(facts, node, newer)
 
 
 def _is_of_another_order(facts: Facts, node: ast.Call, order: list[str]) -> bool:
-    """Does a member of an enumeration stand where the old version has another parameter?"""
-    for value, parameter in zip(node.args, order, strict=False):
-        enum = facts.qualified(value).removeprefix("nki.isa.").partition(".")[0]
-        if enum in ("oob_mode", "dge_mode", "engine") and parameter != enum:
-            return True
-    return False
+    """Does something stand where an order has a parameter that does not take it?"""
+    behind = len(_BEHIND[facts.called(node)])
+    given = list(zip(node.args, order, strict=False))[behind:]
+    return len(node.args) > len(order) or any(_is_refused(facts, value, parameter) for value, parameter in given)
+
+
+def _is_refused(facts: Facts, value: ast.expr, parameter: str) -> bool:
+    """Is a value a member of another enumeration, or a pair where one number is meant, or the other way round?"""
+    enum = facts.qualified(value).removeprefix("nki.isa.").partition(".")[0]
+    if isinstance(value, (ast.Tuple, ast.List)):
+        return not parameter.startswith("tile_")
+    is_number = isinstance(value, ast.Constant) and value.value is not None
+    return (enum in _ENUMS and parameter != enum) or (is_number and parameter.startswith("tile_"))
