@@ -12,11 +12,12 @@ import ast
 from collections.abc import Iterator, Mapping
 
 from nki_migrate.runtime.spec import beta2
+from nki_migrate.runtime.spec.change import Change
 from nki_migrate.runtime.spec.changes import changes
 from nki_migrate.runtime.spec.versions import VERSIONS, Version, version
 
 from ..model import Finding, Options
-from .answers import Left, Unknown
+from .answers import Different, Left, Rewritten, Unknown
 from .asking import facts_of, nodes_for
 from .evidence import Source
 from .facts import Facts
@@ -25,6 +26,7 @@ from .registry import rules_at
 from .unseen import unseen
 
 _Parted = Finding | Unknown
+_Told = Rewritten | Left | Unknown | Different
 _ALONE = "write it so that both read it alike, or write for one side alone"
 
 
@@ -45,22 +47,29 @@ def partings(texts: Mapping[str, str], options: Options) -> Iterator[tuple[str, 
 def _parted(facts: Facts, item: Version, options: Options) -> Iterator[tuple[ast.AST, _Parted]]:
     for module, kind in rules_at(item):
         parts = getattr(module, "parts", module.rewrite if kind == "differs" else None)
-        renumbered = {name for row in changes(facts.old, item) if row.rule == module.CODE for name in row.moved}
-        if (parts is None and not renumbered) or not options.enabled(module.CODE):
-            continue
-        for node in nodes_for(facts, module):
-            hidden = unseen(facts, module, node)
-            answer = hidden or (parts(facts, node) if parts is not None else None)
-            if hidden is not None and not hidden.is_note:
-                message = f"NKI {facts.old} and {item} may not read this alike: {hidden.why}"
-                yield node, _finding(node, module.CODE, message, hidden.help)
-            elif isinstance(answer, Unknown):
-                yield node, answer
-            elif answer is not None:
-                what = next(row.what for row in changes(facts.old, item) if row.rule == module.CODE)
-                told, help = (answer.message, answer.help) if isinstance(answer, Left) else (what, _ALONE)
-                message = f"NKI {facts.old} and {item} do not read this alike: {told}"
-                yield node, _finding(node, module.CODE, message, help)
+        rows = [row for row in changes(facts.old, item) if row.rule == module.CODE]
+        if options.enabled(module.CODE) and (parts is not None or any(row.moved for row in rows)):
+            for node in nodes_for(facts, module):
+                hidden = unseen(facts, module, node)
+                answer = hidden or (parts(facts, node) if parts is not None else None)
+                if answer is not None:
+                    yield node, _parting(facts, node, rows[0], answer, hidden is not None)
+    yield from _bound_otherwise(facts, item)
+
+
+def _parting(facts: Facts, node: ast.AST, row: Change, answer: _Told, is_hidden: bool) -> _Parted:
+    """What the answer of a rule says of two versions, and of a call that cannot be read (``is_hidden``)."""
+    if isinstance(answer, Unknown) and (answer.is_note or not is_hidden):
+        return answer
+    versions = f"NKI {facts.old} and {facts.new}"
+    if isinstance(answer, Unknown):
+        return _finding(node, row.rule or "", f"{versions} may not read this alike: {answer.why}", answer.help)
+    told, help = (answer.message, answer.help) if isinstance(answer, Left) else (row.what, _ALONE)
+    return _finding(node, row.rule or "", f"{versions} do not read this alike: {told}", help)
+
+
+def _bound_otherwise(facts: Facts, item: Version) -> Iterator[tuple[ast.AST, Finding]]:
+    """The calls whose positional arguments are other parameters."""
     for call in (node for node in facts.rung.all_calls if facts.in_kernel_code(node)):
         moved = _moved(facts, call, item)
         code = next((row.rule for row in changes(facts.old, item) if facts.called(call) in row.moved), None)
