@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from ..expr import algebra
 from ..expr.operands import Operand
 from ..expr.values import Hbm, Several, Tile, Value, texts
-from ..syntax.node_index import indexed, of_kinds, walk
+from ..syntax.node_index import children, indexed, of_kinds, walk
 from .scope import Scope
 
 _FUNCTIONS = ast.FunctionDef | ast.Lambda
@@ -80,7 +80,7 @@ def _is_read_in_its_loops(function: ast.FunctionDef, name: str) -> bool:
         if isinstance(node, ast.For) and name in _targets(node):
             pending += [node.iter, *node.orelse]
         elif not isinstance(node, _FUNCTIONS):
-            pending += ast.iter_child_nodes(node)
+            pending += children(node)
     return True
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ..syntax.node_index import indexed, of_kinds, walk
+from ..syntax.node_index import children, indexed, of_kinds, walk
 from ..syntax.nodes import bound_by, named_parameters, positional_parameters
 from .classes import class_in, class_named
 
@@ -86,7 +86,7 @@ def _executed(statement: ast.stmt) -> tuple[ast.AST, ...]:
         node = pending.pop()
         found.append(node)
         if not isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Lambda):
-            pending += reversed(list(ast.iter_child_nodes(node)))
+            pending += reversed(children(node))
     return tuple(found)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..syntax.names import dotted
-from ..syntax.node_index import walk
+from ..syntax.node_index import children, walk
 from ..syntax.nodes import default_values, positional_parameters
 from .classes import Class, class_in, class_named, field_class, returned_class
 
@@ -25,7 +25,7 @@ _NO_FUNCTION = next(n for n in walk(ast.parse("def module(): pass")) if isinstan
 def tuple_use(program: Program, cls: Class) -> tuple[Module, ast.AST] | None:
     """Where an object of the class may be used as a tuple; ``None`` where no place is found."""
     for module in program.modules.values():
-        parents = {child: node for node in walk(module.source.tree) for child in ast.iter_child_nodes(node)}
+        parents = {child: node for node in walk(module.source.tree) for child in children(node)}
         for function, node in _expressions(module.source.tree, _NO_FUNCTION):
             if class_named(module, node) == cls and not _names_class(node, parents):
                 return module, node
@@ -36,7 +36,7 @@ def tuple_use(program: Program, cls: Class) -> tuple[Module, ast.AST] | None:
 
 def _expressions(root: ast.AST, function: ast.FunctionDef) -> Iterator[tuple[ast.FunctionDef, ast.expr]]:
     """The names, attributes, calls and choices of a tree that are read, each with the function that it stands in."""
-    for node in ast.iter_child_nodes(root):
+    for node in children(root):
         if isinstance(node, ast.FunctionDef):
             yield from _expressions(node, node)
             continue

@@ -9,7 +9,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from ..expr.values import Constant, Container, Hbm, Python, Several, Slice, Tensors, Tile, Value
-from ..syntax.node_index import indexed, of_kinds, walk
+from ..syntax.node_index import children, indexed, of_kinds, walk
 
 if TYPE_CHECKING:
     from .scope import Scope
@@ -44,7 +44,7 @@ def names_taken(value: ast.expr) -> Iterator[str]:
         if isinstance(node, ast.Name):
             yield node.id
         if not isinstance(node, ast.Attribute) or node.attr not in TENSOR_ATTRIBUTES:
-            pending += ast.iter_child_nodes(node)
+            pending += children(node)
 
 
 def may_be_no_number(scope: Scope, node: ast.expr, seen: frozenset[str] = frozenset()) -> bool:
@@ -68,8 +68,8 @@ def may_be_no_number(scope: Scope, node: ast.expr, seen: frozenset[str] = frozen
             return False
         case ast.Call(func=function) if scope.qualified(function) == "nl.ds" or ast.unparse(function) == "slice":
             return True
-    children = (_MEMBERS[type(n)](n) if type(n) in _MEMBERS else n for n in ast.iter_child_nodes(node))
-    return any(isinstance(child, ast.expr) and may_be_no_number(scope, child, seen) for child in children)
+    parts = (_MEMBERS[type(n)](n) if type(n) in _MEMBERS else n for n in children(node))
+    return any(isinstance(child, ast.expr) and may_be_no_number(scope, child, seen) for child in parts)
 
 
 def may_give_tensor(scope: Scope, node: ast.expr) -> bool:

@@ -19,7 +19,7 @@ from ..syntax.codes import LAUNCH_GRID as GRID
 from ..syntax.format import tuple_text
 from ..syntax.language_subset import FORBIDDEN_EXPRESSIONS, plainer
 from ..syntax.names import BETA2, dotted
-from ..syntax.node_index import of_kinds, walk
+from ..syntax.node_index import children, of_kinds, walk
 from ..syntax.nodes import is_shape
 from . import vector_sizes
 from .comparisons import comparison_text
@@ -79,7 +79,7 @@ def _changing_parts(scope: Scope, node: ast.expr) -> list[ast.expr]:
     package = (scope.qualified(node.func) or "").partition(".")[0] if isinstance(node, ast.Call) else ""
     if isinstance(node, ast.Call) and package not in _PACKAGES and not only_computes(scope, node):
         return [node]
-    inner = (child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr))
+    inner = (child for child in children(node) if isinstance(child, ast.expr))
     return [part for child in inner for part in _changing_parts(scope, child)]
 
 
@@ -145,7 +145,7 @@ def _collect(scope: Scope, node: ast.AST, replacements: list[tuple[ast.AST, str]
         if text != scope.source.segment(node):
             replacements.append((node, text))
         return
-    for child in ast.iter_child_nodes(node):
+    for child in children(node):
         if isinstance(child, ast.expr | ast.keyword | ast.comprehension | ast.slice):
             _collect(scope, child, replacements)
 
@@ -180,7 +180,7 @@ def _check_operands(scope: Scope, node: ast.BinOp | ast.UnaryOp | ast.Compare) -
         isinstance(op, ast.Is | ast.IsNot | ast.In | ast.NotIn) for op in node.ops
     ):
         return
-    for part in ast.iter_child_nodes(node):
+    for part in children(node):
         base = part
         while isinstance(base, ast.Subscript):
             base = base.value

@@ -12,6 +12,7 @@ from ..expr.values import Python
 from ..project.host import assigned
 from ..syntax.codes import LANGUAGE
 from ..syntax.names import dotted
+from ..syntax.node_index import children
 from .scope import Scope
 
 _WORDS = {ast.BitAnd: "and", ast.BitOr: "or"}
@@ -118,5 +119,5 @@ def is_number(scope: Scope, node: ast.expr) -> bool:
             continue
         if isinstance(part, ast.Name) and not isinstance(scope.env.get(part.id), Python):
             return False
-        pending += ast.iter_child_nodes(part)
+        pending += children(part)
     return True

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..expr.values import Grid, Index
-from ..syntax.node_index import indexed, of_kinds, walk
+from ..syntax.node_index import children, indexed, of_kinds, walk
 from .index import COMPONENTS
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def _subscripts_of(function: ast.FunctionDef, name: str) -> tuple[ast.Subscript,
             continue
         if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id == name:
             found.append(node)
-        pending += ast.iter_child_nodes(node)
+        pending += children(node)
     return tuple(found)
 
 

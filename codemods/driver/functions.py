@@ -23,7 +23,7 @@ from ..rules.psum_accumulation import groups_of_others, of_enclosing
 from ..syntax import codes
 from ..syntax.codes import LANGUAGE
 from ..syntax.codes import NESTED_FUNCTIONS as LIFT
-from ..syntax.node_index import of_kinds, walk
+from ..syntax.node_index import children, of_kinds, walk
 from ..syntax.nodes import assignment_counts, names_read_by_nested
 from ..syntax.source import is_expanded
 from .walk import walk_block
@@ -93,7 +93,7 @@ def moves_tensors(module: Module, node: ast.AST) -> bool:
 
     What is defined in it is not looked at.
     """
-    for child in ast.iter_child_nodes(node):
+    for child in children(node):
         if isinstance(child, ast.FunctionDef | ast.ClassDef | ast.Lambda):
             continue
         name = module.host_name(child.func) if isinstance(child, ast.Call) else ""

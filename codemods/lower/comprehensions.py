@@ -23,7 +23,7 @@ from ..expr.emission import Refuse
 from ..expr.values import Hbm, Python, Tile, Value
 from ..syntax.codes import LANGUAGE as CODE
 from ..syntax.language_subset import plainer
-from ..syntax.node_index import of_kinds, walk
+from ..syntax.node_index import children, of_kinds, walk
 from .access import operand
 from .compute import is_computation
 from .declare import creation
@@ -57,7 +57,7 @@ def expand(scope: Scope, statement: ast.stmt) -> bool:
             return True
     if isinstance(statement, ast.Assert):
         return _expand_parts(scope, statement)
-    roots = [n for n in ast.iter_child_nodes(statement) if isinstance(n, ast.expr)]
+    roots = [n for n in children(statement) if isinstance(n, ast.expr)]
     for root in roots:
         _emit(_loops_before(scope, root), scope)
     return False
@@ -174,7 +174,7 @@ def _evaluated(scope: Scope, node: ast.expr) -> Iterator[_Listed]:
         yield from _evaluated(scope, node.values[0])
     elif isinstance(node, ast.Tuple | ast.List | ast.BinOp | ast.UnaryOp | ast.Starred | ast.Subscript | ast.Compare):
         single = not isinstance(node, ast.Compare) or len(node.comparators) == 1
-        for child in ast.iter_child_nodes(node) if single else ():
+        for child in children(node) if single else ():
             if isinstance(child, ast.expr):
                 yield from _evaluated(scope, child)
 
@@ -411,8 +411,8 @@ def _inside(node: ast.AST, variable: str) -> Iterator[ast.expr]:
     if isinstance(node, ast.Lambda):
         yield from _meant(node.body, variable)
     elif isinstance(node, _COMPREHENSIONS):
-        for child in ast.iter_child_nodes(node):
-            for part in [child] if isinstance(child, ast.expr) else ast.iter_child_nodes(child):
+        for child in children(node):
+            for part in [child] if isinstance(child, ast.expr) else children(child):
                 if part is not node.generators[0].iter:
                     yield from _meant(part, variable)
 
@@ -422,7 +422,7 @@ def _meant(node: ast.AST, variable: str) -> Iterator[ast.expr]:
     if isinstance(node, ast.Name) and node.id == variable:
         yield node
     elif variable not in _binds(node):
-        for child in ast.iter_child_nodes(node):
+        for child in children(node):
             yield from _meant(child, variable)
     elif isinstance(node, _COMPREHENSIONS):
         yield from _meant(node.generators[0].iter, variable)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ..expr.emission import New
 from ..project.usage import names_used
 from ..syntax.names import dotted
-from ..syntax.node_index import of_kinds, walk
+from ..syntax.node_index import children, of_kinds, walk
 
 if TYPE_CHECKING:
     from ..project.program import Module
@@ -62,7 +62,7 @@ def _assignments(function: ast.FunctionDef) -> dict[str, list[ast.Assign]]:
 
 def _own(node: ast.AST) -> Iterator[ast.AST]:
     """The nodes of a function without those of the functions in it."""
-    for child in ast.iter_child_nodes(node):
+    for child in children(node):
         if not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
             yield child
             yield from _own(child)

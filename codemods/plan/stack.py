@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from ..analysis.counters import Values, running_values
 from ..analysis.unit_loops import passes_from_zero
 from ..expr import algebra
-from ..syntax.node_index import walk
+from ..syntax.node_index import children, walk
 from ..syntax.nodes import bound_by
 
 if TYPE_CHECKING:
@@ -382,7 +382,7 @@ def _is_left_early(loop: ast.For | ast.While) -> bool:
         if isinstance(node, ast.Break | ast.Continue | ast.Return):
             return True
         if not isinstance(node, ast.FunctionDef):
-            pending += ast.iter_child_nodes(node)
+            pending += children(node)
     return False
 
 

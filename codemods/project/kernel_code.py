@@ -16,13 +16,13 @@ kernel code of later versions gives the :class:`Naming` of theirs.)
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from nki_migrate.runtime.spec import beta1
 
 from ..syntax.names import Import, canonical, dotted, imports
-from ..syntax.node_index import indexed_together, of_kinds, walk
+from ..syntax.node_index import children, indexed, indexed_together, of_kinds, walk
 from .links import Link, links, links_between
 
 OUTPUT_HARNESSES = {"torch_neuronx.nki_jit", "torch_neuronx.xla_impl.ops.nki_jit"}
@@ -47,6 +47,7 @@ _VECTORS = {"nl.arange", "nl.mgrid"}
 """Host code that defines a kernel may make the index vectors that the kernel captures."""
 
 Definition = ast.FunctionDef | ast.ClassDef
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 @dataclass(frozen=True)
@@ -231,12 +232,17 @@ def is_moving(name: str) -> bool:
     return name in _MOVING or name.startswith("nisa.")
 
 
-def own_nodes(node: ast.AST) -> Iterator[ast.AST]:
-    """The nodes of a definition without those of what is defined in it."""
-    for child in ast.iter_child_nodes(node):
-        if not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            yield child
-            yield from own_nodes(child)
+@indexed
+def own_nodes(node: ast.AST) -> Sequence[ast.AST]:
+    """The nodes of a definition without those of what is defined in it, in the order of the text."""
+    found = []
+    pending = children(node)[::-1]
+    while pending:
+        child = pending.pop()
+        if not isinstance(child, _SCOPES):
+            found.append(child)
+            pending += reversed(children(child))
+    return found
 
 
 class _File:
@@ -252,6 +258,7 @@ class _File:
             if naming.counts(item) and (item.is_nki or item.name not in self.imports):
                 self.imports[item.name] = item
         self.aliases = self._aliases(tree.body)
+        self._bound: dict[Definition, Mapping[str, str | None]] = {}
         self.handed = {name.id for name, _ in self.launched() if isinstance(name, ast.Name)}
 
     def _aliases(self, statements: list[ast.stmt]) -> dict[str, str]:
@@ -327,9 +334,14 @@ class _File:
         names = [self._name(n, local) for n in of_kinds(function, ast.Name, ast.Attribute)]
         return any(name.startswith(("nl.", "nisa.", "ncc.")) and not _is_dtype(name) for name in names)
 
-    def _bound_in(self, function: Definition) -> dict[str, str | None]:
+    def _bound_in(self, function: Definition) -> Mapping[str, str | None]:
         """Names that a function binds itself, and the functions of NKI that some of them stand for."""
-        nodes = list(walk(function))
+        if function not in self._bound:
+            self._bound[function] = self._binds(function)
+        return self._bound[function]
+
+    def _binds(self, function: Definition) -> dict[str, str | None]:
+        nodes = walk(function)
         stored = {n.id for n in nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
         stored |= {n.arg for n in nodes if isinstance(n, ast.arg)}
         inside = {a.asname or a.name for n in nodes if isinstance(n, ast.Import | ast.ImportFrom) for a in n.names}
@@ -355,10 +367,11 @@ class _File:
         return Evidence(kind, self.path, node.lineno, ast.unparse(node).partition("\n")[0])
 
 
-def _defined_in(function: ast.FunctionDef) -> Iterator[ast.FunctionDef]:
+@indexed
+def _defined_in(function: ast.FunctionDef) -> Sequence[ast.FunctionDef]:
     """The functions that stand in a function itself."""
-    for node in [function, *own_nodes(function)]:
-        yield from (child for child in ast.iter_child_nodes(node) if isinstance(child, ast.FunctionDef))
+    around = [function, *own_nodes(function)]
+    return [child for node in around for child in children(node) if isinstance(child, ast.FunctionDef)]
 
 
 def _functions_in(definition: Definition) -> list[ast.FunctionDef]:

@@ -13,7 +13,7 @@ from ..expr.tables import beta2_has, beta2_lacks, refusal_note
 from ..syntax.codes import LAUNCH_GRID as GRID
 from ..syntax.codes import UNSUPPORTED as CODE
 from ..syntax.names import BETA2, canonical, dotted
-from ..syntax.node_index import walk
+from ..syntax.node_index import children, walk
 from .vendor_kernels import advice, home_of, under_review
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def _left(module: Module) -> list[tuple[ast.AST, bool]]:
             found.append((node, walked))
             continue
         same = node.func if isinstance(node, ast.Call) and _is_plain_jit(module, node) else None
-        pending.extend((child, walked) for child in ast.iter_child_nodes(node) if child is not same)
+        pending.extend((child, walked) for child in children(node) if child is not same)
     return found
 
 

@@ -22,7 +22,7 @@ from ..expr.moves import Planned
 from ..expr.values import Parameters, Value
 from ..model import Assumption, Decision, Finding, Options
 from ..syntax.names import Import, canonical, dotted, imports
-from ..syntax.node_index import of_kinds, walk
+from ..syntax.node_index import children, of_kinds, walk
 from ..syntax.nodes import bound_by, definition_names, definitions_around, inner_functions, written_names
 from ..syntax.source import Source
 from .kernel_code import KERNEL_DECORATORS, KernelCode, decorator_name, kernel_code
@@ -357,7 +357,7 @@ def _in_trace_mode(decorator: ast.expr) -> bool:
 def _functions_of(node: ast.AST) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
     """Functions in the order of the source."""
     found: list[ast.FunctionDef | ast.AsyncFunctionDef] = []
-    for child in ast.iter_child_nodes(node):
+    for child in children(node):
         if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
             found.append(child)
         found += _functions_of(child)

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from ..syntax.node_index import indexed, walk
+from ..syntax.node_index import children, indexed, walk
 from ..syntax.nodes import named_parameters
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef
@@ -186,7 +186,7 @@ def _reads(node: ast.AST, inner: frozenset[str]) -> Iterator[ast.Name]:
     if isinstance(node, ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp):
         targets = [n for c in node.generators for n in ast.walk(c.target)]
         inner |= {n.id for n in targets if isinstance(n, ast.Name)}
-    for child in ast.iter_child_nodes(node):
+    for child in children(node):
         yield from _reads(child, inner)
 
 

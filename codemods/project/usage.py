@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ..expr.emission import Edits, New
+from ..syntax.node_index import children
 
 if TYPE_CHECKING:
     from .program import Module
@@ -37,7 +38,7 @@ def names_used(edits: Edits, roots: Iterable[ast.AST]) -> tuple[set[str], set[st
             add(item.text)
             add(item.guard)
 
-    pending: list[ast.AST] = [child for root in roots for child in ast.iter_child_nodes(root)]
+    pending: list[ast.AST] = [child for root in roots for child in children(root)]
     while pending:
         node = pending.pop()
         if isinstance(node, ast.stmt):
@@ -56,7 +57,7 @@ def names_used(edits: Edits, roots: Iterable[ast.AST]) -> tuple[set[str], set[st
             add(edits.bases.get(node, ""))
             add(edits.class_decorators.get(node, ""))
             replaced = node.bases if node in edits.bases else []
-            pending.extend(child for child in ast.iter_child_nodes(node) if child not in replaced)
+            pending.extend(child for child in children(node) if child not in replaced)
             continue
         if isinstance(node, ast.Name):
             (read if isinstance(node.ctx, ast.Load) else bound).add(node.id)
@@ -67,7 +68,7 @@ def names_used(edits: Edits, roots: Iterable[ast.AST]) -> tuple[set[str], set[st
             write([new])
             pending += [node.test, *(node.orelse if side == "body" else node.body)]
             continue
-        pending.extend(ast.iter_child_nodes(node))
+        pending.extend(children(node))
     return read, bound
 
 

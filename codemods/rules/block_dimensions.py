@@ -34,7 +34,7 @@ from ..expr import algebra
 from ..expr.emission import Refuse
 from ..expr.values import Allocator, Python
 from ..syntax import codes
-from ..syntax.node_index import walk
+from ..syntax.node_index import children, walk
 from ..syntax.nodes import names_read_by_nested, viewed
 
 if TYPE_CHECKING:
@@ -238,7 +238,7 @@ def _not_operands(scope: Scope, found: Uses) -> str:
     """Is a block used as anything but a destination or an operand of the language? Then where; empty if not."""
     wanted = {id(s) for s in found.subscripts}
     for node in walk(scope.function):
-        for child in ast.iter_child_nodes(node):
+        for child in children(node):
             if id(child.value if isinstance(child, ast.keyword) else child) in wanted and not _takes(
                 scope, node, child
             ):

@@ -34,7 +34,7 @@ from ..expr.emission import New, Refuse
 from ..project.host import HARNESSES, Owner, assigned
 from ..project.kernel_code import OUTPUT_HARNESSES
 from ..project.program import Module
-from ..syntax.node_index import of_kinds, walk
+from ..syntax.node_index import children, of_kinds, walk
 from ..syntax.nodes import SIMPLE
 
 CODE = "NKI007"
@@ -143,7 +143,7 @@ class _Host:
             self.module.applied[CODE] += 1
             replacements.append((node, text))
             return
-        for child in ast.iter_child_nodes(node):
+        for child in children(node):
             if self._is_level(child):
                 self.module.applied[CODE] += 1
                 replacements.append((child, self._level(child, isinstance(node, ast.Call | ast.keyword | ast.Assign))))

@@ -33,7 +33,7 @@ from ..expr.operands import Operand
 from ..expr.values import EITHER, Declaration, Tile, Value
 from ..syntax import codes
 from ..syntax.names import dotted
-from ..syntax.node_index import of_kinds, walk
+from ..syntax.node_index import children, of_kinds, walk
 from ..syntax.nodes import bound_by, by_parameter
 
 if TYPE_CHECKING:
@@ -270,7 +270,7 @@ def _leads_to(value: ast.expr) -> set[str]:
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             pending.append(node.func.value)
         elif isinstance(node, ast.IfExp | ast.BoolOp | ast.Tuple | ast.List | ast.Starred):
-            pending += [child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr)]
+            pending += [child for child in children(node) if isinstance(child, ast.expr)]
     return found
 
 
@@ -283,7 +283,7 @@ def _is_kept(
         if isinstance(node, ast.FunctionDef | ast.Lambda) and node is not function:
             parts = list(walk(node))
         elif isinstance(node, ast.List | ast.Tuple | ast.Dict):
-            parts = list(ast.iter_child_nodes(node))
+            parts = children(node)
         elif seen and isinstance(node, ast.Return):
             parts = list(walk(node))
         elif seen and isinstance(node, ast.Assign | ast.AnnAssign | ast.NamedExpr) and node.value is not None:

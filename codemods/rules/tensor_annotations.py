@@ -21,7 +21,7 @@ from ..expr.emission import New
 from ..expr.tables import beta2_lacks
 from ..project.program import Module
 from ..syntax.names import canonical, dotted
-from ..syntax.node_index import walk
+from ..syntax.node_index import children, walk
 
 CODE = "NKI008"
 GOLDENS = ("annotations",)
@@ -62,13 +62,13 @@ def _rewrite_one(module: Module, holder: ast.AST, annotation: ast.expr) -> None:
 def _kernel_code(module: Module) -> Iterator[ast.AST]:
     """The definitions of a module that are kernel code; outermost ones, for each stands for what is in it."""
     known = module.program.kernel_code
-    pending = list(ast.iter_child_nodes(module.source.tree))
+    pending = children(module.source.tree)
     while pending:
         node = pending.pop(0)
         if node in known or node in known.classes:
             yield node
         else:
-            pending += ast.iter_child_nodes(node)
+            pending += children(node)
 
 
 def _is_gone(module: Module, node: ast.expr) -> bool:
@@ -106,7 +106,7 @@ def _tensors(module: Module, annotation: ast.expr) -> Iterator[ast.expr]:
         if not any((_means(module, part) or "").startswith("nt.mutable") for part in walk(annotation)):
             yield annotation
         return
-    for child in ast.iter_child_nodes(annotation):
+    for child in children(annotation):
         if isinstance(child, ast.expr):
             yield from _tensors(module, child)
 

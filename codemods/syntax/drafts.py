@@ -13,6 +13,7 @@ from functools import cached_property
 
 from ..model import Finding, Options
 from .name_scopes import Names, Stars, names_of
+from .node_index import children
 
 
 @dataclass(frozen=True, order=True)
@@ -55,7 +56,7 @@ class Sheet:
 
     @cached_property
     def parents(self) -> dict[ast.AST, ast.AST]:
-        return {child: node for node in self.nodes for child in ast.iter_child_nodes(node)}
+        return {child: node for node in self.nodes for child in children(node)}
 
     @cached_property
     def nodes(self) -> tuple[ast.AST, ...]:
@@ -71,7 +72,7 @@ class Sheet:
         for node in self.nodes:
             own = node if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) else found.get(node)
             if own is not None:
-                found.update(dict.fromkeys(ast.iter_child_nodes(node), own))
+                found.update(dict.fromkeys(children(node), own))
         return found
 
     @cached_property
@@ -188,7 +189,7 @@ def overlap(first: Draft, second: Draft) -> bool:
 
 def _add_in_order(found: list[ast.AST], node: ast.AST) -> None:
     found.append(node)
-    for child in ast.iter_child_nodes(node):
+    for child in children(node):
         _add_in_order(found, child)
 
 

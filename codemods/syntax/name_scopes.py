@@ -6,6 +6,8 @@ import ast
 from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass, field
 
+from .node_index import children
+
 OTHER = "?"
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 Block = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef
@@ -57,7 +59,7 @@ def _walk(node: ast.AST, names: Names, found: dict[ast.AST, Names], stars: Stars
         inner = Names(node, names)
         for parameter in _parameters(node.args):
             inner.bind(parameter.arg)
-        for child in ast.iter_child_nodes(node):
+        for child in children(node):
             own = child in _body(node) or isinstance(child, ast.arguments)
             if isinstance(child, ast.arguments):
                 _walk_arguments(child, names, inner, found, stars)
@@ -66,17 +68,17 @@ def _walk(node: ast.AST, names: Names, found: dict[ast.AST, Names], stars: Stars
         return
     if isinstance(node, ast.ClassDef):
         inner = Names(node, names)
-        for child in ast.iter_child_nodes(node):
+        for child in children(node):
             _walk(child, inner if child in node.body else names, found, stars)
         return
-    for child in ast.iter_child_nodes(node):
+    for child in children(node):
         _walk(child, names, found, stars)
 
 
 def _walk_arguments(node: ast.arguments, names: Names, inner: Names, found: dict[ast.AST, Names], stars: Stars) -> None:
     """Annotations and defaults see the names outside of the function."""
     found[node] = inner
-    for child in ast.iter_child_nodes(node):
+    for child in children(node):
         _walk(child, names, found, stars)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TypeGuard
 
 from .names import dotted
-from .node_index import indexed, of_kinds, trees_changed, walk
+from .node_index import children, indexed, of_kinds, trees_changed, walk
 
 SIMPLE = (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return, ast.Assert)
 """Statements without a body that compute something."""
@@ -88,7 +88,7 @@ def way_to(node: ast.AST, target: ast.stmt) -> list[tuple[list[ast.stmt], int]]:
 
 def parents_of(root: ast.AST) -> dict[ast.AST, ast.AST]:
     """What each node below ``root`` stands in."""
-    return {child: node for node in walk(root) for child in ast.iter_child_nodes(node)}
+    return {child: node for node in walk(root) for child in children(node)}
 
 
 def replace_node(parents: dict[ast.AST, ast.AST], old: ast.AST, new: ast.AST) -> None:
@@ -130,7 +130,7 @@ def definition_names(tree: ast.AST) -> dict[tuple[int, int], str]:
     pending: list[tuple[ast.AST, str]] = [(tree, "")]
     while pending:
         node, around = pending.pop()
-        for child in ast.iter_child_nodes(node):
+        for child in children(node):
             name = around
             if isinstance(child, ast.FunctionDef | ast.ClassDef):
                 name = f"{around}.{child.name}".lstrip(".")
@@ -197,7 +197,7 @@ def _handed_by(node: ast.Assign | ast.AnnAssign | ast.NamedExpr | ast.For) -> se
         if isinstance(value, ast.Name):
             found.add(value.id)
         elif isinstance(value, ast.IfExp | ast.BoolOp | ast.Tuple | ast.List | ast.Dict | ast.Starred):
-            pending += [child for child in ast.iter_child_nodes(value) if isinstance(child, ast.expr)]
+            pending += [child for child in children(value) if isinstance(child, ast.expr)]
     return found
 
 
@@ -215,7 +215,7 @@ def _guarded(node: ast.AST, name: str, tested: bool) -> bool:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
         given = [*node.args, *(keyword.value for keyword in node.keywords)]
         return all(isinstance(n, ast.Name) or _guarded(n, name, tested) for n in given)
-    return all(_guarded(child, name, tested) for child in ast.iter_child_nodes(node))
+    return all(_guarded(child, name, tested) for child in children(node))
 
 
 def is_only_read(function: ast.FunctionDef, name: str) -> bool:

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
-from .node_index import trees_changed
+from .node_index import children, trees_changed
 
 Node = TypeVar("Node", bound=ast.AST)
 
@@ -86,7 +86,7 @@ class Source:
 
     def _changes(self, node: ast.AST, texts: dict[ast.AST, str]) -> Iterator[tuple[ast.AST, str]]:
         """The descendants of ``node`` that are written otherwise than the source has them."""
-        for child in ast.iter_child_nodes(node):
+        for child in children(node):
             own = texts.get(child, written(child))
             if isinstance(child, ast.keyword) and own is not None:
                 own = f"{child.arg}={self.segment(child.value, texts.items())}{own}" if child.arg else own

@@ -15,7 +15,7 @@ from ...analysis.changed_objects import CHANGING
 from ...expr.emission import Refuse
 from ...project.program import Module, Program
 from ...syntax.codes import LAUNCH_GRID as CODE
-from ...syntax.node_index import walk
+from ...syntax.node_index import children, walk
 from ...syntax.nodes import bound_by
 from .questions import meant
 
@@ -163,7 +163,7 @@ def _own_nodes(node: ast.AST) -> Iterator[ast.AST]:
     """All parts of a statement that are not in a function of its own."""
     yield node
     if not isinstance(node, ast.FunctionDef | ast.Lambda):
-        for child in ast.iter_child_nodes(node):
+        for child in children(node):
             yield from _own_nodes(child)
 
 
@@ -262,7 +262,7 @@ class _Reading:
             return self._quiet(statement.test, depth) and all(self.computes(part, depth) for part in parts)
         if isinstance(statement, ast.Expr):
             return isinstance(statement.value, ast.Constant)
-        nodes = [n for n in ast.iter_child_nodes(statement) if isinstance(n, ast.expr)]
+        nodes = [n for n in children(statement) if isinstance(n, ast.expr)]
         asks = any(isinstance(n, ast.Call) and self.module.host_name(n.func) in _ASKS for n in walk(statement))
         simple = isinstance(statement, ast.Return | ast.Assert) or self.is_quiet(statement)
         return simple and not asks and all(self._quiet(n, depth) for n in nodes)

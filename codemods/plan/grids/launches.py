@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ...project.host import HARNESSES, Owner, assigned
 from ...project.program import Module, Program
-from ...syntax.node_index import of_kinds, walk
+from ...syntax.node_index import children, of_kinds, walk
 from .launch_names import calls_of_stored
 from .questions import Function, bound_in, meant
 
@@ -81,7 +81,7 @@ def _harnessed(module: Module, node: ast.expr) -> ast.expr | None:
 
 
 def _owned(node: ast.AST, owner: Owner) -> Iterator[tuple[ast.AST, Owner]]:
-    for child in ast.iter_child_nodes(node):
+    for child in children(node):
         inner = child if isinstance(child, ast.FunctionDef) else owner
         yield child, inner
         yield from _owned(child, inner)

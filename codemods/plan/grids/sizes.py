@@ -6,6 +6,7 @@ import ast
 
 from ...project.program import Module
 from ...syntax.format import tuple_text
+from ...syntax.node_index import children
 from .launches import Launch
 
 
@@ -29,7 +30,7 @@ def about_cores(module: Module, size: ast.expr) -> list[ast.expr]:
     """The outermost ``nl.nc`` and ``nl.spmd_dim`` of a size."""
     if isinstance(size, ast.Call) and module.host_name(size.func) in ("nl.nc", "nl.spmd_dim"):
         return [size]
-    parts = [part for part in ast.iter_child_nodes(size) if isinstance(part, ast.expr)]
+    parts = [part for part in children(size) if isinstance(part, ast.expr)]
     return [found for part in parts for found in about_cores(module, part)]
 
 
