@@ -19,6 +19,7 @@ from nki_migrate.codemods.project.kernel_code import BETA1, reach
 from nki_migrate.codemods.syntax.nodes import first_line
 
 from .errors import FileError
+from .notebooks import is_notebook
 from .planning import CASES_NAME, cases_at
 from .reports import Report, imports_beta1, parsed
 from .rewriting import source_name
@@ -118,10 +119,11 @@ def _line(kernel: Kernel) -> int:
 
 
 def _tree(report: Report) -> ast.Module | None:
-    if not report.before or report.path.endswith(".ipynb") or (b"nki" not in report.before):
+    source = report.source
+    if b"nki" not in source:
         return None
     try:
-        return parsed(report.before)[1]
+        return parsed(source)[1]
     except FileError:
         return None
 
@@ -130,7 +132,7 @@ def _reach(
     trees: Mapping[str, ast.Module], by_name: Mapping[str, tuple[Report, Report]]
 ) -> dict[tuple[str, ast.FunctionDef], frozenset[tuple[str, Definition]]]:
     """The kernels of Beta 1 in files that import it, those of later versions in the others."""
-    old = {name for name in trees if imports_beta1(by_name[name][0].before)}
+    old = {name for name in trees if imports_beta1(by_name[name][0].source)}
     later = {item: found for item, found in reach(trees, NAMING).items() if item[0] not in old}
     return {item: found for item, found in reach(trees, BETA1).items() if item[0] in old} | later
 
@@ -158,8 +160,9 @@ def _kernel(
     else:
         state = "safe" if any(report.status == "changed" for report in safe.values()) else "done"
     path = safe[name].path
-    count = len(_cases(path, function.name, cases))
-    proof: Proof = "case" if count else "suggest" if has_proposals(Path(path), tree, function.name) else "none"
+    count = 0 if is_notebook(path) else len(_cases(path, function.name, cases))
+    is_guessed = not count and not is_notebook(path) and has_proposals(Path(path), tree, function.name)
+    proof: Proof = "case" if count else "suggest" if is_guessed else "none"
     assumed = sum(asserted.line in lines for path, lines in ranges for asserted in safe[path].asserted)
     return Kernel(function.name, function.lineno, state, findings, left, assumed, count, proof)
 

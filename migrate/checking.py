@@ -17,6 +17,7 @@ from .claims import language_of
 from .discover import Found
 from .errors import FileError
 from .ignores import check_knows, with_ignores
+from .notebook_reports import in_cells
 from .reports import Report, contents, parsed
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def check_reports(files: Iterable[Found], target: str = DEFAULT.name, options: O
     ``target`` is a version or a range (``0.3..0.6``): a finding that not all of its versions have says which do.
     ``options`` are those of the run that other languages read.
     """
-    return [with_ignores(_checked(file, target, options), check_knows) for file in files]
+    return [in_cells(with_ignores(_checked(file, target, options), check_knows)) for file in files]
 
 
 def _checked(file: Found, target: str, options: Options | None) -> Report:

@@ -26,12 +26,14 @@ class Found:
 
     ``skipped`` says why it is not to be read (a second name of a file, a broken link), ``failed`` why it cannot be.
     ``data`` is what it is taken to hold, where that is not what is on the disk.
+    ``is_named``: on the command line, not found in a directory.
     """
 
     path: str
     skipped: str | None = None
     failed: str | None = None
     data: bytes | None = field(default=None, repr=False)
+    is_named: bool = field(default=False, compare=False)
 
 
 def found_files(paths: Iterable[str], excludes: Callable[[str], bool] | None = None) -> list[Found]:
@@ -50,7 +52,7 @@ def found_files(paths: Iterable[str], excludes: Callable[[str], bool] | None = N
             except OSError as error:  # of a .gitignore above the path
                 raise InputError(f"{error.filename}: cannot read: {error.strerror}") from error
         elif os.path.isfile(path):
-            found.append(Found(path))
+            found.append(Found(path, is_named=True))
         elif os.path.lexists(path):
             raise InputError(
                 f"{path}: not a file or directory: give a Python file, a directory, or - for standard input"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .patch import changed_lines
-from .reports import STATUSES, Report, imports_beta1, not_concerned
+from .reports import NOTEBOOK, STATUSES, Report, imports_beta1, not_concerned
 
 if TYPE_CHECKING:
     from nki_migrate.codemods.model import Asserted, Finding
@@ -57,7 +57,7 @@ def print_diff(diff: bytes) -> None:
 
 def advice(reports: Iterable[Report]) -> str:
     """What ``check`` says once of files that are Beta 1 still; empty where none is."""
-    count = sum(bool(report.findings) and imports_beta1(report.before) for report in reports)
+    count = sum(bool(report.findings) and imports_beta1(report.source) for report in reports)
     are = "is" if count == 1 else "are"
     return (
         f"{plural(count, 'file')} {are} Beta 1 still: run `nki-migrate rewrite` on {'it' if count == 1 else 'them'}"
@@ -87,7 +87,7 @@ def print_findings(reports: Iterable[Report], word: bytes, *, err: bool) -> None
 def finding_lines(report: Report) -> Iterator[str]:
     """``path:line:column: CODE [applicability] message``, each with its help below."""
     for finding in report.findings:
-        place = f"{shown(report.path)}:{finding.line}:{finding.column}"
+        place = f"{shown(report.path)}:{report.shown_line(finding.line)}:{finding.column}"
         yield f"{place}: {finding.code} [{finding.applicability}] {finding.message}"
         if finding.help:
             yield f"    help: {finding.help}"
@@ -96,7 +96,7 @@ def finding_lines(report: Report) -> Iterator[str]:
 def assumption_lines(report: Report) -> Iterator[str]:
     """``path:line: note: 'kernel' asserts ...`` for each assumption of the rewrite."""
     for asserted in report.asserted:
-        yield f"{shown(report.path)}:{asserted.line}: note: {assumption_text(asserted)}"
+        yield f"{shown(report.path)}:{report.shown_line(asserted.line)}: note: {assumption_text(asserted)}"
 
 
 def assumption_text(asserted: Asserted) -> str:
@@ -112,20 +112,26 @@ def assumption_text(asserted: Asserted) -> str:
 def decision_lines(report: Report) -> Iterator[str]:
     """``path:line: 'tensor': choice: reason`` for each tensor where the rewrite had a choice."""
     for decision in report.decisions:
-        yield f"{shown(report.path)}:{decision.line}: '{decision.name}': {decision.choice}: {decision.reason}"
+        place = f"{shown(report.path)}:{report.shown_line(decision.line)}"
+        yield f"{place}: '{decision.name}': {decision.choice}: {decision.reason}"
 
 
 def stat_line(report: Report) -> str:
     """``path | +12 -7``: the lines that a file gains and loses."""
-    added, removed = changed_lines(report.before, report.after)
+    added, removed = changed_lines(*report.listings)
     return f"{shown(report.path)} | +{added} -{removed}"
 
 
 def status_lines(reports: Iterable[Report], silent: Container[str]) -> Iterator[str]:
     """Files that were skipped or failed, with the reason; those skipped for a reason in ``silent`` are only counted."""
+    unread = 0
     for report in reports:
-        if report.reason is not None and report.reason not in silent:
+        if report.reason == NOTEBOOK and report.status == "skipped":
+            unread += 1
+        elif report.reason is not None and report.reason not in silent:
             yield f"{shown(report.path)}: {report.status}: {report.reason}"
+    if unread:
+        yield f"{plural(unread, 'notebook')} skipped: {NOTEBOOK}"
 
 
 def summary(reports: list[Report]) -> dict[str, Any]:
@@ -151,8 +157,8 @@ def as_json(reports: list[Report], *, decisions: bool = False) -> str:
             "path": report.path,
             "status": report.status,
             "reason": report.reason,
-            "findings": [_finding(finding) for finding in report.findings],
-            "ignored": [_finding(finding) for finding in report.ignored],
+            "findings": [_finding(report, finding) for finding in report.findings],
+            "ignored": [_finding(report, finding) for finding in report.ignored],
             **(_of_rewrite(report) if decisions else {}),
         }
         for report in reports
@@ -162,16 +168,22 @@ def as_json(reports: list[Report], *, decisions: bool = False) -> str:
 
 def _of_rewrite(report: Report) -> dict[str, Any]:
     return {
-        "assumptions": [asdict(asserted) for asserted in report.asserted],
-        "decisions": [asdict(decision) for decision in report.decisions],
+        "assumptions": [asdict(asserted) | place_in(report, asserted.line) for asserted in report.asserted],
+        "decisions": [asdict(decision) | place_in(report, decision.line) for decision in report.decisions],
     }
 
 
-def _finding(finding: Finding) -> dict[str, Any]:
+def place_in(report: Report, line: int) -> dict[str, int]:
+    """A line of a file, or of a cell of a notebook."""
+    cell, inner = report.place(line)
+    return {"cell": cell, "line": inner} if cell else {"line": line}
+
+
+def _finding(report: Report, finding: Finding) -> dict[str, Any]:
     return {
         "code": finding.code,
         "applicability": finding.applicability,
-        "line": finding.line,
+        **place_in(report, finding.line),
         "column": finding.column,
         "message": finding.message,
         "help": finding.help,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 from .discover import STDIN, Found
 from .errors import FileError
+from .notebooks import is_notebook, is_supported, notebook
 from .text import Text, decoded
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ STATUSES: tuple[Status, ...] = ("changed", "unchanged", "skipped", "failed")
 _IMPORTS_BETA1 = re.compile(rb"^[ \t]*(import|from)[ \t]+neuronxcc\b", re.MULTILINE)
 
 EMPTY = "empty"
-NOTEBOOK = "notebooks are not supported: export it (jupyter nbconvert --to script)"
+NOTEBOOK = "reading notebooks needs nbformat: pip install 'nki-migrate[notebook]'"
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,35 @@ class Report:
         """Is nothing of this file left for a person to do?"""
         return self.status != "failed" and not self.findings and self.reason != NOTEBOOK
 
+    @property
+    def source(self) -> bytes:
+        """The file as it was, as Python reads it: of a notebook, the module that its cells are."""
+        return python_source(self.path, self.before)
+
+    @property
+    def listings(self) -> tuple[bytes, bytes]:
+        """The file before and after, as people read it: of a notebook, its code cells."""
+        if not is_notebook(self.path) or self.status not in ("changed", "unchanged"):
+            return self.before, self.after
+        return notebook(self.before).listing.encode(), notebook(self.after).listing.encode()
+
+    def place(self, line: int) -> tuple[int, int]:
+        """The cell (0: the file has none) and its line that a line of ``source`` is."""
+        if not is_notebook(self.path) or not self.source:
+            return 0, line
+        place = notebook(self.before).script.place(line)
+        return place.cell, place.line
+
+    def shown_line(self, line: int) -> str:
+        """A line of ``source`` for people: ``12``, or ``cell 3:12``."""
+        cell, inner = self.place(line)
+        return f"cell {cell}:{inner}" if cell else str(line)
+
+    def file_line(self, line: int) -> int:
+        """The line of the file that a line of ``source`` stands in."""
+        cell, inner = self.place(line)
+        return notebook(self.before).file_line(cell, inner) if cell else line
+
     def failed(self, reason: str) -> Report:
         """This report when the change could not be made after all."""
         return replace(self, status="failed", reason=reason, applied=Counter(), after=self.before, asserted=())
@@ -91,13 +121,11 @@ def contents(file: Found, word: bytes) -> bytes | Report:
     if file.skipped or file.failed:
         return Report(file.path, "skipped" if file.skipped else "failed", file.skipped or file.failed)
     try:
-        data = file.data if file.data is not None else _bytes(file.path)
+        data = file.data if file.data is not None else bytes_at(file.path)
     except OSError as error:
         return Report(file.path, "failed", f"cannot read: {error.strerror or error}")
-    if file.path.endswith(".ipynb"):
-        # The pictures of a notebook spell any short word now and then, but not between two spaces or quotes.
-        reason = NOTEBOOK if re.search(rb"\b%b\b" % word, data) else without(word)
-        return Report(file.path, "skipped", reason, before=data, after=data)
+    if is_notebook(file.path):
+        return _cells(file, data, word)
     try:
         text = decoded(data).text
     except FileError as error:
@@ -105,6 +133,34 @@ def contents(file: Found, word: bytes) -> bytes | Report:
     if word not in data:
         return Report(file.path, "skipped", without(word) if text else EMPTY, before=data, after=data)
     return data
+
+
+def _cells(file: Found, data: bytes, word: bytes) -> bytes | Report:
+    """The module of a notebook's cells that mention ``word``, or the report on why it is not read any further."""
+    # The pictures of a notebook spell any short word now and then, but not between two spaces or quotes.
+    if not re.search(rb"(\b|\\n)%b\b" % word, data) and not file.is_named:
+        return Report(file.path, "skipped", without(word), before=data, after=data)
+    if not is_supported():
+        return Report(file.path, "failed" if file.is_named else "skipped", NOTEBOOK, before=data, after=data)
+    try:
+        found = notebook(data)
+        if found.language != "python":
+            return Report(file.path, "skipped", f"a notebook of {found.language}", before=data, after=data)
+        if not any(word in cell.source.encode() for cell in found.cells):
+            return Report(file.path, "skipped", without(word), before=data, after=data)
+        return found.script.text.encode()
+    except FileError as error:
+        return Report(file.path, "failed", str(error), before=data, after=data)
+
+
+def python_source(path: str, data: bytes) -> bytes:
+    """A file's bytes as Python reads them: of a notebook, the module of its cells; nothing where it has none."""
+    if not is_notebook(path):
+        return data
+    try:
+        return notebook(data).script.text.encode() if data and is_supported() else b""
+    except FileError:
+        return b""
 
 
 def imports_beta1(data: bytes) -> bool:
@@ -117,7 +173,8 @@ def _names_nki(data: bytes) -> bool:
     return re.search(rb"\b(nki|neuronxcc)\b", data.translate(None, b"\0")) is not None
 
 
-def _bytes(path: str) -> bytes:
+def bytes_at(path: str) -> bytes:
+    """The content of a file, or of standard input. Raises ``OSError``."""
     if path == STDIN:
         return sys.stdin.buffer.read()
     with open(path, "rb") as file:

@@ -93,7 +93,8 @@ def rewrite(
 ) -> int:
     """Rewrite Beta 1 source, and that of any later version, to a newer NKI.
 
-    A dry run: the unified diff goes to stdout, the findings and a summary to stderr. PATH is a file, a directory
+    A dry run: the unified diff goes to stdout, the findings and a summary to stderr. PATH is a file, a notebook (with
+    the extra notebook), a directory
     (without what .gitignore excludes), or - for standard input. With --verbose stderr also says what the blocks and
     addresses of each tensor became (JSON always does).
     """

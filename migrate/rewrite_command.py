@@ -18,6 +18,8 @@ from .ignores import without_codes
 from .journal import last_written
 from .kept_reports import cached_reports
 from .nki_pins import with_pins
+from .notebook_reports import parts
+from .notebooks import is_notebook
 from .patch import unified_diff
 from .repository import uncommitted
 from .rewriting import rewrite_reports, word_of
@@ -80,6 +82,8 @@ class Asked:
 
 def run(asked: Asked) -> int:
     """Rewrite, print, write where that is asked for, and return the exit code."""
+    if is_notebook(asked.stdin_filename or ""):
+        raise InputError(f"--stdin-filename {asked.stdin_filename}: - is read as Python: give a notebook as PATH")
     files = found_files(asked.paths, asked.configuration.excludes)
     options = _options(asked, files)
     reports, proof = _reports(asked, files, options)
@@ -204,7 +208,8 @@ def _print_changes(reports: list[Report], asked: Asked) -> None:
         output.print_lines(map(output.stat_line, changed), err=False)
         return
     for report in changed:
-        output.print_diff(unified_diff(report.path, report.before, report.after, asked.context))
+        for path, before, after in parts(report):
+            output.print_diff(unified_diff(path, before, after, asked.context))
 
 
 def _status_lines(reports: list[Report], asked: Asked) -> Iterator[str]:

@@ -23,7 +23,8 @@ from . import languages
 from .discover import Found
 from .errors import FileError
 from .ignores import is_nobodys, rewrite_knows, with_ignores
-from .reports import Report, Status, contents, internal_error, not_concerned, parsed
+from .notebook_reports import in_cells
+from .reports import Report, Status, contents, internal_error, not_concerned, parsed, python_source
 from .text import Text, decoded, encoded
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def rewrite_reports(files: Iterable[Found], options: Options, jobs: int) -> list
     of_nki = replace(options, target=type(options)().target) if options.language else options
     reports |= {report.path: report for report in _nki_reports(rest, of_nki, jobs)}
     knows = is_nobodys if options.select or options.ignore else rewrite_knows
-    return [with_ignores(reports[file.path], knows) for file in files]
+    return [in_cells(with_ignores(reports[file.path], knows), is_rewrite=True) for file in files]
 
 
 def _nki_reports(files: Iterable[Found], options: Options, jobs: int) -> list[Report]:
@@ -97,8 +98,8 @@ def _with_backlog(skipped: Report, target: str) -> Report:
     """The report on a file without Beta 1: what an earlier rewrite has left in it, if anything."""
     from nki_migrate.codemods.driver.backlog import backlog, may_have_backlog
 
-    data = skipped.before or b""
-    if skipped.path.endswith(".ipynb") or b"nki" not in data:
+    data = python_source(skipped.path, skipped.before or b"")
+    if b"nki" not in data:
         return skipped
     try:
         text = decoded(data).text

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from nki_migrate.runtime.compare import Inexact, Verdict
 from nki_migrate.runtime.versions import Version
 
-from .judging import Pair
+from .judging import NOT_RUN, NOT_RUN_HELP, Pair
+from .notebooks import is_notebook
 from .output import plural
 from .reports import Report, imports_beta1, parsed
 from .rewriting import source_name
@@ -32,8 +33,12 @@ def rewritten_side(reports: Sequence[Report], target: str = "") -> Side:
 def verified_migration(reports: Sequence[Report], settings: Settings, target: str = "") -> Evidence:
     """Each changed file against what it was, written for ``target``. Files that failed are results, too."""
     side = rewritten_side(reports, target)
-    pairs = [Pair(report.path, report.path, new=side) for report in reports if report.status == "changed"]
+    changed = [report.path for report in reports if report.status == "changed"]
+    pairs = [Pair(path, path, new=side) for path in changed if not is_notebook(path)]
     found = evidence(pairs, settings, "the files that the rewrite changes", may_be_empty=True)
+    for path in filter(is_notebook, changed):
+        problem = Problem("case", Verdict.UNDECIDED, NOT_RUN, help=NOT_RUN_HELP)
+        found.results.append(CaseResult(path, path, problems=(problem,), labels=("", REWRITTEN)))
     for report in reports:
         if report.status == "failed":
             problem = Problem(
@@ -144,6 +149,6 @@ def unproved(reports: Sequence[Report], kept: Sequence[Report]) -> dict[str, str
     if not refused:
         return {}
     paths = {source_name(report.path): report.path for report in reports}
-    trees = {source_name(r.path): parsed(r.before)[1] for r in reports if r.status in ("changed", "unchanged")}
+    trees = {source_name(r.path): parsed(r.source)[1] for r in reports if r.status in ("changed", "unchanged")}
     groups = [{paths[name] for name in names} for names in components(trees)]
     return {path: refused.get(path, "") for group in groups if group & refused.keys() for path in sorted(group)}

@@ -96,12 +96,15 @@ def test_an_empty_file_is_skipped():
     assert (result.status, result.reason) == ("skipped", "empty")
 
 
-def test_a_notebook_with_kernels_is_skipped_but_left_to_do():
+def test_a_notebook_with_kernels_is_skipped_but_left_to_do_without_what_reads_it(monkeypatch):
+    monkeypatch.setattr("nki_migrate.reports.is_supported", lambda: False)
     for name, text in (("with.ipynb", '{"source": "import neuronxcc"}'), ("without.ipynb", '{"image": "x0neuronxcc"}')):
         with open(name, "w") as file:
             file.write(text)
     first, second = rewrite_reports([Found("with.ipynb"), Found("without.ipynb")], Options(), 1)
-    assert first.status == "skipped" and first.reason.startswith("notebooks are not supported") and not first.is_done
+    assert (
+        first.status == "skipped" and first.reason.startswith("reading notebooks needs nbformat") and not first.is_done
+    )
     assert second.status == "skipped" and second.is_done
 
 

@@ -61,10 +61,11 @@ def of_reports(command: str, reports: list[Report], *, changes_are_done: bool) -
     for report in reports:
         for found in report.findings:
             text = f"{found.message}\n{found.help}" if found.help else found.message
-            yield Annotation(report.path, found.line, found.column, severity, found.code, found.applicability, text)
+            line, column, text = _place(report, found.line, found.column, text)
+            yield Annotation(report.path, line, column, severity, found.code, found.applicability, text)
         for asserted in report.asserted:
-            text = assumption_text(asserted)
-            yield Annotation(report.path, asserted.line, 0, "note", outcomes.ASSUMPTION, "assumption", text)
+            line, _, text = _place(report, asserted.line, 0, assumption_text(asserted))
+            yield Annotation(report.path, line, 0, "note", outcomes.ASSUMPTION, "assumption", text)
         if report.status == "failed":
             match = _AT_LINE.match(report.reason or "")
             line = int(match[1]) if match else 0
@@ -74,6 +75,12 @@ def of_reports(command: str, reports: list[Report], *, changes_are_done: bool) -
             yield Annotation(report.path, 0, 0, "warning", outcomes.NOTEBOOK, "skipped", report.reason)
         elif report.status == "changed" and not changes_are_done:
             yield _would_change(report)
+
+
+def _place(report: Report, line: int, column: int, text: str) -> tuple[int, int, str]:
+    """The line and column of a file, and a text; of a notebook the line of its JSON, and the cell in the text."""
+    cell, inner = report.place(line)
+    return (report.file_line(line), 0, f"cell {cell}, line {inner}: {text}") if cell else (line, column, text)
 
 
 def _would_change(report: Report) -> Annotation:

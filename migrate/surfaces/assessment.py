@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator, Mapping
 
 from ..assessment import PROOFS, STATES, Assessment, File, Kernel
-from ..output import plural, shown
+from ..output import place_in, plural, shown
 from .markup import element, escaped
 from .page import document
 
@@ -54,7 +54,7 @@ def _file_lines(file: File) -> Iterator[str]:
     for kernel in file.kernels:
         codes = f" ({_counted(kernel.codes)})" if kernel.codes else ""
         left = f", {plural(len(kernel.left), 'finding')} left with --unsafe" if kernel.left else ""
-        yield f"  {kernel.line}: {kernel.name}: {kernel.state}{codes}{left}; {_proof(kernel)}"
+        yield f"  {file.report.shown_line(kernel.line)}: {kernel.name}: {kernel.state}{codes}{left}; {_proof(kernel)}"
     if file.elsewhere:
         yield f"  outside of kernels: {_counted(_codes(file))}"
 
@@ -74,7 +74,8 @@ def _counted(codes: Mapping[str, int]) -> str:
 
 def _row(file: File, kernel: Kernel) -> tuple[str | int, ...]:
     counts = len(kernel.findings), len(kernel.left), kernel.assumptions, kernel.cases
-    return (shown(file.path), kernel.line, kernel.name, kernel.state, *counts, kernel.proof, _counted(kernel.codes))
+    line = file.report.shown_line(kernel.line)
+    return (shown(file.path), line, kernel.name, kernel.state, *counts, kernel.proof, _counted(kernel.codes))
 
 
 def _csv(found: Assessment) -> str:
@@ -99,7 +100,7 @@ def _json(found: Assessment) -> str:
             "status": file.report.status,
             "reason": file.report.reason,
             "applied": dict(sorted(file.report.applied.items())),
-            "kernels": [_of_kernel(kernel) for kernel in file.kernels],
+            "kernels": [_of_kernel(file, kernel) for kernel in file.kernels],
             "elsewhere": dict(sorted(_codes(file).items())),
         }
         for file in found.files
@@ -115,7 +116,7 @@ def _json(found: Assessment) -> str:
     return json.dumps({"files": files, "summary": counts}, indent=2)
 
 
-def _of_kernel(kernel: Kernel) -> dict[str, object]:
+def _of_kernel(file: File, kernel: Kernel) -> dict[str, object]:
     left = set(kernel.left)
     findings = [
         {
@@ -129,7 +130,7 @@ def _of_kernel(kernel: Kernel) -> dict[str, object]:
     ]
     return {
         "name": kernel.name,
-        "line": kernel.line,
+        **place_in(file.report, kernel.line),
         "state": kernel.state,
         "findings": findings,
         "left": len(left),

@@ -57,8 +57,11 @@ CODES = {
         OutcomeDoc(
             NOTEBOOK,
             "notebook",
-            "notebooks are not rewritten",
-            "Export it (`jupyter nbconvert --to script`), and migrate the script.",
+            "Beta 1 in a notebook that nothing rewrites",
+            """Of a notebook the Python cells are rewritten, without the lines that IPython reads (`%time`, `!command`)
+            and without cells of another language (`%%writefile`): what names Beta 1 in those is to be changed by hand.
+            Notebooks are read with the extra `notebook` (`pip install 'nki-migrate[notebook]'`); without it they are
+            skipped, and one that is named fails.""",
         ),
         OutcomeDoc(
             ASSUMPTION,

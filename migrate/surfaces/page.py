@@ -139,7 +139,7 @@ def _sections(subject: Subject) -> Iterator[_Section]:
             if report.reason not in not_concerned(CHECKED):
                 yield _Section(shown(source_path(report.path)), legality=report)
         elif report.reason not in not_concerned(WORD) or results:
-            before, after = _text(report.before), _text(report.after)
+            before, after = map(_text, report.listings)
             yield _Section(shown(source_path(report.path)), before, after, results, report)
     for (old, new, labels), found in proved.items():
         sides = [(old, labels[0]), (new, labels[1])]
@@ -386,21 +386,26 @@ def _file(section: _Section, anchor: str) -> str:
     parts = [element("h2", escaped(section.title), " ", _badge(section.outcome))]
     if section.report and section.report.reason:
         parts.append(element("p", escaped(section.report.reason)))
-    findings = [f for report in (section.report, section.legality) if report for f in report.findings]
+    findings = [(r, f) for r in (section.report, section.legality) if r for f in r.findings]
     if findings:
         places = (
             element(
-                "li", element("code", f"{f.line}:{f.column} {f.code}"), escaped(f" [{f.applicability}] {f.message}")
+                "li",
+                element("code", f"{report.shown_line(f.line)}:{f.column} {f.code}"),
+                escaped(f" [{f.applicability}] {f.message}"),
             )
-            for f in findings
+            for report, f in findings
         )
         parts.append(element("ul", *places, class_="places"))
     cases = [(result.verdict, _case(result, f"{anchor}-case-{n}")) for n, result in enumerate(section.results, 1)]
     parts += [case for verdict, case in cases if verdict != "equal"]
     parts.append(_diff(section))
-    assumed = [*section.report.asserted] if section.report else []
+    assumed = [(section.report, each) for each in section.report.asserted] if section.report else []
     if assumed:
-        notes = (element("li", element("code", f"{a.line} note"), escaped(f" {assumption_text(a)}")) for a in assumed)
+        notes = (
+            element("li", element("code", f"{report.shown_line(a.line)} note"), escaped(f" {assumption_text(a)}"))
+            for report, a in assumed
+        )
         parts.append(element("ul", *notes, class_="places"))
     parts += [case for verdict, case in cases if verdict == "equal"]
     return element("section", *parts, id=anchor, class_=f"file {_hidden_with(section)}")
