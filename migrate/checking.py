@@ -36,7 +36,7 @@ def check_reports(files: Iterable[Found], target: str = DEFAULT.name, options: O
     ``target`` is a version or a range (``0.3..0.6``): a finding that not all of its versions have says which do.
     ``options`` are those of the run that other languages read.
     """
-    return [in_cells(with_ignores(_checked(file, target, options), check_knows)) for file in files]
+    return [in_cells(with_ignores(_checked(file, target, options), check_knows), file) for file in files]
 
 
 def _checked(file: Found, target: str, options: Options | None) -> Report:

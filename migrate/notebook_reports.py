@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from nki_migrate.codemods.model import Finding
 
+from .discover import Found
 from .errors import FileError
 from .notebooks import Notebook, foreign, is_notebook, notebook
 from .reports import Report, bytes_at, parsed
@@ -18,15 +19,15 @@ _BETA1 = re.compile(r"\bneuronxcc\s*(?:\.|import)\s*nki\b")
 _NAME = re.compile(r"(?<![\w.])([A-Za-z_]\w*)(\s*\[)?")
 
 
-def in_cells(report: Report, *, is_rewrite: bool = False) -> Report:
-    """The report on a notebook that was read as a module; any other report as it is.
+def in_cells(report: Report, file: Found, *, is_rewrite: bool = False) -> Report:
+    """The report on a ``file`` that is a notebook, and was read as a module; any other report as it is.
 
     ``is_rewrite``: what magics have of Beta 1, which nothing rewrites, is found, too.
     """
     if not is_notebook(report.path) or report.status == "skipped" or not report.before:
         return report
     try:
-        data = bytes_at(report.path)
+        data = bytes_at(report.path) if file.data is None else file.data
         found = notebook(data)
         module = found.script.text.encode()
     except OSError as error:

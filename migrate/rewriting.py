@@ -58,7 +58,7 @@ def rewrite_reports(files: Iterable[Found], options: Options, jobs: int) -> list
     of_nki = replace(options, target=type(options)().target) if options.language else options
     reports |= {report.path: report for report in _nki_reports(rest, of_nki, jobs)}
     knows = is_nobodys if options.select or options.ignore else rewrite_knows
-    return [in_cells(with_ignores(reports[file.path], knows), is_rewrite=True) for file in files]
+    return [in_cells(with_ignores(reports[file.path], knows), file, is_rewrite=True) for file in files]
 
 
 def _nki_reports(files: Iterable[Found], options: Options, jobs: int) -> list[Report]:
