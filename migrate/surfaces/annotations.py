@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from ..output import assumption_text, plural
 from ..reports import NOTEBOOK as NOTEBOOK_REASON
 from . import outcomes
+from .fixes import Edit
 
 if TYPE_CHECKING:
     from nki_migrate.runtime.compare import Difference, LevelVerdict, Place, TileMatch
@@ -30,7 +31,7 @@ class Annotation:
 
     ``line`` and ``column`` count from 1; 0 is unknown, or of a version of the file that is not on disk. ``title`` is
     short and without a line end; ``related`` is the other side of a difference. ``failed`` says that the tool could not
-    do its work on the file.
+    do its work on the file. ``edits`` resolve it, all of them together.
     """
 
     path: str
@@ -42,6 +43,7 @@ class Annotation:
     message: str
     related: Place | None = None
     failed: bool = False
+    edits: tuple[Edit, ...] = ()
 
 
 def source_path(path: str) -> str:
@@ -58,6 +60,10 @@ def source_path(path: str) -> str:
 def of_reports(command: str, reports: list[Report], *, changes_are_done: bool) -> Iterator[Annotation]:
     """Findings, assumptions, files that would change, failed files and notebooks, in the order of the reports."""
     severity: Severity = "error" if command == "check" else "warning"
+    groups: dict[str, list[Report]] = {}
+    for report in reports:
+        if report.status == "changed":
+            groups.setdefault(report.group or report.path, []).append(report)
     for report in reports:
         for found in report.findings:
             text = f"{found.message}\n{found.help}" if found.help else found.message
@@ -74,7 +80,7 @@ def of_reports(command: str, reports: list[Report], *, changes_are_done: bool) -
         elif report.reason == NOTEBOOK_REASON:
             yield Annotation(report.path, 0, 0, "warning", outcomes.NOTEBOOK, "skipped", report.reason)
         elif report.status == "changed" and not changes_are_done:
-            yield _would_change(report)
+            yield _would_change(report, groups[report.group or report.path])
 
 
 def _place(report: Report, line: int, column: int, text: str) -> tuple[int, int, str]:
@@ -83,15 +89,20 @@ def _place(report: Report, line: int, column: int, text: str) -> tuple[int, int,
     return (report.file_line(line), 0, f"cell {cell}, line {inner}: {text}") if cell else (line, column, text)
 
 
-def _would_change(report: Report) -> Annotation:
+def _would_change(report: Report, group: list[Report]) -> Annotation:
+    """Of files that change together the first has the edits of all: none of them is right alone."""
     old, new = report.before.splitlines(), report.after.splitlines()
     line = next((n for n, (a, b) in enumerate(zip(old, new, strict=False), 1) if a != b), min(len(old), len(new)) + 1)
     rules = ", ".join(f"{code} ({count})" for code, count in sorted(report.applied.items()))
     text = f"would change: {rules}" if rules else "would change"
+    first = group[0]
+    if report is not first:
+        text += f", together with {source_path(first.path)}"
+    edits = tuple(Edit(each.path, each.before, each.after) for each in group) if report is first else ()
+    line = min(line, max(len(old), 1))
     advice = "nki-migrate rewrite shows the diff, nki-migrate rewrite --write changes the file"
-    return Annotation(
-        report.path, min(line, max(len(old), 1)), 0, "warning", outcomes.WOULD_CHANGE, "Beta 1", f"{text}\n{advice}"
-    )
+    text = f"{text}\n{advice}"
+    return Annotation(report.path, line, 0, "warning", outcomes.WOULD_CHANGE, "Beta 1", text, edits=edits)
 
 
 def of_proof(proof: Proof) -> Iterator[Annotation]:

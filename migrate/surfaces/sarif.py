@@ -17,7 +17,9 @@ from urllib.parse import quote
 
 from ..cache import digest_of
 from ..explain import Description, described
+from ..output import plural
 from .annotations import Annotation, source_path
+from .fixes import NEWLINES, fix
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _ROOT = "%SRCROOT%"
@@ -38,6 +40,7 @@ def log(command: str, annotations: Sequence[Annotation]) -> str:
         "tool": {"driver": driver},
         "automationDetails": {"id": f"nki-migrate/{command}/"},
         "columnKind": "unicodeCodePoints",
+        "newlineSequences": list(NEWLINES),
         "originalUriBaseIds": {_ROOT: {"description": {"text": "The root of the repository."}}},
         "invocations": [
             {
@@ -88,6 +91,9 @@ def _result(annotation: Annotation, index: int) -> dict[str, Any]:
         "message": {"text": f"{annotation.title}: {annotation.message}"},
         "locations": [_location(annotation)],
     }
+    if annotation.edits:
+        files = plural(len(annotation.edits), "file")
+        result["fixes"] = [fix(f"what nki-migrate rewrite writes, in {files}", annotation.edits, _artifact)]
     if annotation.related is not None:
         other = annotation.related
         result["relatedLocations"] = [
