@@ -133,6 +133,12 @@ def cli(context: click.Context) -> int | None:
 @click.option("--allocation", type=click.Choice(ALLOCATIONS), help="With --migrate: as for rewrite.")
 @click.option("--blocks", type=click.Choice(BLOCKS), help="With --migrate: as for rewrite.")
 @click.option(
+    "--from",
+    "source",
+    type=click.Choice(NAMES),
+    help="The NKI version of BEFORE; with --migrate: as for rewrite.  [default: what cases say, or the file shows]",
+)
+@click.option(
     "--target",
     type=click.Choice(NAMES),
     help="The NKI version of AFTER; with --migrate: as for rewrite.  [default: what cases say and the files show, else "

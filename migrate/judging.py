@@ -57,6 +57,11 @@ class Pair:
     def labels(self) -> tuple[str, str]:
         return self.old.label, self.new.label
 
+    def at(self, source: str, target: str) -> Pair:
+        """The pair as the old version of NKI ``source`` and the new version ``target``; empty: as each tells."""
+        old = replace(self.old, target=source or self.old.target)
+        return replace(self, old=old, new=replace(self.new, target=target or self.new.target))
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -195,19 +200,22 @@ def request(kind: str, file: str, side: Side, limits: Limits, case: Case | None 
     target = hardware or memory_of(language).default
     located = side.located(file)
     if case is not None and language == "nki":
-        case = replace(case, target=nki_version(file, side, case))
+        case = replace(case, target=nki_version(file, side, case.target))
     return Request(kind, located, case, target, limits.seconds, limits.memory, side.version, language=language)
 
 
-def nki_version(file: str, side: Side, case: Case) -> str:
-    """The version of NKI that a case runs as on one side: what the side is written for, else as the file shows."""
+def nki_version(file: str, side: Side, asked: str) -> str:
+    """The version of NKI that a case runs as on one side: what the side is written for, else as the file shows.
+
+    ``asked`` is what the case says, empty if it does not.
+    """
     if side.target and (not side.version.overlay or side.label_of(file)):
         return side.target
     try:
         data = side.content(side.located(file))
     except OSError:
-        return case.target  # the worker says what is wrong with it
-    return version_of(data, case.target)
+        return asked  # the worker says what is wrong with it
+    return version_of(data, asked)
 
 
 def language_at(file: str, side: Side) -> str:

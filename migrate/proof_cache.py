@@ -116,7 +116,7 @@ def _question(kind: str, limits: Limits, *facts: str) -> str:
 def _identity(file: str, side: Side) -> str:
     located = side.located(file)
     where = side.label if side.version.tree else os.path.abspath(file)
-    return repr((where, os.path.abspath(file), file, side.label, side.digest(located)))
+    return repr((where, os.path.abspath(file), file, side.label, side.target, side.digest(located)))
 
 
 def _variable(name: str) -> str | None:

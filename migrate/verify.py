@@ -19,12 +19,12 @@ from nki_migrate.runtime.pool import Pool, pool
 from nki_migrate.runtime.reading import Reads
 
 from .errors import InputError
-from .judging import DEFAULT_LIMITS, Limits, Pair, Task, judged, request
+from .judging import DEFAULT_LIMITS, Limits, Pair, Task, judged, nki_version, request
 from .output import plural
 from .planning import ALL, Choice, Inventory, Wish, check_kernels, file_pairs, notes, planned
 from .progress import Progress
 from .proof_cache import Cache
-from .reports import Report
+from .reports import Report, imports_beta1
 from .schedule import judgements
 from .sides import Side
 from .surfaces import print_proof
@@ -143,7 +143,7 @@ def evidence(pairs: Sequence[Pair], settings: Settings, asked: str, *, may_be_em
         _judged(workers, plan, settings, found)
     if not found.results and not may_be_empty and not any(inventory.unchanged for inventory in inventories):
         raise InputError(f"{asked}: no kernel found: a kernel is a function decorated with nki.jit")
-    found.notes[:0] = notes(inventories, settings.choice)
+    found.notes[:0] = [*_versions(found.tasks), *notes(inventories, settings.choice)]
     if not settings.searches:
         say_unseen(found, settings)
     return found
@@ -155,6 +155,15 @@ def say_unseen(found: Evidence, settings: Settings) -> None:
     found.notes += [each.note for each in missed]
     if settings.strict:
         found.results += [each.undecided for each in missed]
+
+
+def _versions(tasks: Sequence[Task]) -> Iterator[str]:
+    """Which files run as two versions of NKI, and what says so of the old one. Beta 1 is no version of ``nki``."""
+    for pair, asked in dict.fromkeys((task.pair, task.case.target) for task in tasks):
+        old, new = nki_version(pair.before, pair.old, asked), nki_version(pair.after, pair.new, asked)
+        if old != new and not imports_beta1(pair.old.content(pair.old.located(pair.before))):
+            how = "--from" if pair.old.target else "its case says so" if asked == old else "by what it shows"
+            yield f"{pair.before}: the old version runs as NKI {old} ({how}), the new one as NKI {new}"
 
 
 def _forbidden(pair: Pair) -> CaseResult:

@@ -63,6 +63,7 @@ class Asked:
     ulps: int | None = None
     strict: bool = False
     fail_fast: bool = False
+    source: str | None = None
     target: str | None = None
 
     @property
@@ -117,7 +118,7 @@ def verified(asked: Asked) -> Evidence:
     if len(asked.paths) != 2:
         raise InputError("verify takes BEFORE and AFTER, or PATH... with --migrate or --base REV")
     before, after = asked.paths
-    pairs = [replace(pair, new=replace(pair.new, target=asked.target or "")) for pair in file_pairs(before, after)]
+    pairs = [pair.at(asked.source or "", asked.target or "") for pair in file_pairs(before, after)]
     return _searched(evidence(pairs, asked.settings, before), asked)
 
 
@@ -145,6 +146,7 @@ def _migrated(asked: Asked) -> Evidence:
         allocation=asked.allocation or default.allocation,
         blocks=asked.blocks or default.blocks,
         modules=asked.modules,
+        source=asked.source or default.source,
         target=asked.target or DEFAULT.name,
     )
     settings, files = asked.settings, found_files(asked.paths)
@@ -152,7 +154,7 @@ def _migrated(asked: Asked) -> Evidence:
         options = with_observed(options, files, asked.cases, asked.jobs, must_run=False)
     options = with_pins(options, files)
     reports = kept_reports(files, options, asked.jobs or os.cpu_count() or 1, settings.cache)
-    found = verified_migration(reports, settings, options.target)
+    found = verified_migration(reports, settings, options.target, options.source)
     found.reports = reports
     if not found.results:
         raise InputError(f"{' '.join(asked.paths)}: the rewrite changes no kernel: there is nothing to verify")
@@ -164,6 +166,7 @@ def _since(asked: Asked, base: str) -> Evidence:
 
     with revision_of(base, asked.paths) as revision:
         pairs, notes = base_pairs(revision, asked.paths)
+        pairs = [pair.at(asked.source or "", asked.target or "") for pair in pairs]
         found = evidence(pairs, asked.settings, " ".join(asked.paths), may_be_empty=bool(notes))
         if asked.report is not None:
             found.contents = {(pair.before, pair.old.label): _content(pair) for pair in pairs}
@@ -192,7 +195,7 @@ def verified_rewrite(
     processes = jobs or os.cpu_count() or 1
     settings = Asked((), migrate=True, jobs=jobs, cases=cases, no_execute=is_forbidden(os.environ)).settings
     reports = rewrite_reports(files, replace(options, trusted=True), processes)
-    kept, found = only_verified(reports, settings, options.target)
+    kept, found = only_verified(reports, settings, options)
     again = {} if options.unsafe else unproved(reports, kept)
     if again:
         for path, reason in again.items():
@@ -201,7 +204,7 @@ def verified_rewrite(
             )
         plain = rewrite_reports(files, options, processes)
         reports = [without if report.path in again else report for report, without in zip(reports, plain, strict=True)]
-        kept, found = only_verified(reports, settings, options.target)
+        kept, found = only_verified(reports, settings, options)
     if found.results:
         click.echo(f"verified: {summary(found.proof)}", err=True)
     return kept, found.proof

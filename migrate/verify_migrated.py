@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 
+from nki_migrate.codemods.model import Options
 from nki_migrate.runtime.compare import Inexact, Verdict
 from nki_migrate.runtime.versions import Version
 
@@ -30,11 +31,14 @@ def rewritten_side(reports: Sequence[Report], target: str = "") -> Side:
     return Side(Version(overlay=overlay), REWRITTEN, moves=moves, inexact=inexact, target=target)
 
 
-def verified_migration(reports: Sequence[Report], settings: Settings, target: str = "") -> Evidence:
-    """Each changed file against what it was, written for ``target``. Files that failed are results, too."""
+def verified_migration(reports: Sequence[Report], settings: Settings, target: str = "", source: str = "") -> Evidence:
+    """Each changed file against what it was (of the version ``source``, empty: by evidence), written for ``target``.
+
+    Files that failed are results, too.
+    """
     side = rewritten_side(reports, target)
     changed = [report.path for report in reports if report.status == "changed"]
-    pairs = [Pair(path, path, new=side) for path in changed if not is_notebook(path)]
+    pairs = [Pair(path, path, new=side).at(source, "") for path in changed if not is_notebook(path)]
     found = evidence(pairs, settings, "the files that the rewrite changes", may_be_empty=True)
     for path in filter(is_notebook, changed):
         problem = Problem("case", Verdict.UNDECIDED, NOT_RUN, help=NOT_RUN_HELP)
@@ -68,14 +72,14 @@ def _still_beta1(found: Evidence, side: Side) -> Iterator[str]:
 # --- what may be written ---------------------------------------------------------------------------------------------
 
 
-def only_verified(reports: Sequence[Report], settings: Settings, target: str = "") -> tuple[list[Report], Evidence]:
+def only_verified(reports: Sequence[Report], settings: Settings, options: Options) -> tuple[list[Report], Evidence]:
     """The reports, failed for every changed file that the proof does not carry.
 
     A file is carried when each of its kernels has a case and is equal in all of them, and every rewritten file that
     its runs read is carried as well. A file without kernels of its own is carried by the kernels that read it: at least
     one, and none of them may be left out.
     """
-    found = verified_migration(reports, settings, target)
+    found = verified_migration(reports, settings, options.target, options.source)
     changed = {os.path.realpath(report.path): report.path for report in reports if report.status == "changed"}
     objections = {path: _objection(path, found) for path in changed.values()}
     uses = {

@@ -128,6 +128,60 @@ def test_nothing_to_rewrite_is_an_error() -> None:
         proof("k.py", migrate=True)
 
 
+# --- two versions of NKI ---------------------------------------------------------------------------------------------
+
+AXES = """\
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def doubled(x):
+    t = nl.ndarray((128, 2, 4), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=t, src=x.reshape((128, 2, 4)))
+    s = nl.ndarray((128, 2), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.tensor_reduce(dst=s, op=nl.add, data=t, axis=AXIS)
+    out = nl.ndarray((128, 2), dtype=x.dtype, buffer=nl.shared_hbm)
+    nisa.dma_copy(dst=out, src=s)
+    return out
+"""
+OLD, NEW = AXES.replace("AXIS", "1"), AXES.replace("AXIS", "2")
+
+
+def test_the_old_version_is_said_or_shown_and_both_are_reported() -> None:
+    files(old=OLD, new=NEW, cases_toml=CASE)
+    said = proof("old.py", "new.py", source="0.2", target="0.6")
+    assert verdicts(said) == {"doubled": "equal"}
+    assert said.notes[0] == "old.py: the old version runs as NKI 0.2 (--from), the new one as NKI 0.6"
+    assert verdicts(proof("old.py", "new.py", source="0.6")) == {"doubled": "error"}, "0.6 reads another axis"
+    Path("old.py").write_text(OLD.replace("def doubled(x):", "def doubled(x, *, n=1):"))
+    shown = proof("old.py", "new.py")
+    assert shown.notes[0] == "old.py: the old version runs as NKI 0.2 (by what it shows), the new one as NKI 0.6"
+    Path("cases.toml").write_text(CASE.replace("[case.args]", 'target = "0.2"\n[case.args]'))
+    Path("old.py").write_text(OLD)
+    assert proof("old.py", "new.py", target="0.3").notes[0].startswith("old.py: the old version runs as NKI 0.2 (its")
+
+
+def test_the_version_of_the_old_kernel_is_that_of_the_rewrite_and_of_the_run() -> None:
+    files(k=OLD, cases_toml=CASE)
+    found = proof("k.py", migrate=True, source="0.2")
+    assert verdicts(found) == {"doubled": "equal"}
+    assert found.notes[0] == "k.py: the old version runs as NKI 0.2 (--from), the new one as NKI 0.6"
+
+
+def test_verdicts_of_other_versions_are_not_taken_from_the_cache() -> None:
+    files(old=OLD, new=NEW, cases_toml=CASE)
+    for source, verdict in (("0.2", "equal"), ("0.3", "error"), ("0.2", "equal")):
+        assert verdicts(proof("old.py", "new.py", source=source, target="0.6")) == {"doubled": verdict}
+    assert verdicts(proof("old.py", "new.py", source="0.2", target="0.2")) == {"doubled": "error"}
+
+
+def test_a_file_of_beta_1_has_no_note_of_versions() -> None:
+    files(k=HEAD + KERNEL, cases_toml=CASE)
+    assert proof("k.py", migrate=True).notes == ()
+
+
 # --- --base ----------------------------------------------------------------------------------------------------------
 
 
@@ -142,6 +196,13 @@ def repository() -> None:
     files(k=HEAD + USER, scaling=PART, cases_toml=CASE, other=HEAD + KERNEL.replace("doubled", "other"))
     git("add", "-A")
     git("commit", "-q", "-m", "first")
+
+
+def test_the_kernel_of_a_revision_has_its_version_of_nki(repository: None) -> None:
+    files(other=OLD)
+    git("commit", "-q", "-a", "-m", "axes")
+    files(other=NEW)
+    assert verdicts(proof("other.py", base="HEAD", source="0.2", target="0.6")) == {"doubled": "equal"}
 
 
 def test_each_kernel_is_compared_with_itself_at_the_revision(repository: None) -> None:
