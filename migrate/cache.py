@@ -109,22 +109,39 @@ def _write(path: Path, data: bytes) -> None:
         raise
 
 
+PACKAGES = ("numpy", "scipy", "ml_dtypes", "libcst", "black")
+"""The packages that results depend on."""
+
+
 @functools.cache
 def _tool() -> str:
     """The tool's own source, Python, and the names (with their versions) in the directories of packages."""
-    root = Path(__file__).resolve().parent
-    places = {root, *(Path(path) for path in sys.modules["nki_migrate.runtime"].__path__)}
-    places |= {Path(path) for path in _codemods_path()}
-    sources = sorted(path for place in places for path in place.rglob("*.py"))
-    facts = [f"{path}:{digest_of(path.read_bytes())}" for path in sources]
+    facts = [f"{path}:{digest_of(path.read_bytes())}" for path, _ in _sources()]
     facts += [sys.version, sys.executable, platform.machine()]
-    facts += [
-        f"{name} {importlib.metadata.version(name)}" for name in ("numpy", "scipy", "ml_dtypes", "libcst", "black")
-    ]
+    facts += [f"{name} {importlib.metadata.version(name)}" for name in PACKAGES]
     for directory in installed_directories():
         with suppress(OSError):
             facts += sorted(set(os.listdir(directory)) - {"__pycache__"})
     return digest_of("\n".join(facts).encode(errors="surrogateescape"))
+
+
+@functools.cache
+def source_digest() -> str:
+    """The identity of the tool's own source, wherever it is installed."""
+    return digest_of("\n".join(sorted(f"{name}:{digest_of(path.read_bytes())}" for path, name in _sources())).encode())
+
+
+def _sources() -> list[tuple[Path, str]]:
+    """The files of the tool, each with its name from the folder of the package."""
+    root = Path(__file__).resolve().parent
+    own = [
+        path for path in root.rglob("*.py") if path.relative_to(root).parts[0] not in ("runtime", "codemods", "golden")
+    ]
+    inner = [("runtime", Path(path)) for path in sys.modules["nki_migrate.runtime"].__path__]
+    inner += [("codemods", Path(path)) for path in _codemods_path()]
+    found = [(path, path.relative_to(root).as_posix()) for path in own]
+    found += [(path, f"{name}/{path.relative_to(at).as_posix()}") for name, at in inner for path in at.rglob("*.py")]
+    return sorted(found)
 
 
 def _codemods_path() -> Iterable[str]:

@@ -146,6 +146,7 @@ def cli(context: click.Context) -> int | None:
 )
 @command_options.MODULES
 @command_options.execution
+@command_options.EXECUTOR
 @command_options.REPORT
 @command_options.output_format(*FORMATS)
 def verify(paths: tuple[str, ...], output_format: str, tiles: bool, modules: tuple[str, ...], **choices: Any) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -82,6 +83,29 @@ def planned(
 
 ASCEND = ("910b", "950")
 """The generations of NPUs that kernels of TileLang-Ascend are planned for."""
+
+
+class Machines(click.ParamType[str]):
+    """``local``, or the scheduler of a Dask cluster: ``dask://HOST:PORT``."""
+
+    name = "machines"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if value != "local" and not re.fullmatch(r"dask://(\[[^\]\s]+\]|[^\s:/\[\]]+):\d{1,5}", value):
+            self.fail(f"{value!r} is neither local nor dask://HOST:PORT.", param, ctx)
+        return value
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
+        return "local|dask://HOST:PORT"
+
+
+EXECUTOR = click.option(
+    "--executor",
+    type=Machines(),
+    default="local",
+    show_default=True,
+    help="What does the work: processes here, or the workers of a Dask cluster (extra cluster).",
+)
 
 
 REPORT = click.option("--report", metavar="FILE.html", help="Also write a page with everything: diffs, maps, findings.")

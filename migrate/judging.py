@@ -30,7 +30,7 @@ from nki_migrate.runtime.compare.verdict import MAX_DIFFERENCES
 from nki_migrate.runtime.dialect import memory_of
 from nki_migrate.runtime.hazards import Hazard
 from nki_migrate.runtime.messages import DEFAULT_MEMORY, DEFAULT_SECONDS, Reference, Reply, Request
-from nki_migrate.runtime.pool import Pool
+from nki_migrate.runtime.pool import Workers
 from nki_migrate.runtime.reading import Reads
 
 from .claims import language_of
@@ -226,7 +226,7 @@ def language_at(file: str, side: Side) -> str:
         return "nki"  # the worker says what is wrong with it
 
 
-def started(workers: Pool, task: Task) -> Running:
+def started(workers: Workers, task: Task) -> Running:
     pair, case = task.pair, task.case
 
     def submitted(kind: str, file: str, side: Side) -> Future[Reply]:

@@ -10,7 +10,7 @@ import base64
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nki_migrate.codemods.model import Asserted, Decision, Finding, Moved, Options
 
@@ -19,26 +19,33 @@ from .cache import Entries, cache_directory, digest_of
 from .discover import STDIN, Found
 from .reports import Report
 
+if TYPE_CHECKING:
+    from .cluster import Cluster
 
-def cached_reports(files: Sequence[Found], options: Options, jobs: int, *, keep: bool) -> list[Report]:
+
+def cached_reports(
+    files: Sequence[Found], options: Options, jobs: int, *, keep: bool, cluster: Cluster | None = None
+) -> list[Report]:
     """:func:`kept_reports` with the user's cache, or without one where nothing is to be kept."""
-    return kept_reports(files, options, jobs, Entries(cache_directory(os.environ)) if keep else None)
+    return kept_reports(files, options, jobs, Entries(cache_directory(os.environ)) if keep else None, cluster)
 
 
-def kept_reports(files: Sequence[Found], options: Options, jobs: int, cache: Entries | None) -> list[Report]:
+def kept_reports(
+    files: Sequence[Found], options: Options, jobs: int, cache: Entries | None, cluster: Cluster | None = None
+) -> list[Report]:
     """What :func:`~.rewriting.rewrite_reports` gives, from ``cache`` where the same was asked before.
 
     Nothing is kept of standard input, of runs with files of other languages (they read what their project pins) and of
     runs in which a process died or the tool failed.
     """
     if cache is None or any(file.path == STDIN for file in files) or languages.split(files, options.language)[1]:
-        return rewriting.rewrite_reports(files, options, jobs)
+        return rewriting.rewrite_reports(files, options, jobs, cluster)
     contents = {path: _content(path) for path in _paths(files)}
     question = _question(files, options, contents)
     known = cache.entry(question)
     if known is not None:
         return [_report(entry, contents) for entry in known]
-    reports = rewriting.rewrite_reports(files, options, jobs)
+    reports = rewriting.rewrite_reports(files, options, jobs, cluster)
     if all(_lasts(report, contents) for report in reports):
         cache.keep_entry(question, [_entry(report) for report in reports])
         cache.prune()

@@ -10,6 +10,7 @@ import click
 from nki_migrate.codemods.model import Options
 
 from . import languages, output
+from .cluster import connected
 from .command_options import must_be_allowed, planned, range_of
 from .discover import STDIN, found_files
 from .errors import InputError
@@ -30,6 +31,7 @@ from .todos import with_stale_marks, with_todos
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from .cluster import Cluster
     from .configuration import Configuration
     from .discover import Found
     from .reports import Report
@@ -69,6 +71,7 @@ class Asked:
     planner: str | None
     given: tuple[str, ...]
     jobs: int | None
+    executor: str
     no_cache: bool
     verbose: bool
     quiet: bool
@@ -86,8 +89,10 @@ def run(asked: Asked) -> int:
         raise InputError(f"--stdin-filename {asked.stdin_filename}: - is read as Python: give a notebook as PATH")
     files = found_files(asked.paths, asked.configuration.excludes)
     options = _options(asked, files)
-    reports, proof = _reports(asked, files, options)
-    reports = _with_marks(asked, files, options, [_counted(asked, report) for report in reports])
+    with connected(asked.executor) as cluster:
+        reports, proof = _reports(asked, files, options, cluster)
+        counted = [_counted(asked, report) for report in reports]
+        reports = _with_marks(asked, files, options, counted, cluster)
     interrupted = False
     if asked.write:
         if not asked.allow_dirty:
@@ -106,13 +111,15 @@ def _counted(asked: Asked, report: Report) -> Report:
     return without_codes(report, asked.configuration.ignored_codes(report.path))
 
 
-def _with_marks(asked: Asked, files: list[Found], options: Options, reports: list[Report]) -> list[Report]:
+def _with_marks(
+    asked: Asked, files: list[Found], options: Options, reports: list[Report], cluster: Cluster | None
+) -> list[Report]:
     """The reports with what is left marked in the files, or with findings on the marks whose finding is gone."""
     if not asked.mark:
         return [with_stale_marks(report, options) for report in reports]
 
     def again(files: list[Found]) -> list[Report]:
-        return [_counted(asked, report) for report in rewrite_reports(files, options, asked.jobs or cores())]
+        return [_counted(asked, report) for report in rewrite_reports(files, options, asked.jobs or cores(), cluster)]
 
     return with_todos(reports, files, options, again)
 
@@ -157,7 +164,9 @@ def _options(asked: Asked, files: list[Found]) -> Options:
     return with_pins(options, files)
 
 
-def _reports(asked: Asked, files: list[Found], options: Options) -> tuple[list[Report], Proof | None]:
+def _reports(
+    asked: Asked, files: list[Found], options: Options, cluster: Cluster | None
+) -> tuple[list[Report], Proof | None]:
     """What becomes of each file, and the proof where the run verifies."""
     if asked.cases is not None:
         from .observing import with_observed
@@ -167,8 +176,8 @@ def _reports(asked: Asked, files: list[Found], options: Options) -> tuple[list[R
     if asked.verify:
         from .verify_command import verified_rewrite
 
-        return verified_rewrite(files, options, asked.jobs, asked.cases)
-    return cached_reports(files, options, asked.jobs or cores(), keep=not asked.no_cache), None
+        return verified_rewrite(files, options, asked.jobs, asked.cases, cluster)
+    return cached_reports(files, options, asked.jobs or cores(), keep=not asked.no_cache, cluster=cluster), None
 
 
 def cores() -> int:

@@ -11,9 +11,9 @@ import posixpath
 import signal
 import time
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from nki_migrate.codemods.model import Options, Outcome
     from nki_migrate.codemods.project.vendor_kernels import Homes
 
+    from .cluster import Cluster
+
 WORD = b"neuronxcc"
 NKI = b"nki"
 """What every file of NKI has, whatever its version: later targets than that of the rules from Beta 1 are for all."""
@@ -38,12 +40,17 @@ NKI = b"nki"
 # Up to this many files, the processes of a pool cost more than they save.
 _HANDFUL = 8
 
+Processes = Callable[[int], AbstractContextManager[Executor]]
+"""What rewrites: processes of this machine (how many are asked for), or of a cluster."""
+
 _Work = tuple[int, str, bytes]
 """One file: its place among the files, its path, its bytes."""
 
 
-def rewrite_reports(files: Iterable[Found], options: Options, jobs: int) -> list[Report]:
-    """A report for each file, in the order of ``files``, made by up to ``jobs`` processes.
+def rewrite_reports(
+    files: Iterable[Found], options: Options, jobs: int, cluster: Cluster | None = None
+) -> list[Report]:
+    """A report for each file, in the order of ``files``, made by up to ``jobs`` processes, or by those of a cluster.
 
     Files that import from each other are rewritten together: what a function gets is told by all its calls.
     """
@@ -56,12 +63,12 @@ def rewrite_reports(files: Iterable[Found], options: Options, jobs: int) -> list
 
         reports = {r.path: r for name in theirs for r in rewritten(name, theirs[name], of_theirs)}
     of_nki = replace(options, target=type(options)().target) if options.language else options
-    reports |= {report.path: report for report in _nki_reports(rest, of_nki, jobs)}
+    reports |= {report.path: report for report in _nki_reports(rest, of_nki, jobs, cluster)}
     knows = is_nobodys if options.select or options.ignore else rewrite_knows
     return [in_cells(with_ignores(reports[file.path], knows), file, is_rewrite=True) for file in files]
 
 
-def _nki_reports(files: Iterable[Found], options: Options, jobs: int) -> list[Report]:
+def _nki_reports(files: Iterable[Found], options: Options, jobs: int, cluster: Cluster | None) -> list[Report]:
     results: dict[int, Report] = {}
     work: list[_Work] = []
     for index, file in enumerate(files):
@@ -77,8 +84,10 @@ def _nki_reports(files: Iterable[Found], options: Options, jobs: int) -> list[Re
     work += _imported(trees, skipped)
     groups = _groups(work, trees)
     groups.sort(key=lambda group: -sum(len(data) for _, _, data in group))  # none of the big ones is left to run alone
-    if jobs > 1 and len(work) > _HANDFUL:
-        results.update(_pooled(groups, options, homes, min(jobs, len(groups))))
+    if cluster is not None:
+        results.update(_pooled(groups, options, homes, cluster.processes, cluster.width))
+    elif jobs > 1 and len(work) > _HANDFUL:
+        results.update(_pooled(groups, options, homes, _workers, min(jobs, len(groups))))
     else:
         with _seldom_collected():
             results.update(report for group in groups for report in _reported(group, options, homes))
@@ -250,30 +259,30 @@ def _guarded(path: str, data: bytes, text: Text, outcome: Outcome, options: Opti
 
 
 def _pooled(
-    groups: list[list[_Work]], options: Options, homes: Mapping[str, Homes] | None, jobs: int
+    groups: list[list[_Work]], options: Options, homes: Mapping[str, Homes] | None, workers: Processes, jobs: int
 ) -> Iterator[tuple[int, Report]]:
     futures: list[Future[list[tuple[int, Report]]]] = []
     lost: list[list[_Work]] = []
-    with _workers(jobs) as pool:
-        with contextlib.suppress(BrokenProcessPool), _uninterrupted():
+    with workers(jobs) as pool:
+        with contextlib.suppress(BrokenExecutor), _uninterrupted():
             futures.extend(pool.submit(_reported, group, options, homes) for group in groups)
         for group, future in zip(groups, futures, strict=False):
             try:
                 yield from future.result()
-            except BrokenProcessPool:
+            except BrokenExecutor:
                 lost.append(group)
     # A process that dies takes the files of all others along. Alone, each file can only harm itself.
     for index, path, data in [item for group in [*lost, *groups[len(futures) :]] for item in group]:
-        yield index, _alone((index, path, data), options, homes)
+        yield index, _alone((index, path, data), options, homes, workers)
 
 
-def _alone(item: _Work, options: Options, homes: Mapping[str, Homes] | None) -> Report:
-    with _workers(1) as pool:
+def _alone(item: _Work, options: Options, homes: Mapping[str, Homes] | None, workers: Processes) -> Report:
+    with workers(1) as pool:
         try:
             with _uninterrupted():
                 future = pool.submit(_reported, [item], options, homes)
             return future.result()[0][1]
-        except BrokenProcessPool:
+        except BrokenExecutor:
             return Report(
                 item[1], "failed", "the process that rewrote it died: please report it together with the file"
             )

@@ -13,7 +13,7 @@ from concurrent.futures import FIRST_COMPLETED, wait
 from dataclasses import dataclass
 
 from nki_migrate.runtime.compare import Verdict
-from nki_migrate.runtime.pool import Pool, processors
+from nki_migrate.runtime.pool import Workers
 
 from .judging import Judged, Running, Task, started
 from .progress import Progress
@@ -47,7 +47,7 @@ def expected_seconds(task: Task, cache: Cache | None) -> float:
 
 
 def judgements(
-    workers: Pool, tasks: Sequence[Task], jobs: int | None, cache: Cache | None, progress: Progress, *, fail_fast: bool
+    workers: Workers, tasks: Sequence[Task], cache: Cache | None, progress: Progress, *, fail_fast: bool
 ) -> list[Judged | None]:
     """What became of each task. ``None`` stands for one that did not run: with ``fail_fast`` the first case that is not
     equal ends it all.
@@ -58,7 +58,7 @@ def judgements(
         return found
     left = sorted((n for n, known in enumerate(found) if known is None), key=lambda n: -seconds[n])
     under_way: list[_Turn] = []
-    most = (jobs or processors()) + 1
+    most = workers.width + 1
     progress.begin(len(tasks), len(tasks) - len(left), sum(seconds))
 
     def stops() -> bool:

@@ -10,12 +10,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from nki_migrate.runtime.compare import LEVELS, Failure, Inexact, Verdict
 from nki_migrate.runtime.compare.condition import Sides
 from nki_migrate.runtime.messages import Kernels, Reply
-from nki_migrate.runtime.pool import Pool, pool
+from nki_migrate.runtime.pool import Workers, pool
 from nki_migrate.runtime.reading import Reads
 
 from .errors import InputError
@@ -31,6 +33,9 @@ from .surfaces import print_proof
 from .unseen import unseen
 from .verdicts import CaseResult, Problem, Proof
 
+if TYPE_CHECKING:
+    from .cluster import Cluster
+
 __all__ = ["Evidence", "Settings", "evidence", "judged", "proved", "run"]
 
 
@@ -41,7 +46,8 @@ class Settings:
     ``levels`` are compared, ``hardware`` overrides the cases' own. ``cache`` keeps verdicts where there is one. Without
     ``execute`` nothing runs, and everything is undecided. ``strict``: so are kernels whose cases do not show both sides
     of their conditions. ``inexact`` is what the user declares about all numbers. ``fail_fast``: run nothing more behind
-    the first case that is not equal. ``searches``: a search follows, which may show more of the conditions.
+    the first case that is not equal. ``searches``: a search follows, which may show more of the conditions. ``cluster``
+    runs the kernels, where there is one.
     """
 
     levels: Sequence[str] = LEVELS
@@ -55,6 +61,11 @@ class Settings:
     strict: bool = False
     fail_fast: bool = False
     searches: bool = False
+    cluster: Cluster | None = None
+
+    def workers(self) -> AbstractContextManager[Workers]:
+        """What runs kernels: processes of this machine, or of the cluster."""
+        return pool(self.jobs) if self.cluster is None else self.cluster.emulators()
 
 
 @dataclass
@@ -136,7 +147,7 @@ def evidence(pairs: Sequence[Pair], settings: Settings, asked: str, *, may_be_em
     if not settings.execute:
         found.results = [_forbidden(pair) for pair in pairs]
         return found
-    with pool(settings.jobs) as workers:
+    with settings.workers() as workers:
         inventories = list(_inventories(workers, pairs, settings, found))
         check_kernels(settings.choice.kernels, inventories, asked)
         plan = list(planned(inventories, settings.choice))
@@ -171,7 +182,7 @@ def _forbidden(pair: Pair) -> CaseResult:
     return CaseResult(pair.before, pair.after, problems=(problem,), labels=pair.labels)
 
 
-def _inventories(workers: Pool, pairs: Sequence[Pair], settings: Settings, found: Evidence) -> Iterator[Inventory]:
+def _inventories(workers: Workers, pairs: Sequence[Pair], settings: Settings, found: Evidence) -> Iterator[Inventory]:
     asked = [
         (
             pair,
@@ -197,16 +208,16 @@ def _answer(reply: Reply | Future[Reply]) -> Reply:
     return reply.result() if isinstance(reply, Future) else reply
 
 
-def _kernels_in(workers: Pool, file: str, side: Side, settings: Settings) -> Reply | Future[Reply]:
+def _kernels_in(workers: Workers, file: str, side: Side, settings: Settings) -> Reply | Future[Reply]:
     known = settings.cache.kernels(file, side, settings.limits) if settings.cache else None
     return known or workers.submit(request("kernels", file, side, settings.limits))
 
 
-def _judged(workers: Pool, plan: Sequence[Wish | CaseResult], settings: Settings, found: Evidence) -> None:
+def _judged(workers: Workers, plan: Sequence[Wish | CaseResult], settings: Settings, found: Evidence) -> None:
     """Run what is planned, and add the results to ``found`` in the order of the plan."""
     wishes = {n: _task(item, settings) for n, item in enumerate(plan) if isinstance(item, Wish)}
     tasks = list(wishes.values())
-    ended = judgements(workers, tasks, settings.jobs, settings.cache, Progress(), fail_fast=settings.fail_fast)
+    ended = judgements(workers, tasks, settings.cache, Progress(), fail_fast=settings.fail_fast)
     judged = dict(zip(wishes, ended, strict=True))
     for number, item in enumerate(plan):
         if isinstance(item, CaseResult):

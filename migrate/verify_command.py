@@ -13,6 +13,7 @@ from nki_migrate.runtime.compare import LEVELS, Inexact
 from nki_migrate.runtime.spec.versions import DEFAULT
 
 from .cache import cache_directory
+from .cluster import LOCAL, connected
 from .discover import found_files
 from .errors import InputError
 from .judging import DEFAULT_LIMITS, Limits, Pair
@@ -28,6 +29,7 @@ from .verify import Evidence, Settings, evidence, levels_to, say_unseen
 if TYPE_CHECKING:
     from nki_migrate.codemods import Options
 
+    from .cluster import Cluster
     from .discover import Found
 
 NO_EXECUTE = "NKI_MIGRATE_NO_EXECUTE"
@@ -38,7 +40,7 @@ class Asked:
     """The arguments and options of ``verify``.
 
     ``timeout`` is in seconds, ``memory`` in MiB; ``report`` is the file for the HTML report, ``search`` the seconds
-    to look for more cases.
+    to look for more cases, ``executor`` what does the work: ``cluster``, once it is connected.
     """
 
     paths: tuple[str, ...]
@@ -65,6 +67,8 @@ class Asked:
     fail_fast: bool = False
     source: str | None = None
     target: str | None = None
+    executor: str = LOCAL
+    cluster: Cluster | None = None
 
     @property
     def settings(self) -> Settings:
@@ -79,13 +83,21 @@ class Asked:
             ),
             Limits(self.timeout, self.memory << 20),
             self.jobs,
-            None if self.no_cache else Cache(Path(self.cache_dir) if self.cache_dir else cache_directory(os.environ)),
+            self._cache,
             execute=not self.no_execute,
             inexact=Inexact(self.ulps, "--ulps") if self.ulps else None,
             strict=self.strict,
             fail_fast=self.fail_fast,
             searches=self.search is not None and not self.no_execute,
+            cluster=self.cluster,
         )
+
+    @property
+    def _cache(self) -> Cache | None:
+        """Where verdicts are kept: none of a cluster's, whose environment variables nobody compares."""
+        if self.no_cache or self.cluster is not None:
+            return None
+        return Cache(Path(self.cache_dir) if self.cache_dir else cache_directory(os.environ))
 
 
 def is_forbidden(environment: Mapping[str, str]) -> bool:
@@ -95,7 +107,8 @@ def is_forbidden(environment: Mapping[str, str]) -> bool:
 
 def run(asked: Asked, output_format: str, *, tiles: bool = False) -> int:
     """Verify, print the proof, return the exit code. Raises :class:`InputError` for arguments that cannot be used."""
-    found = verified(asked)
+    with connected(asked.executor) as cluster:
+        found = verified(replace(asked, cluster=cluster))
     if asked.settings.cache:
         asked.settings.cache.prune()
     proof = found.proof
@@ -153,7 +166,7 @@ def _migrated(asked: Asked) -> Evidence:
     if asked.unsafe and asked.cases is not None and not asked.no_execute:
         options = with_observed(options, files, asked.cases, asked.jobs, must_run=False)
     options = with_pins(options, files)
-    reports = kept_reports(files, options, asked.jobs or os.cpu_count() or 1, settings.cache)
+    reports = kept_reports(files, options, asked.jobs or os.cpu_count() or 1, settings.cache, asked.cluster)
     found = verified_migration(reports, settings, options.target, options.source)
     found.reports = reports
     if not found.results:
@@ -182,7 +195,7 @@ def _content(pair: Pair) -> bytes:
 
 
 def verified_rewrite(
-    files: Sequence[Found], options: Options, jobs: int | None, cases: str | None
+    files: Sequence[Found], options: Options, jobs: int | None, cases: str | None, cluster: Cluster | None = None
 ) -> tuple[list[Report], Proof]:
     """The reports of a rewrite, failed where the change is not verified, and the proof; its counts go to stderr.
 
@@ -193,8 +206,9 @@ def verified_rewrite(
     from .verify_migrated import only_verified, unproved
 
     processes = jobs or os.cpu_count() or 1
-    settings = Asked((), migrate=True, jobs=jobs, cases=cases, no_execute=is_forbidden(os.environ)).settings
-    reports = rewrite_reports(files, replace(options, trusted=True), processes)
+    forbidden = is_forbidden(os.environ)
+    settings = Asked((), migrate=True, jobs=jobs, cases=cases, no_execute=forbidden, cluster=cluster).settings
+    reports = rewrite_reports(files, replace(options, trusted=True), processes, cluster)
     kept, found = only_verified(reports, settings, options)
     again = {} if options.unsafe else unproved(reports, kept)
     if again:
@@ -202,7 +216,7 @@ def verified_rewrite(
             click.echo(
                 f"{path}: what cases show is not used: {reason or 'a file that it goes with does not verify'}", err=True
             )
-        plain = rewrite_reports(files, options, processes)
+        plain = rewrite_reports(files, options, processes, cluster)
         reports = [without if report.path in again else report for report, without in zip(reports, plain, strict=True)]
         kept, found = only_verified(reports, settings, options)
     if found.results:

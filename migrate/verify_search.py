@@ -29,7 +29,7 @@ from nki_migrate.runtime.compare import Failure, Run, Verdict
 from nki_migrate.runtime.compare.condition import Sides, together
 from nki_migrate.runtime.events import NOTHING
 from nki_migrate.runtime.messages import Reply
-from nki_migrate.runtime.pool import Pool, pool
+from nki_migrate.runtime.pool import Workers
 from nki_migrate.runtime.reading import Reads, is_standard
 
 from .case_text import case_toml
@@ -87,7 +87,7 @@ def searched(found: Evidence, settings: Settings, seconds: float) -> None:
         found.notes.append("nothing was searched: no case is equal")
         return
     share = seconds / len(kernels)
-    with pool(settings.jobs) as workers:
+    with settings.workers() as workers:
         for (file, kernel), tasks in kernels.items():
             known = settings.cache.searched(tasks, share) if settings.cache else None
             ended = known or _searched(workers, tasks, share, _thresholds(tasks[0], found.reads.get(file, set())))
@@ -123,7 +123,7 @@ def _parsable(side: Side, path: str) -> str:
         return ""
 
 
-def _searched(workers: Pool, tasks: Sequence[Task], seconds: float, known: Sequence[Threshold]) -> Searched:
+def _searched(workers: Workers, tasks: Sequence[Task], seconds: float, known: Sequence[Threshold]) -> Searched:
     """Search one kernel."""
     deadline = time.monotonic() + seconds
     tally = Tally()
@@ -144,7 +144,7 @@ def _searched(workers: Pool, tasks: Sequence[Task], seconds: float, known: Seque
 
 
 def _first_disagreement(
-    workers: Pool, tasks: Sequence[Task], deadline: float, tally: Tally, known: Sequence[Threshold]
+    workers: Workers, tasks: Sequence[Task], deadline: float, tally: Tally, known: Sequence[Threshold]
 ) -> tuple[Task, CaseResult, Case] | None:
     """The first variation with different results; without one, the first that only the new kernel refuses."""
     asked = [(task, proposed(task.case, known)) for task in tasks]
@@ -187,7 +187,7 @@ def _batches(pairs: Iterator[tuple[Task, Case]]) -> Iterator[list[tuple[Task, Ca
 
 
 def _disagreeing(
-    workers: Pool, batch: Sequence[tuple[Task, Case]], tally: Tally
+    workers: Workers, batch: Sequence[tuple[Task, Case]], tally: Tally
 ) -> Iterator[tuple[Task, CaseResult, Case]]:
     """The variations that disagree. The new kernel runs only where the old one did."""
     tasks = [(replace(task, case=replace(variant, name=_name(variant))), task.case) for task, variant in batch]
@@ -245,7 +245,7 @@ def _touches_nothing(old: Run) -> bool:
     return any(operand.steps == NOTHING for event in events for operand in event.operands)
 
 
-def _asked(workers: Pool, task: Task, *, before: bool) -> Future[Reply]:
+def _asked(workers: Workers, task: Task, *, before: bool) -> Future[Reply]:
     file, side = (task.pair.before, task.pair.old) if before else (task.pair.after, task.pair.new)
     asked = request("run", file, side, task.limits, task.case, task.hardware)
     return workers.submit(replace(asked, conditions=True))
@@ -258,7 +258,7 @@ def _name(case: Case) -> str:
     return f"search: {', '.join(shapes)}"
 
 
-def _shrunk(workers: Pool, task: Task, result: CaseResult, original: Case) -> tuple[Task, CaseResult]:
+def _shrunk(workers: Workers, task: Task, result: CaseResult, original: Case) -> tuple[Task, CaseResult]:
     """The smallest case that was found to disagree with the same verdict, and its result."""
     best = task, result
     left = _SHRINKING

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import IO
+from typing import IO, Protocol
 
 from .compare.trace import Failure
 from .messages import Reply, Request, decode_reply, receive, send
@@ -44,9 +44,10 @@ def worker_environment() -> dict[str, str]:
 
 
 class Worker:
-    """One worker process. Not for use by two threads at once."""
+    """One worker process, which works in ``directory`` (by default in this one's). Not for two threads at once."""
 
-    def __init__(self) -> None:
+    def __init__(self, directory: str | None = None) -> None:
+        self._directory = directory
         self._process: subprocess.Popen[bytes] | None = None
         self._requests: IO[bytes]
         self._replies: IO[bytes]
@@ -81,6 +82,7 @@ class Worker:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             start_new_session=True,
+            cwd=self._directory,
             env={
                 name: value for name, value in worker_environment().items() if name != NO_BYTECODE or name in os.environ
             },
@@ -107,10 +109,20 @@ class Worker:
                 continue
 
 
+class Workers(Protocol):
+    """What answers requests: processes of this machine, or of a cluster. ``width`` is how many at a time."""
+
+    @property
+    def width(self) -> int: ...
+
+    def submit(self, request: Request) -> Future[Reply]: ...
+
+
 class Pool:
     """Workers for as many requests at a time as there are ``jobs``."""
 
     def __init__(self, jobs: int) -> None:
+        self.width = jobs
         self._threads = ThreadPoolExecutor(max_workers=jobs)
         self._local = threading.local()
         self._workers: list[Worker] = []

@@ -16,6 +16,7 @@ from nki_migrate.progress import Progress
 from nki_migrate.proof_cache import Cache
 from nki_migrate.runtime.cases import Case, TensorSpec
 from nki_migrate.runtime.compare import Verdict
+from nki_migrate.runtime.pool import Pool
 from nki_migrate.runtime.reading import Reads
 from nki_migrate.verdicts import CaseResult, Problem
 from nki_migrate.verify import Settings, evidence
@@ -51,8 +52,8 @@ def task(kernel: str, size: int, file: str = "before.py") -> Task:
 
 def run(ran: Ran, tasks: list[Task], monkeypatch: pytest.MonkeyPatch, **options: Any) -> list[Judged | None]:
     monkeypatch.setattr(schedule, "started", ran.started)
-    chosen = {"jobs": 1, "cache": None, "progress": Progress(io.StringIO()), "fail_fast": False, **options}
-    return schedule.judgements(None, tasks, **chosen)  # type: ignore[arg-type]
+    chosen = {"cache": None, "progress": Progress(io.StringIO()), "fail_fast": False, **options}
+    return schedule.judgements(Pool(1), tasks, **chosen)
 
 
 TASKS = [task("small", 10), task("large", 10_000_000), task("middle", 1_000_000)]
