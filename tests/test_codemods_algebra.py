@@ -136,3 +136,18 @@ def test_what_is_no_polynomial_is_equal_to_itself_alone(text):
 
 def test_a_definition_that_reads_its_own_name_ends():
     assert algebra.constant("n", {"n": "n + 1"}) is None
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "shown"),
+    [
+        ("1", "2", "1 if f else 2"),
+        ("1", "1 if f else 2", "1 if f else 2"),
+        ("1 if f else 3", "2", "1 if f else 2"),
+        ("(1 if f else 3) if f else 4", "5 if f else (6 if f else 2)", "1 if f else 2"),
+        ("1", "3 if f else 1", "1"),
+        ("1", "1 if g else 2", "1 if f else (1 if g else 2)"),
+    ],
+)
+def test_a_choice_asks_its_condition_once(one: str, other: str, shown: str) -> None:
+    assert algebra.choice("f", one, other) == shown

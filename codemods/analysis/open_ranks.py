@@ -17,6 +17,7 @@ from ..expr.operands import Operand
 from ..expr.tables import activation_token, operator_token, parameters
 from ..expr.values import Hbm
 from ..project.least_ranks import rank_at_least
+from ..project.own_assertions import same_shape
 from ..syntax.node_index import walk
 from .flat_masks import ELEMENTWISE
 from .load_ranks import all_uses
@@ -49,13 +50,19 @@ def assert_ranks(scope: Scope, node: ast.AST, instruction: Instruction, *, fresh
             if leaves_rank_open(value) and (not plain or (fresh and shows_rank(scope, node))):
                 assert_no_more_dimensions(scope, value)
         elif fresh and _is_loaded_whole(scope, instruction, value) and shows_rank(scope, node):
-            scope.assert_that(f"len({value.like}) > 1", "2 dimensions at least")
+            scope.assert_that(f"len({_first_alike(scope, value.base)}.shape) > 1", "2 dimensions at least")
 
 
 def _is_loaded_whole(scope: Scope, instruction: Instruction, view: Operand) -> bool:
     """Does a tile get the shape of a tensor that may have one dimension?"""
     whole = isinstance(view.value, Hbm) and view.dims is None and not view.is_view and instruction.like == view.like
     return whole and rank_at_least(scope.function, None, view.base) < 2
+
+
+def _first_alike(scope: Scope, name: str) -> str:
+    """The first parameter that has the shape of ``name``, as the kernel asserts: what holds of one holds of all."""
+    alike = {name, *same_shape(scope.function, name)}
+    return next((arg.arg for arg in scope.function.args.args if arg.arg in alike), name)
 
 
 def assert_rank_of_part(scope: Scope, view: Operand, node: ast.AST | None = None) -> None:

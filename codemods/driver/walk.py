@@ -15,6 +15,7 @@ from ..analysis.path_conditions import recall, remember
 from ..analysis.phi import join_places
 from ..analysis.render import CALLABLE, beta2_name, render
 from ..analysis.scope import Scope
+from ..analysis.sizes import asserted_sizes
 from ..analysis.truths import truth_text
 from ..analysis.unit_loops import RANGES, TRACED
 from ..analysis.vector_sizes import bound_sizes
@@ -176,30 +177,7 @@ def _assert(scope: Scope, statement: ast.stmt) -> None:
     if isinstance(statement.test, ast.BoolOp) and isinstance(statement.test.op, ast.Or):
         return
     for part in parts:
-        _learn(scope, part)
-
-
-def _learn(scope: Scope, test: ast.expr) -> None:
-    """``assert n == 128`` defines ``n``, ``assert n > 0`` makes it positive, ``assert n % t == 0`` a multiple.
-
-    That is known of names that are bound once, and of what is asserted always.
-    """
-    if not isinstance(test, ast.Compare) or len(test.ops) != 1 or scope.branch or scope.loops:
-        return
-    left, operator, right = test.left, test.ops[0], test.comparators[0]
-    number = right.value if isinstance(right, ast.Constant) and type(right.value) is int else None
-    if number is None or any(scope.assigned[n.id] > 1 for n in of_kinds(left, ast.Name)):
-        return
-    is_zero = isinstance(operator, ast.Eq) and number == 0
-    if isinstance(left, ast.BinOp) and isinstance(left.op, ast.Mod) and is_zero:
-        scope.multiples.append((ast.unparse(left.left), ast.unparse(left.right)))
-    if not isinstance(left, ast.Name) or not isinstance(scope.env.get(left.id), Python):
-        return
-    if isinstance(operator, ast.Eq):
-        scope.definitions.setdefault(left.id, str(number))
-        scope.env[left.id] = Python(number > 0)
-    if isinstance(operator, ast.Gt | ast.GtE):
-        scope.env[left.id] = Python(number + isinstance(operator, ast.Gt) > 0)
+        asserted_sizes(scope, part)
 
 
 def _return(scope: Scope, statement: ast.stmt) -> None:

@@ -149,9 +149,20 @@ def negative(text: str) -> str:
 
 
 def choice(test: str, one: str, other: str) -> str:
-    """``one if test else other``."""
+    """``one if test else other``, where neither asks ``test`` again."""
+    one, other = _side(test, one, True), _side(test, other, False)
+    if one == other:
+        return one
     condition = f"({test})" if isinstance(parse(test), ast.IfExp) else test
     return f"{paren(one)} if {condition} else {paren(other)}"
+
+
+def _side(test: str, text: str, holds: bool) -> str:
+    """What an expression is where ``test`` holds, or does not, if it is a choice by the same test."""
+    node = parse(text)
+    while isinstance(node, ast.IfExp) and ast.dump(node.test) == ast.dump(parse(test)):
+        node = node.body if holds else node.orelse
+    return text if node is parse(text) else ast.unparse(node)
 
 
 def _factor(text: str) -> str:

@@ -18,6 +18,7 @@ from ..analysis.optional_types import may_lack
 from ..analysis.partitions import check_partitions
 from ..analysis.render import render
 from ..analysis.scope import Scope
+from ..analysis.sizes import unpacked_sizes
 from ..analysis.truths import check_augmented
 from ..analysis.type_names import dtype_text, is_dtype
 from ..analysis.vector_calls import unpacked
@@ -48,7 +49,7 @@ from ..rules.psum_accumulation import check_group
 from ..syntax import codes
 from ..syntax.codes import UNSUPPORTED
 from ..syntax.node_index import of_kinds
-from ..syntax.nodes import is_filled, is_shape, returns_masked
+from ..syntax.nodes import is_filled, returns_masked
 from .access import operand
 from .calls import call_statement, call_value, constructed, module_function, named, parts_of
 from .compute import bind, is_computation, write
@@ -295,7 +296,7 @@ def _unpacked(scope: Scope, target: ast.Tuple | ast.List, value: ast.expr, names
     else:
         text = render(scope, value)
     scope.emit(f"{scope.source.segment(target)} = {text}")
-    sizes = _learn_sizes(scope, value, names)
+    sizes = unpacked_sizes(scope, value, names)
     parts: list[Value] = [Value() if may_be_no_number(scope, value) else Python(sizes) for _ in names]
     if isinstance(known, Several) or isinstance(value, ast.Call):
         parts = parts_of(known or Value(), names)
@@ -393,29 +394,6 @@ def _elementwise(scope: Scope, statement: ast.stmt, names: list[str], values: li
 
 def _names(node: ast.AST) -> set[str]:
     return {n.id for n in of_kinds(node, ast.Name)}
-
-
-def _learn_sizes(scope: Scope, value: ast.expr, names: list[str | None]) -> bool:
-    """``a, b = x.shape`` (or a name that is a part of it): the sizes are positive, and they are ``x``'s dimensions.
-
-    The answer is whether ``value`` is a shape.
-    """
-    if isinstance(value, ast.Name) and value.id in scope.definitions:
-        value = algebra.parse(scope.definitions[value.id])
-    first = 0
-    if isinstance(value, ast.Subscript) and isinstance(value.slice, ast.Slice):
-        lower = value.slice.lower
-        if value.slice.upper or value.slice.step or not isinstance(lower, ast.Constant) or type(lower.value) is not int:
-            return False
-        first, value = lower.value, value.value
-    if not (is_shape(value) and isinstance(value.value, ast.Name)):
-        return False
-    tensor = scope.env.get(value.value.id)
-    if isinstance(tensor, Hbm) and tensor.dims is None and None not in names:
-        sizes = [n if n and n != "_" and scope.assigned[n] == 1 else "" for n in [*[""] * first, *names]]
-        dims = tuple(n or f"{value.value.id}.shape[{d}]" for d, n in enumerate(sizes))
-        scope.env[value.value.id] = Hbm(dims, tensor.dtype)
-    return True
 
 
 def _to_subscript(scope: Scope, statement: ast.stmt, target: ast.Subscript, value: ast.expr) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from ..syntax.node_index import indexed, walk
 from ..syntax.nodes import assignment_counts
-from .own_assertions import least_rank
+from .own_assertions import least_rank, same_shape
 
 Branches = frozenset[tuple[ast.AST, bool]]
 """The conditions that a node stands under, each with the side that it stands on."""
@@ -23,7 +23,10 @@ def rank_at_least(function: ast.FunctionDef, node: ast.expr | None, name: str) -
         return 0
     placed = [pair for statement in function.body for pair in _placed_in(statement)]
     here = next((branches for found, branches in placed if found is node), frozenset())
-    return max((_needed(function, found, name) for found, branches in placed if branches <= here), default=0)
+    always = [found for found, branches in placed if branches <= here]
+    return max(
+        (_needed(function, found, n) for found in always for n in (name, *same_shape(function, name))), default=0
+    )
 
 
 @indexed

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from ..expr.emission import Refuse
 from ..syntax import codes
+from ..syntax.node_index import indexed, of_kinds
 from ..syntax.nodes import assignment_counts, is_shape
 
 
@@ -65,6 +66,41 @@ def least_rank(function: ast.FunctionDef, test: ast.expr, name: str) -> int:
     ranks = [fact for fact in _facts(_with_shapes(function, test)) if fact.subject == f"len({name}.shape)"]
     allowed = [n for n in range(_MOST) if all(fact.allows(n) for fact in ranks)]
     return allowed[0] if ranks and allowed else 0
+
+
+@indexed
+def same_shape(function: ast.FunctionDef, name: str) -> frozenset[str]:
+    """The other tensors that a function asserts to have the shape of ``name``, whenever it comes to its end.
+
+    All of them are bound once. An assertion behind a statement that may return is not made always.
+    """
+    counts = assignment_counts(function)
+    if counts[name] > 1:
+        return frozenset()
+    found = {name}
+    groups = [group for test in _asserted_at_the_top(function) for group in _shape_groups(_with_shapes(function, test))]
+    for _ in groups:  # one may join two others
+        found.update(*(group for group in groups if not found.isdisjoint(group)))
+    return frozenset(other for other in found - {name} if counts[other] <= 1)
+
+
+def _asserted_at_the_top(function: ast.FunctionDef) -> Iterator[ast.expr]:
+    """The conditions of the assertions that each run of a function makes."""
+    for statement in function.body:
+        if isinstance(statement, ast.Assert):
+            yield statement.test
+        elif of_kinds(statement, ast.Return):
+            return
+
+
+def _shape_groups(test: ast.expr) -> Iterator[frozenset[str]]:
+    """Names of tensors whose whole shapes are equal where ``test`` holds."""
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
+        for part in test.values:
+            yield from _shape_groups(part)
+    elif isinstance(test, ast.Compare) and all(isinstance(operator, ast.Eq) for operator in test.ops):
+        sides = [side for side in (test.left, *test.comparators) if is_shape(side)]
+        yield frozenset(side.value.id for side in sides if isinstance(side.value, ast.Name))
 
 
 def _always_run(body: list[ast.stmt]) -> Iterator[ast.stmt]:

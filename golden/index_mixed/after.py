@@ -149,7 +149,7 @@ def unzipped(x, in_pairs):
     nisa.dma_copy(
         dst=loaded_tile_2,
         src=x.ap(
-            pattern=[[x.shape[1] * ((2 if in_pairs else 1) if in_pairs else 1), rows], [1, columns]],
+            pattern=[[x.shape[1] * (2 if in_pairs else 1), rows], [1, columns]],
             offset=x.shape[1] * (1 if in_pairs else rows),
         ),
     )

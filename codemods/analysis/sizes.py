@@ -1,0 +1,70 @@
+"""What the source tells of sizes: shapes that it unpacks, and what it asserts."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+
+from ..expr import algebra
+from ..expr.values import Hbm, Python
+from ..project.own_assertions import same_shape
+from ..syntax.node_index import of_kinds
+from ..syntax.nodes import is_shape
+from .scope import Scope
+
+
+def unpacked_sizes(scope: Scope, value: ast.expr, names: list[str | None]) -> bool:
+    """``a, b = x.shape`` (or a name that is a part of it): the sizes are positive, and they are ``x``'s dimensions.
+
+    They are those of all tensors that the function asserts to have its shape. The answer: is ``value`` a shape?
+    """
+    found = _unpacked_shape(scope, value)
+    if found is None:
+        return False
+    tensor, first = found
+    known = scope.env.get(tensor)
+    if isinstance(known, Hbm) and known.dims is None and None not in names:
+        sizes = [n if n and n != "_" and scope.assigned[n] == 1 else "" for n in [*[""] * first, *names]]
+        dims = tuple(n or f"{tensor}.shape[{d}]" for d, n in enumerate(sizes))
+        scope.env[tensor] = Hbm(dims, known.dtype)
+        for other in same_shape(scope.function, tensor):
+            alike = scope.env.get(other)
+            if isinstance(alike, Hbm) and alike.dims is None and not alike.view:
+                scope.env[other] = replace(alike, dims=dims)
+    return True
+
+
+def _unpacked_shape(scope: Scope, value: ast.expr) -> tuple[str, int] | None:
+    """The tensor whose shape ``value`` is, and the dimension that it begins with: ``x.shape``, ``x.shape[1:]``."""
+    if isinstance(value, ast.Name) and value.id in scope.definitions:
+        value = algebra.parse(scope.definitions[value.id])
+    first = 0
+    if isinstance(value, ast.Subscript) and isinstance(value.slice, ast.Slice):
+        lower = value.slice.lower
+        if value.slice.upper or value.slice.step or not isinstance(lower, ast.Constant) or type(lower.value) is not int:
+            return None
+        first, value = lower.value, value.value
+    return (value.value.id, first) if is_shape(value) and isinstance(value.value, ast.Name) else None
+
+
+def asserted_sizes(scope: Scope, test: ast.expr) -> None:
+    """``assert n == 128`` defines ``n``, ``assert n > 0`` makes it positive, ``assert n % t == 0`` a multiple.
+
+    That is known of names that are bound once, and of what is asserted always.
+    """
+    if not isinstance(test, ast.Compare) or len(test.ops) != 1 or scope.branch or scope.loops:
+        return
+    left, operator, right = test.left, test.ops[0], test.comparators[0]
+    number = right.value if isinstance(right, ast.Constant) and type(right.value) is int else None
+    if number is None or any(scope.assigned[n.id] > 1 for n in of_kinds(left, ast.Name)):
+        return
+    is_zero = isinstance(operator, ast.Eq) and number == 0
+    if isinstance(left, ast.BinOp) and isinstance(left.op, ast.Mod) and is_zero:
+        scope.multiples.append((ast.unparse(left.left), ast.unparse(left.right)))
+    if not isinstance(left, ast.Name) or not isinstance(scope.env.get(left.id), Python):
+        return
+    if isinstance(operator, ast.Eq):
+        scope.definitions.setdefault(left.id, str(number))
+        scope.env[left.id] = Python(number > 0)
+    if isinstance(operator, ast.Gt | ast.GtE):
+        scope.env[left.id] = Python(number + isinstance(operator, ast.Gt) > 0)
