@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .driver.backlog import may_have_backlog
     from .driver.migration import rewrite, rewrite_together
     from .driver.module import with_imports
+    from .driver.plugins import plugin_rules
     from .driver.rulebook import RULES
     from .model import Finding, Options, Outcome, Rule
     from .project.links import components
@@ -27,6 +28,7 @@ __all__ = [
     "components",
     "homes",
     "may_have_backlog",
+    "plugin_rules",
     "rewrite",
     "rewrite_together",
     "shipped_names",
@@ -40,6 +42,7 @@ _HOMES = {
     "may_have_backlog": "driver.backlog",
     **dict.fromkeys(("rewrite", "rewrite_together"), "driver.migration"),
     "with_imports": "driver.module",
+    "plugin_rules": "driver.plugins",
 }
 """The module of each name."""
 

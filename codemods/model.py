@@ -10,7 +10,14 @@ from typing import Any
 from nki_migrate.runtime.spec.seen import SeenFunction
 from nki_migrate.runtime.spec.versions import DEFAULT
 
+PLUGINS = "nki_migrate.rules"
+"""The group of entry points in which other packages have rules."""
+
 APPLICABILITIES = ("safe", "review", "manual")
+
+
+class PluginError(Exception):
+    """A package with rules cannot be used, or one of its rules fails; the text names it."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +42,7 @@ class Options:
     tell takes ``unsafe``, or ``trusted`` (whoever asks verifies what comes out).
     ``pins`` are what the projects of files ask for, each with its file as the sources are named.
     ``language`` is the one that all files are taken to be of (empty: each file's own evidence counts).
+    ``renames`` are pairs: an in-house name (``acme.nki.load``), and the function of NKI that it stands for.
     ``planning`` are pairs that only languages with plans of memory read: hardware, mode, planner, values of names.
     """
 
@@ -52,6 +60,7 @@ class Options:
     pins: tuple[tuple[str, Pin], ...] = ()
     language: str = ""
     planning: tuple[tuple[str, Any], ...] = ()
+    renames: tuple[tuple[str, str], ...] = ()
 
     def enabled(self, code: str) -> bool:
         """Is the rule ``code`` selected and not ignored?"""
@@ -152,7 +161,10 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Rule:
-    """One rule: its code, name, applicability, one line of summary, the full text for ``explain``, and its goldens."""
+    """One rule: its code, name, applicability, one line of summary, the full text for ``explain``, and its goldens.
+
+    ``plugin`` is the package that has it; empty for a rule of ours.
+    """
 
     code: str
     name: str
@@ -160,3 +172,4 @@ class Rule:
     summary: str
     explanation: str
     goldens: tuple[str, ...] = ()
+    plugin: str = ""

@@ -49,6 +49,7 @@ class Asked:
             target=target,
             oldest=oldest,
             modules=self.modules,
+            renames=self.configuration.renames,
         )
 
 

@@ -7,6 +7,7 @@ import sys
 from typing import Any, NoReturn
 
 import click
+from nki_migrate.codemods.model import PluginError
 from nki_migrate.runtime.spec.versions import DEFAULT, NAMES
 
 from . import command_options
@@ -16,7 +17,7 @@ from .errors import InputError
 from .exit_codes import DONE, FAILED, INTERRUPTED, MEANING, UNREAD, exit_code
 from .module_option import told_modules
 from .rewrite_cli import rewrite
-from .rules_cli import explain, rules, versions
+from .rules_cli import explain, rules, test_rules, versions
 from .surfaces import FORMATS, print_reports, write_report
 from .undo import undo
 
@@ -30,7 +31,7 @@ def main(argv: list[str] | None = None) -> NoReturn:
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx else "nki-migrate"
         code = _complain(f"{error.format_message()} Try '{command} --help'.")
-    except (click.ClickException, InputError) as error:
+    except (click.ClickException, InputError, PluginError) as error:
         code = _complain(error.format_message() if isinstance(error, click.ClickException) else str(error))
     except (
         SystemExit
@@ -64,7 +65,7 @@ def _complain(text: str, code: int = FAILED) -> int:
     return code
 
 
-_OUTSIDE = ("rules", "versions", "explain", "emulate", "record", "cases", "undo")
+_OUTSIDE = ("rules", "versions", "explain", "test-rules", "emulate", "record", "cases", "undo")
 """Commands that read no configuration."""
 
 
@@ -161,7 +162,7 @@ def verify(paths: tuple[str, ...], output_format: str, tiles: bool, modules: tup
         choices |= {key: found.values.get(key) for key in ("allocation", "blocks") if choices[key] is None}
         configured = found.values.get("target")
         choices["target"] = choices["target"] or (command_options.range_of(configured)[0] if configured else None)
-    asked = verify_command.Asked(paths=paths, modules=told_modules(modules), **choices)
+    asked = verify_command.Asked(paths=paths, modules=told_modules(modules), renames=found.renames, **choices)
     return verify_command.run(asked, output_format, tiles=tiles)
 
 
@@ -342,5 +343,5 @@ def config() -> None:
         click.echo(line)
 
 
-for _command in (rewrite, assess, undo, rules, versions, explain):
+for _command in (rewrite, assess, undo, rules, versions, explain, test_rules):
     cli.add_command(_command)

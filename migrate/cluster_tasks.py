@@ -21,6 +21,7 @@ from nki_migrate.runtime.pool import Worker
 
 from .cache import PACKAGES, digest_of, source_digest
 from .errors import InputError
+from .plugins import plugins_digest
 
 T = TypeVar("T")
 
@@ -37,7 +38,8 @@ def identity() -> Identity:
     """What results depend on besides their input: Python, the tool's own source, the packages that it computes with."""
     python = ".".join(platform.python_version_tuple()[:2])
     ours = f"{version('nki-migrate')} (source {source_digest()[:8]})"
-    return (("Python", python), ("nki-migrate", ours), *((name, _version(name)) for name in PACKAGES))
+    packages = ((name, _version(name)) for name in PACKAGES)
+    return (("Python", python), ("nki-migrate", ours), *packages, ("plugins", plugins_digest()[:8] or "none"))
 
 
 def _version(package: str) -> str:

@@ -140,7 +140,8 @@ TOPICS = {"COMPARISON": _comparison}
 
 def _rule_text(rule: Rule) -> str:
     parts = [f"{rule.code} {rule.name} [{rule.applicability}]", rule.summary, textwrap.dedent(rule.explanation).strip()]
-    return "\n\n".join([*map(_plain, [*parts, _LEFT.format(code=rule.code)]), *_example(rule)])
+    said = [] if rule.plugin else [_LEFT.format(code=rule.code)]
+    return "\n\n".join([*map(_plain, [*parts, *said]), *_example(rule)])
 
 
 _LEFT = """What a rewrite leaves under {code} is marked in the file that it writes: kernel code stops at the construct,

@@ -17,6 +17,7 @@ from nki_migrate.codemods.model import Asserted, Decision, Finding, Moved, Optio
 from . import languages, rewriting
 from .cache import Entries, cache_directory, digest_of
 from .discover import STDIN, Found
+from .plugins import plugins_digest
 from .reports import Report
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def _question(files: Sequence[Found], options: Options, contents: Mapping[str, b
     chosen = [(name, sorted(v) if isinstance(v, frozenset) else v) for name, v in sorted(vars(options).items())]
     digests = [f"{path} {None if data is None else digest_of(data)}" for path, data in contents.items()]
     state = digest_of("\n".join([*digests, *(repr(file) for file in files)]).encode(errors="surrogateescape"))
-    return "\n".join(("rewrite", os.getcwd(), repr(chosen), state))
+    return "\n".join(("rewrite", os.getcwd(), repr(chosen), state, plugins_digest()))
 
 
 def _lasts(report: Report, contents: Mapping[str, bytes | None]) -> bool:

@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
+from nki_migrate.codemods.model import PluginError
+
 from .discover import STDIN, Found
 from .errors import FileError
 from .notebooks import is_notebook, is_supported, notebook
@@ -96,7 +98,9 @@ class Report:
 
 
 def internal_error(path: str, data: bytes, error: Exception) -> Report:
-    """The report on a file that a defect of the tool's keeps from being rewritten."""
+    """The report on a file that a defect of the tool's, or of a plugin's, keeps from being rewritten."""
+    if isinstance(error, PluginError):
+        return Report(path, "failed", str(error), before=data, after=data)
     frame = traceback.extract_tb(error.__traceback__)[-1]
     where = f"{frame.filename.rsplit('/', 1)[-1]}:{frame.lineno}"
     reason = f"internal error: {type(error).__name__}: {error} ({where}): please report it together with the file"

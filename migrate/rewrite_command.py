@@ -159,6 +159,7 @@ def _options(asked: Asked, files: list[Found]) -> Options:
         source=version,
         modules=asked.modules,
         language=language,
+        renames=asked.configuration.renames,
         planning=planned(files, asked.hardware, asked.mode, asked.planner, asked.given),
     )
     return with_pins(options, files)

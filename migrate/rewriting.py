@@ -17,6 +17,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from nki_migrate import codemods
 from nki_migrate.runtime.spec.versions import NAMES, OLDEST, version
 
 from . import languages
@@ -24,7 +25,7 @@ from .discover import Found
 from .errors import FileError
 from .ignores import is_nobodys, rewrite_knows, with_ignores
 from .notebook_reports import in_cells
-from .reports import Report, Status, contents, internal_error, not_concerned, parsed, python_source
+from .reports import Report, Status, contents, internal_error, not_concerned, parsed, python_source, without
 from .text import Text, decoded, encoded
 
 if TYPE_CHECKING:
@@ -71,8 +72,9 @@ def rewrite_reports(
 def _nki_reports(files: Iterable[Found], options: Options, jobs: int, cluster: Cluster | None) -> list[Report]:
     results: dict[int, Report] = {}
     work: list[_Work] = []
+    codemods.plugin_rules()  # one that cannot be loaded is an error of the run, not of each file
     for index, file in enumerate(files):
-        data = contents(file, word_of(options))
+        data = _contents(file, options)
         if isinstance(data, Report):
             results[index] = data
         else:
@@ -95,6 +97,15 @@ def _nki_reports(files: Iterable[Found], options: Options, jobs: int, cluster: C
         if results[index] is report or (results[index].status == "unchanged" and not results[index].findings):
             results[index] = _with_backlog(report, options.target)
     return [results[index] for index in sorted(results)]
+
+
+def _contents(file: Found, options: Options) -> bytes | Report:
+    """What a file holds if it concerns a rewrite: by its words, or as it may have an in-house name of NKI's."""
+    found = contents(file, word_of(options))
+    if not options.renames or not isinstance(found, Report) or found.reason != without(word_of(options)):
+        return found
+    source, ends = found.source, [name.encode().split(b".")[-2:] for name, _ in options.renames]
+    return source if any(all(part in source for part in end) for end in ends) else found
 
 
 def word_of(options: Options) -> bytes:
@@ -197,8 +208,6 @@ def _tree(data: bytes) -> ast.Module:
 
 def _reported(group: list[_Work], options: Options, homes: Mapping[str, Homes] | None) -> list[tuple[int, Report]]:
     """The reports on files that are rewritten together, each with its file's place."""
-    from nki_migrate import codemods
-
     reports: list[tuple[int, Report]] = []
     texts: dict[str, Text] = {}
     with warnings.catch_warnings():

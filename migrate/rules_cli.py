@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import click
+from nki_migrate import codemods
 
 from . import command_options
+from .exit_codes import DONE, LEFT
 from .output import is_terminal
 from .rule_codes import completed_subjects, suggestion
 
@@ -32,6 +34,34 @@ def versions(output_format: str) -> None:
     from .version_table import versions_json, versions_text
 
     click.echo(versions_json() if output_format == "json" else versions_text())
+
+
+@click.command(
+    name="test-rules",
+    epilog="Exit codes: 0 all examples hold, 1 one does not, 2 there is no such rule, or it cannot be loaded.",
+)
+@click.argument("codes", nargs=-1, metavar="[CODE]...")
+def test_rules(codes: tuple[str, ...]) -> int:
+    """Test the rules of plugins (by default all of them) by their own examples.
+
+    An example becomes what it says, once and for all: a second run changes nothing. With the rules of nki-migrate
+    behind it, it passes the guards that a file must pass to be written.
+    """
+    from .rule_tests import problems
+
+    known = codemods.plugin_rules()
+    wanted = [code.upper() for code in codes] or list(known)
+    unknown = [code for code in wanted if code not in known]
+    if unknown or not wanted:
+        what = f"no plugin has a rule {unknown[0]}" if unknown else "no plugin with rules is installed"
+        raise click.UsageError(f"{what}{suggestion(unknown[0], known) if unknown and known else '.'}")
+    failed = 0
+    for rule in map(known.__getitem__, wanted):
+        found = list(problems(rule))
+        failed += bool(found)
+        said = "does not hold" if found else f"{len(rule.examples)} examples hold"
+        click.echo("\n".join([f"{rule.code} {rule.rule.name} ({rule.plugin}): {said}", *found]))
+    return LEFT if failed else DONE
 
 
 @click.command()

@@ -60,6 +60,7 @@ class Asked:
     allocation: str | None = None
     blocks: str | None = None
     modules: tuple[tuple[str, str], ...] = ()
+    renames: tuple[tuple[str, str], ...] = ()
     report: str | None = None
     search: float | None = None
     ulps: int | None = None
@@ -159,6 +160,7 @@ def _migrated(asked: Asked) -> Evidence:
         allocation=asked.allocation or default.allocation,
         blocks=asked.blocks or default.blocks,
         modules=asked.modules,
+        renames=asked.renames,
         source=asked.source or default.source,
         target=asked.target or DEFAULT.name,
     )

@@ -15,6 +15,7 @@ from ..model import Asserted, Decision, Options, Outcome
 from ..project.vendor_kernels import Homes
 from ..syntax.node_index import tree_of, walk
 from . import module
+from .plugins import prepared
 
 
 def rewrite(source: str, options: Options | None = None, filename: str = "<string>") -> Outcome:
@@ -34,6 +35,15 @@ def rewrite_together(
     modules that have what each imports of ``neuronxcc``'s kernels, where they were looked for in more files than these.
     """
     options = options or Options()
+    before = {path: prepared(text, options, path) for path, text in sources.items()}
+    outcomes = _rewritten_together({path: each.text for path, each in before.items()}, options, homes)
+    return {path: before[path].joined(outcome) for path, outcome in outcomes.items()}
+
+
+def _rewritten_together(
+    sources: Mapping[str, str], options: Options, homes: Mapping[str, Homes] | None
+) -> dict[str, Outcome]:
+    """:func:`rewrite_together` behind plugins and renames."""
     outcomes = module.rewrite_together(sources, replace(options, source=""), homes)
     if version(options.target) == OLDEST:
         return outcomes
