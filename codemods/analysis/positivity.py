@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..expr import algebra
 from ..expr.values import Python
+from .formulas import is_ceiling, written_out
 from .unit_loops import passes_from_zero
 
 if TYPE_CHECKING:
@@ -51,10 +52,28 @@ def _rest_of_tiling(scope: Scope, loop: Loop, polynomial: algebra.Polynomial) ->
     tile = algebra.show({tuple(a for a in monomial if a != variable): -coefficient})
     total = algebra.show({m: c for m, c in polynomial.items() if variable not in m})
     passes = passes_from_zero(scope, loop.statement)
-    if passes is None or not positive(scope, tile) or not positive(scope, total):
-        return False
-    actual = algebra.normal(ast.unparse(passes), scope.definitions)
-    n, t = algebra.paren(total), algebra.paren(tile)
-    ceiling = f"math.ceil({total} / {t})"
-    spellings = (ceiling, f"int({ceiling})", f"({n} + {t} - 1) // {t}", f"-(-{n} // {t})", f"{n} // {t}")
-    return any(actual == algebra.normal(spelling, scope.definitions) for spelling in spellings)
+    if passes is None or not (positive(scope, tile) or positive(scope, total)):
+        return False  # of a negative N, and a negative T, there may be tiles
+    if algebra.normal(ast.unparse(passes), scope.definitions) == algebra.normal(
+        f"{algebra.paren(total)} // {algebra.paren(tile)}", scope.definitions
+    ):
+        return True
+    while isinstance(passes, ast.Name) and passes.id in scope.definitions:
+        passes = algebra.parse(scope.definitions[passes.id])
+    return _counts_tiles(scope, written_out(scope, passes), total, tile)
+
+
+def _counts_tiles(scope: Scope, passes: ast.expr, total: str, tile: str) -> bool:
+    """Is ``passes`` how many tiles there are in ``total``, the last one whole or not?"""
+    match passes:
+        case ast.Call(_, [ast.BinOp(left, ast.Div(), right)]) if is_ceiling(passes):
+            lefts = [total]
+        case ast.BinOp(left, ast.FloorDiv(), right):
+            lefts = [total, algebra.add(total, tile, "-1")]
+        case ast.UnaryOp(ast.USub(), ast.BinOp(left, ast.FloorDiv(), right)):
+            lefts = [algebra.negative(total)]
+        case ast.BinOp(ast.BinOp(left, ast.FloorDiv(), right), ast.Add(), ast.Constant(1)):
+            lefts = [algebra.add(total, "-1")]
+        case _:
+            return False
+    return scope.equal(ast.unparse(right), tile) and any(scope.equal(ast.unparse(left), each) for each in lefts)

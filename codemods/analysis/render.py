@@ -23,6 +23,7 @@ from ..syntax.node_index import children, of_kinds, walk
 from ..syntax.nodes import is_shape
 from . import vector_sizes
 from .comparisons import comparison_text
+from .formulas import is_formula
 from .members import member_text
 from .number_keys import looked_up
 from .objects import changing_part
@@ -35,7 +36,8 @@ from .type_names import dtype_text, itemsize, limit, named_dtype
 from .typed_numbers import typed_number
 
 if TYPE_CHECKING:
-    from .scope import Scope
+    from .formulas import is_formula
+from .scope import Scope
 
 
 def render(scope: Scope, node: ast.expr) -> str:
@@ -83,25 +85,9 @@ def _changing_parts(scope: Scope, node: ast.expr) -> list[ast.expr]:
     return [part for child in inner for part in _changing_parts(scope, child)]
 
 
-_ARITHMETIC = ast.Name | ast.Constant | ast.BinOp | ast.UnaryOp | ast.operator | ast.unaryop | ast.expr_context
-
-
 def only_computes(scope: Scope, call: ast.Call) -> bool:
     """Does a call give a number that depends on its arguments alone: Python's own functions, or a formula?"""
-    if is_pure(scope, call) or not isinstance(call.func, ast.Name):
-        return is_pure(scope, call)
-    elsewhere = scope.module.program.function(scope.module, call.func)
-    function = scope.module.functions.get(call.func.id) or (elsewhere[1] if elsewhere is not None else None)
-    if function is None or call.func.id in scope.env:
-        return False
-    *before, last = function.body
-    only_return = all(isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant) for s in before)  # a docstring
-    if not only_return or not isinstance(last, ast.Return) or last.value is None:
-        return False
-    parameters = {argument.arg for argument in of_kinds(function.args, ast.arg)}
-    nodes = list(walk(last.value))
-    names = {node.id for node in nodes if isinstance(node, ast.Name)}
-    return names <= parameters and all(isinstance(node, _ARITHMETIC) for node in nodes)
+    return is_pure(scope, call) or is_formula(scope, call)
 
 
 def _give_name(scope: Scope, part: ast.expr) -> None:

@@ -16,7 +16,7 @@ from ..analysis.objects import changing_part
 from ..analysis.open_ranks import assert_rank_of_part
 from ..analysis.optional_types import may_lack
 from ..analysis.partitions import check_partitions
-from ..analysis.render import render
+from ..analysis.render import only_computes, render
 from ..analysis.scope import Scope
 from ..analysis.sizes import unpacked_sizes
 from ..analysis.truths import check_augmented
@@ -143,6 +143,8 @@ def _to_known(scope: Scope, name: str, value: ast.expr) -> None:
         text, result = scope.called.get(value) or call_value(scope, value)
         scope.emit(f"{name} = {text}")
         _set(scope, name, named(result, name))
+        if only_computes(scope, value):
+            define(scope, name, text)
         return
     either = either_tensor(scope, value) if isinstance(value, ast.IfExp) else None
     if either is not None:

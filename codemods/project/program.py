@@ -199,9 +199,19 @@ class Module:
     @cached_property
     def rebound(self) -> set[str]:
         """Names that something else than an import binds, anywhere in the module."""
-        nodes = list(walk(self.source.tree))
-        names = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-        return names | {n.arg for n in nodes if isinstance(n, ast.arg)} | set(self.functions)
+        return self._stored | set(self.functions)
+
+    @cached_property
+    def bound_again(self) -> set[str]:
+        """Names that something binds besides one function, anywhere in the module."""
+        functions = Counter(node.name for node in of_kinds(self.source.tree, ast.FunctionDef, ast.AsyncFunctionDef))
+        return self._stored | set(self.imports) | {name for name, count in functions.items() if count > 1}
+
+    @cached_property
+    def _stored(self) -> set[str]:
+        """Names that an assignment or a parameter binds."""
+        names = {n.id for n in of_kinds(self.source.tree, ast.Name) if isinstance(n.ctx, ast.Store)}
+        return names | {n.arg for n in of_kinds(self.source.tree, ast.arg)}
 
     def package(self, path: str, name: str) -> str:
         """How this module writes a package that is not NKI: its own alias, or a new import as ``name``."""

@@ -112,6 +112,15 @@ def positional_parameters(function: ast.FunctionDef | ast.Lambda) -> list[ast.ar
     return [*function.args.posonlyargs, *function.args.args]
 
 
+def returned_expression(function: ast.FunctionDef) -> ast.expr | None:
+    """What a function returns that does nothing else (a docstring aside) and has no decorator."""
+    *before, last = function.body
+    is_plain = not function.decorator_list and all(
+        isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant) for s in before
+    )
+    return last.value if is_plain and isinstance(last, ast.Return) else None
+
+
 def default_values(function: ast.FunctionDef) -> dict[ast.arg, ast.expr]:
     """The default of each parameter that has one."""
     arguments = function.args

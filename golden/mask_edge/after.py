@@ -17,21 +17,19 @@ def negated(x):
             i_p_size = min(ROWS, m - r * ROWS)
             i_f_size = min(COLUMNS, n - c * COLUMNS)
             tile = nl.ndarray((ROWS, COLUMNS), dtype=x.dtype, buffer=nl.sbuf)
-            if i_p_size > 0 and i_f_size > 0:
-                nisa.dma_copy(
-                    dst=tile[0:i_p_size, 0:i_f_size],
-                    src=x[nl.ds(r * ROWS, i_p_size), nl.ds(c * COLUMNS, i_f_size)],
-                )
+            nisa.dma_copy(
+                dst=tile[0:i_p_size, 0:i_f_size],
+                src=x[nl.ds(r * ROWS, i_p_size), nl.ds(c * COLUMNS, i_f_size)],
+            )
             result = nl.ndarray((ROWS, COLUMNS), dtype=nl.float32, buffer=nl.sbuf)
-            if i_p_size > 0 and i_f_size > 0:
-                nisa.tensor_scalar(
-                    dst=result[0:i_p_size, 0:i_f_size],
-                    data=tile[0:i_p_size, 0:i_f_size],
-                    op0=nl.multiply,
-                    operand0=-1.0,
-                )
-                nisa.dma_copy(
-                    dst=out[nl.ds(r * ROWS, i_p_size), nl.ds(c * COLUMNS, i_f_size)],
-                    src=result[0:i_p_size, 0:i_f_size],
-                )
+            nisa.tensor_scalar(
+                dst=result[0:i_p_size, 0:i_f_size],
+                data=tile[0:i_p_size, 0:i_f_size],
+                op0=nl.multiply,
+                operand0=-1.0,
+            )
+            nisa.dma_copy(
+                dst=out[nl.ds(r * ROWS, i_p_size), nl.ds(c * COLUMNS, i_f_size)],
+                src=result[0:i_p_size, 0:i_f_size],
+            )
     return out

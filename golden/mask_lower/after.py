@@ -35,6 +35,5 @@ def bordered(x, border, rows):
                 operand0=2.0,
             )
         i_size_3 = min(32, rows - t * 32)
-        if i_size_3 > 0:
-            nisa.dma_copy(dst=out[nl.ds(t * 32, i_size_3), 0:wide], src=tile[0:i_size_3, 0:wide])
+        nisa.dma_copy(dst=out[nl.ds(t * 32, i_size_3), 0:wide], src=tile[0:i_size_3, 0:wide])
     return out

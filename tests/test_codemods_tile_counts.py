@@ -1,0 +1,97 @@
+"""Loops over the tiles of a tensor: where the count is known to cover it, the rest of each tile is not guarded."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from first_rung import rewrite
+from hypothesis import given
+from hypothesis import strategies as st
+
+HEADER = "import math\nimport neuronxcc.nki as nki\nimport neuronxcc.nki.language as nl\n\n\n"
+KERNEL = """@nki.jit
+def k(x, size):
+    n, m = x.shape
+    out = nl.ndarray((n, m), dtype=x.dtype, buffer=nl.shared_hbm)
+    for i in nl.affine_range({count}):
+        i_p, i_f = nl.mgrid[0:{size}, 0:m]
+        nl.store(out[i * {size} + i_p, i_f], nl.load(x[i * {size} + i_p, i_f]), mask=i * {size} + i_p < n)
+    return out
+"""
+SPELLINGS = [
+    "n // {t}",
+    "(n + {t} - 1) // {t}",
+    "({t} - 1 + n) // {t}",
+    "(n + ({t} - 1)) // {t}",
+    "-(-n // {t})",
+    "(n - 1) // {t} + 1",
+    "math.ceil(n / {t})",
+    "int(math.ceil(n / {t}))",
+]
+"""What counts tiles, with ``n`` elements and tiles of ``t``."""
+
+
+def guarded(count: str, size: str, helper: str = "") -> bool:
+    """Is the copy guarded, or left as it was with a mark that stops it?"""
+    text = rewrite(HEADER + helper + KERNEL.format(count=count, size=size)).source
+    return "_size > 0" in text or "assert False" in text
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS[1:])
+@pytest.mark.parametrize("size", ["128", "size"])
+def test_no_tile_of_a_count_is_guarded(spelling: str, size: str) -> None:
+    assert not guarded(spelling.format(t=size), size)
+
+
+def test_a_number_stands_for_its_sum() -> None:
+    assert not guarded("(n + 127) // 128", "128")
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS[1:])
+def test_a_function_counts_as_its_expression_does(spelling: str) -> None:
+    helper = f"def count(n, t=128):\n    '''Tiles.'''\n    return {spelling.format(t='t')}\n\n\n"
+    assert not guarded("count(n)", "128", helper)
+    assert not guarded("count(t=size, n=n)", "size", helper)
+
+
+@pytest.mark.parametrize(
+    ("count", "size"),
+    [
+        ("(n + size) // size", "size"),
+        ("(n + 128) // 128", "128"),
+        ("(n + 127) // 64", "128"),
+        ("n // 128 + 1", "128"),
+        ("-(n // 128)", "128"),
+        ("math.floor(n / 128)", "128"),
+        ("math.ceil(n / 64)", "128"),
+        ("n", "128"),
+    ],
+)
+def test_a_tile_of_another_count_is_guarded(count: str, size: str) -> None:
+    assert guarded(count, size)
+
+
+@pytest.mark.parametrize(
+    "helper",
+    [
+        "def count(n, t):\n    return (n + t) // t\n\n\n",
+        "def count(n, t):\n    n = n + t\n    return (n + t - 1) // t\n\n\n",
+        "def count(n, t):\n    if n:\n        return (n + t - 1) // t\n    return 3\n\n\n",
+        "def count(n, t):\n    return (n + t - 1) // t\n\n\ncount = max\n\n\n",
+        "def count(n, t):\n    return (n + t - 1) // t\n\n\ndef count(n, t):\n    return n\n\n\n",
+        "def twice(f):\n    return max\n\n\n@twice\ndef count(n, t):\n    return (n + t - 1) // t\n\n\n",
+        "one = 5\n\n\ndef count(n, t):\n    return (n + t - one) // t\n\n\n",
+        "class math:\n    ceil = max\n\n\ndef count(n, t):\n    return math.ceil(n / t)\n\n\n",
+        "def int(n):\n    return n + 2\n\n\ndef count(n, t):\n    return int(math.ceil(n / t))\n\n\n",
+    ],
+)
+def test_a_function_that_only_looks_like_a_count_is_guarded(helper: str) -> None:
+    assert guarded("count(n, 128)", "128", helper)
+
+
+@given(st.integers(-40, 40), st.integers(-9, 9).filter(bool), st.sampled_from(SPELLINGS))
+def test_each_tile_of_a_count_has_elements_where_one_of_both_numbers_is_positive(n: int, t: int, spelling: str) -> None:
+    """What the analysis takes for granted, of all small numbers."""
+    if n > 0 or t > 0:
+        assert all(n - i * t > 0 for i in range(eval(spelling.format(t="t"), {"n": n, "t": t, "math": math})))
