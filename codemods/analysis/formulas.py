@@ -60,11 +60,16 @@ class _Calls(ast.NodeTransformer):
         chain = dotted(node.func)
         if chain is None or chain[0] in self.local or any(isinstance(a, ast.Starred) for a in node.args):
             return node
-        if self.module.host_name(node.func) in _CEILINGS and chain[0] not in self.module.classes:
+        if self._is_ceiling(node.func, chain[0]):
             return ast.Call(ast.Name(_CEILING), node.args, [])
         if self._is_int(node.func) and len(node.args) == 1 and is_ceiling(node.args[0]):
             return node.args[0]
         return self._formula(node) or node
+
+    def _is_ceiling(self, node: ast.expr, root: str) -> bool:
+        """Is this a ceiling of the module's own text, or one that the rewrite spells with an import of its own?"""
+        own = self.module.host_name(node) in _CEILINGS and root not in self.module.classes
+        return own or ast.unparse(node) == f"{self.module.needed_imports.get('math')}.ceil"
 
     def _is_int(self, node: ast.expr) -> bool:
         own = self.module.rebound | self.module.imports.keys() | self.module.classes.keys()
