@@ -7,6 +7,7 @@ a local process which dies. Source: https://distributed.dask.org/en/stable/resil
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import importlib
 import importlib.util
@@ -108,7 +109,7 @@ class Cluster:
         """Raise :class:`InputError` unless there is a worker, and all are what this machine is."""
         try:
             self._client.wait_for_workers(1, timeout=_CONNECT_SECONDS)
-        except (TimeoutError, OSError) as error:
+        except (asyncio.TimeoutError, OSError) as error:  # which is Python's own from 3.11 on
             raise InputError(f"--executor {self._executor}: the scheduler has no worker") from error
         expected = identity()
         for address, found in self._client.get_versions()["workers"].items():
