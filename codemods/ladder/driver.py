@@ -185,7 +185,8 @@ def _climb(
     for _ in range(_ROUNDS):
         program = program_of({path: file.text for path, file in files.items()}, options, program)
         facts = facts_of(program, {path: file.source for path, file in files.items()}, item)
-        rounds = {path: _round(facts[path], item, options, files[path].source.low < item) for path in climbing}
+        asked = (path for path in files if path in climbing)  # what is asked first is known first: not in a set's order
+        rounds = {path: _round(facts[path], item, options, files[path].source.low < item) for path in asked}
         if not any(each.drafts or each.unmarked for each in rounds.values()):
             break
         for path, found in rounds.items():
