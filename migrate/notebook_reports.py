@@ -38,7 +38,7 @@ def in_cells(report: Report, file: Found, *, is_rewrite: bool = False) -> Report
         changed = "not rewritten: the file changed while it was being rewritten: run again"
         return report if report.before == data else replace(report, before=data).failed(changed)
     left = set(_left(found, report)) if is_rewrite else set()
-    told = replace(_told(report, found), before=data, after=data)
+    told = replace(_told(_with_hint(report, found), found), before=data, after=data)
     told = replace(told, findings=tuple(sorted({*told.findings, *left})))
     if told.status != "changed":
         return told
@@ -46,6 +46,25 @@ def in_cells(report: Report, file: Found, *, is_rewrite: bool = False) -> Report
         return replace(told, after=found.with_script(report.after.decode()))
     except FileError as error:
         return told.failed(f"not rewritten: {error}")
+
+
+def _with_hint(report: Report, found: Notebook) -> Report:
+    """The report on a module that is not rewritten, with what a notebook may have and a module hardly does."""
+    twice = _defined_twice(found) if report.status == "failed" else {}
+    if not twice:
+        return report
+    name, numbers = next(iter(twice.items()))
+    cells = " and ".join(map(str, numbers))
+    return replace(report, reason=f"{report.reason} ('{name}' is defined in cells {cells}: give each its own name)")
+
+
+def _defined_twice(found: Notebook) -> dict[str, list[int]]:
+    """The functions and classes that several cells define, and those cells."""
+    cells: dict[str, list[int]] = {}
+    for node in ast.parse(found.script.text).body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            cells.setdefault(node.name, []).append(found.script.place(node.lineno).cell)
+    return {name: numbers for name, numbers in cells.items() if len(set(numbers)) > 1}
 
 
 def _told(report: Report, found: Notebook) -> Report:

@@ -17,7 +17,8 @@ from nki_migrate.runtime.messages import Kernel, Kernels, Reply
 
 from .discover import found_files
 from .errors import InputError
-from .judging import Pair, problem_of
+from .judging import NOT_RUN, NOT_RUN_HELP, Pair, problem_of
+from .notebooks import is_notebook
 from .sides import Side
 from .verdicts import CaseResult, Problem
 
@@ -116,7 +117,10 @@ def file_pairs(before: str, after: str) -> Iterator[Pair]:
 
 
 def python_files(paths: Iterable[str]) -> Iterator[str]:
+    """The Python files below ``paths``. Raises :class:`InputError` for a notebook that is named."""
     for found in found_files(paths):
+        if found.is_named and is_notebook(found.path):
+            raise InputError(f"{found.path}: {NOT_RUN}: {NOT_RUN_HELP}")
         if found.path.endswith(".py") and not found.skipped and not found.failed:
             yield found.path
 

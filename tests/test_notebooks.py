@@ -223,6 +223,8 @@ def test_kernels_of_notebooks_are_not_run(run):
     assert code == 2 and "undecided: kernels of notebooks are not run" in out
     code, _, err = run("verify", "book.ipynb", "book.ipynb")
     assert code == 2 and "kernels of notebooks are not run" in err and err.count("\n") == 1
+    code, _, err = run("verify", "--base", "HEAD", "book.ipynb")
+    assert code == 2 and err.count("\n") == 1
     before = Path("book.ipynb").read_bytes()
     code, _, err = run("rewrite", "--write", "--verify", "book.ipynb")
     assert code == 2 and "not written: " in err and Path("book.ipynb").read_bytes() == before
@@ -237,6 +239,14 @@ def test_a_notebook_and_a_module_that_it_imports_are_rewritten_together(run):
     assert "tensor_tensor" in Path("helper.py").read_text()
     assert "doubled(" in sources_of(Path("book.ipynb").read_bytes())[3]
     assert run("check", ".")[0] == 0
+
+
+def test_a_kernel_that_two_cells_define_is_told(run):
+    Path("book.ipynb").write_bytes(book(IMPORTS, KERNEL, "double(1)", KERNEL.replace("nl.add(t, t)", "t")))
+    before = Path("book.ipynb").read_bytes()
+    code, _, err = run("rewrite", "--write", "book.ipynb")
+    assert code == 2 and "('double' is defined in cells 3 and 5: give each its own name)" in err
+    assert Path("book.ipynb").read_bytes() == before
 
 
 def test_comments_silence_findings_in_a_cell(run):
