@@ -7,7 +7,7 @@ from nki_migrate import codemods
 
 from . import command_options
 from .exit_codes import DONE, LEFT
-from .output import is_terminal
+from .output import is_terminal, plural
 from .rule_codes import completed_subjects, suggestion
 
 
@@ -59,7 +59,8 @@ def test_rules(codes: tuple[str, ...]) -> int:
     for rule in map(known.__getitem__, wanted):
         found = list(problems(rule))
         failed += bool(found)
-        said = "does not hold" if found else f"{len(rule.examples)} examples hold"
+        hold = f"{plural(len(rule.examples), 'example')} hold{'s' if len(rule.examples) == 1 else ''}"
+        said = "does not hold" if found else hold
         click.echo("\n".join([f"{rule.code} {rule.rule.name} ({rule.plugin}): {said}", *found]))
     return LEFT if failed else DONE
 

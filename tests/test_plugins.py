@@ -200,7 +200,7 @@ def test_an_error_of_a_rule_costs_its_file_alone(installed, here, old, new, mess
 
 
 def test_examples_that_hold(installed):
-    assert installed("test-rules") == (0, "ACM001 scaled (acme_rules 1.0): 1 examples hold\n", "")
+    assert installed("test-rules") == (0, "ACM001 scaled (acme_rules 1.0): 1 example holds\n", "")
     assert installed("test-rules", "acm001")[0] == 0
 
 

@@ -194,6 +194,10 @@ class Prepared:
 
     def joined(self, outcome: Outcome) -> Outcome:
         """The outcome for the text, as one for the input."""
+        if not self.findings and not self.touched and self.origins == origins.unchanged(self.text):
+            return (
+                replace(outcome, applied=Counter(self.applied) + Counter(outcome.applied)) if self.applied else outcome
+            )
 
         def line(number: int) -> int:
             return self.origins[min(max(number, 1), len(self.origins)) - 1]
