@@ -72,6 +72,19 @@ def test_a_tile_of_another_count_is_guarded(count: str, size: str) -> None:
     assert guarded(count, size)
 
 
+@pytest.mark.parametrize("spelling", SPELLINGS[1:])
+def test_tiles_that_are_no_larger_than_the_tensor_are_not_guarded(spelling: str) -> None:
+    kernel = KERNEL.replace("    for", "    step = {step}\n    for")
+
+    def text(step: str) -> str:
+        return rewrite(HEADER + kernel.format(count=spelling.format(t="128"), size="step", step=step)).source
+
+    assert "_size > 0" not in text("min(n, 128)")
+    assert "_size > 0" not in text("min(128, n, size)")
+    assert "_size > 0" in text("max(n, 128)")
+    assert "_size > 0" in text("min(n, 129)")
+
+
 @pytest.mark.parametrize(
     "helper",
     [
@@ -90,8 +103,11 @@ def test_a_function_that_only_looks_like_a_count_is_guarded(helper: str) -> None
     assert guarded("count(n, 128)", "128", helper)
 
 
-@given(st.integers(-40, 40), st.integers(-9, 9).filter(bool), st.sampled_from(SPELLINGS))
-def test_each_tile_of_a_count_has_elements_where_one_of_both_numbers_is_positive(n: int, t: int, spelling: str) -> None:
-    """What the analysis takes for granted, of all small numbers."""
-    if n > 0 or t > 0:
-        assert all(n - i * t > 0 for i in range(eval(spelling.format(t="t"), {"n": n, "t": t, "math": math})))
+@given(st.integers(-40, 40), st.integers(-9, 9).filter(bool), st.integers(-9, 9), st.sampled_from(SPELLINGS))
+def test_each_tile_of_a_count_has_elements_where_one_of_both_numbers_is_positive(
+    n: int, t: int, other: int, spelling: str
+) -> None:
+    """What the analysis takes for granted, of all small numbers; tiles may be smaller than those that are counted."""
+    step = min(t, other)
+    if n > 0 or step > 0:
+        assert all(n - i * step > 0 for i in range(eval(spelling.format(t="t"), {"n": n, "t": t, "math": math})))

@@ -64,16 +64,30 @@ def _rest_of_tiling(scope: Scope, loop: Loop, polynomial: algebra.Polynomial) ->
 
 
 def _counts_tiles(scope: Scope, passes: ast.expr, total: str, tile: str) -> bool:
-    """Is ``passes`` how many tiles there are in ``total``, the last one whole or not?"""
+    """Is ``passes`` how many tiles there are in ``total``, the last one whole or not?
+
+    ``tile`` may be the smaller of that size and others: so many of them cover no more.
+    """
     match passes:
         case ast.Call(_, [ast.BinOp(left, ast.Div(), right)]) if is_ceiling(passes):
             lefts = [total]
         case ast.BinOp(left, ast.FloorDiv(), right):
-            lefts = [total, algebra.add(total, tile, "-1")]
+            lefts = [total, algebra.add(total, ast.unparse(right), "-1")]
         case ast.UnaryOp(ast.USub(), ast.BinOp(left, ast.FloorDiv(), right)):
             lefts = [algebra.negative(total)]
         case ast.BinOp(ast.BinOp(left, ast.FloorDiv(), right), ast.Add(), ast.Constant(1)):
             lefts = [algebra.add(total, "-1")]
         case _:
             return False
-    return scope.equal(ast.unparse(right), tile) and any(scope.equal(ast.unparse(left), each) for each in lefts)
+    size = ast.unparse(right)
+    covers = scope.equal(size, tile) or any(scope.equal(size, each) for each in _smallest_of(scope, tile))
+    return covers and any(scope.equal(ast.unparse(left), each) for each in lefts)
+
+
+def _smallest_of(scope: Scope, text: str) -> list[str]:
+    """The numbers of which ``text`` is the smallest: ``min(n, 128)``."""
+    match algebra.parse(text):
+        case ast.Call(ast.Name("min"), [_, _, *_] as numbers, []) if "min" not in scope.module.rebound:
+            return [ast.unparse(number) for number in numbers]
+        case _:
+            return []

@@ -28,9 +28,7 @@ def doubled(x):
             i_p_size = min(128, m - r * 128)
             i_f_size = min(96, n - c * 96)
             tile = nl.ndarray((128, 96), dtype=x.dtype, buffer=nl.sbuf)
-            nisa.dma_copy(
-                dst=tile[0:i_p_size, 0:i_f_size], src=x[nl.ds(r * 128, i_p_size), nl.ds(c * 96, i_f_size)]
-            )
+            nisa.dma_copy(dst=tile[0:i_p_size, 0:i_f_size], src=x[nl.ds(r * 128, i_p_size), nl.ds(c * 96, i_f_size)])
             multiply_tile = nl.ndarray((128, 96), dtype=nl.float32, buffer=nl.sbuf)
             nisa.tensor_scalar(
                 dst=multiply_tile[0:i_p_size, 0:i_f_size],
@@ -39,8 +37,7 @@ def doubled(x):
                 operand0=2.0,
             )
             nisa.dma_copy(
-                dst=out[nl.ds(r * 128, i_p_size), nl.ds(c * 96, i_f_size)],
-                src=multiply_tile[0:i_p_size, 0:i_f_size],
+                dst=out[nl.ds(r * 128, i_p_size), nl.ds(c * 96, i_f_size)], src=multiply_tile[0:i_p_size, 0:i_f_size]
             )
     return out
 
@@ -55,9 +52,7 @@ def halved(x, size):
         tile = nl.ndarray((size, n), dtype=x.dtype, buffer=nl.sbuf)
         nisa.dma_copy(dst=tile[0:i_p_size, 0:n], src=x[nl.ds(r * size, i_p_size), 0:n])
         half = nl.ndarray((size, n), dtype=nl.float32, buffer=nl.sbuf)
-        nisa.tensor_scalar(
-            dst=half[0:i_p_size, 0:n], data=tile[0:i_p_size, 0:n], op0=nl.multiply, operand0=0.5
-        )
+        nisa.tensor_scalar(dst=half[0:i_p_size, 0:n], data=tile[0:i_p_size, 0:n], op0=nl.multiply, operand0=0.5)
         nisa.dma_copy(dst=out[nl.ds(r * size, i_p_size), 0:n], src=half[0:i_p_size, 0:n])
     return out
 
@@ -73,4 +68,22 @@ def first_rows(x, rows, size):
         if i_p_size > 0:
             nisa.dma_copy(dst=tile[0:i_p_size, 0:n], src=x[nl.ds(r * size, i_p_size), 0:n])
             nisa.dma_copy(dst=out[nl.ds(r * size, i_p_size), 0:n], src=tile[0:i_p_size, 0:n])
+    return out
+
+
+@nki.jit
+def negated(x):
+    """(M, N): x with the sign changed, in tiles that are no larger than x."""
+    m, n = x.shape
+    out = nl.ndarray((m, n), dtype=x.dtype, buffer=nl.shared_hbm)
+    tiles, size = div_ceil(m, nl.tile_size.pmax), min(m, nl.tile_size.pmax)
+    for r in nl.affine_range(tiles):
+        i_p_size = min(size, m - r * size)
+        tile = nl.ndarray((size, n), dtype=x.dtype, buffer=nl.sbuf)
+        nisa.dma_copy(dst=tile[0:i_p_size, 0:n], src=x[nl.ds(r * size, i_p_size), 0:n])
+        multiply_tile = nl.ndarray((size, n), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.tensor_scalar(
+            dst=multiply_tile[0:i_p_size, 0:n], data=tile[0:i_p_size, 0:n], op0=nl.multiply, operand0=-1.0
+        )
+        nisa.dma_copy(dst=out[nl.ds(r * size, i_p_size), 0:n], src=multiply_tile[0:i_p_size, 0:n])
     return out

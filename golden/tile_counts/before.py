@@ -54,3 +54,18 @@ def first_rows(x, rows, size):
         tile = nl.load(x[r * size + i_p, i_f], mask=r * size + i_p < rows)
         nl.store(out[r * size + i_p, i_f], value=tile, mask=r * size + i_p < rows)
     return out
+
+
+@nki.jit
+def negated(x):
+    """(M, N): x with the sign changed, in tiles that are no larger than x."""
+    m, n = x.shape
+    out = nl.ndarray((m, n), dtype=x.dtype, buffer=nl.shared_hbm)
+    tiles, size = div_ceil(m, nl.tile_size.pmax), min(m, nl.tile_size.pmax)
+    for r in nl.affine_range(tiles):
+        i_p, i_f = nl.mgrid[0:size, 0:n]
+        tile = nl.load(x[r * size + i_p, i_f], mask=r * size + i_p < m)
+        nl.store(
+            out[r * size + i_p, i_f], value=nl.multiply(tile, -1.0, mask=r * size + i_p < m), mask=r * size + i_p < m
+        )
+    return out

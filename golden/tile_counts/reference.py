@@ -11,3 +11,7 @@ def halved(x, size):
 
 def first_rows(x, rows, size):
     return x[:rows]
+
+
+def negated(x):
+    return -x
