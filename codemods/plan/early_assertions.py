@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ..analysis.maybe_tensors import TENSOR_ATTRIBUTES
 from ..expr.emission import WRITTEN_FOR, New
@@ -28,11 +28,43 @@ def move(module: Module) -> None:
             in_loops = [new for inner, new in fixed if inner is not statement and new.text not in asserted]
             if in_loops:
                 before = module.edits.before.get(statement, [])
-                module.edits.before[statement] = [*dict.fromkeys(in_loops), *before]
+                module.edits.before[statement] = [*chained(dict.fromkeys(in_loops)), *before]
             for inner, new in fixed:
                 if inner is not statement or new.text in asserted:
                     module.edits.replaced[inner].remove(new)
             asserted |= {new.text for _, new in fixed}
+
+
+def chained(assertions: Iterable[New]) -> list[New]:
+    """Assertions of equality for one reason, where they share a side, as one: ``a.dtype == b.dtype == c.dtype``."""
+    found: list[New] = []
+    chains: dict[int, tuple[str, list[str]]] = {}
+    for new in assertions:
+        test, reason = _parts(new)
+        sides = _equal_sides(test)
+        at = next((n for n, (why, known) in chains.items() if why == reason and not {*sides}.isdisjoint(known)), None)
+        if at is None:
+            chains |= {len(found): (reason, sides)} if sides else {}
+            found.append(new)
+        else:
+            joined = sorted(dict.fromkeys([*chains[at][1], *sides]), key=str.isdigit)
+            chains[at] = reason, joined
+            found[at] = New(f"assert {' == '.join(joined)}, {reason}")
+    return found
+
+
+def _parts(new: New) -> tuple[ast.expr, str]:
+    """What an assertion tests, and its message."""
+    (node,) = ast.parse(new.text).body
+    assert isinstance(node, ast.Assert) and node.msg is not None
+    return node.test, new.text[new.text.index(WRITTEN_FOR) :]
+
+
+def _equal_sides(test: ast.expr) -> list[str]:
+    """The sides of a test for equality; none of another test."""
+    if not isinstance(test, ast.Compare) or not all(isinstance(operator, ast.Eq) for operator in test.ops):
+        return []
+    return [ast.unparse(side) for side in (test.left, *test.comparators)]
 
 
 def _always_run(statement: ast.stmt) -> Iterator[ast.stmt]:

@@ -1,0 +1,2 @@
+def blended(a, b, c, d):
+    return (a + b) * c - d
