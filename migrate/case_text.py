@@ -25,6 +25,8 @@ def _lines(case: Case, directory: Path) -> Iterator[str]:
         yield f"grid = {list(case.grid)}"
     if case.hardware:
         yield f"hardware = {_text(case.hardware)}"
+    if case.target:
+        yield f"target = {_text(case.target)}"
     if case.seed:
         yield f"seed = {case.seed}"
     if case.ulps:

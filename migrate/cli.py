@@ -321,9 +321,14 @@ def cases() -> None:
 @click.option(
     "--seconds", type=click.FloatRange(min=1), default=20.0, show_default=True, help="For all kernels of the file."
 )
+@click.option(
+    "--target",
+    type=click.Choice(NAMES),
+    help="The NKI version to run as, which the cases then name.  [default: what the file shows, else the newest]",
+)
 @command_options.execution
 def suggest(
-    file: str, kernels: tuple[str, ...], seconds: float, jobs: int | None, timeout: float, memory: int, **choices: Any
+    file: str, kernels: tuple[str, ...], seconds: float, target: str | None, jobs: int | None, **choices: Any
 ) -> int:
     """Propose cases for FILE from asserts, documented shapes and call sites; print those that run, as TOML."""
     if choices["no_execute"]:
@@ -331,7 +336,8 @@ def suggest(
     from . import suggest as module
     from .judging import Limits
 
-    return module.run(file, kernels, module.Budget(seconds, Limits(timeout, memory << 20)), jobs)
+    limits = Limits(choices["timeout"], choices["memory"] << 20)
+    return module.run(file, kernels, module.Budget(seconds, limits, target or ""), jobs)
 
 
 @cli.command()

@@ -52,10 +52,11 @@ _STARTS = 200
 
 @dataclass(frozen=True)
 class Budget:
-    """For one file: seconds in all, and the limits of one run."""
+    """For one file: seconds in all, the limits of one run, and the NKI version to run as (empty: by what it shows)."""
 
     seconds: float
     limits: Limits
+    target: str = ""
 
 
 @dataclass(frozen=True)
@@ -161,7 +162,15 @@ class _Work:
             left -= 1
             others = list(itertools.islice(_other_objects(search.found[0], self._starts(name, ())), _OTHERS))
             covered = covering(search.found, others, self._ask(deadline, conditions=True), deadline)
-            yield Suggestion(name, _named(covered.cases, self.path), search.tried, unseen=covered.unseen)
+            yield Suggestion(name, self._named(covered.cases), search.tried, unseen=covered.unseen)
+
+    def _named(self, cases: Sequence[Case]) -> tuple[Case, ...]:
+        """The cases with names, and with the version that was asked for.
+
+        Files of one folder share a file of cases and may define kernels of one name.
+        """
+        said = (replace(case, target=self.budget.target) for case in cases)
+        return tuple(replace(case, name=f"suggested {n} ({self.path.name})") for n, case in enumerate(said, 1))
 
     def _deadline(self, kernels: int, kept: float = 0.0) -> float:
         """When the first of so many kernels should be done; a part of the time is kept for what comes later."""
@@ -200,7 +209,7 @@ class _Work:
                     Request(
                         "probe",
                         str(self.path),
-                        at_version(case, str(self.path)),
+                        at_version(replace(case, target=self.budget.target), str(self.path)),
                         "gen3",
                         seconds,
                         limits.memory,
@@ -229,11 +238,6 @@ class _Work:
         return late + _obstacle(search)
 
 
-def _named(cases: Sequence[Case], path: Path) -> tuple[Case, ...]:
-    """The cases with names. Files of one folder share a file of cases and may define kernels of one name."""
-    return tuple(replace(case, name=f"suggested {n} ({path.name})") for n, case in enumerate(cases, 1))
-
-
 def _adapted(known: Sequence[Case], kernel: ast.FunctionDef) -> Iterator[Case]:
     """What runs for other kernels of the file, with the arguments that this one has."""
     names = parameters(kernel)
@@ -257,6 +261,8 @@ def _other_objects(case: Case, starts: Iterator[Case]) -> Iterator[Case]:
 
 def _obstacle(search: Search) -> str:
     """Why no case was found: the failure of the proposal that came farthest, with the line that could not be met."""
+    if search.obstacle is None and search.tried:
+        return "it ran, but returned no tensor"
     if search.obstacle is None and search.out_of_time:
         return "nothing was tried"
     if search.obstacle is None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import itertools
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -51,7 +52,7 @@ def _callers(path: Path, name: str) -> Iterator[Path]:
 
 def _names(path: Path, name: str) -> bool:
     try:
-        return path.is_file() and name.encode() in path.read_bytes()
+        return path.is_file() and re.search(rb"\b%s\b" % name.encode(), path.read_bytes()) is not None
     except OSError:
         return False
 

@@ -290,3 +290,11 @@ def test_jit_is_applied_on_the_fly_and_inlined_when_a_kernel_calls_it(monkeypatc
     a = numbers(4, 4)
     assert np.array_equal(nki.jit(doubling)(a), 2 * a)
     assert np.array_equal(nki.jit(mode="auto", platform_target="trn2")(doubling)(a), 2 * a)
+
+
+def test_edges_for_the_scheduler_change_no_number():
+    a = numbers(4, 4)
+    kernel = nki.jit(doubling)
+    assert np.array_equal(kernel.with_schedule([("store", "load"), ("twice", ["load"])])(a), 2 * a)
+    with pytest.raises(KernelError, match="an edge of with_schedule is a pair of names"):
+        kernel.with_schedule(["store"])

@@ -32,6 +32,16 @@ class JitKernel:
     def __getitem__(self, grid: int | tuple[int, ...]) -> JitKernel:
         return JitKernel(self.func, self.options, grid if isinstance(grid, tuple) else (grid,))
 
+    def with_schedule(self, edges: Iterable[tuple[str, str | Iterable[str]]]) -> JitKernel:
+        """The kernel with more edges, ``(later, earlier)``, by the names of instructions.
+
+        They only order what may run in any order, and the emulator runs instructions in the order of the source.
+        """
+        for pair in edges:
+            if not isinstance(pair, (tuple, list)) or len(pair) != 2 or not isinstance(pair[0], str):
+                raise KernelError("", f"an edge of with_schedule is a pair of names, not {pair!r}")
+        return JitKernel(self.func, self.options, self.grid)
+
     def check_options(self, at: Version) -> None:
         """Raise for an option of the decorator that NKI ``at`` does not take."""
         if at in LATER and "platform_target" in self.options:
