@@ -6,35 +6,40 @@ Source: nki-library at 0759719, ``core/utils/allocator.py``: all of these method
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 
+from .bindings import behind_name, binder
+from .program import Program
 from .rung import Rung
 
 _MANAGERS = frozenset({"SbufManager", "BufferManager"})
 _FUNCTIONS = frozenset({"create_auto_alloc_manager"})
 _METHODS = {"alloc": "sbuf", "alloc_stack": "sbuf", "alloc_heap": "sbuf", "alloc_hbm": "shared_hbm"}
 """Where a tensor is if the call does not say it."""
-Bound = Mapping[str, Sequence["ast.expr | None"]]
+_DEEPEST = 8
 
 
-def memory_given_out(rung: Rung, callee: ast.expr, bound: Bound) -> str:
+def memory_given_out(program: Program, path: str, callee: ast.expr) -> str:
     """Where the tensors are that ``callee`` makes without a buffer; empty if it is no method of a manager.
 
-    ``bound`` is what each name of the function is bound to. A name for methods means what all of its bindings agree on.
+    A name for methods means what all of its bindings agree on.
     """
-    if isinstance(callee, ast.Name):
-        values = [arm for value in bound.get(callee.id, ()) for arm in _arms(value)]
-        found = {_of(rung, value, bound) for value in values}
-        return found.pop() if len(found) == 1 else ""
-    return _of(rung, callee, bound)
+    if not isinstance(callee, ast.Name):
+        return _of(program, path, callee)
+    if program.rungs[path].qualified(callee):
+        return ""
+    values = behind_name(program, path, callee) or ()
+    found = {_of(program, where, arm) for where, value in values for arm in _arms(value)}
+    return found.pop() if len(found) == 1 else ""
 
 
-def _of(rung: Rung, callee: ast.expr | None, bound: Bound) -> str:
-    if callee is not None and rung.qualified(callee) == "nki.language.ndarray":
+def _of(program: Program, path: str, callee: ast.expr | None) -> str:
+    if callee is not None and program.rungs[path].qualified(callee) == "nki.language.ndarray":
         return "sbuf"
     if not isinstance(callee, ast.Attribute) or not isinstance(callee.value, ast.Name):
         return ""
-    return _METHODS.get(callee.attr, "") if _is_manager(rung, callee.value, bound) else ""
+    memory = _METHODS.get(callee.attr, "")
+    return memory if memory and _is_manager(program, path, callee.value, 0) else ""
 
 
 def _arms(value: ast.expr | None) -> Iterator[ast.expr | None]:
@@ -45,13 +50,26 @@ def _arms(value: ast.expr | None) -> Iterator[ast.expr | None]:
         yield value
 
 
-def _is_manager(rung: Rung, name: ast.Name, bound: Bound) -> bool:
-    annotation = annotation_of(rung.function(name), name.id)
+def _is_manager(program: Program, path: str, value: ast.expr | None, depth: int) -> bool:
+    """Is a value a manager: by its class, by how it is annotated, or by what all calls in the files give?"""
+    if isinstance(value, ast.Call):
+        return bool(_names(value.func) & (_MANAGERS | _FUNCTIONS))
+    if not isinstance(value, ast.Name) or depth > _DEEPEST:
+        return False
+    owner = binder(program.rungs[path], value)
+    annotation = annotation_of(owner, value.id)
     if annotation is not None:
         return bool(_names(annotation) & _MANAGERS)
-    values = bound.get(name.id, ())
-    makers = [_names(value.func) if isinstance(value, ast.Call) else set() for value in values]
-    return bool(makers) and all(each & (_MANAGERS | _FUNCTIONS) for each in makers)
+    bound = [(where, arm) for where, each in behind_name(program, path, value) or () for arm in _arms(each)]
+    others = [(where, arm) for where, arm in bound if not _adds_nothing(program.rungs[where], arm, value.id, owner)]
+    return bool(others) and all(_is_manager(program, where, arm, depth + 1) for where, arm in others)
+
+
+def _adds_nothing(rung: Rung, value: ast.expr | None, name: str, owner: ast.AST | None) -> bool:
+    """Is a value ``None``, which has no methods, or the name of ``owner`` that it is bound to?"""
+    if isinstance(value, ast.Name):
+        return value.id == name and owner is not None and binder(rung, value) is owner
+    return isinstance(value, ast.Constant) and value.value is None
 
 
 def annotation_of(function: ast.AST | None, name: str) -> ast.expr | None:

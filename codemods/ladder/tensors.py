@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from ..syntax.node_index import of_kinds
 from ..syntax.nodes import is_shape
 from .allocators import annotation_of, is_sequence, memory_given_out
+from .bindings import binder, bindings, given_to, parameters
 from .program import Program
 from .rung import MAKERS, Rung
 
@@ -116,9 +117,7 @@ class Tensors:
     # --- names -------------------------------------------------------------------------------------------------------
 
     def _name(self, path: str, rung: Rung, node: ast.Name, depth: int) -> Value:
-        function = rung.function(node)
-        while function is not None and node.id not in bindings(rung, function):
-            function = rung.function(function)
+        function = binder(rung, node)
         if function is None:
             return None
         key = function, node.id
@@ -130,11 +129,11 @@ class Tensors:
         bound = bindings(rung, function)[node.id]
         views = [item for item in bound if item is not None and _is_view_of(item, node.id)]
         values = [self._bound_value(path, item, depth + 1) for item in bound if item not in views]
-        parameter = _parameter(function, node.id)
-        if parameter is not None and isinstance(function, ast.FunctionDef):
-            values.append(self._parameter(path, function, parameter, depth + 1))
+        is_given = node.id in parameters(function)
+        if is_given and isinstance(function, ast.FunctionDef):
+            values.append(self._parameter(path, function, node.id, depth + 1))
         found = self._agreed([*values, *self._appended(path, rung, function, node.id, depth)])
-        if isinstance(found, Tensor) and found.rank is None and parameter and not bindings(rung, function)[node.id]:
+        if isinstance(found, Tensor) and found.rank is None and is_given and not bindings(rung, function)[node.id]:
             rank = _unpacked_rank(function, node.id)
             found = replace(found, rank=rank) if rank is not None else found
         self._busy.discard(key)
@@ -216,8 +215,7 @@ class Tensors:
             if isinstance(base, Tensor) and node.func.attr == "reshape":
                 return self._reshaped(path, rung, base, node, depth)
             return self._view(rung, base, node.func.attr, node) if isinstance(base, Tensor) else None
-        owner = rung.function(node)
-        memory = memory_given_out(rung, node.func, bindings(rung, owner)) if owner is not None else ""
+        memory = memory_given_out(self.program, path, node.func)
         if memory:
             return self._made(path, rung, node, depth, memory)
         meant = self.program.meant(path, node.func)
@@ -251,7 +249,7 @@ class Tensors:
         if isinstance(shape, ast.Name):
             function = rung.function(shape)
             values = bindings(rung, function).get(shape.id, []) if function is not None else []
-            own = function is not None and not _parameter(function, shape.id)
+            own = function is not None and shape.id not in parameters(function)
             if own and len(values) == 1 and isinstance(values[0], (ast.Tuple, ast.List)):
                 return self._sizes(path, rung, values[0], depth)
         return None
@@ -328,7 +326,7 @@ class Tensors:
 
     def _name_kind(self, path: str, rung: Rung, name: ast.Name) -> str:
         function = rung.function(name)
-        if function is None or _parameter(function, name.id):
+        if function is None or name.id in parameters(function):
             return ""
         kinds = set()
         for value in bindings(rung, function).get(name.id, []):
@@ -376,70 +374,12 @@ def _is_range(rung: Rung, node: ast.expr) -> bool:
 _RANGES = frozenset({"affine_range", "static_range", "sequential_range", "range"})
 
 
-def _parameter(function: ast.AST, name: str) -> str | None:
-    arguments = function.args if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) else None
-    if arguments is None:
-        return None
-    own = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
-    return name if any(item.arg == name for item in own) else None
-
-
-def given_to(function: ast.FunctionDef, call: ast.Call, name: str) -> ast.expr | None:
-    """What a call gives for a parameter; ``None`` where that is not plain."""
-    if any(isinstance(a, ast.Starred) for a in call.args) or any(k.arg is None for k in call.keywords):
-        return None
-    for keyword in call.keywords:
-        if keyword.arg == name:
-            return keyword.value
-    order = [item.arg for item in (*function.args.posonlyargs, *function.args.args)]
-    at = order.index(name) if name in order else len(call.args)
-    return call.args[at] if at < len(call.args) else None
-
-
-def parameter_default(function: ast.FunctionDef, name: str) -> ast.expr | None:
-    """The default of a parameter, if it has one."""
-    own = [*function.args.posonlyargs, *function.args.args]
-    pairs = [*zip(own[len(own) - len(function.args.defaults) :], function.args.defaults, strict=True)]
-    pairs += [(a, d) for a, d in zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True) if d is not None]
-    return next((default for parameter, default in pairs if parameter.arg == name), None)
-
-
-def bindings(rung: Rung, function: ast.AST) -> dict[str, list[ast.expr | None]]:
-    """What each name of a function is bound to; ``None`` for a binding that is no plain assignment."""
-    cache: dict[ast.AST, dict[str, list[ast.expr | None]]] = rung.__dict__.setdefault("_bindings", {})
-    if function not in cache:
-        found: dict[str, list[ast.expr | None]] = {}
-        cache[function] = found
-        for node in of_kinds(function, ast.Name):
-            if not isinstance(node.ctx, ast.Load) and rung.function(node) is function:
-                found.setdefault(node.id, []).append(_assigned(rung, node))
-        for parameter in _parameters(function):
-            found.setdefault(parameter, [])
-    return cache[function]
-
-
 def _is_view_of(value: ast.expr, name: str) -> bool:
     """Is an expression ``name.reshape(...)``, or views of such a view?"""
     if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Attribute) or value.func.attr not in _VIEWS:
         return False
     base = value.func.value
     return base.id == name if isinstance(base, ast.Name) else _is_view_of(base, name)
-
-
-def _parameters(function: ast.AST) -> list[str]:
-    arguments = function.args if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) else None
-    return (
-        [] if arguments is None else [a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
-    )
-
-
-def _assigned(rung: Rung, name: ast.Name) -> ast.expr | None:
-    statement = rung.parents[name]
-    if isinstance(statement, ast.Assign) and name in statement.targets:
-        return statement.value
-    if isinstance(statement, ast.AnnAssign) and statement.target is name:
-        return statement.value
-    return None
 
 
 def _unpacked_rank(function: ast.AST, name: str) -> int | None:
