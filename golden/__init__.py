@@ -37,6 +37,7 @@ __all__ = [
 _KEYS = {
     *("title", "source", "version", "rules", "notes", "options", "observe", "expected_failure"),
     *("layout", "printed", "wrong_after"),
+    *("left", "noted", "differs"),
 }
 
 _OTHERS = ("ascend", "tilelang")
@@ -86,9 +87,11 @@ class WrongAfter:
 class Golden:
     """One golden: its folder, and what ``golden.toml`` says.
 
-    ``version`` is the one of ``before.py`` (empty: Beta 1). ``rules`` are the codes that it is an example of, ``options`` the options of the rewrite that differ from the
-    default, ``notes`` what the after must keep. ``observe``: the rewrite uses what its cases show. ``expected_failure``
-    says why the rewrite does not give the after yet.
+    ``version`` is the one of ``before.py`` (empty: Beta 1). ``rules`` are the codes that it is an example of,
+    ``options`` the options of the rewrite that differ from the default, ``notes`` what the after must keep.
+    ``observe``: the rewrite uses what its cases show. ``expected_failure`` says why the rewrite does not give the after
+    yet. Of the ladder: ``left`` are the codes of the findings that stay, after which no kernel runs, ``noted`` those
+    that ``--unsafe`` makes notes of, and ``differs`` the levels at which the two versions themselves part.
     """
 
     name: str
@@ -104,6 +107,9 @@ class Golden:
     layout: tuple[Layout, ...] = ()
     printed: tuple[Printed, ...] = ()
     wrong_after: WrongAfter | None = None
+    left: tuple[str, ...] = ()
+    noted: tuple[str, ...] = ()
+    differs: tuple[str, ...] = ()
 
     @property
     def target(self) -> str:
@@ -187,6 +193,7 @@ def read(folder: Path) -> Golden:
         layout=tuple(_layout(row) for row in table.get("layout", ())),
         printed=tuple(Printed(entry["case"], entry["text"].strip("\n")) for entry in table.get("printed", ())),
         wrong_after=WrongAfter(**table["wrong_after"]) if "wrong_after" in table else None,
+        **{key: tuple(table.get(key, ())) for key in ("left", "noted", "differs")},
     )
 
 

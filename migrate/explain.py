@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from nki_migrate.codemods import RULES
-from nki_migrate.runtime.spec.comparison import ANY, EXEMPTIONS, HBM_KINDS, UNSAID
+from nki_migrate.runtime.spec.comparison import ANY, EXEMPTIONS, HBM_KINDS, SCALE_TYPES, SCALES, UNSAID
 
 from . import languages
 
@@ -124,6 +124,8 @@ def _comparison() -> str:
         "\n".join(unsaid),
         "The two kinds of HBM have these names:",
         "\n".join(kinds),
+        f"Operands of microscaling ({', '.join(sorted(SCALES))}) may change their type:",
+        "\n".join(f"  {later}: {before} before NKI 0.5" for later, before in SCALE_TYPES.items()),
         "A rule of rewrite that adds or leaves out instructions declares it, and verify lists what it met as a note.",
     )
     return "comparison: what verify does not compare, and why\n\n" + "\n\n".join(parts)

@@ -11,7 +11,7 @@ from typing import Any
 
 from .cases import Case, CaseError, DtypeSpec, MemberSpec, NoneSpec, ObjectSpec, TensorSpec
 from .filling import filled
-from .numerics import DTYPES
+from .numerics import DTYPES, NAMED_TYPES
 
 _LANGUAGES = {"beta1": "neuronxcc.nki.language", "beta2": "nki.language"}
 
@@ -60,7 +60,7 @@ def argument(case: Case, name: str, value: Any, dialect: str, module: ModuleType
             high=value.high,
         )
     if isinstance(value, DtypeSpec):
-        return getattr(importlib.import_module(_LANGUAGES[dialect]), value.dtype) if dialect else DTYPES[value.dtype]
+        return _type(name, value.dtype, dialect)
     if isinstance(value, NoneSpec):
         return None
     if isinstance(value, (list, tuple)):
@@ -70,6 +70,17 @@ def argument(case: Case, name: str, value: Any, dialect: str, module: ModuleType
         made = {key: argument(case, f"{name}_{key}", item, dialect, module) for key, item in value.args.items()}
         return _object(name, value, made, module)
     return _member(name, value, module) if isinstance(value, MemberSpec) else value
+
+
+def _type(name: str, dtype: str, dialect: str) -> Any:
+    """A data type as a kernel of ``dialect`` names it; as NumPy does for none."""
+    if not dialect:
+        return NAMED_TYPES[dtype]
+    language = importlib.import_module(_LANGUAGES[dialect])
+    try:
+        return getattr(language, dtype)
+    except AttributeError:
+        raise CaseError(f"'{name}' is {dtype}, which {language.__name__} does not have") from None
 
 
 def needs_module(case: Case) -> bool:

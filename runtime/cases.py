@@ -50,7 +50,7 @@ from typing import Any
 import numpy as np
 
 from .filling import FILLS, fill_problem, stored_array_problem
-from .numerics import DTYPES
+from .numerics import DTYPES, NAMED_TYPES
 from .spec.memories import hardware_names
 from .spec.versions import NAMES as NKI_VERSIONS
 
@@ -321,7 +321,7 @@ def _argument(name: str, value: Any, directory: Path) -> Any:
             )
         return value
     if set(value) == {"dtype"}:
-        return DtypeSpec(_dtype(name, value["dtype"]))
+        return DtypeSpec(_dtype(name, value["dtype"], NAMED_TYPES))
     if set(value) == {"tuple"} and isinstance(value["tuple"], list):
         return tuple(_argument(name, value["tuple"], directory))
     if set(value) == {"none"} and value["none"] is True:
@@ -355,10 +355,10 @@ def _dotted(name: str, value: Any, *, least: int) -> str:
     raise CaseError(f"argument '{name}' names {value!r}: write {wanted}")
 
 
-def _dtype(name: str, value: Any) -> str:
-    if not isinstance(value, str) or value not in DTYPES:
-        near = difflib.get_close_matches(str(value), DTYPES, 1)
-        hint = f"did you mean '{near[0]}'?" if near else f"one of {', '.join(DTYPES)}"
+def _dtype(name: str, value: Any, known: Mapping[str, Any] = DTYPES) -> str:
+    if not isinstance(value, str) or value not in known:
+        near = difflib.get_close_matches(str(value), known, 1)
+        hint = f"did you mean '{near[0]}'?" if near else f"one of {', '.join(known)}"
         raise CaseError(f"unknown dtype {value!r} of '{name}': {hint}")
     return value
 

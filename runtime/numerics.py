@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .errors import KernelError
-from .packed import type_name
+from .packed import PACKED, type_name
 
 Array = npt.NDArray[Any]
 
@@ -36,6 +36,8 @@ DTYPES: dict[str, np.dtype[Any]] = {
 """The numpy data type of each ``nki.language`` type that the emulator models, by its name."""
 SCALE_TYPE: np.dtype[Any] = np.dtype(ml_dtypes.float8_e8m0fnu)
 """``nl.float8_e8m0fnu``, the type of scales in microscaling formats: a power of two. Nothing computes with it."""
+NAMED_TYPES: dict[str, np.dtype[Any]] = {**DTYPES, **PACKED, SCALE_TYPE.name: SCALE_TYPE}
+"""The data type of each ``nki.language`` type, also of those that no array of the host has."""
 
 
 def is_integer(dtype: np.dtype[Any]) -> bool:

@@ -24,7 +24,8 @@ from typing import Any
 import numpy as np
 
 from .memory import Array
-from .numerics import DTYPES, is_integer
+from .numerics import DTYPES, NAMED_TYPES, is_integer
+from .packed import type_name
 from .spec.hardware import Target
 
 DIRECTORY = "NKI_MIGRATE_RECORD"
@@ -140,13 +141,13 @@ def _class_name(cls: type, function: Callable[..., Any]) -> str:
 def _dtype_name(value: Any) -> str:
     if isinstance(value, (np.dtype, type)):
         try:
-            name = np.dtype(value).name
+            name = type_name(np.dtype(value))
         except TypeError:
             return ""
-        return name if name in DTYPES and (isinstance(value, np.dtype) or issubclass(value, np.generic)) else ""
+        return name if name in NAMED_TYPES and (isinstance(value, np.dtype) or issubclass(value, np.generic)) else ""
     for module in ("neuronxcc.nki.language", "nki.language"):
         language = sys.modules.get(module)
-        for name in DTYPES if language is not None else ():
+        for name in NAMED_TYPES if language is not None else ():
             if vars(language).get(name) is value:
                 return name
     return ""

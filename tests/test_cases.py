@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from types import ModuleType
 
 import ml_dtypes
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from nki_migrate.runtime.arguments import argument
 from nki_migrate.runtime.cases import CaseError, DtypeSpec, TensorSpec, read_cases
 from nki_migrate.runtime.filling import FILLS, exact_integers, fill_problem, filled, generator
-from nki_migrate.runtime.numerics import DTYPES, is_integer
+from nki_migrate.runtime.numerics import DTYPES, NAMED_TYPES, is_integer
 
 FULL = """\
 # how to run the kernel
@@ -276,3 +279,26 @@ def test_integers_stay_within_their_bounds(low: int, width: int, dtype: str) -> 
 def test_uniform_stays_within_its_bounds() -> None:
     values = filled("uniform", (1000,), np.dtype(np.float32), seed=3, name="u", low=-2, high=-1)
     assert values.min() >= -2 and values.max() <= -1
+
+
+@pytest.mark.parametrize("name", NAMED_TYPES)
+def test_every_type_of_the_language_can_be_an_argument(name: str, tmp_path: Path) -> None:
+    """Also packed types and the type of scales, which no array of the host has: a tensor cannot be of these."""
+    path = tmp_path / "cases.toml"
+    path.write_text(f'[[case]]\nkernel = "k"\n[case.args]\nkind = {{dtype = "{name}"}}\n')
+    (case,) = read_cases(path).cases
+    assert case.args["kind"] == DtypeSpec(name)
+    assert argument(case, "kind", case.args["kind"], "", None) == NAMED_TYPES[name]
+    path.write_text(f'[[case]]\nkernel = "k"\n[case.args]\nx = {{shape = [2], dtype = "{name}", fill = "zeros"}}\n')
+    assert bool(read_cases(path).bad) is (name not in DTYPES)
+
+
+def test_a_type_that_the_older_language_lacks_is_an_error_of_the_case(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "neuronxcc.nki.language", ModuleType("neuronxcc.nki.language"))
+    path = tmp_path / "cases.toml"
+    path.write_text('[[case]]\nkernel = "k"\n[case.args]\nkind = {dtype = "float8_e5m2_x4"}\n')
+    (case,) = read_cases(path).cases
+    with pytest.raises(CaseError, match=r"'kind' is float8_e5m2_x4, which .*nki.language does not have"):
+        argument(case, "kind", case.args["kind"], "beta1", None)

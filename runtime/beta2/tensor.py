@@ -156,12 +156,13 @@ class NkiTensor(View):
         return _access(self, pattern, offset, scalar_offset, vector_offset, indirect_dim, dtype)
 
     def reshape(
-        self, shape: object, dtype: object = None, name: str | None = None, address_rotation: bool | None = None
+        self, shape: Any = None, dtype: object = None, name: Any = None, address_rotation: Any = None, **named: object
     ) -> NkiTensor:
         """The same memory with another shape (and ``dtype``).
 
-        Until 0.4 only of tensors that were not indexed, and into fewer elements as well.
+        Until 0.4 only of tensors that were not indexed, and into fewer elements as well; 0.4 takes ``new_shape``, too.
         """
+        shape = values.shape_given(shape, named)
         if state.rules().counts_reshapes:
             return self._with_all_elements(values.shape_of(shape))
         if self.form != WHOLE:

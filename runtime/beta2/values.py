@@ -293,6 +293,18 @@ def naturals(value: object) -> tuple[int, ...]:
     return tuple([natural(n) for n in value])
 
 
+def shape_given(shape: object, named: dict[str, object]) -> object:
+    """The shape that ``reshape`` is told, by its place or name or, in 0.4, as ``new_shape``."""
+    known = ("new_shape",) if state.rules().new_shape else ()
+    for name in named:
+        if name not in known:
+            raise KernelError("", f"reshape got an unexpected keyword argument '{name}'")
+    given = [each for each in (shape, *named.values()) if each is not None]
+    if len(given) != 1:
+        raise KernelError("", f"reshape takes one shape, not {len(given)}")
+    return given[0]
+
+
 def shape_of(value: object) -> tuple[int, ...]:
     shape = naturals(value)
     if not shape:

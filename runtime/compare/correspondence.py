@@ -13,7 +13,7 @@ from copy import copy
 from dataclasses import dataclass
 
 from ..events import Event, Operand
-from ..spec.comparison import other_fields
+from ..spec.comparison import SCALE_TYPES, SCALES, other_fields
 from .trace import HbmTensor, Program, TileRow, dtype_named
 
 WRITTEN_ROLES = frozenset({"dst", "reduce_res", "dst_idx", "dst_scale"})
@@ -65,7 +65,7 @@ class Correspondence:
             return self._hbm_mismatch(o, n)
         if o.pinned != n.pinned:
             return "has an address on one side only"
-        if o.dtype != n.dtype:
+        if _read_as(o) != _read_as(n):
             return "is read as another data type"
         if o.steps != n.steps:
             return "has another access pattern"
@@ -199,6 +199,11 @@ class Correspondence:
         other._written_old, other._written_new = set(self._written_old), set(self._written_new)
         other._hbm = dict(self._hbm)
         return other
+
+
+def _read_as(operand: Operand) -> str:
+    """The data type that the instruction reads an operand as."""
+    return SCALE_TYPES.get(operand.dtype, operand.dtype) if operand.role in SCALES else operand.dtype
 
 
 def _whole_link(old: TileRow, new: TileRow, delta: int) -> _Link | None:

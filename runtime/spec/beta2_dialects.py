@@ -28,11 +28,11 @@ class Dialect:
     ``outputs``: buffers that a returned tensor may be declared in. ``functions``: operator names are functions on
     tiles as well. ``pads_transposes``: ``dma_transpose`` takes a ``dst`` of fewer dimensions, which lacks ones.
     ``alloc_reads``: ``register_alloc`` takes a tensor. ``frozen_indices``: the register of a ``dynamic_range``
-    cannot be written. ``counts_reshapes``: ``reshape`` keeps the number of elements. ``two_dimensions``: an integer
-    index leaves a tensor on chip with two dimensions. ``inherits_offset``: ``ap`` without an offset begins where
-    the view begins (else at the first element of the tensor). ``scale_types`` of microscaling; ``doubled_scale``:
-    ``quantize_mx`` leaves one bit more to the largest element. ``rsqrt_reads_psum``: ``nl.rsqrt``. ``exact_copy``:
-    ``nl.copy`` moves bits (else it computes in fp32).
+    cannot be written. ``new_shape``: ``reshape`` takes its shape by this name, too. ``counts_reshapes``: it keeps
+    the number of elements. ``two_dimensions``: an integer index leaves a tensor on chip with two dimensions.
+    ``inherits_offset``: ``ap`` without an offset begins where the view begins (else at the first element of the
+    tensor). ``scale_types`` of microscaling; ``doubled_scale``: ``quantize_mx`` leaves one bit more to the largest
+    element. ``rsqrt_reads_psum``: ``nl.rsqrt``. ``exact_copy``: ``nl.copy`` moves bits (else it computes in fp32).
     """
 
     memory_names: bool
@@ -54,6 +54,7 @@ class Dialect:
     pads_transposes: bool
     alloc_reads: bool
     frozen_indices: bool
+    new_shape: bool
     counts_reshapes: bool
     two_dimensions: bool
     inherits_offset: bool
@@ -83,6 +84,7 @@ _02 = Dialect(
     pads_transposes=False,
     alloc_reads=True,
     frozen_indices=False,
+    new_shape=False,
     counts_reshapes=False,
     two_dimensions=False,
     inherits_offset=False,
@@ -112,9 +114,10 @@ _03 = replace(
     pads_transposes=True,
     alloc_reads=False,
 )
-_04 = replace(_03, pads_transposes=False, frozen_indices=True)
+_04 = replace(_03, pads_transposes=False, frozen_indices=True, new_shape=True)
 _05 = replace(
     _04,
+    new_shape=False,
     counts_reshapes=True,
     two_dimensions=True,
     inherits_offset=True,

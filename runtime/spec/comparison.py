@@ -122,6 +122,10 @@ UNSAID: dict[str, tuple[object, ...]] = {
 """Options of instructions that change no number here, and the values that say what leaving them out says: the normal
 form of an instruction does not have these."""
 
+SCALES = frozenset({"stationary_scale", "moving_scale", "dst_scale"})
+SCALE_TYPES = {"float8_e8m0fnu": "uint8"}
+"""The type of the operands :data:`SCALES` since 0.5, and the one before: instructions read the same exponents."""
+
 HBM_KINDS = {
     "beta1": {"hbm": "private_hbm", "private_hbm": "private_hbm", "shared_hbm": "shared_hbm"},
     "beta2": {"hbm": "private_hbm", "private_hbm": "private_hbm", "shared_hbm": "shared_hbm"},

@@ -15,7 +15,7 @@ from ..facts import Facts
 
 CODE = "NKV042"
 APPLICABILITY = "review"
-GOLDENS = ()
+GOLDENS = ("ladder_scales",)
 NODES = (ast.Call,)
 CALLS = frozenset({"nki.isa.quantize_mx"})
 

@@ -14,7 +14,7 @@ from ..facts import Facts
 
 CODE = "NKV013"
 APPLICABILITY = "review"
-GOLDENS = ()
+GOLDENS = ("ladder_left",)
 NODES = (ast.Call,)
 _NAME = "nki.collectives.collective_permute_implicit_current_processing_rank_id"
 CALLS = frozenset({_NAME})

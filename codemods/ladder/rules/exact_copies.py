@@ -15,7 +15,7 @@ from ..facts import Facts
 
 CODE = "NKV043"
 APPLICABILITY = "review"
-GOLDENS = ()
+GOLDENS = ("ladder_exact",)
 NODES = (ast.Call,)
 CALLS = frozenset({"nki.language.copy"})
 _LARGE = frozenset({"int32", "uint32"})

@@ -15,7 +15,7 @@ from ..statements import root_name
 
 CODE = "NKV004"
 APPLICABILITY = "review"
-GOLDENS = ()
+GOLDENS = ("ladder_dma",)
 NODES = (ast.Call,)
 CALLS = frozenset({"nki.isa.dma_copy"})
 

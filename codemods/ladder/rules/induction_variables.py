@@ -14,7 +14,7 @@ from ..facts import Facts
 
 CODE = "NKV044"
 APPLICABILITY = "manual"
-GOLDENS = ()
+GOLDENS = ("ladder_left",)
 NODES = (ast.For,)
 _HELP = "take the write out, or write the loop with nl.while_loop"
 

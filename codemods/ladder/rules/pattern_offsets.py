@@ -16,7 +16,7 @@ from ..tensors import Items, Tensor
 
 CODE = "NKV038"
 APPLICABILITY = "manual"
-GOLDENS = ()
+GOLDENS = ("ladder_left",)
 NODES = (ast.Call,)
 _HELP = "write the pattern of the whole tensor, with offset="
 

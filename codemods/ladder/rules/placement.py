@@ -20,7 +20,7 @@ from ..tensors import ON_CHIP, buffer_name
 
 CODE = "NKV025"
 APPLICABILITY = "manual"
-GOLDENS = ()
+GOLDENS = ("ladder_left",)
 NODES = (ast.Call,)
 _HELP = "give all tensors in SBUF and PSUM an address, or none"
 CALLS = MAKERS

@@ -17,7 +17,7 @@ from ..statements import free_name, is_own_statement, lines_before, root_name
 
 CODE = "NKV003"
 APPLICABILITY = "review"
-GOLDENS = ()
+GOLDENS = ("ladder_left",)
 NODES = (ast.Call,)
 CALLS = frozenset({"nki.isa.dma_copy"})
 _HELP = "copy between PSUM and SBUF with nisa.tensor_copy"

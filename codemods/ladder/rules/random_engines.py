@@ -13,7 +13,7 @@ from ..answers import Answer, Left, rewritten
 from ..facts import Facts
 
 CODE = "NKV036"
-GOLDENS = ()
+GOLDENS = ("ladder_names",)
 NODES = (ast.Call,)
 CALLS = frozenset(f"nki.isa.{name}" for name in ("rng", "rand_get_state", "rand_set_state"))
 

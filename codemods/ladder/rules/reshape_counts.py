@@ -16,7 +16,7 @@ from ..tensors import Tensor
 
 CODE = "NKV034"
 APPLICABILITY = "manual"
-GOLDENS = ()
+GOLDENS = ("ladder_left",)
 NODES = (ast.Call,)
 
 

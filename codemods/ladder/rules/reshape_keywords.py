@@ -14,7 +14,7 @@ from ..facts import Facts
 from ..tensors import Tensor
 
 CODE = "NKV037"
-GOLDENS = ()
+GOLDENS = ("ladder_names",)
 NODES = (ast.Call,)
 
 

@@ -14,7 +14,7 @@ from ..facts import Facts
 
 CODE = "NKV035"
 APPLICABILITY = "review"
-GOLDENS = ()
+GOLDENS = ("ladder_scales",)
 NODES = (ast.Call,)
 _SCALES = ("stationary_scale", "moving_scale", "dst_scale")
 

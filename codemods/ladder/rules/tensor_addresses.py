@@ -16,7 +16,7 @@ from ..objects import is_other
 
 CODE = "NKV024"
 APPLICABILITY = "review"
-GOLDENS = ()
+GOLDENS = ("ladder_left",)
 NODES = (ast.Attribute,)
 
 

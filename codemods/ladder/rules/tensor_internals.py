@@ -15,7 +15,7 @@ from ..objects import is_other
 
 CODE = "NKV039"
 APPLICABILITY = "manual"
-GOLDENS = ()
+GOLDENS = ("ladder_internals",)
 NODES = (ast.Attribute,)
 
 

@@ -1,0 +1,2 @@
+def moved(x):
+    return x
