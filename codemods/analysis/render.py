@@ -400,8 +400,7 @@ def _math(scope: Scope) -> str:
     for item in module.imports.values():
         if item.path == "math" and item.name in scope.module.imports and item.name not in scope.assigned:
             return item.name
-    module.needed_imports.setdefault("math", "math" if "math" not in module.taken else module.fresh("math"))
-    return module.needed_imports["math"]
+    return module.need_import("math", "math")
 
 
 CALLABLE = frozenset(

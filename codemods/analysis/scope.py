@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from typing import Any
 
 from ..expr import algebra
 from ..expr.declarations import Pinned
@@ -12,10 +13,10 @@ from ..expr.emission import New, Refuse, assertion
 from ..expr.evaluation import Evaluator
 from ..expr.frames import Analysis, Clamp, FirstMatmul, Joint, Loop, Staircase, Written
 from ..expr.values import Api, Declaration, Function, Hbm, Tile, Value
+from ..project.draft import Draft
 from ..project.own_assertions import check_own
 from ..project.program import Module, numbered
 from ..syntax.names import BETA2, canonical, dotted
-from ..syntax.nodes import written_names
 from ..syntax.source import Source
 
 
@@ -76,6 +77,16 @@ class Scope:
     def evaluator(self) -> Evaluator:
         return self.module.program.evaluator
 
+    def state(self) -> dict[str, Any]:
+        """What a statement may change of what is known here, as it is now."""
+        now = vars(self)
+        return {name: now[name].copy() if hasattr(now[name], "copy") else now[name] for name in _CHANGED}
+
+    @property
+    def draft(self) -> Draft:
+        """What the statement under way has changed."""
+        return self.module.program.draft
+
     @property
     def nl(self) -> str:
         return self.module.alias("nl")
@@ -113,20 +124,19 @@ class Scope:
     def fresh(self, name: str) -> str:
         """A new local name: ``name``, with a number where this function (or the module) has used it."""
         chosen = self.unused(name)
-        self.module.local[self.outermost].add(chosen)
-        self.module.taken.add(chosen)
+        self.draft.add(self.module.local[self.outermost], chosen)
+        self.draft.add(self.module.taken, chosen)
         return chosen
 
     def unused(self, name: str) -> str:
         """``name``, or the next one with a number that this function (or the module) has not used."""
-        local = self.module.local.setdefault(self.outermost, set(written_names(self.outermost)))
-        return numbered(name, local | self.module.module_level)
+        return numbered(name, self.module.local[self.outermost] | self.module.module_level)
 
     def apply(self, code: str, node: ast.AST) -> None:
         """Record that a rule is applied; raise :class:`Refuse` when the user deselected it."""
         if not self.module.options.enabled(code):
             raise Refuse(node, code, f"the rule {code} is not selected", f"select it with --select {code}")
-        self.module.applied[code] += 1
+        self.draft.put(self.module.applied, code, self.module.applied[code] + 1)
 
     def emit(self, text: str) -> None:
         alone = len(self.guards) == 1
@@ -153,7 +163,8 @@ class Scope:
     def assume(self, condition: str, why: str) -> None:
         """Beta 2 itself refuses what the statement at hand is not rewritten for: nothing need be asserted, but said."""
         if self.current is not None:
-            self.module.assumed.setdefault(self.current, {})[condition] = why
+            assumed = self.module.assumed
+            self.draft.put(assumed, self.current, {**assumed.get(self.current, {}), condition: why})
 
     def canonical(self, text: str) -> str:
         """A number as text that is the same for all its spellings."""
@@ -186,6 +197,14 @@ class Scope:
     def guard(self, conditions: tuple[str, ...]) -> None:
         """What is emitted from here on, up to the end of the mask that it belongs to, runs under ``conditions``."""
         self.guards = (*self.guards, *(c for c in conditions if c not in self.guards))
+
+
+_OUTLIVES = {
+    *("module", "function", "decorated", "on_device", "outer", "loops", "guards", "block", "branch", "flags"),
+    *("out", "current", "called", "given", "interpreted", "unpacking", "kept", "nested", "captured"),
+}
+"""What a statement does not change, what begins anew with each, and what is true whatever becomes of it."""
+_CHANGED = tuple(each.name for each in fields(Scope) if each.name not in _OUTLIVES)
 
 
 def is_tile(value: Value | None) -> bool:

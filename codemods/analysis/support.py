@@ -439,6 +439,6 @@ def _function(scope: Scope, function: str, text: str, **others: str) -> str:
 def _defined(module: Module, definition: str, text: str, **others: str) -> str:
     if definition not in module.support_names:
         name = module.fresh(definition)
-        module.support_names[definition] = name
-        module.support[name] = text.format(name=name, **others)
+        module.program.draft.put(module.support_names, definition, name)
+        module.program.draft.put(module.support, name, text.format(name=name, **others))
     return module.support_names[definition]

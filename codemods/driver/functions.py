@@ -15,6 +15,7 @@ from ..expr.values import Python, Value
 from ..lower.parameters import kernel_parameters
 from ..plan.accumulators import drop_zeros
 from ..plan.variants import telling_flags
+from ..project.draft import Draft
 from ..project.kernel_code import is_moving
 from ..project.program import Module
 from ..rules import sbuf_manager
@@ -24,7 +25,7 @@ from ..syntax import codes
 from ..syntax.codes import LANGUAGE
 from ..syntax.codes import NESTED_FUNCTIONS as LIFT
 from ..syntax.node_index import children, of_kinds, walk
-from ..syntax.nodes import assignment_counts, names_read_by_nested
+from ..syntax.nodes import assignment_counts, names_read_by_nested, written_names
 from ..syntax.source import is_expanded
 from .walk import walk_block
 
@@ -35,12 +36,23 @@ def walk_function(
     """Rewrite one function. ``parameters`` are the kinds of its parameters where a caller tells them."""
     if node in module.analyzed:
         return module.analyzed[node]
+    around, module.program.draft = module.program.draft, Draft()
+    try:
+        return _walk_function(module, node, parameters, caller)
+    finally:
+        module.program.draft = around
+
+
+def _walk_function(
+    module: Module, node: ast.FunctionDef, parameters: dict[str, Value], caller: Scope | None
+) -> Analysis:
     module.analyzed[node] = Analysis(parameters, Value())
     outer = caller if node in module.lifted else None
     decorated = outer.decorated if outer is not None else module.is_kernel(node)
     on_device = decorated or (caller is not None and caller.on_device) or moves_tensors(module, node)
     scope = Scope(module, node, decorated, on_device, outer=outer)
     scope.assigned = assignment_counts(node)
+    module.local.setdefault(scope.outermost, set(written_names(scope.outermost)))
     if outer is not None:
         _see_enclosing(scope, outer)
     else:

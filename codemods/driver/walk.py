@@ -32,6 +32,7 @@ from ..lower.lost_bindings import left_tile
 from ..lower.nested_imports import move_import
 from ..lower.parameters import merged
 from ..plan.absences import known_absences
+from ..project.draft import Draft
 from ..rules import dynamic_loops, loop_state
 from ..rules.loop_state import (
     check_last,
@@ -51,6 +52,7 @@ from ..syntax.source import written
 
 def walk_block(scope: Scope, body: list[ast.stmt]) -> None:
     sizes, outer = dict(scope.sizes), scope.block
+    scope.draft.keep()
     for statement in body:
         scope.block = body
         walk_statement(scope, statement)
@@ -58,8 +60,19 @@ def walk_block(scope: Scope, body: list[ast.stmt]) -> None:
 
 
 def walk_statement(scope: Scope, statement: ast.stmt) -> None:
+    """Rewrite a statement on a draft: what is refused leaves nothing behind but its findings."""
+    program = scope.module.program
+    around, program.draft = program.draft, Draft()
+    try:
+        _walk_statement(scope, statement)
+    finally:
+        program.draft = around
+
+
+def _walk_statement(scope: Scope, statement: ast.stmt) -> None:
     handler = _HANDLERS.get(type(statement))
-    applied, sizes = scope.module.applied.copy(), dict(scope.sizes)
+    simple = isinstance(statement, SIMPLE)
+    known, sizes = scope.state() if simple else {}, dict(scope.sizes)
     scope.out = []
     scope.called, scope.given = {}, {}
     scope.current = statement
@@ -75,22 +88,23 @@ def walk_statement(scope: Scope, statement: ast.stmt) -> None:
             raise Refuse(statement, LANGUAGE, f"Beta 2 kernels cannot contain {what}", help)
         table = bind_keys(scope, statement)
         if expand(scope, statement):
-            scope.module.edits.replaced[statement] = scope.out
+            scope.draft.put(scope.module.edits.replaced, statement, scope.out)
         elif handler is not None:
             handler(scope, statement)
         if table:
             scope.env[table] = Keyed()
     except Refuse as refusal:
-        scope.module.applied, scope.sizes, scope.out = applied, sizes, []
+        scope.draft.drop()
+        scope.sizes, scope.out = sizes, []
+        vars(scope).update(known)
         scope.module.report(refusal)
         scope.kept.append(statement)
         scope.module.kept.add(statement)
-        if isinstance(statement, SIMPLE) and scope.source.is_changed(statement):
+        if simple and scope.source.is_changed(statement):
             scope.module.edits.replaced[statement] = [New(scope.source.segment(statement))]
         _list_instead(scope, statement, refusal)
-        known = Python() if _stays_python(scope, statement) else left_tile(scope, statement, refusal)
-        for name in bound_by(statement):
-            scope.env[name] = known
+        bound = Python() if _stays_python(scope, statement) else left_tile(scope, statement, refusal)
+        scope.env |= dict.fromkeys(bound_by(statement), bound)
     for name in bound_by(statement):
         kill(scope, name)
 
@@ -139,7 +153,7 @@ def _simple(rewrite: Callable[[Scope, ast.stmt], None]) -> Callable[[Scope, ast.
         rewrite(scope, statement)
         changed = len(scope.out) != 1 or scope.source.is_changed(statement)
         if changed or not _says(scope.out[0], statement, scope.source.segment(statement)):
-            scope.module.edits.replaced[statement] = scope.out
+            scope.draft.put(scope.module.edits.replaced, statement, scope.out)
 
     return handler
 

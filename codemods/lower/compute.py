@@ -268,7 +268,7 @@ def bind_instruction(scope: Scope, node: ast.expr, instruction: Instruction, nam
     shape = shape_text(scope, instruction.dims, instruction.like)
     buffer = f"{scope.nl}.{instruction.space}"
     call = f"{scope.nl}.ndarray({shape}, dtype={instruction.dtype}, buffer={buffer})"
-    scope.module.planned.append(Planned(node, final if final in scope.module.names else "", name, call))
+    scope.module.plan_tensor(Planned(node, final if final in scope.module.names else "", name, call))
     scope.out.append(New(f"{name} = {call}"))
     declaration = Declaration(name, node, tuple(loop.variable for loop in scope.loops), False)
     tile = replace(tile, declaration=declaration)

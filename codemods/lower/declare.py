@@ -235,7 +235,7 @@ def _ranks(scope: Scope, shape: ast.expr) -> tuple[int, ...]:
 def _like(scope: Scope, name: str, node: ast.Call, shape: ast.expr, dtype: str, space: str, fill: str | None) -> Tile:
     """A tile with the shape of another tensor, whatever that is."""
     call = f"{scope.nl}.ndarray({ast.unparse(shape)}, dtype={dtype}, buffer={scope.nl}.{space})"
-    scope.module.planned.append(Planned(node, name, name, call))
+    scope.module.plan_tensor(Planned(node, name, name, call))
     scope.emit(f"{name} = {call}")
     if fill is not None:
         scope.emit(f"{scope.nisa}.memset(dst={name}, value={fill})")
@@ -282,7 +282,7 @@ def _ndarray(scope: Scope, plan: Plan, dims: tuple[str, ...], address: str) -> s
 
 def bound(scope: Scope, plan: Plan, call: str) -> str:
     """``name = call``, noted as the declaration of the tensor."""
-    scope.module.planned.append(Planned(plan.node, plan.name, plan.name, call))
+    scope.module.plan_tensor(Planned(plan.node, plan.name, plan.name, call))
     return f"{plan.name} = {call}"
 
 
@@ -312,7 +312,7 @@ def declaration_lines(
     if plan.fill is not None:
         element = scope.fresh(plan.name.removesuffix("s") if plan.name.endswith("tiles") else f"{plan.name}_tile")
         lines += [f"{element} = {tile}", *_filled(scope, plan, element)]
-    scope.module.planned.append(Planned(plan.node, plan.name, element if element != tile else plan.name, tile))
+    scope.module.plan_tensor(Planned(plan.node, plan.name, element if element != tile else plan.name, tile))
     return list_of_tiles(plan.name, plan.blocks, plan.index, lines, element, tiles)
 
 
@@ -333,5 +333,6 @@ def _into_loop(scope: Scope, plan: Plan, loop: ast.For) -> list[New]:
     assert isinstance(loop.target, ast.Name)
     setup, address = _place(scope, plan, (loop.target.id,))
     lines = [New(line) for line in (*setup, bound(scope, plan, _ndarray(scope, plan, plan.dims, address)))]
-    scope.module.edits.prologue.setdefault(loop, []).extend(lines)
+    prologue = scope.module.edits.prologue
+    scope.draft.put(prologue, loop, [*prologue.get(loop, []), *lines])
     return lines

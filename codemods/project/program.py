@@ -25,6 +25,7 @@ from ..syntax.names import Import, canonical, dotted, imports
 from ..syntax.node_index import children, of_kinds, walk
 from ..syntax.nodes import bound_by, definition_names, definitions_around, inner_functions, written_names
 from ..syntax.source import Source
+from .draft import Draft
 from .kernel_code import KERNEL_DECORATORS, KernelCode, decorator_name, kernel_code
 from .links import links, links_between
 from .vendor_kernels import Homes
@@ -171,8 +172,8 @@ class Module:
     def fresh(self, name: str) -> str:
         """A new name of the module: ``name``, with a number where anything in the module is called so."""
         chosen = numbered(name, self.taken)
-        self.taken.add(chosen)
-        self.module_level.add(chosen)
+        self.program.draft.add(self.taken, chosen)
+        self.program.draft.add(self.module_level, chosen)
         return chosen
 
     def alias(self, root: str) -> str:
@@ -185,9 +186,13 @@ class Module:
                 and item.path.count(".") == (1 if root == "nki" else 2)
             ):
                 return item.name
-        if root not in self.needed_imports:
-            self.needed_imports[root] = root if root not in self.taken else self.fresh(root)
-        return self.needed_imports[root]
+        return self.need_import(root, root)
+
+    def need_import(self, path: str, name: str) -> str:
+        """How this module writes a module that it is to import: as ``name``, or with a number."""
+        if path not in self.needed_imports:
+            self.program.draft.put(self.needed_imports, path, name if name not in self.taken else self.fresh(name))
+        return self.needed_imports[path]
 
     @cached_property
     def seen(self) -> dict[tuple[int, int], SeenFunction]:
@@ -218,8 +223,7 @@ class Module:
         for item in self.import_list:
             if item.path == path and item.statement not in self.nested_imports:
                 return item.name
-        self.needed_imports.setdefault(path, name if name not in self.taken else self.fresh(name))
-        return self.needed_imports[path]
+        return self.need_import(path, name)
 
     def _imports(self) -> dict[str, Import]:
         """What imports bind names to: the last one, but for those that repeat an import at the top."""
@@ -242,6 +246,10 @@ class Module:
         """Record what was chosen for the tensor that ``node`` declares."""
         self.decisions.add(Decision(node.lineno, name, choice, reason))
 
+    def plan_tensor(self, planned: Planned) -> None:
+        """Record what a declaration becomes."""
+        self.program.draft.append(self.planned, planned)
+
     def report(self, refusal: Refuse, *, informs: bool = False) -> None:
         """Report what was left; ``informs``: what was written instead has the same meaning."""
         line = getattr(refusal.node, "lineno", 1)
@@ -259,6 +267,7 @@ class Program:
 
     def __init__(self, modules: dict[str, Module], evaluator: Evaluator | None = None) -> None:
         self.modules, self._evaluator = modules, evaluator
+        self.draft = Draft()
         self._facts: dict[Callable[[Program], Any], Any] = {}
         trees = {path: module.source.tree for path, module in modules.items()}
         self._bound = links_between(trees)

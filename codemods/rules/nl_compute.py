@@ -220,7 +220,8 @@ def _by_reciprocal(
         )
     _assert_floats(scope, node, dtype or natural, *kinds)
     bound = BY_NUMBER_ULPS if isinstance(divisor, str) else BY_TILE_ULPS
-    scope.module.inexact[CODE] = max(bound, scope.module.inexact.get(CODE, 0))
+    inexact = scope.module.inexact
+    scope.draft.put(inexact, CODE, max(bound, inexact.get(CODE, 0)))
     if isinstance(divisor, str):
         assert isinstance(dividend, Operand)
         return _scaled(scope, dividend, f"1.0 / {algebra.paren(divisor)}", dtype or natural, explicit)

@@ -344,7 +344,7 @@ def _is_only_used_in(scope: Scope, declaration: Declaration) -> bool:
 
 
 def _remember(scope: Scope, declaration: Declaration, written: Written) -> None:
-    scope.psum_writes.setdefault(declaration, []).append(written)
+    scope.psum_writes[declaration] = [*scope.psum_writes.get(declaration, []), written]
 
 
 def _exclusive(a: tuple[int, ...], b: tuple[int, ...]) -> bool:

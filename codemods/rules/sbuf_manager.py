@@ -182,7 +182,7 @@ def _ring(scope: Scope, tensor: Pinned, call: str) -> list[str]:
     plan = tensor.plan
     turning = [(i, n) for i, n in zip(plan.index, tensor.tiles, strict=True) if scope.constant(n) != 1]
     tiles = scope.fresh(f"{plan.name}_physical")
-    scope.module.planned.append(Planned(plan.node, plan.name, tiles, call))
+    scope.module.plan_tensor(Planned(plan.node, plan.name, tiles, call))
     if not turning:
         declared = [f"{tiles} = {call}"]
     else:

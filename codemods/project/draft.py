@@ -1,0 +1,46 @@
+"""What one statement has changed so far, so that a refusal takes all of it back (design, section 3, point 3).
+
+The statement under way has the draft of its program (``program.draft``). A function that it calls and that is
+read for the first time has drafts of its own: what was decided about it stays, whatever becomes of the call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+K = TypeVar("K")
+
+
+class Draft:
+    """Changes in the order in which they were made, each with what takes it back."""
+
+    def __init__(self) -> None:
+        self._inverses: list[Callable[[], object]] = []
+
+    def add(self, items: set[T], item: T) -> None:
+        if item not in items:
+            items.add(item)
+            self._inverses.append(lambda: items.discard(item))
+
+    def append(self, items: list[T], item: T) -> None:
+        items.append(item)
+        self._inverses.append(lambda: items.remove(item))
+
+    def put(self, table: dict[K, T], key: K, value: T) -> None:
+        if key in table:
+            old = table[key]
+            self._inverses.append(lambda: table.__setitem__(key, old))
+        else:
+            self._inverses.append(lambda: table.pop(key, None))
+        table[key] = value
+
+    def keep(self) -> None:
+        """What was done up to here stays: statements that rely on it were rewritten."""
+        self._inverses.clear()
+
+    def drop(self) -> None:
+        """Take everything back, the last change first."""
+        while self._inverses:
+            self._inverses.pop()()
