@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import linecache
+import signal
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
@@ -32,6 +33,12 @@ settings.register_profile("untimed", deadline=None, suppress_health_check=[Healt
 settings.load_profile("untimed")
 
 HARDWARE = "gen3"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _interruptible() -> None:
+    """A shell starts what runs in the background with SIGINT ignored, and what the tests start inherits that."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session", autouse=True)

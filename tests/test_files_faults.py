@@ -24,14 +24,6 @@ ERRORS = {
 }
 
 
-@pytest.fixture(autouse=True)
-def _interruptible():
-    """A shell starts what runs in the background with SIGINT ignored."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
 class Fault:
     """Raises ``error`` in the ``step``-th event of the interpreter while one file is being replaced.
 
