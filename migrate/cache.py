@@ -18,6 +18,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -145,7 +146,5 @@ def _sources() -> list[tuple[Path, str]]:
 
 
 def _codemods_path() -> Iterable[str]:
-    from importlib.util import find_spec
-
     spec = find_spec("nki_migrate.codemods")
     return (spec.submodule_search_locations or ()) if spec else ()

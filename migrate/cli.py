@@ -7,12 +7,15 @@ import sys
 from typing import Any, NoReturn
 
 import click
+from nki_migrate.codemods import Options
 from nki_migrate.codemods.model import PluginError
 from nki_migrate.runtime.spec.versions import DEFAULT, NAMES
 
-from . import command_options
+from . import command_options, languages, output
+from . import emulate as emulation
 from .assess_cli import assess
 from .configuration import ALLOCATIONS, BLOCKS, CONFIGURATION, Configuration, configuration, shown_values
+from .discover import Found, found_files
 from .errors import InputError
 from .exit_codes import DONE, FAILED, INTERRUPTED, MEANING, UNREAD, exit_code
 from .module_option import told_modules
@@ -192,11 +195,7 @@ def check(
     given: tuple[str, ...],
 ) -> int:
     """Is this source legal NKI? (Static: nothing is run.) Kernels of TileLang-Ascend: does their memory fit?"""
-    from nki_migrate.codemods import Options
-
-    from . import output
     from .checking import WORD, check_reports
-    from .discover import found_files
     from .ignores import without_codes
 
     found: Configuration = click.get_current_context().meta[CONFIGURATION]
@@ -245,9 +244,6 @@ def layout(
     file, separator, name = kernel.rpartition("::")
     if not separator or not file or not name:
         raise click.UsageError(f"{kernel!r} names no kernel: write FILE::KERNEL, such as kernels/matmul.py::matmul.")
-    from . import languages
-    from .discover import Found
-
     language = languages.language_at(file)
     wishes = {"--target": target, "--mode": mode, "--planner": planner, "--set": given or None}
     asked = [option for option, value in wishes.items() if value is not None]
@@ -292,10 +288,8 @@ def layout(
 def emulate(command: tuple[str, ...], precision: str | None, target: str, strict: bool) -> int:
     """Run COMMAND with neuronxcc, nki and nkilib provided by the emulator. Its exit code is COMMAND's."""
     command_options.must_be_allowed("emulate")
-    from . import emulate as module
-
     options = {"NKI_MIGRATE_TARGET": target}
-    return module.run(command, precision, options | ({"NKI_MIGRATE_STRICT": "1"} if strict else {}))
+    return emulation.run(command, precision, options | ({"NKI_MIGRATE_STRICT": "1"} if strict else {}))
 
 
 @cli.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})

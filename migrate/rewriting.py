@@ -18,6 +18,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nki_migrate import codemods
+from nki_migrate.codemods import components
+from nki_migrate.codemods.project.links import imported
+from nki_migrate.codemods.syntax.node_index import tree_of
 from nki_migrate.runtime.spec.versions import NAMES, OLDEST, version
 
 from . import languages
@@ -164,8 +167,6 @@ def _imported(trees: dict[str, ast.Module], skipped: dict[int, Report]) -> list[
 
     Their trees are added to ``trees``.
     """
-    from nki_migrate.codemods.project.links import imported
-
     plain = {_name((0, report.path, b"")): index for index, report in skipped.items() if report.path.endswith(".py")}
     read: dict[str, ast.Module] = {}
 
@@ -180,8 +181,6 @@ def _imported(trees: dict[str, ast.Module], skipped: dict[int, Report]) -> list[
 
 def _groups(work: list[_Work], trees: dict[str, ast.Module]) -> list[list[_Work]]:
     """The files, those together that import from each other."""
-    from nki_migrate.codemods import components
-
     by_name = {_name(item): item for item in work}
     grouped = [[by_name[name] for name in names] for names in components(trees)]
     return grouped if trees else [[item] for item in work]
@@ -239,7 +238,6 @@ def _reported(group: list[_Work], options: Options, homes: Mapping[str, Homes] |
 
 def _reached(sources: dict[str, str]) -> dict[str, frozenset[str]]:
     """The definitions of each file that kernels of the others use."""
-    from nki_migrate.codemods.syntax.node_index import tree_of
     from nki_migrate.runtime.legality import kernel_names
 
     try:

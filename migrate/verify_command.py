@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from nki_migrate.codemods.model import Options
 from nki_migrate.runtime.compare import LEVELS, Inexact
 from nki_migrate.runtime.spec.versions import DEFAULT
 
@@ -22,9 +23,13 @@ from .nki_pins import with_pins
 from .planning import Choice, file_pairs
 from .proof_cache import Cache
 from .reports import Report
+from .revisions import base_pairs, revision_of
+from .rewriting import rewrite_reports
 from .surfaces import print_proof, write_report
 from .verdicts import Proof, summary
 from .verify import Evidence, Settings, evidence, levels_to, say_unseen
+from .verify_migrated import only_verified, unproved, verified_migration
+from .verify_search import searched
 
 if TYPE_CHECKING:
     from nki_migrate.codemods import Options
@@ -140,18 +145,13 @@ def _searched(found: Evidence, asked: Asked) -> Evidence:
     """``found``, with what a search adds to it if one was asked for."""
     settings = asked.settings
     if asked.search is not None and settings.searches:
-        from .verify_search import searched
-
         searched(found, settings, asked.search)
         say_unseen(found, settings)
     return found
 
 
 def _migrated(asked: Asked) -> Evidence:
-    from nki_migrate.codemods.model import Options
-
     from .observing import with_observed
-    from .verify_migrated import verified_migration
 
     default = Options()
     options = replace(
@@ -177,8 +177,6 @@ def _migrated(asked: Asked) -> Evidence:
 
 
 def _since(asked: Asked, base: str) -> Evidence:
-    from .revisions import base_pairs, revision_of
-
     with revision_of(base, asked.paths) as revision:
         pairs, notes = base_pairs(revision, asked.paths)
         pairs = [pair.at(asked.source or "", asked.target or "") for pair in pairs]
@@ -204,9 +202,6 @@ def verified_rewrite(
     What cases showed is trusted first. Files that do not verify with it are rewritten without it, and so are those
     that import from them.
     """
-    from .rewriting import rewrite_reports
-    from .verify_migrated import only_verified, unproved
-
     processes = jobs or os.cpu_count() or 1
     forbidden = is_forbidden(os.environ)
     settings = Asked((), migrate=True, jobs=jobs, cases=cases, no_execute=forbidden, cluster=cluster).settings

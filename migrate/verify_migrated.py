@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 
+from nki_migrate.codemods import components
 from nki_migrate.codemods.model import Options
 from nki_migrate.runtime.compare import Inexact, Verdict
 from nki_migrate.runtime.versions import Version
@@ -142,7 +143,6 @@ def unproved(reports: Sequence[Report], kept: Sequence[Report]) -> dict[str, str
 
     ``kept`` are the reports that :func:`only_verified` made of ``reports``.
     """
-    from nki_migrate.codemods import components
     from nki_migrate.codemods.rules.observed_facts import CODE
 
     refused = {

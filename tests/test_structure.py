@@ -25,7 +25,7 @@ class Figures:
     circle: int
     """Modules of the largest import circle; 1 where there is none."""
     local_imports: int
-    """Imports within functions."""
+    """Imports within functions. What each spares a start is looked at in test_lazy_imports."""
     complex_functions: int
     """Functions of a complexity over 20 without a reason (``# complexity: ...``) above them."""
     most_complex: int
@@ -35,7 +35,7 @@ class Figures:
 
 
 CEILINGS = {
-    "migrate": Figures(circle=1, local_imports=86, complex_functions=0, most_complex=20, bare_ignores=0),
+    "migrate": Figures(circle=1, local_imports=66, complex_functions=0, most_complex=20, bare_ignores=0),
     "codemods": Figures(circle=1, local_imports=1, complex_functions=0, most_complex=20, bare_ignores=0),
     "runtime": Figures(circle=1, local_imports=0, complex_functions=0, most_complex=20, bare_ignores=0),
 }

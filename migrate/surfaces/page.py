@@ -17,10 +17,12 @@ from nki_migrate.runtime.dialect import memory_of
 
 from ..checking import WORD as CHECKED
 from ..checking import check_report
+from ..errors import FileError
 from ..explain import described
-from ..output import assumption_text, plural, shown
+from ..output import assumption_text, plural, shown, summary
 from ..reports import not_concerned
 from ..rewriting import WORD
+from ..text import decoded
 from ..verdicts import CONTRACT, result_text
 from . import remarks
 from .annotations import Annotation, of_proof, of_reports, source_path
@@ -166,9 +168,6 @@ def _named(path: str, label: str) -> str:
 
 
 def _text(data: bytes | None) -> str | None:
-    from ..errors import FileError
-    from ..text import decoded
-
     if data is None:
         return None
     try:
@@ -237,8 +236,6 @@ def _legality_figures(subject: Subject) -> list[str]:
 
 def _rewrite_figures(subject: Subject) -> list[str]:
     """What the rewrite did to how many files, and what it found."""
-    from ..output import summary
-
     counts, figures = summary(list(subject.reports)), []
     for status in ("changed", "unchanged", "skipped", "failed"):
         name = "would change" if status == "changed" and not subject.written else status
