@@ -191,9 +191,9 @@ def blocks_of(name: str, base: str, tiles: int) -> str:
     return f"{name} = nl.ndarray((n + 1, par_dim(128), cols), dtype=nl.float32, buffer={buffer})"
 
 
-@pytest.mark.parametrize("blocks", ["auto", "loop"])
+@pytest.mark.parametrize(("blocks", "use"), [("auto", "u[:, i % {}, :]"), ("list", "u[i % {}]")])
 @pytest.mark.parametrize("turns", [2, 3])
-def test_two_tensors_whose_tiles_take_turns_in_one_loop_keep_their_addresses(migrate, blocks, turns):
+def test_two_tensors_whose_tiles_take_turns_in_one_loop_keep_their_addresses(migrate, blocks, use, turns):
     source = kernel(
         declaration("last", "0"),
         blocks_of("t", "cols * 4", 2),
@@ -207,7 +207,20 @@ def test_two_tensors_whose_tiles_take_turns_in_one_loop_keep_their_addresses(mig
     migration = migrate(source, ARGS, Options(allocation="sbuf-manager", blocks=blocks))
     assert migration.trouble == ()
     assert reasons(migration.outcome) == {}
-    assert "u.append(u_physical[i % " in migration.outcome.source
+    assert use.format(turns) in migration.outcome.source
+
+
+def test_blocks_of_a_ring_that_are_passed_on_whole_are_a_list_of_their_own(migrate):
+    source = kernel(
+        blocks_of("t", "0", 2),
+        declaration("last", "cols * 8"),
+        "for i in nl.sequential_range(n + 1):",
+        "    t[i] = nl.load(x)",
+        "first, *others = t",
+        "last[...] = nl.add(t[n], 1.0)",
+    )
+    outcome = rewrite(source, MANAGER)
+    assert "t.append(t_physical[" in outcome.source
 
 
 def test_one_tensor_comes_from_a_manager_too(migrate):
@@ -232,7 +245,8 @@ def test_all_tiles_of_a_ring_are_there_however_many_blocks_take_them(migrate, co
     )
     migration = migrate(source, {**ARGS, "n": count}, Options(allocation="sbuf-manager", blocks="list"))
     assert migration.trouble == () and reasons(migration.outcome) == {}
-    assert "for i in range(3):\n        t_physical.append(" in migration.outcome.source
+    assert "for i in range(3):\n        t.append(" in migration.outcome.source
+    assert "data=t[i % 3]" in migration.outcome.source
 
 
 def test_bytes_that_no_tensor_has_are_padding(migrate):

@@ -83,6 +83,23 @@ def test_a_folded_tensor_that_is_accessed_across_its_blocks_is_different() -> No
     assert "instructions touch other parts" in verdict.differences[0].message
 
 
+def test_a_folded_tensor_may_reserve_tiles_that_fewer_blocks_do_not_take() -> None:
+    after = run(tile("t", 0, nbytes=4096), accesses=[(0, 0, 256), (0, 1024, 256)])
+    verdict = compare_layout(run(tile("t", 0, 0), tile("t", 1024, 1)), after)
+    assert verdict.verdict is Verdict.EQUAL
+    assert "2048 bytes of which are only reserved" in verdict.notes[0]
+
+
+def test_a_folded_tensor_reserves_nothing_that_an_instruction_touches() -> None:
+    after = run(tile("t", 0, nbytes=4096), accesses=[(0, 1024 * i, 256) for i in range(3)])
+    assert compare_layout(run(tile("t", 0, 0), tile("t", 1024, 1)), after).verdict is Verdict.DIFFERENT
+
+
+def test_an_old_folded_tensor_does_not_lose_tiles() -> None:
+    before = run(tile("t", 0, nbytes=4096), accesses=[(0, 0, 256), (0, 1024, 256)])
+    assert compare_layout(before, run(tile("t", 0, 0), tile("t", 1024, 1))).verdict is Verdict.DIFFERENT
+
+
 def test_a_folded_tensor_with_the_extent_of_all_blocks_is_different_from_a_modulo() -> None:
     after = run(tile("t", 0, nbytes=4096), accesses=[(0, 1024 * i, 256) for i in range(4)])
     assert compare_layout(FOUR_BLOCKS_ON_TWO, after).verdict is Verdict.DIFFERENT

@@ -38,7 +38,7 @@ class Pinned:
     ``reserved`` are its first byte and the bytes of all its tiles, ``dims`` the shape of one tile, ``tiles`` how many
     there are in each block dimension. ``turns`` is how many tiles the iterations of ``loop`` take turns on.
     ``unsuited`` says why no manager can place it. A ``ring`` is tiles that are declared apart from the blocks, which
-    take them in turns.
+    take them in turns; ``indexed`` says that every use takes one of them by its number: no list of blocks is needed.
     """
 
     plan: Plan
@@ -55,3 +55,4 @@ class Pinned:
     itemsize: str
     in_loop: bool
     ring: bool
+    indexed: bool

@@ -133,7 +133,8 @@ class Tile(Value):
     """An on-chip tile, or a tensor of ``blocks`` of them.
 
     ``style`` says what the blocks became: a ``list``, one tensor ``fold``ed over ``folded`` blocks behind the
-    partitions, or a tensor declared in the ``loop``. ``blocks`` are the block dimensions that have not been indexed
+    partitions, or a tensor declared in the ``loop``; ``folded`` of a list says how many tiles its blocks take in turns.
+    ``blocks`` are the block dimensions that have not been indexed
     yet, ``dims`` partition and free dimensions, all as source expressions. ``dims`` is ``None`` where the rank is
     unknown, ``dtype`` where branches disagree. An ``optional`` tile may be ``None``: what uses it runs where it is not.
     A tile of unknown rank that a reduction made may be a column: ``perhaps_column``. ``ranks`` are those that branches

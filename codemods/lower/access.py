@@ -252,9 +252,11 @@ def _blocks(
         element = elements[0]
         if not is_scalar_index(scope, element):
             raise Refuse(node, BLOCKS, "a block dimension is indexed with a slice or a vector", "loop over the blocks")
-        tile = tile.block()
+        existing = tile.folded[len(index)] if tile.folded else tile.blocks[0]
         index.append(render(scope, element))
-        name = f"{text.base}[{index[-1]}]" if tile.style == "list" else text.base
+        listed = _in_turns(scope, index[-1], existing, tile.blocks[0])
+        tile = tile.block()
+        name = f"{text.base}[{listed}]" if tile.style == "list" else text.base
         text = replace(text, base=name, value=tile, dims=tile.dims)
         elements = elements[1:]
     scope.apply(BLOCKS, node)
@@ -280,10 +282,17 @@ def _folded(
     items = view.items or tuple(Item("0", size, True, raw=":") for size in tile.dims)
     sources = view.sources if view.items else tuple(range(len(tile.dims)))
     exist = [(i, n, b) for i, n, b in zip(index, tile.folded, value.blocks, strict=True) if scope.constant(n) != 1]
-    points = [Item(i if covers(scope, n, b) else algebra.modulo(i, n), "1", point=True) for i, n, b in exist]
+    points = [Item(_in_turns(scope, i, n, b), "1", point=True) for i, n, b in exist]
     moved = tuple(s + len(points) if s else s for s in sources)
     whole = replace(tile, dims=(tile.dims[0], *(n for _, n, _ in exist), *tile.dims[1:]))
     return replace(view, value=whole, items=(items[0], *points, *items[1:]), sources=moved, dims=view.dims or tile.dims)
+
+
+def _in_turns(scope: Scope, index: str, size: str, blocks: str) -> str:
+    """The number of the tile, of ``size`` ones, that a block is on."""
+    if covers(scope, size, blocks):
+        return index
+    return "0" if scope.constant(size) == 1 else algebra.modulo(index, size)
 
 
 def covers(scope: Scope, size: str, blocks: str) -> bool:

@@ -352,6 +352,8 @@ def list_both(scope: Scope, a: Value | None, b: Value | None) -> None:
     """Ask for lists of blocks where one name means either of two tensors."""
     if not (isinstance(a, Tile) and isinstance(b, Tile) and len(a.blocks) == len(b.blocks) > 0):
         return
+    if a.declaration is not None and b.declaration is not None and a.declaration.node is b.declaration.node:
+        return  # both sides leave the tensor what it was
     for value in (a, b):
         if value.style != "list" and value.declaration is not None and scope.module.options.blocks == "auto":
             declared = value.declaration.node

@@ -209,7 +209,9 @@ def _declared(scope: Scope, plan: Plan, style: Style | None) -> Tile:
         text = _list(scope, plan)
     if pinned and plan.space == "sbuf" and scope.module.options.allocation == "sbuf-manager":
         loop, name = (style.loop, style.name) if style is not None else (None, "")
-        scope.pinned.append(pinned_tensor(scope, plan, name, loop, tuple(written or scope.out[already:])))
+        tensor = pinned_tensor(scope, plan, name, loop, tuple(written or scope.out[already:]))
+        folded = tensor.tiles if tensor.indexed else folded
+        scope.pinned.append(tensor)
     declaration = Declaration(plan.name, plan.node, loops, pinned, text)
     if plan.space == "psum":
         written_at_declaration(scope, declaration, plan.fill)
@@ -320,8 +322,8 @@ def _fold(scope: Scope, plan: Plan) -> tuple[str, ...]:
     """Declare one tensor with the blocks behind the partitions; return how many blocks exist in each dimension."""
     exist = plan.blocks
     if isinstance(plan.buffer, Allocator):
-        sizes = next(k.value for k in plan.buffer.call.keywords if k.arg == "num_free_tiles")
-        exist = tuple_sizes(scope, sizes, BLOCKS)
+        sizes = next((k.value for k in plan.buffer.call.keywords if k.arg == "num_free_tiles"), None)
+        exist = tuple_sizes(scope, sizes, BLOCKS) or ("1",) * len(plan.blocks)
     _, address = _place(scope, plan, ("0",) * len(plan.blocks))
     several = [size for size in exist if scope.constant(size) != 1]
     scope.emit(bound(scope, plan, _ndarray(scope, plan, (plan.dims[0], *several, *plan.dims[1:]), address)))

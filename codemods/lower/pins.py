@@ -12,7 +12,7 @@ from ..expr.emission import New
 from ..expr.values import Allocator
 from ..plan.address_functions import first_byte
 from ..plan.allocator_classes import class_of, tiles_of
-from ..rules.block_dimensions import all_used
+from ..rules.block_dimensions import all_used, uses
 from ..syntax import codes
 from .addresses import layout, scalar, tuple_sizes
 
@@ -40,10 +40,12 @@ def pinned(scope: Scope, plan: Plan, style: str, loop: ast.For | None, written: 
     turns = several[0] if style == "loop" and several else ""
     reserved = algebra.multiply(*tiles, row)
     partition = scalar(scope, given, "base_partition")
+    ring = _is_ring(scope, plan, tiles, style)
     return Pinned(
         *(plan, style, loop, written, base, partition, reserved, dims, tiles, turns, unsuited, size),
         in_loop=bool(scope.loops),
-        ring=_is_ring(scope, plan, tiles, style),
+        ring=ring,
+        indexed=ring and plan.fill is None and not uses(scope, plan.name, len(plan.blocks)).other,
     )
 
 

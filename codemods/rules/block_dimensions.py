@@ -7,7 +7,8 @@ Why: Beta 2 has no block dimensions. What they become is decided for each tensor
   so nothing is serialised.
 * **folded** behind the partitions, ``(8, par_dim(128), 512)`` to ``(128, 8, 512)`` and ``t[i, 0:128, 0:512]`` to
   ``t[0:128, i, 0:512]``, where all blocks are alive at once (or their addresses are pinned side by side) and every
-  use is an operand that names one block. Pinned blocks on fewer tiles are indexed modulo that number.
+  use is an operand that names one block. Blocks that take turns on pinned tiles are one tensor of those tiles, indexed
+  modulo their number, however many blocks there are; blocks that share one tile are that tile.
 * a **list** of tensors, ``t[i][0:128, 0:512]``, several block dimensions nested lists, in all other cases: PSUM
   tiles that do not belong to an iteration (a tile cannot cross a bank), blocks that are filled at their declaration,
   passed on, viewed or returned.
@@ -56,16 +57,24 @@ class Style:
     loop: ast.For | None = None
 
 
+class NotInLoop(str):
+    """Why the declaration of a tensor cannot stand in a loop, where nothing says that it cannot be folded."""
+
+    __slots__ = ()
+
+
 def style_of(scope: Scope, plan: Plan) -> Style:
     """The style of a tensor with blocks: what ``--blocks`` asks for where it is possible."""
     wanted = scope.module.options.blocks
     if wanted == "list":
         return Style("list", "--blocks list")
-    refused = scope.module.to_list.get(scope.module.position(plan.node))
-    if refused is not None:
+    refused = scope.module.to_list.get(scope.module.position(plan.node), "")
+    if refused and not isinstance(refused, NotInLoop):
         return Style("list", refused)
     found = uses(scope, plan.name, len(plan.blocks))
-    loop, no_loop = loop_of(scope, plan, found) if wanted in ("auto", "loop") else (None, "")
+    loop, no_loop = None, refused
+    if wanted in ("auto", "loop") and not refused:
+        loop, no_loop = loop_of(scope, plan, found)
     if loop is not None:
         variable = scope.source.segment(loop.target)
         return Style("loop", f"every block belongs to one iteration over {variable} (line {loop.lineno})", loop)
@@ -103,11 +112,12 @@ class Uses:
     """Every use of a tensor's name in its function.
 
     ``subscripts`` give a block. ``other`` says what else there is, and is empty if that is all: every use gives all
-    block indices, in the function itself, and nothing else is called so.
+    block indices, and nothing else is called so. ``nested`` says that some stand in a function inside of it.
     """
 
     subscripts: tuple[ast.Subscript, ...]
     other: str
+    nested: bool
 
 
 def uses(scope: Scope, name: str, rank: int) -> Uses:
@@ -123,11 +133,9 @@ def uses(scope: Scope, name: str, rank: int) -> Uses:
     other = ""
     if scope.assigned[name] != 1:
         other = f"'{name}' is bound more than once"
-    elif nested:
-        other = "a nested function uses it"
     elif len(subscripts) != seen or any(len(_indices(s)) < rank for s in subscripts):
         other = "it is used otherwise than block by block"
-    return Uses(tuple(subscripts), other)
+    return Uses(tuple(subscripts), other, nested > 0)
 
 
 def _indices(node: ast.Subscript) -> list[ast.expr]:
@@ -154,14 +162,8 @@ def _fold_refusal(scope: Scope, plan: Plan, found: Uses) -> str:
         if plan.buffer.kind != "mod_alloc" or "num_par_tiles" in given:
             return "its blocks do not lie side by side"
         tiles = given.get("num_free_tiles")
-        if not isinstance(tiles, ast.Tuple | ast.List) or all(
-            scope.constant(scope.source.segment(n)) == 1 for n in tiles.elts
-        ):
-            return "its blocks share one address"
-        if len(tiles.elts) != len(plan.blocks):
+        if isinstance(tiles, ast.Tuple | ast.List) and len(tiles.elts) not in (0, len(plan.blocks)):
             return "num_free_tiles has another rank than its blocks"
-        if not all(all_used(scope, scope.source.segment(n), b) for n, b in zip(tiles.elts, plan.blocks, strict=True)):
-            return "there may be fewer blocks than num_free_tiles"
     return found.other
 
 
@@ -173,8 +175,8 @@ def all_used(scope: Scope, tiles: str, blocks: str) -> bool:
 
 def loop_of(scope: Scope, plan: Plan, found: Uses) -> tuple[ast.For | None, str]:
     """The loop that a declaration can move into, or why there is none: all uses stand in it, by its variable."""
-    if found.other or not found.subscripts:
-        return None, found.other or "it is not used"
+    if found.other or found.nested or not found.subscripts:
+        return None, found.other or ("a nested function uses it" if found.nested else "it is not used")
     if plan.fill is not None:
         return None, "it is filled block by block"
     if len(plan.blocks) != 1:

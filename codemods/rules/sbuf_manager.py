@@ -5,9 +5,9 @@ and logs them; kernels of Beta 2 are written with it. The old layout stays as it
 only where the address that it gets there is provably the old one, as an expression over the names of the source. A
 counter that is advanced becomes a stack, a counter that is put back a scope, tiles that an iteration declares a scope
 in the loop, tiles that iterations take turns on (``num_free_tiles``) the sections of a scope, tensors that end where
-SBUF (or a region) ends the heap. Bytes that no tensor has become padding, tiles that may be more than the blocks which
-take them in turns a list of their own, tensors that overlap scopes one after the other. Counters that nothing reads any
-more go.
+SBUF (or a region) ends the heap. Bytes that no tensor has become padding, blocks that take turns on tiles
+one tensor of those tiles or a list of them (and a second list of the blocks where one is passed on whole), tensors that
+overlap scopes one after the other. Counters that nothing reads any more go.
 
 The kernel makes the manager, from the lowest address to the end of SBUF or of the heap. A kernel whose tensors do not
 fit between them stops with the manager's message.
@@ -39,10 +39,11 @@ from ..project.usage import names_used
 from ..syntax.format import tuple_text
 from ..syntax.node_index import of_kinds, walk
 from ..syntax.nodes import bound_by
+from .block_dimensions import NotInLoop
 from .decorators import called_by_kernel
 
 CODE = "NKI014"
-GOLDENS = ("sbuf_manager_counter", "sbuf_manager_scopes", "sbuf_manager_rings")
+GOLDENS = ("sbuf_manager_counter", "sbuf_manager_scopes", "sbuf_manager_rings", "sbuf_manager_turns")
 _MODULE = "nkilib.core.utils.allocator"
 _CLASS = "SbufManager"
 
@@ -58,7 +59,7 @@ def place(scope: Scope) -> None:
         return
     tensors, plan = _planned(scope, tensors)
     for tensor, reason in plan.unsuited.items():
-        scope.module.blocked[scope.module.position(tensor.plan.node)] = reason
+        scope.module.blocked[scope.module.position(tensor.plan.node)] = NotInLoop(reason)
     for tensor in tensors:
         if tensor not in plan.way:
             _keep(scope, tensor, plan.reasons[tensor])
@@ -177,10 +178,15 @@ def _declaration(scope: Scope, tensor: Pinned, call: str) -> list[New]:
 def _ring(scope: Scope, tensor: Pinned, call: str) -> list[str]:
     """Lines that declare the tiles of a tensor, and then its blocks, which are those tiles in turns.
 
-    However many blocks there are, all the tiles are there: what lies behind them starts where it did.
+    However many blocks there are, all the tiles are there: what lies behind them starts where it did. There is no list
+    of the blocks where every use takes a tile by its number.
     """
     plan = tensor.plan
     turning = [(i, n) for i, n in zip(plan.index, tensor.tiles, strict=True) if scope.constant(n) != 1]
+    if tensor.indexed:
+        scope.module.planned.append(Planned(plan.node, plan.name, plan.name, call))
+        index = [scope.fresh(f"{plan.name}_tile") if i.isdigit() else i for i in plan.index]
+        return list_of_tiles(plan.name, tensor.tiles, index, [], call)
     tiles = scope.fresh(f"{plan.name}_physical")
     scope.module.plan_tensor(Planned(plan.node, plan.name, tiles, call))
     if not turning:

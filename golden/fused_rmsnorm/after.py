@@ -26,11 +26,7 @@ def fused_rmsnorm(tokens, weights, eps=1e-6):
   addr = 2*rows + 4  # from here on: the weights, two buffers of tokens, the work space
   gains = nl.ndarray((rows, chunks, width), dtype=nl.bfloat16, buffer=nl.sbuf, address=(0, addr))
   addr += chunks * width * 2
-  in_bufs = []
-  for t in range(tiles):
-    in_bufs.append(
-        nl.ndarray((rows, dim), dtype=nl.bfloat16, buffer=nl.sbuf, address=(0, addr + (t % 2) * (dim * 2)))
-    )
+  in_bufs = nl.ndarray((rows, 2, dim), dtype=nl.bfloat16, buffer=nl.sbuf, address=(0, addr))
   addr += 2 * dim * 2
 
   for c in nl.affine_range(chunks):
@@ -50,15 +46,15 @@ def fused_rmsnorm(tokens, weights, eps=1e-6):
     result = nl.ndarray((rows, width), dtype=tokens.dtype, buffer=nl.sbuf, address=(0, addr))
 
     # the tail of the last tile is zero
-    nisa.memset(dst=in_bufs[t], value=0.0)
+    nisa.memset(dst=in_bufs[:, t % 2, :], value=0.0)
     i_p_size = min(rows, count - t * rows)
-    nisa.dma_copy(dst=in_bufs[t][0:i_p_size, 0:dim], src=tokens[nl.ds(t * rows, i_p_size), 0:dim])
+    nisa.dma_copy(dst=in_bufs[0:i_p_size, t % 2, 0:dim], src=tokens[nl.ds(t * rows, i_p_size), 0:dim])
     nisa.activation_reduce(
-        dst=squares, op=nl.square, data=in_bufs[t], reduce_op=nl.add, reduce_res=scale, bias=zero
+        dst=squares, op=nl.square, data=in_bufs[:, t % 2, :], reduce_op=nl.add, reduce_res=scale, bias=zero
     )
     nisa.tensor_scalar(dst=scale, data=scale, op0=nl.multiply, operand0=1.0 / dim, op1=nl.add, operand1=eps)
     nisa.activation(dst=scale, op=nl.rsqrt, data=scale, bias=zero)
-    nisa.tensor_scalar(dst=normed, data=in_bufs[t], op0=nl.multiply, operand0=scale)
+    nisa.tensor_scalar(dst=normed, data=in_bufs[:, t % 2, :], op0=nl.multiply, operand0=scale)
 
     # all the transposes go through bank 0, the sum of products stays in bank 7
     flipped = []

@@ -25,16 +25,14 @@ def weighted_sums(x, weights):
     for t in nl.affine_range(tiles):
         # both passes of a tile share the products
         sbm.open_scope()
-        product = [sbm.alloc_stack((rows, columns), dtype=nl.float32, align=1)]
-        for i in range(1, 2):
-            product.append(product[0])
+        product = sbm.alloc_stack((rows, columns), dtype=nl.float32, align=1)
         tile = sbm.alloc_stack((rows, 2, columns), dtype=x.dtype, align=1)
         total = sbm.alloc_stack((rows, 1), dtype=nl.float32, align=1)
         nisa.dma_copy(dst=tile[:, 0, :], src=x[t])
         nisa.tensor_scalar(dst=tile[:, 1, :], data=tile[:, 0, :], op0=nl.multiply, operand0=factor)
         for i in nl.affine_range(2):
-            nisa.tensor_tensor(dst=product[i], data1=tile[:, i, :], data2=weight[:, t, :], op=nl.multiply)
-            nisa.tensor_reduce(dst=total, op=nl.add, data=product[i], axis=1)
+            nisa.tensor_tensor(dst=product, data1=tile[:, i, :], data2=weight[:, t, :], op=nl.multiply)
+            nisa.tensor_reduce(dst=total, op=nl.add, data=product, axis=1)
             nisa.dma_copy(dst=out[t, i], src=total)
         sbm.close_scope()
     sbm.close_scope()

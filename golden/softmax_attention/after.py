@@ -47,9 +47,7 @@ def softmax_attention(q, k, v):
         queries = nl.ndarray((d, 2, ROWS), dtype=work, buffer=nl.sbuf, address=(0, addr))
         addr += 2 * ROWS * itemsize
         # both halves of a pair share this one: its first reader is its last
-        scores = []
-        for g in range(2):
-            scores.append(nl.ndarray((ROWS, seq), dtype=nl.float32, buffer=nl.sbuf, address=(0, addr)))
+        scores = nl.ndarray((ROWS, seq), dtype=nl.float32, buffer=nl.sbuf, address=(0, addr))
         addr += seq * 4
         weights = nl.ndarray((ROWS, 2, seq), dtype=work, buffer=nl.sbuf, address=(0, addr))
         addr += 2 * seq * itemsize
@@ -89,7 +87,7 @@ def softmax_attention(q, k, v):
             for i in nl.affine_range(key_tiles):
                 nisa.nc_matmul(dst=score_psum[g][i], stationary=queries[0:d, g, 0:ROWS], moving=keys[0:d, i, 0:KEYS])
                 nisa.tensor_scalar_reduce(
-                    dst=scores[g][0:ROWS, nl.ds(i * KEYS, KEYS)],
+                    dst=scores[0:ROWS, nl.ds(i * KEYS, KEYS)],
                     data=score_psum[g][i],
                     op0=nl.multiply,
                     operand0=1.0,
@@ -100,7 +98,7 @@ def softmax_attention(q, k, v):
             nisa.activation_reduce(
                 dst=weights[0:ROWS, g, 0:seq],
                 op=nl.exp,
-                data=scores[g],
+                data=scores,
                 reduce_op=nl.add,
                 reduce_res=total[0:ROWS, g, 0:1],
                 bias=low[0:ROWS, g, 0:1],

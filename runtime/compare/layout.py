@@ -7,7 +7,8 @@ the free dimension cover the same places. What is equal only in that second sens
 same places, else it counts as different.
 
 A new tile in SBUF that no instruction touches stands for no tile: it reserves bytes (padding in front of another tile,
-the second of two buffers where there is one block). It is no difference, and a note says where it lies.
+the second of two buffers where there is one block). It is no difference, and a note says where it lies. Nor are rows of
+a new folded tensor in SBUF that no old tile has, and no instruction touches.
 """
 
 from __future__ import annotations
@@ -187,8 +188,12 @@ def _other_spelling(old: Tensor, new: Tensor) -> str | None:
     places = _distinct(old), _distinct(new)
     if len(old.tiles) != len(new.tiles) and _repeats(old.addresses, new.addresses):
         return f"declared {len(old.tiles)} times before and {len(new.tiles)} times after, equal as places"
-    if _is_fold(*places) or _is_fold(*reversed(places)):
+    rows = _rows(places[1], places[0][0][4])
+    if sorted(rows) == sorted(places[0]) or sorted(_rows(places[0], places[1][0][4])) == sorted(places[1]):
         return f"{len(places[0])} tiles before, {len(places[1])} after, equal as a folded tensor"
+    if old.tiles[0].space == "sbuf" and set(places[0]) <= set(rows):
+        reserved = (len(rows) - len(places[0])) * places[0][0][4]
+        return f"a folded tensor after, {reserved} bytes of which are only reserved: no instruction touches them"
     return None
 
 
@@ -216,15 +221,14 @@ def _period(sequence: tuple[_Address, ...]) -> tuple[_Address, ...]:
     return sequence
 
 
-def _is_fold(blocks: tuple[_Address, ...], folded: tuple[_Address, ...]) -> bool:
-    """Is each tile of ``folded`` a row of ``blocks``, one after the other in the free dimension, and none left over?"""
-    expected = []
+def _rows(folded: tuple[_Address, ...], size: int) -> list[_Address]:
+    """The tiles of ``size`` bytes that lie one after the other in folded ones; none where one is no such tensor."""
+    rows = []
     for space, partition, byte, partitions, nbytes, dtype, others in folded:
-        size = blocks[0][4]
         if not size or nbytes % size or nbytes == size:
-            return False
-        expected += [(space, partition, byte + at, partitions, size, dtype, others) for at in range(0, nbytes, size)]
-    return sorted(expected) == sorted(blocks)
+            return []
+        rows += [(space, partition, byte + at, partitions, size, dtype, others) for at in range(0, nbytes, size)]
+    return rows
 
 
 def _with_maps(divergence: tuple[str, TileRow, TileRow], old: Program, new: Program) -> Difference:

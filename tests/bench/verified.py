@@ -1,6 +1,7 @@
 """The public Beta 1 kernels of checkouts, migrated, and the old against the new on the emulator.
 
     python tests/bench/verified.py CHECKOUT... [--only WORD] [--seconds N] [--slow] [--json FILE] [--keep DIR] [-v]
+                                         [--allocation sbuf-manager] [--blocks fold|loop|list]
 
 CHECKOUT is aws-neuron/nki-samples, or ``nki/examples`` of aws-neuron-sdk at v2.26.1. The launches are those of
 ``beta1_kernels.py``, recorded as ``nki-migrate record`` does; a copy of each checkout is rewritten as a whole (with
@@ -34,6 +35,7 @@ from beta1_kernels import UNDER, cases_of, functions_of, loaded, note_calls
 from launchers import Launchers, beside
 from nki_migrate.codemods import Options
 from nki_migrate.codemods.model import Finding
+from nki_migrate.configuration import ALLOCATIONS, BLOCKS
 from nki_migrate.discover import found_files
 from nki_migrate.errors import InputError
 from nki_migrate.judging import Limits, Pair
@@ -62,6 +64,8 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--seconds", type=int, default=300, help="time limit of one run of a kernel")
     parser.add_argument("--json", type=Path, help="write all rows to this file")
     parser.add_argument("--keep", type=Path, help="leave copies and cases in this directory")
+    parser.add_argument("--allocation", choices=ALLOCATIONS, default="address", help="as for rewrite")
+    parser.add_argument("--blocks", choices=BLOCKS, default="auto", help="as for rewrite")
     parser.add_argument("-v", "--verbose", action="store_true", help="the whole proof of what is not equal")
     options = parser.parse_args(argv)
     if UNDER not in os.environ:
@@ -188,7 +192,8 @@ def _rows(scratch: Path, options: argparse.Namespace) -> Iterator[Row]:
         launchers.write()
         start = time.monotonic()
         chosen = [str(copy)] if not options.only else sorted({p for row in rows for p in _files(row, copy)})
-        reports = rewrite_reports(found_files(chosen), Options(unsafe=True), jobs=2)
+        chosen_options = Options(unsafe=True, allocation=options.allocation, blocks=options.blocks)
+        reports = rewrite_reports(found_files(chosen), chosen_options, jobs=2)
         print(f"# rewritten in {time.monotonic() - start:.0f} s", flush=True)
         if options.keep:
             _write(reports, copy, scratch / str(number) / "rewritten")
