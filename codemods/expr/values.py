@@ -254,12 +254,14 @@ class Allocator(Value):
     """``sbuf.mod_alloc(...)`` and friends: where the blocks of a tensor lie.
 
     ``kind`` is ``mod_alloc``, ``alloc`` or ``object``. Where ``condition`` does not hold, the compiler chooses.
+    ``kept`` names what ``base_addr`` stood at where the tensor was declared.
     """
 
     space: str
     kind: str
     call: ast.Call = field(compare=False)
     condition: str = ""
+    kept: str = ""
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from ..expr.moves import Planned
 from ..expr.tables import is_parameter, parameters
 from ..expr.tile_lists import list_of_tiles, statements
 from ..expr.values import Allocator, Declaration, Hbm, Tile, Value
-from ..rules.block_dimensions import Style, style_of
+from ..rules.block_dimensions import Style, advanced_address, style_of
 from ..rules.psum_accumulation import written_at_declaration
 from ..syntax import codes
 from ..syntax.format import tuple_text
@@ -199,17 +199,20 @@ def _declared(scope: Scope, plan: Plan, style: Style | None) -> Tile:
     folded: tuple[str, ...] = ()
     text, already = "", len(scope.out)
     written: Sequence[New] = ()
+    kept = ""
     if style is not None and style.name == "fold":
         folded = _fold(scope, plan)
     elif style is not None and style.loop is not None:
         assert isinstance(style.loop.target, ast.Name)
         loops = (*loops, style.loop.target.id)
-        written = _into_loop(scope, plan, style.loop)
+        kept = _kept_address(scope, plan)
+        written = _into_loop(scope, plan, style.loop, kept)
     else:
         text = _list(scope, plan)
     if pinned and plan.space == "sbuf" and scope.module.options.allocation == "sbuf-manager":
         loop, name = (style.loop, style.name) if style is not None else (None, "")
         tensor = pinned_tensor(scope, plan, name, loop, tuple(written or scope.out[already:]))
+        tensor = replace(tensor, base=kept or tensor.base)
         folded = tensor.tiles if tensor.indexed else folded
         scope.pinned.append(tensor)
     declaration = Declaration(plan.name, plan.node, loops, pinned, text)
@@ -330,9 +333,24 @@ def _fold(scope: Scope, plan: Plan) -> tuple[str, ...]:
     return exist
 
 
-def _into_loop(scope: Scope, plan: Plan, loop: ast.For) -> list[New]:
-    """Declare the tensor at the top of the loop that its blocks belong to; return the lines."""
+def _kept_address(scope: Scope, plan: Plan) -> str:
+    """A name for what the counter in the address stands at, where the tensor was declared; empty without one."""
+    base = advanced_address(scope, plan)
+    if base is None:
+        return ""
+    name = scope.fresh(f"{plan.name}_address")
+    scope.emit(f"{name} = {render_stable(scope, base)}")
+    return name
+
+
+def _into_loop(scope: Scope, plan: Plan, loop: ast.For, kept: str) -> list[New]:
+    """Declare the tensor at the top of the loop that its blocks belong to, at an address that was kept, if any.
+
+    The lines are the result.
+    """
     assert isinstance(loop.target, ast.Name)
+    if kept and isinstance(plan.buffer, Allocator):
+        plan = replace(plan, buffer=replace(plan.buffer, kept=kept))
     setup, address = _place(scope, plan, (loop.target.id,))
     lines = [New(line) for line in (*setup, bound(scope, plan, _ndarray(scope, plan, plan.dims, address)))]
     prologue = scope.module.edits.prologue

@@ -128,6 +128,7 @@ class _Follower:
         self.frames: list[_Frame] = []
         self.sizes = self._sizes(tensors)
         self.waiting = list(tensors)
+        self.given_back: set[Pinned] = set()
         self.tensors = tensors
         self.by_statement: dict[ast.stmt, list[Pinned]] = {}
         for tensor in tensors:
@@ -188,7 +189,8 @@ class _Follower:
             self.plan.at(opened)
         elif opened is not None and not any(t in self.plan.way for t in first):
             self.plan.at(opened).opens += 1
-        heaps = [way for way in list(self.plan.way.values())[before:] if way == "heap"]
+        heaps = [t for t, way in list(self.plan.way.items())[before:] if way == "heap" and t not in self.given_back]
+        self.given_back.update(heaps)
         self._end(body[-1], outermost or opened is not None or bool(first), len(heaps))
         return True
 

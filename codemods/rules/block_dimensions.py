@@ -200,21 +200,35 @@ def loop_of(scope: Scope, plan: Plan, found: Uses) -> tuple[ast.For | None, str]
     return (None, change) if change else (statement, "")
 
 
+def advanced_address(scope: Scope, plan: Plan) -> ast.expr | None:
+    """``base_addr`` of a tensor, where a counter is a part of it that may stand elsewhere behind the declaration."""
+    if not isinstance(plan.buffer, Allocator) or plan.buffer.kind != "mod_alloc":
+        return None
+    base = next((k.value for k in plan.buffer.call.keywords if k.arg == "base_addr"), None)
+    advanced = base is not None and any(isinstance(n, ast.Name) and scope.assigned[n.id] > 1 for n in walk(base))
+    return base if advanced else None
+
+
 def _change(scope: Scope, plan: Plan, variable: str) -> str:
-    """What of a declaration may change from one iteration to the next; nothing where it is the same in each."""
-    read = _read_by(plan)
+    """What of a declaration may change from one iteration to the next; nothing where it is the same in each.
+
+    An address that is advanced is kept for the loop where a declaration in it was asked for.
+    """
+    kept = scope.module.options.blocks == "loop" and advanced_address(scope, plan) is not None
+    read = _read_by(plan, kept)
     closure = set().union(*(names_read_by_nested(scope.outermost).get(name, ()) for name in read))
     if any(scope.assigned[name] > 1 for name in read | closure) or scope.assigned[variable] != 1:
         return "a size or an address of it changes"
     return "an object that its address depends on changes" if closure & _changed_objects(scope) else ""
 
 
-def _read_by(plan: Plan) -> set[str]:
-    """The names that the declaration reads."""
+def _read_by(plan: Plan, kept: bool) -> set[str]:
+    """The names that the declaration reads, without those of an address that is kept."""
     texts = [*plan.dims, plan.dtype]
     if isinstance(plan.buffer, Allocator):
         call = plan.buffer.call
-        texts += [ast.unparse(node) for node in (*call.args, *(keyword.value for keyword in call.keywords))]
+        given = [*call.args, *(k.value for k in call.keywords if not (kept and k.arg == "base_addr"))]
+        texts += [ast.unparse(node) for node in given]
         texts.append(plan.buffer.condition or "0")
     return set(algebra.names(" + ".join(["0", *(f"len({text})" for text in texts)])))
 

@@ -207,6 +207,8 @@ def _has_one_name(scope: Scope, tensor: Pinned) -> bool:
 def _replace(scope: Scope, tensor: Pinned, lines: list[New]) -> None:
     edits = scope.module.edits
     written = edits.prologue[tensor.loop] if tensor.loop is not None else edits.replaced[tensor.plan.statement]
+    declared = edits.replaced.get(tensor.plan.statement, [])
+    declared[:] = [new for new in declared if tensor.loop is None or not new.text.startswith(f"{tensor.base} = ")]
     at = next(i for i in range(len(written)) if tuple(written[i : i + len(tensor.written)]) == tensor.written)
     written[at : at + len(tensor.written)] = lines
 
