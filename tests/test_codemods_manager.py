@@ -64,6 +64,9 @@ LOOPS = st.tuples(
 )
 
 
+BLOCKS = st.sampled_from(("auto", "list", "fold", "loop"))
+
+
 class Writer:
     """The lines of a kernel whose tiles all stand at an address that runs up, or at one that runs down."""
 
@@ -109,7 +112,7 @@ class Writer:
 
 
 @settings(max_examples=15)
-@given(st.lists(st.one_of(STEPS, STEPS, LOOPS), min_size=2, max_size=6), st.sampled_from(("auto", "list", "fold", "loop")))
+@given(st.lists(st.one_of(STEPS, STEPS, LOOPS), min_size=2, max_size=6), BLOCKS)
 def test_no_tile_moves(migrate, steps, blocks):
     writer = Writer()
     writer.write(steps, "    ")
@@ -118,7 +121,10 @@ def test_no_tile_moves(migrate, steps, blocks):
     migration = migrate(source, ARGS, Options(allocation="sbuf-manager", blocks=blocks))
     assert migration.objection is None
     assert migration.trouble == (), migration.outcome.source
-    assert reasons(migration.outcome, {"NKI014", "NKI010"}).keys() <= {"last", *(f"t{number + 1}" for number in range(writer.tiles))}
+    assert reasons(migration.outcome, {"NKI014", "NKI010"}).keys() <= {
+        "last",
+        *(f"t{number + 1}" for number in range(writer.tiles)),
+    }
 
 
 # --- what goes through the manager -----------------------------------------------------------------------------------

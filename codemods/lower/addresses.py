@@ -96,7 +96,8 @@ def sbuf_mod_alloc(scope: Scope, allocator: Allocator, place: Layout, code: str)
         scalar(scope, given, "base_partition"), algebra.multiply(tile_index(scope, par, place), place.rows)
     )
     byte = algebra.add(
-        allocator.kept or scalar(scope, given, "base_addr"), algebra.multiply(tile_index(scope, free, place), place.row_bytes)
+        allocator.kept or scalar(scope, given, "base_addr"),
+        algebra.multiply(tile_index(scope, free, place), place.row_bytes),
     )
     return Address(partition, byte)
 
@@ -112,7 +113,8 @@ def psum_mod_alloc(scope: Scope, allocator: Allocator, place: Layout, code: str)
         scalar(scope, given, "base_partition"), algebra.multiply(tile_index(scope, par, place), place.rows)
     )
     offset = algebra.add(
-        allocator.kept or scalar(scope, given, "base_addr"), algebra.multiply(tile_index(scope, free, place), place.row_bytes)
+        allocator.kept or scalar(scope, given, "base_addr"),
+        algebra.multiply(tile_index(scope, free, place), place.row_bytes),
     )
     return Address(partition, algebra.add(bank_byte(bank), offset))
 
