@@ -72,7 +72,8 @@ def style_of(scope: Scope, plan: Plan) -> Style:
     if refused and not isinstance(refused, NotInLoop):
         return Style("list", refused)
     found = uses(scope, plan.name, len(plan.blocks))
-    loop, no_loop = None, str(refused)
+    loop: ast.For | None = None
+    no_loop: str = refused
     if wanted in ("auto", "loop") and not refused:
         loop, no_loop = loop_of(scope, plan, found)
     if loop is not None:
