@@ -318,3 +318,16 @@ def test_pairs_that_are_alike_are_told_apart_in_one_note() -> None:
 
 def test_a_decorator_is_no_call_by_another_name() -> None:
     assert written(kernel(""), "NKV045").asserted == ()
+
+
+@pytest.mark.parametrize("returned", ["tuple(outs)", "list(outs)", "tuple(list(outs))", "outs"])
+def test_outputs_that_are_collected_in_a_list_are_shared(returned: str) -> None:
+    collected = (
+        "outs = []\nfor i in range(2):\n    out = nl.ndarray((128, 64), dtype=nl.float32, buffer=nl.hbm)\n"
+        "    nisa.dma_copy(dst=out, src=tile)\n    outs.append(out)"
+    )
+    source = kernel(collected).replace("    return x\n", f"    return {returned}\n")
+    outcome = written(source, "NKV014")
+    assert "buffer=nl.shared_hbm" in outcome.source and "buffer=nl.hbm" not in outcome.source
+    hidden = written(f"def tuple(items):\n    return items.made()\n\n\n{source}", "NKV014")
+    assert ("buffer=nl.hbm" in hidden.source) is ("tuple" in returned)

@@ -215,6 +215,9 @@ class Tensors:
             if isinstance(base, Tensor) and node.func.attr == "reshape":
                 return self._reshaped(path, rung, base, node, depth)
             return self._view(rung, base, node.func.attr, node) if isinstance(base, Tensor) else None
+        if self._copies_items(path, node):
+            items = self.of(path, node.args[0], depth + 1)
+            return items if isinstance(items, Items) else None
         memory = memory_given_out(self.program, path, node.func)
         if memory:
             return self._made(path, rung, node, depth, memory)
@@ -224,6 +227,13 @@ class Tensors:
         where, function = meant
         returns = [n for n in of_kinds(function, ast.Return) if self.program.rungs[where].function(n) is function]
         return self._agreed([self.of(where, r.value, depth + 3) if r.value is not None else None for r in returns])
+
+    def _copies_items(self, path: str, node: ast.Call) -> bool:
+        """Is it ``tuple(items)`` or ``list(items)`` of Python?"""
+        if not isinstance(node.func, ast.Name) or node.func.id not in ("tuple", "list"):
+            return False
+        is_own = self.program.meant(path, node.func) or binder(self.program.rungs[path], node.func)
+        return not is_own and len(node.args) == 1 and not node.keywords
 
     def _made(self, path: str, rung: Rung, node: ast.Call, depth: int, memory: str = "sbuf") -> Tensor:
         given = {keyword.arg: keyword.value for keyword in node.keywords}
