@@ -4,6 +4,7 @@ what a rule rewrites: at least three pieces for each rule, with the reason.
 
 from __future__ import annotations
 
+import black
 import pytest
 from nki_migrate.codemods import Options, Outcome, rewrite
 from nki_migrate.codemods.ladder.registry import RULES, changes_of
@@ -50,7 +51,7 @@ def body_of(outcome: Outcome) -> str:
 WRITES: dict[str, tuple[str, str]] = {
     "NKV003": (
         "nisa.dma_copy(dst=x, src=acc[0:64, 0:32])",
-        "acc_sbuf = nl.ndarray(acc[0:64, 0:32].shape, dtype=acc[0:64, 0:32].dtype, buffer=nl.sbuf)\n"
+        "acc_sbuf = nl.ndarray(\n    acc[0:64, 0:32].shape, dtype=acc[0:64, 0:32].dtype, buffer=nl.sbuf\n)\n"
         "nisa.tensor_copy(dst=acc_sbuf, src=acc[0:64, 0:32])\nnisa.dma_copy(dst=x, src=acc_sbuf)",
     ),
     "NKV004": (
@@ -331,3 +332,25 @@ def test_outputs_that_are_collected_in_a_list_are_shared(returned: str) -> None:
     assert "buffer=nl.shared_hbm" in outcome.source and "buffer=nl.hbm" not in outcome.source
     hidden = written(f"def tuple(items):\n    return items.made()\n\n\n{source}", "NKV014")
     assert ("buffer=nl.hbm" in hidden.source) is ("tuple" in returned)
+
+
+LONG = "nisa.tensor_reduce(dst=other[0:128, 0:1], op=nl.maximum, data=n.make_a_tile[0:128, 0:64], axis=1)"
+
+
+@pytest.mark.parametrize("width", [88, 100, 120])
+def test_lines_that_became_too_long_are_written_as_black_writes_them(width: int) -> None:
+    """In the width of the file: that of its longest line, 88 at least, 120 at most. Other lines keep their form."""
+    kept = "y   = n.made( x )"
+    source = kernel(f"{LONG}\n# {'-' * (width - 6)}\n{kept}")
+    outcome = written(source, "NKV007")
+    again = written(outcome.source, "NKV007")
+    lines = outcome.source.split("\n")
+    mode = black.Mode(line_length=max(width, len(LONG) + 4), string_normalization=False)
+    assert max(map(len, lines)) <= max(width, len(LONG) + 4) and f"    {kept}" in lines
+    assert again.source == outcome.source and "len(n.make_a_tile[0:128, 0:64].shape) - 1" in outcome.source
+    assert black.format_str(outcome.source.replace(kept, "pass"), mode=mode) == outcome.source.replace(kept, "pass")
+
+
+def test_a_long_line_with_a_comment_behind_it_keeps_its_line() -> None:
+    outcome = written(kernel(f"{LONG}  # the largest of each row"), "NKV007")
+    assert "axis=len(n.make_a_tile[0:128, 0:64].shape) - 1)  # the largest of each row\n" in outcome.source

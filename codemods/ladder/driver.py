@@ -23,6 +23,7 @@ from .program import Program, program_of
 from .registry import rules_at
 from .rung import Rung
 from .unseen import unseen
+from .wrapping import wrapping
 
 _ROUNDS = 12
 
@@ -151,6 +152,9 @@ def climbed(
     for item in VERSIONS[1:]:
         if item <= goal:
             program = _climb(files, item, options, frozenset(sources), program)
+    for path, file in files.items():
+        if file.is_written:
+            file.make(wrapping(file.text, outcomes[path].source))
     if not any(file.is_written or outcomes[path].source != texts[path] for path, file in files.items()):
         for path, file in files.items():  # as they are, they show all of it again
             file.make_again(outcomes[path].source)

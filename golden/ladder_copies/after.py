@@ -20,7 +20,9 @@ def summed(x):
                 src=wide,
             )
         else:
-            nisa.dma_compute(dst=total, srcs=[wide, total], reduce_op=nl.add, unique_indices=True)
+            nisa.dma_compute(
+                dst=total, srcs=[wide, total], reduce_op=nl.add, unique_indices=True
+            )
     kept = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
     nisa.tensor_copy(dst=kept, src=total)
     for t in range(2):

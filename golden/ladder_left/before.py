@@ -36,10 +36,12 @@ def counted(x):
     """A loop on the device whose variable is written."""
     out = nl.ndarray((4, 128, 64), dtype=x.dtype, buffer=nl.shared_hbm)
     tile = nl.ndarray((128, 64), dtype=x.dtype, buffer=nl.sbuf)
+    limits = nl.ndarray((1, 1), dtype=nl.int32, buffer=nl.sbuf)
+    nisa.memset(dst=limits, value=3)
     for i in nl.dynamic_range(4):
         nisa.dma_copy(dst=tile, src=x.ap([[64, 128], [1, 64]], scalar_offset=i))
         nisa.dma_copy(dst=out.ap([[64, 128], [1, 64]], scalar_offset=i), src=tile)
-        nisa.register_move(dst=i, imm=3)
+        nisa.register_load(dst=i, src=limits)
     return out
 
 

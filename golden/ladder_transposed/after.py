@@ -15,6 +15,8 @@ def turned(x):
     assert rows * 2 <= nl.tile_size.sbuf_fmax_bytes
     out = nl.ndarray((columns, rows), dtype=x.dtype, buffer=nl.shared_hbm)
     tile = nl.ndarray((columns, rows), dtype=nl.bfloat16, buffer=nl.sbuf)
-    nisa.dma_transpose(dst=tile.reshape((columns, 1, 1, rows)), src=x, axes=(3, 1, 2, 0))
+    nisa.dma_transpose(
+        dst=tile.reshape((columns, 1, 1, rows)), src=x, axes=(3, 1, 2, 0)
+    )
     nisa.dma_copy(dst=out, src=tile)
     return out
