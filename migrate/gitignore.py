@@ -1,7 +1,8 @@
 """``.gitignore`` files, entry by entry as git reads them.
 
-Own code, as ``pathspec`` (which black uses) matches a directory's patterns against everything below it as well: with a
-negated directory it then takes files that git ignores, and overlooks files that git lists.
+Own code, as ``pathspec.GitIgnoreSpec`` (which black brings along) disagrees with git: behind ``build`` it reads
+``!build/**`` as taking the directory back, it cannot read ``!`` or ``[z-a].py``, which are no patterns to git, and its
+older versions know no answer but yes and no, which nested files need. tests/test_files_discover.py shows it.
 """
 
 from __future__ import annotations
@@ -12,7 +13,13 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-_ANY_DEPTH = None  # the component ** of a pattern
+_ANY_DEPTH = None  # the component ** of a pattern, which may have more stars
+
+CLASSES = {
+    "alnum": "0-9A-Za-z", "alpha": "A-Za-z", "blank": " \t", "cntrl": "\x00-\x1f\x7f", "digit": "0-9", "graph": '"-~!',
+    "lower": "a-z", "print": " -~", "punct": ":-@!-/[-`{-~", "space": " \t-\r", "upper": "A-Z", "xdigit": "0-9A-Fa-f",
+}  # fmt: skip
+"""What ``[[:alpha:]]`` stands for, which Python's patterns do not have."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +94,8 @@ def _patterns(line: str) -> Iterator[_Pattern]:
 
 
 def _component(glob: str) -> re.Pattern[str] | None:
-    if glob == "**":
+    if re.fullmatch(r"\*{2,}", glob):
         return _ANY_DEPTH
+    glob = re.sub(r"\[:(\w+):\]", lambda match: CLASSES.get(match[1], match[0]), glob)
     glob = re.sub(r"\\(.)", lambda match: f"[{match[1]}]" if match[1] in "*?[" else match[1], glob)
     return re.compile(fnmatch.translate(glob.replace("[^", "[!")))
