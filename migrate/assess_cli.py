@@ -30,7 +30,7 @@ FORMATS = ("text", "csv", "json", "html")
 )
 @command_options.MODULES
 @command_options.CASES
-@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processes.  [default: one for each core]")
+@command_options.JOBS
 @click.option("--no-cache", is_flag=True, help="Rewrite everything, also what did not change; keep nothing.")
 @command_options.output_format(*FORMATS)
 def assess(

@@ -111,11 +111,15 @@ EXECUTOR = click.option(
 REPORT = click.option("--report", metavar="FILE.html", help="Also write a page with everything: diffs, maps, findings.")
 
 
+JOBS = click.option(
+    "-j", "--jobs", type=click.IntRange(min=1), metavar="N", help="Processes.  [default: one for each core]"
+)
+
+
 def execution(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options of commands that run kernels."""
     options = (
-        click.option("--jobs", type=click.IntRange(min=1), metavar="N",
-                     help="Processes.  [default: one for each core]"),
+        JOBS,
         click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", default=300.0,
                      show_default=True, help="For one run of a kernel."),
         click.option("--memory", type=click.IntRange(min=64), metavar="MIB", default=8192, show_default=True,

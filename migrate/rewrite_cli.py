@@ -56,7 +56,7 @@ from .surfaces import FORMATS
 )
 @command_options.planning
 @command_options.MODULES
-@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processes.  [default: one for each core]")
+@command_options.JOBS
 @command_options.EXECUTOR
 @click.option("--no-cache", is_flag=True, help="Rewrite everything, also what did not change; keep nothing.")
 @click.option("--verify", is_flag=True, help="With --write: only files all of whose kernels verify (by their cases).")
