@@ -165,7 +165,7 @@ def verify(paths: tuple[str, ...], output_format: str, tiles: bool, modules: tup
         choices |= {key: found.values.get(key) for key in ("allocation", "blocks") if choices[key] is None}
         configured = found.values.get("target")
         choices["target"] = choices["target"] or (command_options.range_of(configured)[0] if configured else None)
-    asked = verify_command.Asked(paths=paths, modules=told_modules(modules), renames=found.renames, **choices)
+    asked = verify_command.Asked(paths=paths, modules=told_modules(modules), configuration=found, **choices)
     return verify_command.run(asked, output_format, tiles=tiles)
 
 

@@ -66,6 +66,10 @@ class Configuration:
         """In-house names, each with the function of NKI that it stands for."""
         return tuple(sorted(self.values.get(_RENAMES, {}).items()))
 
+    def codes(self, key: str) -> tuple[str, ...]:
+        """The codes or names of rules that ``select`` or ``ignore`` has."""
+        return tuple(self.values.get(key, ()))
+
     def excludes(self, path: str) -> bool:
         """Is a file, or a directory that it is in, left out of directories?"""
         rules = pattern_rules(self.directory, self.values.get("exclude", ()))
@@ -84,7 +88,7 @@ def _matches(rules: Rules, path: str) -> bool:
     if parts[0] == os.pardir:
         return False
     places = [os.path.join(rules.base, *parts[:depth]) for depth in range(1, len(parts) + 1)]
-    return any(ignored(place, place != places[-1], (rules,)) for place in places)
+    return any(ignored(place, os.path.isdir(place), (rules,)) for place in places)
 
 
 def configuration(directory: str) -> Configuration:

@@ -7,7 +7,7 @@ import difflib
 import functools
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -101,8 +101,8 @@ ALL = Choice()
 # --- which files -----------------------------------------------------------------------------------------------------
 
 
-def file_pairs(before: str, after: str) -> Iterator[Pair]:
-    """The files of ``before`` with those of the same relative paths under ``after``."""
+def file_pairs(before: str, after: str, excludes: Callable[[str], bool] | None = None) -> Iterator[Pair]:
+    """The files of ``before`` with those of the same relative paths under ``after``, but what ``excludes`` names."""
     for path in (before, after):
         if not os.path.exists(path):
             raise InputError(f"{path}: no such file or directory")
@@ -111,14 +111,17 @@ def file_pairs(before: str, after: str) -> Iterator[Pair]:
     if not os.path.isdir(before):
         yield Pair(before, after)
         return
-    for path in python_files([before]):
+    for path in python_files([before], excludes):
         if may_have_kernels(path):
             yield Pair(path, os.path.join(after, os.path.relpath(path, before)))
 
 
-def python_files(paths: Iterable[str]) -> Iterator[str]:
-    """The Python files below ``paths``. Raises :class:`InputError` for a notebook that is named."""
-    for found in found_files(paths):
+def python_files(paths: Iterable[str], excludes: Callable[[str], bool] | None = None) -> Iterator[str]:
+    """The Python files below ``paths``, of directories without what ``excludes`` names.
+
+    Raises :class:`InputError` for a notebook that is named.
+    """
+    for found in found_files(paths, excludes):
         if found.is_named and is_notebook(found.path):
             raise InputError(f"{found.path}: {NOT_RUN}: {NOT_RUN_HELP}")
         if found.path.endswith(".py") and not found.skipped and not found.failed:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -91,16 +91,18 @@ def revision_of(name: str, paths: Sequence[str]) -> Iterator[Revision]:
         yield Revision(name, commit, tree, os.path.realpath(directory) + "/tree", tuple(_listed(tree, commit)))
 
 
-def base_pairs(revision: Revision, paths: Sequence[str]) -> tuple[list[Pair], list[str]]:
+def base_pairs(
+    revision: Revision, paths: Sequence[str], excludes: Callable[[str], bool] | None = None
+) -> tuple[list[Pair], list[str]]:
     """Each file of ``paths`` with itself as it was, and notes on files that only one side has.
 
-    A file that was renamed is compared under its old name. Raises :class:`InputError` for a path that names a file
-    which was not there.
+    A file that was renamed is compared under its old name; what ``excludes`` names is left out. Raises
+    :class:`InputError` for a path that names a file which was not there.
     """
     side, pairs, notes = revision.side, list[Pair](), list[str]()
     renamed = _renamed(revision)
     seen = set()
-    for path in python_files(paths):
+    for path in python_files(paths, excludes):
         name = os.path.relpath(os.path.realpath(path), revision.tree)
         old = path if revision.has(path) else _beside(path, name, renamed.get(name, ""))
         seen.add(os.path.realpath(old))
@@ -113,7 +115,11 @@ def base_pairs(revision: Revision, paths: Sequence[str]) -> tuple[list[Pair], li
         else:
             notes.append(f"{path}: not in revision {revision.name}, compared with nothing")
     gone = [path for path in revision.below(paths) if os.path.realpath(path) not in seen and not os.path.exists(path)]
-    notes += [f"{path}: only in revision {revision.name}, compared with nothing" for path in gone]
+    notes += [
+        f"{path}: only in revision {revision.name}, compared with nothing"
+        for path in gone
+        if excludes is None or not excludes(path)
+    ]
     return pairs, notes
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,8 +15,10 @@ from nki_migrate.runtime.spec.versions import DEFAULT
 
 from .cache import cache_directory
 from .cluster import LOCAL, connected
+from .configuration import Configuration
 from .discover import found_files
 from .errors import InputError
+from .ignores import without_codes
 from .judging import DEFAULT_LIMITS, Limits, Pair
 from .kept_reports import kept_reports
 from .nki_pins import with_pins
@@ -25,6 +27,7 @@ from .proof_cache import Cache
 from .reports import Report
 from .revisions import base_pairs, revision_of
 from .rewriting import rewrite_reports
+from .rule_codes import chosen_codes
 from .surfaces import print_proof, write_report
 from .verdicts import Proof, summary
 from .verify import Evidence, Settings, evidence, levels_to, say_unseen
@@ -65,7 +68,7 @@ class Asked:
     allocation: str | None = None
     blocks: str | None = None
     modules: tuple[tuple[str, str], ...] = ()
-    renames: tuple[tuple[str, str], ...] = ()
+    configuration: Configuration = field(default_factory=Configuration)
     report: str | None = None
     search: float | None = None
     ulps: int | None = None
@@ -137,7 +140,8 @@ def verified(asked: Asked) -> Evidence:
     if len(asked.paths) != 2:
         raise InputError("verify takes BEFORE and AFTER, or PATH... with --migrate or --base REV")
     before, after = asked.paths
-    pairs = [pair.at(asked.source or "", asked.target or "") for pair in file_pairs(before, after)]
+    excludes = asked.configuration.excludes
+    pairs = [pair.at(asked.source or "", asked.target or "") for pair in file_pairs(before, after, excludes)]
     return _searched(evidence(pairs, asked.settings, before), asked)
 
 
@@ -156,19 +160,22 @@ def _migrated(asked: Asked) -> Evidence:
     default = Options()
     options = replace(
         default,
+        select=chosen_codes("select", asked.configuration.codes("select")),
+        ignore=chosen_codes("ignore", asked.configuration.codes("ignore")),
         unsafe=asked.unsafe,
         allocation=asked.allocation or default.allocation,
         blocks=asked.blocks or default.blocks,
         modules=asked.modules,
-        renames=asked.renames,
+        renames=asked.configuration.renames,
         source=asked.source or default.source,
         target=asked.target or DEFAULT.name,
     )
-    settings, files = asked.settings, found_files(asked.paths)
+    settings, files = asked.settings, found_files(asked.paths, asked.configuration.excludes)
     if asked.unsafe and asked.cases is not None and not asked.no_execute:
         options = with_observed(options, files, asked.cases, asked.jobs, must_run=False)
     options = with_pins(options, files)
     reports = kept_reports(files, options, asked.jobs or os.cpu_count() or 1, settings.cache, asked.cluster)
+    reports = [without_codes(report, asked.configuration.ignored_codes(report.path)) for report in reports]
     found = verified_migration(reports, settings, options.target, options.source)
     found.reports = reports
     if not found.results:
@@ -178,7 +185,7 @@ def _migrated(asked: Asked) -> Evidence:
 
 def _since(asked: Asked, base: str) -> Evidence:
     with revision_of(base, asked.paths) as revision:
-        pairs, notes = base_pairs(revision, asked.paths)
+        pairs, notes = base_pairs(revision, asked.paths, asked.configuration.excludes)
         pairs = [pair.at(asked.source or "", asked.target or "") for pair in pairs]
         found = evidence(pairs, asked.settings, " ".join(asked.paths), may_be_empty=bool(notes))
         if asked.report is not None:

@@ -1,5 +1,7 @@
 """``[tool.nki-migrate]`` and ``nki-migrate.toml``: what they say is what commands do without options."""
 
+import shutil
+
 import pytest
 from nki_migrate.cli import main
 from nki_migrate.configuration import KEYS, configuration
@@ -50,6 +52,29 @@ def test_findings_are_ignored_by_file(run, here):
     assert "2 findings (2 manual); 2 ignored" in err
     say(here, '[tool.nki-migrate.per-file-ignores]\n"*.py" = ["NKL"]\n')
     assert run("check", "--target", "0.2", ".")[1] == ""
+
+
+def test_verify_leaves_out_what_is_excluded_and_ignores_by_file(run, here):
+    _code, out, _err = run("verify", "--migrate", "--no-execute", ".")
+    assert "kernels/k.py" in out and "old/k.py" in out and "NKI002" in out
+    say(here, '[tool.nki-migrate]\nexclude = ["old/"]\n[tool.nki-migrate.per-file-ignores]\n"*.py" = ["NKI002"]\n')
+    _code, out, _err = run("verify", "--migrate", "--no-execute", ".")
+    assert "kernels/k.py" in out and "old/k.py" not in out and "NKI002" not in out and "NKI001" in out
+    _code, out, _err = run("verify", "--migrate", "--no-execute", "old/k.py")
+    assert "old/k.py" in out, "who names a file wants it"
+    shutil.copytree("kernels", "after/kernels")
+    shutil.copytree("old", "after/old")
+    _code, out, _err = run("verify", "--no-execute", ".", "after")
+    assert "kernels/k.py -> after" in out and "old/k.py -> after" not in out
+
+
+def test_verify_migrate_rewrites_by_the_rules_of_the_project(run, here):
+    assert "NKI020" not in run("verify", "--migrate", "--no-execute", "kernels")[1]
+    say(here, '[tool.nki-migrate]\nselect = ["NKI001"]\n')
+    assert "NKI020" in run("verify", "--migrate", "--no-execute", "kernels")[1]  # left, as it is not selected
+    say(here, '[tool.nki-migrate]\nignore = ["NKI999"]\n')
+    code, _out, err = run("verify", "--migrate", "--no-execute", "kernels")
+    assert code == 2 and "ignore: no rule has the code or name 'NKI999'" in err
 
 
 def test_the_target_is_that_of_check_too(run, here):
