@@ -2,7 +2,9 @@
 
 A file that is named is taken, whatever ``.gitignore`` says. A directory stands for the Python files and notebooks under
 it, in the order of their names, without what ``.gitignore`` files exclude (nested, with negation, from the repository's
-root down), version control's own directories and virtual environments.
+root down), version control's own directories and virtual environments. Directories that are of another repository than
+the one around them (submodules), and symbolic links to directories, are left as well unless they are named; each is
+said.
 """
 
 from __future__ import annotations
@@ -13,18 +15,23 @@ from dataclasses import dataclass, field
 
 from .errors import InputError
 from .gitignore import Rules, ignored, rules_of
+from .repository import repository_of
 
 SUFFIXES = (".py", ".pyi", ".ipynb")
 _NOT_SOURCE = frozenset({".git", ".hg", ".svn", ".tox", ".nox", ".eggs", "__pycache__", "node_modules"})
 
 STDIN = "-"
 
+SUBMODULE = "a repository of its own (a submodule): name it to include it"
+LINK = "a symbolic link to a directory: name it to follow it"
+
 
 @dataclass(frozen=True)
 class Found:
     """One file, under the name by which the user knows it.
 
-    ``skipped`` says why it is not to be read (a second name of a file, a broken link), ``failed`` why it cannot be.
+    ``skipped`` says why it is not to be read (a second name of a file, a broken link), ``failed`` why it cannot be;
+    both may be of a directory.
     ``data`` is what it is taken to hold, where that is not what is on the disk.
     ``is_named``: on the command line, not found in a directory.
     """
@@ -42,12 +49,13 @@ def found_files(paths: Iterable[str], excludes: Callable[[str], bool] | None = N
     Of directories, the files that ``excludes`` names are left out.
     """
     found: list[Found] = []
+    paths = list(paths)
     for path in paths:
         if path == STDIN:
             found.append(Found(STDIN))
         elif os.path.isdir(path):
             try:
-                walked = _walked(path, _outer_rules(path))
+                walked = _walked(path, _outer_rules(path), repository_of(path) is not None)
                 found += [file for file in walked if excludes is None or not excludes(file.path)]
             except OSError as error:  # of a .gitignore above the path
                 raise InputError(f"{error.filename}: cannot read: {error.strerror}") from error
@@ -59,7 +67,8 @@ def found_files(paths: Iterable[str], excludes: Callable[[str], bool] | None = N
             )
         else:
             raise InputError(f"{path}: no such file or directory")
-    return list(_each_once(found))
+    named = {os.path.normpath(path) for path in paths}
+    return [file for file in _each_once(found) if file.skipped not in (SUBMODULE, LINK) or file.path not in named]
 
 
 def _each_once(found: list[Found]) -> Iterator[Found]:
@@ -85,7 +94,7 @@ def _identity(file: Found) -> str:
     return file.path if file.path == STDIN else os.path.realpath(file.path)
 
 
-def _walked(directory: str, rules: tuple[Rules, ...]) -> Iterator[Found]:
+def _walked(directory: str, rules: tuple[Rules, ...], in_repository: bool) -> Iterator[Found]:
     """The files under ``directory``, depth first."""
     try:
         entries = sorted(os.scandir(directory), key=lambda entry: entry.name)
@@ -96,8 +105,16 @@ def _walked(directory: str, rules: tuple[Rules, ...]) -> Iterator[Found]:
     for entry in entries:
         path = entry.name if directory == os.curdir else entry.path
         if entry.is_dir(follow_symlinks=False):
-            if not _is_not_source(entry) and not ignored(path, True, rules):
-                yield from _walked(path, rules)
+            if _is_not_source(entry) or ignored(path, True, rules):
+                continue
+            is_repository = os.path.lexists(os.path.join(path, ".git"))
+            if is_repository and in_repository:
+                yield Found(path, skipped=SUBMODULE)
+            else:
+                yield from _walked(path, () if is_repository else rules, in_repository or is_repository)
+        elif entry.is_symlink() and os.path.isdir(path):
+            if not _is_not_source(entry) and not ignored(path, False, rules):
+                yield Found(path, skipped=LINK)
         elif entry.name.endswith(SUFFIXES) and not ignored(path, False, rules) and not os.path.isdir(path):
             yield _file(path)
 

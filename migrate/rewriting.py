@@ -26,6 +26,7 @@ from nki_migrate.runtime.spec.versions import NAMES, OLDEST, version
 from . import languages
 from .discover import Found
 from .errors import FileError
+from .generated import without_generated
 from .ignores import is_nobodys, rewrite_knows, with_ignores
 from .notebook_reports import in_cells
 from .reports import Report, Status, contents, internal_error, not_concerned, parsed, python_source, without
@@ -58,7 +59,7 @@ def rewrite_reports(
 
     Files that import from each other are rewritten together: what a function gets is told by all its calls.
     """
-    files = list(files)
+    files = list(without_generated(files))
     rest, theirs = languages.split(files, options.language)
     of_theirs = options if options.language else replace(options, target=type(options)().target, source="")
     reports: dict[str, Report] = {}

@@ -1,13 +1,16 @@
 """Which files a path stands for."""
 
 import os
+import re
 import subprocess
 
+import pathspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from nki_migrate.discover import Found, found_files
+from nki_migrate.discover import LINK, SUBMODULE, Found, found_files
 from nki_migrate.errors import InputError
+from nki_migrate.gitignore import CLASSES
 
 
 @pytest.fixture(autouse=True)
@@ -113,6 +116,7 @@ def test_each_file_once_under_its_own_name():
         Found("a_link.py", skipped="the same file as real.py"),
         Found("broken.py", skipped="a broken symbolic link"),
         Found("pkg/other.py"),
+        Found("pkg_link", skipped="a symbolic link to a directory: name it to follow it"),
         Found("real.py"),
     ]
     assert names(".", "real.py", "./real.py", "pkg") == ["pkg/other.py", "real.py"]
@@ -125,6 +129,38 @@ def test_symbolic_links_in_a_circle_end():
     make("a/x.py")
     os.symlink("..", "a/up")
     assert names(".") == ["a/x.py"]
+
+
+def test_links_to_directories_are_said_unless_they_are_ignored_or_no_source():
+    make("outside/x.py", "in/y.py", "env/pyvenv.cfg")
+    for name, target in (("kept", "outside"), ("gone", "outside"), ("venv", "env")):
+        os.symlink(os.path.abspath(target), f"in/{name}")
+    write("in/.gitignore", "gone\n")
+    assert found_files(["in"]) == [Found("in/kept", skipped=LINK), Found("in/y.py")]
+    assert found_files(["in", "in/kept"]) == [Found("in/y.py"), Found("in/kept/x.py")]
+
+
+def test_a_repository_in_a_repository_is_left_unless_it_is_named():
+    make(
+        "repo/.git/HEAD",
+        "repo/x.py",
+        "repo/.git/modules/sub/HEAD",
+        "repo/sub/y.py",
+        "repo/old/.git/HEAD",
+        "repo/old/z.py",
+    )
+    write("repo/sub/.git", "gitdir: ../.git/modules/sub\n")
+    left = [Found("repo/old", skipped=SUBMODULE), Found("repo/sub", skipped=SUBMODULE)]
+    assert found_files(["repo"]) == [*left, Found("repo/x.py")]
+    assert found_files(["."]) == [*left, Found("repo/x.py")]  # a repository in a directory that is of none is walked
+    assert names("repo/sub") == ["repo/sub/y.py"]
+    assert found_files(["repo/old/", "repo"]) == [Found("repo/old/z.py"), left[1], Found("repo/x.py")]
+
+
+def test_rules_of_a_directory_do_not_reach_into_repositories_in_it():
+    make("repo/.git/HEAD", "repo/x.py", "y.py")
+    write(".gitignore", "*.py\n")
+    assert names(".") == ["repo/x.py"]
 
 
 def test_pipes_are_not_opened():
@@ -161,9 +197,8 @@ def test_a_directory_that_cannot_be_listed_fails(monkeypatch):
 
 PATTERNS = st.sampled_from(
     "a|a/|/a|*.py|!*.py|!a/|b/*|!b/x.py|**/x.py|a/**|a/**/x.py|x.py|!x.py|/b/a/|*|!*/|[ab]|?.py|# a|\\#a|| "
-    "|a/*|!a/b/|b|!/b|y.py |/*/a|!**/y.py|a**|**/a/**|[^a].py|[!a]|\\x.py|y.py\\ |/|//|!|**|***|a/**/b|b/**/a/*".split(
-        "|"
-    )
+    "|a/*|!a/b/|b|!/b|y.py |/*/a|!**/y.py|a**|**/a/**|[^a].py|[!a]|\\x.py|y.py\\ |/|//|!|**|***|a/**/b|b/**/a/*"
+    "|!a/**|a/***/x.py|***/x.py|!**|[z-a].py|[[:alpha:]].py|a\t|[/]|[a/b|[a|\\|a//b|./a|*/|**/*|/**/a".split("|")
 )
 IGNORES = st.lists(PATTERNS, max_size=4)
 
@@ -189,3 +224,31 @@ def test_the_same_files_as_git(tmp_path_factory, top, middle, inner, start):
     found = [os.path.relpath(file.path, root) for file in found_files([str(root / start)])]
     expected = sorted((path for path in expected if path.endswith(".py")), key=lambda path: path.split("/"))
     assert found == expected
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_classes_of_characters_are_those_of_git(name):
+    subprocess.run(["git", "init", "-q", "."], check=True)
+    for code in range(0x20, 0x7F):
+        if chr(code) != "/":
+            make(f"{chr(code)}.py")
+    write(".gitignore", f"[[:{name}:]].py\n")
+    listing = ["git", "ls-files", "-o", "-z", "--exclude-standard", "*.py"]
+    listed = subprocess.run(listing, check=True, capture_output=True, text=True).stdout.split("\0")
+    assert names(".") == sorted(filter(None, listed))
+
+
+@pytest.mark.parametrize("lines", [("build", "!build/**"), ("!",), ("[z-a].py",)])
+def test_git_disagrees_with_pathspec_here_and_not_with_us(lines):
+    make("build/x.py", "y.py")
+    write(".gitignore", "\n".join(lines) + "\n")
+    subprocess.run(["git", "init", "-q", "."], check=True)
+    listing = ["git", "ls-files", "-o", "--exclude-standard", "*.py"]
+    listed = subprocess.run(listing, check=True, capture_output=True, text=True).stdout.split()
+    assert names(".") == sorted(listed)
+    try:
+        spec = pathspec.GitIgnoreSpec.from_lines(lines)
+    except (ValueError, re.error):
+        return
+    assert not spec.match_file("build/")  # it would walk the directory, which git does not
+    assert "build/x.py" not in listed
