@@ -28,6 +28,7 @@ STATUSES: tuple[Status, ...] = ("changed", "unchanged", "skipped", "failed")
 _IMPORTS_BETA1 = re.compile(rb"^[ \t]*(import|from)[ \t]+neuronxcc\b", re.MULTILINE)
 
 EMPTY = "empty"
+DECLINED = "declined: run again to be asked again"
 NOTEBOOK = "reading notebooks needs nbformat: pip install 'nki-migrate[notebook]'"
 
 
@@ -61,7 +62,7 @@ class Report:
     @property
     def is_done(self) -> bool:
         """Is nothing of this file left for a person to do?"""
-        return self.status != "failed" and not self.findings and self.reason != NOTEBOOK
+        return self.status != "failed" and not self.findings and self.reason not in (NOTEBOOK, DECLINED)
 
     @property
     def source(self) -> bytes:

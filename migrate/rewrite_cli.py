@@ -23,6 +23,12 @@ from .surfaces import FORMATS
     is_flag=True,
     help="Also write files with changes that are not committed to git (or not part of it).",
 )
+@click.option(
+    "--interactive",
+    is_flag=True,
+    help="Show and explain each part that may change alone (a file, or files that import each other), ask, and write "
+    "what is accepted.",
+)
 @click.option("--dry-run", is_flag=True, help="Change nothing: what happens without --write.")
 @click.option("--check", is_flag=True, help="No diff; exit with 1 if anything would change or is unresolved.")
 @click.option(
@@ -84,6 +90,7 @@ from .surfaces import FORMATS
 def rewrite(
     write: bool,
     allow_dirty: bool,
+    interactive: bool,
     dry_run: bool,
     check: bool,
     verify: bool,
@@ -99,6 +106,9 @@ def rewrite(
     (without what .gitignore excludes), or - for standard input. With --verbose stderr also says what the blocks and
     addresses of each tensor became (JSON always does).
     """
+    if interactive:
+        _must_be_able_to_ask(paths, output_format, check=check, dry_run=dry_run, quiet=rest["quiet"], stat=rest["stat"])
+        write = True
     if write and check:
         raise click.UsageError("--write and --check exclude each other.")
     if write and output_format != "text" and "-" in paths:
@@ -127,4 +137,15 @@ def rewrite(
         "configuration": configured,
         "told": tuple(command_options.told("allocation", "blocks", "module", "unsafe")),
     }
-    return run(Asked(paths, write, allow_dirty, check, verify, output_format, cases, **rest))
+    return run(Asked(paths, write, allow_dirty, check, verify, output_format, cases, interactive=interactive, **rest))
+
+
+def _must_be_able_to_ask(paths: tuple[str, ...], output_format: str, **options: bool) -> None:
+    """Raise a usage error for what leaves ``--interactive`` nothing to show, or nothing to write."""
+    for name, value in options.items():
+        if value:
+            raise click.UsageError(f"--interactive and --{name.replace('_', '-')} exclude each other.")
+    if "-" in paths:
+        raise click.UsageError("--interactive reads answers from standard input: give files, not -.")
+    if output_format != "text":
+        raise click.UsageError("--interactive belongs to --output-format text.")

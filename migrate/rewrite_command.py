@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 from nki_migrate.codemods.model import Options
 
-from . import languages, output
+from . import interactive, languages, output
 from .cluster import connected
 from .command_options import must_be_allowed, planned, range_of
 from .discover import STDIN, found_files
@@ -79,6 +79,7 @@ class Asked:
     context: int
     stdin_filename: str | None
     report: str | None
+    interactive: bool
     told: tuple[str, ...]
     configuration: Configuration
 
@@ -93,6 +94,8 @@ def run(asked: Asked) -> int:
         reports, proof = _reports(asked, files, options, cluster)
         counted = [_counted(asked, report) for report in reports]
         reports = _with_marks(asked, files, options, counted, cluster)
+    if asked.interactive:
+        reports = interactive.chosen(reports, asked.context)
     interrupted = False
     if asked.write:
         if not asked.allow_dirty:

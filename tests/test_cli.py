@@ -312,7 +312,7 @@ def test_an_unknown_code_is_an_error_with_suggestions(fake, run, option):
         (["rewrite"], "Missing argument 'PATH...'. Try 'nki-migrate rewrite --help'."),
         (["rewrite", "--write", "--check", "old.py"], "--write and --check exclude each other."),
         (["rewrite", "--write", "--output-format", "json", "-"], "--write prints the source of -"),
-        (["rewrite", "--jobs", "0", "old.py"], "Invalid value for '--jobs'"),
+        (["rewrite", "--jobs", "0", "old.py"], "Invalid value for '-j' / '--jobs'"),
         (["rewrite", "--target", "9", "old.py"], "Invalid value for '--target'"),
         (["rewrite", "--wirte", "old.py"], "No such option '--wirte'"),
         (["layout", "kernel.py"], "'kernel.py' names no kernel: write FILE::KERNEL"),
