@@ -29,6 +29,11 @@ from .surfaces import FORMATS
     help="Show and explain each part that may change alone (a file, or files that import each other), ask, and write "
     "what is accepted.",
 )
+@click.option(
+    "--commit-per-rule",
+    is_flag=True,
+    help="With --write: also commit to git, one commit for each rule; rules that need each other share one.",
+)
 @click.option("--dry-run", is_flag=True, help="Change nothing: what happens without --write.")
 @click.option("--check", is_flag=True, help="No diff; exit with 1 if anything would change or is unresolved.")
 @click.option(
@@ -91,6 +96,7 @@ def rewrite(
     write: bool,
     allow_dirty: bool,
     interactive: bool,
+    commit_per_rule: bool,
     dry_run: bool,
     check: bool,
     verify: bool,
@@ -109,6 +115,7 @@ def rewrite(
     if interactive:
         _must_be_able_to_ask(paths, output_format, check=check, dry_run=dry_run, quiet=rest["quiet"], stat=rest["stat"])
         write = True
+    _must_be_written(paths, write=write, allow_dirty=allow_dirty, interactive=interactive, commits=commit_per_rule)
     if write and check:
         raise click.UsageError("--write and --check exclude each other.")
     if write and output_format != "text" and "-" in paths:
@@ -117,8 +124,6 @@ def rewrite(
         )
     if write and dry_run:
         raise click.UsageError("--write and --dry-run exclude each other.")
-    if allow_dirty and not write:
-        raise click.UsageError("--allow-dirty belongs to --write.")
     if rest["stdin_filename"] is not None and "-" not in paths:
         raise click.UsageError("--stdin-filename names what - reads: give - as PATH.")
     if verify and (not write or "-" in paths):
@@ -137,7 +142,33 @@ def rewrite(
         "configuration": configured,
         "told": tuple(command_options.told("allocation", "blocks", "module", "unsafe")),
     }
-    return run(Asked(paths, write, allow_dirty, check, verify, output_format, cases, interactive=interactive, **rest))
+    return run(
+        Asked(
+            paths,
+            write,
+            allow_dirty,
+            check,
+            verify,
+            output_format,
+            cases,
+            interactive=interactive,
+            commit_per_rule=commit_per_rule,
+            **rest,
+        )
+    )
+
+
+def _must_be_written(
+    paths: tuple[str, ...], *, write: bool, allow_dirty: bool, interactive: bool, commits: bool
+) -> None:
+    """Raise a usage error for options that belong to ``--write``, and for what ``--commit-per-rule`` cannot commit."""
+    if allow_dirty and not write:
+        raise click.UsageError("--allow-dirty belongs to --write.")
+    if commits and (not write or "-" in paths):
+        raise click.UsageError("--commit-per-rule belongs to --write, and to files.")
+    if commits and (allow_dirty or interactive):
+        other = "--interactive" if interactive else "--allow-dirty"
+        raise click.UsageError(f"--commit-per-rule and {other} exclude each other: it commits whole files.")
 
 
 def _must_be_able_to_ask(paths: tuple[str, ...], output_format: str, **options: bool) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 from nki_migrate.codemods.model import Options
 
-from . import interactive, languages, output
+from . import interactive, languages, output, rule_commits
 from .cluster import connected
 from .command_options import must_be_allowed, planned, range_of
 from .discover import STDIN, found_files
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from .configuration import Configuration
     from .discover import Found
     from .reports import Report
+    from .rule_commits import Step
     from .verdicts import Proof
 
 _SHOWN = 10
@@ -80,6 +81,7 @@ class Asked:
     stdin_filename: str | None
     report: str | None
     interactive: bool
+    commit_per_rule: bool
     told: tuple[str, ...]
     configuration: Configuration
 
@@ -100,13 +102,43 @@ def run(asked: Asked) -> int:
     if asked.write:
         if not asked.allow_dirty:
             _require_clean([report.path for report in reports if report.status == "changed" and report.path != STDIN])
+        commits = _planned_commits(asked, files, options, reports)
         reports, interrupted = stored(reports)
     _print(reports, asked, word_of(options))
     if asked.report is not None:
         write_report(asked.report, "rewrite", reports, proof, written=asked.write)
     if interrupted:
         raise KeyboardInterrupt
+    if asked.commit_per_rule:
+        _commit(commits, reports)
     return exit_code(reports, changes_are_done=asked.write)
+
+
+def _planned_commits(asked: Asked, files: list[Found], options: Options, reports: list[Report]) -> list[Step]:
+    """The commits of the run, one for each rule where that can be; none where they are not asked for."""
+    changed = [report.path for report in reports if report.status == "changed"]
+    if not asked.commit_per_rule or not changed:
+        return []
+    if differing := uncommitted(changed):  # what the last run wrote is none of the user's changes, and in no commit
+        raise InputError(
+            f"nothing was written: uncommitted changes ({', '.join(differing[:_SHOWN])}): commit them first"
+        )
+    rule_commits.repository_for(changed)
+
+    def selected(codes: frozenset[str]) -> list[Report]:
+        return rewrite_reports(files, replace(options, select=codes), asked.jobs or cores())
+
+    return rule_commits.steps(reports, selected)
+
+
+def _commit(planned: list[Step], reports: list[Report]) -> None:
+    """Commit the steps, where all files of theirs are written."""
+    written = [report.path for report in reports if report.status == "changed"]
+    if planned and set(written) == set(planned[-1].contents):
+        root = rule_commits.repository_for(written)
+        output.print_lines(rule_commits.commit(root, planned), err=True)
+    elif planned:
+        raise InputError("--commit-per-rule: nothing is committed, as not all files could be written")
 
 
 def _counted(asked: Asked, report: Report) -> Report:
