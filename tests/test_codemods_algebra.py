@@ -151,3 +151,17 @@ def test_a_definition_that_reads_its_own_name_ends():
 )
 def test_a_choice_asks_its_condition_once(one: str, other: str, shown: str) -> None:
     assert algebra.choice("f", one, other) == shown
+
+
+@pytest.mark.parametrize(
+    ("terms", "written"),
+    [
+        (("n - 1", "1"), "n"),
+        (("-128 * i + 10943", "1"), "-128 * i + 10944"),
+        (("n - 3", "1"), "n - 2"),
+        (("n // 2 - 1", "m", "1"), "n // 2 + m"),
+        (("(a if c else b) - 1", "m", "1"), "(a if c else b) + m"),
+    ],
+)
+def test_add_folds_the_literal_that_a_term_ends_with(terms: tuple[str, ...], written: str) -> None:
+    assert algebra.add(*terms) == written

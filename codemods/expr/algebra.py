@@ -174,14 +174,31 @@ def _factor(text: str) -> str:
 
 
 def add(*terms: str) -> str:
-    """Sum of expressions, zeros dropped, literals folded."""
+    """Sum of expressions, zeros dropped, literals folded, also the one that a term ends with."""
     kept = [term for term in terms if term != "0"]
     literals = [int(term) for term in kept if term.isdigit()]
     if len(literals) > 1:
         kept = [*[term for term in kept if not term.isdigit()], str(sum(literals))]
+    if literals and len(kept) > 1:
+        kept = _with_last_literal(kept, sum(literals))
     if len(kept) < 2:
         return kept[0] if kept else "0"
     return " + ".join(term if _is_sum(term) else _term(term) for term in kept)
+
+
+def _with_last_literal(terms: list[str], literal: int) -> list[str]:
+    """``n - 1`` and ``1`` are ``n``: the literal that a term ends with takes in the one that stands alone."""
+    for at, term in enumerate(terms):
+        node = parse(term)
+        last = node.right if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub) else None
+        if not isinstance(node, ast.BinOp) or not isinstance(last, ast.Constant) or type(last.value) is not int:
+            continue
+        number = literal + (last.value if isinstance(node.op, ast.Add) else -last.value)
+        left = ast.unparse(node.left)
+        sign = "+" if number > 0 else "-"
+        whole = f"{left if _is_sum(left) else _term(left)} {sign} {abs(number)}" if number else left
+        return [whole if i == at else other for i, other in enumerate(terms) if not other.isdigit()]
+    return terms
 
 
 def _is_sum(text: str) -> bool:
@@ -228,9 +245,6 @@ def difference(a: str, b: str, definitions: Definitions) -> str:
 
 def increment(text: str) -> str:
     """``text + 1``: ``n`` for ``n - 1``."""
-    node = parse(text)
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub) and ast.unparse(node.right) == "1":
-        return ast.unparse(node.left)
     return add(text, "1")
 
 
