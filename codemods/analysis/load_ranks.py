@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from ..syntax.nodes import parents_of
+from ..syntax.nodes import parents_of, uses_by_name
 from .maybe_tensors import TENSOR_ATTRIBUTES
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def all_uses(scope: Scope, made: ast.AST, bound_to: BoundTo) -> bool:
             return False
         for name in bound - names:
             names.add(name)
-            uses = (n for n in parents if isinstance(n, ast.Name) and n.id == name)
+            uses = uses_by_name(scope.function).get(name, [])
             pending += [n for n in uses if isinstance(n.ctx, ast.Load)]
     return True
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 from nki_migrate.runtime.spec import beta2
 from nki_migrate.runtime.spec.versions import Version
@@ -12,6 +14,9 @@ from ..syntax.call_text import CallText, by_name
 from .program import Program
 from .rung import Rung
 from .tensors import Tensor, Tensors
+
+Node = TypeVar("Node", bound=ast.AST)
+Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True)
@@ -28,6 +33,14 @@ class Facts:
     new: Version
     is_certain: bool = True
     is_migrated: bool = False
+    _answers: dict[tuple[Hashable, ast.AST], Any] = field(default_factory=dict, compare=False, repr=False)
+
+    def once(self, question: Callable[[Facts, Node], Answer], node: Node) -> Answer:
+        """The answer to a question about a node, found once. Nobody may change it."""
+        if (question, node) not in self._answers:
+            self._answers[question, node] = question(self, node)
+        answer: Answer = self._answers[question, node]
+        return answer
 
     @property
     def rung(self) -> Rung:

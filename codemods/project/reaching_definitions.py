@@ -195,7 +195,8 @@ def _joined(first: Names | None, second: Names | None) -> Names | None:
         return second if first is None else first
     if all(second[name] <= bindings for name, bindings in first.items()):
         return first
-    return {name: bindings | second[name] for name, bindings in first.items()}
+    both = ((name, bindings, second[name]) for name, bindings in first.items())
+    return {name: mine if mine is other else mine | other for name, mine, other in both}
 
 
 class _Flow:

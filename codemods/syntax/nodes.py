@@ -86,9 +86,19 @@ def way_to(node: ast.AST, target: ast.stmt) -> list[tuple[list[ast.stmt], int]]:
     return []
 
 
+@indexed
 def parents_of(root: ast.AST) -> dict[ast.AST, ast.AST]:
     """What each node below ``root`` stands in."""
     return {child: node for node in walk(root) for child in children(node)}
+
+
+@indexed
+def uses_by_name(root: ast.AST) -> dict[str, list[ast.Name]]:
+    """The names below ``root``, read and bound, by what they are called."""
+    found: dict[str, list[ast.Name]] = {}
+    for node in of_kinds(root, ast.Name):
+        found.setdefault(node.id, []).append(node)
+    return found
 
 
 def replace_node(parents: dict[ast.AST, ast.AST], old: ast.AST, new: ast.AST) -> None:

@@ -36,15 +36,24 @@ def rewrite(facts: Facts, node: ast.Call) -> Answer:
     if placement not in ("automatic", "unknown"):
         return None
     function = facts.rung.function(node)
-    others = facts.rung.all_calls if function is None else facts.rung.makers_in(function)
     own = _arms(facts, node)
-    placed = [other for other in others if _placement(facts, other) in ("manual", "either")]
-    if all(_exclude(own, _arms(facts, other)) for other in placed):
+    if all(_exclude(own, arms) for arms in facts.once(_placed, function or facts.rung.tree)):
         return _beside(facts, node, function)
     if placement == "unknown":
         buffer = ast.unparse(facts.arguments(node)["buffer"])
         return Unknown(f"'{buffer}' is in HBM", _why(facts), _HELP)
     return Left("this tensor has no address, and others of the kernel have one", _HELP)
+
+
+def _placed(facts: Facts, around: ast.AST) -> list[dict[str, bool]]:
+    """The conditions of each tensor of a function, or of a file, that has an address, or may have one."""
+    calls = facts.rung.all_calls if isinstance(around, ast.Module) else facts.rung.makers_in(around)
+    return [_arms(facts, call) for call in calls if _placement(facts, call) in ("manual", "either")]
+
+
+def _is_placed(facts: Facts, function: ast.FunctionDef) -> bool:
+    """Does a function give a tensor an address?"""
+    return any(_placement(facts, call) == "manual" for call in facts.rung.makers_in(function))
 
 
 def _why(facts: Facts) -> str:
@@ -64,10 +73,9 @@ def _beside(facts: Facts, node: ast.Call, function: ast.AST | None) -> Answer:
     others = program.together(function) if isinstance(function, ast.FunctionDef) else ()
     for path, other in others:
         beside = replace(facts, path=path)
-        for call in beside.rung.makers_in(other):
-            if _placement(beside, call) == "manual":
-                text = f"'{other.name}', which places its tensors, runs in no kernel with this one"
-                return Unknown(text, _why(facts), _HELP)
+        if beside.once(_is_placed, other):
+            text = f"'{other.name}', which places its tensors, runs in no kernel with this one"
+            return Unknown(text, _why(facts), _HELP)
     return None
 
 
