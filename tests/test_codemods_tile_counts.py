@@ -111,3 +111,45 @@ def test_each_tile_of_a_count_has_elements_where_one_of_both_numbers_is_positive
     step = min(t, other)
     if n > 0 or step > 0:
         assert all(n - i * step > 0 for i in range(eval(spelling.format(t="t"), {"n": n, "t": t, "math": math})))
+
+
+SIZES = """{globals}
+
+@nki.jit
+def k(x):
+    out = nl.ndarray((ROWS, 16), dtype=x.dtype, buffer=nl.shared_hbm)
+    i_p, i_f = nl.mgrid[0:TILE, 0:16]
+    for i in nl.affine_range(TILES):
+        nl.store(out[i * TILE + i_p, i_f], nl.load(x[i * TILE + i_p, i_f]), mask=i * TILE + i_p < ROWS)
+    return out
+"""
+
+
+@given(st.integers(1, 600), st.integers(1, 128), st.integers(1, 6), st.sampled_from(["one", "each", "sum"]))
+def test_tiles_that_the_sizes_of_the_module_count_are_guarded_where_one_is_empty(
+    rows: int, tile: int, tiles: int, spelled: str
+) -> None:
+    spellings = {
+        "one": f"ROWS, TILE, TILES = {rows}, {tile}, {tiles}",
+        "each": f"ROWS = {rows}\nTILE = {tile}\nTILES = {tiles}",
+        "sum": f"TILE = {tile}\nREST = TILE + {rows}\nROWS = REST - TILE\nTILES = {tiles} * TILE // TILE",
+    }
+    text = rewrite(HEADER + SIZES.format(globals=spellings[spelled])).source
+    assert ("_size > 0" in text) == (rows <= (tiles - 1) * tile)
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        "ROWS, TILE, TILES = 1000, 128, 8\nif ROWS:\n    TILES = 9",
+        "ROWS, TILE, TILES = 1000, 128, 8\nfor TILES in range(9):\n    pass",
+        "ROWS, TILE, TILES = 1000, 128, 8\n\n\ndef more():\n    global TILES\n    TILES = 9",
+        "ROWS, TILE, *TILES = 1000, 128, 8",
+        "ROWS, TILE = 1000, 128\nTILES = 8.0",
+        "ROWS, TILE = 1000, 128\nTILES = ROWS // 0",
+        "ROWS, TILE = 1000, 128\nTILES = int(8)",
+    ],
+)
+def test_what_may_be_another_number_is_guarded(sizes: str) -> None:
+    text = rewrite(HEADER + SIZES.format(globals=sizes)).source
+    assert "_size > 0" in text or "mask=" in text

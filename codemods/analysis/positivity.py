@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def positive(scope: Scope, text: str) -> bool:
-    """Proves ``text > 0``: sums of positive terms, and ``N - i * T`` for ``i in range(ceil(N / T))``."""
+    """Proves ``text > 0``: sums of positive terms, and ``N - i * T`` for ``i in range(ceil(N / T))`` or of numbers."""
     value = scope.env.get(text)
     if isinstance(value, Python) and value.positive:
         return True
@@ -60,7 +60,14 @@ def _rest_of_tiling(scope: Scope, loop: Loop, polynomial: algebra.Polynomial) ->
         return True
     while isinstance(passes, ast.Name) and passes.id in scope.definitions:
         passes = algebra.parse(scope.definitions[passes.id])
-    return _counts_tiles(scope, written_out(scope, passes), total, tile)
+    return _counts_tiles(scope, written_out(scope, passes), total, tile) or (
+        positive(scope, total) and positive(scope, _last(total, tile, passes))
+    )
+
+
+def _last(total: str, tile: str, passes: ast.expr) -> str:
+    """``N - i * T`` in the last pass: with ``N``, that of the first, the smallest and the largest of them."""
+    return algebra.subtract(total, algebra.multiply(tile, algebra.subtract(ast.unparse(passes), "1")))
 
 
 def _counts_tiles(scope: Scope, passes: ast.expr, total: str, tile: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from nki_migrate.runtime.spec.dtypes import ITEMSIZE, NUMPY_SPELLINGS
@@ -16,6 +16,7 @@ from ..emit.apply import Parsed, applied
 from ..emit.marks import WORD
 from ..emit.marks import plan as plan_marks
 from ..emit.output_assertions import output_assertions
+from ..expr import algebra
 from ..expr.emission import Refuse, Said
 from ..expr.moves import moved
 from ..expr.tables import dtype_name, is_function
@@ -412,6 +413,7 @@ def _environment(module: Module) -> None:
         if not (isinstance(statement, ast.Assign) and len(statement.targets) == 1):
             continue
         target = statement.targets[0]
+        module.definitions |= {n: text for n, text in _numbers(module, target, statement.value) if counts[n] == 1}
         if isinstance(target, ast.Name):
             value = _global_value(scope, statement.value)
             if target.id in changing:
@@ -419,11 +421,25 @@ def _environment(module: Module) -> None:
             module.environment[target.id] = value
             if _is_dtype(scope.qualified(statement.value) or "") and counts[target.id] == 1:
                 module.environment[target.id] = _global_dtype(module, scope, target.id, statement.value)
-            literal = isinstance(statement.value, ast.Constant) and type(statement.value.value) is int
-            if literal and counts[target.id] == 1:
-                module.definitions[target.id] = module.source.segment(statement.value)
             if isinstance(module.environment[target.id], Api):
                 module.global_aliases[target.id] = statement
+
+
+_ARITHMETIC = ast.BinOp | ast.Add | ast.Sub | ast.Mult | ast.FloorDiv | ast.Name | ast.Constant | ast.Load
+
+
+def _numbers(module: Module, target: ast.expr, value: ast.expr) -> Iterator[tuple[str, str]]:
+    """The names that an assignment binds to integers, as literals: arithmetic of literals and such names."""
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+        for each, node in zip(target.elts, value.elts, strict=True):
+            yield from _numbers(module, each, node)
+    if not isinstance(target, ast.Name) or not all(isinstance(node, _ARITHMETIC) for node in walk(value)):
+        return
+    constants = (node.value for node in of_kinds(value, ast.Constant))
+    if all(type(constant) is int for constant in constants):
+        number = algebra.constant(module.source.segment(value), module.definitions)
+        if number is not None:
+            yield target.id, str(number)
 
 
 def _changing_globals(tree: ast.Module) -> set[str]:
