@@ -140,6 +140,10 @@ def written(x):
     return stored(one)
 
 
+def reshaped_by_the_older_name(x):
+    return stored(tile_of(x).reshape(new_shape=(4, 8)))
+
+
 def part_of_pattern(x):
     return stored(tile_of(x)[:, 4:8].ap([[8, 4], [1, 4]]))
 
@@ -168,6 +172,7 @@ LATER_SEEN: dict[str, tuple[object, dict[Version, object]]] = {
     "pads_transposes": (padded, {V02: "must have 4 dimmensions", V03: X.T, V04: "gives"}),
     "alloc_reads": (counted, {V02: np.full((1, 1), 3), V03: "expecting 'integer'"}),
     "frozen_indices": (written, {V02: np.full((1, 1), 5), V04: "cannot be written"}),
+    "new_shape": (reshaped_by_the_older_name, {V02: "new_shape", V04: X, V05: "new_shape"}),
     "counts_reshapes": (lambda x: stored(tile_of(x).reshape((4, 4))), {V02: X[:, :4], V05: "32"}),
     "two_dimensions": (lambda x: stored(tile_of(x)[:, 2]), {V02: X[:, 2], V05: X[:, 2:3]}),
     "inherits_offset": (part_of_pattern, {V02: "already indexed", V03: X[:, :4], V05: X[:, 4:]}),
