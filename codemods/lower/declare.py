@@ -214,7 +214,7 @@ def _declared(scope: Scope, plan: Plan, style: Style | None) -> Tile:
         tensor = replace(tensor, base=kept or tensor.base)
         folded = tensor.tiles if tensor.indexed else folded
         scope.pinned.append(tensor)
-    declaration = Declaration(plan.name, plan.node, loops, pinned, text)
+    declaration = Declaration(plan.name, plan.node, loops, pinned, text, style.loops if style is not None else ())
     if plan.space == "psum":
         written_at_declaration(scope, declaration, plan.fill)
     name = style.name if style is not None else "list"
@@ -328,7 +328,9 @@ def _fold(scope: Scope, plan: Plan) -> tuple[str, ...]:
         exist = tuple_sizes(scope, sizes, BLOCKS) or ("1",) * len(plan.blocks)
     _, address = _place(scope, plan, ("0",) * len(plan.blocks))
     several = [size for size in exist if scope.constant(size) != 1]
-    scope.emit(bound(scope, plan, _ndarray(scope, plan, (plan.dims[0], *several, *plan.dims[1:]), address)))
+    call = _ndarray(scope, plan, (plan.dims[0], *several, *plan.dims[1:]), address)
+    for line in (bound(scope, plan, call), *_filled(scope, plan, plan.name)):
+        scope.emit(line)
     return exist
 
 
@@ -350,7 +352,8 @@ def _into_loop(scope: Scope, plan: Plan, style: Style, kept: str) -> list[New]:
     if kept and isinstance(plan.buffer, Allocator):
         plan = replace(plan, buffer=replace(plan.buffer, kept=kept))
     setup, address = _place(scope, plan, style.index)
-    lines = [New(line) for line in (*setup, bound(scope, plan, _ndarray(scope, plan, plan.dims, address)))]
+    declared = bound(scope, plan, _ndarray(scope, plan, plan.dims, address))
+    lines = [New(line) for line in (*setup, declared, *_filled(scope, plan, plan.name))]
     prologue, loop = scope.module.edits.prologue, style.loops[-1]
     scope.draft.put(prologue, loop, [*prologue.get(loop, []), *lines])
     return lines

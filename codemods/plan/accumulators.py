@@ -27,31 +27,45 @@ from ..syntax.nodes import blocks, bound_by, way_to
 if TYPE_CHECKING:
     from ..analysis.scope import Scope
     from ..expr.frames import FirstMatmul
+    from ..expr.values import Declaration
 
 _LEAVES = ast.Break | ast.Continue | ast.Return | ast.Raise
-_ZEROS = re.compile(r"^ *\w+\.memset\(dst=\w+, value=0\)(\n|\Z)", re.MULTILINE)
+_ZEROS = r"^ *\w+\.memset\(dst={name}, value=0\)(\n|\Z)"
 
 
 def drop_zeros(scope: Scope) -> None:
     """Remove the zeros that the first matmuls of a function overwrite, once its statements have been walked."""
     asserted: dict[tuple[int, str], int] = {}
     for declaration, matmul in scope.first_matmuls.items():
-        suite, statement = _declared_in(scope.function, declaration.node)
-        new = scope.module.edits.replaced.get(statement, []) if statement is not None else []
-        at = next((i for i, n in enumerate(new) if _ZEROS.search(n.text)), None)
-        if statement is None or at is None or matmul.statement in scope.module.kept:
+        new, rest, line = _declared(scope, declaration)
+        zeros = re.compile(_ZEROS.format(name=declaration.name if declaration.joined else r"\w+"), re.MULTILINE)
+        at = next((i for i, n in enumerate(new) if zeros.search(n.text)), None)
+        if at is None or matmul.statement in scope.module.kept:
             continue
-        counts = _counts(scope, declaration.name, suite[suite.index(statement) + 1 :], matmul)
+        counts = _counts(scope, declaration.name, rest, matmul)
         if counts is None:
             continue
-        tests = [count for count in counts if asserted.get((id(suite), count), statement.lineno) >= statement.lineno]
-        asserted.update({(id(suite), count): statement.lineno for count in tests})
-        left = _ZEROS.sub("", new[at].text)
+        suite = id(rest[-1]) if rest else 0
+        tests = [count for count in counts if asserted.get((suite, count), line) >= line]
+        asserted.update({(suite, count): line for count in tests})
+        left = zeros.sub("", new[at].text)
         new[at : at + 1] = [
             New(text, new[at].guard)
             for text in (left, *(assertion(f"{n} > 0", "loops that run") for n in tests))
             if text
         ]
+
+
+def _declared(scope: Scope, declaration: Declaration) -> tuple[list[New], list[ast.stmt], int]:
+    """The lines that declare a tensor, the statements that run after them, and the source line they stand for."""
+    edits = scope.module.edits
+    if declaration.joined:  # each iteration of the innermost loop has a tile of its own
+        loop = declaration.joined[-1]
+        return edits.prologue.get(loop, []), loop.body, loop.lineno
+    suite, statement = _declared_in(scope.function, declaration.node)
+    if statement is None:
+        return [], [], 0
+    return edits.replaced.get(statement, []), suite[suite.index(statement) + 1 :], statement.lineno
 
 
 def _declared_in(function: ast.FunctionDef, call: ast.AST) -> tuple[list[ast.stmt], ast.stmt | None]:

@@ -57,12 +57,10 @@ def fused_rmsnorm(tokens, weights, eps=1e-6):
     nisa.tensor_scalar(dst=normed, data=in_bufs[:, t % 2, :], op0=nl.multiply, operand0=scale)
 
     # all the transposes go through bank 0, the sum of products stays in bank 7
-    flipped = []
-    for c in range(chunks):
-      flipped.append(nl.ndarray((rows, rows), dtype=nl.float32, buffer=nl.psum, address=(0, 0)))
     for c in nl.affine_range(chunks):
-      nisa.nc_matmul(dst=flipped[c], stationary=normed[0:rows, nl.ds(c * rows, rows)], moving=identity)
-      nisa.tensor_copy(dst=turned[0:rows, nl.ds(c * rows, rows)], src=flipped[c])
+      flipped = nl.ndarray((rows, rows), dtype=nl.float32, buffer=nl.psum, address=(0, 0))
+      nisa.nc_matmul(dst=flipped, stationary=normed[0:rows, nl.ds(c * rows, rows)], moving=identity)
+      nisa.tensor_copy(dst=turned[0:rows, nl.ds(c * rows, rows)], src=flipped)
     product = [nl.ndarray((rows, width), dtype=nl.float32, buffer=nl.psum, address=(0, 7 * 2048))]
     for c in nl.affine_range(chunks):
       nisa.nc_matmul(

@@ -62,21 +62,6 @@ def softmax_attention(q, k, v):
         result = nl.ndarray((ROWS, 2, d), dtype=q.dtype, buffer=nl.sbuf, address=(0, addr))
         addr += 2 * d * 4
 
-        score_psum = []
-        for g in range(2):
-            score_psum.append([])
-            for i in range(key_tiles):
-                score_psum[g].append(
-                    nl.ndarray((ROWS, KEYS), dtype=nl.float32, buffer=nl.psum, address=(0, (g * 4 + i % 4) * 2048))
-                )
-        turn_psum = []
-        for g in range(2):
-            turn_psum.append([])
-            for i in range(value_tiles):
-                turn_psum[g].append(
-                    nl.ndarray((ROWS, ROWS), dtype=nl.float32, buffer=nl.psum, address=(0, (g * 4 + i % 4) * 2048))
-                )
-
         for g in nl.affine_range(2):
             bank, partition, byte = bank_of(bank_map=(3, 7), idx=(g,), pdim_size=ROWS, fdim_size=d * 4)
             out_psum = nl.ndarray((ROWS, d), dtype=nl.float32, buffer=nl.psum, address=(partition, bank * 2048 + byte))
@@ -85,10 +70,13 @@ def softmax_attention(q, k, v):
                 dst=queries[0:d, g, 0:ROWS], data=queries[0:d, g, 0:ROWS], op0=nl.multiply, operand0=1.0 / math.sqrt(d)
             )
             for i in nl.affine_range(key_tiles):
-                nisa.nc_matmul(dst=score_psum[g][i], stationary=queries[0:d, g, 0:ROWS], moving=keys[0:d, i, 0:KEYS])
+                score_psum = nl.ndarray(
+                    (ROWS, KEYS), dtype=nl.float32, buffer=nl.psum, address=(0, (g * 4 + i % 4) * 2048)
+                )
+                nisa.nc_matmul(dst=score_psum, stationary=queries[0:d, g, 0:ROWS], moving=keys[0:d, i, 0:KEYS])
                 nisa.tensor_scalar_reduce(
                     dst=scores[0:ROWS, nl.ds(i * KEYS, KEYS)],
-                    data=score_psum[g][i],
+                    data=score_psum,
                     op0=nl.multiply,
                     operand0=1.0,
                     reduce_op=nl.maximum,
@@ -106,10 +94,11 @@ def softmax_attention(q, k, v):
             )
             nisa.reciprocal(dst=total[0:ROWS, g, 0:1], data=total[0:ROWS, g, 0:1])
             for i in nl.affine_range(value_tiles):
-                nisa.nc_matmul(
-                    dst=turn_psum[g][i], stationary=weights[0:ROWS, g, nl.ds(i * ROWS, ROWS)], moving=identity
+                turn_psum = nl.ndarray(
+                    (ROWS, ROWS), dtype=nl.float32, buffer=nl.psum, address=(0, (g * 4 + i % 4) * 2048)
                 )
-                nisa.tensor_copy(dst=turned[0:ROWS, g, nl.ds(i * ROWS, ROWS)], src=turn_psum[g][i])
+                nisa.nc_matmul(dst=turn_psum, stationary=weights[0:ROWS, g, nl.ds(i * ROWS, ROWS)], moving=identity)
+                nisa.tensor_copy(dst=turned[0:ROWS, g, nl.ds(i * ROWS, ROWS)], src=turn_psum)
             for i in nl.affine_range(value_tiles):
                 nisa.nc_matmul(
                     dst=out_psum, stationary=turned[0:ROWS, g, nl.ds(i * ROWS, ROWS)], moving=values[:, i, :]
