@@ -23,7 +23,7 @@ def gated(v1, v2):
         nisa.dma_copy(dst=v7, src=v5[0:128, i0, 0:K])
         nisa.activation(dst=v8, op=nl.exp, data=v7, bias=v4, scale=inv_root)
         nisa.tensor_scalar(
-            dst=v8, data=v8, op0=nl.multiply, operand0=decay, op1=nl.add, operand1=floor, engine=nki.isa.vector_engine
+            dst=v8, data=v8, op0=nl.multiply, operand0=decay, op1=nl.add, operand1=floor, engine=nki.isa.engine.vector
         )
         loaded_tile = nl.ndarray((128, K), dtype=v2.dtype, buffer=nl.sbuf)
         nisa.dma_copy(dst=loaded_tile, src=v6[0:128, i0, 0:K])
