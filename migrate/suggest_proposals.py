@@ -178,13 +178,13 @@ def _assignments(
 ) -> Iterator[dict[str, int]]:
     """Sizes of the symbols that satisfy the asserts, those nearest to the preferred ones first."""
     values = _numbers(scalars)
-    looked_at, ends = 0, time.monotonic() + _SECONDS
+    looked_at, ends = 0, time.process_time() + _SECONDS
     for total in range(len(_SIZES) * max(len(symbols), 1)):
         for choice in _compositions(total, len(symbols)):
             if any(index >= len(sizes) for index, sizes in zip(choice, symbols.values(), strict=True)):
                 continue
             looked_at += 1
-            if looked_at > _ATTEMPTS or time.monotonic() > ends:
+            if looked_at > _ATTEMPTS or time.process_time() > ends:
                 return
             sizes = {symbol: symbols[symbol][index] for symbol, index in zip(symbols, choice, strict=True)}
             if holds(facts, sizes, values):

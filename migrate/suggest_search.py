@@ -11,7 +11,6 @@ import contextlib
 import heapq
 import itertools
 import math
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,6 +19,7 @@ from nki_migrate.runtime.cases import Case, TensorSpec
 from nki_migrate.runtime.compare import Failure
 from nki_migrate.runtime.messages import Probe
 
+from .suggest_clock import Over
 from .suggest_facts import Unknown, evaluated
 from .suggest_proposals import MAX_ELEMENTS
 from .suggest_repairs import moved, ranked, repairs, tensors, toggled, typed
@@ -85,8 +85,8 @@ class _Next:
     case: Case = field(compare=False)
 
 
-def searched(starts: Iterable[Case], constants: Sequence[int], ask: Ask, deadline: float) -> Search:
-    """Run cases until one gives outputs, nothing is left to try, or the time (of ``time.monotonic``) is over."""
+def searched(starts: Iterable[Case], constants: Sequence[int], ask: Ask, over: Over) -> Search:
+    """Run cases until one gives outputs, nothing is left to try, or the time is ``over``."""
     search = Search()
     source = iter(starts)
     queue: list[_Next] = []
@@ -102,7 +102,7 @@ def searched(starts: Iterable[Case], constants: Sequence[int], ask: Ask, deadlin
 
     push(itertools.islice(source, _STARTS), (), 0)
     while queue:
-        if time.monotonic() >= deadline:
+        if over():
             search.out_of_time = True
             break
         batch = list(itertools.islice(_taken(queue, known), _BATCH))

@@ -13,7 +13,6 @@ import importlib.util
 import inspect
 import os
 import sys
-import time
 import traceback
 from collections.abc import Mapping
 from dataclasses import replace
@@ -69,11 +68,10 @@ def _answer(request: Request) -> Reply:
         return _reference(request, request.case)
     if request.kind == "observe":
         return _observed(request, request.case)
-    started = time.monotonic()
     run = _run(request, request.case)
     if request.kind == "probe":
         instructions = sum(len(program.events) for program in run.programs)
-        return Probe(len(run.outputs), instructions, time.monotonic() - started, run.conditions)
+        return Probe(len(run.outputs), instructions, conditions=run.conditions)
     return run
 
 
