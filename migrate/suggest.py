@@ -43,7 +43,8 @@ _COVERING = 0.35
 
 TAKES_TILES = "it seems to take tiles of the kernels that call it"
 """The reason of a function that is decorated like a kernel and is a part of others."""
-_WANTS_TILE = r"address space '(?:psum\|sbuf|sbuf\|psum|sbuf|psum)', but got a tile in 'hbm'"
+_WANTS_TILE = r"address space '(?:psum\|sbuf|sbuf\|psum|sbuf|psum)', but got a tile in 'hbm'|to be a tile, got"
+_NO_OUTPUT = "has no output"
 _ALWAYS = 8
 """Runs that fail alike at one line before that is said not to depend on the arguments."""
 _OTHERS = 6
@@ -277,8 +278,11 @@ def _obstacle(search: Search) -> str:
     place = f"{os.path.basename(failure.file)}:{failure.line}" if failure.line else os.path.basename(failure.file)
     given = ", ".join(f"{name} {list(spec.shape)}" for name, spec in case.args.items() if hasattr(spec, "shape"))
     quoted = f" (`{line}`)" if line else ""
-    if re.search(_WANTS_TILE, failure.message) and _takes_tiles(line, case):
-        return f"{TAKES_TILES}, which no launch can give: see {place}{quoted}"
+    endings = search.endings if _NO_OUTPUT in failure.message else [(failure.file, failure.line, failure.message)]
+    for file, number, message in endings:
+        asking = linecache.getline(file, number).strip()
+        if re.search(_WANTS_TILE, message) and _takes_tiles(asking, case):
+            return f"{TAKES_TILES}, which no launch can give: see {os.path.basename(file)}:{number} (`{asking}`)"
     if search.alike >= _ALWAYS:
         alike = f"all {search.alike} proposals that ended there failed alike, so no argument seems to change it"
         return f"none passed {place}{quoted}: {failure.message}; {alike}; one had {given or 'no tensors'}"

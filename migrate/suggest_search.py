@@ -20,12 +20,14 @@ from nki_migrate.runtime.compare import Failure
 from nki_migrate.runtime.messages import Probe
 
 from .suggest_clock import Over
-from .suggest_facts import Unknown, evaluated
+from .suggest_expressions import Unknown, evaluated
 from .suggest_proposals import MAX_ELEMENTS
 from .suggest_repairs import moved, ranked, repairs, tensors, toggled, typed
 from .variants import resized, sizes, with_number
 
 _BATCH = 4
+_HOPELESS = 24
+"""Runs that ended alike at what the emulator does not model before no more are tried."""
 _STARTS = 8
 """Proposals that are tried before anything else."""
 _PLAIN_SIZES = (128, 512, 256, 64, 1, 2, 4, 8, 1024, 2048)
@@ -76,6 +78,11 @@ class Search:
         }
         return here[failure.message] if len(here) == 1 else 0
 
+    @property
+    def hopeless(self) -> bool:
+        """Did all come to one place that the emulator does not model?"""
+        return self.obstacle is not None and self.obstacle[1].undecided and self.alike >= _HOPELESS
+
 
 @dataclass(order=True)
 class _Next:
@@ -120,7 +127,7 @@ def searched(starts: Iterable[Case], constants: Sequence[int], ask: Ask, over: O
             push(itertools.islice(repairs(case, reply), 32), progress, 0)
             if is_best and not reply.undecided:
                 push(_neighbours(case, constants), progress, 1)
-        if search.found:
+        if search.found or search.hopeless:
             break
         if search.tried % (4 * _BATCH) == 0 or not queue:
             push(itertools.islice(source, 2), (), 0)

@@ -41,6 +41,7 @@ def main() -> None:
     replies: BinaryIO = os.fdopen(int(sys.argv[2]), "wb")
     while (message := receive(requests)) is not None:
         request: Request = pickle.loads(message)
+        execution.read_ahead(request)
         send(replies, _isolated(request, execution.answer, (requests, replies)))
 
 

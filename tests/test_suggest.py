@@ -10,7 +10,8 @@ import pytest
 from nki_migrate.cli import main
 from nki_migrate.runtime.cases import TensorSpec, read_cases
 from nki_migrate.suggest_calls import called_cases
-from nki_migrate.suggest_facts import Facts, Unknown, documented_shapes, evaluated, facts_of, holds
+from nki_migrate.suggest_expressions import Unknown, evaluated
+from nki_migrate.suggest_facts import Facts, documented_shapes, facts_of, holds
 from nki_migrate.suggest_objects import classes_of
 from nki_migrate.suggest_proposals import proposed_cases
 
