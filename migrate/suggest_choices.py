@@ -1,21 +1,14 @@
-"""Values of arguments that are no tensors: those that the code compares them with, and those that its text names."""
+"""Texts and sequences that arguments may be: what the code compares them with, what its text lists."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
+from .suggest_docstrings import docstrings, documented_lines
 from .suggest_expressions import Unknown, evaluated
 from .suggest_facts import parameters
-
-_KINDS: tuple[tuple[str, object], ...] = (
-    (r"bool(ean)?|flag", False),
-    (r"float(ing)?", 1.0),
-    (r"int(eger)?", 2),
-)
-"""Words of a docstring for a parameter, and a value of that kind."""
-_OF_TENSORS = r"tensors?|arrays?|matri\w+|vectors?|tiles?|shape\w*"
 
 
 def choices(tree: ast.Module, kernel: ast.FunctionDef) -> dict[str, list[object]]:
@@ -63,33 +56,8 @@ def _listed(kernel: ast.FunctionDef) -> Iterator[tuple[str, Sequence[object]]]:
 
 def _documented(tree: ast.Module, kernel: ast.FunctionDef) -> Iterator[tuple[str, Sequence[object]]]:
     """``mode: one of "fast" and "exact"``, where the line says that it is a text."""
-    for name, line in documented_lines(tree, kernel).items():
+    for name, line in documented_lines(docstrings(tree, kernel), parameters(kernel)).items():
         if re.search(r"\b(str|string|one of)\b", line):
             values = re.findall(r"[\"'`]([\w\-. ]+)[\"'`]", line)
             if values:
                 yield name, values
-
-
-def documented_kinds(tree: ast.Module, kernel: ast.FunctionDef) -> dict[str, object]:
-    """A value for each parameter that the docstring calls a number or a truth value."""
-    found: dict[str, object] = {}
-    for name, line in documented_lines(tree, kernel).items():
-        head = re.split(r"[.;]\s", line, maxsplit=1)[0].lower()
-        kind = next((value for words, value in _KINDS if re.search(rf"\b({words})\b", head)), None)
-        if kind is not None and not re.search(rf"\b({_OF_TENSORS})\b", head):
-            found[name] = kind
-    return found
-
-
-def documented_lines(tree: ast.Module, kernel: ast.FunctionDef) -> Mapping[str, str]:
-    """What the docstring of a kernel, or of a function that it refers to, says behind the name of a parameter."""
-    functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
-    text = ast.get_docstring(kernel) or ""
-    texts = [text, *(ast.get_docstring(functions[w]) or "" for w in re.findall(r"\w+", text) if w in functions)]
-    found: dict[str, str] = {}
-    names = parameters(kernel)
-    for line in (line for each in texts for line in each.splitlines()):
-        match = re.match(r"[\s\-*:]*(?:param\s+)?[`'\"]*(\w+)[`'\"]*\s*[:(\-–]", line)
-        if match and match[1] in names:
-            found.setdefault(match[1], line[match.end() - 1 :])
-    return found

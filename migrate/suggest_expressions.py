@@ -6,6 +6,7 @@ import ast
 import math
 import operator
 from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
 
 from nki_migrate.runtime.spec.hardware import PARTITIONS
 
@@ -84,32 +85,25 @@ class _Evaluation:
         self.values, self.functions, self.depth = values, functions, depth
 
     def value(self, node: ast.expr) -> object:
-        if isinstance(node, ast.Constant):
-            return node.value
-        if isinstance(node, ast.Name):
-            return self.values[node.id]
-        if isinstance(node, ast.Attribute):
-            text = ast.unparse(node)
-            return self.values[text] if text in self.values else _CONSTANTS[node.attr]
-        if isinstance(node, ast.BinOp):
-            return _OPERATORS[type(node.op)](self.value(node.left), self.value(node.right))
-        if isinstance(node, ast.UnaryOp):
-            return _OPERATORS[type(node.op)](self.value(node.operand))
-        if isinstance(node, ast.Compare):
-            items = [self.value(item) for item in (node.left, *node.comparators)]
-            pairs = zip(node.ops, items, items[1:], strict=False)
-            return all(_OPERATORS[type(op)](a, b) for op, a, b in pairs)
-        if isinstance(node, ast.BoolOp):
-            return self._joined(node)
-        if isinstance(node, ast.IfExp):
-            return self.value(node.body if self.value(node.test) else node.orelse)
-        if isinstance(node, ast.Subscript):
-            return self._part(self.value(node.value), node.slice)
-        if isinstance(node, (ast.Tuple, ast.List)):
-            return tuple(self.value(item) for item in node.elts)
-        if isinstance(node, ast.Call):
-            return self._called(node)
-        raise KeyError(ast.unparse(node))
+        evaluate = self.KINDS.get(type(node))
+        if evaluate is None:
+            raise KeyError(ast.unparse(node))
+        return evaluate(self, node)
+
+    def _named(self, node: ast.Name) -> object:
+        return self.values[node.id]
+
+    def _attribute(self, node: ast.Attribute) -> object:
+        text = ast.unparse(node)
+        return self.values[text] if text in self.values else _CONSTANTS[node.attr]
+
+    def _operation(self, node: ast.BinOp) -> object:
+        return _OPERATORS[type(node.op)](self.value(node.left), self.value(node.right))
+
+    def _compared(self, node: ast.Compare) -> bool:
+        items = [self.value(item) for item in (node.left, *node.comparators)]
+        pairs = zip(node.ops, items, items[1:], strict=False)
+        return all(_OPERATORS[type(op)](a, b) for op, a, b in pairs)
 
     def _joined(self, node: ast.BoolOp) -> object:
         """The value of ``a and b``, ``a or b``: what follows one that decides is not asked."""
@@ -120,7 +114,8 @@ class _Evaluation:
                 return found
         return found
 
-    def _part(self, whole: object, index: ast.expr) -> object:
+    def _part(self, node: ast.Subscript) -> object:
+        whole, index = self.value(node.value), node.slice
         if not isinstance(whole, (tuple, str)):
             raise TypeError(whole)
         if isinstance(index, ast.Slice):
@@ -144,3 +139,18 @@ class _Evaluation:
         given = {name: self.value(item) for name, item in zip(names, node.args, strict=False)}
         given |= {each.arg: self.value(each.value) for each in node.keywords if each.arg}
         return _Evaluation(given, self.functions, self.depth - 1).value(only.value)
+
+    KINDS: ClassVar[dict[type[ast.expr], Callable[[_Evaluation, Any], object]]] = {
+        ast.Constant: lambda self, node: node.value,
+        ast.Name: _named,
+        ast.Attribute: _attribute,
+        ast.BinOp: _operation,
+        ast.UnaryOp: lambda self, node: _OPERATORS[type(node.op)](self.value(node.operand)),
+        ast.Compare: _compared,
+        ast.BoolOp: _joined,
+        ast.IfExp: lambda self, node: self.value(node.body if self.value(node.test) else node.orelse),
+        ast.Subscript: _part,
+        ast.Tuple: lambda self, node: tuple(self.value(item) for item in node.elts),
+        ast.List: lambda self, node: tuple(self.value(item) for item in node.elts),
+        ast.Call: _called,
+    }

@@ -14,10 +14,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 
+from .suggest_docstrings import Dim, docstrings, documented_shapes
 from .suggest_expressions import Unknown, evaluated
 
-Dim = str | int
-_SHAPE = r"[\(\[]\s*(\w[\w\s+*/\-]*(?:,\s*\w[\w\s+*/\-]*)*),?\s*[\)\]]"
 _DEPTH = 3
 _ROUNDS = 3
 """How often names and shapes that are computed from each other are looked at."""
@@ -245,7 +244,7 @@ def facts_of(tree: ast.Module, kernel: ast.FunctionDef) -> Facts:
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
             _read_assignment(node.targets[0], node.value, (), {}, facts)
     _read(kernel, {name: name for name in parameters(kernel)}, facts, _DEPTH)
-    for name, dims in _documented(kernel, functions).items():
+    for name, dims in documented_shapes(docstrings(tree, kernel), parameters(kernel)).items():
         if len(facts.shapes.get(name, dims)) == len(dims):
             known = facts.shapes.get(name, dims)
             pairs = enumerate(zip(dims, known, strict=True))
@@ -254,50 +253,9 @@ def facts_of(tree: ast.Module, kernel: ast.FunctionDef) -> Facts:
     return facts
 
 
-def _documented(kernel: ast.FunctionDef, functions: Mapping[str, ast.FunctionDef]) -> dict[str, list[Dim]]:
-    """The shapes that the docstring of a kernel gives, and that of a function of the file which it refers to."""
-    text = ast.get_docstring(kernel) or ""
-    found = documented_shapes(text, parameters(kernel))
-    for word in dict.fromkeys(re.findall(r"\w+", text)):
-        if word in functions and word != kernel.name:
-            other = documented_shapes(ast.get_docstring(functions[word]) or "", parameters(kernel))
-            found = {**other, **found}
-    return found
-
-
 def parameters(function: ast.FunctionDef) -> list[str]:
     arguments = function.args
     return [argument.arg for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
-
-
-def documented_shapes(text: str, names: list[str]) -> dict[str, list[Dim]]:
-    """Shapes that a docstring gives in a line that begins with a parameter's name."""
-    found: dict[str, list[Dim]] = {}
-    for line in text.splitlines():
-        match = re.match(r"[\s\-*:]*(?:param\s+)?[`'\"]*(\w+)", line)
-        shapes = re.findall(_SHAPE, line[match.end() :]) if match and match[1] in names else []
-        shape = next((text for text in shapes if _is_shape(text)), "")
-        if match and shape:
-            found.setdefault(match[1], [_dim(part.strip()) for part in shape.split(",") if part.strip()])
-    return found
-
-
-def _is_shape(text: str) -> bool:
-    """Is ``B, S, H + 4`` a shape, and no remark in parentheses?"""
-    parts = [part.strip() for part in text.split(",") if part.strip()]
-    return ("," in text or text.strip().isdigit()) and all(_is_size(part) for part in parts)
-
-
-def _is_size(text: str) -> bool:
-    try:
-        node = ast.parse(text, mode="eval").body
-    except SyntaxError:
-        return False
-    return all(isinstance(n, (ast.Name, ast.Constant, ast.BinOp, ast.operator, ast.Load)) for n in ast.walk(node))
-
-
-def _dim(text: str) -> Dim:
-    return int(text) if text.isdigit() else text
 
 
 def _read(function: ast.FunctionDef, names: Mapping[str, str], facts: Facts, depth: int) -> None:
@@ -423,11 +381,7 @@ def _read_assignment(
         return
     owner = _shape_owner(value, names)
     if owner is None:
-        parts = value.elts if isinstance(value, (ast.Tuple, ast.List)) else None
-        for n, each in enumerate(target.elts):
-            if isinstance(each, ast.Name) and each.id != "_" and (parts is None or len(parts) == len(target.elts)):
-                part = ast.Subscript(value, ast.Constant(n)) if parts is None else parts[n]
-                facts.assigned.append((each.id, _renamed(part, names), under))
+        facts.assigned += [(name, _renamed(part, names), under) for name, part in _unpacked(target.elts, value)]
         return
     known = facts.shapes.get(owner, [])
     dims = [e.id if isinstance(e, ast.Name) and e.id != "_" else f"{owner}{n}" for n, e in enumerate(target.elts)]
@@ -436,6 +390,14 @@ def _read_assignment(
     else:
         pairs = zip(dims, known, strict=False)
         facts.assigned += [(d, ast.Name(str(k)), under) for d, k in pairs if isinstance(k, str) and k != d]
+
+
+def _unpacked(targets: Sequence[ast.expr], value: ast.expr) -> Iterator[tuple[str, ast.expr]]:
+    """The names of ``a, b = ...``, each with what it gets."""
+    parts = value.elts if isinstance(value, (ast.Tuple, ast.List)) else None
+    for n, each in enumerate(targets):
+        if isinstance(each, ast.Name) and each.id != "_" and (parts is None or len(parts) == len(targets)):
+            yield each.id, ast.Subscript(value, ast.Constant(n)) if parts is None else parts[n]
 
 
 def _read_subscript(node: ast.Subscript, names: Mapping[str, str], facts: Facts) -> None:

@@ -85,12 +85,9 @@ def class_of(kernel: ast.FunctionDef, parameter: str, classes: Mapping[str, Clas
     if annotation is not None:
         text = str(annotation.value if isinstance(annotation, ast.Constant) else ast.unparse(annotation))
         return next((classes[word] for word in re.findall(r"\w+", text) if word in classes), None)
-    for node in ast.walk(kernel):
-        if isinstance(node, ast.Assign) and [ast.unparse(target) for target in node.targets] == [parameter]:
-            called = (ast.unparse(n.func) for n in ast.walk(node.value) if isinstance(n, ast.Call))
-            made = next((classes[name] for name in called if name in classes), None)
-            if made is not None:
-                return made
+    made = _made(kernel, parameter, classes)
+    if made is not None:
+        return made
     read = {
         node.attr
         for node in ast.walk(kernel)
@@ -99,6 +96,16 @@ def class_of(kernel: ast.FunctionDef, parameter: str, classes: Mapping[str, Clas
     if not read or read & _OF_TENSORS:
         return None
     return next((c for c in classes.values() if c.fields and read <= c.fields.keys()), None)
+
+
+def _made(kernel: ast.FunctionDef, parameter: str, classes: Mapping[str, Class]) -> Class | None:
+    """The class of which a kernel makes a parameter that was not given: ``p = p or C()``."""
+    for node in ast.walk(kernel):
+        if isinstance(node, ast.Assign) and [ast.unparse(target) for target in node.targets] == [parameter]:
+            for inner in ast.walk(node.value):
+                if isinstance(inner, ast.Call) and ast.unparse(inner.func) in classes:
+                    return classes[ast.unparse(inner.func)]
+    return None
 
 
 def plain_fields(known: Class, given: Mapping[str, object]) -> dict[str, object]:

@@ -14,9 +14,10 @@ from pathlib import Path
 from nki_migrate.runtime.cases import Case, DtypeSpec, ObjectSpec, TensorSpec
 
 from .suggest_calls import tensor
-from .suggest_choices import choices, documented_kinds
+from .suggest_choices import choices
+from .suggest_docstrings import Dim, docstrings, documented_kinds
 from .suggest_expressions import Unknown, evaluated
-from .suggest_facts import Dim, Facts, facts_of, holds, parameters
+from .suggest_facts import Facts, facts_of, holds, parameters
 from .suggest_objects import Class, class_of, classes_of, objects, plain_fields
 
 _SIZES = (128, 256, 512, 64, 2, 1, 32, 4, 1024, 8, 2048, 16)
@@ -55,21 +56,14 @@ def proposed_cases(path: Path, tree: ast.Module, kernel: ast.FunctionDef) -> Ite
     defaults = _defaults(kernel)
     classes = classes_of(path, tree)
     known = {name: found for name in parameters(kernel) if (found := class_of(kernel, name, classes))}
-    open_ones = [name for name in parameters(kernel) if name not in defaults]
-    typed: dict[str, Sequence[object]] = {
-        name: made if name in open_ones else made[1:]
-        for name, wanted in known.items()
-        if (made := objects(wanted, classes))
-    }
+    made = {name: found for name, wanted in known.items() if (found := objects(wanted, classes))}
+    given = {name: values for name, values in made.items() if name not in defaults}
     said = choices(tree, kernel)
-    required = [name for name in open_ones if not typed.get(name)]
-    annotated = _annotated(kernel)
-    numbers = documented_kinds(tree, kernel)
-    tensors = [name for name in _tensors(required, facts, annotated) if name not in said]
-    others = [name for name in required if name not in tensors]
-    scalars = {name: said.get(name, [numbers.get(name)])[0] for name in others}
-    scalars = {n: _scalar(n, annotated.get(n, "")) if value is None else value for n, value in scalars.items()}
-    variants = _variants(scalars, {n: v for n, v in typed.items() if n in open_ones}, _optional(kernel, said, typed))
+    required = [name for name in parameters(kernel) if name not in defaults and name not in given]
+    tensors = [name for name in _tensors(required, facts, _annotated(kernel)) if name not in said]
+    scalars = _scalars([name for name in required if name not in tensors], tree, kernel, said)
+    optional = [(name, value) for name, values in made.items() if name in defaults for value in values[1:]]
+    variants = _variants(scalars, given, [*optional, *_other_choices(said, defaults)])
     outputs = _outputs(kernel)
     for shapes in _shapes(tensors, facts, {**_plain(defaults), **_fields(known, variants[0]), **_plain(scalars)}):
         for variant in variants:
@@ -87,16 +81,22 @@ def _fields(known: Mapping[str, Class], variant: Mapping[str, object]) -> dict[s
     return found
 
 
-def _optional(
-    kernel: ast.FunctionDef, said: Mapping[str, Sequence[object]], typed: Mapping[str, Sequence[object]]
-) -> list[tuple[str, object]]:
-    """Other values that parameters may have: what they are compared with, objects that are not the default."""
-    defaults = _defaults(kernel)
-    found = [(name, value) for name, values in typed.items() if name in defaults for value in values]
+def _scalars(
+    names: Sequence[str], tree: ast.Module, kernel: ast.FunctionDef, said: Mapping[str, Sequence[object]]
+) -> dict[str, object]:
+    """Values for parameters that are no tensors: what they are compared with, what is documented, what they seem."""
+    numbers, annotated = documented_kinds(docstrings(tree, kernel), parameters(kernel)), _annotated(kernel)
+    known = {**numbers, **{name: values[0] for name, values in said.items()}}
+    return {name: known[name] if name in known else _scalar(name, annotated.get(name, "")) for name in names}
+
+
+def _other_choices(
+    said: Mapping[str, Sequence[object]], defaults: Mapping[str, object]
+) -> Iterator[tuple[str, object]]:
+    """The other values that parameters are compared with."""
     for name, values in said.items():
         first = defaults[name] if name in defaults else values[0]
-        found += [(name, value) for value in values if value != first]
-    return found
+        yield from ((name, value) for value in values if value != first)
 
 
 _VALUES: dict[str, object] = {"int": 2, "bool": False, "float": 1.0, "str": "", "tuple": (2, 2), "list": [2, 2]}

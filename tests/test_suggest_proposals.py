@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 from nki_migrate.runtime.cases import Case, ObjectSpec
-from nki_migrate.suggest_choices import choices, documented_kinds
+from nki_migrate.suggest_choices import choices
+from nki_migrate.suggest_docstrings import docstrings, documented_kinds, documented_shapes
 from nki_migrate.suggest_expressions import Unknown, evaluated
-from nki_migrate.suggest_facts import documented_shapes, facts_of, holds
+from nki_migrate.suggest_facts import facts_of, holds
 from nki_migrate.suggest_proposals import proposed_cases
 
 
@@ -123,7 +124,7 @@ def test_a_docstring_gives_shapes_of_expressions_and_points_to_another() -> None
     found = facts_of(tree, kernel).resolved({})
     values = found.values({"B": 2, "S": 128, "H": 60}, {})
     assert values["out.shape"] == (2, 128, 64) and found.symbols(["hidden", "out"], {}) == ["B", "H", "S"]
-    assert documented_shapes("x: it (see below, and there), not a shape", ["x"]) == {}
+    assert documented_shapes(["x: it (see below, and there), not a shape"], ["x"]) == {}
 
 
 def test_values_that_the_code_compares_with() -> None:
@@ -139,7 +140,7 @@ def test_values_that_the_code_compares_with() -> None:
         "kind": ["p", "q"],
         "act": ["relu", "gelu"],
     }
-    assert documented_kinds(tree, kernel) == {"eps": 1.0}
+    assert documented_kinds(docstrings(tree, kernel), ["eps", "act"]) == {"eps": 1.0}
 
 
 def test_the_first_text_is_given_and_then_the_others(tmp_path: Path) -> None:
