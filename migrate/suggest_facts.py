@@ -383,13 +383,13 @@ def _read_assignment(
     if owner is None:
         facts.assigned += [(name, _renamed(part, names), under) for name, part in _unpacked(target.elts, value)]
         return
+    names_of = [e.id if isinstance(e, ast.Name) and e.id != "_" else f"{owner}{n}" for n, e in enumerate(target.elts)]
     known = facts.shapes.get(owner, [])
-    dims = [e.id if isinstance(e, ast.Name) and e.id != "_" else f"{owner}{n}" for n, e in enumerate(target.elts)]
-    if not known or len(known) < len(dims):
-        facts.shapes[owner] = list(dims)
-    else:
-        pairs = zip(dims, known, strict=False)
-        facts.assigned += [(d, ast.Name(str(k)), under) for d, k in pairs if isinstance(k, str) and k != d]
+    own = [n >= len(known) or known[n] == f"{owner}{n}" for n in range(len(names_of))]
+    dims = [name if new else known[n] for n, (name, new) in enumerate(zip(names_of, own, strict=True))]
+    facts.shapes[owner] = [*dims, *known[len(dims) :]]
+    aliases = ((name, d) for name, d in zip(names_of, dims, strict=True) if isinstance(d, str) and name != d)
+    facts.assigned += [(name, ast.Name(d), under) for name, d in aliases if not name.startswith(owner)]
 
 
 def _unpacked(targets: Sequence[ast.expr], value: ast.expr) -> Iterator[tuple[str, ast.expr]]:

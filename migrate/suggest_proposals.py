@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import itertools
 import math
+import operator
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -140,8 +141,8 @@ def _shapes(
         numbers = facts.constants()
         options = {symbol: _preferred(symbol, symbol in inner) for symbol in symbols}
         preferred = {symbol: tuple(dict.fromkeys((*sizes, *numbers))) for symbol, sizes in options.items()}
-        for place in (0, -1):
-            plain += _sized(tensors, ranked, {symbol: sizes[place] for symbol, sizes in options.items()}, scalars)
+        for choose in (operator.itemgetter(0), _small):
+            plain += _sized(tensors, ranked, {symbol: choose(sizes) for symbol, sizes in options.items()}, scalars)
         for least in _TIMES:
             running = ranked.with_loops(least)
             alone = _alone(preferred, running, scalars)
@@ -151,6 +152,11 @@ def _shapes(
                     yield each
     if not found:
         yield from plain or _guessed(tensors, facts)
+
+
+def _small(sizes: Sequence[int]) -> int:
+    """The smallest of the sizes, but for 1."""
+    return min((size for size in sizes if size > 1), default=1)
 
 
 def _guessed(tensors: Sequence[str], facts: Facts) -> Iterator[dict[str, tuple[int, ...]]]:

@@ -152,3 +152,12 @@ def test_sizes_that_differ_are_proposed_behind_those_that_are_equal(tmp_path: Pa
     """An error names a size: where two dimensions have it, nothing tells which one is meant."""
     found = [shapes(case)["x"] for case in proposals(tmp_path, "def k(x):\n    n, m = x.shape\n", 4)]
     assert found[0] == (128, 128) and all(n != m for n, m in found[1:4])  # type: ignore[misc]  # shapes
+
+
+def test_names_of_dimensions_are_known_where_parts_are_taken_first(tmp_path: Path) -> None:
+    source = (
+        "def k(image):\n    part = image[0, 0]\n    n, channels, height, width = image.shape\n    assert height > 3\n"
+    )
+    tree, kernel = parsed(source)
+    assert facts_of(tree, kernel).shapes == {"image": ["n", "channels", "height", "width"]}
+    assert shapes(proposals(tmp_path, source)[0])["image"][2:] == (8, 8)  # type: ignore[index]  # a shape
