@@ -313,7 +313,11 @@ def cases() -> None:
 @click.argument("file", metavar="FILE")
 @click.option("--kernel", "kernels", multiple=True, metavar="NAME", help="Only this kernel; repeatable.")
 @click.option(
-    "--seconds", type=click.FloatRange(min=1), default=20.0, show_default=True, help="For all kernels of the file."
+    "--seconds",
+    type=click.FloatRange(min=1),
+    default=20.0,
+    show_default=True,
+    help="For all kernels of the file; waiting for a processor does not count.",
 )
 @click.option(
     "--target",

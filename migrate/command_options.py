@@ -121,7 +121,7 @@ def execution(command: Callable[..., Any]) -> Callable[..., Any]:
     options = (
         JOBS,
         click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", default=300.0,
-                     show_default=True, help="For one run of a kernel."),
+                     show_default=True, help="For one run of a kernel; its waiting for a processor does not count."),
         click.option("--memory", type=click.IntRange(min=64), metavar="MIB", default=8192, show_default=True,
                      help="Address space of one run of a kernel."),
         click.option("--no-cache", is_flag=True, help="Run everything, also what ran before; keep nothing."),
