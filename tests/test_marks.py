@@ -124,7 +124,7 @@ CHANGED = sorted(
     for name, golden in GOLDENS.items()
     if golden.language == "nki" and not golden.is_beta2_only and golden.target in NAMES and name not in UNCHANGED
 )
-"""The goldens that a rewrite changes. Which of them leave something, a rewrite of each tells: that is no collection's work."""
+"""The goldens that a rewrite changes. Which of them leave something only a rewrite tells: no work for a collection."""
 
 
 def check_again(source: str, options: Options) -> Report:
