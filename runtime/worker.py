@@ -40,6 +40,7 @@ def main() -> None:
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
     requests: BinaryIO = os.fdopen(int(sys.argv[1]), "rb")
     replies: BinaryIO = os.fdopen(int(sys.argv[2]), "wb")
+    send(replies, b"")  # it has started
     while (message := receive(requests)) is not None:
         request: Request = pickle.loads(message)
         send(replies, _isolated(request, execution.answer, (requests, replies)))
