@@ -15,7 +15,7 @@ import linecache
 import os
 import sys
 import traceback
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from types import ModuleType
@@ -31,6 +31,7 @@ from .dialect import JIT, Frontend, Launch, frontends, memory_of
 from .messages import Kernel, Kernels, Observation, Probe, Reference, Reply, Request
 from .source import source_of
 from .spec.hardware import TARGETS
+from .trees import statements
 
 _PACKAGE = __name__.rpartition(".")[0]
 
@@ -39,6 +40,8 @@ def preload() -> None:
     """Import everything of the emulator that a case may need, once for all children."""
     for module in (".beta1.launch", ".beta2.launch", ".beta1.modules", ".beta2.modules", ".nkilib.modules"):
         importlib.import_module(module, _PACKAGE)
+    for front in frontends("nki"):
+        memory_of(front.language)
     process.prepare()
 
 
@@ -134,8 +137,9 @@ def load(file: str) -> ModuleType:
     if not os.path.isfile(file):
         raise CaseError(f"{file}: no such file")
     sys.argv = [file]
-    sys.path[:0] = _roots_named_in(file)
-    package = _package_name(file)
+    imports = [node for node in statements(_tree_of(file)) if isinstance(node, (ast.Import, ast.ImportFrom))]
+    sys.path[:0] = _roots_named_in(file, imports)
+    package = _package_name(file, imports)
     if package is not None:
         root, name = package
         sys.path.insert(0, root)
@@ -153,12 +157,15 @@ def load(file: str) -> ModuleType:
     return module
 
 
-def _package_name(file: str) -> tuple[str, str] | None:
+_Imports = Sequence[ast.Import | ast.ImportFrom]
+
+
+def _package_name(file: str, imports: _Imports) -> tuple[str, str] | None:
     """(directory of the root package, dotted name) for a file of a package with relative imports, else ``None``.
 
     A directory without ``__init__.py`` counts as a package as far as the relative imports climb.
     """
-    levels = [node.level for node in ast.walk(_tree_of(file)) if isinstance(node, ast.ImportFrom)]
+    levels = [node.level for node in imports if isinstance(node, ast.ImportFrom)]
     needed = max(levels, default=0)
     directory, base = os.path.split(file)
     parts = [os.path.splitext(base)[0]]
@@ -170,16 +177,16 @@ def _package_name(file: str) -> tuple[str, str] | None:
     return (directory, ".".join(parts)) if needed else None
 
 
-def _roots_named_in(file: str) -> list[str]:
+def _roots_named_in(file: str, imports: _Imports) -> list[str]:
     """Directories above ``file`` from which an absolute import in it would find its own project's packages.
 
     That is the directory that holds the file's own package, or a ``src`` with a package that the file imports.
     """
     named: set[str] = set()
-    for node in ast.walk(_tree_of(file)):
+    for node in imports:
         if isinstance(node, ast.Import):
             named.update(alias.name.partition(".")[0] for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+        elif node.module and not node.level:
             named.add(node.module.partition(".")[0])
     named -= {*sys.stdlib_module_names, *shims.ROOTS}
     beside, directory = [], os.path.dirname(file)

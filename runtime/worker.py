@@ -8,6 +8,7 @@ case.
 
 from __future__ import annotations
 
+import gc
 import os
 import pickle
 import resource
@@ -35,10 +36,12 @@ _MAX_FILE = 1 << 30
 def main() -> None:
     """Serve requests from the file descriptor ``argv[1]`` and answer on ``argv[2]`` until the tool closes its end."""
     execution.preload()
+    gc.freeze()  # no collection of a child reads what it shares with this process
     sys.dont_write_bytecode = True
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
     requests: BinaryIO = os.fdopen(int(sys.argv[1]), "rb")
     replies: BinaryIO = os.fdopen(int(sys.argv[2]), "wb")
+    send(replies, b"")  # it has started
     while (message := receive(requests)) is not None:
         request: Request = pickle.loads(message)
         execution.read_ahead(request)
