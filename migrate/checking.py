@@ -18,6 +18,7 @@ from .discover import Found
 from .errors import FileError
 from .ignores import check_knows, with_ignores
 from .notebook_reports import in_cells
+from .progress import Files
 from .reports import Report, contents, parsed
 
 if TYPE_CHECKING:
@@ -36,7 +37,15 @@ def check_reports(files: Iterable[Found], target: str = DEFAULT.name, options: O
     ``target`` is a version or a range (``0.3..0.6``): a finding that not all of its versions have says which do.
     ``options`` are those of the run that other languages read.
     """
-    return [in_cells(with_ignores(_checked(file, target, options), check_knows), file) for file in files]
+    files = list(files)
+    progress = Files("check")
+    progress.begin({file.path: 1 for file in files})
+    reports = []
+    for file in files:
+        reports.append(in_cells(with_ignores(_checked(file, target, options), check_knows), file))
+        progress.ended(reports[-1])
+    progress.end()
+    return reports
 
 
 def _checked(file: Found, target: str, options: Options | None) -> Report:
