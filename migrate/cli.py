@@ -20,6 +20,7 @@ from .errors import InputError
 from .exit_codes import DONE, FAILED, INTERRUPTED, MEANING, UNREAD, exit_code
 from .module_option import told_modules
 from .rewrite_cli import rewrite
+from .rule_codes import require_known
 from .rules_cli import explain, rules, test_rules, versions
 from .surfaces import FORMATS, print_reports, write_report
 from .undo import undo
@@ -33,7 +34,9 @@ def main(argv: list[str] | None = None) -> NoReturn:
         code = _complain("interrupted", INTERRUPTED)
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx else "nki-migrate"
-        code = _complain(f"{error.format_message()} Try '{command} --help'.")
+        message = error.format_message()
+        stop = "" if message.endswith((".", "?", "!")) else "."
+        code = _complain(f"{message}{stop} Try '{command} --help'.")
     except (click.ClickException, InputError, PluginError) as error:
         code = _complain(error.format_message() if isinstance(error, click.ClickException) else str(error))
     except (
@@ -92,6 +95,7 @@ def cli(context: click.Context) -> int | None:
     found = context.meta[CONFIGURATION] = (
         Configuration() if context.invoked_subcommand in (None, *_OUTSIDE) else configuration(os.curdir)
     )
+    require_known(found)
     context.default_map = _defaults(found)
     if context.invoked_subcommand is None:
         click.echo(context.get_help(), err=True)
@@ -208,7 +212,7 @@ def check(
     else:
         output.print_findings(reports, WORD, err=False)
         click.echo(output.check_summary(reports), err=True)
-        output.print_lines(filter(None, [output.advice(reports)]), err=True)
+        output.print_lines(filter(None, [output.advice(reports), output.nothing(reports, WORD)]), err=True)
     if report is not None:
         write_report(report, "check", reports)
     return exit_code(reports, changes_are_done=True)

@@ -10,6 +10,8 @@ import click
 from click.core import ParameterSource
 from nki_migrate.runtime.spec.versions import RANGE, versions_of
 
+from .errors import InputError
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
@@ -108,7 +110,25 @@ EXECUTOR = click.option(
 )
 
 
-REPORT = click.option("--report", metavar="FILE.html", help="Also write a page with everything: diffs, maps, findings.")
+def _writable(context: click.Context, parameter: click.Parameter, file: str | None) -> str | None:
+    """The file of a report. Raises ``InputError`` before any work is done where it could not be written after it."""
+    if file is not None:
+        directory = os.path.dirname(file) or os.curdir
+        if os.path.isdir(file):
+            raise InputError(f"{file}: cannot write the report: it is a directory: name a file")
+        if not os.path.isdir(directory):
+            raise InputError(f"{file}: cannot write the report: there is no directory {directory}: make it first")
+        if not os.access(file if os.path.exists(file) else directory, os.W_OK):
+            raise InputError(f"{file}: cannot write the report: permission denied")
+    return file
+
+
+REPORT = click.option(
+    "--report",
+    metavar="FILE.html",
+    callback=_writable,
+    help="Also write a page with everything: diffs, maps, findings.",
+)
 
 
 JOBS = click.option(

@@ -262,6 +262,7 @@ def _print(reports: list[Report], asked: Asked, word: bytes, changes: Changes | 
         return
     output.print_findings(reports, word, err=True)
     click.echo(output.rewrite_summary(reports, conditional=not asked.write), err=True)
+    output.print_lines(filter(None, [output.nothing(reports, word)]), err=True)
 
 
 def _named(reports: list[Report], asked: Asked) -> list[Report]:

@@ -574,6 +574,13 @@ def test_verify_reports_the_diff_to_the_base(kernel, capsys):
 
 
 def test_a_report_that_cannot_be_written_is_an_error(kernel, capsys):
-    assert run("rewrite", "k.py", "--report", "none/report.html") == 2
-    error = capsys.readouterr().err.splitlines()[-1]
-    assert error == "nki-migrate: error: none/report.html: cannot write the report: No such file or directory"
+    for file, reason in (
+        ("none/report.html", "there is no directory none: make it first"),
+        (".", "it is a directory: name a file"),
+        ("/dev/full", "No space left on device"),
+    ):
+        before = (kernel / "k.py").read_text()
+        assert run("rewrite", "k.py", "--report", file, *["--write"] * (file != "/dev/full")) == 2
+        error = capsys.readouterr().err.splitlines()[-1]
+        assert error == f"nki-migrate: error: {file}: cannot write the report: {reason}"
+        assert (kernel / "k.py").read_text() == before  # nothing is done first
