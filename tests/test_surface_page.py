@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from nki_migrate.checking import check_report
 from nki_migrate.cli import main
 from nki_migrate.codemods import Finding
+from nki_migrate.golden import GOLDENS
 from nki_migrate.reports import Report
 from nki_migrate.runtime.compare import Difference, LevelVerdict, Place, TileMatch, TileRow, Verdict
 from nki_migrate.runtime.hazards import Hazard
@@ -584,3 +585,14 @@ def test_a_report_that_cannot_be_written_is_an_error(kernel, capsys):
         error = capsys.readouterr().err.splitlines()[-1]
         assert error == f"nki-migrate: error: {file}: cannot write the report: {reason}"
         assert (kernel / "k.py").read_text() == before  # nothing is done first
+
+
+def test_the_words_of_an_assumption_stand_once_and_its_lines_by_rule(kernel, capsys):
+    (kernel / "k.py").write_text(GOLDENS["broadcast_rows"].before)
+    run("rewrite", "k.py", "--report", "report.html")
+    lines = [line for line in capsys.readouterr().err.splitlines() if ": note: " in line]
+    assert lines
+    page = report(kernel)
+    for line in lines:
+        words = line.split(": note: ")[1]
+        assert page.count(words) == 1, words
