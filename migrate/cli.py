@@ -119,23 +119,23 @@ def cli(context: click.Context) -> int | None:
 @click.option(
     "--hardware",
     type=click.Choice(["gen2", "gen3", "gen4", *command_options.ASCEND]),
-    help="Whatever the cases say.  [default: what the case says, else gen3]",
+    help="The generation to run on, whatever the cases say.  [default: what the case says, else gen3]",
 )
 @click.option(
     "--search",
     type=click.FloatRange(min=0),
     metavar="SECONDS",
-    help="Then look for other cases at which they disagree.",
+    help="After the cases, look this long for other cases at which the two versions disagree.",
 )
 @click.option(
     "--ulps",
     type=click.IntRange(min=0),
     metavar="N",
-    help="A division may be a reciprocal and a multiplication, and outputs computed from one N units in the last place "
-    "apart.  [default: what --unsafe declares]",
+    help="Take a reciprocal and a multiplication for a division, and outputs computed from one that differ by up to N "
+    "units in the last place.  [default: what --unsafe declares]",
 )
-@click.option("--strict", is_flag=True, help="Conditions that no case shows both sides of make a kernel undecided.")
-@click.option("--fail-fast", is_flag=True, help="Run nothing more behind the first case that is not equal.")
+@click.option("--strict", is_flag=True, help="Call a kernel undecided whose cases take only one side of a condition.")
+@click.option("--fail-fast", is_flag=True, help="Stop after the first case that is not equal.")
 @click.option("--tiles", is_flag=True, help="Show which new tile stands for which old one.")
 @click.option("--unsafe", is_flag=True, help="With --migrate: as for rewrite.")
 @click.option("--allocation", type=click.Choice(ALLOCATIONS), help="With --migrate: as for rewrite.")
@@ -198,7 +198,7 @@ def check(
     planner: str | None,
     given: tuple[str, ...],
 ) -> int:
-    """Is this source legal NKI? (Static: nothing is run.) Kernels of TileLang-Ascend: does their memory fit?"""
+    """Say whether source is legal NKI; nothing is run. Of kernels of TileLang-Ascend, say whether their memory fits."""
     from .checking import WORD, check_reports
     from .ignores import without_codes
 
@@ -241,7 +241,7 @@ def layout(
     planner: str | None,
     given: tuple[str, ...],
 ) -> int:
-    """Print the address of every tile of one run of a kernel, and its hazards.
+    """Print the address of every tile of one run of a kernel, and its hazards: what runs here, and may not on hardware.
 
     The memory of kernels of TileLang-Ascend is planned from their source, unless --cases or --case asks for a run.
     """
@@ -317,7 +317,11 @@ def cases() -> None:
 @click.argument("file", metavar="FILE")
 @click.option("--kernel", "kernels", multiple=True, metavar="NAME", help="Only this kernel; repeatable.")
 @click.option(
-    "--seconds", type=click.FloatRange(min=1), default=20.0, show_default=True, help="For all kernels of the file."
+    "--seconds",
+    type=click.FloatRange(min=1),
+    default=20.0,
+    show_default=True,
+    help="How long to look for cases, for all kernels of FILE together.",
 )
 @click.option(
     "--target",
