@@ -277,7 +277,7 @@ def test_rules_are_described_as_explain_does():
     assert rule["id"] == "NKI025" and rule["name"] == RULES["NKI025"].name
     assert rule["help"]["text"].endswith(explanation("NKI025"))
     summary, *paragraphs = rule["fullDescription"]["text"].split("\n\n")
-    assert summary == RULES["NKI025"].summary and paragraphs[0].startswith("Why:")
+    assert summary == described("NKI025").summary and paragraphs[0].startswith("Why:")
     assert all(paragraph in explanation("NKI025") for paragraph in paragraphs)
 
 
