@@ -278,13 +278,13 @@ def test_rules_are_described_as_explain_does():
     assert rule["help"]["text"].endswith(explanation("NKI025"))
     summary, *paragraphs = rule["fullDescription"]["text"].split("\n\n")
     assert summary == described("NKI025").summary and paragraphs[0].startswith("Why:")
-    assert all(paragraph in explanation("NKI025") for paragraph in paragraphs)
+    assert "\n\n".join(paragraphs) in explanation("NKI025") and rule["fullDescription"]["text"].endswith(".")
 
 
 def test_no_description_is_longer_than_code_scanning_takes():
     for code in known_codes():
         text = sarif._beginning(described(code))
-        assert described(code).summary in text and len(text) <= 1024, code
+        assert text.startswith(described(code).summary) and len(text) <= 1024, code
 
 
 def test_every_code_is_described():

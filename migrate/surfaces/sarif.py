@@ -86,13 +86,10 @@ def _rule(description: Description | None, code: str) -> dict[str, Any]:
 
 
 def _beginning(description: Description) -> str:
-    """The first paragraphs of a rule's text, as far as code scanning shows them; all of it is its help."""
-    text = description.summary
-    for paragraph in description.text.split("\n\n")[2:]:
-        if len(text) + len(paragraph) > _SHOWN:
-            break
-        text += f"\n\n{paragraph}"
-    return text
+    """The first sentences of a rule's text, as far as code scanning shows them; all of it is its help."""
+    text = "\n\n".join([description.summary, *description.text.split("\n\n")[2:]])
+    whole = re.match(r".*\.(?=\s)", text[:_SHOWN], re.DOTALL)
+    return text if len(text) <= _SHOWN or whole is None else whole[0]
 
 
 def _result(annotation: Annotation, index: int) -> dict[str, Any]:
