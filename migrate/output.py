@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .patch import changed_lines
-from .reports import NOTEBOOK, STATUSES, Report, imports_beta1, not_concerned, without
+from .reports import NOTEBOOK, STATUSES, Report, is_whole_beta1, not_concerned, without
 
 if TYPE_CHECKING:
     from nki_migrate.codemods.model import Asserted, Finding
@@ -57,7 +57,7 @@ def print_diff(diff: bytes) -> None:
 
 def advice(reports: Iterable[Report]) -> str:
     """What ``check`` says once of files that are Beta 1 still; empty where none is."""
-    count = sum(bool(report.findings) and imports_beta1(report.source) for report in reports)
+    count = sum(bool(report.findings) and is_whole_beta1(report.source) for report in reports)
     are = "is" if count == 1 else "are"
     return (
         f"{plural(count, 'file')} {are} Beta 1 still: run `nki-migrate rewrite` on {'it' if count == 1 else 'them'}"

@@ -26,6 +26,7 @@ STATUSES: tuple[Status, ...] = ("changed", "unchanged", "skipped", "failed")
 
 
 _IMPORTS_BETA1 = re.compile(rb"^[ \t]*(import|from)[ \t]+neuronxcc\b", re.MULTILINE)
+_IMPORTS_BETA2 = re.compile(rb"^[ \t]*(import|from)[ \t]+nki\b", re.MULTILINE)
 
 EMPTY = "empty"
 DECLINED = "declined: run again to be asked again"
@@ -171,6 +172,11 @@ def python_source(path: str, data: bytes) -> bytes:
 def imports_beta1(data: bytes) -> bool:
     """Does a line of a file begin an import of ``neuronxcc``?"""
     return _IMPORTS_BETA1.search(data) is not None
+
+
+def is_whole_beta1(data: bytes) -> bool:
+    """Does a file import ``neuronxcc`` and nothing of ``nki``? (One that has both is half migrated, or serves both.)"""
+    return imports_beta1(data) and _IMPORTS_BETA2.search(data) is None
 
 
 def _names_nki(data: bytes) -> bool:

@@ -90,6 +90,8 @@ def test_check_says_once_what_to_do_about_beta_1(run, here):
     _code, out, err = run("check", ".")
     assert b"run `nki-migrate rewrite`" not in out
     assert err.count("2 files are Beta 1 still: run `nki-migrate rewrite` on them\n") == 1
+    run("rewrite", "--write", "--allow-dirty", "kernels")  # one is half migrated now: rewrite would leave it alone
+    assert "1 file is Beta 1 still: run `nki-migrate rewrite` on it" in run("check", ".")[2]
 
 
 def test_unchanged_does_not_hide_findings(run, here):
