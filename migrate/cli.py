@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from typing import Any, NoReturn
@@ -28,6 +29,9 @@ from .undo import undo
 
 def main(argv: list[str] | None = None) -> NoReturn:
     """Run one command and exit. An error is one line on stderr and exit code 2, never a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # what a terminal's encoding does not have is no reason to end
+            stream.reconfigure(errors="backslashreplace")
     try:
         code = cli.main(args=argv, prog_name="nki-migrate", standalone_mode=False, obj=argv)
     except click.Abort:
@@ -44,8 +48,7 @@ def main(argv: list[str] | None = None) -> NoReturn:
     ) as done:  # of click: completion is done, or a pipe was closed, with a code that would mean findings
         code = UNREAD if done.code else DONE
     except OSError as error:
-        where = os.fsdecode(error.filename) if error.filename is not None else "cannot write the output"
-        code = _complain(f"{where}: {error.strerror or error}")
+        code = _complain(f"{_place(error)}: {error.strerror or error}")
     except Exception as error:
         if _is_interrupt(error):
             code = _complain("interrupted", INTERRUPTED)
@@ -55,6 +58,17 @@ def main(argv: list[str] | None = None) -> NoReturn:
             what = f"{type(error).__name__}: {error}"
             code = _complain(f"internal error: {what} (please report it; NKI_MIGRATE_TRACEBACK=1 shows where)")
     sys.exit(code or DONE)
+
+
+def _place(error: OSError) -> str:
+    """What an error of the system's is about."""
+    if error.filename is not None:
+        return os.fsdecode(error.filename)
+    try:
+        os.getcwd()
+    except OSError:
+        return "the working directory"
+    return "cannot write the output"
 
 
 def _is_interrupt(error: BaseException | None) -> bool:
