@@ -203,10 +203,9 @@ def _declared(scope: Scope, plan: Plan, style: Style | None) -> Tile:
     if style is not None and style.name == "fold":
         folded = _fold(scope, plan)
     elif style is not None and style.loop is not None:
-        assert isinstance(style.loop.target, ast.Name)
-        loops = (*loops, style.loop.target.id)
+        loops = (*loops, *(scope.source.segment(loop.target) for loop in style.loops))
         kept = _kept_address(scope, plan)
-        written = _into_loop(scope, plan, style.loop, kept)
+        written = _into_loop(scope, plan, style, kept)
     else:
         text = _list(scope, plan)
     if pinned and plan.space == "sbuf" and scope.module.options.allocation == "sbuf-manager":
@@ -343,16 +342,15 @@ def _kept_address(scope: Scope, plan: Plan) -> str:
     return name
 
 
-def _into_loop(scope: Scope, plan: Plan, loop: ast.For, kept: str) -> list[New]:
+def _into_loop(scope: Scope, plan: Plan, style: Style, kept: str) -> list[New]:
     """Declare the tensor at the top of the loop that its blocks belong to, at an address that was kept, if any.
 
     The lines are the result.
     """
-    assert isinstance(loop.target, ast.Name)
     if kept and isinstance(plan.buffer, Allocator):
         plan = replace(plan, buffer=replace(plan.buffer, kept=kept))
-    setup, address = _place(scope, plan, (loop.target.id,))
+    setup, address = _place(scope, plan, style.index)
     lines = [New(line) for line in (*setup, bound(scope, plan, _ndarray(scope, plan, plan.dims, address)))]
-    prologue = scope.module.edits.prologue
+    prologue, loop = scope.module.edits.prologue, style.loops[-1]
     scope.draft.put(prologue, loop, [*prologue.get(loop, []), *lines])
     return lines
