@@ -1,6 +1,8 @@
 """The HTML report: complete, escaped, self-contained, and good to read in a real browser."""
 
+import errno
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -585,6 +587,20 @@ def test_a_report_that_cannot_be_written_is_an_error(kernel, capsys):
         error = capsys.readouterr().err.splitlines()[-1]
         assert error == f"nki-migrate: error: {file}: cannot write the report: {reason}"
         assert (kernel / "k.py").read_text() == before  # nothing is done first
+
+
+def test_a_page_that_cannot_be_finished_leaves_the_one_before(kernel, capsys, monkeypatch):
+    assert run("rewrite", "k.py", "--report", "report.html") == 1
+    before = (kernel / "report.html").read_bytes()
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    assert run("rewrite", "k.py", "--report", "report.html", "--no-cache") == 2
+    assert capsys.readouterr().err.splitlines()[-1].endswith("cannot write the report: No space left on device")
+    assert (kernel / "report.html").read_bytes() == before
+    assert not list(kernel.glob("*.tmp"))
 
 
 def test_the_words_of_an_assumption_stand_once_and_its_lines_by_rule(kernel, capsys):
