@@ -1,9 +1,9 @@
-"""The zeros of an accumulator: ``nl.zeros`` in PSUM needs no ``memset`` where a matmul overwrites the whole tile first.
+"""The zeros of an accumulator: ``nl.zeros`` in PSUM is ``nl.ndarray`` where a matmul overwrites the whole tile first.
 
 Beta 1 wrote zeros because ``t += nl.matmul(...)`` needs something to add to. In Beta 2 the first matmul into a fresh
 tile overwrites it, and what a matmul does to zeros that another instruction wrote is not defined on every chip.
 
-A ``memset`` goes where, from the declaration on, only loops lie around that matmul, and nothing before it names the
+Zeros go where, from the declaration on, only loops lie around that matmul, and nothing before it names the
 tile. That such a loop runs at all is proved, or asserted in the output.
 
 Source: NKI 0.3 update guide on ``accumulate=None``; the tutorial "kernel-optimization" of 2.28 declares its
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import ast
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..analysis.positivity import positive
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
     from ..expr.frames import FirstMatmul
 
 _LEAVES = ast.Break | ast.Continue | ast.Return | ast.Raise
-_ZEROS = re.compile(r"^ *\w+\.memset\(dst=\w+, value=0\)(\n|\Z)", re.MULTILINE)
+_ZEROS = re.compile(r"\b(\w+)\.zeros\(|^ *\w+\.memset\(dst=\w+, value=0\)(?:\n|\Z)", re.MULTILINE)
+"""A call that makes zeros, or a statement that fills a tile which has an address."""
 
 
 def drop_zeros(scope: Scope) -> None:
@@ -37,21 +39,32 @@ def drop_zeros(scope: Scope) -> None:
     asserted: dict[tuple[int, str], int] = {}
     for declaration, matmul in scope.first_matmuls.items():
         suite, statement = _declared_in(scope.function, declaration.node)
-        new = scope.module.edits.replaced.get(statement, []) if statement is not None else []
+        if statement is None or matmul.statement in scope.module.kept:
+            continue
+        new = scope.module.edits.replaced.get(statement) or [New(scope.source.segment(statement))]
         at = next((i for i, n in enumerate(new) if _ZEROS.search(n.text)), None)
-        if statement is None or at is None or matmul.statement in scope.module.kept:
+        if at is None:
             continue
         counts = _counts(scope, declaration.name, suite[suite.index(statement) + 1 :], matmul)
         if counts is None:
             continue
         tests = [count for count in counts if asserted.get((id(suite), count), statement.lineno) >= statement.lineno]
         asserted.update({(id(suite), count): statement.lineno for count in tests})
-        left = _ZEROS.sub("", new[at].text)
         new[at : at + 1] = [
             New(text, new[at].guard)
-            for text in (left, *(assertion(f"{n} > 0", "loops that run") for n in tests))
+            for text in (_declared(new[at].text), *(assertion(f"{n} > 0", "loops that run") for n in tests))
             if text
         ]
+        scope.module.edits.replaced[statement] = new
+        scope.module.planned[:] = [
+            replace(each, call=_declared(each.call)) if each.node is declaration.node else each
+            for each in scope.module.planned
+        ]
+
+
+def _declared(text: str) -> str:
+    """A text that makes zeros without them."""
+    return _ZEROS.sub(lambda found: f"{found[1]}.ndarray(" if found[1] else "", text)
 
 
 def _declared_in(function: ast.FunctionDef, call: ast.AST) -> tuple[list[ast.stmt], ast.stmt | None]:
