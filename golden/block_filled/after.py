@@ -13,8 +13,7 @@ def group_sums(x):
     totals = nl.ndarray((n, p, f), dtype=nl.float32, buffer=nl.shared_hbm)
     # each block belongs to one iteration of two loops; its first matmul overwrites the zeros
     # all blocks are alive from the first loop to the last
-    total = nl.ndarray((p, n, f), dtype=nl.float32, buffer=nl.sbuf)
-    nisa.memset(dst=total, value=0)
+    total = nl.zeros((p, n, f), dtype=nl.float32, buffer=nl.sbuf)
     for i in nl.affine_range(n):
         for j in nl.affine_range(m):
             gram = nl.ndarray((f, f), dtype=nl.float32, buffer=nl.psum)
@@ -23,9 +22,9 @@ def group_sums(x):
                 nisa.dma_copy(dst=tile, src=x[i, j, r])
                 nisa.nc_matmul(dst=gram, stationary=tile, moving=tile)
                 nisa.tensor_tensor(dst=total[:, i, :], data1=total[:, i, :], data2=tile, op=nl.add)
-            copied_tile = nl.ndarray((f, f), dtype=nl.float32, buffer=nl.sbuf)
-            nisa.tensor_copy(dst=copied_tile, src=gram)
-            nisa.dma_copy(dst=grams[i, j], src=copied_tile)
+            gram_sbuf = nl.ndarray((f, f), dtype=nl.float32, buffer=nl.sbuf)
+            nisa.tensor_copy(dst=gram_sbuf, src=gram)
+            nisa.dma_copy(dst=grams[i, j], src=gram_sbuf)
     # only its first column is written
     for i in nl.affine_range(n):
         scaled = nl.ndarray((p, f), dtype=nl.float32, buffer=nl.sbuf)
