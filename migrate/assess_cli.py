@@ -19,8 +19,20 @@ FORMATS = ("text", "csv", "json", "html")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @click.option("--select", multiple=True, metavar="CODES", shell_complete=completed_codes, help="As for rewrite.")
 @click.option("--ignore", multiple=True, metavar="CODES", shell_complete=completed_codes, help="As for rewrite.")
-@click.option("--allocation", type=click.Choice(ALLOCATIONS), default="address", show_default=True)
-@click.option("--blocks", type=click.Choice(BLOCKS), default="auto", show_default=True)
+@click.option(
+    "--allocation",
+    type=click.Choice(ALLOCATIONS),
+    default="address",
+    show_default=True,
+    help="How tiles get their addresses: by address=, or from an SbufManager.",
+)
+@click.option(
+    "--blocks",
+    type=click.Choice(BLOCKS),
+    default="auto",
+    show_default=True,
+    help="What block dimensions become: lists of tensors, a wider free dimension, or a tile in the loop.",
+)
 @click.option(
     "--target",
     type=command_options.VersionRange(),
@@ -31,7 +43,7 @@ FORMATS = ("text", "csv", "json", "html")
 @command_options.MODULES
 @command_options.CASES
 @command_options.JOBS
-@click.option("--no-cache", is_flag=True, help="Rewrite everything, also what did not change; keep nothing.")
+@click.option("--no-cache", is_flag=True, help="Use no results of earlier runs, and keep none.")
 @command_options.output_format(*FORMATS)
 def assess(
     paths: tuple[str, ...],

@@ -15,6 +15,7 @@ from .exit_codes import DONE, FAILED
 from .ignores import without_codes
 from .kept_reports import cached_reports
 from .nki_pins import with_pins
+from .progress import Files
 from .reports import Report
 from .rewrite_command import cores
 from .surfaces.assessment import rendered, summary
@@ -59,7 +60,8 @@ def run(asked: Asked) -> int:
     options = with_pins(asked.options, files)
 
     def reports_with(wanted: Options) -> list[Report]:
-        reports = cached_reports(files, wanted, asked.jobs or cores(), keep=not asked.no_cache)
+        progress = Files(f"assess: rewrite{' --unsafe' if wanted.unsafe else ''}")
+        reports = cached_reports(files, wanted, asked.jobs or cores(), keep=not asked.no_cache, progress=progress)
         return [without_codes(report, asked.configuration.ignored_codes(report.path)) for report in reports]
 
     reports = reports_with(options)

@@ -15,10 +15,11 @@ from nki_migrate.runtime.spec.versions import DEFAULT, Version, shown, versions_
 from . import languages
 from .claims import language_of
 from .discover import Found
-from .errors import FileError
+from .errors import FileError, InputError
 from .ignores import check_knows, with_ignores
 from .notebook_reports import in_cells
-from .reports import Report, contents, parsed
+from .progress import Files
+from .reports import Report, contents, internal_error, parsed
 
 if TYPE_CHECKING:
     from nki_migrate.runtime.legality import Violation
@@ -36,7 +37,21 @@ def check_reports(files: Iterable[Found], target: str = DEFAULT.name, options: O
     ``target`` is a version or a range (``0.3..0.6``): a finding that not all of its versions have says which do.
     ``options`` are those of the run that other languages read.
     """
-    return [in_cells(with_ignores(_checked(file, target, options), check_knows), file) for file in files]
+    files = list(files)
+    progress = Files("check")
+    progress.begin({file.path: 1 for file in files})
+    reports = []
+    for file in files:
+        try:
+            report = in_cells(with_ignores(_checked(file, target, options), check_knows), file)
+        except InputError:
+            raise
+        except Exception as error:  # a defect of ours costs one file, not the run
+            report = internal_error(file.path, b"", error)
+        reports.append(report)
+        progress.ended(reports[-1])
+    progress.end()
+    return reports
 
 
 def _checked(file: Found, target: str, options: Options | None) -> Report:

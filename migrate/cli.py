@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from typing import Any, NoReturn
@@ -20,6 +21,7 @@ from .errors import InputError
 from .exit_codes import DONE, FAILED, INTERRUPTED, MEANING, UNREAD, exit_code
 from .module_option import told_modules
 from .rewrite_cli import rewrite
+from .rule_codes import require_known
 from .rules_cli import explain, rules, test_rules, versions
 from .surfaces import FORMATS, print_reports, write_report
 from .undo import undo
@@ -27,13 +29,18 @@ from .undo import undo
 
 def main(argv: list[str] | None = None) -> NoReturn:
     """Run one command and exit. An error is one line on stderr and exit code 2, never a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # what a terminal's encoding does not have is no reason to end
+            stream.reconfigure(errors="backslashreplace")
     try:
         code = cli.main(args=argv, prog_name="nki-migrate", standalone_mode=False, obj=argv)
     except click.Abort:
         code = _complain("interrupted", INTERRUPTED)
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx else "nki-migrate"
-        code = _complain(f"{error.format_message()} Try '{command} --help'.")
+        message = error.format_message()
+        stop = "" if message.endswith((".", "?", "!")) else "."
+        code = _complain(f"{message}{stop} Try '{command} --help'.")
     except (click.ClickException, InputError, PluginError) as error:
         code = _complain(error.format_message() if isinstance(error, click.ClickException) else str(error))
     except (
@@ -41,8 +48,7 @@ def main(argv: list[str] | None = None) -> NoReturn:
     ) as done:  # of click: completion is done, or a pipe was closed, with a code that would mean findings
         code = UNREAD if done.code else DONE
     except OSError as error:
-        where = os.fsdecode(error.filename) if error.filename is not None else "cannot write the output"
-        code = _complain(f"{where}: {error.strerror or error}")
+        code = _complain(f"{_place(error)}: {error.strerror or error}")
     except Exception as error:
         if _is_interrupt(error):
             code = _complain("interrupted", INTERRUPTED)
@@ -52,6 +58,17 @@ def main(argv: list[str] | None = None) -> NoReturn:
             what = f"{type(error).__name__}: {error}"
             code = _complain(f"internal error: {what} (please report it; NKI_MIGRATE_TRACEBACK=1 shows where)")
     sys.exit(code or DONE)
+
+
+def _place(error: OSError) -> str:
+    """What an error of the system's is about."""
+    if error.filename is not None:
+        return os.fsdecode(error.filename)
+    try:
+        os.getcwd()
+    except OSError:
+        return "the working directory"
+    return "cannot write the output"
 
 
 def _is_interrupt(error: BaseException | None) -> bool:
@@ -92,6 +109,7 @@ def cli(context: click.Context) -> int | None:
     found = context.meta[CONFIGURATION] = (
         Configuration() if context.invoked_subcommand in (None, *_OUTSIDE) else configuration(os.curdir)
     )
+    require_known(found)
     context.default_map = _defaults(found)
     if context.invoked_subcommand is None:
         click.echo(context.get_help(), err=True)
@@ -115,23 +133,23 @@ def cli(context: click.Context) -> int | None:
 @click.option(
     "--hardware",
     type=click.Choice(["gen2", "gen3", "gen4", *command_options.ASCEND]),
-    help="Whatever the cases say.  [default: what the case says, else gen3]",
+    help="The generation to run on, whatever the cases say.  [default: what the case says, else gen3]",
 )
 @click.option(
     "--search",
     type=click.FloatRange(min=0),
     metavar="SECONDS",
-    help="Then look for other cases at which they disagree.",
+    help="After the cases, look this long for other cases at which the two versions disagree.",
 )
 @click.option(
     "--ulps",
     type=click.IntRange(min=0),
     metavar="N",
-    help="A division may be a reciprocal and a multiplication, and outputs computed from one N units in the last place "
-    "apart.  [default: what --unsafe declares]",
+    help="Take a reciprocal and a multiplication for a division, and outputs computed from one that differ by up to N "
+    "units in the last place.  [default: what --unsafe declares]",
 )
-@click.option("--strict", is_flag=True, help="Conditions that no case shows both sides of make a kernel undecided.")
-@click.option("--fail-fast", is_flag=True, help="Run nothing more behind the first case that is not equal.")
+@click.option("--strict", is_flag=True, help="Call a kernel undecided whose cases take only one side of a condition.")
+@click.option("--fail-fast", is_flag=True, help="Stop after the first case that is not equal.")
 @click.option("--tiles", is_flag=True, help="Show which new tile stands for which old one.")
 @click.option("--unsafe", is_flag=True, help="With --migrate: as for rewrite.")
 @click.option("--allocation", type=click.Choice(ALLOCATIONS), help="With --migrate: as for rewrite.")
@@ -194,7 +212,7 @@ def check(
     planner: str | None,
     given: tuple[str, ...],
 ) -> int:
-    """Is this source legal NKI? (Static: nothing is run.) Kernels of TileLang-Ascend: does their memory fit?"""
+    """Say whether source is legal NKI; nothing is run. Of kernels of TileLang-Ascend, say whether their memory fits."""
     from .checking import WORD, check_reports
     from .ignores import without_codes
 
@@ -208,7 +226,7 @@ def check(
     else:
         output.print_findings(reports, WORD, err=False)
         click.echo(output.check_summary(reports), err=True)
-        output.print_lines(filter(None, [output.advice(reports)]), err=True)
+        output.print_lines(filter(None, [output.advice(reports), output.nothing(reports, WORD)]), err=True)
     if report is not None:
         write_report(report, "check", reports)
     return exit_code(reports, changes_are_done=True)
@@ -237,7 +255,7 @@ def layout(
     planner: str | None,
     given: tuple[str, ...],
 ) -> int:
-    """Print the address of every tile of one run of a kernel, and its hazards.
+    """Print the address of every tile of one run of a kernel, and its hazards: what runs here, and may not on hardware.
 
     The memory of kernels of TileLang-Ascend is planned from their source, unless --cases or --case asks for a run.
     """
@@ -313,7 +331,11 @@ def cases() -> None:
 @click.argument("file", metavar="FILE")
 @click.option("--kernel", "kernels", multiple=True, metavar="NAME", help="Only this kernel; repeatable.")
 @click.option(
-    "--seconds", type=click.FloatRange(min=1), default=20.0, show_default=True, help="For all kernels of the file."
+    "--seconds",
+    type=click.FloatRange(min=1),
+    default=20.0,
+    show_default=True,
+    help="How long to look for cases, for all kernels of FILE together; waiting for a processor does not count.",
 )
 @click.option(
     "--target",

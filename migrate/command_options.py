@@ -10,12 +10,20 @@ import click
 from click.core import ParameterSource
 from nki_migrate.runtime.spec.versions import RANGE, versions_of
 
+from .errors import InputError
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 
 def output_format(*formats: str) -> Callable[[Any], Any]:
-    return click.option("--output-format", type=click.Choice(formats), default=formats[0], show_default=True)
+    return click.option(
+        "--output-format",
+        type=click.Choice(formats),
+        default=formats[0],
+        show_default=True,
+        help="The form of the results on stdout.",
+    )
 
 
 CASES = click.option("--cases", metavar="FILE", help="How to run the kernels.  [default: cases.toml beside the kernel]")
@@ -108,7 +116,25 @@ EXECUTOR = click.option(
 )
 
 
-REPORT = click.option("--report", metavar="FILE.html", help="Also write a page with everything: diffs, maps, findings.")
+def _writable(context: click.Context, parameter: click.Parameter, file: str | None) -> str | None:
+    """The file of a report. Raises ``InputError`` before any work is done where it could not be written after it."""
+    if file is not None:
+        directory = os.path.dirname(file) or os.curdir
+        if os.path.isdir(file):
+            raise InputError(f"{file}: cannot write the report: it is a directory: name a file")
+        if not os.path.isdir(directory):
+            raise InputError(f"{file}: cannot write the report: there is no directory {directory}: make it first")
+        if not os.access(file if os.path.exists(file) else directory, os.W_OK):
+            raise InputError(f"{file}: cannot write the report: permission denied")
+    return file
+
+
+REPORT = click.option(
+    "--report",
+    metavar="FILE.html",
+    callback=_writable,
+    help="Also write a page with everything: diffs, maps, findings.",
+)
 
 
 JOBS = click.option(
@@ -121,14 +147,15 @@ def execution(command: Callable[..., Any]) -> Callable[..., Any]:
     options = (
         JOBS,
         click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", default=300.0,
-                     show_default=True, help="For one run of a kernel."),
+                     show_default=True,
+                     help="The longest that one run of a kernel may take; its waiting for a processor does not count."),
         click.option("--memory", type=click.IntRange(min=64), metavar="MIB", default=8192, show_default=True,
-                     help="Address space of one run of a kernel."),
-        click.option("--no-cache", is_flag=True, help="Run everything, also what ran before; keep nothing."),
+                     help="The most address space that one run of a kernel may take."),
+        click.option("--no-cache", is_flag=True, help="Use no results of earlier runs, and keep none."),
         click.option("--cache-dir", metavar="DIR", envvar="NKI_MIGRATE_CACHE_DIR",
                      help="Where verdicts are kept.  [default: $XDG_CACHE_HOME/nki-migrate or ~/.cache/nki-migrate]"),
         click.option("--no-execute", is_flag=True, envvar="NKI_MIGRATE_NO_EXECUTE",
-                     help="Run no code of the user's: whatever needs it is undecided."),
+                     help="Run none of your code: whatever needs it is undecided."),
     )  # fmt: skip
     for option in reversed(options):
         command = option(command)

@@ -58,6 +58,11 @@ class Configuration:
         return os.path.relpath(os.path.join(self.directory, self.values[_PATH])) if _PATH in self.values else None
 
     @property
+    def codes_by_file(self) -> Iterator[str]:
+        """The codes, or their beginnings, that ``per-file-ignores`` names."""
+        return (code for codes in self.values.get(_CODES_BY_FILE, {}).values() for code in codes)
+
+    @property
     def directory(self) -> str:
         return os.path.dirname(self.path)
 
@@ -96,11 +101,11 @@ def configuration(directory: str) -> Configuration:
     for place in _upwards(os.path.abspath(directory)):
         own, project = os.path.join(place, OWN_FILE), os.path.join(place, PROJECT_FILE)
         if os.path.isfile(own):
-            return Configuration(own, _checked(own, _read(own), OWN_FILE))
+            return Configuration(own, _checked(own, _read(own), "here"))
         if os.path.isfile(project):
             table = _read(project).get("tool", {}).get(TABLE)
             if table is not None:
-                return Configuration(project, _checked(project, table, f"[tool.{TABLE}]"))
+                return Configuration(project, _checked(project, table, f"in [tool.{TABLE}]"))
     return Configuration()
 
 
@@ -124,11 +129,12 @@ def _read(path: str) -> dict[str, Any]:
 def _checked(path: str, table: Any, where: str) -> Mapping[str, Any]:
     name = os.path.relpath(path)
     if not isinstance(table, dict):
-        raise InputError(f"{name}: {where} is no table")
+        raise InputError(f"{name}: 'tool.{TABLE}' is no table: write [tool.{TABLE}]")
     for key, value in table.items():
         if key not in KEYS:
-            close = get_close_matches(key.replace("_", "-"), KEYS, n=1, cutoff=0.0)
-            raise InputError(f"{name}: {where} has no key {key!r}: did you mean {close[0]!r}?")
+            close = get_close_matches(key.replace("_", "-"), KEYS, n=1, cutoff=0.5)
+            hint = f"did you mean {close[0]!r}?" if close else f"the keys are {', '.join(KEYS)}"
+            raise InputError(f"{name}: there is no key {key!r} {where}: {hint}")
         wanted = _wanted(key, value)
         if wanted:
             raise InputError(f"{name}: {key!r} must be {wanted}, not {value!r}")

@@ -126,4 +126,7 @@ def _with_text(report: Report, editor: Editor) -> Report:
 
 
 def _edited(text: str) -> str | None:
-    return click.edit(text, extension=".py")
+    try:
+        return click.edit(text, extension=".py")
+    except click.ClickException as error:  # what was answered so far is not lost for an editor
+        raise FileError(f"{error.format_message()}: set VISUAL or EDITOR") from error

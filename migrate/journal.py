@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import fcntl
 import json
 import os
 import secrets
@@ -17,6 +18,8 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+import click
 
 from .cache import digest_of
 from .errors import InputError
@@ -71,10 +74,7 @@ class Keeping:
             self._previous = self._place.read_bytes() if self._place.exists() else None
             _keep(self._place, _text(self._journal))
         except OSError as error:
-            raise InputError(
-                f"nothing was written, as the journal for undo cannot be: {self._place}: {error.strerror or error}: "
-                "make room for it there, or set XDG_STATE_HOME"
-            ) from error
+            raise _unkept(self._place, error) from error
 
     def settle(self, written: set[str]) -> None:
         """Only the ``written`` paths are this run's. Where there are none, the run before it is the last again."""
@@ -96,6 +96,36 @@ def journal_place(paths: Sequence[str], environment: Mapping[str, str]) -> Path:
     if repository is not None and os.access(repository.git, os.W_OK):
         return Path(repository.git, "nki-migrate", _NAME)
     return _state_directory(environment) / f"{digest_of(os.fsencode(common))}.json"
+
+
+@contextlib.contextmanager
+def alone(place: Path) -> Iterator[None]:
+    """No other run writes, or undoes, what has its journal at ``place``: one that does is waited for, and said.
+
+    Two runs at once would each take the other's new files for the user's changes, and only one would have a journal.
+    The lock is the system's: it goes with the process that has it, however that ends.
+    """
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        lock = open(place.with_suffix(".lock"), "wb", opener=_private)  # noqa: SIM115
+    except OSError as error:
+        raise _unkept(place, error) from error
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            click.echo("another run of nki-migrate writes here: waiting for it", err=True)
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        except OSError:  # the file system knows no locks
+            pass
+        yield
+
+
+def _unkept(place: Path, error: OSError) -> InputError:
+    return InputError(
+        f"nothing was written, as the journal for undo cannot be: {place}: {error.strerror or error}: "
+        "make room for it there, or set XDG_STATE_HOME"
+    )
 
 
 def last_run(path: str) -> tuple[Path, Journal] | None:

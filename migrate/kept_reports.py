@@ -22,17 +22,29 @@ from .reports import Report
 
 if TYPE_CHECKING:
     from .cluster import Cluster
+    from .progress import Files
 
 
 def cached_reports(
-    files: Sequence[Found], options: Options, jobs: int, *, keep: bool, cluster: Cluster | None = None
+    files: Sequence[Found],
+    options: Options,
+    jobs: int,
+    *,
+    keep: bool,
+    cluster: Cluster | None = None,
+    progress: Files | None = None,
 ) -> list[Report]:
     """:func:`kept_reports` with the user's cache, or without one where nothing is to be kept."""
-    return kept_reports(files, options, jobs, Entries(cache_directory(os.environ)) if keep else None, cluster)
+    return kept_reports(files, options, jobs, Entries(cache_directory(os.environ)) if keep else None, cluster, progress)
 
 
 def kept_reports(
-    files: Sequence[Found], options: Options, jobs: int, cache: Entries | None, cluster: Cluster | None = None
+    files: Sequence[Found],
+    options: Options,
+    jobs: int,
+    cache: Entries | None,
+    cluster: Cluster | None = None,
+    progress: Files | None = None,
 ) -> list[Report]:
     """What :func:`~.rewriting.rewrite_reports` gives, from ``cache`` where the same was asked before.
 
@@ -40,13 +52,13 @@ def kept_reports(
     runs in which a process died or the tool failed.
     """
     if cache is None or any(file.path == STDIN for file in files) or languages.split(files, options.language)[1]:
-        return rewriting.rewrite_reports(files, options, jobs, cluster)
+        return rewriting.rewrite_reports(files, options, jobs, cluster, progress)
     contents = {path: _content(path) for path in _paths(files)}
     question = _question(files, options, contents)
     known = cache.entry(question)
     if known is not None:
         return [_report(entry, contents) for entry in known]
-    reports = rewriting.rewrite_reports(files, options, jobs, cluster)
+    reports = rewriting.rewrite_reports(files, options, jobs, cluster, progress)
     if all(_lasts(report, contents) for report in reports):
         cache.keep_entry(question, [_entry(report) for report in reports])
         cache.prune()

@@ -6,14 +6,14 @@ import json
 import os
 import sys
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from .patch import changed_lines
-from .reports import NOTEBOOK, STATUSES, Report, imports_beta1, not_concerned
+from .reports import NOTEBOOK, STATUSES, Report, is_whole_beta1, not_concerned, without
 
 if TYPE_CHECKING:
     from nki_migrate.codemods.model import Asserted, Finding
@@ -57,13 +57,22 @@ def print_diff(diff: bytes) -> None:
 
 def advice(reports: Iterable[Report]) -> str:
     """What ``check`` says once of files that are Beta 1 still; empty where none is."""
-    count = sum(bool(report.findings) and imports_beta1(report.source) for report in reports)
+    count = sum(bool(report.findings) and is_whole_beta1(report.source) for report in reports)
     are = "is" if count == 1 else "are"
     return (
         f"{plural(count, 'file')} {are} Beta 1 still: run `nki-migrate rewrite` on {'it' if count == 1 else 'them'}"
         if count
         else ""
     )
+
+
+def nothing(reports: Sequence[Report], word: bytes) -> str:
+    """What is said once of a run that no file concerns; empty where one does."""
+    if not reports:
+        return "nothing to do: there is no Python file and no notebook"
+    if all(report.status == "skipped" and report.reason in not_concerned(word) for report in reports):
+        return f"nothing to do: {'the file' if len(reports) == 1 else 'each of them'} {without(word)}, or is empty"
+    return ""
 
 
 def print_for_machines(output_format: str, text: str, summary_line: str) -> None:

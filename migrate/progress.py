@@ -6,8 +6,11 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Sequence
-from typing import TextIO
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from .reports import Report
 
 _PATIENCE = 1.0
 """Seconds before the first line: a short run shows none."""
@@ -70,3 +73,41 @@ class Progress(StatusLine):
             return ""
         seconds = (time.monotonic() - self._began) * max(self._expected - self._spent, 0.0) / self._spent
         return f", about {seconds:.0f} s left"
+
+
+class Files(StatusLine):
+    """How many files of a run are done, at what rate, and about how long the others will take.
+
+    ``what`` is what happens to them. The time that is left is that of their bytes: files are of all sizes.
+    """
+
+    def __init__(self, what: str, stream: TextIO | None = None) -> None:
+        super().__init__(stream)
+        self._what = what
+        self._files = self._bytes = 0
+        self._left: dict[str, int] = {}
+        self._began_work = self._began
+
+    def read(self, count: int, files: Collection[object]) -> None:
+        """``count`` of the ``files`` are read, and none is worked on yet."""
+        self.write(f"{self._what}: {count} of {len(files)} files read")
+
+    def begin(self, sizes: Mapping[str, int]) -> None:
+        """Work on files begins: paths, and bytes."""
+        self._began_work = time.monotonic()
+        self._left = dict(sizes)
+        self._files, self._bytes = len(sizes), sum(sizes.values())
+
+    def ended(self, report: Report) -> None:
+        """A file's report is there."""
+        self._left.pop(report.path, None)
+        self.show()
+
+    def show(self) -> None:
+        """Say how far the run is."""
+        done, seconds = self._files - len(self._left), time.monotonic() - self._began_work
+        left = sum(self._left.values())
+        rest = f"{seconds:.0f} s so far"
+        if done and left < self._bytes:
+            rest = f"{done / seconds:.1f} a second, about {seconds * left / (self._bytes - left):.0f} s left"
+        self.write(f"{self._what}: {done} of {self._files} files, {rest}")

@@ -26,6 +26,9 @@ STATUSES: tuple[Status, ...] = ("changed", "unchanged", "skipped", "failed")
 
 
 _IMPORTS_BETA1 = re.compile(rb"^[ \t]*(import|from)[ \t]+neuronxcc\b", re.MULTILINE)
+_IMPORTS_BETA2 = re.compile(rb"^[ \t]*(import|from)[ \t]+nki\b", re.MULTILINE)
+
+_TOO_DEEP = "nested too deeply to be read: break up the deepest expression"
 
 EMPTY = "empty"
 DECLINED = "declined: run again to be asked again"
@@ -102,6 +105,8 @@ def internal_error(path: str, data: bytes, error: Exception) -> Report:
     """The report on a file that a defect of the tool's, or of a plugin's, keeps from being rewritten."""
     if isinstance(error, PluginError):
         return Report(path, "failed", str(error), before=data, after=data)
+    if isinstance(error, RecursionError):
+        return Report(path, "failed", _TOO_DEEP, before=data, after=data)
     frame = traceback.extract_tb(error.__traceback__)[-1]
     where = f"{frame.filename.rsplit('/', 1)[-1]}:{frame.lineno}"
     reason = f"internal error: {type(error).__name__}: {error} ({where}): please report it together with the file"
@@ -173,6 +178,11 @@ def imports_beta1(data: bytes) -> bool:
     return _IMPORTS_BETA1.search(data) is not None
 
 
+def is_whole_beta1(data: bytes) -> bool:
+    """Does a file import ``neuronxcc`` and nothing of ``nki``? (One that has both is half migrated, or serves both.)"""
+    return imports_beta1(data) and _IMPORTS_BETA2.search(data) is None
+
+
 def _names_nki(data: bytes) -> bool:
     """Do bytes that are no text have the name of NKI among them, in UTF-16 or UTF-32 perhaps?"""
     return re.search(rb"\b(nki|neuronxcc)\b", data.translate(None, b"\0")) is not None
@@ -195,4 +205,4 @@ def parsed(data: bytes) -> tuple[Text, ast.Module]:
         version = f"{sys.version_info.major}.{sys.version_info.minor}"
         raise FileError(f"line {error.lineno}: does not parse as Python {version}: {error.msg}") from error
     except (RecursionError, MemoryError) as error:
-        raise FileError("nested too deeply for Python's parser: break up the deepest expression") from error
+        raise FileError(_TOO_DEEP) from error

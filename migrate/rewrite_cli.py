@@ -46,8 +46,20 @@ from .surfaces import FORMATS
 @click.option("--ignore", multiple=True, metavar="CODES", shell_complete=completed_codes, help="Not these rules.")
 @click.option("--mark", is_flag=True, help="Put a comment, # TODO(nki-migrate CODE): ..., above each manual finding.")
 @click.option("--unsafe", is_flag=True, help="Also apply rewrites that a person should review.")
-@click.option("--allocation", type=click.Choice(ALLOCATIONS), default="address", show_default=True)
-@click.option("--blocks", type=click.Choice(BLOCKS), default="auto", show_default=True)
+@click.option(
+    "--allocation",
+    type=click.Choice(ALLOCATIONS),
+    default="address",
+    show_default=True,
+    help="How tiles get their addresses: by address=, or from an SbufManager.",
+)
+@click.option(
+    "--blocks",
+    type=click.Choice(BLOCKS),
+    default="auto",
+    show_default=True,
+    help="What block dimensions become: lists of tensors, a wider free dimension, or a tile in the loop.",
+)
 @click.option(
     "--target",
     type=command_options.VersionRange(),
@@ -69,12 +81,15 @@ from .surfaces import FORMATS
 @command_options.MODULES
 @command_options.JOBS
 @command_options.EXECUTOR
-@click.option("--no-cache", is_flag=True, help="Rewrite everything, also what did not change; keep nothing.")
-@click.option("--verify", is_flag=True, help="With --write: only files all of whose kernels verify (by their cases).")
+@click.option("--no-cache", is_flag=True, help="Use no results of earlier runs, and keep none.")
+@click.option(
+    "--verify", is_flag=True, help="With --write: write a file only if all of its kernels verify by their cases."
+)
 @click.option(
     "--cases",
     metavar="FILE",
-    help="Run the old kernels by these cases, too, for what the source does not tell; with --verify, verify by them.",
+    help="Also run the old kernels by these cases, to learn what the source does not tell; with --verify, verify by "
+    "them.",
 )
 @click.option(
     "-U",

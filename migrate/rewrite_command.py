@@ -10,6 +10,7 @@ import click
 from nki_migrate.codemods.model import Options
 
 from . import interactive, languages, output, rule_commits
+from .changes import Changes
 from .cluster import connected
 from .command_options import must_be_allowed, planned, range_of
 from .discover import STDIN, found_files
@@ -19,9 +20,9 @@ from .ignores import without_codes
 from .journal import last_written
 from .kept_reports import cached_reports
 from .nki_pins import with_pins
-from .notebook_reports import parts
 from .notebooks import is_notebook
-from .patch import unified_diff
+from .output import plural
+from .progress import Files
 from .repository import uncommitted
 from .rewriting import rewrite_reports, word_of
 from .store import stored
@@ -92,8 +93,9 @@ def run(asked: Asked) -> int:
         raise InputError(f"--stdin-filename {asked.stdin_filename}: - is read as Python: give a notebook as PATH")
     files = found_files(asked.paths, asked.configuration.excludes)
     options = _options(asked, files)
+    changes = _changes(asked, files)
     with connected(asked.executor) as cluster:
-        reports, proof = _reports(asked, files, options, cluster)
+        reports, proof = _reports(asked, files, options, cluster, changes)
         counted = [_counted(asked, report) for report in reports]
         reports = _with_marks(asked, files, options, counted, cluster)
     if asked.interactive:
@@ -104,7 +106,7 @@ def run(asked: Asked) -> int:
             _require_clean([report.path for report in reports if report.status == "changed" and report.path != STDIN])
         commits = _planned_commits(asked, files, options, reports)
         reports, interrupted = stored(reports)
-    _print(reports, asked, word_of(options))
+    _print(reports, asked, word_of(options), changes)
     if asked.report is not None:
         write_report(asked.report, "rewrite", reports, proof, written=asked.write)
     if interrupted:
@@ -126,7 +128,8 @@ def _planned_commits(asked: Asked, files: list[Found], options: Options, reports
     rule_commits.repository_for(changed)
 
     def selected(codes: frozenset[str]) -> list[Report]:
-        return rewrite_reports(files, replace(options, select=codes), asked.jobs or cores())
+        progress = Files(f"rewrite --commit-per-rule: {plural(len(codes), 'rule')}")
+        return rewrite_reports(files, replace(options, select=codes), asked.jobs or cores(), progress=progress)
 
     return rule_commits.steps(reports, selected)
 
@@ -154,7 +157,8 @@ def _with_marks(
         return [with_stale_marks(report, options) for report in reports]
 
     def again(files: list[Found]) -> list[Report]:
-        return [_counted(asked, report) for report in rewrite_reports(files, options, asked.jobs or cores(), cluster)]
+        found = rewrite_reports(files, options, asked.jobs or cores(), cluster, Files("rewrite --mark"))
+        return [_counted(asked, report) for report in found]
 
     return with_todos(reports, files, options, again)
 
@@ -172,7 +176,7 @@ def _require_clean(paths: list[str]) -> None:
     if differing:
         shown = [*differing[:_SHOWN], *(["..."] if len(differing) > _SHOWN else [])]
         raise InputError(
-            f"nothing was written: {output.plural(len(differing), 'file')} to write with uncommitted changes "
+            f"nothing was written: {plural(len(differing), 'file')} to write with uncommitted changes "
             f"({', '.join(shown)}): commit or stash them, or pass --allow-dirty"
         )
 
@@ -200,8 +204,24 @@ def _options(asked: Asked, files: list[Found]) -> Options:
     return with_pins(options, files)
 
 
+def _changes(asked: Asked, files: list[Found]) -> Changes | None:
+    """What prints the changes of a dry run, each as soon as it is known; none where they are not printed.
+
+    Marks are put into the files when all of them are known.
+    """
+    if asked.write or asked.check or asked.interactive or asked.output_format != "text":
+        return None
+    return Changes(
+        [file.path for file in files],
+        stat=asked.stat,
+        context=asked.context,
+        stdin_filename=asked.stdin_filename,
+        waits=asked.mark,
+    )
+
+
 def _reports(
-    asked: Asked, files: list[Found], options: Options, cluster: Cluster | None
+    asked: Asked, files: list[Found], options: Options, cluster: Cluster | None, changes: Changes | None
 ) -> tuple[list[Report], Proof | None]:
     """What becomes of each file, and the proof where the run verifies."""
     if asked.cases is not None:
@@ -213,7 +233,10 @@ def _reports(
         from .verify_command import verified_rewrite
 
         return verified_rewrite(files, options, asked.jobs, asked.cases, cluster)
-    return cached_reports(files, options, asked.jobs or cores(), keep=not asked.no_cache, cluster=cluster), None
+    reports = cached_reports(
+        files, options, asked.jobs or cores(), keep=not asked.no_cache, cluster=cluster, progress=changes
+    )
+    return reports, None
 
 
 def cores() -> int:
@@ -221,16 +244,16 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _print(reports: list[Report], asked: Asked, word: bytes) -> None:
+def _print(reports: list[Report], asked: Asked, word: bytes, changes: Changes | None) -> None:
     if asked.output_format != "text":
         print_reports(_named(reports, asked), asked.output_format, "rewrite", changes_are_done=asked.write)
         return
     for report in reports:
         if asked.write and report.path == STDIN:
             click.echo(b"" if report.status == "failed" else report.after, nl=False)
+    if changes is not None:
+        changes.finish(reports)
     reports = _named(reports, asked)
-    if not asked.write and not asked.check:
-        _print_changes(reports, asked)
     output.print_lines(_status_lines(reports, asked), err=True)
     if asked.verbose:
         output.print_lines((line for report in reports for line in output.decision_lines(report)), err=True)
@@ -239,22 +262,13 @@ def _print(reports: list[Report], asked: Asked, word: bytes) -> None:
         return
     output.print_findings(reports, word, err=True)
     click.echo(output.rewrite_summary(reports, conditional=not asked.write), err=True)
+    output.print_lines(filter(None, [output.nothing(reports, word)]), err=True)
 
 
 def _named(reports: list[Report], asked: Asked) -> list[Report]:
     """The reports, that on standard input under the name that it was given."""
     name = asked.stdin_filename
     return [replace(r, path=name) if name is not None and r.path == STDIN else r for r in reports]
-
-
-def _print_changes(reports: list[Report], asked: Asked) -> None:
-    changed = [report for report in reports if report.status == "changed"]
-    if asked.stat:
-        output.print_lines(map(output.stat_line, changed), err=False)
-        return
-    for report in changed:
-        for path, before, after in parts(report):
-            output.print_diff(unified_diff(path, before, after, asked.context))
 
 
 def _status_lines(reports: list[Report], asked: Asked) -> Iterator[str]:

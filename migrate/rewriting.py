@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import functools
 import gc
 import multiprocessing
 import os
 import posixpath
+import queue
 import signal
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from nki_migrate import codemods
 from nki_migrate.codemods import components
@@ -29,6 +31,7 @@ from .errors import FileError
 from .generated import without_generated
 from .ignores import is_nobodys, rewrite_knows, with_ignores
 from .notebook_reports import in_cells
+from .progress import Files
 from .reports import Report, Status, contents, internal_error, not_concerned, parsed, python_source, without
 from .text import Text, decoded, encoded
 
@@ -51,14 +54,25 @@ Processes = Callable[[int], AbstractContextManager[Executor]]
 _Work = tuple[int, str, bytes]
 """One file: its place among the files, its path, its bytes."""
 
+_Result = TypeVar("_Result")
+
+_LOOK = 0.25
+"""Seconds between two looks at the clock, for whom progress is shown."""
+
 
 def rewrite_reports(
-    files: Iterable[Found], options: Options, jobs: int, cluster: Cluster | None = None
+    files: Iterable[Found],
+    options: Options,
+    jobs: int,
+    cluster: Cluster | None = None,
+    progress: Files | None = None,
 ) -> list[Report]:
     """A report for each file, in the order of ``files``, made by up to ``jobs`` processes, or by those of a cluster.
 
     Files that import from each other are rewritten together: what a function gets is told by all its calls.
+    ``progress`` is told of each file as it is done, with its last report where it changed.
     """
+    progress = progress or Files("rewrite")
     files = list(without_generated(files))
     rest, theirs = languages.split(files, options.language)
     of_theirs = options if options.language else replace(options, target=type(options)().target, source="")
@@ -68,16 +82,41 @@ def rewrite_reports(
 
         reports = {r.path: r for name in theirs for r in rewritten(name, theirs[name], of_theirs)}
     of_nki = replace(options, target=type(options)().target) if options.language else options
-    reports |= {report.path: report for report in _nki_reports(rest, of_nki, jobs, cluster)}
     knows = is_nobodys if options.select or options.ignore else rewrite_knows
-    return [in_cells(with_ignores(reports[file.path], knows), file, is_rewrite=True) for file in files]
+    by_path = {file.path: file for file in files}
+
+    @functools.cache
+    def complete(path: str) -> Report:
+        return in_cells(with_ignores(reports[path], knows), by_path[path], is_rewrite=True)
+
+    def ended(report: Report) -> None:
+        if report.status == "changed":  # what does not change is known when all files are
+            reports[report.path] = report
+            report = complete(report.path)
+        progress.ended(report)
+
+    for report in list(reports.values()):
+        ended(report)
+    try:
+        reports |= {report.path: report for report in _nki_reports(rest, of_nki, jobs, cluster, progress, ended)}
+    finally:
+        progress.end()
+    return [complete(file.path) for file in files]
 
 
-def _nki_reports(files: Iterable[Found], options: Options, jobs: int, cluster: Cluster | None) -> list[Report]:
+def _nki_reports(
+    files: Sequence[Found],
+    options: Options,
+    jobs: int,
+    cluster: Cluster | None,
+    progress: Files,
+    ended: Callable[[Report], None],
+) -> list[Report]:
     results: dict[int, Report] = {}
     work: list[_Work] = []
     codemods.plugin_rules()  # one that cannot be loaded is an error of the run, not of each file
     for index, file in enumerate(files):
+        progress.read(index, files)
         data = _contents(file, options)
         if isinstance(data, Report):
             results[index] = data
@@ -90,17 +129,34 @@ def _nki_reports(files: Iterable[Found], options: Options, jobs: int, cluster: C
     work += _imported(trees, skipped)
     groups = _groups(work, trees)
     groups.sort(key=lambda group: -sum(len(data) for _, _, data in group))  # none of the big ones is left to run alone
-    if cluster is not None:
-        results.update(_pooled(groups, options, homes, cluster.processes, cluster.width))
-    elif jobs > 1 and len(work) > _HANDFUL:
-        results.update(_pooled(groups, options, homes, _workers, min(jobs, len(groups))))
-    else:
-        with _seldom_collected():
-            results.update(report for group in groups for report in _reported(group, options, homes))
+    progress.begin({path: len(data) for _, path, data in work})
+    for index, report in _made(groups, options, homes, jobs, cluster, progress):
+        results[index] = report
+        ended(report)
     for index, report in skipped.items():  # what no kernel needs in another way is none of ours
         if results[index] is report or (results[index].status == "unchanged" and not results[index].findings):
             results[index] = _with_backlog(report, options.target)
     return [results[index] for index in sorted(results)]
+
+
+def _made(
+    groups: list[list[_Work]],
+    options: Options,
+    homes: Mapping[str, Homes] | None,
+    jobs: int,
+    cluster: Cluster | None,
+    progress: Files,
+) -> Iterator[tuple[int, Report]]:
+    """The reports on all groups, as they are done: each with its file's place."""
+    if cluster is not None:
+        yield from _pooled(groups, options, homes, cluster.processes, cluster.width, progress)
+    elif jobs > 1 and sum(map(len, groups)) > _HANDFUL:
+        yield from _pooled(groups, options, homes, _workers, min(jobs, len(groups)), progress)
+    else:
+        with _seldom_collected():
+            for group in groups:
+                progress.show()
+                yield from _reported(group, options, homes)
 
 
 def _contents(file: Found, options: Options) -> bytes | Report:
@@ -267,21 +323,41 @@ def _guarded(path: str, data: bytes, text: Text, outcome: Outcome, options: Opti
 
 
 def _pooled(
-    groups: list[list[_Work]], options: Options, homes: Mapping[str, Homes] | None, workers: Processes, jobs: int
+    groups: list[list[_Work]],
+    options: Options,
+    homes: Mapping[str, Homes] | None,
+    workers: Processes,
+    jobs: int,
+    progress: Files,
 ) -> Iterator[tuple[int, Report]]:
-    futures: list[Future[list[tuple[int, Report]]]] = []
+    futures: dict[Future[list[tuple[int, Report]]], list[_Work]] = {}
     lost: list[list[_Work]] = []
     with workers(jobs) as pool:
         with contextlib.suppress(BrokenExecutor), _uninterrupted():
-            futures.extend(pool.submit(_reported, group, options, homes) for group in groups)
-        for group, future in zip(groups, futures, strict=False):
+            for group in groups:
+                futures[pool.submit(_reported, group, options, homes)] = group
+        for future in _as_done(futures, progress.show):
             try:
                 yield from future.result()
             except BrokenExecutor:
-                lost.append(group)
+                lost.append(futures[future])
     # A process that dies takes the files of all others along. Alone, each file can only harm itself.
     for index, path, data in [item for group in [*lost, *groups[len(futures) :]] for item in group]:
         yield index, _alone((index, path, data), options, homes, workers)
+
+
+def _as_done(futures: Collection[Future[_Result]], look: Callable[[], None]) -> Iterator[Future[_Result]]:
+    """The futures, as they are done; while none is, a ``look`` at the clock every moment."""
+    done: queue.SimpleQueue[Future[_Result]] = queue.SimpleQueue()
+    for future in futures:
+        future.add_done_callback(done.put)
+    left = len(futures)
+    while left:
+        try:
+            yield done.get(timeout=_LOOK)
+            left -= 1
+        except queue.Empty:
+            look()
 
 
 def _alone(item: _Work, options: Options, homes: Mapping[str, Homes] | None, workers: Processes) -> Report:

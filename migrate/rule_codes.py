@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import TYPE_CHECKING
 
 import click
 from click.shell_completion import CompletionItem
 from nki_migrate import codemods
+
+from .errors import InputError
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from .configuration import Configuration
 
 
 def chosen_codes(option: str, values: tuple[str, ...]) -> frozenset[str]:
@@ -17,13 +26,38 @@ def chosen_codes(option: str, values: tuple[str, ...]) -> frozenset[str]:
     """
     if not values:
         return frozenset()  # without all rules, which are imported where they are asked for
+    try:
+        return _codes(values)
+    except LookupError as error:
+        raise click.UsageError(f"{option}: {error.args[0]}") from None
+
+
+def require_known(found: Configuration) -> None:
+    """Raise ``InputError`` for what the configuration takes for the code or the name of a rule, or for a finding."""
+    by_file = list(found.codes_by_file)
+    if not by_file and not any(found.codes(key) for key in ("select", "ignore")):
+        return
+    key = ""
+    try:
+        for key in ("select", "ignore"):
+            _codes(found.codes(key))
+        key, known = "per-file-ignores", _explain().known_codes()
+        for code in by_file:
+            if not code or not any(each.startswith(code.upper()) for each in known):
+                raise LookupError(f"no rule and no finding has the code {code!r}{suggestion(code.upper(), known)}")
+    except LookupError as error:
+        raise InputError(f"{os.path.relpath(found.path)}: {key}: {error.args[0]}") from None
+
+
+def _codes(values: Iterable[str]) -> frozenset[str]:
+    """The codes that words stand for. Raises ``LookupError``."""
     codes: set[str] = set()
     for word in (word.strip() for value in values for word in value.split(",")):
         named = {code for code, rule in codemods.RULES.items() if rule.name == word.lower()}
         if not named and not (word and any(code.startswith(word.upper()) for code in codemods.RULES)):
             known = [*codemods.RULES, *(rule.name for rule in codemods.RULES.values())]
             close = suggestion(word.upper() if word[-1:].isdigit() else word.lower(), known)
-            raise click.UsageError(f"{option}: no rule has the code or name {word!r}{close}")
+            raise LookupError(f"no rule has the code or name {word!r}{close}")
         codes |= named or {word.upper()}
     return frozenset(codes)
 
@@ -45,17 +79,23 @@ def completed_codes(context: click.Context, parameter: click.Parameter, incomple
 
 def completed_subjects(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """What ``explain`` explains, as a shell proposes it: codes of rules and findings, names of rules, and topics."""
-    from .explain import TOPICS, described, known_codes, rules_rows
-
-    names = {code: name for code, name, *_ in rules_rows()[1:]}
-    codes = {code: described(code) for code in known_codes()}
+    explain = _explain()
+    names = {code: name for code, name, *_ in explain.rules_rows()[1:]}
+    codes = {code: explain.described(code) for code in explain.known_codes()}
     found = [
         CompletionItem(known, help=subject.summary)
         for code, subject in codes.items()
         if subject is not None
         for known in _begun(incomplete, code, names.get(code, ""))
     ]
-    return found + [CompletionItem(topic.lower()) for topic in TOPICS if topic.lower().startswith(incomplete)]
+    return found + [CompletionItem(topic.lower()) for topic in explain.TOPICS if topic.lower().startswith(incomplete)]
+
+
+def _explain() -> ModuleType:
+    """What knows all codes, which a start does without."""
+    from . import explain
+
+    return explain
 
 
 def _begun(word: str, code: str, name: str) -> list[str]:

@@ -19,7 +19,7 @@ from types import FrameType
 
 from .discover import STDIN
 from .errors import FileError
-from .journal import Keeping, sync_directory
+from .journal import Keeping, alone, journal_place, sync_directory
 from .reports import Report
 
 INTERRUPTED = "not written: interrupted: run again"
@@ -60,12 +60,20 @@ def stored(reports: list[Report]) -> tuple[list[Report], bool]:
     Raises ``InputError``, with nothing written, where the journal cannot be kept.
     """
     groups = _groups(reports)
+    paths = [os.path.realpath(change.path) for group in groups for change in _changes(group)]
+    with alone(journal_place(paths, os.environ)) if paths else contextlib.nullcontext():
+        return _stored(reports, groups)
+
+
+def _stored(reports: list[Report], groups: list[list[Report]]) -> tuple[list[Report], bool]:
+    """Write the groups, where no other run does."""
     keeping: Keeping | None = None
     done = 0
     with held_interrupts() as interrupts:
         try:
             groups = [_attempted(group, require_writable) for group in groups]
-            if changes := [change for group in groups for change in _changes(group)]:
+            planned = [change for group in groups for change in _changes(group)]
+            if changes := [each for each in planned if not _holds(each.path, each.after)]:  # else another run wrote it
                 keeping = Keeping([(change.path, change.before, change.after) for change in changes])
             for group in list(groups):
                 if interrupts.seen:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import time
+from pathlib import Path
 
 import click
 
 from . import output
 from .errors import InputError
 from .exit_codes import DONE
-from .journal import Entry, forget, last_run
+from .journal import Entry, Journal, alone, forget, last_run
 from .store import Change, GroupError, held_interrupts, replace_together
 
 
@@ -20,12 +21,21 @@ def run(path: str, *, force: bool) -> int:
     Raises :class:`InputError` where there is no such run, where a file of it was changed since (unless ``force``) and
     where one cannot be written.
     """
+    place, _ = _found(path)
+    with alone(place):
+        return _undone(*_found(path), force=force)  # a run that was waited for is the last one now
+
+
+def _found(path: str) -> tuple[Path, Journal]:
     found = last_run(path)
     if found is None:
         raise InputError(
             f"{path}: no run of rewrite --write below it is known, or it is undone: there is nothing to undo"
         )
-    place, journal = found
+    return found
+
+
+def _undone(place: Path, journal: Journal, *, force: bool) -> int:
     changed = [entry for entry in journal.entries if entry.state in ("changed", "gone")]
     if changed and not force:
         raise InputError(f"nothing was restored: since the run {_told(changed)}: --force restores them all the same")

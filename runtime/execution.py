@@ -11,11 +11,12 @@ import importlib
 import importlib.machinery
 import importlib.util
 import inspect
+import linecache
 import os
 import sys
-import time
 import traceback
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from types import ModuleType
 from typing import Any, cast
@@ -28,6 +29,7 @@ from .cases import Case, CaseError
 from .compare.trace import Failure, Packed, Run
 from .dialect import JIT, Frontend, Launch, frontends, memory_of
 from .messages import Kernel, Kernels, Observation, Probe, Reference, Reply, Request
+from .source import source_of
 from .spec.hardware import TARGETS
 from .trees import statements
 
@@ -41,6 +43,16 @@ def preload() -> None:
     for front in frontends("nki"):
         memory_of(front.language)
     process.prepare()
+
+
+def read_ahead(request: Request) -> None:
+    """Parse the file of a probe, which many others follow, for all children of this process. Nothing of it runs."""
+    if request.kind == "probe" and request.version == versions.DISK:
+        file = os.path.abspath(request.file)
+        linecache.checkcache(file)
+        with suppress(Exception):
+            _tree_of(file)
+            source_of(file, {})
 
 
 def answer(request: Request) -> Reply:
@@ -72,11 +84,10 @@ def _answer(request: Request) -> Reply:
         return _reference(request, request.case)
     if request.kind == "observe":
         return _observed(request, request.case)
-    started = time.monotonic()
     run = _run(request, request.case)
     if request.kind == "probe":
         instructions = sum(len(program.events) for program in run.programs)
-        return Probe(len(run.outputs), instructions, time.monotonic() - started, run.conditions)
+        return Probe(len(run.outputs), instructions, conditions=run.conditions)
     return run
 
 
@@ -192,10 +203,16 @@ def _is_project(directory: str) -> bool:
     return any(os.path.exists(os.path.join(directory, name)) for name in (".git", "pyproject.toml", "setup.py"))
 
 
+_parsed: dict[str, tuple[bytes, ast.Module]] = {}
+
+
 def _tree_of(file: str) -> ast.Module:
     """The syntax tree of a file as imports see it. Raises ``CaseError`` for what has no line of the file."""
     try:
-        return ast.parse(importlib.machinery.SourceFileLoader("", file).get_data(file), file)
+        data = importlib.machinery.SourceFileLoader("", file).get_data(file)
+        if file not in _parsed or _parsed[file][0] != data:
+            _parsed[file] = data, ast.parse(data, file)
+        return _parsed[file][1]
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError) as error:
         if isinstance(error, SyntaxError) and error.lineno:
             raise

@@ -140,6 +140,10 @@ def written(x):
     return stored(one)
 
 
+def reshaped_by_the_older_name(x):
+    return stored(tile_of(x).reshape(new_shape=(4, 8)))
+
+
 def part_of_pattern(x):
     return stored(tile_of(x)[:, 4:8].ap([[8, 4], [1, 4]]))
 
@@ -162,18 +166,26 @@ def rsqrt_of_psum(x):
     return stored(nl.rsqrt(acc))
 
 
+def transposed_by(x):
+    tile, turned = tile_of(x), nl.ndarray((8, 4), x.dtype, nl.sbuf)
+    nisa.nc_transpose(turned, tile, engine=nisa.engine.tensor)
+    return stored(turned)
+
+
 GEN4 = ("scale_types", "doubled_scale")
 BIG = np.full((4, 1), 2**24 + 1)
 LATER_SEEN: dict[str, tuple[object, dict[Version, object]]] = {
     "pads_transposes": (padded, {V02: "must have 4 dimmensions", V03: X.T, V04: "gives"}),
     "alloc_reads": (counted, {V02: np.full((1, 1), 3), V03: "expecting 'integer'"}),
     "frozen_indices": (written, {V02: np.full((1, 1), 5), V04: "cannot be written"}),
+    "new_shape": (reshaped_by_the_older_name, {V02: "new_shape", V04: X, V05: "new_shape"}),
     "counts_reshapes": (lambda x: stored(tile_of(x).reshape((4, 4))), {V02: X[:, :4], V05: "32"}),
     "two_dimensions": (lambda x: stored(tile_of(x)[:, 2]), {V02: X[:, 2], V05: X[:, 2:3]}),
     "inherits_offset": (part_of_pattern, {V02: "already indexed", V03: X[:, :4], V05: X[:, 4:]}),
     "scale_types": (quantized("float8_e8m0fnu"), {V02: "must be uint8", V05: np.full((4, 8), 2.0**-14)}),
     "doubled_scale": (quantized("uint8"), {V02: np.full((4, 8), 127 - 15), V05: np.full((4, 8), 128 - 15)}),
     "rsqrt_reads_psum": (rsqrt_of_psum, {V02: "cannot be called", V03: None, V05: "does not read PSUM"}),
+    "obeys_engine": (transposed_by, {V02: "writes to PSUM", V03: X.T, V04: "writes to PSUM"}),
     "exact_copy": (copied, {V02: "cannot be called", V03: BIG - 1, V06: BIG}),
 }
 """Field of the table -> (kernel, what each version does from which on)."""

@@ -175,7 +175,10 @@ def test_an_empty_directory_is_done(fake, run, tree):
     (tree / "empty").mkdir()
     result = run("rewrite", "empty")
     assert (result.code, result.out) == (0, "")
-    assert result.err == "0 files: 0 would change, 0 unchanged, 0 skipped, 0 failed; 0 findings\n"
+    assert result.err == (
+        "0 files: 0 would change, 0 unchanged, 0 skipped, 0 failed; 0 findings\n"
+        "nothing to do: there is no Python file and no notebook\n"
+    )
 
 
 # Standard input

@@ -226,14 +226,16 @@ def k(x):
 def test_blocks_of_a_loop_that_does_not_count_from_zero_stay_where_they_were(migrate):
     migration = migrate(BLOCKS_OF_A_LOOP, {"x": TensorSpec((3, 32, 5), "float32", "normal")})
     assert migration.outcome.findings == () and migration.trouble == ()
-    assert migration.outcome.decisions[0].choice == "list"
+    assert migration.outcome.decisions[0].choice == "fold"
+    assert "(p, 3, f)" in migration.outcome.source and "address=(0, 32)" in migration.outcome.source
 
 
 def test_pinned_blocks_that_a_loop_does_not_reach_stay(migrate):
     source = BLOCKS_OF_A_LOOP.replace("static_range(2, n + 2)", "static_range(n)").replace("[i - 2]", "[i]")
     migration = migrate(source, {"x": TensorSpec((1, 32, 5), "float32", "normal")})
     assert migration.outcome.findings == () and migration.trouble == ()
-    assert migration.outcome.decisions[0].choice == "list"
+    assert migration.outcome.decisions[0].choice == "fold"
+    assert "(p, 3, f)" in migration.outcome.source and "address=(0, 32)" in migration.outcome.source
 
 
 CHANGING = """\

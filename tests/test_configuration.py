@@ -97,8 +97,11 @@ def test_verify_takes_the_cases_of_the_project_from_anywhere_in_it(run, here, mo
 @pytest.mark.parametrize(
     ("text", "error"),
     [
-        ('selct = ["NKI001"]', "[tool.nki-migrate] has no key 'selct': did you mean 'select'?"),
-        ("per_file_ignores = {}", "has no key 'per_file_ignores': did you mean 'per-file-ignores'?"),
+        ('selct = ["NKI001"]', "there is no key 'selct' in [tool.nki-migrate]: did you mean 'select'?"),
+        (
+            "per_file_ignores = {}",
+            "there is no key 'per_file_ignores' in [tool.nki-migrate]: did you mean 'per-file-ignores'?",
+        ),
         ('select = "NKI001"', "'select' must be a list of texts, not 'NKI001'"),
         ('target = "1.0"', "'target' must be a version, or a range of them: \"0.2..0.6\""),
         ("blocks = 3", "'blocks' must be one of \"auto\""),
@@ -131,3 +134,30 @@ def test_the_nearest_file_counts_and_none_outside_of_the_repository(here):
     assert configuration("old").path == str(here / "nki-migrate.toml")
     (here / "old" / ".git").mkdir()
     assert configuration("old").path == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('ignore = ["NKI999"]', "ignore: no rule has the code or name 'NKI999'; did you mean NKI029"),
+        ('select = ["namespaces"]', "select: no rule has the code or name 'namespaces'; did you mean namespace or"),
+        ('per-file-ignores = {"k.py" = ["NKI00X"]}', "per-file-ignores: no rule and no finding has the code 'NKI00X'"),
+        ('per-file-ignores = {"k.py" = [""]}', "per-file-ignores: no rule and no finding has the code ''"),
+    ],
+)
+def test_codes_that_no_rule_and_no_finding_has_are_errors_of_the_file(run, here, text, said):
+    say(here, text, "nki-migrate.toml")
+    for command in (("config",), ("rewrite", "."), ("check", "."), ("assess", ".")):
+        code, out, err = run(*command)
+        assert code == 2 and out == "" and err.startswith(f"nki-migrate: error: nki-migrate.toml: {said}"), err
+
+
+def test_beginnings_of_codes_and_codes_of_findings_are_known(run, here):
+    codes = '["NKL", "nki002", "NKM005"]'
+    say(here, f'ignore = ["NKV", "namespace"]\nper-file-ignores = {{"k.py" = {codes}}}', "nki-migrate.toml")
+    assert run("config")[0] == 0
+
+
+def test_a_key_that_is_like_none_is_answered_by_all_keys(run, here):
+    say(here, '[tool.nki-migrate]\ntarget = "0.3"', "nki-migrate.toml")
+    assert f"there is no key 'tool' here: the keys are {', '.join(KEYS)}" in run("config")[2]

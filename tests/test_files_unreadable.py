@@ -7,6 +7,7 @@ import pytest
 from first_rung import Options
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from nki_migrate import checking
 from nki_migrate.checking import check_reports
 from nki_migrate.discover import Found
 from nki_migrate.errors import FileError
@@ -116,3 +117,20 @@ def test_whatever_encoding_is_declared_gives_one_verdict(folder, cookie):
     first, second = verdicts(folder, f"# coding: {cookie}\n{KERNEL}".encode())
     assert "internal error" not in f"{first[1]}{second[1]}"
     assert first == second or {first[0], second[0]} <= {"changed", "unchanged"}
+
+
+def test_a_defect_costs_check_one_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("a.py", "b.py", "c.py"):
+        (tmp_path / name).write_text("import nki\n")
+    real = checking.check_report
+
+    def defective(path, *rest):
+        if path == "b.py":
+            raise AttributeError("no such thing")
+        return real(path, *rest)
+
+    monkeypatch.setattr(checking, "check_report", defective)
+    reports = check_reports(Found(name) for name in ("a.py", "b.py", "c.py"))
+    assert [report.status for report in reports] == ["unchanged", "failed", "unchanged"]
+    assert "internal error: AttributeError: no such thing" in (reports[1].reason or "")

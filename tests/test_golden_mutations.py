@@ -432,6 +432,11 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
     (
         "block_grid_modulo",
         "an allocation sunk",
+        "sheet = nl.ndarray((p, 2, 4, f), dtype=nl.float32, buffer=nl.sbuf, address=(0, 0))",
+    ): _SAME_PLACE,
+    (
+        "block_grid_modulo",
+        "an allocation sunk",
         "total = nl.ndarray((p, n, f), dtype=nl.float32, buffer=nl.sbuf, address=(0, 2 * 4 * f * 4))",
     ): _SAME_PLACE,
     (

@@ -118,6 +118,13 @@ def test_an_edit_that_does_not_parse_is_not_taken(run, here, monkeypatch):
     assert "not taken: a.py: it does not parse: line " in err and written() == "a"
 
 
+def test_an_editor_that_does_not_start_costs_no_answer(run, monkeypatch):
+    monkeypatch.setenv("VISUAL", "no-such-editor")
+    code, _out, err = run("y\ne\ny\nn\n", ".")
+    assert code == 1 and "not taken: no-such-editor: Editing failed" in err and "set VISUAL or EDITOR" in err
+    assert written() == "ab"
+
+
 @pytest.mark.parametrize(
     "arguments",
     [("--check", "."), ("--dry-run", "."), ("-",), ("--output-format", "json", "."), ("-q", "."), ("--stat", ".")],

@@ -30,9 +30,9 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     rewritten: list[int] = []
     real = rewriting.rewrite_reports
 
-    def counted(files: list[Found], options: Options, jobs: int, cluster: None) -> list[Report]:
+    def counted(files: list[Found], options: Options, jobs: int, *rest: Any) -> list[Report]:
         rewritten.append(len(files))
-        return real(files, options, jobs, cluster)
+        return real(files, options, jobs, *rest)
 
     monkeypatch.setattr(rewriting, "rewrite_reports", counted)
     tree, cache = tmp_path / "tree", Entries(tmp_path / "cache")

@@ -25,7 +25,6 @@ CACHES = {"rebound", "seen", "bindings", "object_classes", "interpreted", "unpac
 ACTS = {
     "lower.alternatives.either_place": "writes a call for each place that an argument may mean; answers whether it did",
     "lower.assign._assign_vectors": "assigns what a call computes from vectors; answers whether it does",
-    "lower.assign._learn_sizes": "learns the sizes that a shape gives names; answers whether it is a shape",
     "lower.comprehensions.expand": "writes a comprehension as a loop; answers whether the statement has one",
     "lower.number_tables.assign_table": "assigns an array of numbers; answers whether it is one",
     "rules.psum_accumulation._declare_again": "declares a tile again; answers whether it can be",

@@ -90,6 +90,8 @@ def test_check_says_once_what_to_do_about_beta_1(run, here):
     _code, out, err = run("check", ".")
     assert b"run `nki-migrate rewrite`" not in out
     assert err.count("2 files are Beta 1 still: run `nki-migrate rewrite` on them\n") == 1
+    run("rewrite", "--write", "--allow-dirty", "kernels")  # one is half migrated now: rewrite would leave it alone
+    assert "1 file is Beta 1 still: run `nki-migrate rewrite` on it" in run("check", ".")[2]
 
 
 def test_unchanged_does_not_hide_findings(run, here):
@@ -101,3 +103,12 @@ def test_unchanged_does_not_hide_findings(run, here):
 def test_lines_that_a_diff_adds_and_removes():
     assert patch.changed_lines(b"a\nb\nc\n", b"a\nx\ny\nc") == (3, 2)
     assert patch.changed_lines(b"a\n", b"a\n") == (0, 0)
+
+
+@pytest.mark.parametrize("command", ["rewrite", "check"])
+def test_a_run_that_no_file_concerns_says_so(run, here, command):
+    (here / "empty").mkdir()
+    assert run(command, "empty")[2].splitlines()[-1] == "nothing to do: there is no Python file and no notebook"
+    (here / "empty" / "x.py").write_text("print(1)\n")
+    assert run(command, "empty")[2].splitlines()[-1] == "nothing to do: the file does not mention nki, or is empty"
+    assert "nothing to do" not in run(command, "empty", "kernels")[2]

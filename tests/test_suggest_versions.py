@@ -23,9 +23,8 @@ def doubled(x):
     nisa.dma_copy(dst=tile, src=x)
     nisa.tensor_scalar(dst=tile, data=tile, op0=nl.multiply, operand0=2.0)
     nisa.dma_copy(dst=out, src=tile)
-    outputs = []
-    outputs.append(out)
-    return tuple(outputs)
+    outputs = {{"doubled": out}}
+    return outputs["doubled"]
 """
 EMPTY = "import nki\n\n\n@nki.jit\ndef empty(x):\n    rows, columns = x.shape\n"
 

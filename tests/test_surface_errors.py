@@ -28,6 +28,7 @@ FILES = {
     "codec.py": b"# coding: nope\nimport neuronxcc.nki\n",
     "rot13.py": b"# coding: rot13\nimport neuronxcc.nki\n",
     "deep.py": b"import neuronxcc.nki as nki\nx = " + b"(" * 5000 + b")" * 5000 + b"\n",
+    "wide.py": KERNEL.replace("nl.load(x))", "nl.load(x) + " * 1200 + "1)").encode(),
     "binary.py": b"neuronxcc" + bytes(range(256)) * 500,
     "empty.py": b"",
     "raises.py": KERNEL.encode() + b'raise RuntimeError("one\\ntwo")\n',
@@ -90,7 +91,9 @@ def test_rewrite_and_check_take_any_file(here, source):
         assert_clean(run(command, source))
 
 
-@pytest.mark.parametrize("source", ["latin.py", "syntax.py", "null.py", "codec.py", "rot13.py", "deep.py", "binary.py"])
+@pytest.mark.parametrize(
+    "source", ["latin.py", "syntax.py", "null.py", "codec.py", "rot13.py", "deep.py", "wide.py", "binary.py"]
+)
 def test_a_file_that_is_no_python_fails_with_its_reason(here, source):
     done = run("rewrite", source)
     assert done.returncode == 2 and f"{source}: failed: " in assert_clean(done)
@@ -124,6 +127,26 @@ def test_a_report_needs_a_file_that_can_be_written(here, report):
     done = run("rewrite", "k.py", "--report", report)
     assert done.returncode == 2
     assert done.stderr.decode().splitlines()[-1].startswith("nki-migrate: error: ")
+
+
+@pytest.mark.parametrize("colours", ["", "1"])
+def test_what_the_encoding_of_the_output_does_not_have_is_spelled_out(here, colours):
+    name = "k\u00fc.py"
+    (here / name).write_text(KERNEL.replace("def k(x):", 'def k(x):\n    """\u2192"""'), encoding="utf-8")
+    settings = {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0", "LC_ALL": "C", "FORCE_COLOR": colours, "NO_COLOR": ""}
+    for arguments in (("rewrite", name), ("check", name), ("rewrite", "--stat", name), ("explain", "NKI022")):
+        done = run(*arguments, env=os.environ | settings)
+        assert done.returncode < 2 and assert_clean(done)
+
+
+def test_a_working_directory_that_is_gone_is_named(here):
+    (here / "gone").mkdir()
+    command = f"cd gone && rmdir ../gone && {sys.executable} -m nki_migrate rewrite ."
+    done = subprocess.run(["sh", "-c", command], capture_output=True, timeout=300, check=False)
+    assert (done.returncode, done.stderr) == (
+        2,
+        b"nki-migrate: error: the working directory: No such file or directory\n",
+    )
 
 
 def test_a_pipe_that_nobody_reads_is_no_verdict(here):

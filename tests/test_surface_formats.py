@@ -19,7 +19,7 @@ from nki_migrate.reports import NOTEBOOK, Report
 from nki_migrate.runtime.compare import Difference, LevelVerdict, Place, TileMatch, Verdict
 from nki_migrate.runtime.compare.trace import TileRow
 from nki_migrate.runtime.legality import CODES
-from nki_migrate.surfaces import FORMATS, github, outcomes, proof_as, reports_as
+from nki_migrate.surfaces import FORMATS, github, outcomes, proof_as, reports_as, sarif
 from nki_migrate.surfaces.annotations import Annotation, of_proof, of_reports, source_path
 from nki_migrate.verdicts import CaseResult, Problem, Proof
 
@@ -275,7 +275,16 @@ def test_rules_are_described_as_explain_does():
     run = assert_sarif(json.loads(reports_as("sarif", "rewrite", REPORTS[:1], changes_are_done=True)))
     (rule,) = run["tool"]["driver"]["rules"]
     assert rule["id"] == "NKI025" and rule["name"] == RULES["NKI025"].name
-    assert rule["fullDescription"]["text"] == explanation("NKI025")
+    assert rule["help"]["text"].endswith(explanation("NKI025"))
+    summary, *paragraphs = rule["fullDescription"]["text"].split("\n\n")
+    assert summary == described("NKI025").summary and paragraphs[0].startswith("Why:")
+    assert "\n\n".join(paragraphs) in explanation("NKI025") and rule["fullDescription"]["text"].endswith(".")
+
+
+def test_no_description_is_longer_than_code_scanning_takes():
+    for code in known_codes():
+        text = sarif._beginning(described(code))
+        assert text.startswith(described(code).summary) and len(text) <= 1024, code
 
 
 def test_every_code_is_described():

@@ -1,6 +1,8 @@
 """The HTML report: complete, escaped, self-contained, and good to read in a real browser."""
 
+import errno
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -15,6 +17,7 @@ from hypothesis import strategies as st
 from nki_migrate.checking import check_report
 from nki_migrate.cli import main
 from nki_migrate.codemods import Finding
+from nki_migrate.golden import GOLDENS
 from nki_migrate.reports import Report
 from nki_migrate.runtime.compare import Difference, LevelVerdict, Place, TileMatch, TileRow, Verdict
 from nki_migrate.runtime.hazards import Hazard
@@ -574,6 +577,38 @@ def test_verify_reports_the_diff_to_the_base(kernel, capsys):
 
 
 def test_a_report_that_cannot_be_written_is_an_error(kernel, capsys):
-    assert run("rewrite", "k.py", "--report", "none/report.html") == 2
-    error = capsys.readouterr().err.splitlines()[-1]
-    assert error == "nki-migrate: error: none/report.html: cannot write the report: No such file or directory"
+    for file, reason in (
+        ("none/report.html", "there is no directory none: make it first"),
+        (".", "it is a directory: name a file"),
+        ("/dev/full", "No space left on device"),
+    ):
+        before = (kernel / "k.py").read_text()
+        assert run("rewrite", "k.py", "--report", file, *["--write"] * (file != "/dev/full")) == 2
+        error = capsys.readouterr().err.splitlines()[-1]
+        assert error == f"nki-migrate: error: {file}: cannot write the report: {reason}"
+        assert (kernel / "k.py").read_text() == before  # nothing is done first
+
+
+def test_a_page_that_cannot_be_finished_leaves_the_one_before(kernel, capsys, monkeypatch):
+    assert run("rewrite", "k.py", "--report", "report.html") == 1
+    before = (kernel / "report.html").read_bytes()
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    assert run("rewrite", "k.py", "--report", "report.html", "--no-cache") == 2
+    assert capsys.readouterr().err.splitlines()[-1].endswith("cannot write the report: No space left on device")
+    assert (kernel / "report.html").read_bytes() == before
+    assert not list(kernel.glob("*.tmp"))
+
+
+def test_the_words_of_an_assumption_stand_once_and_its_lines_by_rule(kernel, capsys):
+    (kernel / "k.py").write_text(GOLDENS["broadcast_rows"].before)
+    run("rewrite", "k.py", "--report", "report.html")
+    lines = [line for line in capsys.readouterr().err.splitlines() if ": note: " in line]
+    assert lines
+    page = report(kernel)
+    for line in lines:
+        words = line.split(": note: ")[1]
+        assert page.count(words) == 1, words

@@ -13,25 +13,26 @@ from ..syntax.nodes import is_shape
 from .scope import Scope
 
 
-def unpacked_sizes(scope: Scope, value: ast.expr, names: list[str | None]) -> bool:
-    """``a, b = x.shape`` (or a name that is a part of it): the sizes are positive, and they are ``x``'s dimensions.
+def unpacked_sizes(scope: Scope, value: ast.expr, names: list[str | None]) -> dict[str, Hbm] | None:
+    """``a, b = x.shape`` (or a name that is a part of it): what its names tell of ``x``, whose dimensions they are.
 
-    They are those of all tensors that the function asserts to have its shape. The answer: is ``value`` a shape?
+    They are those of all tensors that the function asserts to have its shape. ``None``: ``value`` is no shape.
     """
     found = _unpacked_shape(scope, value)
     if found is None:
-        return False
+        return None
     tensor, first = found
+    told: dict[str, Hbm] = {}
     known = scope.env.get(tensor)
     if isinstance(known, Hbm) and known.dims is None and None not in names:
         sizes = [n if n and n != "_" and scope.assigned[n] == 1 else "" for n in [*[""] * first, *names]]
         dims = tuple(n or f"{tensor}.shape[{d}]" for d, n in enumerate(sizes))
-        scope.env[tensor] = Hbm(dims, known.dtype)
+        told[tensor] = Hbm(dims, known.dtype)
         for other in same_shape(scope.function, tensor):
             alike = scope.env.get(other)
             if isinstance(alike, Hbm) and alike.dims is None and not alike.view:
-                scope.env[other] = replace(alike, dims=dims)
-    return True
+                told[other] = replace(alike, dims=dims)
+    return told
 
 
 def _unpacked_shape(scope: Scope, value: ast.expr) -> tuple[str, int] | None:

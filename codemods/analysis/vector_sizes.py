@@ -10,7 +10,6 @@ import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..expr.emission import New
 from ..expr.values import Index, Python
 from ..syntax.node_index import of_kinds, walk
 from ..syntax.nodes import bound_by
@@ -83,6 +82,4 @@ def with_named_size(scope: Scope, name: str, vector: Index) -> Index:
 def restored(scope: Scope, statement: ast.For, name: str) -> None:
     """The size that a vector had before a loop, again at the start of each iteration: Beta 1 traced the body once."""
     size = scope.resized[name]
-    saved = scope.fresh(f"{size}_before_loop")
-    scope.module.edits.before.setdefault(statement, []).append(New(f"{saved} = {size}"))
-    scope.module.edits.prologue.setdefault(statement, []).append(New(f"{size} = {saved}"))
+    scope.module.edits.keep_over(statement, size, scope.fresh(f"{size}_before_loop"))

@@ -13,12 +13,14 @@ from .values import Value
 class New:
     """One new statement: its text (4 spaces an indent level), and the condition under which it runs.
 
-    ``as_is`` says that its text is as long as it is.
+    ``as_is`` says that its text is as long as it is, ``keeps`` the name whose value it saves before a loop, or gives
+    back at the start of an iteration.
     """
 
     text: str
     guard: str = ""
     as_is: bool = False
+    keeps: str = ""
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,11 @@ class Edits:
 
     def __bool__(self) -> bool:
         return any(vars(self).values())
+
+    def keep_over(self, loop: ast.For, name: str, saved: str) -> None:
+        """What ``name`` is before a loop, again at the start of each iteration; ``saved`` holds it."""
+        self.before.setdefault(loop, []).append(New(f"{saved} = {name}", keeps=name))
+        self.prologue.setdefault(loop, []).append(New(f"{name} = {saved}", keeps=name))
 
     def size(self) -> int:
         """How many edits are planned."""

@@ -299,7 +299,9 @@ def _unpacked(scope: Scope, target: ast.Tuple | ast.List, value: ast.expr, names
         text = render(scope, value)
     scope.emit(f"{scope.source.segment(target)} = {text}")
     sizes = unpacked_sizes(scope, value, names)
-    parts: list[Value] = [Value() if may_be_no_number(scope, value) else Python(sizes) for _ in names]
+    scope.env |= sizes or {}
+    is_shape = sizes is not None
+    parts: list[Value] = [Value() if may_be_no_number(scope, value) else Python(is_shape) for _ in names]
     if isinstance(known, Several) or isinstance(value, ast.Call):
         parts = parts_of(known or Value(), names)
     for name, part in zip(names, parts, strict=True):

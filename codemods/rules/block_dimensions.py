@@ -3,15 +3,15 @@
 Why: Beta 2 has no block dimensions. What they become is decided for each tensor, and ``rewrite --verbose`` says why:
 
 * in the **loop** where every block belongs to one iteration: all uses stand in one loop from 0 and are indexed by its
-  variable, so that no block outlives its iteration. A tensor that the loop declares is a fresh one in each iteration,
-  so nothing is serialised.
+  variable (for several block dimensions in several loops, one in the other, a variable for each), so that no block
+  outlives its iteration. A tensor that the loop declares is a fresh one in each iteration, so nothing is serialised.
 * **folded** behind the partitions, ``(8, par_dim(128), 512)`` to ``(128, 8, 512)`` and ``t[i, 0:128, 0:512]`` to
   ``t[0:128, i, 0:512]``, where all blocks are alive at once (or their addresses are pinned side by side) and every
-  use is an operand that names one block. Blocks that take turns on pinned tiles are one tensor of those tiles, indexed
-  modulo their number, however many blocks there are; blocks that share one tile are that tile.
+  use is an operand that names one block. One ``memset`` fills the blocks of ``nl.zeros``. Blocks that take turns on
+  pinned tiles are one tensor of those tiles, indexed modulo their number, however many blocks there are; blocks that
+  share one tile are that tile.
 * a **list** of tensors, ``t[i][0:128, 0:512]``, several block dimensions nested lists, in all other cases: PSUM
-  tiles that do not belong to an iteration (a tile cannot cross a bank), blocks that are filled at their declaration,
-  passed on, viewed or returned.
+  tiles that do not belong to an iteration (a tile cannot cross a bank), blocks that are passed on, viewed or returned.
 
 ``--blocks list``, ``fold`` and ``loop`` ask for one of them wherever it is possible. Direct-allocated tensors keep
 every tile's address in each.
@@ -24,6 +24,7 @@ Source: NKI migration guide, "Translation of Block Dimensions".
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -35,14 +36,14 @@ from ..expr import algebra
 from ..expr.emission import Refuse
 from ..expr.values import Allocator, Python
 from ..syntax import codes
-from ..syntax.node_index import children, walk
+from ..syntax.node_index import children, of_kinds, walk
 from ..syntax.nodes import names_read_by_nested, viewed
 
 if TYPE_CHECKING:
     from ..expr.declarations import Plan
 
 CODE = codes.BLOCK_DIMENSIONS
-GOLDENS = ("block_list", "block_fold", "block_loop", "block_grid", "par_dim_spellings")
+GOLDENS = ("block_list", "block_fold", "block_loop", "block_nest", "block_filled", "block_grid", "par_dim_spellings")
 _HELP = "the list of tensors is always right; use --blocks list to silence this"
 _MOST_DIMENSIONS = 4
 """Of a folded tensor: an access has the partitions and up to four free dimensions, and an index may add one."""
@@ -50,11 +51,20 @@ _MOST_DIMENSIONS = 4
 
 @dataclass(frozen=True)
 class Style:
-    """What the blocks of a tensor become (``list``, ``fold`` or ``loop``), and why; ``loop`` is the loop they join."""
+    """What the blocks of a tensor become (``list``, ``fold`` or ``loop``), and why.
+
+    ``loops`` are those that it joins, one in the other, ``index`` has the variable for each block dimension.
+    """
 
     name: str
     reason: str
-    loop: ast.For | None = None
+    loops: tuple[ast.For, ...] = ()
+    index: tuple[str, ...] = ()
+
+    @property
+    def loop(self) -> ast.For | None:
+        """The loop that declares the tensor."""
+        return self.loops[-1] if self.loops else None
 
 
 class NotInLoop(str):
@@ -72,13 +82,12 @@ def style_of(scope: Scope, plan: Plan) -> Style:
     if refused and not isinstance(refused, NotInLoop):
         return Style("list", refused)
     found = uses(scope, plan.name, len(plan.blocks))
-    loop: ast.For | None = None
     no_loop: str = refused
     if wanted in ("auto", "loop") and not refused:
-        loop, no_loop = loop_of(scope, plan, found)
-    if loop is not None:
-        variable = scope.source.segment(loop.target)
-        return Style("loop", f"every block belongs to one iteration over {variable} (line {loop.lineno})", loop)
+        joined = _joined(scope, plan, found)
+        if isinstance(joined, Style):
+            return joined
+        no_loop = joined
     no_fold = _fold_refusal(scope, plan, found) if wanted in ("auto", "fold") else ""
     if wanted == "auto":
         return _chosen(scope, plan, found, no_loop, no_fold)
@@ -98,12 +107,14 @@ def _chosen(scope: Scope, plan: Plan, found: Uses, no_loop: str, no_fold: str) -
         reason = f"folded it would have {len(plan.blocks) + len(plan.dims)} dimensions"
     pinned = isinstance(plan.buffer, Allocator)
     statements = _statements_of(scope, plan, found)
-    if not reason and not pinned and len(statements) < 2:
+    if not reason and not pinned and plan.fill is None and len(statements) < 2:
         reason = f"{no_loop}, and its blocks need not be alive at once"
     if reason:
         return Style("list", reason)
     if pinned:
         return Style("fold", "its blocks are pinned side by side")
+    if plan.fill is not None:
+        return Style("fold", "all its blocks are filled at once")
     first, last = statements[0].lineno, statements[-1].lineno
     return Style("fold", f"all its blocks are alive between line {first} and line {last}")
 
@@ -152,8 +163,6 @@ def _indices(node: ast.Subscript) -> list[ast.expr]:
 
 def _fold_refusal(scope: Scope, plan: Plan, found: Uses) -> str:
     """Why a tensor with blocks cannot be folded; empty when it can."""
-    if plan.fill is not None:
-        return "it is filled block by block"
     if plan.space == "psum":
         return "a PSUM tile cannot cross a bank"
     if isinstance(plan.buffer, Allocator):
@@ -174,31 +183,57 @@ def all_used(scope: Scope, tiles: str, blocks: str) -> bool:
     return scope.equal(tiles, blocks) or some == 1 or (some is not None and many is not None and some <= many)
 
 
-def loop_of(scope: Scope, plan: Plan, found: Uses) -> tuple[ast.For | None, str]:
-    """The loop that a declaration can move into, or why there is none: all uses stand in it, by its variable."""
+def _joined(scope: Scope, plan: Plan, found: Uses) -> Style | str:
+    """The style of a tensor whose declaration can move into a loop, or why none can take it."""
     if found.other or found.nested or not found.subscripts:
-        return None, found.other or ("a nested function uses it" if found.nested else "it is not used")
-    if plan.fill is not None:
-        return None, "it is filled block by block"
-    if len(plan.blocks) != 1:
-        return None, "it has several block dimensions"
-    if isinstance(plan.buffer, Allocator) and plan.buffer.kind == "object":
-        return None, "the object that gives its address would give another one in each iteration"
-    [statement, *others] = _statements_of(scope, plan, found) or [plan.statement]
-    if others:
-        return None, f"its blocks outlive the loop in line {statement.lineno}"
-    if not isinstance(statement, ast.For) or not isinstance(statement.target, ast.Name):
-        return None, "its blocks are not used in one loop"
-    passes = passes_from_zero(scope, statement)
-    if passes is None:
-        return None, f"the loop in line {statement.lineno} does not count from 0"
-    if isinstance(plan.buffer, Allocator) and not scope.equal(scope.source.segment(passes), plan.blocks[0]):
-        return None, f"the loop in line {statement.lineno} may not use all of its blocks, which have addresses"
-    variable = statement.target.id
-    if not all(_is_name(_indices(s)[0], variable) for s in found.subscripts):
-        return None, f"its blocks are not used one by one over {variable}"
-    change = _change(scope, plan, variable)
-    return (None, change) if change else (statement, "")
+        return found.other or ("a nested function uses it" if found.nested else "it is not used")
+    if isinstance(plan.buffer, Allocator):
+        if plan.buffer.kind == "object":
+            return "the object that gives its address would give another one in each iteration"
+        if len(plan.blocks) > 1 and scope.module.options.allocation != "address":
+            return "it has several block dimensions"
+    loops = _loops_of(scope, plan, found)
+    change = loops if isinstance(loops, str) else _change(scope, plan, loops)
+    if isinstance(loops, str) or change:
+        return change
+    variables = tuple(scope.source.segment(loop.target) for loop in loops)
+    index = _index(plan, found.subscripts[0])
+    if isinstance(plan.buffer, Allocator) and variables != index:
+        return "its loops come to its blocks, which have addresses, in another order"
+    reason = f"every block belongs to one iteration over {' and '.join(variables)} (line {loops[-1].lineno})"
+    return Style("loop", reason, loops, index)
+
+
+def _loops_of(scope: Scope, plan: Plan, found: Uses) -> tuple[ast.For, ...] | str:
+    """The loops, one in the other, whose variables index the blocks in every use, outermost first; or why none do.
+
+    All uses stand in the innermost one, so each of its iterations has a block of its own.
+    """
+    index = {_index(plan, subscript) for subscript in found.subscripts}
+    sizes = dict(zip(min(index), plan.blocks, strict=True))
+    loops: list[ast.For] = []
+    statements = _statements_of(scope, plan, found) or [plan.statement]
+    while len(loops) < len(plan.blocks):
+        statement, *others = statements
+        if others:
+            return f"its blocks outlive the loop in line {statement.lineno}"
+        if not isinstance(statement, ast.For) or not isinstance(statement.target, ast.Name):
+            return "its blocks are not used in one loop"
+        passes, size = passes_from_zero(scope, statement), sizes.pop(statement.target.id, None)
+        if passes is None:
+            return f"the loop in line {statement.lineno} does not count from 0"
+        if len(index) > 1 or size is None:
+            return f"its blocks are not used one by one over {statement.target.id}"
+        if isinstance(plan.buffer, Allocator) and not scope.equal(scope.source.segment(passes), size):
+            return f"the loop in line {statement.lineno} may not use all of its blocks, which have addresses"
+        loops.append(statement)
+        statements = _using(statement.body, found)
+    return tuple(loops)
+
+
+def _index(plan: Plan, subscript: ast.Subscript) -> tuple[str, ...]:
+    """The block indices of a use, outermost first."""
+    return tuple(ast.unparse(node) for node in _indices(subscript)[: len(plan.blocks)])
 
 
 def advanced_address(scope: Scope, plan: Plan) -> ast.expr | None:
@@ -210,7 +245,7 @@ def advanced_address(scope: Scope, plan: Plan) -> ast.expr | None:
     return base if advanced else None
 
 
-def _change(scope: Scope, plan: Plan, variable: str) -> str:
+def _change(scope: Scope, plan: Plan, loops: Sequence[ast.For]) -> str:
     """What of a declaration may change from one iteration to the next; nothing where it is the same in each.
 
     An address that is advanced is kept for the loop where a declaration in it was asked for.
@@ -218,14 +253,20 @@ def _change(scope: Scope, plan: Plan, variable: str) -> str:
     kept = scope.module.options.blocks == "loop" and advanced_address(scope, plan) is not None
     read = _read_by(plan, kept)
     closure = set().union(*(names_read_by_nested(scope.outermost).get(name, ()) for name in read))
-    if any(scope.assigned[name] > 1 for name in read | closure) or scope.assigned[variable] != 1:
+    if any(scope.assigned[name] > 1 for name in read | closure) or not all(_is_its_own(loop) for loop in loops):
         return "a size or an address of it changes"
     return "an object that its address depends on changes" if closure & _changed_objects(scope) else ""
 
 
+def _is_its_own(loop: ast.For) -> bool:
+    """Is the variable of a loop bound by nothing else in it?"""
+    names = [node.id for node in of_kinds(loop, ast.Name) if isinstance(node.ctx, ast.Store)]
+    return isinstance(loop.target, ast.Name) and names.count(loop.target.id) == 1
+
+
 def _read_by(plan: Plan, kept: bool) -> set[str]:
     """The names that the declaration reads, without those of an address that is kept."""
-    texts = [*plan.dims, plan.dtype]
+    texts = [*plan.dims, plan.dtype, plan.fill or "0"]
     if isinstance(plan.buffer, Allocator):
         call = plan.buffer.call
         given = [*call.args, *(k.value for k in call.keywords if not (kept and k.arg == "base_addr"))]
@@ -242,9 +283,13 @@ def _changed_objects(scope: Scope) -> set[str]:
 
 def _statements_of(scope: Scope, plan: Plan, found: Uses) -> list[ast.stmt]:
     """The statements after the declaration, in its block, that use it."""
+    return _using(scope.block[scope.block.index(plan.statement) + 1 :], found)
+
+
+def _using(statements: Sequence[ast.stmt], found: Uses) -> list[ast.stmt]:
+    """Those of some statements that use the tensor."""
     wanted = {id(s) for s in found.subscripts}
-    after = scope.block[scope.block.index(plan.statement) + 1 :]
-    return [statement for statement in after if any(id(n) in wanted for n in walk(statement))]
+    return [statement for statement in statements if any(id(n) in wanted for n in walk(statement))]
 
 
 def _is_name(node: ast.expr, name: str) -> bool:

@@ -25,7 +25,7 @@ from ..analysis.maybe_tensors import names_taken
 from ..analysis.name_views import described
 from ..analysis.scope import Scope
 from ..analysis.vector_sizes import restored
-from ..expr.emission import New, Refuse
+from ..expr.emission import Refuse
 from ..expr.values import ERASED, Absent, DType, Gone, Hbm, Python, Tile, Value, merge
 from ..project.usage import names_used
 from ..syntax.node_index import of_kinds, walk
@@ -48,24 +48,20 @@ def restore_state(scope: Scope, statement: ast.For, targets: set[str]) -> None:
         value = scope.env[name]
         if type(value) is not Value and not isinstance(value, Python | DType | Tile | Hbm):
             continue
-        saved = scope.fresh(f"{name}_before_loop")
-        scope.module.edits.before.setdefault(statement, []).append(New(f"{saved} = {name}"))
-        scope.module.edits.prologue.setdefault(statement, []).append(New(f"{name} = {saved}"))
+        scope.module.edits.keep_over(statement, name, scope.fresh(f"{name}_before_loop"))
 
 
 def drop_needless(scope: Scope, statement: ast.For) -> None:
     """Take :func:`restore_state` back for names that the rewritten body does not bind any more (``psum += matmul``)."""
     edits = scope.module.edits
-    restored = [new for new in edits.prologue.get(statement, []) if "_before_loop" in new.text]
-    if not restored:
+    kept = {new.keeps for new in edits.prologue.get(statement, []) if new.keeps}
+    if not kept:
         return
     _read, bound = names_used(edits, [statement])
-    needless = [new for new in restored if new.text.partition(" = ")[0] not in bound]
-    for new in needless:
-        name, _, saved = new.text.partition(" = ")
-        edits.prologue[statement].remove(new)
-        edits.before[statement].remove(New(f"{saved} = {name}"))
-    if needless and len(needless) == len(restored):
+    needless = kept - bound
+    for written in (edits.before[statement], edits.prologue[statement]):
+        written[:] = [new for new in written if new.keeps not in needless]
+    if needless == kept:
         scope.module.applied[CODE] -= 1
 
 

@@ -21,6 +21,7 @@ Source: SbufManager API reference; nki-library 0759719, ``core/utils/allocator.p
 from __future__ import annotations
 
 import ast
+from collections import defaultdict
 from collections.abc import Iterator
 
 from ..analysis.render import is_pure
@@ -115,10 +116,15 @@ def _keep(scope: Scope, tensor: Pinned, reason: str) -> None:
 def _write(scope: Scope, plan: StackPlan) -> None:
     edits = scope.module.edits
     manager = scope.fresh("sbm")
+    allocations: dict[ast.For | None, list[New]] = defaultdict(list)
     for tensor, way in plan.way.items():
-        _replace(scope, tensor, _lines(scope, plan, tensor, f"{manager}.alloc_{'heap' if way == 'heap' else 'stack'}"))
+        lines = _lines(scope, plan, tensor, f"{manager}.alloc_{'heap' if way == 'heap' else 'stack'}")
+        allocations[tensor.loop] += lines
+        _replace(scope, tensor, lines)
     for loop in plan.loops:
-        _at_the_top(scope, plan, loop, [f"{manager}.open_scope()"])
+        written = edits.prologue[loop]
+        first = next(i for i, new in enumerate(written) if new in allocations[loop])
+        written.insert(first, New(f"{manager}.open_scope()"))
     for statement, around in plan.around.items():
         lines = [*[f"{manager}.close_scope()"] * around.closes, *[f"{manager}.open_scope()"] * around.opens]
         if statement is plan.first:
@@ -213,13 +219,6 @@ def _replace(scope: Scope, tensor: Pinned, lines: list[New]) -> None:
     written[at : at + len(tensor.written)] = lines
 
 
-def _at_the_top(scope: Scope, plan: StackPlan, loop: ast.For, lines: list[str]) -> None:
-    """Before the first line of the loop's prologue that allocates."""
-    written = scope.module.edits.prologue[loop]
-    at = next(i for i, new in enumerate(written) if ".alloc_" in new.text)
-    written[at:at] = [New(line) for line in lines]
-
-
 # --- counters that nothing reads any more ----------------------------------------------------------------------------
 
 
@@ -232,7 +231,7 @@ def _drop_counters(scope: Scope, plan: StackPlan) -> None:
     while dead:
         edits.replaced = {**replaced, **{s: [] for s in _assignments(scope.function) if bound_by(s) <= dead}}
         for written, before in lines:
-            written[:] = [new for new in before if not _saves(new.text, dead)]
+            written[:] = [new for new in before if new.keeps not in dead]
         alive = dead & names_used(edits, [scope.function])[0]
         if not alive:
             return
@@ -287,10 +286,3 @@ def _assignments(function: ast.FunctionDef) -> Iterator[ast.Assign | ast.AugAssi
     for node in walk(function):
         if isinstance(node, ast.Assign | ast.AugAssign) and _is_assignment(node):
             yield node
-
-
-def _saves(text: str, dead: set[str]) -> bool:
-    """Is a line one of those that keep a counter at its value from iteration to iteration?"""
-    left, _, right = text.partition(" = ")
-    names = {left.partition("_before_loop")[0], right.partition("_before_loop")[0]}
-    return "_before_loop" in text and len(names) == 1 and names <= dead

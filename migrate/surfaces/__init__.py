@@ -6,6 +6,9 @@ results themselves give. Nothing here decides anything: exit codes and verdicts 
 
 from __future__ import annotations
 
+import contextlib
+import os
+import secrets
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -113,10 +116,25 @@ def write_report(
 
     text = page(Subject(command, reports, proof, written, known, origin(base)))
     try:
-        with open(file, "w", encoding="utf-8") as stream:
-            stream.write(text)
+        _write(os.path.realpath(file), text)
     except OSError as error:
         raise InputError(f"{file}: cannot write the report: {error.strerror}") from None
+
+
+def _write(file: str, text: str) -> None:
+    """All of the page, or the page that was there before; what is no regular file (``/dev/stdout``) is written to."""
+    is_device = os.path.exists(file) and not os.path.isfile(file)
+    target = file if is_device else f"{file}.{secrets.token_hex(4)}.tmp"
+    try:
+        with open(target, "w", encoding="utf-8") as stream:
+            stream.write(text)
+        if not is_device:
+            os.replace(target, file)
+    except BaseException:
+        if not is_device:
+            with contextlib.suppress(OSError):
+                os.unlink(target)
+        raise
 
 
 def _annotated(output_format: str, command: str, annotations: list[Annotation]) -> str:

@@ -28,7 +28,7 @@ from . import remarks
 from .annotations import Annotation, of_proof, of_reports, source_path
 from .diffs import diff_of
 from .maps import maps
-from .markup import element, escaped
+from .markup import content, element, escaped
 from .origin import Origin
 from .style import STYLE
 
@@ -320,7 +320,7 @@ def _overview_row(result: CaseResult, link: str) -> str:
 
 
 def _findings(annotations: Sequence[Annotation]) -> str:
-    """What is left, by rule: the most frequent first."""
+    """What is left, by rule: the most frequent first. The words of notes, which are many, stand at their files."""
     by_code: dict[str, list[Annotation]] = {}
     for annotation in annotations:
         by_code.setdefault(annotation.code, []).append(annotation)
@@ -328,11 +328,16 @@ def _findings(annotations: Sequence[Annotation]) -> str:
     for code, found in sorted(by_code.items(), key=lambda item: (-len(item[1]), item[0])):
         description = described(code)
         summary = f"{description.name}: {description.summary}" if description else ""
+        lines: dict[str, list[str]] = {}
         by_message: dict[str, list[str]] = {}
         for annotation in found:
-            by_message.setdefault(annotation.message.replace("\n", " – "), []).append(_place(annotation))
-        places = [
-            element("li", element("code", escaped(", ".join(where))), " ", escaped(message))
+            if annotation.severity == "note":
+                lines.setdefault(shown(source_path(annotation.path)), []).append(str(annotation.line))
+            else:
+                by_message.setdefault(annotation.message.replace("\n", " – "), []).append(_place(annotation))
+        places = [element("li", element("code", content(path)), " ", ", ".join(at)) for path, at in lines.items()]
+        places += [
+            element("li", element("code", content(", ".join(where))), " ", content(message))
             for message, where in by_message.items()
         ]
         heading = element(
@@ -389,7 +394,7 @@ def _file(section: _Section, anchor: str) -> str:
             element(
                 "li",
                 element("code", f"{report.shown_line(f.line)}:{f.column} {f.code}"),
-                escaped(f" [{f.applicability}] {f.message}"),
+                content(f" [{f.applicability}] {f.message}"),
             )
             for report, f in findings
         )
@@ -400,7 +405,7 @@ def _file(section: _Section, anchor: str) -> str:
     assumed = [(section.report, each) for each in section.report.asserted] if section.report else []
     if assumed:
         notes = (
-            element("li", element("code", f"{report.shown_line(a.line)} note"), escaped(f" {assumption_text(a)}"))
+            element("li", element("code", f"{report.shown_line(a.line)} note"), content(f" {assumption_text(a)}"))
             for report, a in assumed
         )
         parts.append(element("ul", *notes, class_="places"))

@@ -24,6 +24,8 @@ from .fixes import NEWLINES, fix
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _ROOT = "%SRCROOT%"
 _FINGERPRINT = "nkiMigrate/v1"
+_SHOWN = 1000
+"""Characters of a full description: GitHub takes 1024 (docs.github.com, "SARIF support for code scanning")."""
 _NUMBER = re.compile(r"(?<!\w)\d+")
 
 
@@ -78,9 +80,16 @@ def _rule(description: Description | None, code: str) -> dict[str, Any]:
         "id": code,
         "name": description.name,
         "shortDescription": {"text": description.summary},
-        "fullDescription": {"text": description.text},
+        "fullDescription": {"text": _beginning(description)},
         "help": {"text": f"nki-migrate explain {code}\n\n{description.text}"},
     }
+
+
+def _beginning(description: Description) -> str:
+    """The first sentences of a rule's text, as far as code scanning shows them; all of it is its help."""
+    text = "\n\n".join([description.summary, *description.text.split("\n\n")[2:]])
+    whole = re.match(r".*\.(?=\s)", text[:_SHOWN], re.DOTALL)
+    return text if len(text) <= _SHOWN or whole is None else whole[0]
 
 
 def _result(annotation: Annotation, index: int) -> dict[str, Any]:

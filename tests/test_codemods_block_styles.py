@@ -1,0 +1,88 @@
+"""What block dimensions become, by how their loops use them: decided for each tensor, and nothing moves."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import pytest
+from first_rung import Options
+from nki_migrate.runtime.cases import TensorSpec
+
+SIZES = {"i": 2, "j": 3, "k": 2}
+ARGS = {"x": TensorSpec((8, 5), "float32", "normal")}
+
+
+def kernel(blocks: str, nest: str, *uses: str, pinned: bool = False) -> str:
+    """A kernel with a tensor ``t`` of the ``blocks`` (a letter each), and loops, one in the other, around its uses."""
+    counts = [str(SIZES[letter]) for letter in blocks]
+    tiles = f", buffer=ncc.sbuf.mod_alloc(base_addr=64, num_free_tiles=({', '.join(counts)},))" if pinned else ""
+    lines = [
+        "import neuronxcc.nki as nki",
+        "import neuronxcc.nki.compiler as ncc",
+        "import neuronxcc.nki.language as nl",
+        "",
+        "",
+        "@nki.jit",
+        "def k(x):",
+        "    out = nl.ndarray((2, 3, 2, 8, 5), dtype=x.dtype, buffer=nl.shared_hbm)",
+        f"    t = nl.ndarray(({', '.join(counts)}, nl.par_dim(8), 5), dtype=nl.float32{tiles})",
+    ]
+    indent = "    "
+    for letter in nest:
+        lines.append(f"{indent}for {letter} in nl.affine_range({SIZES[letter]}):")
+        indent += "    "
+    lines += [f"{indent}{use}" for use in uses]
+    return "\n".join([*lines, "    return out", ""])
+
+
+def place(letters: str) -> str:
+    return ", ".join(letter if letter in letters else "0" for letter in "ijk")
+
+
+@pytest.mark.parametrize("pinned", [False, True], ids=["free", "pinned"])
+@pytest.mark.parametrize(
+    ("blocks", "nest"),
+    [(blocks, "".join(nest)) for blocks in ("i", "ij", "kj", "jik") for nest in permutations(blocks)],
+)
+def test_blocks_that_have_a_loop_each_are_tiles_of_the_innermost_one(migrate, blocks, nest, pinned):
+    index = ", ".join(blocks)
+    store = f"nl.store(out[{place(blocks)}], value=t[{index}])"
+    migration = migrate(kernel(blocks, nest, f"t[{index}] = nl.load(x)", store, pinned=pinned), ARGS)
+    assert migration.outcome.findings == () and migration.trouble == ()
+    in_order = nest == blocks or not pinned  # pinned blocks are declared in the order of their addresses
+    assert ([decision.choice for decision in migration.outcome.decisions] == ["loop"]) == in_order
+
+
+@pytest.mark.parametrize(
+    ("blocks", "nest", "uses"),
+    [
+        ("i", "ji", ("t[i] = nl.load(x)", "nl.store(out[i, j, 0], value=t[i])")),  # each j takes the tiles again
+        ("ij", "ij", ("t[i, j] = nl.load(x)", "nl.store(out[i, j, 0], value=t[i, 2 - j])")),
+        (
+            "ij",
+            "ij",
+            ("t[i, j] = nl.load(x)", "t[1 - i, j] = nl.add(t[i, j], 1.0)", "nl.store(out[i, j, 0], value=t[i, j])"),
+        ),
+        (
+            "ij",
+            "i",
+            ("for j in nl.affine_range(3):", "    t[i, j] = nl.load(x)", "nl.store(out[i, 0, 0], value=t[i, 2])"),
+        ),
+        ("ik", "i", ("t[i, i] = nl.load(x)", "nl.store(out[i, 0, 0], value=t[i, i])")),  # one loop for two dimensions
+        (
+            "ij",
+            "ik",
+            ("for j in nl.affine_range(3):", "    t[i, j] = nl.load(x)", "    nl.store(out[i, j, k], value=t[i, j])"),
+        ),
+    ],
+)
+def test_blocks_that_iterations_share_are_declared_before_the_loops(migrate, blocks, nest, uses):
+    migration = migrate(kernel(blocks, nest, *uses), ARGS)
+    assert migration.outcome.findings == () and migration.trouble == ()
+    assert [decision.choice for decision in migration.outcome.decisions] != ["loop"]
+
+
+def test_a_variable_that_is_bound_again_in_its_loop_is_no_index_of_blocks(migrate):
+    uses = ("t[i] = nl.load(x)", "i = 1 - i", "nl.store(out[i, 0, 0], value=t[i])")
+    migration = migrate(kernel("i", "i", *uses), ARGS, Options())
+    assert [decision.choice for decision in migration.outcome.decisions] != ["loop"]
