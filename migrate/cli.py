@@ -350,7 +350,7 @@ def cases() -> None:
     type=click.FloatRange(min=1),
     default=20.0,
     show_default=True,
-    help="How long to look for cases, for all kernels of FILE together.",
+    help="How long to look for cases, for all kernels of FILE together; waiting for a processor does not count.",
 )
 @click.option(
     "--target",

@@ -7,7 +7,6 @@ a local process which dies. Source: https://distributed.dask.org/en/stable/resil
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import importlib
 import importlib.util
@@ -85,6 +84,12 @@ def _lacks_the_tool(error: object) -> bool:
     return isinstance(error, Exception) and "ModuleNotFoundError" in repr(error) and "nki_migrate" in repr(error)
 
 
+def _timeout_error() -> type[Exception]:
+    """What ``distributed`` raises; Python's own from 3.11 on. A start without a cluster does not load ``asyncio``."""
+    found: type[Exception] = importlib.import_module("asyncio").TimeoutError
+    return found
+
+
 class Cluster:
     """A connection to a scheduler. ``lost`` are the addresses of workers that went while there was work."""
 
@@ -109,7 +114,7 @@ class Cluster:
         """Raise :class:`InputError` unless there is a worker, and all are what this machine is."""
         try:
             self._client.wait_for_workers(1, timeout=_CONNECT_SECONDS)
-        except (asyncio.TimeoutError, OSError) as error:  # which is Python's own from 3.11 on
+        except (_timeout_error(), OSError) as error:
             raise InputError(f"--executor {self._executor}: the scheduler has no worker") from error
         expected = identity()
         for address, found in self._client.get_versions()["workers"].items():

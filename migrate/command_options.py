@@ -147,7 +147,8 @@ def execution(command: Callable[..., Any]) -> Callable[..., Any]:
     options = (
         JOBS,
         click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", default=300.0,
-                     show_default=True, help="The longest that one run of a kernel may take."),
+                     show_default=True,
+                     help="The longest that one run of a kernel may take; its waiting for a processor does not count."),
         click.option("--memory", type=click.IntRange(min=64), metavar="MIB", default=8192, show_default=True,
                      help="The most address space that one run of a kernel may take."),
         click.option("--no-cache", is_flag=True, help="Use no results of earlier runs, and keep none."),

@@ -65,7 +65,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Limits:
-    """What one run may use: seconds of wall time, bytes of address space."""
+    """What one run may use: seconds of its process (:mod:`.runtime.stopwatch`), bytes of address space."""
 
     seconds: float = DEFAULT_SECONDS
     memory: int = DEFAULT_MEMORY

@@ -12,7 +12,6 @@ import itertools
 import linecache
 import os
 import re
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -30,6 +29,7 @@ from .nki_versions import at_version
 from .output import plural
 from .progress import StatusLine
 from .suggest_calls import called_cases
+from .suggest_clock import Clock
 from .suggest_cover import covering
 from .suggest_facts import parameters
 from .suggest_proposals import proposed_cases
@@ -43,7 +43,8 @@ _COVERING = 0.35
 
 TAKES_TILES = "it seems to take tiles of the kernels that call it"
 """The reason of a function that is decorated like a kernel and is a part of others."""
-_WANTS_TILE = r"address space '(?:psum\|sbuf|sbuf\|psum|sbuf|psum)', but got a tile in 'hbm'"
+_WANTS_TILE = r"address space '(?:psum\|sbuf|sbuf\|psum|sbuf|psum)', but got a tile in 'hbm'|to be a tile, got"
+_NO_OUTPUT = "has no output"
 _ALWAYS = 8
 """Runs that fail alike at one line before that is said not to depend on the arguments."""
 _OTHERS = 6
@@ -52,7 +53,10 @@ _STARTS = 200
 
 @dataclass(frozen=True)
 class Budget:
-    """For one file: seconds in all, the limits of one run, and the NKI version to run as (empty: by what it shows)."""
+    """For one file: seconds in all (:mod:`.suggest_clock`), the limits of one run, the NKI version to run as.
+
+    An empty ``target`` is the version that the file shows.
+    """
 
     seconds: float
     limits: Limits
@@ -120,7 +124,7 @@ def suggestions(
         asked = f" '{unknown[0]}'" if unknown else ""
         raise InputError(f"{file} has no kernel{asked}: it has {', '.join(names) or 'none'}")
     tree = ast.parse(Path(file).read_bytes(), file)
-    found = _Work(workers, Path(file), tree, budget, time.monotonic() + budget.seconds, status)
+    found = _Work(workers, Path(file), tree, budget, Clock(workers.width), status)
     return found.suggestions([name for name in names if not kernels or name in kernels])
 
 
@@ -136,13 +140,13 @@ def has_proposals(path: Path, tree: ast.Module, kernel: str) -> bool:
 
 @dataclass
 class _Work:
-    """The search in one file, which ends at ``ends`` (of ``time.monotonic``)."""
+    """The search in one file, which ends when ``clock`` comes to the seconds of ``budget``."""
 
     workers: Pool
     path: Path
     tree: ast.Module
     budget: Budget
-    ends: float
+    clock: Clock
     status: StatusLine | None = None
     ran: int = 0
 
@@ -161,7 +165,8 @@ class _Work:
             deadline = self._deadline(left)
             left -= 1
             others = list(itertools.islice(_other_objects(search.found[0], self._starts(name, ())), _OTHERS))
-            covered = covering(search.found, others, self._ask(deadline, conditions=True), deadline)
+            ask = self._ask(deadline, conditions=True)
+            covered = covering(search.found, others, ask, self.clock.over(deadline))
             yield Suggestion(name, self._named(covered.cases), search.tried, unseen=covered.unseen)
 
     def _named(self, cases: Sequence[Case]) -> tuple[Case, ...]:
@@ -174,8 +179,8 @@ class _Work:
 
     def _deadline(self, kernels: int, kept: float = 0.0) -> float:
         """When the first of so many kernels should be done; a part of the time is kept for what comes later."""
-        now = time.monotonic()
-        left = max(self.ends - kept * self.budget.seconds - now, 0.0)
+        now = self.clock.seconds
+        left = max((1 - kept) * self.budget.seconds - now, 0.0)
         return now + (left if kernels == 1 else 2 * left / (kernels + 1))
 
     def _definition(self, kernel: str) -> ast.FunctionDef | None:
@@ -187,7 +192,7 @@ class _Work:
         if definition is None:
             return Search()
         starts = self._starts(kernel, known)
-        return searched(starts, constants(self.tree, definition), self._ask(deadline), deadline)
+        return searched(starts, constants(self.tree, definition), self._ask(deadline), self.clock.over(deadline))
 
     def _starts(self, kernel: str, known: Sequence[Case]) -> Iterator[Case]:
         """Calls, what runs for other kernels, and what the source says."""
@@ -203,7 +208,7 @@ class _Work:
         def ask(cases: Sequence[Case]) -> list[Probe | Failure]:
             limits = self.budget.limits
             self._show(cases)
-            seconds = max(min(_RUN_SECONDS, limits.seconds, deadline - time.monotonic()), 1.0)
+            seconds = max(min(_RUN_SECONDS, limits.seconds, deadline - self.clock.seconds), 1.0)
             asked = [
                 self.workers.submit(
                     Request(
@@ -218,15 +223,16 @@ class _Work:
                 )
                 for case in cases
             ]
-            replies = (future.result() for future in asked)
-            return [reply for reply in replies if isinstance(reply, (Probe, Failure))]
+            replies = [reply for future in asked if isinstance(reply := future.result(), (Probe, Failure))]
+            self.clock.add([reply.seconds for reply in replies])
+            return replies
 
         return ask
 
     def _show(self, cases: Sequence[Case]) -> None:
         """Say which kernel's proposals run now, how many have run for the file, and how much time is left."""
         if self.status and cases:
-            left = max(self.ends - time.monotonic(), 0.0)
+            left = max(self.budget.seconds - self.clock.seconds, 0.0)
             done = plural(self.ran, "proposal")
             self.status.write(f"cases suggest: {cases[0].kernel}; {done} tried, at most {left:.0f} s left")
         self.ran += len(cases)
@@ -272,8 +278,11 @@ def _obstacle(search: Search) -> str:
     place = f"{os.path.basename(failure.file)}:{failure.line}" if failure.line else os.path.basename(failure.file)
     given = ", ".join(f"{name} {list(spec.shape)}" for name, spec in case.args.items() if hasattr(spec, "shape"))
     quoted = f" (`{line}`)" if line else ""
-    if re.search(_WANTS_TILE, failure.message) and _takes_tiles(line, case):
-        return f"{TAKES_TILES}, which no launch can give: see {place}{quoted}"
+    endings = search.endings if _NO_OUTPUT in failure.message else [(failure.file, failure.line, failure.message)]
+    for file, number, message in endings:
+        asking = linecache.getline(file, number).strip()
+        if re.search(_WANTS_TILE, message) and _takes_tiles(asking, case):
+            return f"{TAKES_TILES}, which no launch can give: see {os.path.basename(file)}:{number} (`{asking}`)"
     if search.alike >= _ALWAYS:
         alike = f"all {search.alike} proposals that ended there failed alike, so no argument seems to change it"
         return f"none passed {place}{quoted}: {failure.message}; {alike}; one had {given or 'no tensors'}"

@@ -14,7 +14,8 @@ from pathlib import Path
 from nki_migrate.runtime.cases import Case, DtypeSpec, NoneSpec, TensorSpec
 from nki_migrate.runtime.numerics import DTYPES
 
-from .suggest_facts import Unknown, evaluated, parameters
+from .suggest_expressions import Unknown, evaluated
+from .suggest_facts import parameters
 from .suggest_objects import tree_beside
 
 _INDEX_WORDS = ("idx", "index", "indices", "ids", "table", "tokens", "_map", "lens")

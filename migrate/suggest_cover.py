@@ -6,7 +6,6 @@ something to leave out; of all that ran, those are kept that show something of t
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from pathlib import Path
 from nki_migrate.runtime.cases import Case
 from nki_migrate.runtime.messages import Probe
 
+from .suggest_clock import Over
 from .suggest_repairs import tensors, toggled
 from .suggest_search import Ask
 from .variants import resized, sizes, with_axis
@@ -36,18 +36,18 @@ class Covering:
     unseen: tuple[str, ...]
 
 
-def covering(first: tuple[Case, Probe], others: Sequence[Case], ask: Ask, deadline: float) -> Covering:
+def covering(first: tuple[Case, Probe], others: Sequence[Case], ask: Ask, over: Over) -> Covering:
     """``first``, or a larger case, and those of its variations and of ``others`` that show more; at most four."""
-    again = _ran([first[0]], ask, deadline)  # a search does not ask how conditions go
-    main, ran = _grown(again[0] if again else first, ask, deadline)
+    again = _ran([first[0]], ask, over)  # a search does not ask how conditions go
+    main, ran = _grown(again[0] if again else first, ask, over)
     kept = [main[0]]
     shown = sides(main[1])
-    tails = _ran(list(_tails(main[0])), ask, deadline)
+    tails = _ran(list(_tails(main[0])), ask, over)
     if tails:
         kept.append(tails[0][0])
         shown |= sides(tails[0][1])
     others = [*toggled(main[0]), *others]
-    for case, probe in [first, *ran, *tails, *_ran(others, ask, deadline)]:
+    for case, probe in [first, *ran, *tails, *_ran(others, ask, over)]:
         if len(kept) < _CASES and sides(probe) - shown:
             kept.append(case)
             shown |= sides(probe)
@@ -70,13 +70,13 @@ def sides(probe: Probe) -> set[Side]:
     return {(c.file, c.line, c.text, side) for c, side in taken}
 
 
-def _grown(first: tuple[Case, Probe], ask: Ask, deadline: float) -> tuple[tuple[Case, Probe], list[tuple[Case, Probe]]]:
+def _grown(first: tuple[Case, Probe], ask: Ask, over: Over) -> tuple[tuple[Case, Probe], list[tuple[Case, Probe]]]:
     """The case with each size doubled that makes more instructions, and all larger cases that ran."""
     case, probe = first
     if probe.instructions > _MOST_INSTRUCTIONS // 2:
         return first, []
     wanted = [size for size in sizes(case) if 1 <= size <= _LARGEST // 2]
-    ran = _ran([resized(case, size, 2 * size) for size in wanted], ask, deadline)
+    ran = _ran([resized(case, size, 2 * size) for size in wanted], ask, over)
     more = [(c, p) for c, p in ran if probe.instructions < p.instructions <= _MOST_INSTRUCTIONS]
     if not more:
         return first, ran
@@ -84,7 +84,7 @@ def _grown(first: tuple[Case, Probe], ask: Ask, deadline: float) -> tuple[tuple[
     for size in sorted(wanted, reverse=True):
         if any(repr(c) == repr(resized(case, size, 2 * size)) for c, _ in more):
             whole = resized(whole, size, 2 * size)
-    together = _ran([whole], ask, deadline)
+    together = _ran([whole], ask, over)
     if together and together[0][1].instructions <= _MOST_INSTRUCTIONS:
         return together[0], ran
     return max(more, key=lambda item: item[1].instructions), ran
@@ -108,11 +108,11 @@ def _tails(case: Case) -> Iterator[Case]:
     )
 
 
-def _ran(cases: list[Case], ask: Ask, deadline: float) -> list[tuple[Case, Probe]]:
+def _ran(cases: list[Case], ask: Ask, over: Over) -> list[tuple[Case, Probe]]:
     """Those of the cases that run, with what they showed; those of the time that there is."""
     found: list[tuple[Case, Probe]] = []
     for first in range(0, len(cases), _BATCH):
-        if time.monotonic() >= deadline:
+        if over():
             break
         batch = cases[first : first + _BATCH]
         replies = zip(batch, ask(batch), strict=True)

@@ -6,6 +6,7 @@ Only reads: the classes are those that the kernel's file defines or imports from
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -78,12 +79,15 @@ def _class(node: ast.ClassDef) -> Class | None:
 
 
 def class_of(kernel: ast.FunctionDef, parameter: str, classes: Mapping[str, Class]) -> Class | None:
-    """The class of a parameter, by its annotation, else by the attributes that the kernel reads of it."""
+    """The class of a parameter: by its annotation, by ``p = p or C()``, else by the attributes that are read."""
     arguments = (*kernel.args.posonlyargs, *kernel.args.args, *kernel.args.kwonlyargs)
     annotation = next((a.annotation for a in arguments if a.arg == parameter), None)
     if annotation is not None:
-        text = annotation.value if isinstance(annotation, ast.Constant) else ast.unparse(annotation)
-        return classes.get(str(text))
+        text = str(annotation.value if isinstance(annotation, ast.Constant) else ast.unparse(annotation))
+        return next((classes[word] for word in re.findall(r"\w+", text) if word in classes), None)
+    made = _made(kernel, parameter, classes)
+    if made is not None:
+        return made
     read = {
         node.attr
         for node in ast.walk(kernel)
@@ -92,6 +96,23 @@ def class_of(kernel: ast.FunctionDef, parameter: str, classes: Mapping[str, Clas
     if not read or read & _OF_TENSORS:
         return None
     return next((c for c in classes.values() if c.fields and read <= c.fields.keys()), None)
+
+
+def _made(kernel: ast.FunctionDef, parameter: str, classes: Mapping[str, Class]) -> Class | None:
+    """The class of which a kernel makes a parameter that was not given: ``p = p or C()``."""
+    for node in ast.walk(kernel):
+        if isinstance(node, ast.Assign) and [ast.unparse(target) for target in node.targets] == [parameter]:
+            for inner in ast.walk(node.value):
+                if isinstance(inner, ast.Call) and ast.unparse(inner.func) in classes:
+                    return classes[ast.unparse(inner.func)]
+    return None
+
+
+def plain_fields(known: Class, given: Mapping[str, object]) -> dict[str, object]:
+    """The numbers, texts and truth values of an object: what is given, else the defaults of its class."""
+    defaults = {n: d.value for n, (_, d) in known.fields.items() if isinstance(d, ast.Constant)}
+    plain = {name: value for name, value in given.items() if isinstance(value, (bool, int, float, str))}
+    return {**defaults, **plain}
 
 
 def objects(wanted: Class, classes: Mapping[str, Class], depth: int = _DEPTH) -> list[ObjectSpec | MemberSpec]:

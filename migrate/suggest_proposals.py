@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import math
+import operator
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from nki_migrate.runtime.cases import Case, DtypeSpec, TensorSpec
+from nki_migrate.runtime.cases import Case, DtypeSpec, ObjectSpec, TensorSpec
 
 from .suggest_calls import tensor
+from .suggest_choices import choices
+from .suggest_docstrings import Dim, docstrings, documented_kinds
+from .suggest_expressions import Unknown, evaluated
 from .suggest_facts import Facts, facts_of, holds, parameters
-from .suggest_objects import class_of, classes_of, objects
+from .suggest_objects import Class, class_of, classes_of, objects, plain_fields
 
 _SIZES = (128, 256, 512, 64, 2, 1, 32, 4, 1024, 8, 2048, 16)
 _OUTER_SIZES = (2, 1, 4, 8, 16, 3, 128, 256, 32, 64, 512, 1024)
@@ -32,14 +37,18 @@ _TIMES = (2, 1, 0)
 """How often the loops of a proposal run at least: twice shows most, and one that does not run shows nothing."""
 _SECONDS = 0.5
 """For one choice of ranks: errors tell more than a long search of what the asserts allow."""
+_OPTIONS = 5
+_DIFFERENT = 3
+"""How many sizes of a dimension are looked at for sizes that all differ, and how many such proposals there are."""
 MAX_ELEMENTS = 1 << 23
 
 
 def _tensors(required: Sequence[str], facts: Facts, annotated: Mapping[str, str]) -> list[str]:
     """The parameters that are tensors; where nothing tells it of any, all that do not seem to be numbers or types."""
     known = {*facts.tensors, *facts.shapes, *(name for name, text in annotated.items() if "ensor" in text)}
+    known |= {claim.parameter for claim in facts.claims}
     tensors = [name for name in required if name in known]
-    return tensors or [name for name in required if not ("dtype" in name or annotated.get(name) in _PLAIN)]
+    return tensors or [name for name in required if not ("dtype" in name or annotated.get(name) in _VALUES)]
 
 
 def proposed_cases(path: Path, tree: ast.Module, kernel: ast.FunctionDef) -> Iterator[Case]:
@@ -47,22 +56,51 @@ def proposed_cases(path: Path, tree: ast.Module, kernel: ast.FunctionDef) -> Ite
     facts = facts_of(tree, kernel)
     defaults = _defaults(kernel)
     classes = classes_of(path, tree)
-    open_ones = [name for name in parameters(kernel) if name not in defaults]
-    typed = {name: objects(known, classes) for name in open_ones if (known := class_of(kernel, name, classes))}
-    required = [name for name in open_ones if not typed.get(name)]
-    annotated = _annotated(kernel)
-    tensors = _tensors(required, facts, annotated)
-    others = [name for name in required if name not in tensors]
-    scalars = {name: _scalar(name, annotated.get(name, "")) for name in others}
-    variants = _variants(scalars, {name: values for name, values in typed.items() if values})
+    known = {name: found for name in parameters(kernel) if (found := class_of(kernel, name, classes))}
+    made = {name: found for name, wanted in known.items() if (found := objects(wanted, classes))}
+    given = {name: values for name, values in made.items() if name not in defaults}
+    said = choices(tree, kernel)
+    required = [name for name in parameters(kernel) if name not in defaults and name not in given]
+    tensors = [name for name in _tensors(required, facts, _annotated(kernel)) if name not in said]
+    scalars = _scalars([name for name in required if name not in tensors], tree, kernel, said)
+    optional = [(name, value) for name, values in made.items() if name in defaults for value in values[1:]]
+    variants = _variants(scalars, given, [*optional, *_other_choices(said, defaults)])
     outputs = _outputs(kernel)
-    for shapes in _shapes(tensors, facts, {**defaults, **scalars}):
+    for shapes in _shapes(tensors, facts, {**_plain(defaults), **_fields(known, variants[0]), **_plain(scalars)}):
         for variant in variants:
             for case in _cases(path, kernel.name, shapes, variant, facts):
                 yield _with_outputs(case, outputs)
 
 
-_PLAIN: dict[str, object] = {"int": 2, "bool": False, "float": 1.0, "str": "", "tuple": (2, 2), "list": [2, 2]}
+def _fields(known: Mapping[str, Class], variant: Mapping[str, object]) -> dict[str, object]:
+    """``config.tile``: the plain fields of the arguments that are objects, as they are given or by default."""
+    found: dict[str, object] = {}
+    for name, wanted in known.items():
+        given = variant.get(name)
+        fields = plain_fields(wanted, given.args if isinstance(given, ObjectSpec) else {})
+        found |= {f"{name}.{field}": value for field, value in fields.items()}
+    return found
+
+
+def _scalars(
+    names: Sequence[str], tree: ast.Module, kernel: ast.FunctionDef, said: Mapping[str, Sequence[object]]
+) -> dict[str, object]:
+    """Values for parameters that are no tensors: what they are compared with, what is documented, what they seem."""
+    numbers, annotated = documented_kinds(docstrings(tree, kernel), parameters(kernel)), _annotated(kernel)
+    known = {**numbers, **{name: values[0] for name, values in said.items()}}
+    return {name: known[name] if name in known else _scalar(name, annotated.get(name, "")) for name in names}
+
+
+def _other_choices(
+    said: Mapping[str, Sequence[object]], defaults: Mapping[str, object]
+) -> Iterator[tuple[str, object]]:
+    """The other values that parameters are compared with."""
+    for name, values in said.items():
+        first = defaults[name] if name in defaults else values[0]
+        yield from ((name, value) for value in values if value != first)
+
+
+_VALUES: dict[str, object] = {"int": 2, "bool": False, "float": 1.0, "str": "", "tuple": (2, 2), "list": [2, 2]}
 
 
 def _annotated(kernel: ast.FunctionDef) -> dict[str, str]:
@@ -94,27 +132,38 @@ def _shapes(
     """Shapes of all tensors that the asserts allow, else the preferred ones of each choice of ranks."""
     found = False
     plain: list[dict[str, tuple[int, ...]]] = []
+    facts = facts.resolved(scalars)
     for ranks in _ranks(tensors, facts):
-        dims = _dimensions(tensors, ranks, facts)
-        inner = {dim for each in dims.values() for dim in each[-2:]}
-        symbols = sorted({dim for each in dims.values() for dim in each if isinstance(dim, str)})
-        preferred = {symbol: _preferred(symbol, symbol in inner) for symbol in symbols}
-        first = {symbol: sizes[0] for symbol, sizes in preferred.items()}
-        plain.append({name: _sized(each, first) for name, each in dims.items()})
+        shapes: dict[str, list[Dim]] = {name: [f"{name}{n}" for n in range(rank)] for name, rank in ranks.items()}
+        ranked = replace(facts, shapes={**facts.shapes, **shapes})
+        symbols = ranked.symbols(tensors, scalars)
+        inner = {ranked.equal.get(str(d), str(d)) for name in tensors for d in ranked.shapes.get(name, [])[-2:]}
+        numbers = facts.constants()
+        options = {symbol: _preferred(symbol, symbol in inner) for symbol in symbols}
+        preferred = {symbol: tuple(dict.fromkeys((*sizes, *numbers))) for symbol, sizes in options.items()}
+        for choose in (operator.itemgetter(0), _small):
+            plain += _sized(tensors, ranked, {symbol: choose(sizes) for symbol, sizes in options.items()}, scalars)
         for least in _TIMES:
-            running = facts.with_loops(least)
-            for sizes in _assignments(_alone(preferred, running, scalars), running, scalars):
-                found = True
-                yield {name: _sized(each, sizes) for name, each in dims.items()}
+            running = ranked.with_loops(least)
+            alone = _alone(preferred, running, scalars)
+            for sizes in _spread(_assignments(alone, running, scalars), alone, running, scalars):
+                for each in _sized(tensors, ranked, sizes, scalars):
+                    found = True
+                    yield each
     if not found:
-        yield from plain
+        yield from plain or _guessed(tensors, facts)
 
 
-def _dimensions(tensors: Sequence[str], ranks: Mapping[str, int], facts: Facts) -> dict[str, list[str | int]]:
-    """The dimensions of each tensor; those that asserts say are equal have one name."""
-    same = facts.same()
-    known = {name: facts.shapes.get(name) or [f"{name}{n}" for n in range(ranks[name])] for name in tensors}
-    return {name: [same.get(dim, dim) if isinstance(dim, str) else dim for dim in dims] for name, dims in known.items()}
+def _small(sizes: Sequence[int]) -> int:
+    """The smallest of the sizes, but for 1."""
+    return min((size for size in sizes if size > 1), default=1)
+
+
+def _guessed(tensors: Sequence[str], facts: Facts) -> Iterator[dict[str, tuple[int, ...]]]:
+    """Shapes by what is told of ranks alone: what the source says of sizes contradicts itself, or is not understood."""
+    dims = {name: facts.shapes.get(name) or ["", ""] for name in tensors}
+    for size in (_SIZES[0], _OUTER_SIZES[0]):
+        yield {name: tuple(dim if isinstance(dim, int) else size for dim in each) for name, each in dims.items()}
 
 
 def _preferred(symbol: str, is_inner: bool) -> Sequence[int]:
@@ -128,28 +177,76 @@ def _alone(
 ) -> dict[str, Sequence[int]]:
     """The sizes of each dimension that nothing excludes whatever the others are: ``n % 128 == 0``."""
     return {
-        symbol: [size for size in sizes if holds(facts, {symbol: size}, _numbers(scalars))] or sizes
+        symbol: [size for size in sizes if holds(facts, {symbol: size}, scalars)] or sizes
         for symbol, sizes in preferred.items()
     }
 
 
-def _sized(dims: Sequence[str | int], sizes: Mapping[str, int]) -> tuple[int, ...]:
-    return tuple(dim if isinstance(dim, int) else sizes[dim] for dim in dims)
+def _sized(
+    tensors: Sequence[str], facts: Facts, sizes: Mapping[str, int], scalars: Mapping[str, object]
+) -> list[dict[str, tuple[int, ...]]]:
+    """The shapes with these sizes; none where a size is not told, or not a size."""
+    values = facts.values(sizes, scalars)
+    shapes = {name: values.get(f"{name}.shape") for name in tensors}
+    found = {
+        name: shape
+        for name, shape in shapes.items()
+        if isinstance(shape, tuple) and all(type(size) is int and size > 0 for size in shape)
+    }
+    return [found] if len(found) == len(tensors) else []
 
 
-def _variants(scalars: Mapping[str, object], typed: Mapping[str, Sequence[object]]) -> list[dict[str, object]]:
+def _spread(
+    found: Iterator[dict[str, int]],
+    allowed: Mapping[str, Sequence[int]],
+    facts: Facts,
+    scalars: Mapping[str, object],
+) -> Iterator[dict[str, int]]:
+    """What is found, and behind the first some sizes that are all different: an error then tells which one it means."""
+    first = next(found, None)
+    if first is None:
+        return
+    yield first
+    if len(set(first.values())) < len(first):
+        places = itertools.product(*(range(min(len(sizes), _OPTIONS)) for sizes in allowed.values()))
+        nearest = sorted(itertools.islice(places, _ATTEMPTS), key=sum)
+        made = (
+            dict(zip(allowed, (s[n] for s, n in zip(allowed.values(), p, strict=True)), strict=True)) for p in nearest
+        )
+        ends = time.process_time() + _SECONDS / 2
+        different = (sizes for sizes in made if len(set(sizes.values())) == len(sizes))
+        inside = itertools.takewhile(lambda _: time.process_time() < ends, different)
+        yield from itertools.islice((sizes for sizes in inside if holds(facts, sizes, scalars)), _DIFFERENT)
+    yield from found
+
+
+def _variants(
+    scalars: Mapping[str, object], typed: Mapping[str, Sequence[object]], others: Sequence[tuple[str, object]]
+) -> list[dict[str, object]]:
     """The arguments that are no tensors: with the first object of each class, then one of them changed at a time."""
     first = {**scalars, **{name: values[0] for name, values in typed.items()}}
-    return [first, *({**first, name: value} for name, values in typed.items() for value in values[1:])]
+    changed = [(name, value) for name, values in typed.items() for value in values[1:]]
+    return [first, *({**first, name: value} for name, value in (*changed, *others))]
 
 
 def _defaults(kernel: ast.FunctionDef) -> dict[str, object]:
-    """Parameters with a default, and its value where it is a plain one."""
+    """Parameters with a default, and its value where it is a plain one; else the expression."""
     arguments = kernel.args
     positional = [*arguments.posonlyargs, *arguments.args]
     given = list(zip(positional[len(positional) - len(arguments.defaults) :], arguments.defaults, strict=True))
     given += [(a, d) for a, d in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if d is not None]
-    return {argument.arg: value.value if isinstance(value, ast.Constant) else None for argument, value in given}
+    found: dict[str, object] = {}
+    for argument, value in given:
+        try:
+            found[argument.arg] = evaluated(value, {})
+        except Unknown:
+            found[argument.arg] = value
+    return found
+
+
+def _plain(values: Mapping[str, object]) -> dict[str, object]:
+    """The arguments that an expression can compute with."""
+    return {n: v for n, v in values.items() if v is None or isinstance(v, (bool, int, float, str, tuple))}
 
 
 def _scalar(name: str, annotation: str) -> object:
@@ -159,8 +256,8 @@ def _scalar(name: str, annotation: str) -> object:
     if "eps" in name:
         return 1e-5
     kind = annotation.partition("[")[0].lower()
-    if kind in _PLAIN:
-        return _PLAIN[kind]
+    if kind in _VALUES:
+        return _VALUES[kind]
     if name.startswith(("use_", "is_", "do_", "has_", "enable")):
         return False
     return 1.0 if "scale" in name or "alpha" in name else 2
@@ -168,7 +265,7 @@ def _scalar(name: str, annotation: str) -> object:
 
 def _ranks(tensors: Sequence[str], facts: Facts) -> Iterator[dict[str, int]]:
     """Ranks of the tensors whose rank the source does not tell: all the same first."""
-    open_ones = [name for name in tensors if not facts.shapes.get(name)]
+    open_ones = [name for name in tensors if not facts.shapes.get(name) and name not in facts.whole]
     for rank in _RANKS if open_ones else (0,):
         yield dict.fromkeys(open_ones, rank)
 
@@ -177,37 +274,36 @@ def _assignments(
     symbols: Mapping[str, Sequence[int]], facts: Facts, scalars: Mapping[str, object]
 ) -> Iterator[dict[str, int]]:
     """Sizes of the symbols that satisfy the asserts, those nearest to the preferred ones first."""
-    values = _numbers(scalars)
-    looked_at, ends = 0, time.monotonic() + _SECONDS
-    for total in range(len(_SIZES) * max(len(symbols), 1)):
-        for choice in _compositions(total, len(symbols)):
-            if any(index >= len(sizes) for index, sizes in zip(choice, symbols.values(), strict=True)):
-                continue
-            looked_at += 1
-            if looked_at > _ATTEMPTS or time.monotonic() > ends:
-                return
-            sizes = {symbol: symbols[symbol][index] for symbol, index in zip(symbols, choice, strict=True)}
-            if holds(facts, sizes, values):
-                yield sizes
-        if not symbols:
+    found = _Assignments(list(symbols.items()), facts, scalars, time.process_time() + _SECONDS)
+    for total in range(sum(len(sizes) - 1 for sizes in symbols.values()) + 1):
+        yield from found.of(total, {}, ())
+
+
+@dataclass
+class _Assignments:
+    """Choices of one size for each symbol that the asserts allow; what a part of a choice excludes is left out."""
+
+    symbols: list[tuple[str, Sequence[int]]]
+    facts: Facts
+    scalars: Mapping[str, object]
+    ends: float
+    allowed: dict[tuple[int, ...], bool] = field(default_factory=dict)
+
+    def of(self, total: int, sizes: dict[str, int], chosen: tuple[int, ...]) -> Iterator[dict[str, int]]:
+        """Those whose places among the sizes to try add up to ``total``, which begin with ``sizes``."""
+        if len(chosen) == len(self.symbols):
+            yield from [sizes] if total == 0 else []
             return
-
-
-def _numbers(scalars: Mapping[str, object]) -> dict[str, object]:
-    return {name: value for name, value in scalars.items() if isinstance(value, (int, float))}
-
-
-def _compositions(total: int, parts: int) -> Iterator[tuple[int, ...]]:
-    """All tuples of ``parts`` indices of sizes with the sum ``total``."""
-    if parts <= 1:
-        if parts == 1 and total < len(_SIZES):
-            yield (total,)
-        elif parts == 0 and total == 0:
-            yield ()
-        return
-    for first in range(min(total, len(_SIZES) - 1) + 1):
-        for rest in _compositions(total - first, parts - 1):
-            yield (first, *rest)
+        name, options = self.symbols[len(chosen)]
+        last = len(chosen) + 1 == len(self.symbols)
+        for index in range(total if last else 0, min(total, len(options) - 1) + 1):
+            if time.process_time() > self.ends:
+                return
+            more, place = {**sizes, name: options[index]}, (*chosen, index)
+            if place not in self.allowed:
+                self.allowed[place] = holds(self.facts, more, self.scalars)
+            if self.allowed[place]:
+                yield from self.of(total - index, more, place)
 
 
 def _cases(

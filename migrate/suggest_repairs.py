@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from nki_migrate.runtime.cases import Case, DtypeSpec, NoneSpec, TensorSpec
+from nki_migrate.runtime.cases import Case, DtypeSpec, NoneSpec, ObjectSpec, TensorSpec
 from nki_migrate.runtime.compare import Failure
 from nki_migrate.runtime.compare.trace import Compared
 from nki_migrate.runtime.numerics import DTYPES
@@ -31,6 +31,7 @@ _OF_TENSORS = ("shape", "dtype", "ndim", "reshape", "broadcast_to", "buffer")
 def repairs(case: Case, failure: Failure) -> Iterator[Case]:
     """Cases that may have what the failure of ``case`` asks for, likely ones first."""
     for each in failure.compared:
+        yield from _fields(case, each)
         yield from _COMPARISONS.get(each.operator, _nothing)(case, each)
     if "num_programs" in _line(failure) or "grid" in failure.message:
         yield from (replace(case, grid=grid) for grid in _GRIDS)
@@ -118,7 +119,50 @@ def in_turn(*sources: Iterator[Case]) -> Iterator[Case]:
                 yield case
 
 
+def with_field(case: Case, path: Sequence[str], value: object) -> Case:
+    """The case with another value of a field of an argument, ``config.tile``, or of an object that is a field of it."""
+    argument = case.args[path[0]]
+    return with_argument(case, path[0], _with_field(argument, path[1:], value))
+
+
+def _with_field(spec: object, path: Sequence[str], value: object) -> object:
+    if not path:
+        return value
+    if not isinstance(spec, ObjectSpec) or (len(path) > 1 and path[0] not in spec.args):
+        return spec
+    return replace(spec, args={**spec.args, path[0]: _with_field(spec.args.get(path[0]), path[1:], value)})
+
+
 # --- what an assert compares -----------------------------------------------------------------------------------------
+
+
+def _fields(case: Case, asked: Compared) -> Iterator[Case]:
+    """Values for a field that is compared: what it should be, at most, at least, or a multiple of."""
+    for text, own, other in ((asked.left, asked.before, asked.after), (asked.right, asked.after, asked.before)):
+        path = text.split(".")
+        if len(path) < 2 or not isinstance(case.args.get(path[0]), ObjectSpec):
+            continue
+        wanted: list[object] = list(other) if asked.operator == "In" and isinstance(other, tuple) else [other]
+        if type(own) is int and type(other) is int:
+            multiple = -(-own // other) * other if other > 0 else other
+            wanted = [multiple] if asked.operator == "Mod" else [other, other + 1, max(other - 1, 1)]
+        yield from (with_field(case, path, value) for value in wanted if isinstance(value, (bool, int, float, str)))
+
+
+def _truth(case: Case, asked: Compared) -> Iterator[Case]:
+    """An argument that should be true, or not: a truth value, an order of dimensions, a tensor, or ``None``."""
+    name = asked.left
+    if isinstance(case.args.get(name), bool):
+        yield with_argument(case, name, asked.after)
+    elif name.isidentifier() and asked.after is False:
+        yield with_argument(case, name, NoneSpec())
+    elif name.isidentifier():
+        for rank in dict.fromkeys(len(spec.shape) for spec in tensors(case).values()):
+            order = tuple(range(rank))
+            for axes_moved in ((*order[:-2], *order[:-3:-1]), order[::-1], (*order[1:], *order[:1])):
+                yield with_argument(case, name, axes_moved)
+        yield with_argument(case, name, True)
+        yield with_argument(case, name, tensor(name, (PARTITIONS, PARTITIONS)))
 
 
 def _equal(case: Case, asked: Compared) -> Iterator[Case]:
@@ -237,6 +281,7 @@ _COMPARISONS: dict[str, Callable[[Case, Compared], Iterator[Case]]] = {
     "GtE": _at_least,
     "Gt": _at_least,
     "NotEq": _unequal,
+    "Truth": _truth,
 }
 
 

@@ -11,7 +11,6 @@ import contextlib
 import heapq
 import itertools
 import math
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,12 +19,15 @@ from nki_migrate.runtime.cases import Case, TensorSpec
 from nki_migrate.runtime.compare import Failure
 from nki_migrate.runtime.messages import Probe
 
-from .suggest_facts import Unknown, evaluated
+from .suggest_clock import Over
+from .suggest_expressions import Unknown, evaluated
 from .suggest_proposals import MAX_ELEMENTS
 from .suggest_repairs import moved, ranked, repairs, tensors, toggled, typed
 from .variants import resized, sizes, with_number
 
 _BATCH = 4
+_HOPELESS = 24
+"""Runs that ended alike at what the emulator does not model before no more are tried."""
 _STARTS = 8
 """Proposals that are tried before anything else."""
 _PLAIN_SIZES = (128, 512, 256, 64, 1, 2, 4, 8, 1024, 2048)
@@ -76,6 +78,11 @@ class Search:
         }
         return here[failure.message] if len(here) == 1 else 0
 
+    @property
+    def hopeless(self) -> bool:
+        """Did all come to one place that the emulator does not model?"""
+        return self.obstacle is not None and self.obstacle[1].undecided and self.alike >= _HOPELESS
+
 
 @dataclass(order=True)
 class _Next:
@@ -85,8 +92,8 @@ class _Next:
     case: Case = field(compare=False)
 
 
-def searched(starts: Iterable[Case], constants: Sequence[int], ask: Ask, deadline: float) -> Search:
-    """Run cases until one gives outputs, nothing is left to try, or the time (of ``time.monotonic``) is over."""
+def searched(starts: Iterable[Case], constants: Sequence[int], ask: Ask, over: Over) -> Search:
+    """Run cases until one gives outputs, nothing is left to try, or the time is ``over``."""
     search = Search()
     source = iter(starts)
     queue: list[_Next] = []
@@ -102,7 +109,7 @@ def searched(starts: Iterable[Case], constants: Sequence[int], ask: Ask, deadlin
 
     push(itertools.islice(source, _STARTS), (), 0)
     while queue:
-        if time.monotonic() >= deadline:
+        if over():
             search.out_of_time = True
             break
         batch = list(itertools.islice(_taken(queue, known), _BATCH))
@@ -120,7 +127,7 @@ def searched(starts: Iterable[Case], constants: Sequence[int], ask: Ask, deadlin
             push(itertools.islice(repairs(case, reply), 32), progress, 0)
             if is_best and not reply.undecided:
                 push(_neighbours(case, constants), progress, 1)
-        if search.found:
+        if search.found or search.hopeless:
             break
         if search.tried % (4 * _BATCH) == 0 or not queue:
             push(itertools.islice(source, 2), (), 0)

@@ -15,7 +15,7 @@ from itertools import islice, permutations
 
 from nki_migrate.runtime.cases import Case
 
-from .suggest_facts import Unknown, evaluated
+from .suggest_expressions import Unknown, evaluated
 from .variants import axes, resized, sizes, with_axis, with_number
 
 _LARGEST = 1024

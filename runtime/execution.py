@@ -11,11 +11,12 @@ import importlib
 import importlib.machinery
 import importlib.util
 import inspect
+import linecache
 import os
 import sys
-import time
 import traceback
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from types import ModuleType
 from typing import Any, cast
@@ -28,7 +29,9 @@ from .cases import Case, CaseError
 from .compare.trace import Failure, Packed, Run
 from .dialect import JIT, Frontend, Launch, frontends, memory_of
 from .messages import Kernel, Kernels, Observation, Probe, Reference, Reply, Request
+from .source import source_of
 from .spec.hardware import TARGETS
+from .trees import statements
 
 _PACKAGE = __name__.rpartition(".")[0]
 
@@ -37,7 +40,19 @@ def preload() -> None:
     """Import everything of the emulator that a case may need, once for all children."""
     for module in (".beta1.launch", ".beta2.launch", ".beta1.modules", ".beta2.modules", ".nkilib.modules"):
         importlib.import_module(module, _PACKAGE)
+    for front in frontends("nki"):
+        memory_of(front.language)
     process.prepare()
+
+
+def read_ahead(request: Request) -> None:
+    """Parse the file of a probe, which many others follow, for all children of this process. Nothing of it runs."""
+    if request.kind == "probe" and request.version == versions.DISK:
+        file = os.path.abspath(request.file)
+        linecache.checkcache(file)
+        with suppress(Exception):
+            _tree_of(file)
+            source_of(file, {})
 
 
 def answer(request: Request) -> Reply:
@@ -69,11 +84,10 @@ def _answer(request: Request) -> Reply:
         return _reference(request, request.case)
     if request.kind == "observe":
         return _observed(request, request.case)
-    started = time.monotonic()
     run = _run(request, request.case)
     if request.kind == "probe":
         instructions = sum(len(program.events) for program in run.programs)
-        return Probe(len(run.outputs), instructions, time.monotonic() - started, run.conditions)
+        return Probe(len(run.outputs), instructions, conditions=run.conditions)
     return run
 
 
@@ -123,8 +137,9 @@ def load(file: str) -> ModuleType:
     if not os.path.isfile(file):
         raise CaseError(f"{file}: no such file")
     sys.argv = [file]
-    sys.path[:0] = _roots_named_in(file)
-    package = _package_name(file)
+    imports = [node for node in statements(_tree_of(file)) if isinstance(node, (ast.Import, ast.ImportFrom))]
+    sys.path[:0] = _roots_named_in(file, imports)
+    package = _package_name(file, imports)
     if package is not None:
         root, name = package
         sys.path.insert(0, root)
@@ -142,12 +157,15 @@ def load(file: str) -> ModuleType:
     return module
 
 
-def _package_name(file: str) -> tuple[str, str] | None:
+_Imports = Sequence[ast.Import | ast.ImportFrom]
+
+
+def _package_name(file: str, imports: _Imports) -> tuple[str, str] | None:
     """(directory of the root package, dotted name) for a file of a package with relative imports, else ``None``.
 
     A directory without ``__init__.py`` counts as a package as far as the relative imports climb.
     """
-    levels = [node.level for node in ast.walk(_tree_of(file)) if isinstance(node, ast.ImportFrom)]
+    levels = [node.level for node in imports if isinstance(node, ast.ImportFrom)]
     needed = max(levels, default=0)
     directory, base = os.path.split(file)
     parts = [os.path.splitext(base)[0]]
@@ -159,16 +177,16 @@ def _package_name(file: str) -> tuple[str, str] | None:
     return (directory, ".".join(parts)) if needed else None
 
 
-def _roots_named_in(file: str) -> list[str]:
+def _roots_named_in(file: str, imports: _Imports) -> list[str]:
     """Directories above ``file`` from which an absolute import in it would find its own project's packages.
 
     That is the directory that holds the file's own package, or a ``src`` with a package that the file imports.
     """
     named: set[str] = set()
-    for node in ast.walk(_tree_of(file)):
+    for node in imports:
         if isinstance(node, ast.Import):
             named.update(alias.name.partition(".")[0] for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+        elif node.module and not node.level:
             named.add(node.module.partition(".")[0])
     named -= {*sys.stdlib_module_names, *shims.ROOTS}
     beside, directory = [], os.path.dirname(file)
@@ -185,10 +203,16 @@ def _is_project(directory: str) -> bool:
     return any(os.path.exists(os.path.join(directory, name)) for name in (".git", "pyproject.toml", "setup.py"))
 
 
+_parsed: dict[str, tuple[bytes, ast.Module]] = {}
+
+
 def _tree_of(file: str) -> ast.Module:
     """The syntax tree of a file as imports see it. Raises ``CaseError`` for what has no line of the file."""
     try:
-        return ast.parse(importlib.machinery.SourceFileLoader("", file).get_data(file), file)
+        data = importlib.machinery.SourceFileLoader("", file).get_data(file)
+        if file not in _parsed or _parsed[file][0] != data:
+            _parsed[file] = data, ast.parse(data, file)
+        return _parsed[file][1]
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError) as error:
         if isinstance(error, SyntaxError) and error.lineno:
             raise

@@ -36,9 +36,12 @@ def explained(failure: Failure, error: BaseException) -> Failure:
     frames = [(frame, line) for frame, line in traceback.walk_tb(error.__traceback__) if not _is_ours(frame)]
     trail = tuple((frame.f_code.co_filename, line) for frame, line in frames)
     statement = _statement(frames[-1]) if frames else None
-    compared = tuple(_compared(statement.test, frames[-1][0])) if isinstance(statement, ast.Assert | ast.If) else ()
-    if isinstance(statement, ast.If):
-        compared = tuple(replace(each, operator=_OPPOSITE.get(each.operator, each.operator)) for each in compared)
+    compared: tuple[Compared, ...] = ()
+    if isinstance(statement, ast.Assert):
+        compared = tuple(_compared(statement.test, frames[-1][0], wanted=True))
+    elif isinstance(statement, ast.If):
+        found = _compared(statement.test, frames[-1][0], wanted=False)
+        compared = tuple(replace(each, operator=_OPPOSITE.get(each.operator, each.operator)) for each in found)
     recorders = [value for value in gc.get_objects() if type(value) is Recorder]
     reached = len({(event.file, event.line) for recorder in recorders for event in recorder.events()})
     return replace(failure, trail=trail, compared=compared, reached=reached)
@@ -61,12 +64,30 @@ def _statement(at: tuple[FrameType, int]) -> ast.stmt | None:
     return None
 
 
-def _compared(test: ast.expr, frame: FrameType) -> Iterator[Compared]:
-    """Each comparison and each ``%`` in ``test`` that can be evaluated, with its operands as plain values."""
+def _compared(test: ast.expr, frame: FrameType, *, wanted: bool) -> Iterator[Compared]:
+    """Each comparison and each ``%`` in ``test`` that can be evaluated, with its operands as plain values.
+
+    What is asked for its truth alone (``config.fast``, ``not order``) is compared with the truth that it should have
+    for ``test`` to be as ``wanted``.
+    """
+    for node, truth in _asked(test, wanted):
+        with suppress(Exception):
+            yield Compared("Truth", ast.unparse(node), str(truth), _plain(_value(node, frame)), truth)
     for operator, one, other in (asked for node in ast.walk(test) for asked in _operations(node)):
         with suppress(Exception):
             values = _plain(_value(one, frame)), _plain(_value(other, frame))
             yield Compared(type(operator).__name__, ast.unparse(one), ast.unparse(other), *values)
+
+
+def _asked(test: ast.expr, truth: bool) -> Iterator[tuple[ast.expr, bool]]:
+    """The names and attributes whose truth a condition asks for, with what makes it true."""
+    if isinstance(test, ast.BoolOp):
+        for part in test.values:
+            yield from _asked(part, truth)
+    elif isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        yield from _asked(test.operand, not truth)
+    elif isinstance(test, (ast.Name, ast.Attribute)):
+        yield test, truth
 
 
 def _operations(node: ast.AST) -> list[tuple[ast.AST, ast.expr, ast.expr]]:

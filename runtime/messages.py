@@ -31,7 +31,7 @@ class Request:
 
     ``kind`` is ``"kernels"`` (which kernels does the file define?), ``"run"`` (run ``case``), ``"observe"`` (run it,
     and tell what its functions got), ``"probe"`` (run it, and tell how far it came) or ``"reference"`` (the NumPy
-    reference of ``case``). ``seconds`` of wall time and ``memory`` bytes of address space are the child's limits.
+    reference of ``case``). ``seconds`` (:mod:`.stopwatch`) and ``memory`` bytes of address space are limits.
     ``version`` says which content the files have. ``hazards``: look for them in the record of a run. ``language``
     is that of the file's kernels. ``conditions``: watch how those of the user's code go.
     """
@@ -88,7 +88,7 @@ class Probe:
 
     outputs: int
     instructions: int
-    seconds: float
+    seconds: float = 0.0
     conditions: tuple[Condition, ...] = ()
     reads: Reads = field(default=Reads(), compare=False)
 

@@ -8,9 +8,11 @@ import select
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from queue import Empty, LifoQueue
 from typing import IO, Protocol
 
 from .compare.trace import Failure
@@ -36,6 +38,8 @@ _ENVIRONMENT = {
 User code sees that no bytecode is written; the emulator's own, which is loaded before, may be.
 """
 _GRACE_SECONDS = 30.0
+_CROWDED = 100
+"""Processes a processor of a machine on which a worker still answers: a child's seconds are not those of the clock."""
 
 
 def worker_environment() -> dict[str, str]:
@@ -47,6 +51,10 @@ class Worker:
     """One worker process, which works in ``directory`` (by default in this one's). Not for two threads at once."""
 
     def __init__(self, directory: str | None = None) -> None:
+        self.tried = threading.Event()
+        """Set as soon as the process has started, or has failed to."""
+        self.start_seconds = 0.0
+        """How long that took."""
         self._directory = directory
         self._process: subprocess.Popen[bytes] | None = None
         self._requests: IO[bytes]
@@ -56,12 +64,13 @@ class Worker:
         """The reply to ``request``; a worker that does not answer is a :class:`Failure`, and is replaced."""
         if self._process is None or self._process.poll() is not None:
             self.close()
-            self._start()
+            try:
+                self._start()
+            finally:
+                self.tried.set()
         try:
             send(self._requests, pickle.dumps(request))
-            limit = request.seconds + _GRACE_SECONDS
-            answered = select.select([self._replies], [], [], limit)[0]
-            data = receive(self._replies) if answered else None
+            data = self._received(_CROWDED * request.seconds + _GRACE_SECONDS)
         except OSError:
             data = None
         if data is None:
@@ -73,7 +82,13 @@ class Worker:
             self.close()
             return Failure(False, f"the worker's answer makes no sense: {error}", request.file)
 
+    def _received(self, seconds: float) -> bytes | None:
+        """The next message, ``None`` when there is none within ``seconds``."""
+        return receive(self._replies) if select.select([self._replies], [], [], seconds)[0] else None
+
     def _start(self) -> None:
+        """Start the process, and wait until it says that it has loaded the emulator."""
+        began = time.monotonic()
         request_read, request_write = os.pipe()
         reply_read, reply_write = os.pipe()
         self._process = subprocess.Popen(
@@ -90,6 +105,8 @@ class Worker:
         os.close(request_read)
         os.close(reply_write)
         self._requests, self._replies = os.fdopen(request_write, "wb"), os.fdopen(reply_read, "rb")
+        self._received(_GRACE_SECONDS)
+        self.start_seconds = time.monotonic() - began
 
     def close(self) -> None:
         """End the process, and the case that it may be running."""
@@ -119,12 +136,16 @@ class Workers(Protocol):
 
 
 class Pool:
-    """Workers for as many requests at a time as there are ``jobs``."""
+    """Workers for as many requests at a time as there are ``jobs``.
+
+    A worker takes as long to start as several small cases take to run: one more is started where a request has waited
+    for the others as long as the first took to start.
+    """
 
     def __init__(self, jobs: int) -> None:
         self.width = jobs
         self._threads = ThreadPoolExecutor(max_workers=jobs)
-        self._local = threading.local()
+        self._idle: LifoQueue[Worker] = LifoQueue()
         self._workers: list[Worker] = []
         self._lock = threading.Lock()
 
@@ -132,12 +153,28 @@ class Pool:
         return self._threads.submit(self._answer, request)
 
     def _answer(self, request: Request) -> Reply:
-        worker: Worker | None = getattr(self._local, "worker", None)
-        if worker is None:
-            worker = self._local.worker = Worker()
+        worker = self._free()
+        try:
+            return worker.ask(request)
+        finally:
+            self._idle.put(worker)
+
+    def _free(self) -> Worker:
+        """A worker that has nothing to do."""
+        with self._lock:
+            if not self._workers:
+                return self._another()
+        try:
+            self._workers[0].tried.wait(_GRACE_SECONDS)
+            return self._idle.get(timeout=self._workers[0].start_seconds)
+        except Empty:
             with self._lock:
-                self._workers.append(worker)
-        return worker.ask(request)
+                return self._another()
+
+    def _another(self) -> Worker:
+        """One more worker. There are never more than threads: who waits for one in vain has none."""
+        self._workers.append(Worker())
+        return self._workers[-1]
 
     def close(self) -> None:
         self._threads.shutdown(wait=False, cancel_futures=True)

@@ -204,9 +204,11 @@ class Source:
         self.tests: dict[Span, tuple[str, ast.expr]] = {}
         self.comprehended: set[Span] = set()
         self.loops: list[ast.For] = []
-        for node in ast.walk(self.tree):
-            for child in ast.iter_child_nodes(node):
-                self.parents[child] = node
+        nodes: list[ast.AST] = [self.tree]
+        for node in nodes:  # grows as it is read: breadth first
+            children = list(ast.iter_child_nodes(node))
+            nodes += children
+            self.parents.update(dict.fromkeys(children, node))
             if isinstance(node, ast.For):
                 self.loops.append(node)
             elif isinstance(node, ast.comprehension):

@@ -8,6 +8,7 @@ case.
 
 from __future__ import annotations
 
+import gc
 import os
 import pickle
 import resource
@@ -24,7 +25,8 @@ from typing import IO, BinaryIO
 
 from . import execution, reading
 from .compare.trace import Failure, Run
-from .messages import LENGTH, Reply, Request, receive, send
+from .messages import LENGTH, Probe, Reply, Request, receive, send
+from .stopwatch import Stopwatch
 
 _MAX_PRINTED = 20_000
 _MAX_FILE = 1 << 30
@@ -34,12 +36,15 @@ _MAX_FILE = 1 << 30
 def main() -> None:
     """Serve requests from the file descriptor ``argv[1]`` and answer on ``argv[2]`` until the tool closes its end."""
     execution.preload()
+    gc.freeze()  # no collection of a child reads what it shares with this process
     sys.dont_write_bytecode = True
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
     requests: BinaryIO = os.fdopen(int(sys.argv[1]), "rb")
     replies: BinaryIO = os.fdopen(int(sys.argv[2]), "wb")
+    send(replies, b"")  # it has started
     while (message := receive(requests)) is not None:
         request: Request = pickle.loads(message)
+        execution.read_ahead(request)
         send(replies, _isolated(request, execution.answer, (requests, replies)))
 
 
@@ -52,7 +57,7 @@ def _isolated(request: Request, answer: Callable[[Request], Reply], private: tup
             _child(request, answer, writing, printed, (reading, *(stream.fileno() for stream in private)))
         os.close(writing)
         signal.signal(signal.SIGTERM, lambda *_: _end_with_child(child))
-        message = _message_within(reading, time.monotonic() + request.seconds)
+        message = _message_within(reading, Stopwatch(child), request.seconds)
         os.close(reading)
         status = _ended(child, patience=1.0 if message is False else 0.0)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -78,7 +83,7 @@ def _child(
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         _limit("AS", request.memory)
         _limit("FSIZE", _MAX_FILE)
-        started = time.monotonic()
+        watch = Stopwatch()
         reading.start()
         reply = replace(answer(request), reads=reading.so_far())
         sys.stdout.flush()
@@ -86,8 +91,8 @@ def _child(
         if isinstance(reply, (Run, Failure)):
             printed.seek(0)
             reply = replace(reply, printed=printed.read(_MAX_PRINTED).decode(errors="replace"))
-        if isinstance(reply, Run):
-            reply = replace(reply, seconds=time.monotonic() - started)
+        if isinstance(reply, (Run, Probe, Failure)):
+            reply = replace(reply, seconds=watch.seconds)
         with os.fdopen(writing, "wb") as stream:
             send(stream, pickle.dumps(reply))
         os._exit(0)
@@ -108,14 +113,16 @@ def _limit(what: str, limit: int) -> None:
         print(f"the limit of {bound} bytes (RLIMIT_{what}) could not be set", file=sys.stderr)
 
 
-def _message_within(descriptor: int, deadline: float) -> bytes | bool:
-    """The child's message; ``True`` when the deadline passed first, ``False`` when the child ended without one."""
+def _message_within(descriptor: int, watch: Stopwatch, seconds: float) -> bytes | bool:
+    """The child's message; ``True`` when its seconds were over first, ``False`` when it ended without one."""
     data = bytearray()
     size: int | None = None
     while size is None or len(data) < size:
-        left = deadline - time.monotonic()
-        if left <= 0 or not select.select([descriptor], [], [], left)[0]:
+        left = seconds - watch.seconds
+        if left <= 0:
             return True
+        if not select.select([descriptor], [], [], left)[0]:
+            continue
         part = os.read(descriptor, 1 << 20)
         if not part:
             return False
@@ -135,6 +142,7 @@ def _death(request: Request, status: int, *, timed_out: bool) -> Failure:
             request.file,
             help="give the case smaller tensors or more time (--timeout), or look for a loop that does not end",
             lasting=False,
+            seconds=request.seconds,
         )
     if os.WIFSIGNALED(status):
         name = signal.Signals(os.WTERMSIG(status)).name

@@ -75,6 +75,7 @@ _CUBE = (
 _REGISTER = f"{_ONE}r = nisa.register_alloc(0)\nnisa.register_load(r, n)\nnisa.memset(dst=y, value=0.0)\n"
 _MOVING = "(dst=y[:, 0:8], src=t.ap([[64, 128], [1, 8]], scalar_offset=r, indirect_dim=1))"
 _PART = "nisa.memset(dst=y, value=0.0)\n"
+_TURNED = "z = nl.ndarray((64, 128), dtype=nl.float32, buffer=nl.psum)\nnisa.nc_transpose(dst=z, data=t{})"
 _SHIFTED = "nisa.tensor_copy(dst=y[:, 0:8], src={})"
 
 EXAMPLES: dict[str, tuple[Form, ...]] = {
@@ -212,6 +213,13 @@ EXAMPLES: dict[str, tuple[Form, ...]] = {
         Form(f"{_CUBE}nisa.dma_transpose(dst=staged, src=c, axes=(2, 1, 0)){_COPY}"),
         Form(f"{_CUBE}nisa.dma_transpose(dst=staged.reshape((64, 1, 128)), src=c, axes=(2, 1, 0)){_COPY}"),
     ),
+    "transpose-engine": (
+        Form(_TURNED.format(", engine=nisa.engine.vector") + _COPY),
+        Form(_TURNED.format("") + _COPY),
+        Form(f"{_TURNED.format(', engine=nisa.engine.tensor')}{_COPY}"),
+        Form("z = nl.ndarray((32, 32), dtype=nl.float32, buffer=nl.sbuf)\n"
+             f"nisa.nc_transpose(dst=z, data=t[0:32, 0:32], engine=nisa.engine.tensor){_COPY}"),
+    ),
     "dynamic-copies": (
         Form(f"{_REGISTER}nisa.tensor_copy_dynamic_src{_MOVING}"),
         Form(f"{_REGISTER}nisa.tensor_copy{_MOVING}"),
@@ -262,6 +270,7 @@ EXAMPLES: dict[str, tuple[Form, ...]] = {
     ),
     "tensor-internals": (Form(f"v = t.is_identity(){_COPY}"), Form(f"v = t.is_contiguous(){_COPY}")),
     "exact-copy": (
+        Form(f"{_PSUM}z = nl.copy(p)\nnisa.tensor_copy(dst=y, src=z)"),
         Form(f"{_INTS}nisa.memset(dst=i, value=16777217)\nz = nl.copy(i)\nnisa.tensor_copy(dst=y, src=z)"),
         Form(f"{_INTS}nisa.memset(dst=i, value=16777217)\nz = nl.copy(i)\nnisa.tensor_copy(dst=y, src=z)"),
         Form(f"{_INTS}nisa.memset(dst=i, value=16777217)\nz = copied(i)\nnisa.tensor_copy(dst=y, src=z)",

@@ -7,9 +7,10 @@ from collections import Counter
 
 import pytest
 from beta1_mutants import CHANGES, mutant, tried
+from examples import examples
 from nki_migrate.runtime.pool import pool
 
-MUTANTS = 60
+MUTANTS = examples(16)
 
 
 @pytest.mark.parametrize("unsafe", [False, True])

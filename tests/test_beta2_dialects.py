@@ -166,6 +166,12 @@ def rsqrt_of_psum(x):
     return stored(nl.rsqrt(acc))
 
 
+def transposed_by(x):
+    tile, turned = tile_of(x), nl.ndarray((8, 4), x.dtype, nl.sbuf)
+    nisa.nc_transpose(turned, tile, engine=nisa.engine.tensor)
+    return stored(turned)
+
+
 GEN4 = ("scale_types", "doubled_scale")
 BIG = np.full((4, 1), 2**24 + 1)
 LATER_SEEN: dict[str, tuple[object, dict[Version, object]]] = {
@@ -179,6 +185,7 @@ LATER_SEEN: dict[str, tuple[object, dict[Version, object]]] = {
     "scale_types": (quantized("float8_e8m0fnu"), {V02: "must be uint8", V05: np.full((4, 8), 2.0**-14)}),
     "doubled_scale": (quantized("uint8"), {V02: np.full((4, 8), 127 - 15), V05: np.full((4, 8), 128 - 15)}),
     "rsqrt_reads_psum": (rsqrt_of_psum, {V02: "cannot be called", V03: None, V05: "does not read PSUM"}),
+    "obeys_engine": (transposed_by, {V02: "writes to PSUM", V03: X.T, V04: "writes to PSUM"}),
     "exact_copy": (copied, {V02: "cannot be called", V03: BIG - 1, V06: BIG}),
 }
 """Field of the table -> (kernel, what each version does from which on)."""

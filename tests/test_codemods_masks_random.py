@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 
 import pytest
+from examples import examples
 from first_rung import rewrite
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
@@ -146,7 +147,7 @@ class Kernel:
         return self.stored(tuple(kept))
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=examples(15), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @pytest.mark.parametrize("kind", ["transpose", "matmul", "reduction"])
 @given(chosen=st.randoms(use_true_random=False))
 def test_a_masked_instruction_is_rewritten_and_equal_or_has_a_finding(migrate, kind, chosen):

@@ -54,6 +54,36 @@ def test_a_launch_with_two_types_stops(
     assert ("1 equal" in said) != ("rewritten for operands of one type" in said)
 
 
+HELPER = HEAD + (
+    "def negative(tile, epsilon):\n    low = nl.multiply(tile, -1)\n    return nl.add(low, epsilon)\n\n\n"
+    "@nki.jit\ndef k(a, eps):\n    out = nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.shared_hbm)\n"
+    "    nl.store(out, negative(nl.load(a), eps))\n    return out\n"
+)
+KEPT = "tile.dtype == nl.float32 or tile.dtype == nl.bfloat16 or tile.dtype == nl.float16 or tile.dtype == nl.int32"
+
+
+def test_a_type_beside_integers_and_a_number_called_epsilon_need_no_function() -> None:
+    text = written(HELPER)
+    assert "promoted_dtype" not in text and KEPT in " ".join(text.split())
+    assert 'assert isinstance(epsilon, float), "rewritten for a float"' in text
+    assert written(text) == text
+
+
+@pytest.mark.parametrize(("dtype", "stops"), [("bfloat16", False), ("int32", False), ("int8", True), ("uint32", True)])
+def test_a_type_that_integers_change_stops_the_kernel(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], dtype: str, stops: bool
+) -> None:
+    kernel, cases = tmp_path / "kernel.py", tmp_path / "cases.toml"
+    kernel.write_text(HELPER.replace("    return nl.add(low, epsilon)", "    return low"), encoding="utf-8")
+    filled = ', fill = "integers"' if "int" in dtype else ""
+    arguments = f'a = {{shape = [8, 16], dtype = "{dtype}"{filled}}}\neps = 1.0\n'
+    cases.write_text(f'[[case]]\nkernel = "k"\n\n[case.args]\n{arguments}', encoding="utf-8")
+    with pytest.raises(SystemExit):
+        main(["verify", "--migrate", "--unsafe", str(kernel), "--cases", str(cases)])
+    said = capsys.readouterr().out
+    assert ("a type that integers do not change" in said) == stops and ("1 equal" in said) != stops
+
+
 MEAN = HEAD + (
     "@nki.jit\ndef scaled(x, count):\n    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)\n"
     "    tile = nl.load(x)\n    for i in nl.affine_range(count):\n        tile = nl.exp(tile)\n"

@@ -11,6 +11,7 @@ import random
 import tokenize
 from collections import Counter
 
+from examples import examples
 from first_rung import Options, rewrite
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
@@ -303,7 +304,7 @@ def check(migrate, source: str, options: Options) -> None:
     assert migration.trouble == ()
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=examples(16), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(st.randoms(use_true_random=False))
 def test_a_random_kernel_is_rewritten_and_equal_or_has_a_finding(migrate, chosen):
     check(migrate, Kernel(chosen).source(), Options())
@@ -315,7 +316,7 @@ def test_most_of_the_kernels_are_rewritten_whole():
     assert sum(outcome.findings == () for outcome in outcomes) >= 25
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=examples(6), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(st.randoms(use_true_random=False), st.sampled_from(("fold", "loop")))
 def test_another_shape_of_the_blocks_is_equal_or_reported(migrate, chosen, style):
     check(migrate, Kernel(chosen).source(), Options(blocks=style))

@@ -197,16 +197,44 @@ def reindented(source: str, indent: str) -> str:
     return "\n".join(lines)
 
 
-@pytest.mark.parametrize("comment", ["# free axis", "# Rows of the tile", "# contraction dim", "# the i_p of all"])
+@pytest.mark.parametrize("comment", ["# free axis", "# Rows of the tile", "# contraction dim", "# y_outer", "#"])
 def test_a_comment_behind_index_vectors_goes_with_them(comment):
     source = SOURCE_OF_VECTORS.format(comment=comment)
     outcome = rewrite(source)
     assert comment not in outcome.source and outcome.removed_comments == (comment,)
 
 
-def test_a_comment_behind_index_vectors_that_speaks_of_something_else_stays():
-    source = SOURCE_OF_VECTORS.format(comment="# see the paper")
-    assert rewrite(source).source.count("# see the paper") == 1
+@pytest.mark.parametrize("comment", ["# see the paper", "# TODO: 16 rows", "# https://example.com"])
+def test_a_comment_behind_index_vectors_that_says_more_than_they_do_stays(comment):
+    source = SOURCE_OF_VECTORS.format(comment=comment)
+    assert rewrite(source).source.count(comment) == 1
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "tile = nl.ndarray(shape=(8, 4), dtype=x.dtype, buffer=nl.sbuf)  # as it was",
+        "tile = nl.ndarray((8, 4), x.dtype)",
+        "tile = nl.ndarray(\n        buffer=nl.sbuf,  # the tile\n        dtype=x.dtype, shape=(8,4),\n    )",
+        "tile = nl.zeros((8, 4), dtype=x.dtype)",
+    ],
+)
+def test_a_declaration_that_says_the_same_keeps_its_text(statement):
+    source = SOURCE_OF_VECTORS.replace("    i_p = ", f"    {statement}\n    nisa.dma_copy(src=x, dst=tile)\n    i_p = ")
+    source = source.replace(
+        "import neuronxcc.nki as nki", "import neuronxcc.nki as nki\nimport neuronxcc.nki.isa as nisa"
+    )
+    output = rewrite(source.format(comment="")).source
+    assert f"    {statement}\n    nisa.dma_copy(src=x, dst=tile)\n" in output
+
+
+@pytest.mark.parametrize(
+    "statement", ["tile = nl.ndarray([8, 4], dtype=x.dtype)", "tile = nl.zeros((8, 4), np.float32)"]
+)
+def test_a_declaration_that_later_versions_read_otherwise_is_written_anew(statement):
+    source = SOURCE_OF_VECTORS.replace("    i_p = ", f"    {statement}\n    tile[...] = nl.load(x)\n    i_p = ")
+    output = rewrite("import numpy as np\n" + source.format(comment="")).source
+    assert statement not in output and "tile = nl." in output
 
 
 SOURCE_OF_VECTORS = """\

@@ -66,6 +66,7 @@ PARTED = {
                       "nisa.tensor_reduce(dst=a, op=nl.add, data=c, axis=1)", "NKV007", "0.3"),
     "a computed axis": ("nisa.tensor_reduce(dst=a, op=nl.add, data=b, axis=len(b.shape) - 1)", "NKV007", "0.3"),
     "an argument by position": ("nisa.dma_compute(a, [b], nl.add, [1.0])", "NKV008", "0.3"),
+    "where a mask stood": ("nisa.memset(a, 0.5, None, nisa.engine.vector)", "NKV027", "0.3"),
     "a view of the type alone": ("c = a.view(nl.int16)", "NKV023", "0.3"),
     "a default engine": ("nisa.rng(dst=a)", "NKV036", "0.5"),
     "a view without an offset": ("c = a[:, 4:8].ap([[8, 128], [1, 4]])", "NKV038", "0.5"),

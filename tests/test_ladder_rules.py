@@ -77,6 +77,15 @@ WRITES: dict[str, tuple[str, str]] = {
         "def i_body(i):\n    nisa.dma_copy(dst=tile, src=x.ap([[1, 1]], scalar_offset=i))\n\n"
         "nl.fori_loop(2, n, i_body, step=2)",
     ),
+    "NKV046": (
+        "turned = nl.ndarray((64, 128), nl.float32, buffer=nl.psum)\n"
+        "nisa.nc_transpose(dst=turned, data=tile, engine=nisa.engine.vector)",
+        "turned = nl.ndarray((64, 128), nl.float32, buffer=nl.psum)\nnisa.nc_transpose(dst=turned, data=tile)",
+    ),
+    "NKV047": (
+        "nisa.tensor_copy(dst=tile, src=other, engine=nisa.vector_engine)",
+        "nisa.tensor_copy(dst=tile, src=other, engine=nisa.engine.vector)",
+    ),
     "NKV041": (
         "left = nisa.register_alloc(3)\nwhile left:\n    nisa.register_load(left, ints)",
         "left = nisa.register_alloc(3)\ndef left_body(left):\n    nisa.register_load(left, ints)\n    return left\n\n"
@@ -253,6 +262,11 @@ OWN: dict[str, dict[str, str]] = {
     "NKV043": {
         "a copy of floats": kernel("y = nl.copy(tile)"),
         "an operator": kernel("nisa.activation(dst=tile, op=nl.copy, data=other)"),
+    },
+    "NKV046": {"the engine that ran": kernel("nisa.nc_transpose(dst=acc, data=tile, engine=nisa.engine.tensor)")},
+    "NKV047": {
+        "a member already": kernel("nisa.tensor_copy(dst=tile, src=other, engine=nisa.engine.vector)"),
+        "another enumeration since 0.3": kernel("way = nisa.dma_engine.dma"),
     },
     "NKV044": {"the variable is read": kernel("for i in nl.dynamic_range(4):\n    nisa.register_move(n, i)")},
 }

@@ -34,12 +34,14 @@ CALLED = {
     "NKV036": "nisa.rng",
     "NKV042": "nisa.quantize_mx",
     "NKV043": "nl.copy",
+    "NKV046": "nisa.nc_transpose",
 }
 """The function whose calls a rule reads: arguments that are hidden, and calls by another name, are said of all."""
 PINNED = "a = nl.ndarray((8, 8), dtype=nl.float32, buffer=nl.sbuf, address=(0, 0))\n"
 OPEN: dict[str, dict[str, str]] = {
     "NKV001": {HIDDEN: "HOST @nki.jit(**n)\ndef k(x):\n    return x"},
     "NKV002": {HIDDEN: "HOST @nki.jit(**n)\ndef k(x):\n    return x"},
+    "NKV046": {"memory": "HELPER nisa.nc_transpose(dst=part, data=tile, engine=nisa.engine.vector)"},
     "NKV045": {HIDDEN: "HOST @nki.jit(**n)\ndef k(x):\n    return x"},
     "NKV003": {
         "memory": "HELPER nisa.dma_copy(dst=tile, src=part)",
@@ -121,6 +123,7 @@ NO_FACT = {
     "NKV028": "the parameter goes, under review, whatever it is",
     "NKV029": "names",
     "NKV032": "a name",
+    "NKV047": "names",
     "NKV035": "both types are taken, and mean the same: what is not seen stays as it is",
     "NKV036": "the engine is given, or it is not",
     "NKV042": "all calls differ",

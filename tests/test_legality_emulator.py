@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from examples import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from nki_migrate.runtime.errors import KernelError
@@ -288,7 +289,7 @@ def outcome(run, text):
     return set()
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(50))
 @given(body=st.one_of(bodies(), bodies(illegal=3)))
 def test_a_kernel_runs_if_and_only_if_the_checker_passes_it(run, body):
     text = source(body)

@@ -117,15 +117,14 @@ def _module(source: bytes, line: int) -> str:
     return re.sub(r" as \w+", "", source.decode().split("\n")[line - 1].strip())
 
 
-def goldens_with_findings() -> list[str]:
-    """The goldens that are changed, and in which something is left."""
-    found = []
-    for name, golden in GOLDENS.items():
-        is_other = golden.is_beta2_only or golden.target not in NAMES  # or of another language
-        outcome = None if is_other else rewrite(golden.before, Options(**golden.options))
-        if outcome is not None and outcome.findings and outcome.source != golden.before:
-            found.append(name)
-    return sorted(found)
+UNCHANGED = {"function_in_branches", "ladder_exact", "ladder_internals"}
+"""Goldens that NKI 0.2 takes as they are."""
+CHANGED = sorted(
+    name
+    for name, golden in GOLDENS.items()
+    if golden.language == "nki" and not golden.is_beta2_only and golden.target in NAMES and name not in UNCHANGED
+)
+"""The goldens that a rewrite changes. Which of them leave something only a rewrite tells: no work for a collection."""
 
 
 def check_again(source: str, options: Options) -> Report:
@@ -133,7 +132,7 @@ def check_again(source: str, options: Options) -> Report:
     assert first.status == "changed", first.reason
     again = rewrite_report("kernel.py", first.after, options)
     text = first.after.decode()
-    if "neuronxcc" not in text:
+    if first.findings and "neuronxcc" not in text:
         assert may_have_backlog(text)
         again = Report("kernel.py", "unchanged", None, tuple(backlog(text, ast.parse(text), "0.2")), after=first.after)
     assert again.after == first.after
@@ -142,7 +141,7 @@ def check_again(source: str, options: Options) -> Report:
     return first
 
 
-@pytest.mark.parametrize("name", goldens_with_findings())
+@pytest.mark.parametrize("name", CHANGED)
 def test_what_is_left_of_a_golden_is_found_again(name):
     check_again(GOLDENS[name].before, Options(**GOLDENS[name].options))
 

@@ -10,7 +10,9 @@ import pytest
 from nki_migrate.cli import main
 from nki_migrate.runtime.cases import TensorSpec, read_cases
 from nki_migrate.suggest_calls import called_cases
-from nki_migrate.suggest_facts import Facts, Unknown, documented_shapes, evaluated, facts_of, holds
+from nki_migrate.suggest_docstrings import documented_shapes
+from nki_migrate.suggest_expressions import Unknown, evaluated
+from nki_migrate.suggest_facts import Facts, facts_of, holds
 from nki_migrate.suggest_objects import classes_of
 from nki_migrate.suggest_proposals import proposed_cases
 
@@ -44,7 +46,7 @@ def test_a_docstring_gives_shapes() -> None:
     text = (
         "Kernel.\n\nArgs:\n    x: an input of shape (K, 512)\n    y (tensor): [128, N], transposed\n    other: (1, 2)\n"
     )
-    assert documented_shapes(text, ["x", "y", "z"]) == {"x": ["K", 512], "y": [128, "N"]}
+    assert documented_shapes([text], ["x", "y", "z"]) == {"x": ["K", 512], "y": [128, "N"]}
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from nki_migrate.runtime import stopwatch
 from nki_migrate.runtime.compare import Failure, Run
 from nki_migrate.runtime.messages import Kernels, Reply, Request
 from nki_migrate.runtime.pool import pool
@@ -57,6 +58,22 @@ def test_a_file_that_hangs_is_stopped(ask: Ask) -> None:
     found = failure(ask("print('so far', flush=True)\nwhile True: pass", seconds=3.0))
     assert found.message == "did not end within 3 seconds and was stopped"
     assert found.printed == "so far\n"
+
+
+def test_what_a_process_waits_for_a_processor_is_not_its_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 10 seconds of the clock it waited for 7; a process that is gone waits for no more."""
+    clock, waited = [100.0], tmp_path / "7" / "schedstat"
+    monkeypatch.setattr(stopwatch, "_PROCESSES", tmp_path)
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+    waited.parent.mkdir()
+    waited.write_text("1 2000000000 3")
+    watch = stopwatch.Stopwatch(7)
+    clock[0], _ = 110.0, waited.write_text("1 9000000000 3")
+    assert watch.seconds == 3.0
+    waited.unlink()
+    clock[0] = 111.0
+    assert watch.seconds == 4.0
+    assert stopwatch.Stopwatch(7).seconds == 0.0
 
 
 def test_processes_that_a_file_leaves_behind_are_ended(ask: Ask, tmp_path: Path) -> None:

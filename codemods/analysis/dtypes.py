@@ -26,6 +26,9 @@ _RANGES = {"nl.arange", "nl.affine_range", "nl.sequential_range", "nl.static_ran
 _COUNTS = {"nl.program_id", "nl.num_programs", "nl.program_ndim"}
 _NOT_ALWAYS = ast.IfExp | ast.BoolOp | ast.Lambda | ast.comprehension
 """Expressions of which Python may leave a part alone."""
+_USUAL = ("float32", "bfloat16", "float16", "int32")
+"""The types of tensors that kernels compute with."""
+_INTEGERS = frozenset({"int32", "int16", "int8", "uint16", "uint8"})
 _CONVERSIONS = {"float": WEAK_FLOAT, "int": WEAK_INT, "len": WEAK_INT}
 
 
@@ -148,6 +151,7 @@ def promoted(scope: Scope, a: str | None, b: str | None) -> str | None:
         return None
     if a == b or scope.same_dtype(a, b):
         return a
+    a, b = _as_float(scope, a), _as_float(scope, b)
     if WEAK_FLOAT in (a, b):
         return f"{scope.nl}.float32"
     left, right = (f"{scope.nl}.int32" if side == WEAK_INT else side for side in (a, b))
@@ -156,7 +160,35 @@ def promoted(scope: Scope, a: str | None, b: str | None) -> str | None:
         return left if one == "float32" else right
     if one and other:
         return f"{scope.nl}.{promote(one, other)}"
+    for integer, dtype in ((one, right), (other, left)):
+        if integer in _INTEGERS and (kept := _beside_integer(scope, dtype, integer)):
+            return kept
     return _asserted(scope, left, right) or f"{promoted_function(scope)}({left}, {right})"
+
+
+def _as_float(scope: Scope, text: str) -> str:
+    """A type; that of a number whose default is a float, or which is called ``epsilon``, is asserted to be a float."""
+    parameters = {argument.arg for argument in named_parameters(scope.function) if scope.assigned[argument.arg] == 1}
+    name = next((name for name in parameters if text == _traced(scope, name)), "")
+    default = next((d for argument, d in default_values(scope.function).items() if argument.arg == name), None)
+    is_float = isinstance(default, ast.Constant) and isinstance(default.value, float)
+    if not name or not (is_float or (default is None and name in ("eps", "epsilon"))):
+        return text
+    scope.assert_that(f"isinstance({name}, float)", "a float")
+    return WEAK_FLOAT
+
+
+def _beside_integer(scope: Scope, dtype: str, integer: str) -> str:
+    """The type of an operation on a tensor of type ``dtype`` and integers, which the function asserts to be that of the
+    tensor; nothing where the type is no attribute of a tensor, or the function asks for it."""
+    node = parse(dtype)
+    if not isinstance(node, ast.Attribute) or node.attr != "dtype" or _asks(scope, ast.unparse(node.value)):
+        return ""
+    kept = [name for name in _USUAL if promote(name, integer) == name]
+    scope.assert_that(
+        " or ".join(f"{dtype} == {scope.nl}.{name}" for name in kept), "a type that integers do not change"
+    )
+    return dtype
 
 
 def _asserted(scope: Scope, a: str, b: str) -> str:

@@ -72,7 +72,7 @@ def _walk_function(
     _check_signature(module, node)
     walk_block(scope, node.body)
     _lift_unused(scope)
-    module.index_vectors.update(scope.dropped)
+    module.needless.update(scope.dropped)
     _restore_dropped(scope)
     drop_zeros(scope)
     sbuf_manager.place(scope)

@@ -47,6 +47,7 @@ from ..syntax.codes import LANGUAGE
 from ..syntax.language_subset import FORBIDDEN_EXPRESSIONS, FORBIDDEN_STATEMENTS
 from ..syntax.node_index import of_kinds, walk
 from ..syntax.nodes import SIMPLE, bound_by
+from ..syntax.same_form import form
 from ..syntax.source import written
 
 
@@ -159,15 +160,15 @@ def _simple(rewrite: Callable[[Scope, ast.stmt], None]) -> Callable[[Scope, ast.
 
 
 def _says(new: New, statement: ast.stmt, text: str) -> bool:
-    """Does a new statement say what the old one does, perhaps on other lines?"""
-    if new.guard or _bare(new.text) != _bare(text):
+    """Does a new statement say what the old one does, perhaps on other lines, or with its keywords in another order?"""
+    if new.guard or _head(new.text) != _head(text):
         return False
-    return new.text == text or ast.dump(ast.parse(new.text).body[0]) == ast.dump(statement)
+    return new.text == text or form(ast.parse(new.text).body[0]) == form(statement)
 
 
-def _bare(text: str) -> str:
-    """A text without all that may stand differently around the same expressions."""
-    return "".join(character for character in text if character not in " \n\t\\(),")
+def _head(text: str) -> str:
+    """The text up to the first bracket, without what may stand differently around the same names."""
+    return "".join(character for character in text.partition("(")[0] if character not in " \n\t\\")
 
 
 def _expression(scope: Scope, statement: ast.stmt) -> None:

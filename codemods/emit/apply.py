@@ -20,9 +20,8 @@ from ..syntax.comments import (
     Statement,
     comment_lines,
     comments_of,
-    is_about_dimensions,
-    is_about_indices,
     is_heading,
+    is_note,
     joined_lines,
     lines_above,
     two_blank_lines,
@@ -32,7 +31,7 @@ from ..syntax.comments import (
 )
 from ..syntax.format import formatted, line_width
 from ..syntax.node_index import tree_of, walk
-from ..syntax.nodes import bound_by, default_values
+from ..syntax.nodes import default_values
 from ..syntax.source import written
 from .parameters import bare, by_lines, further_parameter, without_stars, written_parameter
 
@@ -101,7 +100,7 @@ class _Rebuild:
             if said:
                 comments = [cst.EmptyLine(comment=cst.Comment(comment)) for comment in said]
                 new, left = _commented(new, left, comments)
-            vanished = not new and self.module.index_vectors.issuperset(statements)
+            vanished = not new and self.module.needless.issuperset(statements)
             orphans = left
             for statement in new:
                 self._append(result, statement)
@@ -172,19 +171,15 @@ class _Rebuild:
             simple = [at for at in (-1, 0) if new and isinstance(new[at], cst.SimpleStatementLine)]
             if simple:
                 new[simple[0]] = new[simple[0]].with_changes(trailing_whitespace=node.trailing_whitespace)
-            elif not new and self.module.index_vectors.issuperset(statements):
-                lines += self._on_index_vectors(statements, end)
+            elif not new and not is_note(end.value) and all(self._is_needless(old) for old in statements):
+                self.module.removed_comments.append(end.value)
             else:
                 lines.append(cst.EmptyLine(comment=end))
         return new, lines
 
-    def _on_index_vectors(self, statements: list[ast.stmt], comment: cst.Comment) -> Lines:
-        """The comment behind index vectors that are gone: it goes with them, or stays apart from what follows."""
-        names = {name for old in statements for name in bound_by(old)}
-        if not (is_about_indices(comment.value, names) or is_about_dimensions(comment.value)):
-            return [cst.EmptyLine(comment=comment), cst.EmptyLine(indent=False)]
-        self.module.removed_comments.append(comment.value)
-        return []
+    def _is_needless(self, old: ast.stmt) -> bool:
+        """Did a statement that is gone only serve what is gone?"""
+        return old in self.module.needless or isinstance(old, ast.Import | ast.ImportFrom)
 
     def _is_lifted(self, statements: list[ast.stmt]) -> bool:
         return any(old in self.module.lifted for old in statements)

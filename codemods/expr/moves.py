@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from ..model import Moved
 from ..syntax.node_index import of_kinds, tree_of, walk
+from ..syntax.same_form import form
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class Planned:
     call: str
 
 
-_Key = tuple[str, str]
+_Key = tuple[str, object]
 
 
 def moved(
@@ -50,10 +51,10 @@ def moved(
         return (*behind.get(id(each.node), (line, 0)), line, each.node.col_offset)
 
     for each in sorted(dict.fromkeys(planned), key=place):
-        wanted.setdefault((each.name, ast.dump(ast.parse(each.call, mode="eval").body)), []).append(each)
+        wanted.setdefault((each.name, form(ast.parse(each.call, mode="eval").body)), []).append(each)
     found: dict[_Key, list[ast.Call]] = {}
     for name, call in _declarations(tree_of(output)):
-        found.setdefault((name, ast.dump(call)), []).append(call)
+        found.setdefault((name, form(call)), []).append(call)
     entries = [
         Moved(old.old, _lines(old.node), old.name, _lines(new))
         for key, olds in wanted.items()

@@ -38,8 +38,8 @@ class Item:
     def text(self, nl: str) -> str:
         if self.point:
             return self.start
-        if self.raw:
-            return self.raw
+        if self.raw or self.full:
+            return self.raw or ":"
         count = self.count
         if self.start == "0":
             return f"0:{count}"
@@ -126,7 +126,7 @@ class Operand:
         if self.items is None:
             if not cuts or self.dims is None:
                 return self.base
-            whole = [cut_item(Item("0", size), cuts.get(d)) for d, size in enumerate(self.dims)]
+            whole = [cut_item(Item("0", size, full=True), cuts.get(d)) for d, size in enumerate(self.dims)]
             return f"{self.base}[{', '.join(item.text(self.nl) for item in whole)}]"
         if not cuts and all(item.full for item in self.items):
             return self.base

@@ -119,13 +119,17 @@ class Hbm(Value):
 
 @dataclass(frozen=True)
 class Declaration:
-    """One creation of an on-chip tensor: its identity in the plan, and the ``nl.ndarray`` call that it became."""
+    """One creation of an on-chip tensor: its identity in the plan, and the ``nl.ndarray`` call that it became.
+
+    ``joined`` are the loops, outermost first, in the innermost of which the output declares it.
+    """
 
     name: str
     node: ast.AST = field(compare=False)
     loops: tuple[str, ...]
     pinned: bool
     text: str = field(default="", compare=False)
+    joined: tuple[ast.For, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ import ast
 from collections.abc import Iterator, Mapping
 
 from nki_migrate.runtime.spec import beta2
+from nki_migrate.runtime.spec.beta2_symbols import kept_positions
 from nki_migrate.runtime.spec.change import Change
 from nki_migrate.runtime.spec.changes import changes
 from nki_migrate.runtime.spec.versions import VERSIONS, Version, version
@@ -27,6 +28,8 @@ from .unseen import unseen
 
 _Parted = Finding | Unknown
 _Told = Rewritten | Left | Unknown | Different
+_POSITIONS = "NKV027"
+"""The rule of all positions that have none of their own."""
 _ALONE = "write it so that both read it alike, or write for one side alone"
 
 
@@ -72,8 +75,9 @@ def _bound_otherwise(facts: Facts, item: Version) -> Iterator[tuple[ast.AST, Fin
     """The calls whose positional arguments are other parameters."""
     for call in (node for node in facts.rung.all_calls if facts.in_kernel_code(node)):
         moved = _moved(facts, call, item)
-        code = next((row.rule for row in changes(facts.old, item) if facts.called(call) in row.moved), None)
-        if moved and code is not None:
+        rule = next((row.rule for row in changes(facts.old, item) if facts.called(call) in row.moved), None)
+        code = rule or _POSITIONS
+        if moved:
             message = f"NKI {facts.old} and {item} bind this otherwise: {moved}"
             yield call, _finding(call, code, message, "pass it by its keyword")
 
@@ -81,13 +85,11 @@ def _bound_otherwise(facts: Facts, item: Version) -> Iterator[tuple[ast.AST, Fin
 def _moved(facts: Facts, call: ast.Call, item: Version) -> str:
     """Which positional argument binds to two parameters; empty where none does."""
     name = facts.called(call)
-    orders = [beta2.symbol(name, at) for at in (facts.old, item)] if name else []
-    parameters = [[p.name for p in entry.parameters] for entry in orders if entry is not None and entry.parameters]
-    if len(parameters) != 2:
+    old, new = (beta2.symbol(name, at) for at in (facts.old, item))
+    if not name or old is None or new is None or len(call.args) <= (at := kept_positions(old, new)):
         return ""
-    bound = zip(range(len(call.args)), *parameters, strict=False)
-    other = next(((number, one, two) for number, one, two in bound if one != two), None)
-    return "" if other is None else f"argument {other[0] + 1} is '{other[1]}', then '{other[2]}'"
+    one, two = ((entry.parameters or ())[at : at + 1] for entry in (old, new))
+    return f"argument {at + 1} is '{one[0].name}', then '{two[0].name}'" if one and two else ""
 
 
 def _finding(node: ast.AST, code: str, message: str, help: str) -> Finding:

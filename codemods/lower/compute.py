@@ -39,6 +39,7 @@ from ..syntax import codes
 from ..syntax.codes import MASKS
 from .access import operand, owner
 from .fillings import as_large_as
+from .tile_names import result_name
 
 DESTINATION = codes.ISA_DESTINATION
 
@@ -165,36 +166,11 @@ def _computed(scope: Scope, node: ast.expr) -> Operand | None:
     return temporary(scope, node) if is_computation(scope, node) else operand(scope, node)
 
 
-_RESULTS: dict[type[ast.operator], str] = {
-    ast.Add: "sum",
-    ast.Sub: "difference",
-    ast.Mult: "product",
-    ast.Div: "quotient",
-}
-_HINTS = {
-    "load": "loaded",
-    "load_transpose2d": "loaded",
-    "dma_copy": "loaded",
-    "nc_transpose": "transposed",
-    "tensor_copy": "copied",
-    "tensor_reduce": "reduced",
-    "nc_matmul": "product",
-    "broadcast_rows": "spread",
-}
-
-
-def _tile_name(scope: Scope, node: ast.expr) -> str:
-    """A name for what a nested computation gives."""
-    called = (scope.qualified(node.func) or "").rpartition(".")[2] if isinstance(node, ast.Call) else ""
-    result = called or (_RESULTS.get(type(node.op), "") if isinstance(node, ast.BinOp) else "")
-    return f"{_HINTS.get(result, result)}_tile" if result else "tile"
-
-
 def temporary(scope: Scope, node: ast.expr) -> Operand:
     """The tile of a nested computation, under a name."""
     with masked(scope, node):
         instruction = lower(scope, node)
-        name = scope.fresh(_tile_name(scope, node))
+        name = scope.fresh(result_name(scope, instruction, node))
         scope.env[name] = tile = bind_instruction(scope, node, instruction, name)
     return of_name(scope, name, tile)
 
@@ -294,7 +270,7 @@ def _free_name(scope: Scope, instruction: Instruction, name: str) -> str:
     parts = [value.text(()) if isinstance(value, Operand) else value for _, value in instruction.arguments]
     parts += [*(instruction.dims or ()), instruction.like, instruction.dtype or ""]
     read = any(name in algebra.names(part) for part in parts if part)
-    return scope.fresh(name) if read else name
+    return scope.fresh(f"new_{name}") if read else name
 
 
 def write(scope: Scope, node: ast.expr, target: Operand, *, accumulate: bool = False) -> None:
@@ -335,7 +311,7 @@ def materialized(scope: Scope, node: ast.expr, instruction: Instruction) -> Oper
     if scope.direct:
         what = "an intermediate tile in a kernel that allocates its tiles itself"
         raise Refuse(node, DESTINATION, what, "declare it, with an address")
-    name = scope.fresh(f"{_HINTS.get(instruction.function, instruction.function)}_tile")
+    name = scope.fresh(result_name(scope, instruction))
     scope.env[name] = tile = bind_instruction(scope, node, instruction, name)
     return of_name(scope, name, tile)
 

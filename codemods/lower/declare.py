@@ -40,6 +40,8 @@ CREATIONS = {
     "nl.zeros_like": "0",
 }
 """Function -> what it fills the tensor with."""
+ZERO = ("0", "0.0")
+"""What ``nl.zeros`` fills a tensor with: the same bits for every type."""
 _LIKE = ("nl.empty_like", "nl.zeros_like")
 BUFFERS = {"nl.sbuf": "sbuf", "nl.psum": "psum", "nl.hbm": "hbm", "nl.private_hbm": "hbm", "nl.shared_hbm": "hbm"}
 
@@ -214,7 +216,7 @@ def _declared(scope: Scope, plan: Plan, style: Style | None) -> Tile:
         tensor = replace(tensor, base=kept or tensor.base)
         folded = tensor.tiles if tensor.indexed else folded
         scope.pinned.append(tensor)
-    declaration = Declaration(plan.name, plan.node, loops, pinned, text)
+    declaration = Declaration(plan.name, plan.node, loops, pinned, text, style.loops if style is not None else ())
     if plan.space == "psum":
         written_at_declaration(scope, declaration, plan.fill)
     name = style.name if style is not None else "list"
@@ -239,9 +241,10 @@ def _ranks(scope: Scope, shape: ast.expr) -> tuple[int, ...]:
 def _like(scope: Scope, name: str, node: ast.Call, shape: ast.expr, dtype: str, space: str, fill: str | None) -> Tile:
     """A tile with the shape of another tensor, whatever that is."""
     call = f"{scope.nl}.ndarray({ast.unparse(shape)}, dtype={dtype}, buffer={scope.nl}.{space})"
-    scope.module.plan_tensor(Planned(node, name, name, call))
-    scope.emit(f"{name} = {call}")
-    if fill is not None:
+    made = call.replace(f"{scope.nl}.ndarray(", f"{scope.nl}.zeros(", 1) if fill in ZERO else call
+    scope.module.plan_tensor(Planned(node, name, name, made))
+    scope.emit(f"{name} = {made}")
+    if fill is not None and made == call:
         scope.emit(f"{scope.nisa}.memset(dst={name}, value={fill})")
     declaration = Declaration(name, node, tuple(loop.variable for loop in scope.loops), False, call)
     if space == "psum":
@@ -277,11 +280,18 @@ def _place(scope: Scope, plan: Plan, index: tuple[str, ...]) -> tuple[tuple[str,
     return computed.setup, f", address={computed.text}{otherwise}"
 
 
-def _ndarray(scope: Scope, plan: Plan, dims: tuple[str, ...], address: str) -> str:
+def _ndarray(scope: Scope, plan: Plan, dims: tuple[str, ...], address: str, function: str = "ndarray") -> str:
     """The call that declares the tensor, or one tile of it."""
     buffer = f"{scope.nl}.{plan.space}"
     shape = shape_text(scope, dims, plan.like) if plan.like else tuple_text(dims)
-    return f"{scope.nl}.ndarray({shape}, dtype={plan.dtype}, buffer={buffer}{plan.label}{address})"
+    return f"{scope.nl}.{function}({shape}, dtype={plan.dtype}, buffer={buffer}{plan.label}{address})"
+
+
+def _made(scope: Scope, plan: Plan, dims: tuple[str, ...], address: str) -> tuple[str, Plan]:
+    """The call that makes the tensor, or one tile of it, and the plan with what is left to fill: ``nl.zeros`` fills."""
+    if plan.fill in ZERO and not address:
+        return _ndarray(scope, plan, dims, "", "zeros"), replace(plan, fill=None)
+    return _ndarray(scope, plan, dims, address), plan
 
 
 def bound(scope: Scope, plan: Plan, call: str) -> str:
@@ -301,7 +311,8 @@ def _list(scope: Scope, plan: Plan) -> str:
     if plan.blocks and plan.name in {n for text in (tile, *plan.blocks) for n in algebra.names(text)}:
         message = f"'{plan.name}' is made with what had its name before, and becomes a list"
         raise Refuse(plan.node, BLOCKS, message, "give it another name")
-    for statement in statements(declaration_lines(scope, plan, tile, setup=setup)):
+    made, made_plan = _made(scope, plan, plan.dims, address)
+    for statement in statements(declaration_lines(scope, made_plan, made, setup=setup)):
         scope.out.append(New(statement))
     return "" if setup or plan.blocks or plan.label else tile
 
@@ -328,7 +339,9 @@ def _fold(scope: Scope, plan: Plan) -> tuple[str, ...]:
         exist = tuple_sizes(scope, sizes, BLOCKS) or ("1",) * len(plan.blocks)
     _, address = _place(scope, plan, ("0",) * len(plan.blocks))
     several = [size for size in exist if scope.constant(size) != 1]
-    scope.emit(bound(scope, plan, _ndarray(scope, plan, (plan.dims[0], *several, *plan.dims[1:]), address)))
+    call, plan = _made(scope, plan, (plan.dims[0], *several, *plan.dims[1:]), address)
+    for line in (bound(scope, plan, call), *_filled(scope, plan, plan.name)):
+        scope.emit(line)
     return exist
 
 
@@ -350,7 +363,8 @@ def _into_loop(scope: Scope, plan: Plan, style: Style, kept: str) -> list[New]:
     if kept and isinstance(plan.buffer, Allocator):
         plan = replace(plan, buffer=replace(plan.buffer, kept=kept))
     setup, address = _place(scope, plan, style.index)
-    lines = [New(line) for line in (*setup, bound(scope, plan, _ndarray(scope, plan, plan.dims, address)))]
+    call, plan = _made(scope, plan, plan.dims, address)
+    lines = [New(line) for line in (*setup, bound(scope, plan, call), *_filled(scope, plan, plan.name))]
     prologue, loop = scope.module.edits.prologue, style.loops[-1]
     scope.draft.put(prologue, loop, [*prologue.get(loop, []), *lines])
     return lines

@@ -1,9 +1,9 @@
-"""The zeros of an accumulator: ``nl.zeros`` in PSUM needs no ``memset`` where a matmul overwrites the whole tile first.
+"""The zeros of an accumulator: ``nl.zeros`` in PSUM is ``nl.ndarray`` where a matmul overwrites the whole tile first.
 
 Beta 1 wrote zeros because ``t += nl.matmul(...)`` needs something to add to. In Beta 2 the first matmul into a fresh
 tile overwrites it, and what a matmul does to zeros that another instruction wrote is not defined on every chip.
 
-A ``memset`` goes where, from the declaration on, only loops lie around that matmul, and nothing before it names the
+Zeros go where, from the declaration on, only loops lie around that matmul, and nothing before it names the
 tile. That such a loop runs at all is proved, or asserted in the output.
 
 Source: NKI 0.3 update guide on ``accumulate=None``; the tutorial "kernel-optimization" of 2.28 declares its
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import ast
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..analysis.positivity import positive
@@ -27,40 +28,70 @@ from ..syntax.nodes import blocks, bound_by, way_to
 if TYPE_CHECKING:
     from ..analysis.scope import Scope
     from ..expr.frames import FirstMatmul
+    from ..expr.values import Declaration
 
 _LEAVES = ast.Break | ast.Continue | ast.Return | ast.Raise
-_ZEROS = re.compile(r"^ *\w+\.memset\(dst=\w+, value=0\)(\n|\Z)", re.MULTILINE)
+_ZEROS = re.compile(r"\b(\w+)\.zeros\(|^ *\w+\.memset\(dst=\w+, value=0\)(?:\n|\Z)", re.MULTILINE)
+"""A call that makes zeros, or a statement that fills a tile which has an address."""
 
 
 def drop_zeros(scope: Scope) -> None:
     """Remove the zeros that the first matmuls of a function overwrite, once its statements have been walked."""
     asserted: dict[tuple[int, str], int] = {}
     for declaration, matmul in scope.first_matmuls.items():
-        suite, statement = _declared_in(scope.function, declaration.node)
-        new = scope.module.edits.replaced.get(statement, []) if statement is not None else []
-        at = next((i for i, n in enumerate(new) if _ZEROS.search(n.text)), None)
-        if statement is None or at is None or matmul.statement in scope.module.kept:
+        new, rest, line = _written(scope, declaration)
+        at = next((i for i, n in enumerate(new) if _declares(n.text, declaration) and _ZEROS.search(n.text)), None)
+        if at is None or matmul.statement in scope.module.kept:
             continue
-        counts = _counts(scope, declaration.name, suite[suite.index(statement) + 1 :], matmul)
+        counts = _counts(scope, declaration.name, rest, matmul)
         if counts is None:
             continue
-        tests = [count for count in counts if asserted.get((id(suite), count), statement.lineno) >= statement.lineno]
-        asserted.update({(id(suite), count): statement.lineno for count in tests})
-        left = _ZEROS.sub("", new[at].text)
+        suite = id(rest[-1]) if rest else 0
+        tests = [count for count in counts if asserted.get((suite, count), line) >= line]
+        asserted.update({(suite, count): line for count in tests})
         new[at : at + 1] = [
             New(text, new[at].guard)
-            for text in (left, *(assertion(f"{n} > 0", "loops that run") for n in tests))
+            for text in (_without_zeros(new[at].text), *(assertion(f"{n} > 0", "loops that run") for n in tests))
             if text
+        ]
+        statement, _ = _declared_in(scope.function, declaration.node)
+        if statement is not None and not declaration.joined:
+            scope.module.edits.replaced[statement] = new
+        scope.module.planned[:] = [
+            replace(each, call=_without_zeros(each.call)) if each.node is declaration.node else each
+            for each in scope.module.planned
         ]
 
 
-def _declared_in(function: ast.FunctionDef, call: ast.AST) -> tuple[list[ast.stmt], ast.stmt | None]:
-    """The statement that ``call`` is the value of, and the statements among which it stands."""
+def _without_zeros(text: str) -> str:
+    """A text that makes zeros without them."""
+    return _ZEROS.sub(lambda found: f"{found[1]}.ndarray(" if found[1] else "", text)
+
+
+def _declares(text: str, declaration: Declaration) -> bool:
+    """Is a line about a tensor? Those at the top of a loop are about several."""
+    return not declaration.joined or text.startswith(f"{declaration.name} = ") or f"dst={declaration.name}," in text
+
+
+def _written(scope: Scope, declaration: Declaration) -> tuple[list[New], list[ast.stmt], int]:
+    """The lines that declare a tensor, the statements that run after them, and the source line they stand for."""
+    edits = scope.module.edits
+    if declaration.joined:  # each iteration of the innermost loop has a tile of its own
+        loop = declaration.joined[-1]
+        return edits.prologue.get(loop, []), loop.body, loop.lineno
+    statement, rest = _declared_in(scope.function, declaration.node)
+    if statement is None:
+        return [], [], 0
+    return edits.replaced.get(statement) or [New(scope.source.segment(statement))], rest, statement.lineno
+
+
+def _declared_in(function: ast.FunctionDef, call: ast.AST) -> tuple[ast.stmt | None, list[ast.stmt]]:
+    """The statement that ``call`` is the value of, and those that follow in its block."""
     for block in (block for node in walk(function) for block in blocks(node)):
-        for statement in block:
+        for at, statement in enumerate(block):
             if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is call:
-                return block, statement
-    return [], None
+                return statement, block[at + 1 :]
+    return None, []
 
 
 def _counts(scope: Scope, name: str, suite: list[ast.stmt], matmul: FirstMatmul) -> list[str] | None:

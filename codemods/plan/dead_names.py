@@ -32,6 +32,7 @@ def drop(module: Module) -> None:
         while statements := _dead(module, function):
             for statement in statements:
                 module.edits.replaced[statement] = []
+                module.needless.add(statement)
 
 
 def _dead(module: Module, function: ast.FunctionDef) -> list[ast.Assign]:

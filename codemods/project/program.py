@@ -98,7 +98,7 @@ class Module:
         self.planned: list[Planned] = []
         self.own_objects: dict[str, list[ast.FunctionDef]] = {}
         self.inexact: dict[str, int] = {}
-        self.index_vectors: set[ast.stmt] = set()
+        self.needless: set[ast.stmt] = set()
         self.removed_comments: list[str] = []
         self.needed_imports: dict[str, str] = {}
         self.needed_names: dict[ast.ImportFrom, dict[str, str]] = {}

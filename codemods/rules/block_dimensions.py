@@ -7,11 +7,11 @@ Why: Beta 2 has no block dimensions. What they become is decided for each tensor
   outlives its iteration. A tensor that the loop declares is a fresh one in each iteration, so nothing is serialised.
 * **folded** behind the partitions, ``(8, par_dim(128), 512)`` to ``(128, 8, 512)`` and ``t[i, 0:128, 0:512]`` to
   ``t[0:128, i, 0:512]``, where all blocks are alive at once (or their addresses are pinned side by side) and every
-  use is an operand that names one block. Blocks that take turns on pinned tiles are one tensor of those tiles, indexed
-  modulo their number, however many blocks there are; blocks that share one tile are that tile.
+  use is an operand that names one block. One ``memset`` fills the blocks of ``nl.zeros``. Blocks that take turns on
+  pinned tiles are one tensor of those tiles, indexed modulo their number, however many blocks there are; blocks that
+  share one tile are that tile.
 * a **list** of tensors, ``t[i][0:128, 0:512]``, several block dimensions nested lists, in all other cases: PSUM
-  tiles that do not belong to an iteration (a tile cannot cross a bank), blocks that are filled at their declaration,
-  passed on, viewed or returned.
+  tiles that do not belong to an iteration (a tile cannot cross a bank), blocks that are passed on, viewed or returned.
 
 ``--blocks list``, ``fold`` and ``loop`` ask for one of them wherever it is possible. Direct-allocated tensors keep
 every tile's address in each.
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from ..expr.declarations import Plan
 
 CODE = codes.BLOCK_DIMENSIONS
-GOLDENS = ("block_list", "block_fold", "block_loop", "block_nest", "block_grid", "par_dim_spellings")
+GOLDENS = ("block_list", "block_fold", "block_loop", "block_nest", "block_filled", "block_grid", "par_dim_spellings")
 _HELP = "the list of tensors is always right; use --blocks list to silence this"
 _MOST_DIMENSIONS = 4
 """Of a folded tensor: an access has the partitions and up to four free dimensions, and an index may add one."""
@@ -107,12 +107,14 @@ def _chosen(scope: Scope, plan: Plan, found: Uses, no_loop: str, no_fold: str) -
         reason = f"folded it would have {len(plan.blocks) + len(plan.dims)} dimensions"
     pinned = isinstance(plan.buffer, Allocator)
     statements = _statements_of(scope, plan, found)
-    if not reason and not pinned and len(statements) < 2:
+    if not reason and not pinned and plan.fill is None and len(statements) < 2:
         reason = f"{no_loop}, and its blocks need not be alive at once"
     if reason:
         return Style("list", reason)
     if pinned:
         return Style("fold", "its blocks are pinned side by side")
+    if plan.fill is not None:
+        return Style("fold", "all its blocks are filled at once")
     first, last = statements[0].lineno, statements[-1].lineno
     return Style("fold", f"all its blocks are alive between line {first} and line {last}")
 
@@ -161,8 +163,6 @@ def _indices(node: ast.Subscript) -> list[ast.expr]:
 
 def _fold_refusal(scope: Scope, plan: Plan, found: Uses) -> str:
     """Why a tensor with blocks cannot be folded; empty when it can."""
-    if plan.fill is not None:
-        return "it is filled block by block"
     if plan.space == "psum":
         return "a PSUM tile cannot cross a bank"
     if isinstance(plan.buffer, Allocator):
@@ -187,8 +187,6 @@ def _joined(scope: Scope, plan: Plan, found: Uses) -> Style | str:
     """The style of a tensor whose declaration can move into a loop, or why none can take it."""
     if found.other or found.nested or not found.subscripts:
         return found.other or ("a nested function uses it" if found.nested else "it is not used")
-    if plan.fill is not None:
-        return "it is filled block by block"
     if isinstance(plan.buffer, Allocator):
         if plan.buffer.kind == "object":
             return "the object that gives its address would give another one in each iteration"
@@ -268,7 +266,7 @@ def _is_its_own(loop: ast.For) -> bool:
 
 def _read_by(plan: Plan, kept: bool) -> set[str]:
     """The names that the declaration reads, without those of an address that is kept."""
-    texts = [*plan.dims, plan.dtype]
+    texts = [*plan.dims, plan.dtype, plan.fill or "0"]
     if isinstance(plan.buffer, Allocator):
         call = plan.buffer.call
         given = [*call.args, *(k.value for k in call.keywords if not (kept and k.arg == "base_addr"))]

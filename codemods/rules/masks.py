@@ -33,7 +33,7 @@ from ..analysis.scope import Scope
 from ..expr import algebra
 from ..expr.emission import New, Refuse
 from ..expr.frames import Clamp
-from ..expr.values import Bound, Mask, Python
+from ..expr.values import Axis, Bound, Mask, Python
 from ..syntax import codes
 
 CODE = codes.MASKS
@@ -100,7 +100,7 @@ def tighter(scope: Scope, a: Clamp, b: Clamp) -> Clamp:
     if not scope.equal(a.axis.size, b.axis.size) or a.start != b.start:
         place = scope.current or scope.function
         raise Refuse(place, CODE, "two bounds on one dimension", "combine them with min(...)")
-    name = scope.fresh(f"{a.axis.label or 'axis'}_size")
+    name = scope.fresh(_size_name(a.axis, a.position, a.ndim))
     scope.out.append(New(f"{name} = min({a.size}, {b.size})"))
     scope.env[name] = Python()
     return replace(a, size=name)
@@ -116,10 +116,18 @@ def _raised(scope: Scope, node: ast.expr, bound: Bound, known: Clamp | None) -> 
     clamp = known or Clamp(axis, bound.term.position, bound.ndim, axis.size, bound.loose is not None)
     if clamp.start != "0" or not scope.equal(clamp.axis.size, axis.size):
         raise Refuse(node, CODE, "two lower bounds on one dimension", "combine them with max(...)")
-    start = str(least) if least is not None else _named(scope, f"{axis.label or 'axis'}_start", f"max(0, {first})")
-    size = _named(scope, f"{axis.label or 'axis'}_size", algebra.subtract(clamp.size, start))
+    hint = _size_name(axis, bound.term.position, bound.ndim)
+    start = str(least) if least is not None else _named(scope, f"{axis.label or 'first'}_start", f"max(0, {first})")
+    size = _named(scope, hint, algebra.subtract(clamp.size, start))
     scope.guard((f"{size} > 0",))
     return replace(clamp, size=size, start=start)
+
+
+def _size_name(axis: Axis, position: int, ndim: int) -> str:
+    """A name for how many elements of an axis a mask leaves."""
+    if axis.label:
+        return f"{axis.label}_size"
+    return "valid_rows" if position == 0 else "valid_columns" if position == ndim - 1 else "valid_size"
 
 
 def _named(scope: Scope, hint: str, text: str) -> str:
@@ -143,7 +151,7 @@ def clamp_of(scope: Scope, bound: Bound) -> Clamp:
     key = f"min({scope.canonical(axis.size)}, {scope.canonical(rest)})"
     name = scope.sizes.get(key)
     if name is None:
-        name = scope.fresh(f"{axis.label or 'axis'}_size")
+        name = scope.fresh(_size_name(axis, bound.term.position, bound.ndim))
         scope.out.append(New(f"{name} = {text}"))
         scope.sizes[key] = name
         scope.env[name] = Python()

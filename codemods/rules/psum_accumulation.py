@@ -196,6 +196,8 @@ def _note_first(scope: Scope, declaration: Declaration, blocks: tuple[str, ...])
     """Note that the statement at hand is the first that writes a matmul into a tensor: a whole tile of it."""
     declared = scope.env.get(declaration.name)
     sizes = declared.blocks if isinstance(declared, Tile) and declared.declaration == declaration else None
+    if isinstance(declared, Tile) and declared.style == "loop" and sizes is not None:
+        blocks, sizes = (), ()  # a block is all that an iteration has
     if scope.current is not None and sizes is not None and len(blocks) == len(sizes):
         scope.first_matmuls[declaration] = FirstMatmul(scope.current, blocks, sizes)
 

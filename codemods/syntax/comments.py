@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import libcst as cst
 
 Statement = cst.SimpleStatementLine | cst.BaseCompoundStatement
 Lines = list[cst.EmptyLine]
 _ABOUT_INDICES = re.compile(r"\b(index|indexes|indices|arange|mgrid)\b", re.IGNORECASE)
-_ABOUT_DIMENSIONS = re.compile(
-    r"\b(axis|axes|dims?|dimensions?|partitions?|free|rows?|columns?|strided?|vectors?)\b", re.IGNORECASE
-)
+_NOTE = re.compile(r"\b(TODO|FIXME|XXX|HACK|NOTE|WARNING|BUG|see|https?)\b", re.IGNORECASE)
 
 
 def lines_above(node: cst.CSTNode) -> Lines:
@@ -59,14 +57,9 @@ def joined_lines(above: Sequence[cst.EmptyLine], below: Sequence[cst.EmptyLine])
     return joined
 
 
-def is_about_indices(text: str, names: Iterable[str] = ()) -> bool:
-    """Does a comment speak of indices, or of one of ``names``?"""
-    return bool(_ABOUT_INDICES.search(text)) or any(re.search(rf"\b{re.escape(name)}\b", text) for name in names)
-
-
-def is_about_dimensions(text: str) -> bool:
-    """Does a comment, which stands behind an index vector, speak of what such a vector walks?"""
-    return bool(_ABOUT_DIMENSIONS.search(text))
+def is_note(text: str) -> bool:
+    """Is a comment more than what its statement does: a task, a warning, or a reference?"""
+    return bool(_NOTE.search(text))
 
 
 def without_index_comment(lines: Lines) -> tuple[Lines, Lines]:
@@ -78,7 +71,7 @@ def without_index_comment(lines: Lines) -> tuple[Lines, Lines]:
     while start and lines[start - 1].comment is not None:
         start -= 1
     block = lines[start:]
-    if any(line.comment is not None and is_about_indices(line.comment.value) for line in block):
+    if any(line.comment is not None and _ABOUT_INDICES.search(line.comment.value) for line in block):
         return lines[:start], block
     return lines, []
 

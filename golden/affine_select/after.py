@@ -14,7 +14,7 @@ def triangles(x, low):
     out = nl.ndarray((2, rows, columns), dtype=x.dtype, buffer=nl.shared_hbm)
     for c in nl.affine_range(columns // WIDTH):
         tile = nl.ndarray((rows, WIDTH), dtype=x.dtype, buffer=nl.sbuf)
-        nisa.dma_copy(dst=tile, src=x[0:rows, nl.ds(c * WIDTH, WIDTH)])
+        nisa.dma_copy(dst=tile, src=x[:, nl.ds(c * WIDTH, WIDTH)])
         lower = nl.ndarray((rows, WIDTH), dtype=x.dtype, buffer=nl.sbuf)
         nisa.affine_select(
             dst=lower,
@@ -25,7 +25,7 @@ def triangles(x, low):
             on_false_value=low,
             cmp_op=nl.greater_equal,
         )
-        nisa.dma_copy(dst=out[0, 0:rows, nl.ds(c * WIDTH, WIDTH)], src=lower)
+        nisa.dma_copy(dst=out[0, :, nl.ds(c * WIDTH, WIDTH)], src=lower)
         right = nl.ndarray((rows, WIDTH), dtype=x.dtype, buffer=nl.sbuf)
         nisa.affine_select(
             dst=right,
@@ -36,7 +36,7 @@ def triangles(x, low):
             on_false_value=0.0,
             cmp_op=nl.greater,
         )
-        nisa.dma_copy(dst=out[1, 0:rows, nl.ds(c * WIDTH, WIDTH)], src=right)
+        nisa.dma_copy(dst=out[1, :, nl.ds(c * WIDTH, WIDTH)], src=right)
     return out
 
 
@@ -54,8 +54,8 @@ def causal(q, k, window):
     assert len(keys.shape) == 2, "rewritten for 2 dimensions"
     product = nl.ndarray((size, keys.shape[1]), dtype=nl.float32, buffer=nl.psum)
     nisa.nc_matmul(dst=product, stationary=queries, moving=keys)
-    copied_tile = nl.ndarray((size, keys.shape[1]), dtype=nl.float32, buffer=nl.sbuf)
-    nisa.tensor_copy(dst=copied_tile, src=product)
+    product_sbuf = nl.ndarray((size, keys.shape[1]), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.tensor_copy(dst=product_sbuf, src=product)
     assert size == keys.shape[1], "rewritten for index vectors as long as the tile"
     before = nl.ndarray((size, keys.shape[1]), dtype=nl.float32, buffer=nl.sbuf)
     nisa.affine_select(
@@ -63,7 +63,7 @@ def causal(q, k, window):
         pattern=[[-1, keys.shape[1]]],
         offset=0,
         channel_multiplier=1,
-        on_true_tile=copied_tile,
+        on_true_tile=product_sbuf,
         on_false_value=-9984.0,
         cmp_op=nl.greater_equal,
     )
@@ -73,7 +73,7 @@ def causal(q, k, window):
         pattern=[[1, size]],
         offset=window,
         channel_multiplier=-1,
-        on_true_tile=before[0:size, 0:size],
+        on_true_tile=before[:, 0:size],
         on_false_value=-9984.0,
         cmp_op=nl.greater,
     )
@@ -87,8 +87,7 @@ def causal(q, k, window):
         on_false_value=0.0,
         cmp_op=nl.greater_equal,
     )
-    zeros_tile = nl.ndarray((size, size), dtype=nl.float32, buffer=nl.sbuf)
-    nisa.memset(dst=zeros_tile, value=0)
+    zeros_tile = nl.zeros((size, size), dtype=nl.float32, buffer=nl.sbuf)
     add_tile = nl.ndarray((size, size), dtype=nl.float32, buffer=nl.sbuf)
     nisa.tensor_tensor(dst=add_tile, data1=selected, data2=zeros_tile, op=nl.add)
     nisa.dma_copy(dst=out, src=add_tile)

@@ -15,20 +15,17 @@ def row_of_products(a, b, by_hand=True):
     out = nl.ndarray((tiles, m, n), dtype=nl.float32, buffer=nl.shared_hbm)
     left = nl.ndarray((depth, m), dtype=a.dtype, buffer=nl.sbuf)
     nisa.dma_copy(dst=left, src=a)
-    product = []
-    for t in range(tiles):
-        product_tile = nl.ndarray(
+    for t in nl.affine_range(tiles):
+        product = nl.ndarray(
             (m, n),
             dtype=nl.float32,
             buffer=nl.psum,
             address=(0, (1 + t % BANKS) * 2048) if by_hand else None,
         )
-        product.append(product_tile)
-    for t in nl.affine_range(tiles):
         right = nl.ndarray((b.shape[1], n), dtype=b.dtype, buffer=nl.sbuf)
         nisa.dma_copy(dst=right, src=b[t])
-        nisa.nc_matmul(dst=product[t], stationary=left, moving=right)
+        nisa.nc_matmul(dst=product, stationary=left, moving=right)
         kept = nl.ndarray((m, n), dtype=nl.float32, buffer=nl.sbuf)
-        nisa.tensor_copy(dst=kept, src=product[t])
+        nisa.tensor_copy(dst=kept, src=product)
         nisa.dma_copy(dst=out[t], src=kept)
     return out

@@ -17,9 +17,9 @@ def grams(board):
             gram = nl.ndarray((f, f), dtype=nl.float32, buffer=nl.psum)
             nisa.dma_copy(dst=square, src=board[i, j])
             nisa.nc_matmul(dst=gram, stationary=square, moving=square)
-            copied_tile = nl.ndarray((f, f), dtype=nl.float32, buffer=nl.sbuf)
-            nisa.tensor_copy(dst=copied_tile, src=gram)
-            nisa.dma_copy(dst=out[i, j], src=copied_tile)
+            gram_sbuf = nl.ndarray((f, f), dtype=nl.float32, buffer=nl.sbuf)
+            nisa.tensor_copy(dst=gram_sbuf, src=gram)
+            nisa.dma_copy(dst=out[i, j], src=gram_sbuf)
     # the outer variable has the name of another loop's
     for i in nl.affine_range(m):
         column = nl.ndarray((p, f), dtype=board.dtype, buffer=nl.sbuf)

@@ -35,10 +35,10 @@ def scaled(x, weight):
     nisa.tensor_tensor(dst=sum_tile, data1=product, data2=wide, op=nl.add)
     nisa.dma_copy(dst=out[1], src=sum_tile)
     # an operand of one partition
-    spread_tile = nl.ndarray((rows, columns), dtype=weight.dtype, buffer=nl.sbuf)
-    broadcast_rows(dst=spread_tile, src=row)
+    row_broadcast = nl.ndarray((rows, columns), dtype=weight.dtype, buffer=nl.sbuf)
+    broadcast_rows(dst=row_broadcast, src=row)
     subtract_tile = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.tensor_tensor(dst=subtract_tile, data1=spread_tile, data2=tile, op=nl.subtract)
+    nisa.tensor_tensor(dst=subtract_tile, data1=row_broadcast, data2=tile, op=nl.subtract)
     nisa.dma_copy(dst=out[2], src=subtract_tile)
     return out
 
@@ -58,9 +58,9 @@ def shifted(x, number):
     assert x.dtype == number.dtype, "rewritten for operands of one type"
     raised = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
     nisa.tensor_tensor(dst=raised, data1=tile, data2=tile_2, op=nl.add)
-    spread_tile = nl.ndarray((rows, 1), dtype=number.dtype, buffer=nl.sbuf)
-    broadcast_rows(dst=spread_tile, src=one)
+    one_broadcast = nl.ndarray((rows, 1), dtype=number.dtype, buffer=nl.sbuf)
+    broadcast_rows(dst=one_broadcast, src=one)
     multiply_tile = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.tensor_scalar(dst=multiply_tile, data=raised, op0=nl.multiply, operand0=spread_tile)
+    nisa.tensor_scalar(dst=multiply_tile, data=raised, op0=nl.multiply, operand0=one_broadcast)
     nisa.dma_copy(dst=out, src=multiply_tile)
     return out

@@ -11,10 +11,8 @@ def first_tiles(x, bias, count):
     tiles, rows, columns = x.shape
     out = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.shared_hbm)
     picked = nl.ndarray((1, columns), dtype=nl.float32, buffer=nl.shared_hbm)
-    total = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
-    nisa.memset(dst=total, value=0)
-    place = nl.ndarray((1, 1), dtype=nl.int32, buffer=nl.sbuf)
-    nisa.memset(dst=place, value=0)
+    total = nl.zeros((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
+    place = nl.zeros((1, 1), dtype=nl.int32)
     assert len(count.shape) > 1, "rewritten for 2 dimensions at least"
     trips = nl.ndarray(count.shape, dtype=count.dtype, buffer=nl.sbuf)
     nisa.dma_copy(dst=trips, src=count)
@@ -22,11 +20,11 @@ def first_tiles(x, bias, count):
     trips_register = nisa.register_alloc()
     nisa.register_load(trips_register, trips)
     for _ in nl.dynamic_range(0, trips_register, 1):
-        loaded_tile = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
+        x_tile = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
         nisa.dma_copy(
-            dst=loaded_tile, src=x.ap(pattern=[[columns, rows], [1, columns]], scalar_offset=place, indirect_dim=0)
+            dst=x_tile, src=x.ap(pattern=[[columns, rows], [1, columns]], scalar_offset=place, indirect_dim=0)
         )
-        nisa.tensor_tensor(dst=total, data1=total, data2=loaded_tile, op=nl.add)
+        nisa.tensor_tensor(dst=total, data1=total, data2=x_tile, op=nl.add)
         row = nl.ndarray((columns, 1), dtype=bias.dtype, buffer=nl.sbuf)
         nisa.dma_copy(dst=row, src=bias.ap(pattern=[[1, columns]], scalar_offset=place, indirect_dim=0))
         nisa.dma_copy(dst=picked[0], src=row)

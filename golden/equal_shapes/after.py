@@ -35,23 +35,25 @@ def gated_rows(x, gate, bias):
 def turned_sum(a, b):
     """(P, F) gives (F, P): the sum of both, transposed."""
     assert a.shape == b.shape, "both have one shape"
-    loaded_tile = nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=loaded_tile, src=a)
-    loaded_tile_2 = nl.ndarray(b.shape, dtype=b.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=loaded_tile_2, src=b)
+    a_tile = nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=a_tile, src=a)
+    b_tile = nl.ndarray(b.shape, dtype=b.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=b_tile, src=b)
     assert a.dtype == b.dtype, "rewritten for operands of one type"
-    total = nl.ndarray(loaded_tile.shape, dtype=a.dtype, buffer=nl.sbuf)
-    nisa.tensor_tensor(dst=total, data1=loaded_tile, data2=loaded_tile_2, op=nl.add)
+    total = nl.ndarray(a_tile.shape, dtype=a.dtype, buffer=nl.sbuf)
+    nisa.tensor_tensor(dst=total, data1=a_tile, data2=b_tile, op=nl.add)
     rows, columns = b.shape
     out = nl.ndarray((columns, rows), dtype=a.dtype, buffer=nl.shared_hbm)
     assert len(total.shape) == 2, "rewritten for 2 dimensions"
-    transposed_tile = nl.ndarray(
+    total_transposed = nl.ndarray(
         (total.shape[1], total.shape[0]), dtype=a.dtype, buffer=nl.psum
     )
-    nisa.nc_transpose(dst=transposed_tile, data=total)
-    copied_tile = nl.ndarray((total.shape[1], total.shape[0]), dtype=a.dtype, buffer=nl.sbuf)
-    nisa.tensor_copy(dst=copied_tile, src=transposed_tile)
-    nisa.dma_copy(dst=out, src=copied_tile)
+    nisa.nc_transpose(dst=total_transposed, data=total)
+    total_transposed_sbuf = nl.ndarray(
+        (total.shape[1], total.shape[0]), dtype=a.dtype, buffer=nl.sbuf
+    )
+    nisa.tensor_copy(dst=total_transposed_sbuf, src=total_transposed)
+    nisa.dma_copy(dst=out, src=total_transposed_sbuf)
     return out
 
 
@@ -60,13 +62,13 @@ def middle(low, high):
     """Two tensors of any one shape: half of their sum."""
     assert low.shape == high.shape
     out = nl.ndarray(low.shape, dtype=low.dtype, buffer=nl.shared_hbm)
-    loaded_tile = nl.ndarray(low.shape, dtype=low.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=loaded_tile, src=low)
-    loaded_tile_2 = nl.ndarray(high.shape, dtype=high.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=loaded_tile_2, src=high)
+    low_tile = nl.ndarray(low.shape, dtype=low.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=low_tile, src=low)
+    high_tile = nl.ndarray(high.shape, dtype=high.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=high_tile, src=high)
     assert low.dtype == high.dtype, "rewritten for operands of one type"
-    add_tile = nl.ndarray(loaded_tile.shape, dtype=low.dtype, buffer=nl.sbuf)
-    nisa.tensor_tensor(dst=add_tile, data1=loaded_tile, data2=loaded_tile_2, op=nl.add)
+    add_tile = nl.ndarray(low_tile.shape, dtype=low.dtype, buffer=nl.sbuf)
+    nisa.tensor_tensor(dst=add_tile, data1=low_tile, data2=high_tile, op=nl.add)
     multiply_tile = nl.ndarray(add_tile.shape, dtype=nl.float32, buffer=nl.sbuf)
     nisa.tensor_scalar(dst=multiply_tile, data=add_tile, op0=nl.multiply, operand0=0.5)
     nisa.dma_copy(dst=out, src=multiply_tile)

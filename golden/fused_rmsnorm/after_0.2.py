@@ -30,7 +30,7 @@ def fused_rmsnorm(tokens, weights, eps=1e-6):
   addr += 2 * dim * 2
 
   for c in nl.affine_range(chunks):
-    nisa.dma_copy(dst=gains[0:rows, c, 0:width], src=weights[nl.ds(c * rows, rows), 0:width])
+    nisa.dma_copy(dst=gains[:, c, :], src=weights[nl.ds(c * rows, rows), :])
 
   addr_before_loop = addr
   for t in nl.affine_range(tiles):
@@ -48,7 +48,7 @@ def fused_rmsnorm(tokens, weights, eps=1e-6):
     # the tail of the last tile is zero
     nisa.memset(dst=in_bufs[:, t % 2, :], value=0.0)
     i_p_size = min(rows, count - t * rows)
-    nisa.dma_copy(dst=in_bufs[0:i_p_size, t % 2, 0:dim], src=tokens[nl.ds(t * rows, i_p_size), 0:dim])
+    nisa.dma_copy(dst=in_bufs[0:i_p_size, t % 2, :], src=tokens[nl.ds(t * rows, i_p_size), :])
     nisa.activation_reduce(
         dst=squares, op=nl.square, data=in_bufs[:, t % 2, :], reduce_op=nl.add, reduce_res=scale, bias=zero
     )
@@ -57,17 +57,13 @@ def fused_rmsnorm(tokens, weights, eps=1e-6):
     nisa.tensor_scalar(dst=normed, data=in_bufs[:, t % 2, :], op0=nl.multiply, operand0=scale)
 
     # all the transposes go through bank 0, the sum of products stays in bank 7
-    flipped = []
-    for c in range(chunks):
-      flipped.append(nl.ndarray((rows, rows), dtype=nl.float32, buffer=nl.psum, address=(0, 0)))
     for c in nl.affine_range(chunks):
-      nisa.nc_matmul(dst=flipped[c], stationary=normed[0:rows, nl.ds(c * rows, rows)], moving=identity)
-      nisa.tensor_copy(dst=turned[0:rows, nl.ds(c * rows, rows)], src=flipped[c])
+      flipped = nl.ndarray((rows, rows), dtype=nl.float32, buffer=nl.psum, address=(0, 0))
+      nisa.nc_matmul(dst=flipped, stationary=normed[:, nl.ds(c * rows, rows)], moving=identity)
+      nisa.tensor_copy(dst=turned[:, nl.ds(c * rows, rows)], src=flipped)
     product = [nl.ndarray((rows, width), dtype=nl.float32, buffer=nl.psum, address=(0, 7 * 2048))]
     for c in nl.affine_range(chunks):
-      nisa.nc_matmul(
-          dst=product[0], stationary=turned[0:rows, nl.ds(c * rows, rows)], moving=gains[0:rows, c, 0:width]
-      )
+      nisa.nc_matmul(dst=product[0], stationary=turned[:, nl.ds(c * rows, rows)], moving=gains[:, c, :])
     nisa.tensor_copy(dst=result, src=product[0])
-    nisa.dma_copy(dst=out[nl.ds(t * rows, i_p_size), 0:width], src=result[0:i_p_size, 0:width])
+    nisa.dma_copy(dst=out[nl.ds(t * rows, i_p_size), :], src=result[0:i_p_size, :])
   return out

@@ -20,13 +20,13 @@ def gated(v1, v2):
     for i0 in nl.affine_range(3):
         v7 = nl.ndarray((128, K), dtype=nl.float32, buffer=nl.sbuf)
         v8 = nl.ndarray((128, K), dtype=nl.float32, buffer=nl.sbuf)
-        nisa.dma_copy(dst=v7, src=v5[0:128, i0, 0:K])
+        nisa.dma_copy(dst=v7, src=v5[:, i0, :])
         nisa.activation(dst=v8, op=nl.exp, data=v7, bias=v4, scale=inv_root)
         nisa.tensor_scalar(
-            dst=v8, data=v8, op0=nl.multiply, operand0=decay, op1=nl.add, operand1=floor, engine=nki.isa.vector_engine
+            dst=v8, data=v8, op0=nl.multiply, operand0=decay, op1=nl.add, operand1=floor, engine=nki.isa.engine.vector
         )
-        loaded_tile = nl.ndarray((128, K), dtype=v2.dtype, buffer=nl.sbuf)
-        nisa.dma_copy(dst=loaded_tile, src=v6[0:128, i0, 0:K])
-        nisa.tensor_tensor(dst=v8, data1=v8, data2=loaded_tile, op=nl.multiply)
-        nisa.dma_copy(dst=v3[0:128, i0, 0:K], src=v8)
+        v6_tile = nl.ndarray((128, K), dtype=v2.dtype, buffer=nl.sbuf)
+        nisa.dma_copy(dst=v6_tile, src=v6[:, i0, :])
+        nisa.tensor_tensor(dst=v8, data1=v8, data2=v6_tile, op=nl.multiply)
+        nisa.dma_copy(dst=v3[:, i0, :], src=v8)
     return v3

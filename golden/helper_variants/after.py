@@ -33,8 +33,8 @@ def scaled_square(x, shift):
     nisa.tensor_reduce(dst=sums, op=nl.add, data=tile, axis=len(tile.shape) - 1)
     result = nl.ndarray((64, 64), dtype=x.dtype, buffer=nl.sbuf)
     assert len(shift.shape) > 1, "rewritten for 2 dimensions at least"
-    loaded_tile = nl.ndarray(shift.shape, dtype=shift.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=loaded_tile, src=shift)
-    scaled_2(result, product, sums, shift=loaded_tile)
+    shift_tile = nl.ndarray(shift.shape, dtype=shift.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=shift_tile, src=shift)
+    scaled_2(result, product, sums, shift=shift_tile)
     nisa.dma_copy(dst=out, src=result)
     return out

@@ -93,7 +93,7 @@ def step(plan: Plan, x, out, i, j, h):
             op0=nl.multiply,
             operand0=plan.scale,
             op1=nl.add,
-            operand1=plan.bias[0:i_p_size, 0:1],
+            operand1=plan.bias[0:i_p_size, :],
         )
         nisa.dma_copy(
             dst=out[

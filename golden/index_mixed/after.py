@@ -71,13 +71,10 @@ def shifted_rows(x, shift):
     out = nl.ndarray((planes, rows, columns), dtype=x.dtype, buffer=nl.shared_hbm)
     shape_2d = (rows, columns)
     tile = nl.ndarray((planes, shape_2d[0], shape_2d[1]), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=tile, src=x[0:planes, 0 : shape_2d[0], 0 : shape_2d[1]])
-    nisa.dma_copy(dst=out[0:planes, 0 : shape_2d[0], 0 : shape_2d[1]], src=tile)
+    nisa.dma_copy(dst=tile, src=x[:, 0 : shape_2d[0], 0 : shape_2d[1]])
+    nisa.dma_copy(dst=out[:, 0 : shape_2d[0], 0 : shape_2d[1]], src=tile)
     # the rows of one grid, the columns of another
-    nisa.dma_copy(
-        dst=out[0:planes, 0 : rows - shift, 0:columns],
-        src=tile[0:planes, nl.ds(shift, rows - shift), 0:columns],
-    )
+    nisa.dma_copy(dst=out[:, 0 : rows - shift, :], src=tile[:, nl.ds(shift, rows - shift), 0:columns])
     return out
 
 
@@ -93,19 +90,17 @@ def weighted(x, weights):
         for i in nl.affine_range((rows + TILE - 1) // TILE):
             i_p_size = min(TILE, rows - i * TILE)
             tile = nl.ndarray((TILE, columns), dtype=x.dtype, buffer=nl.sbuf)
-            nisa.dma_copy(dst=tile[0:i_p_size, 0:columns], src=x[b, nl.ds(i * TILE, i_p_size), 0:columns])
+            nisa.dma_copy(dst=tile[0:i_p_size, :], src=x[b, nl.ds(i * TILE, i_p_size), 0:columns])
             factor = nl.ndarray((TILE, 1), dtype=weights.dtype, buffer=nl.sbuf)
-            nisa.dma_copy(dst=factor[0:i_p_size, 0:1], src=weights[nl.ds(i * TILE, i_p_size), b : b + 1])
+            nisa.dma_copy(dst=factor[0:i_p_size, :], src=weights[nl.ds(i * TILE, i_p_size), b : b + 1])
             product = nl.ndarray((TILE, columns), dtype=x.dtype, buffer=nl.sbuf)
             nisa.tensor_scalar(
-                dst=product[0:i_p_size, 0:columns],
-                data=tile[0:i_p_size, 0:columns],
+                dst=product[0:i_p_size, :],
+                data=tile[0:i_p_size, :],
                 op0=nl.multiply,
-                operand0=factor[0:i_p_size, 0:1],
+                operand0=factor[0:i_p_size, :],
             )
-            nisa.dma_copy(
-                dst=out[b, nl.ds(i * TILE, i_p_size), 0:columns], src=product[0:i_p_size, 0:columns]
-            )
+            nisa.dma_copy(dst=out[b, nl.ds(i * TILE, i_p_size), :], src=product[0:i_p_size, :])
     return out
 
 
@@ -127,9 +122,9 @@ def selected(x, column):
     nisa.tensor_tensor(dst=hit, data1=positions, data2=tile_2, op=nl.equal)
     product_tile = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
     nisa.tensor_tensor(dst=product_tile, data1=tile, data2=hit, op=nl.multiply)
-    sum_tile = nl.ndarray((rows, 1), dtype=nl.float32, buffer=nl.sbuf)
-    nisa.tensor_reduce(dst=sum_tile, op=nl.add, data=product_tile, axis=1)
-    nisa.dma_copy(dst=out, src=sum_tile)
+    product_sum = nl.ndarray((rows, 1), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.tensor_reduce(dst=product_sum, op=nl.add, data=product_tile, axis=1)
+    nisa.dma_copy(dst=out, src=product_sum)
     return out
 
 
@@ -140,20 +135,20 @@ def unzipped(x, in_pairs):
     columns = x.shape[1]
     out = nl.ndarray((2, rows, columns), dtype=x.dtype, buffer=nl.shared_hbm)
     assert len(x.shape) == 2, "rewritten for 2 dimensions"
-    loaded_tile = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
+    x_tile = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
     nisa.dma_copy(
-        dst=loaded_tile, src=x.ap(pattern=[[x.shape[1] * (2 if in_pairs else 1), rows], [1, columns]])
+        dst=x_tile, src=x.ap(pattern=[[x.shape[1] * (2 if in_pairs else 1), rows], [1, columns]])
     )
-    nisa.dma_copy(dst=out[0, 0:rows, 0:columns], src=loaded_tile)
-    loaded_tile_2 = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=out[0, :, :], src=x_tile)
+    x_tile_2 = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
     nisa.dma_copy(
-        dst=loaded_tile_2,
+        dst=x_tile_2,
         src=x.ap(
             pattern=[[x.shape[1] * (2 if in_pairs else 1), rows], [1, columns]],
             offset=x.shape[1] * (1 if in_pairs else rows),
         ),
     )
-    nisa.dma_copy(dst=out[1, 0:rows, 0:columns], src=loaded_tile_2)
+    nisa.dma_copy(dst=out[1, :, :], src=x_tile_2)
     return out
 
 

@@ -15,12 +15,11 @@ def moved(image, edge, turned):
     if edge > 0:
         i_column_size = width - edge
     for t in nl.affine_range(tiles):
-        tile = nl.ndarray((rows, width), dtype=image.dtype, buffer=nl.sbuf)
-        nisa.memset(dst=tile, value=0)
-        nisa.dma_copy(dst=tile[0:rows, nl.ds(edge, i_column_size)], src=image[t, 0:rows, 0:i_column_size])
+        tile = nl.zeros((rows, width), dtype=image.dtype, buffer=nl.sbuf)
+        nisa.dma_copy(dst=tile[:, nl.ds(edge, i_column_size)], src=image[t, :, 0:i_column_size])
         nisa.tensor_scalar(
-            dst=tile[0:rows, nl.ds(edge, i_column_size)],
-            data=tile[0:rows, nl.ds(edge, i_column_size)],
+            dst=tile[:, nl.ds(edge, i_column_size)],
+            data=tile[:, nl.ds(edge, i_column_size)],
             op0=nl.multiply,
             operand0=2.0,
         )

@@ -11,11 +11,9 @@ def second_plane_first(x):
     rows, planes, columns = x.shape
     out = nl.ndarray((rows, 2, columns), dtype=x.dtype, buffer=nl.shared_hbm)
     tile = nl.ndarray((rows, 2, columns), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=tile, src=x[0:rows, 1:3, 0:columns])
+    nisa.dma_copy(dst=tile, src=x[:, 1:3, :])
     first = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=first, src=x[0:rows, 0, 0:columns])
-    nisa.tensor_tensor(
-        dst=tile[0:rows, 0, 0:columns], data1=first, data2=tile[0:rows, 0, 0:columns], op=nl.add
-    )
+    nisa.dma_copy(dst=first, src=x[:, 0, :])
+    nisa.tensor_tensor(dst=tile[:, 0, :], data1=first, data2=tile[:, 0, :], op=nl.add)
     nisa.dma_copy(dst=out, src=tile)
     return out

@@ -14,21 +14,21 @@ def shifted_sum(x):
 
     # two vectors
     left = nl.ndarray((rows, half), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=left, src=x[0:rows, 0:half])
+    nisa.dma_copy(dst=left, src=x[:, 0:half])
     # a grid, unpacked
     right = nl.ndarray((rows, half), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=right, src=x[0:rows, nl.ds(half, half)])
+    nisa.dma_copy(dst=right, src=x[:, nl.ds(half, half)])
     # a grid as an object
     middle = nl.ndarray((rows, half), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=middle, src=x[0:rows, nl.ds(half // 2, half)])
+    nisa.dma_copy(dst=middle, src=x[:, nl.ds(half // 2, half)])
 
     total = nl.ndarray((rows, half), dtype=x.dtype, buffer=nl.sbuf)
     nisa.tensor_tensor(dst=total, data1=left, data2=right, op=nl.add)
     nisa.tensor_tensor(dst=total, data1=total, data2=middle, op=nl.add)
     # a start that is not zero
     nisa.tensor_scalar(
-        dst=total[0:rows, nl.ds(half - 1, half - (half - 1))],
-        data=total[0:rows, nl.ds(half - 1, half - (half - 1))],
+        dst=total[:, nl.ds(half - 1, half - (half - 1))],
+        data=total[:, nl.ds(half - 1, half - (half - 1))],
         op0=nl.multiply,
         operand0=2.0,
     )

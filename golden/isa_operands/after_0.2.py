@@ -52,12 +52,12 @@ def planes(x, bias):
         moved = nl.ndarray((rows, high, wide), dtype=x.dtype, buffer=nl.sbuf)
         if i_w_size > 0:
             nisa.tensor_tensor(
-                dst=moved[0:rows, 0:high, 0:i_w_size],
-                data1=tile[0:rows, 0:high, 0:i_w_size],
+                dst=moved[:, :, 0:i_w_size],
+                data1=tile[:, :, 0:i_w_size],
                 data2=columns.ap(pattern=[[count, rows], [0, high], [0, i_w_size]], offset=n),
                 op=nl.subtract,
             )
-            nisa.dma_copy(dst=out[n, 0:rows, 0:high, 0:i_w_size], src=moved[0:rows, 0:high, 0:i_w_size])
+            nisa.dma_copy(dst=out[n, :, :, 0:i_w_size], src=moved[:, :, 0:i_w_size])
     behind = nl.ndarray((rows, high, wide), dtype=x.dtype, buffer=nl.sbuf)
     nisa.tensor_tensor(
         dst=behind,
@@ -77,9 +77,9 @@ def halves(x):
     tile = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
     nisa.dma_copy(dst=tile, src=x)
     bits = tile.view(nl.int16, (rows, columns * 2))
-    copy_tile = nl.ndarray((rows, columns * 2), dtype=nl.int16, buffer=nl.sbuf)
-    nisa.tensor_copy(dst=copy_tile, src=bits)
-    nisa.dma_copy(dst=out, src=copy_tile)
+    bits_copy = nl.ndarray((rows, columns * 2), dtype=nl.int16, buffer=nl.sbuf)
+    nisa.tensor_copy(dst=bits_copy, src=bits)
+    nisa.dma_copy(dst=out, src=bits_copy)
     return out
 
 
@@ -97,9 +97,9 @@ def double_product(a, b):
     nisa.nc_matmul(
         dst=total, stationary=left, moving=right, perf_mode=nisa.matmul_perf_mode.double_row
     )
-    copy_tile = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
-    nisa.tensor_copy(dst=copy_tile, src=total)
-    nisa.dma_copy(dst=out, src=copy_tile)
+    total_sbuf = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.tensor_copy(dst=total_sbuf, src=total)
+    nisa.dma_copy(dst=out, src=total_sbuf)
     return out
 
 
@@ -112,8 +112,7 @@ def picked(table, rows):
     assert len(rows.shape) == 2, "rewritten for 2 dimensions"
     index = nl.ndarray((count, 1), dtype=rows.dtype, buffer=nl.sbuf)
     nisa.dma_copy(dst=index, src=rows[0:count, 0:1])
-    tile = nl.ndarray((count, columns), dtype=table.dtype, buffer=nl.sbuf)
-    nisa.memset(dst=tile, value=0)
+    tile = nl.zeros((count, columns), dtype=table.dtype, buffer=nl.sbuf)
     assert len(table.shape) == 2, "rewritten for 2 dimensions"
     nisa.dma_copy(
         dst=tile,

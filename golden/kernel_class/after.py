@@ -33,9 +33,9 @@ def cut(x, window=Window()):
     out = nl.ndarray((window.rows, 2 * window.columns), dtype=x.dtype, buffer=nl.shared_hbm)
     first = nl.ndarray((window.rows, window.columns), dtype=x.dtype, buffer=nl.sbuf)
     nisa.dma_copy(dst=first, src=x[0 : window.rows, nl.ds(window.pads[0], window.columns)])
-    nisa.dma_copy(dst=out[0 : window.rows, 0 : window.columns], src=first)
+    nisa.dma_copy(dst=out[:, 0 : window.columns], src=first)
     start = window.last(x.shape[1])
     last = nl.ndarray((window.rows, window.columns), dtype=x.dtype, buffer=nl.sbuf)
     nisa.dma_copy(dst=last, src=x[0 : window.rows, nl.ds(start, window.columns)])
-    nisa.dma_copy(dst=out[0 : window.rows, nl.ds(window.columns, window.columns)], src=last)
+    nisa.dma_copy(dst=out[:, nl.ds(window.columns, window.columns)], src=last)
     return out

@@ -16,10 +16,10 @@ def scaled(src, dst, factor, shift=1.0):
     """dst = src * factor + shift, (P, F) each."""
     if shift is None:
         shift = 0.0
-    loaded_tile = nl.ndarray(tile_shape(src.shape), dtype=src.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=loaded_tile, src=src)
-    product = nl.ndarray(loaded_tile.shape, dtype=nl.float32, buffer=nl.sbuf)
-    nisa.tensor_scalar(dst=product, data=loaded_tile, op0=nl.multiply, operand0=factor)
+    src_tile = nl.ndarray(tile_shape(src.shape), dtype=src.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=src_tile, src=src)
+    product = nl.ndarray(src_tile.shape, dtype=nl.float32, buffer=nl.sbuf)
+    nisa.tensor_scalar(dst=product, data=src_tile, op0=nl.multiply, operand0=factor)
     add_tile = nl.ndarray(product.shape, dtype=nl.float32, buffer=nl.sbuf)
     nisa.tensor_scalar(dst=add_tile, data=product, op0=nl.add, operand0=shift)
     nisa.dma_copy(dst=dst, src=add_tile)

@@ -12,9 +12,9 @@ def tile_of(x, width, group, program_1, program_2):
     row = program_1 * ROWS
     column = program_2 * width
     assert len(x.shape) == 3, "rewritten for 3 dimensions"
-    loaded_tile = nl.ndarray((ROWS, width), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=loaded_tile, src=x[group, row : row + ROWS, column : column + width])
-    return loaded_tile
+    x_tile = nl.ndarray((ROWS, width), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=x_tile, src=x[group, row : row + ROWS, column : column + width])
+    return x_tile
 
 
 def weighted(tile, weight=2.0, grid=None):
@@ -57,10 +57,10 @@ def negated(x, grid):
     assert len(grid) == 1
     out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
     for program_0 in nl.affine_range(grid[0]):
-        loaded_tile = nl.ndarray((128, x.shape[1]), dtype=x.dtype, buffer=nl.sbuf)
-        nisa.dma_copy(dst=loaded_tile, src=x[nl.ds(program_0 * 128, 128), :])
+        x_tile = nl.ndarray((128, x.shape[1]), dtype=x.dtype, buffer=nl.sbuf)
+        nisa.dma_copy(dst=x_tile, src=x[nl.ds(program_0 * 128, 128), :])
         negative_tile = nl.ndarray((128, x.shape[1]), dtype=x.dtype, buffer=nl.sbuf)
-        nisa.tensor_scalar(dst=negative_tile, data=loaded_tile, op0=nl.multiply, operand0=-1.0)
+        nisa.tensor_scalar(dst=negative_tile, data=x_tile, op0=nl.multiply, operand0=-1.0)
         nisa.dma_copy(dst=out[nl.ds(program_0 * 128, 128), :], src=negative_tile)
     return out
 
@@ -71,9 +71,9 @@ def halves(x):
     out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
     part = x.shape[1] // nl.num_programs(0)
     begin = nl.program_id(0) * part
-    loaded_tile = nl.ndarray((x.shape[0], part), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=loaded_tile, src=x[:, begin : begin + part])
-    nisa.dma_copy(dst=out[:, begin : begin + part], src=loaded_tile)
+    x_tile = nl.ndarray((x.shape[0], part), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=x_tile, src=x[:, begin : begin + part])
+    nisa.dma_copy(dst=out[:, begin : begin + part], src=x_tile)
     return out
 
 

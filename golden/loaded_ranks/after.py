@@ -27,10 +27,10 @@ def first_columns(x):
 def halved(x):
     """(P, ...) gives the same: x / 2."""
     assert len(x.shape) > 1, "rewritten for 2 dimensions at least"
-    loaded_tile = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=loaded_tile, src=x)
-    tile = nl.ndarray(loaded_tile.shape, dtype=nl.float32, buffer=nl.sbuf)
-    nisa.tensor_scalar(dst=tile, data=loaded_tile, op0=nl.multiply, operand0=0.5)
+    x_tile = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=x_tile, src=x)
+    tile = nl.ndarray(x_tile.shape, dtype=nl.float32, buffer=nl.sbuf)
+    nisa.tensor_scalar(dst=tile, data=x_tile, op0=nl.multiply, operand0=0.5)
     out = nl.ndarray(tile.shape, dtype=x.dtype, buffer=nl.shared_hbm)
     nisa.dma_copy(dst=out, src=tile)
     return out

@@ -10,8 +10,7 @@ def total(x):
     """(T, P, F) gives (P, F): the sum over the tiles."""
     tiles, rows, columns = x.shape
     out = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.shared_hbm)
-    total_tile = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
-    nisa.memset(dst=total_tile, value=0)
+    total_tile = nl.zeros((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
     for t in nl.affine_range(tiles):
         tile = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
         nisa.dma_copy(dst=tile, src=x[t])

@@ -17,10 +17,8 @@ def row_sums(x):
         tile = nl.ndarray((pmax, n), dtype=x.dtype, buffer=nl.sbuf)
         nisa.memset(dst=tile, value=0)
         i_p_size = min(pmax, m - r * pmax)
-        nisa.dma_copy(dst=tile[0:i_p_size, 0:n], src=x[nl.ds(r * pmax, i_p_size), 0:n])
+        nisa.dma_copy(dst=tile[0:i_p_size, :], src=x[nl.ds(r * pmax, i_p_size), :])
         total = nl.ndarray((pmax, 1), dtype=nl.float32, buffer=nl.sbuf)
         nisa.tensor_reduce(dst=total, op=nl.add, data=tile, axis=1)
-        nisa.dma_copy(
-            dst=out[nl.ds(r * pmax, i_p_size), 0:1], src=total[0:i_p_size, 0:1]
-        )
+        nisa.dma_copy(dst=out[nl.ds(r * pmax, i_p_size), :], src=total[0:i_p_size, :])
     return out

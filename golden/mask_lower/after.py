@@ -12,8 +12,7 @@ def bordered(x, border, rows):
     wide = width + 2 * border
     out = nl.ndarray((rows, wide), dtype=x.dtype, buffer=nl.shared_hbm)
     for t in nl.affine_range((rows + 31) // 32):
-        tile = nl.ndarray((32, wide), dtype=x.dtype, buffer=nl.sbuf)
-        nisa.memset(dst=tile, value=0)
+        tile = nl.zeros((32, wide), dtype=x.dtype, buffer=nl.sbuf)
         i_size = min(32, height - (t * 32 - border))
         j_size = min(wide, width + border)
         i_start = max(0, -(t * 32 - border))
@@ -29,11 +28,11 @@ def bordered(x, border, rows):
         j_size_3 = wide - j_start_2
         if j_size_3 > 0:
             nisa.tensor_scalar(
-                dst=tile[0:32, nl.ds(j_start_2, j_size_3)],
-                data=tile[0:32, nl.ds(j_start_2, j_size_3)],
+                dst=tile[:, nl.ds(j_start_2, j_size_3)],
+                data=tile[:, nl.ds(j_start_2, j_size_3)],
                 op0=nl.multiply,
                 operand0=2.0,
             )
         i_size_3 = min(32, rows - t * 32)
-        nisa.dma_copy(dst=out[nl.ds(t * 32, i_size_3), 0:wide], src=tile[0:i_size_3, 0:wide])
+        nisa.dma_copy(dst=out[nl.ds(t * 32, i_size_3), :], src=tile[0:i_size_3, :])
     return out

@@ -23,21 +23,20 @@ def two_projections(x, up, down):
     for t in nl.affine_range(tiles):
         i_f_size = min(TILE, inner - t * TILE)
         up_tile = nl.ndarray((features, TILE), dtype=up.dtype, buffer=nl.sbuf)
-        nisa.dma_copy(dst=up_tile[0:features, 0:i_f_size], src=up[0:features, nl.ds(t * TILE, i_f_size)])
-        product = nl.ndarray((TILE, tokens), dtype=nl.float32, buffer=nl.psum)
-        nisa.memset(dst=product, value=0)
-        nisa.nc_matmul(dst=product[0:i_f_size, 0:tokens], stationary=up_tile[0:features, 0:i_f_size], moving=x_tile)
-        nisa.tensor_copy(dst=hidden[t][0:i_f_size, 0:tokens], src=product[0:i_f_size, 0:tokens])
+        nisa.dma_copy(dst=up_tile[:, 0:i_f_size], src=up[0:features, nl.ds(t * TILE, i_f_size)])
+        product = nl.zeros((TILE, tokens), dtype=nl.float32, buffer=nl.psum)
+        nisa.nc_matmul(dst=product[0:i_f_size, :], stationary=up_tile[:, 0:i_f_size], moving=x_tile)
+        nisa.tensor_copy(dst=hidden[t][0:i_f_size, :], src=product[0:i_f_size, :])
     result = nl.ndarray((tokens, 2, 64), dtype=nl.float32, buffer=nl.psum)
     assert tiles > 0, "rewritten for loops that run"
     for t in nl.affine_range(tiles):
         i_p_size = min(TILE, inner - t * TILE)
         down_tile = nl.ndarray((TILE, 2, 64), dtype=down.dtype, buffer=nl.sbuf)
-        nisa.dma_copy(dst=down_tile[0:i_p_size, 0:2, 0:64], src=down[nl.ds(t * TILE, i_p_size), 0:2, 0:64])
-        nisa.nc_matmul(dst=result, stationary=hidden[t][0:i_p_size, 0:tokens], moving=down_tile[0:i_p_size, 0:2, 0:64])
-    copy_tile = nl.ndarray((tokens, 2, 64), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.tensor_copy(dst=copy_tile, src=result)
-    nisa.dma_copy(dst=out, src=copy_tile)
+        nisa.dma_copy(dst=down_tile[0:i_p_size, :, :], src=down[nl.ds(t * TILE, i_p_size), 0:2, 0:64])
+        nisa.nc_matmul(dst=result, stationary=hidden[t][0:i_p_size, :], moving=down_tile[0:i_p_size, :, :])
+    result_sbuf = nl.ndarray((tokens, 2, 64), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.tensor_copy(dst=result_sbuf, src=result)
+    nisa.dma_copy(dst=out, src=result_sbuf)
     return out
 
 
@@ -48,13 +47,12 @@ def transposed(x, count):
     out = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.shared_hbm)
     tile = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
     nisa.dma_copy(dst=tile, src=x)
-    result = nl.ndarray((TILE, columns), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.memset(dst=result, value=0)
+    result = nl.zeros((TILE, columns), dtype=x.dtype, buffer=nl.sbuf)
     for t in nl.affine_range(columns // TILE):
         i_p_size = min(TILE, count)
-        transposed_tile = nl.ndarray((128, TILE), dtype=x.dtype, buffer=nl.psum)
+        tile_transposed = nl.ndarray((128, TILE), dtype=x.dtype, buffer=nl.psum)
         if i_p_size > 0:
-            nisa.nc_transpose(dst=transposed_tile[0:128, 0:i_p_size], data=tile[0:i_p_size, nl.ds(t * TILE, 128)])
-            nisa.tensor_copy(dst=result[0:TILE, nl.ds(t * TILE, i_p_size)], src=transposed_tile[0:128, 0:i_p_size])
+            nisa.nc_transpose(dst=tile_transposed[:, 0:i_p_size], data=tile[0:i_p_size, nl.ds(t * TILE, 128)])
+            nisa.tensor_copy(dst=result[:, nl.ds(t * TILE, i_p_size)], src=tile_transposed[:, 0:i_p_size])
     nisa.dma_copy(dst=out, src=result)
     return out

@@ -24,12 +24,12 @@ def turned(x):
             flipped = nl.ndarray((TILE, TILE), dtype=x.dtype, buffer=nl.psum)
             if i_p_size > 0 and i_f_size > 0:
                 nisa.nc_transpose(dst=flipped[0:i_f_size, 0:i_p_size], data=tile[0:i_p_size, 0:i_f_size])
-            copied_tile = nl.ndarray((TILE, TILE), dtype=x.dtype, buffer=nl.sbuf)
+            flipped_sbuf = nl.ndarray((TILE, TILE), dtype=x.dtype, buffer=nl.sbuf)
             if i_f_size > 0 and i_p_size > 0:
-                nisa.tensor_copy(dst=copied_tile, src=flipped)
+                nisa.tensor_copy(dst=flipped_sbuf, src=flipped)
                 nisa.dma_copy(
                     dst=out[nl.ds(j * TILE, i_f_size), nl.ds(i * TILE, i_p_size)],
-                    src=copied_tile[0:i_f_size, 0:i_p_size],
+                    src=flipped_sbuf[0:i_f_size, 0:i_p_size],
                 )
     return out
 
@@ -42,24 +42,22 @@ def highest(x):
     for i in nl.affine_range((rows + TILE - 1) // TILE):
         i_p_size = min(TILE, rows - i * TILE)
         tile = nl.ndarray((TILE, 2, columns), dtype=x.dtype, buffer=nl.sbuf)
-        nisa.dma_copy(dst=tile[0:i_p_size, 0:2, 0:columns], src=x[nl.ds(i * TILE, i_p_size), 0:2, 0:columns])
+        nisa.dma_copy(dst=tile[0:i_p_size, :, :], src=x[nl.ds(i * TILE, i_p_size), 0:2, :])
         windows = nl.ndarray((TILE, columns - 2), dtype=x.dtype, buffer=nl.sbuf)
         nisa.tensor_reduce(
-            dst=windows[0:i_p_size, 0 : columns - 2],
+            dst=windows[0:i_p_size, :],
             op=nl.maximum,
             data=tile.ap(pattern=[[2 * columns, i_p_size], [1, columns - 2], [columns, 2], [1, 3]]),
             axis=[3, 4],
         )
         total = nl.ndarray((TILE, 1), dtype=x.dtype, buffer=nl.sbuf)
-        nisa.tensor_reduce(
-            dst=total[0:i_p_size, 0:1], op=nl.add, data=windows[0:i_p_size, 0 : columns - 2], axis=1
-        )
-        nisa.dma_copy(dst=sums[nl.ds(i * TILE, i_p_size), 0:1], src=total[0:i_p_size, 0:1])
+        nisa.tensor_reduce(dst=total[0:i_p_size, :], op=nl.add, data=windows[0:i_p_size, :], axis=1)
+        nisa.dma_copy(dst=sums[nl.ds(i * TILE, i_p_size), 0:1], src=total[0:i_p_size, :])
         all_columns = nl.ndarray((TILE, 1), dtype=x.dtype, buffer=nl.sbuf)
         nisa.tensor_reduce(
-            dst=all_columns[0:i_p_size, 0:1], op=nl.maximum, data=tile[0:i_p_size, 0:2, 0:columns], axis=[3, 4]
+            dst=all_columns[0:i_p_size, :], op=nl.maximum, data=tile[0:i_p_size, :, :], axis=[3, 4]
         )
-        nisa.dma_copy(dst=sums[nl.ds(i * TILE, i_p_size), 1:2], src=all_columns[0:i_p_size, 0:1])
+        nisa.dma_copy(dst=sums[nl.ds(i * TILE, i_p_size), 1:2], src=all_columns[0:i_p_size, :])
     return sums
 
 
@@ -71,12 +69,12 @@ def statistics(x):
     for i in nl.affine_range((rows + TILE - 1) // TILE):
         i_p_size = min(TILE, rows - i * TILE)
         tile = nl.ndarray((TILE, columns), dtype=x.dtype, buffer=nl.sbuf)
-        nisa.dma_copy(dst=tile[0:i_p_size, 0:columns], src=x[nl.ds(i * TILE, i_p_size), 0:columns])
+        nisa.dma_copy(dst=tile[0:i_p_size, :], src=x[nl.ds(i * TILE, i_p_size), :])
         stats = nl.ndarray((TILE, 6), dtype=x.dtype, buffer=nl.sbuf)
-        nisa.bn_stats(dst=stats[0:i_p_size, 0:6], data=tile[0:i_p_size, 0:columns])
+        nisa.bn_stats(dst=stats[0:i_p_size, :], data=tile[0:i_p_size, :])
         moments = nl.ndarray((TILE, 2), dtype=x.dtype, buffer=nl.sbuf)
-        nisa.bn_aggr(dst=moments[0:i_p_size, 0:2], data=stats[0:i_p_size, 0:6])
-        nisa.dma_copy(dst=out[nl.ds(i * TILE, i_p_size), 0:2], src=moments[0:i_p_size, 0:2])
+        nisa.bn_aggr(dst=moments[0:i_p_size, :], data=stats[0:i_p_size, :])
+        nisa.dma_copy(dst=out[nl.ds(i * TILE, i_p_size), :], src=moments[0:i_p_size, :])
     return out
 
 
@@ -93,10 +91,8 @@ def product(a, b):
     for i in nl.affine_range((rows + TILE - 1) // TILE):
         i_m_size = min(TILE, rows - i * TILE)
         tile = nl.ndarray((TILE, columns), dtype=nl.float32, buffer=nl.psum)
-        nisa.nc_matmul(
-            dst=tile[0:i_m_size, 0:columns], stationary=left[0:depth, nl.ds(i * TILE, i_m_size)], moving=right
-        )
+        nisa.nc_matmul(dst=tile[0:i_m_size, :], stationary=left[:, nl.ds(i * TILE, i_m_size)], moving=right)
         summed = nl.ndarray((TILE, columns), dtype=nl.float32, buffer=nl.sbuf)
-        nisa.tensor_copy(dst=summed[0:i_m_size, 0:columns], src=tile[0:i_m_size, 0:columns])
-        nisa.dma_copy(dst=out[nl.ds(i * TILE, i_m_size), 0:columns], src=summed[0:i_m_size, 0:columns])
+        nisa.tensor_copy(dst=summed[0:i_m_size, :], src=tile[0:i_m_size, :])
+        nisa.dma_copy(dst=out[nl.ds(i * TILE, i_m_size), :], src=summed[0:i_m_size, :])
     return out

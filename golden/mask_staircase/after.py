@@ -11,16 +11,15 @@ def scaled_first(x, count):
     tiles, rows, columns = x.shape
     out = nl.ndarray((tiles, rows, columns), dtype=x.dtype, buffer=nl.shared_hbm)
     for t in nl.affine_range(tiles):
-        zeros = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
-        nisa.memset(dst=zeros, value=0)
-        nisa.dma_copy(dst=out[t, 0:rows, 0:columns], src=zeros)
+        zeros = nl.zeros((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
+        nisa.dma_copy(dst=out[t, :, :], src=zeros)
         elements_left = count - t * rows * columns
         full_rows = min(rows, max(0, elements_left // columns))
         rest_of_row = min(columns, elements_left - full_rows * columns) if full_rows < rows else 0
         rows_left = min(rows, (elements_left + columns - 1) // columns)
         tile = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
         if full_rows > 0:
-            nisa.dma_copy(dst=tile[0:full_rows, 0:columns], src=x[t, 0:full_rows, 0:columns])
+            nisa.dma_copy(dst=tile[0:full_rows, :], src=x[t, 0:full_rows, :])
         if rest_of_row > 0:
             nisa.dma_copy(
                 dst=tile[full_rows : full_rows + 1, 0:rest_of_row],
@@ -29,13 +28,10 @@ def scaled_first(x, count):
         doubled = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
         if rows_left > 0:
             nisa.tensor_scalar(
-                dst=doubled[0:rows_left, 0:columns],
-                data=tile[0:rows_left, 0:columns],
-                op0=nl.multiply,
-                operand0=2.0,
+                dst=doubled[0:rows_left, :], data=tile[0:rows_left, :], op0=nl.multiply, operand0=2.0
             )
         if full_rows > 0:
-            nisa.dma_copy(dst=out[t, 0:full_rows, 0:columns], src=doubled[0:full_rows, 0:columns])
+            nisa.dma_copy(dst=out[t, 0:full_rows, :], src=doubled[0:full_rows, :])
         if rest_of_row > 0:
             nisa.dma_copy(
                 dst=out[t, full_rows : full_rows + 1, 0:rest_of_row],

@@ -26,16 +26,13 @@ def reversed_rows(x):
             i_p_size = min(tile_size, rows - t * tile_size)
             tile = nl.ndarray((tile_size, columns), dtype=x.dtype, buffer=nl.sbuf)
             nisa.dma_copy(
-                dst=tile[0:i_p_size, 0:columns],
+                dst=tile[0:i_p_size, :],
                 src=x.reshape((parts * rows, columns)).ap(
                     pattern=[[columns, i_p_size], [1, columns]],
                     offset=rows * columns * b,
-                    vector_offset=number[0:i_p_size, 0:1],
+                    vector_offset=number[0:i_p_size, :],
                     indirect_dim=0,
                 ),
             )
-            nisa.dma_copy(
-                dst=out[b, nl.ds(t * tile_size, i_p_size), 0:columns],
-                src=tile[0:i_p_size, 0:columns],
-            )
+            nisa.dma_copy(dst=out[b, nl.ds(t * tile_size, i_p_size), :], src=tile[0:i_p_size, :])
     return out

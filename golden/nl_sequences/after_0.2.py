@@ -19,14 +19,16 @@ def gated(x, y):
     right = nl.ndarray((y.shape[1], y.shape[0]), dtype=y.dtype, buffer=nl.sbuf)
     nisa.dma_copy(dst=right, src=y.ap(pattern=[[1, y.shape[1]], [y.shape[1], y.shape[0]]]))
     assert len(left.shape) == 2, "rewritten for 2 dimensions"
-    transposed_tile = nl.ndarray((left.shape[1], left.shape[0]), dtype=x.dtype, buffer=nl.psum)
-    nisa.nc_transpose(dst=transposed_tile, data=left)
-    copied_tile = nl.ndarray((left.shape[1], left.shape[0]), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.tensor_copy(dst=copied_tile, src=transposed_tile)
-    matmul_tile = nl.ndarray((left.shape[0], y.shape[0]), dtype=nl.float32, buffer=nl.psum)
-    nisa.nc_matmul(dst=matmul_tile, stationary=copied_tile, moving=right)
+    left_transposed = nl.ndarray((left.shape[1], left.shape[0]), dtype=x.dtype, buffer=nl.psum)
+    nisa.nc_transpose(dst=left_transposed, data=left)
+    left_transposed_sbuf = nl.ndarray(
+        (left.shape[1], left.shape[0]), dtype=x.dtype, buffer=nl.sbuf
+    )
+    nisa.tensor_copy(dst=left_transposed_sbuf, src=left_transposed)
+    product_tile = nl.ndarray((left.shape[0], y.shape[0]), dtype=nl.float32, buffer=nl.psum)
+    nisa.nc_matmul(dst=product_tile, stationary=left_transposed_sbuf, moving=right)
     product = nl.ndarray((left.shape[0], y.shape[0]), dtype=nl.float32, buffer=nl.sbuf)
-    nisa.tensor_copy(dst=product, src=matmul_tile)
+    nisa.tensor_copy(dst=product, src=product_tile)
     positive = nl.ndarray((left.shape[0], y.shape[0]), dtype=nl.uint8, buffer=nl.sbuf)
     nisa.tensor_scalar(dst=positive, data=product, op0=nl.greater, operand0=0.0)
     where_tile = nl.ndarray((left.shape[0], y.shape[0]), dtype=nl.float32, buffer=nl.sbuf)
@@ -38,14 +40,14 @@ def gated(x, y):
     assert (
         x.dtype == nl.float32 or x.dtype == nl.bfloat16 or x.dtype == nl.float16
     ), "rewritten for a mean of floating-point numbers"
-    mean_tile = nl.ndarray((left.shape[0], 1), dtype=x.dtype, buffer=nl.sbuf)
+    reduced_mean = nl.ndarray((left.shape[0], 1), dtype=x.dtype, buffer=nl.sbuf)
     nisa.tensor_scalar(
-        dst=mean_tile, data=reduced_tile, op0=nl.multiply, operand0=1.0 / left.shape[1]
+        dst=reduced_mean, data=reduced_tile, op0=nl.multiply, operand0=1.0 / left.shape[1]
     )
-    nisa.dma_copy(dst=means, src=mean_tile)
-    transposed_tile_2 = nl.ndarray(y.shape, dtype=y.dtype, buffer=nl.psum)
-    nisa.nc_transpose(dst=transposed_tile_2, data=right)
-    transpose_tile = nl.ndarray(y.shape, dtype=y.dtype, buffer=nl.sbuf)
-    nisa.tensor_copy(dst=transpose_tile, src=transposed_tile_2)
-    nisa.dma_copy(dst=back, src=transpose_tile)
+    nisa.dma_copy(dst=means, src=reduced_mean)
+    right_transposed = nl.ndarray(y.shape, dtype=y.dtype, buffer=nl.psum)
+    nisa.nc_transpose(dst=right_transposed, data=right)
+    right_transposed_sbuf = nl.ndarray(y.shape, dtype=y.dtype, buffer=nl.sbuf)
+    nisa.tensor_copy(dst=right_transposed_sbuf, src=right_transposed)
+    nisa.dma_copy(dst=back, src=right_transposed_sbuf)
     return out, means, back

@@ -29,8 +29,7 @@ def blended(x, weights, width):
         nisa.dma_copy(dst=column, src=weights[t])
         tiles.append(tile)
         columns.append(column)
-    total = nl.ndarray((height, width), dtype=nl.float32, buffer=nl.sbuf)
-    nisa.memset(dst=total, value=0)
+    total = nl.zeros((height, width), dtype=nl.float32, buffer=nl.sbuf)
     add_weighted(total, tiles, columns, height, width)
     nisa.dma_copy(dst=out, src=total)
     return out

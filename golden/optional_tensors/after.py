@@ -56,8 +56,8 @@ def shifted(x, bias=None, keep_largest=False, largest_dtype="float32"):
         nisa.tensor_tensor(dst=tile, data1=tile, data2=bias_tile, op=nl.add)
     nisa.dma_copy(dst=out, src=tile)
     if keep_largest:
-        max_tile = nl.ndarray((rows, 1), dtype=x.dtype, buffer=nl.sbuf)
-        nisa.tensor_reduce(dst=max_tile, op=nl.maximum, data=tile, axis=1)
-        nisa.dma_copy(dst=largest, src=max_tile)
+        tile_max = nl.ndarray((rows, 1), dtype=x.dtype, buffer=nl.sbuf)
+        nisa.tensor_reduce(dst=tile_max, op=nl.maximum, data=tile, axis=1)
+        nisa.dma_copy(dst=largest, src=tile_max)
         return out, largest
     return out

@@ -11,21 +11,25 @@ def two_phases(a, b):
     tiles, rows, columns = a.shape
     out = nl.ndarray((2, tiles, rows, columns), dtype=a.dtype, buffer=nl.shared_hbm)
     # bytes [0, 2 * columns * 4)
-    first = nl.ndarray((rows, 2, columns), dtype=nl.float32, buffer=nl.sbuf, address=(0, 0))
     # bytes [columns * 4, 3 * columns * 4)
-    second = nl.ndarray(
-        (rows, 2, columns), dtype=nl.float32, buffer=nl.sbuf, address=(0, columns * 4)
-    )
     for t in nl.affine_range(tiles):
-        nisa.dma_copy(dst=first[:, t % 2, :], src=a[t])
-        nisa.tensor_scalar(
-            dst=first[:, t % 2, :], data=first[:, t % 2, :], op0=nl.add, operand0=1.0
+        first = nl.ndarray(
+            (rows, columns),
+            dtype=nl.float32,
+            buffer=nl.sbuf,
+            address=(0, (t % 2) * (columns * 4)),
         )
-        nisa.dma_copy(dst=out[0, t], src=first[:, t % 2, :])
+        nisa.dma_copy(dst=first, src=a[t])
+        nisa.tensor_scalar(dst=first, data=first, op0=nl.add, operand0=1.0)
+        nisa.dma_copy(dst=out[0, t], src=first)
     for t in nl.affine_range(tiles):
-        nisa.dma_copy(dst=second[:, t % 2, :], src=b[t])
-        nisa.tensor_scalar(
-            dst=second[:, t % 2, :], data=second[:, t % 2, :], op0=nl.add, operand0=2.0
+        second = nl.ndarray(
+            (rows, columns),
+            dtype=nl.float32,
+            buffer=nl.sbuf,
+            address=(0, columns * 4 + (t % 2) * (columns * 4)),
         )
-        nisa.dma_copy(dst=out[1, t], src=second[:, t % 2, :])
+        nisa.dma_copy(dst=second, src=b[t])
+        nisa.tensor_scalar(dst=second, data=second, op0=nl.add, operand0=2.0)
+        nisa.dma_copy(dst=out[1, t], src=second)
     return out

@@ -18,11 +18,10 @@ def all_reduced(dst, src, op):
 
 def reduced(partial, rows, shard):
     """The sum of what the programs of the grid have in the first ``rows`` rows."""
-    total = nl.ndarray(partial.shape, dtype=nl.float32, buffer=nl.sbuf)
-    nisa.memset(dst=total, value=0)
+    total = nl.zeros(partial.shape, dtype=nl.float32, buffer=nl.sbuf)
     i_p_size = min(partial.shape[0], rows)
     if i_p_size > 0:
-        all_reduced(dst=total[0:i_p_size, 0 : partial.shape[1]], src=partial[0:i_p_size, 0 : partial.shape[1]], op=nl.add)
+        all_reduced(dst=total[0:i_p_size, :], src=partial[0:i_p_size, :], op=nl.add)
     return total
 
 

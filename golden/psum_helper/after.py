@@ -26,8 +26,7 @@ def symmetric(a, b):
     n = b.shape[2]
     sums = nl.ndarray((tiles, n, n), dtype=nl.float32, buffer=nl.shared_hbm)
     total = nl.ndarray((n, n), dtype=nl.float32, buffer=nl.shared_hbm)
-    everything = nl.ndarray((n, n), dtype=nl.float32, buffer=nl.psum)
-    nisa.memset(dst=everything, value=0)
+    everything = nl.zeros((n, n), dtype=nl.float32, buffer=nl.psum)
     for t in nl.sequential_range(tiles):
         left = nl.ndarray((depth, a.shape[2]), dtype=a.dtype, buffer=nl.sbuf)
         nisa.dma_copy(dst=left, src=a[t])
@@ -37,13 +36,13 @@ def symmetric(a, b):
         set_product(left, right, product)
         assert len(right.shape) == 2, "rewritten for 2 dimensions"
         add_product(right, left, product)
-        copied_tile = nl.ndarray((n, n), dtype=nl.float32, buffer=nl.sbuf)
-        nisa.tensor_copy(dst=copied_tile, src=product)
-        nisa.dma_copy(dst=sums[t], src=copied_tile)
+        product_sbuf = nl.ndarray((n, n), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.tensor_copy(dst=product_sbuf, src=product)
+        nisa.dma_copy(dst=sums[t], src=product_sbuf)
         add_product(left, right, everything)
-    copied_tile_2 = nl.ndarray((n, n), dtype=nl.float32, buffer=nl.sbuf)
-    nisa.tensor_copy(dst=copied_tile_2, src=everything)
-    nisa.dma_copy(dst=total, src=copied_tile_2)
+    everything_sbuf = nl.ndarray((n, n), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.tensor_copy(dst=everything_sbuf, src=everything)
+    nisa.dma_copy(dst=total, src=everything_sbuf)
     return sums, total
 
 
@@ -57,10 +56,9 @@ def doubled(a, b):
     assert len(b.shape) > 1, "rewritten for 2 dimensions at least"
     right = nl.ndarray(b.shape, dtype=b.dtype, buffer=nl.sbuf)
     nisa.dma_copy(dst=right, src=b)
-    product = nl.ndarray((n, n), dtype=nl.float32, buffer=nl.psum)
-    nisa.memset(dst=product, value=0)
+    product = nl.zeros((n, n), dtype=nl.float32, buffer=nl.psum)
     add_twice(left, right, product)
-    copied_tile = nl.ndarray((n, n), dtype=nl.float32, buffer=nl.sbuf)
-    nisa.tensor_copy(dst=copied_tile, src=product)
-    nisa.dma_copy(dst=out, src=copied_tile)
+    product_sbuf = nl.ndarray((n, n), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.tensor_copy(dst=product_sbuf, src=product)
+    nisa.dma_copy(dst=out, src=product_sbuf)
     return out

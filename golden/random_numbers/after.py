@@ -95,9 +95,9 @@ def half(x):
     nisa.memset(dst=memset_tile, value=17)
     nisa.set_rng_seed(src_seeds=memset_tile)
     assert len(x.shape) > 1, "rewritten for 2 dimensions at least"
-    loaded_tile = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=loaded_tile, src=x)
-    dropout_tile = nl.ndarray(loaded_tile.shape, dtype=x.dtype, buffer=nl.sbuf)
-    nisa.dropout(dst=dropout_tile, data=loaded_tile, prob=0.5)
+    x_tile = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=x_tile, src=x)
+    dropout_tile = nl.ndarray(x_tile.shape, dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dropout(dst=dropout_tile, data=x_tile, prob=0.5)
     nisa.dma_copy(dst=out, src=dropout_tile)
     return out

@@ -18,7 +18,7 @@ def with_scales(x):
         nisa.tensor_reduce(dst=scales[:, i, :], op=nl.maximum, data=tile, axis=1)
         nisa.dma_copy(dst=out[nl.ds(i * 128, 128), 0:columns], src=tile)
     for i in nl.affine_range(tiles):
-        nisa.dma_copy(dst=out[nl.ds(i * 128, 128), nl.ds(columns, 2)], src=scales.view(nl.float16)[0:128, i, 0:2])
+        nisa.dma_copy(dst=out[nl.ds(i * 128, 128), nl.ds(columns, 2)], src=scales.view(nl.float16)[:, i, :])
     return out
 
 

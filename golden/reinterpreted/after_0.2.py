@@ -19,8 +19,7 @@ def with_scales(x):
         nisa.dma_copy(dst=out[nl.ds(i * 128, 128), 0:columns], src=tile)
     for i in nl.affine_range(tiles):
         nisa.dma_copy(
-            dst=out[nl.ds(i * 128, 128), nl.ds(columns, 2)],
-            src=scales.view(nl.float16, (128, tiles, 2))[0:128, i, 0:2],
+            dst=out[nl.ds(i * 128, 128), nl.ds(columns, 2)], src=scales.view(nl.float16, (128, tiles, 2))[:, i, :]
         )
     return out
 

@@ -37,9 +37,9 @@ def softmax_attention(q, k, v):
     addr += value_tiles * d * itemsize
 
     for i in nl.affine_range(key_tiles):
-        nisa.dma_copy(dst=keys[0:d, i, 0:KEYS], src=k[head, 0:d, nl.ds(i * KEYS, KEYS)])
+        nisa.dma_copy(dst=keys[:, i, :], src=k[head, 0:d, nl.ds(i * KEYS, KEYS)])
     for i in nl.affine_range(value_tiles):
-        nisa.dma_copy(dst=values[0:ROWS, i, 0:d], src=v[head, nl.ds(i * ROWS, ROWS), 0:d])
+        nisa.dma_copy(dst=values[:, i, :], src=v[head, nl.ds(i * ROWS, ROWS), 0:d])
 
     addr_before_loop = addr
     for pair in nl.affine_range(pairs):
@@ -62,58 +62,45 @@ def softmax_attention(q, k, v):
         result = nl.ndarray((ROWS, 2, d), dtype=q.dtype, buffer=nl.sbuf, address=(0, addr))
         addr += 2 * d * 4
 
-        score_psum = []
-        for g in range(2):
-            score_psum.append([])
-            for i in range(key_tiles):
-                score_psum[g].append(
-                    nl.ndarray((ROWS, KEYS), dtype=nl.float32, buffer=nl.psum, address=(0, (g * 4 + i % 4) * 2048))
-                )
-        turn_psum = []
-        for g in range(2):
-            turn_psum.append([])
-            for i in range(value_tiles):
-                turn_psum[g].append(
-                    nl.ndarray((ROWS, ROWS), dtype=nl.float32, buffer=nl.psum, address=(0, (g * 4 + i % 4) * 2048))
-                )
-
         for g in nl.affine_range(2):
             bank, partition, byte = bank_of(bank_map=(3, 7), idx=(g,), pdim_size=ROWS, fdim_size=d * 4)
             out_psum = nl.ndarray((ROWS, d), dtype=nl.float32, buffer=nl.psum, address=(partition, bank * 2048 + byte))
-            nisa.dma_copy(dst=queries[0:d, g, 0:ROWS], src=q[head, 0:d, nl.ds((pair * 2 + g) * ROWS, ROWS)])
+            nisa.dma_copy(dst=queries[:, g, :], src=q[head, :, nl.ds((pair * 2 + g) * ROWS, ROWS)])
             nisa.tensor_scalar(
-                dst=queries[0:d, g, 0:ROWS], data=queries[0:d, g, 0:ROWS], op0=nl.multiply, operand0=1.0 / math.sqrt(d)
+                dst=queries[:, g, :], data=queries[:, g, :], op0=nl.multiply, operand0=1.0 / math.sqrt(d)
             )
             for i in nl.affine_range(key_tiles):
-                nisa.nc_matmul(dst=score_psum[g][i], stationary=queries[0:d, g, 0:ROWS], moving=keys[0:d, i, 0:KEYS])
+                score_psum = nl.ndarray(
+                    (ROWS, KEYS), dtype=nl.float32, buffer=nl.psum, address=(0, (g * 4 + i % 4) * 2048)
+                )
+                nisa.nc_matmul(dst=score_psum, stationary=queries[:, g, :], moving=keys[:, i, :])
                 nisa.tensor_scalar_reduce(
-                    dst=scores[0:ROWS, nl.ds(i * KEYS, KEYS)],
-                    data=score_psum[g][i],
+                    dst=scores[:, nl.ds(i * KEYS, KEYS)],
+                    data=score_psum,
                     op0=nl.multiply,
                     operand0=1.0,
                     reduce_op=nl.maximum,
-                    reduce_res=highest[0:ROWS, g, i : i + 1],
+                    reduce_res=highest[:, g, i : i + 1],
                 )
-            nisa.tensor_reduce(dst=low[0:ROWS, g, 0:1], op=nl.maximum, data=highest[:, g, :], axis=1, negate=True)
+            nisa.tensor_reduce(dst=low[:, g, :], op=nl.maximum, data=highest[:, g, :], axis=1, negate=True)
             nisa.activation_reduce(
-                dst=weights[0:ROWS, g, 0:seq],
+                dst=weights[:, g, :],
                 op=nl.exp,
                 data=scores,
                 reduce_op=nl.add,
-                reduce_res=total[0:ROWS, g, 0:1],
-                bias=low[0:ROWS, g, 0:1],
+                reduce_res=total[:, g, :],
+                bias=low[:, g, :],
                 scale=1.0,
             )
-            nisa.reciprocal(dst=total[0:ROWS, g, 0:1], data=total[0:ROWS, g, 0:1])
+            nisa.reciprocal(dst=total[:, g, :], data=total[:, g, :])
             for i in nl.affine_range(value_tiles):
-                nisa.nc_matmul(
-                    dst=turn_psum[g][i], stationary=weights[0:ROWS, g, nl.ds(i * ROWS, ROWS)], moving=identity
+                turn_psum = nl.ndarray(
+                    (ROWS, ROWS), dtype=nl.float32, buffer=nl.psum, address=(0, (g * 4 + i % 4) * 2048)
                 )
-                nisa.tensor_copy(dst=turned[0:ROWS, g, nl.ds(i * ROWS, ROWS)], src=turn_psum[g][i])
+                nisa.nc_matmul(dst=turn_psum, stationary=weights[:, g, nl.ds(i * ROWS, ROWS)], moving=identity)
+                nisa.tensor_copy(dst=turned[:, g, nl.ds(i * ROWS, ROWS)], src=turn_psum)
             for i in nl.affine_range(value_tiles):
-                nisa.nc_matmul(
-                    dst=out_psum, stationary=turned[0:ROWS, g, nl.ds(i * ROWS, ROWS)], moving=values[:, i, :]
-                )
+                nisa.nc_matmul(dst=out_psum, stationary=turned[:, g, nl.ds(i * ROWS, ROWS)], moving=values[:, i, :])
             nisa.tensor_scalar(dst=result[:, g, :], data=out_psum, op0=nl.multiply, operand0=total[:, g, :])
-            nisa.dma_copy(dst=out[head, nl.ds((pair * 2 + g) * ROWS, ROWS), 0:d], src=result[:, g, :])
+            nisa.dma_copy(dst=out[head, nl.ds((pair * 2 + g) * ROWS, ROWS), :], src=result[:, g, :])
     return out

@@ -90,13 +90,13 @@ def scaled(tile, axes):
     nisa.tensor_reduce(
         dst=largest, op=nl.maximum, data=abs_tile, axis=reduced_axes(tile.shape, axes)
     )
-    reciprocal_tile = nl.ndarray(largest.shape, dtype=nl.float32, buffer=nl.sbuf)
-    nisa.reciprocal(dst=reciprocal_tile, data=largest)
+    largest_reciprocal = nl.ndarray(largest.shape, dtype=nl.float32, buffer=nl.sbuf)
+    nisa.reciprocal(dst=largest_reciprocal, data=largest)
     multiply_tile = nl.ndarray(tile.shape, dtype=nl.float32, buffer=nl.sbuf)
     combined(
         dst=multiply_tile,
         a=centred,
-        b=reciprocal_tile.reshape(expanded_shape(reciprocal_tile.shape, -1)),
+        b=largest_reciprocal.reshape(expanded_shape(largest_reciprocal.shape, -1)),
         op=nl.multiply,
     )
     return multiply_tile
@@ -107,9 +107,9 @@ def normalized(x, planes, axes):
     """(P, planes * F): every partition is scaled on its own, or every plane of it."""
     partitions, columns = x.shape
     out = nl.ndarray(x.shape, dtype=nl.float32, buffer=nl.shared_hbm)
-    loaded_tile = nl.ndarray((partitions, columns), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=loaded_tile, src=x)
-    tile = loaded_tile.reshape((partitions, planes, columns // planes))
+    x_tile = nl.ndarray((partitions, columns), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=x_tile, src=x)
+    tile = x_tile.reshape((partitions, planes, columns // planes))
     assert len(tile.shape) == 3 and (tile.shape[1] * tile.shape[2]) == columns
     result = scaled(tile, axes)
     assert (

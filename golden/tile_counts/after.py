@@ -50,10 +50,10 @@ def halved(x, size):
     for r in nl.affine_range((m - 1) // size + 1):
         i_p_size = min(size, m - r * size)
         tile = nl.ndarray((size, n), dtype=x.dtype, buffer=nl.sbuf)
-        nisa.dma_copy(dst=tile[0:i_p_size, 0:n], src=x[nl.ds(r * size, i_p_size), 0:n])
+        nisa.dma_copy(dst=tile[0:i_p_size, :], src=x[nl.ds(r * size, i_p_size), :])
         half = nl.ndarray((size, n), dtype=nl.float32, buffer=nl.sbuf)
-        nisa.tensor_scalar(dst=half[0:i_p_size, 0:n], data=tile[0:i_p_size, 0:n], op0=nl.multiply, operand0=0.5)
-        nisa.dma_copy(dst=out[nl.ds(r * size, i_p_size), 0:n], src=half[0:i_p_size, 0:n])
+        nisa.tensor_scalar(dst=half[0:i_p_size, :], data=tile[0:i_p_size, :], op0=nl.multiply, operand0=0.5)
+        nisa.dma_copy(dst=out[nl.ds(r * size, i_p_size), :], src=half[0:i_p_size, :])
     return out
 
 
@@ -66,8 +66,8 @@ def first_rows(x, rows, size):
         i_p_size = min(size, rows - r * size)
         tile = nl.ndarray((size, n), dtype=x.dtype, buffer=nl.sbuf)
         if i_p_size > 0:
-            nisa.dma_copy(dst=tile[0:i_p_size, 0:n], src=x[nl.ds(r * size, i_p_size), 0:n])
-            nisa.dma_copy(dst=out[nl.ds(r * size, i_p_size), 0:n], src=tile[0:i_p_size, 0:n])
+            nisa.dma_copy(dst=tile[0:i_p_size, :], src=x[nl.ds(r * size, i_p_size), :])
+            nisa.dma_copy(dst=out[nl.ds(r * size, i_p_size), :], src=tile[0:i_p_size, :])
     return out
 
 
@@ -80,10 +80,10 @@ def negated(x):
     for r in nl.affine_range(tiles):
         i_p_size = min(size, m - r * size)
         tile = nl.ndarray((size, n), dtype=x.dtype, buffer=nl.sbuf)
-        nisa.dma_copy(dst=tile[0:i_p_size, 0:n], src=x[nl.ds(r * size, i_p_size), 0:n])
+        nisa.dma_copy(dst=tile[0:i_p_size, :], src=x[nl.ds(r * size, i_p_size), :])
         multiply_tile = nl.ndarray((size, n), dtype=nl.float32, buffer=nl.sbuf)
         nisa.tensor_scalar(
-            dst=multiply_tile[0:i_p_size, 0:n], data=tile[0:i_p_size, 0:n], op0=nl.multiply, operand0=-1.0
+            dst=multiply_tile[0:i_p_size, :], data=tile[0:i_p_size, :], op0=nl.multiply, operand0=-1.0
         )
-        nisa.dma_copy(dst=out[nl.ds(r * size, i_p_size), 0:n], src=multiply_tile[0:i_p_size, 0:n])
+        nisa.dma_copy(dst=out[nl.ds(r * size, i_p_size), :], src=multiply_tile[0:i_p_size, :])
     return out

@@ -12,8 +12,7 @@ def positive_part(x):
     assert len(x.shape) > 1, "rewritten for 2 dimensions at least"
     tile = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
     nisa.dma_copy(dst=tile, src=x)
-    kept = nl.ndarray(tile.shape, dtype=x.dtype, buffer=nl.sbuf)
-    nisa.memset(dst=kept, value=0)
+    kept = nl.zeros(tile.shape, dtype=x.dtype, buffer=nl.sbuf)
     greater_tile = nl.ndarray(tile.shape, dtype=nl.uint8, buffer=nl.sbuf)
     nisa.tensor_scalar(dst=greater_tile, data=tile, op0=nl.greater, operand0=0.0)
     nisa.tensor_copy_predicated(dst=kept, src=tile, predicate=greater_tile)

@@ -12,7 +12,6 @@ the chip. Lines and columns stay those of the file.
 from __future__ import annotations
 
 import ast
-import copy
 import inspect
 from collections.abc import Callable
 from contextlib import suppress
@@ -22,6 +21,7 @@ from typing import Any
 from ..errors import KernelError, NotModelled, is_emulator_file
 from ..recompiled import recompiled
 from ..source import function_source, last_statement
+from ..trees import copied
 from .base import Tensor
 from .loops import end_returns_handled, sequential_range
 from .reached import holds_a_function
@@ -54,7 +54,7 @@ def _rewritten_code(function: FunctionType) -> CodeType | None:
         if "range" in function.__code__.co_names:
             raise NotModelled(f"'range' in kernel '{function.__name__}', whose source is not available")
         return None
-    tree = copy.deepcopy(found)
+    tree = copied(found)
     rewriter = _Rewriter()
     tree.body = [statement for old in tree.body for statement in rewriter.statements(old)]
     free = dict.fromkeys((*function.__code__.co_freevars, *_ADDED))  # of a kernel that was rewritten, its own have some
@@ -101,7 +101,7 @@ def _rewrite_helper(value: Any, seen: set[CodeType]) -> None:
         return
     found = function_source(helper.__code__) if _iterates(helper.__code__) else None
     if helper is value and found is not None and any(_changes(node) for node in ast.walk(found)):
-        tree = copy.deepcopy(found)
+        tree = copied(found)
         rewriter = _Rewriter(helper=True)
         tree.body = [statement for old in tree.body for statement in rewriter.statements(old)]
         helper.__globals__.update({_RETURNS: Returns, _RANGE: sequential_range})
@@ -214,7 +214,7 @@ class _Rewriter:
         self.changed = True
         value = ast.parse(ast.unparse(node.target), mode="eval").body
         nothing = ast.arguments([], [], None, [], [], None, [])
-        annotation = ast.Lambda(nothing, copy.deepcopy(node.annotation))
+        annotation = ast.Lambda(nothing, copied(node.annotation))
         return _at(node, ast.Expr(ast.Call(ast.Name(_CHECK, ast.Load()), [value, annotation], [])))
 
     def _loop(self, node: ast.For) -> list[ast.stmt]:

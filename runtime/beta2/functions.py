@@ -69,7 +69,9 @@ def _binary(name: str) -> Function:
 def _unary(name: str) -> Function:
     def function(x: Any, dtype: Any = None) -> NkiTensor:
         source = on_chip(x, "x")
-        dst = _new(source.shape, source.dtype if dtype is None else dtype)
+        stays = name == "copy" and not state.rules().exact_copy
+        place = BUFFERS[source.alloc.space] if stays else _SBUF
+        dst = _new(source.shape, source.dtype if dtype is None else dtype, place)
         if name == "copy":
             result = _copied(source)
         elif name == "invert":
@@ -88,7 +90,7 @@ def _unary(name: str) -> Function:
 
 
 def _copied(source: NkiTensor) -> isa.Result:
-    """Until 0.5 the Scalar Engine copies, by way of fp32; from 0.6 on the Vector Engine does, bit by bit."""
+    """Until 0.5 the Scalar Engine copies, by way of fp32; from 0.6 on the Vector Engine does, bit by bit, into SBUF."""
     if state.rules().exact_copy or source.dtype.itemsize < 4 or not is_integer(source.dtype):
         return isa.copy("tensor_copy", source)
     return isa.activation("copy", source)[0]

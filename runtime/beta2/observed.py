@@ -7,7 +7,6 @@ it instead of running.
 from __future__ import annotations
 
 import ast
-import copy
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from types import CodeType, FunctionType
@@ -17,6 +16,7 @@ from ..legality.rules_dynamic import carried, escaping
 from ..legality.rules_values import OPERATOR_SYMBOLS
 from ..recompiled import recompiled
 from ..source import function_source
+from ..trees import copied
 from .gather import Gathered, refused, violation_text
 from .python_values import FUNCTION_NAMES, METHOD_NAMES, OF_INTS
 
@@ -71,7 +71,7 @@ def _compiled(item: Gathered) -> CodeType | None:
     found = function_source(function.__code__)
     if found is None or any(_is_private(node) for node in ast.walk(found)):
         return None
-    tree = copy.deepcopy(found)
+    tree = copied(found)
     refusals = _refusals(tree, item.violations)
     observer = _Observer(tree, refusals)
     tree.body = observer.statements(tree.body)
@@ -125,7 +125,7 @@ class _Observer(ast.NodeTransformer):
     before the statements that they are of."""
 
     def __init__(self, function: ast.FunctionDef, refusals: dict[int, list[ast.stmt]]) -> None:
-        self.function, self.refusals = copy.deepcopy(function), refusals
+        self.function, self.refusals = copied(function), refusals
         self.originals = {
             (node.lineno, node.col_offset): node
             for node in ast.walk(self.function)
@@ -166,7 +166,7 @@ class _Observer(ast.NodeTransformer):
         if type(node.op) not in OPERATOR_SYMBOLS or not _is_simple(node.target):
             node.value = value
             return node
-        old = copy.deepcopy(node.target)
+        old = copied(node.target)
         for part in ast.walk(old):
             if isinstance(getattr(part, "ctx", None), ast.Store):
                 setattr(part, "ctx", ast.Load())  # noqa: B010

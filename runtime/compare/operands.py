@@ -22,6 +22,7 @@ from .constants import without_constants
 from .correspondence import WRITTEN_ROLES, Correspondence
 from .divisions import RECIPROCAL, Divisions, is_exact
 from .excerpts import map_excerpt
+from .fills import with_fills_in_place
 from .identities import COPIES, Passed, read_through
 from .starts import without_starts
 from .trace import HbmTensor, Program, Run, TileRow
@@ -88,33 +89,29 @@ def compare_operands(
 
 def _notes(walks: Sequence[Walk]) -> list[str]:
     """What the walks met that is not the same, and means the same."""
-    notes = []
-    zeros = sum(walk.zeros for walk in walks)
-    if zeros:
-        more = f"{abs(zeros)} memset {'fewer' if zeros > 0 else 'more'} after"
-        notes.append(f"{more}: zeros in PSUM that the first matmul into the tile overwrites")
-    starts = sum(walk.starts for walk in walks)
-    if starts:
-        notes.append(f"{starts} memset more after: what a sum over a loop starts with, declared by NKI022")
-    constants = sum(walk.constants for walk in walks)
-    if constants:
-        notes.append(f"{constants} instructions more after: constants that the compiler made, declared by NKI026")
-    passed = sum((walk.passed_copies for walk in walks), Counter[str]())
-    for op, count in passed.items():
-        notes.append(f"{count} {op} more after: a broadcast to the shape that a tile has, declared by NKI022")
-    columns = sum(walk.columns for walk in walks)
-    if columns:
-        notes.append(f"{columns} tensor_tensor of two columns before, a tensor_scalar of a column after: NKI022")
-    computed = sum(walk.computed for walk in walks)
-    if computed:
-        copies = "1 copy that accumulates is" if computed == 1 else f"{computed} copies that accumulate are"
-        notes.append(f"{copies} dma_compute after, as NKI 0.3 has it (NKV005)")
+    zeros, computed = sum(walk.zeros for walk in walks), sum(walk.computed for walk in walks)
     divided = sum(len(walk.divided) for walk in walks)
-    if divided:
-        by = next(walk.inexact.by for walk in walks if walk.inexact is not None)
-        what = "1 division is" if divided == 1 else f"{divided} divisions are"
-        notes.append(f"{what} a reciprocal and a multiplication after, declared by {by}")
-    return notes
+    by = next((walk.inexact.by for walk in walks if walk.inexact is not None), "")
+    more = f"{abs(zeros)} memset {'fewer' if zeros > 0 else 'more'} after"
+    copies = "1 copy that accumulates is" if computed == 1 else f"{computed} copies that accumulate are"
+    divisions = "1 division is" if divided == 1 else f"{divided} divisions are"
+    starts, fills = sum(walk.starts for walk in walks), sum(walk.fills for walk in walks)
+    constants, columns = sum(walk.constants for walk in walks), sum(walk.columns for walk in walks)
+    passed = sum((walk.passed_copies for walk in walks), Counter[str]())
+    met = [
+        (zeros, f"{more}: zeros in PSUM that the first matmul into the tile overwrites"),
+        (starts, f"{starts} memset more after: what a sum over a loop starts with, declared by NKI022"),
+        (fills, f"{fills} memset fewer after: one fills all blocks of a folded tensor, declared by NKI010"),
+        (constants, f"{constants} instructions more after: constants that the compiler made, declared by NKI026"),
+        *(
+            (n, f"{n} {op} more after: a broadcast to the shape that a tile has, declared by NKI022")
+            for op, n in passed.items()
+        ),
+        (columns, f"{columns} tensor_tensor of two columns before, a tensor_scalar of a column after: NKI022"),
+        (computed, f"{copies} dma_compute after, as NKI 0.3 has it (NKV005)"),
+        (divided, f"{divisions} a reciprocal and a multiplication after, declared by {by}"),
+    ]
+    return [note for count, note in met if count]
 
 
 class Walk:
@@ -126,7 +123,8 @@ class Walk:
     ``computed`` how many accumulating copies are a ``dma_compute`` after, ``columns`` how many operations on two tiles
     of one column are a ``tensor_scalar``,
     ``zeros`` how many zeros more the old kernel writes that a matmul overwrites, ``starts`` how many times the new one
-    writes what a sum starts with, ``constants`` how many of its instructions make constants. ``versions`` are those
+    writes what a sum starts with, ``constants`` how many of its instructions make constants, ``fills`` how many fewer
+    it has to fill the blocks of tensors. ``versions`` are those
     that the programs ran as, which some exemptions depend on.
     """
 
@@ -142,6 +140,7 @@ class Walk:
         self.old, self.new, self.zeros = without_zeros(old, new)
         self.new, self.starts = without_starts(self.old, self.new)
         self.new, self.constants = without_constants(self.old, self.new)
+        self.old, self.new, self.fills = with_fills_in_place(self.old, self.new)
         self.inexact = inexact
         self.permitted = {p.op: p for p in permitted}
         self.divisions = Divisions(self.new)

@@ -60,8 +60,15 @@ ALIASES = {"nki.isa.constants": "nki.isa", "nki.tensor": "nki.meta.tensor"}
 SYMBOLS: dict[str, Symbol] = {**beta2_language.SYMBOLS, **beta2_isa.SYMBOLS}
 """NKI 0.2."""
 
+_REMOVED_03 = beta2_language.REMOVED_03 | beta2_isa.REMOVED_03
+_WITHOUT_MASK = {
+    name: entry.without_refused()
+    for name, entry in SYMBOLS.items()
+    if name not in _REMOVED_03 and any(parameter.refused for parameter in entry.parameters or ())
+}
+"""What 0.3 took ``mask`` from."""
 _DELTAS = {
-    V03: Delta({**beta2_language.CHANGED_03, **beta2_isa.CHANGED_03}, beta2_language.REMOVED_03 | beta2_isa.REMOVED_03),
+    V03: Delta({**_WITHOUT_MASK, **beta2_language.CHANGED_03, **beta2_isa.CHANGED_03}, _REMOVED_03),
     **DELTAS,
 }
 

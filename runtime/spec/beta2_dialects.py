@@ -32,7 +32,8 @@ class Dialect:
     the number of elements. ``two_dimensions``: an integer index leaves a tensor on chip with two dimensions.
     ``inherits_offset``: ``ap`` without an offset begins where the view begins (else at the first element of the
     tensor). ``scale_types`` of microscaling; ``doubled_scale``: ``quantize_mx`` leaves one bit more to the largest
-    element. ``rsqrt_reads_psum``: ``nl.rsqrt``. ``exact_copy``: ``nl.copy`` moves bits (else it computes in fp32).
+    element. ``rsqrt_reads_psum``: ``nl.rsqrt``. ``exact_copy``: ``nl.copy`` moves bits into SBUF (else it computes in
+    fp32, where its source is). ``obeys_engine``: ``nc_transpose`` (else the memory of ``dst`` tells the engine).
     """
 
     memory_names: bool
@@ -62,6 +63,7 @@ class Dialect:
     doubled_scale: bool
     rsqrt_reads_psum: bool
     exact_copy: bool
+    obeys_engine: bool
 
 
 _02 = Dialect(
@@ -92,6 +94,7 @@ _02 = Dialect(
     doubled_scale=False,
     rsqrt_reads_psum=True,
     exact_copy=False,
+    obeys_engine=True,
 )
 _03 = replace(
     _02,
@@ -113,8 +116,9 @@ _03 = replace(
     functions=True,
     pads_transposes=True,
     alloc_reads=False,
+    obeys_engine=False,
 )
-_04 = replace(_03, pads_transposes=False, frozen_indices=True, new_shape=True)
+_04 = replace(_03, pads_transposes=False, frozen_indices=True, new_shape=True, obeys_engine=True)
 _05 = replace(
     _04,
     new_shape=False,

@@ -53,6 +53,10 @@ class Symbol:
         """The parameter called ``name``."""
         return next((p for p in self.parameters or () if p.name == name), None)
 
+    def without_refused(self) -> Symbol:
+        """This function without the parameters that take nothing."""
+        return replace(self, parameters=tuple(p for p in self.parameters or () if not p.refused))
+
     def with_renamed(self, old: str, new: str) -> Symbol:
         """This function with its parameter ``old`` under the name ``new``."""
         order = tuple(replace(p, name=new) if p.name == old else p for p in self.parameters or ())
@@ -116,3 +120,15 @@ def _split(signature: str) -> list[str]:
         else:
             parts[-1] += character
     return parts
+
+
+def kept_positions(old: Symbol, new: Symbol) -> int:
+    """How many positional arguments, from the first on, bind alike in two versions of a function.
+
+    A parameter that only has another name is bound alike: neither version has the other's name elsewhere.
+    """
+    order, newer = ([p.name for p in entry.parameters or ()] for entry in (old, new))
+    for at, (name, later) in enumerate(zip(order, newer, strict=False)):
+        if name != later and (name in newer or later in order):
+            return at
+    return min(len(order), len(newer))

@@ -377,4 +377,16 @@ CHANGES_03: tuple[Change, ...] = (
         kind="same",
         reason="what was left out before means the same: a launch grid has one dimension",
     ),
+    Change(
+        V03,
+        "unrolled-loops",
+        "nl.affine_range and nl.sequential_range are deprecated: range unrolls a loop as they do",
+        "for i in nl.affine_range(4):",
+        "for i in range(4):",
+        _STUBS + "2.29; nl.static_range followed in 2.32",
+        None,
+        "safe",
+        kind="deprecated",
+        reason="every version up to 0.6 runs them, and they say what the author knew of the loop",
+    ),
 )

@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields
 from functools import cache
 from typing import Any
 
-from .versions import BETA2, EVER, LATER, Span, Version
+from .versions import BETA2, EVER, LATER, V03, V04, Span, Version
 from .versions import version as version_of
 
 ANY = "*"
@@ -59,6 +59,9 @@ EXEMPTIONS: tuple[Exemption, ...] = (
     Exemption("tensor_copy_predicated", "dtype", _DST, "beta1"),
     Exemption("range_select", "reduce_cmd", "0.2 takes reset_reduce whatever it says", "beta2", BETA2),
     Exemption("range_select", "on_false_value", "0.2 takes the smallest float32 whatever it says", "beta2", BETA2),
+    Exemption(
+        "nc_transpose", "engine", "0.3 transposes by the memory of dst whatever it says", "beta2", Span(V03, V04)
+    ),
     Exemption("register_alloc", "t", _NO_EVENT, "beta2", BETA2),
     Exemption("register_alloc", "x", _NO_EVENT, "beta2", LATER),
     Exemption("register_load", "dst", _NO_EVENT),

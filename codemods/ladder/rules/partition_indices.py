@@ -4,7 +4,8 @@ Why: 0.2 dropped the dimension, ``t[i]`` of ``(128, 64)`` had the shape ``(64,)`
 partitions, and has the shape ``(1, 64)``. Tensors in HBM drop the dimension in both.
 
 Review: it takes it that nothing asks the part for its rank or shape. An operand of an instruction is the same elements
-in both, and stays. Left: a tensor whose memory is not known; a note says where nothing shows a tensor at all.
+in both, and stays. Left: a part that is asked for its shape, and a tensor whose memory is not known; a note says where
+nothing shows a tensor at all.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 import ast
 
 from ...syntax.drafts import Edit
-from ..answers import Answer, Said, Unknown, rewritten, unknown
+from ..answers import Answer, Left, Said, Unknown, rewritten, unknown
 from ..facts import Facts
 from ..objects import is_other
 from ..tensors import Items, Tensor
@@ -41,6 +42,14 @@ def rewrite(facts: Facts, node: ast.Subscript) -> Answer:
         return _asked(facts, node)
     if not kind or not value.is_on_chip:
         return _unknown(facts, node, value, first)
+    return _written(facts, node, first)
+
+
+def _written(facts: Facts, node: ast.Subscript, first: ast.expr) -> Answer:
+    """The slice of one partition, where nothing asks the part for its shape."""
+    if _shapes(facts, node):
+        what = "the shape of this part of a tile, which is asked for, has one dimension more now"
+        return Left(what, _HELP, True)
     text = facts.rung.segment(first)
     part = f"{text} : {text} + 1" if isinstance(first, (ast.Name, ast.Attribute)) else f"{text} : ({text}) + 1"
     if isinstance(first, ast.Constant) and isinstance(first.value, int):
@@ -51,14 +60,19 @@ def rewrite(facts: Facts, node: ast.Subscript) -> Answer:
 
 def _asked(facts: Facts, node: ast.Subscript) -> Unknown | None:
     """What is taken for true where only the shape is asked for of a part of what may be a tile."""
-    above = facts.rung.parents.get(node)
-    target = above.targets[0] if isinstance(above, ast.Assign) else None
-    uses = facts.rung.uses(target) if isinstance(target, ast.Name) else [node]
-    shapes = [each for use in uses if isinstance(each := facts.rung.parents.get(use), ast.Attribute)]
-    if is_other(facts, node.value) or not any(each.attr == "shape" for each in shapes):
+    if is_other(facts, node.value) or not _shapes(facts, node):
         return None
     is_note = facts.is_migrated or not _is_used_as_tensor(facts, node.value)
     return unknown(_in_hbm(node.value), _why(facts), _HELP, is_note=is_note)
+
+
+def _shapes(facts: Facts, node: ast.Subscript) -> bool:
+    """Is a part of a tensor asked for its shape, or the name that it is bound to?"""
+    above = facts.rung.parents.get(node)
+    target = above.targets[0] if isinstance(above, ast.Assign) else None
+    uses = facts.rung.uses(target) if isinstance(target, ast.Name) else [node]
+    asked = [each for use in uses if isinstance(each := facts.rung.parents.get(use), ast.Attribute)]
+    return any(each.attr in ("shape", "ndim") for each in asked)
 
 
 def _in_hbm(node: ast.expr) -> Said:

@@ -1,0 +1,77 @@
+"""What docstrings say of parameters: shapes, kinds, the line of each."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Sequence
+
+Dim = str | int
+"""A size, a name of one (``K``), or an expression of names (``H + 4``)."""
+_SHAPE = r"[\(\[]\s*(\w[\w\s+*/\-]*(?:,\s*\w[\w\s+*/\-]*)*),?\s*[\)\]]"
+_KINDS: tuple[tuple[str, object], ...] = (
+    (r"bool(ean)?|flag", False),
+    (r"float(ing)?", 1.0),
+    (r"int(eger)?", 2),
+)
+"""Words of a docstring for a parameter, and a value of that kind."""
+_OF_TENSORS = r"tensors?|arrays?|matri\w+|vectors?|tiles?|shape\w*"
+
+
+def docstrings(tree: ast.Module, kernel: ast.FunctionDef) -> list[str]:
+    """The docstring of a kernel, and those of the functions of the file that it refers to."""
+    functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+    text = ast.get_docstring(kernel) or ""
+    named = [word for word in dict.fromkeys(re.findall(r"\w+", text)) if word in functions and word != kernel.name]
+    return [text, *(ast.get_docstring(functions[name]) or "" for name in named)]
+
+
+def documented_shapes(texts: Sequence[str], names: Sequence[str]) -> dict[str, list[Dim]]:
+    """Shapes that a docstring gives in a line that begins with a parameter's name."""
+    found: dict[str, list[Dim]] = {}
+    for line in (line for text in texts for line in text.splitlines()):
+        match = re.match(r"[\s\-*:]*(?:param\s+)?[`'\"]*(\w+)", line)
+        shapes = re.findall(_SHAPE, line[match.end() :]) if match and match[1] in names else []
+        shape = next((text for text in shapes if _is_shape(text)), "")
+        if match and shape:
+            found.setdefault(match[1], [_dim(part.strip()) for part in shape.split(",") if part.strip()])
+    return found
+
+
+def _is_shape(text: str) -> bool:
+    """Is ``B, S, H + 4`` a shape, and no remark in parentheses?"""
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    return ("," in text or text.strip().isdigit()) and all(_is_size(part) for part in parts)
+
+
+def _is_size(text: str) -> bool:
+    try:
+        node = ast.parse(text, mode="eval").body
+    except SyntaxError:
+        return False
+    return all(isinstance(n, (ast.Name, ast.Constant, ast.BinOp, ast.operator, ast.Load)) for n in ast.walk(node))
+
+
+def _dim(text: str) -> Dim:
+    return int(text) if text.isdigit() else text
+
+
+def documented_kinds(texts: Sequence[str], names: Sequence[str]) -> dict[str, object]:
+    """A value for each parameter that the docstring calls a number or a truth value."""
+    found: dict[str, object] = {}
+    for name, line in documented_lines(texts, names).items():
+        head = re.split(r"[.;]\s", line, maxsplit=1)[0].lower()
+        kind = next((value for words, value in _KINDS if re.search(rf"\b({words})\b", head)), None)
+        if kind is not None and not re.search(rf"\b({_OF_TENSORS})\b", head):
+            found[name] = kind
+    return found
+
+
+def documented_lines(texts: Sequence[str], names: Sequence[str]) -> dict[str, str]:
+    """What docstrings say behind the name of a parameter, the first of them that does."""
+    found: dict[str, str] = {}
+    for line in (line for each in texts for line in each.splitlines()):
+        match = re.match(r"[\s\-*:]*(?:param\s+)?[`'\"]*(\w+)[`'\"]*\s*[:(\-–]", line)
+        if match and match[1] in names:
+            found.setdefault(match[1], line[match.end() - 1 :])
+    return found

@@ -1,0 +1,15 @@
+"""How many examples the slow random tests take: few of them beside all other tests, many in a run of their own.
+
+``python tests/bench/random_runs.py`` sets the variable, and runs them.
+"""
+
+from __future__ import annotations
+
+import os
+
+VARIABLE = "NKI_MIGRATE_EXAMPLES"
+
+
+def examples(few: int) -> int:
+    """``few``, times what the environment says."""
+    return few * int(os.environ.get(VARIABLE, "1"))
