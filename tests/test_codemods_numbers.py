@@ -6,7 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from first_rung import Options, rewrite
-from nki_migrate.codemods.analysis.support import LIMIT
+from nki_migrate.codemods.render.support import LIMIT
 from nki_migrate.runtime.cases import DtypeSpec, TensorSpec
 from nki_migrate.runtime.spec.dtypes import LIMITS
 

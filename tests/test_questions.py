@@ -1,7 +1,7 @@
 """A question changes nothing: what answers yes or no leaves the function and the module that it is asked about.
 
-The functions of ``codemods`` that answer ``bool`` are watched while all goldens are rewritten. What a module remembers
-of its own source (its caches) may be found during any question.
+The functions of ``codemods`` that answer ``bool``, and all of ``analysis``, are watched while goldens are rewritten.
+What a module remembers of its own source (its caches) may be found during any question.
 """
 
 import functools
@@ -65,6 +65,10 @@ def state(subject: Scope | Module) -> dict[str, object]:
     }
 
 
+def answers_bool(function: Callable[..., Any]) -> bool:
+    return function.__annotations__.get("return") in ("bool", bool)
+
+
 class Watch:
     """The functions that answer ``bool``, and what each changed."""
 
@@ -99,9 +103,9 @@ def watch() -> Iterator[Watch]:
         for module in modules():
             for name, function in list(vars(module).items()):
                 home = getattr(function, "__module__", "")
-                is_question = inspect.isfunction(function) and function.__annotations__.get("return") in ("bool", bool)
-                if is_question and home.startswith(f"{codemods.__name__}."):
-                    short = f"{home.removeprefix(f'{codemods.__name__}.')}.{function.__name__}"
+                short = f"{home.removeprefix(f'{codemods.__name__}.')}.{getattr(function, '__name__', '')}"
+                is_ours = inspect.isfunction(function) and home.startswith(f"{codemods.__name__}.")
+                if is_ours and (short.startswith("analysis.") or answers_bool(function)):
                     if function not in watched:
                         watched[function] = watch.around(function, short)
                     patched.setattr(module, name, watched[function])

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from ..analysis.dtypes import type_name
-from ..analysis.render import is_pure, render, render_stable
-from ..analysis.type_names import dtype_text
-from ..analysis.vector_calls import called, is_unread
 from ..expr.evaluation import Evaluator
 from ..lower.access import basic_item, is_slice, operand
 from ..lower.calls import call_value, called_tensor, list_both, module_function, nested_call
@@ -13,6 +9,10 @@ from ..lower.compute import is_computation, temporary
 from ..lower.declare import creation, declare
 from ..lower.number_tables import is_element, reduced_table
 from ..lower.operator_values import operator_choice, operator_value
+from ..render.dtypes import type_name
+from ..render.expressions import is_pure, render, render_stable
+from ..render.type_names import dtype_text
+from ..render.vector_calls import called, is_unread
 from ..rules.allocator_objects import object_allocator
 from ..rules.nl_compute import lower_operator
 from .functions import walk_function

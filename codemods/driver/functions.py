@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 
-from ..analysis import vector_sizes
 from ..analysis.part_arguments import further_parameters
 from ..analysis.phi import write_joints
 from ..analysis.scope import Scope
@@ -18,6 +17,7 @@ from ..plan.variants import telling_flags
 from ..project.draft import Draft
 from ..project.kernel_code import is_moving
 from ..project.program import Module
+from ..render import vector_sizes
 from ..rules import sbuf_manager
 from ..rules.nested_functions import lift
 from ..rules.psum_accumulation import groups_of_others, of_enclosing

@@ -11,7 +11,6 @@ from nki_migrate.runtime.spec.dtypes import ITEMSIZE, NUMPY_SPELLINGS
 from nki_migrate.runtime.spec.seen import SeenFunction
 
 from ..analysis.scope import Scope
-from ..analysis.vector_calls import drop_followed
 from ..emit.apply import Parsed, applied
 from ..emit.marks import WORD
 from ..emit.marks import plan as plan_marks
@@ -37,6 +36,7 @@ from ..project.program import Module, Position, Program, Resized
 from ..project.vendor_kernels import CODE as IMPORTS
 from ..project.vendor_kernels import Homes, Renamed, renamed
 from ..project.vendor_kernels import homes as homes_of
+from ..render.vector_calls import drop_followed
 from ..rules import (
     allocator_objects,
     decorators,

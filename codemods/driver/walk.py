@@ -6,19 +6,13 @@ import ast
 from collections.abc import Callable, Set
 from dataclasses import replace
 
-from ..analysis.iteration import element_kinds, index_loop, tile_of, unpack
 from ..analysis.kill import kill, place_of
 from ..analysis.maybe_tensors import may_be_no_number
 from ..analysis.name_views import described
 from ..analysis.number_keys import bind_keys
-from ..analysis.path_conditions import recall, remember
 from ..analysis.phi import join_places
-from ..analysis.render import CALLABLE, beta2_name, render
 from ..analysis.scope import Scope
-from ..analysis.sizes import asserted_sizes
-from ..analysis.truths import truth_text
 from ..analysis.unit_loops import RANGES, TRACED
-from ..analysis.vector_sizes import bound_sizes
 from ..expr import algebra
 from ..expr.emission import New, Refuse
 from ..expr.frames import Loop
@@ -33,6 +27,12 @@ from ..lower.nested_imports import move_import
 from ..lower.parameters import merged
 from ..plan.absences import known_absences
 from ..project.draft import Draft
+from ..render.expressions import CALLABLE, beta2_name, render
+from ..render.iteration import element_kinds, index_loop, tile_of, unpack
+from ..render.path_conditions import recall, remember
+from ..render.sizes import asserted_sizes
+from ..render.truths import truth_text
+from ..render.vector_sizes import bound_sizes
 from ..rules import dynamic_loops, loop_state
 from ..rules.loop_state import (
     check_last,

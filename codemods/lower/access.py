@@ -12,11 +12,19 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..analysis.foreign_indices import assert_number, may_be_slice
-from ..analysis.index import components_of, index_value
-from ..analysis.masks import is_mask
 from ..analysis.maybe_tensors import may_be_no_number
-from ..analysis.patterns import (
+from ..analysis.scope import is_tile
+from ..expr import algebra
+from ..expr.emission import Refuse
+from ..expr.operands import Item, Operand
+from ..expr.values import Absent, Axis, Grid, Hbm, Index, Object, Python, Slice, Tile, Value
+from ..plan.own_tiles import own_tile
+from ..project.least_ranks import rank_at_least
+from ..render.expressions import render, render_named
+from ..render.foreign_indices import assert_number, may_be_slice
+from ..render.index import components_of, index_value
+from ..render.masks import is_mask
+from ..render.patterns import (
     assert_all_named,
     broadcast,
     check_mates,
@@ -27,16 +35,8 @@ from ..analysis.patterns import (
     rest_of,
     whole_tensor,
 )
-from ..analysis.render import render, render_named
-from ..analysis.scope import is_tile
-from ..analysis.shapes import broadcast_sizes
-from ..analysis.vector_ranks import aligned
-from ..expr import algebra
-from ..expr.emission import Refuse
-from ..expr.operands import Item, Operand
-from ..expr.values import Absent, Axis, Grid, Hbm, Index, Object, Python, Slice, Tile, Value
-from ..plan.own_tiles import own_tile
-from ..project.least_ranks import rank_at_least
+from ..render.shapes import broadcast_sizes
+from ..render.vector_ranks import aligned
 from ..rules.block_dimensions import is_scalar_index
 from ..syntax import codes
 from ..syntax.names import dotted

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 
 from nki_migrate.runtime.spec.hardware import PSUM_BANK_BYTES
 
-from ..analysis.render import render_stable
 from ..analysis.scope import Scope
-from ..analysis.type_names import itemsize
 from ..expr import algebra
 from ..expr.emission import Refuse
 from ..expr.values import Allocator
+from ..render.expressions import render_stable
+from ..render.type_names import itemsize
 from .access import covers
 
 

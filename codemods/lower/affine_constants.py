@@ -9,16 +9,16 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field
 
-from ..analysis.masks import OPERATORS
 from ..analysis.maybe_tensors import may_be_no_number
-from ..analysis.render import render
 from ..analysis.scope import Scope
-from ..analysis.shapes import written_sizes
-from ..analysis.support import affine_constant_function
-from ..analysis.type_names import dtype_text
 from ..expr import algebra
 from ..expr.emission import New, Refuse
 from ..expr.values import Hbm
+from ..render.expressions import render
+from ..render.masks import OPERATORS
+from ..render.shapes import written_sizes
+from ..render.support import affine_constant_function
+from ..render.type_names import dtype_text
 from ..syntax import codes
 from ..syntax.format import tuple_text
 from ..syntax.node_index import walk

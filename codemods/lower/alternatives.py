@@ -11,10 +11,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..analysis.render import is_pure, render
 from ..expr import algebra
 from ..expr.operands import Operand
 from ..expr.values import Hbm, Tile, Value
+from ..render.expressions import is_pure, render
 from ..syntax.node_index import of_kinds, walk
 
 if TYPE_CHECKING:

@@ -6,23 +6,12 @@ import ast
 from dataclasses import replace
 
 from ..analysis import positivity
-from ..analysis.bodies import written
-from ..analysis.index import index_value
 from ..analysis.instructions import Instruction
-from ..analysis.masks import mask_value
 from ..analysis.maybe_tensors import may_be_no_number, may_give_tensor, reads_tensor
 from ..analysis.name_views import described_anew
 from ..analysis.objects import changing_part
-from ..analysis.open_ranks import assert_rank_of_part
-from ..analysis.optional_types import may_lack
 from ..analysis.partitions import check_partitions
-from ..analysis.render import only_computes, render
 from ..analysis.scope import Scope
-from ..analysis.sizes import unpacked_sizes
-from ..analysis.truths import check_augmented
-from ..analysis.type_names import dtype_text, is_dtype
-from ..analysis.vector_calls import unpacked
-from ..analysis.vector_sizes import with_named_size
 from ..expr import algebra
 from ..expr.emission import Refuse
 from ..expr.operands import Operand
@@ -44,6 +33,17 @@ from ..expr.values import (
     Value,
     texts,
 )
+from ..render.bodies import written
+from ..render.expressions import only_computes, render
+from ..render.index import index_value
+from ..render.masks import mask_value
+from ..render.open_ranks import assert_rank_of_part
+from ..render.optional_types import may_lack
+from ..render.sizes import unpacked_sizes
+from ..render.truths import check_augmented
+from ..render.type_names import dtype_text, is_dtype
+from ..render.vector_calls import unpacked
+from ..render.vector_sizes import with_named_size
 from ..rules import constants
 from ..rules.psum_accumulation import check_group
 from ..syntax import codes

@@ -14,8 +14,8 @@ from dataclasses import replace
 
 from nki_migrate.runtime.spec.seen import SeenFunction
 
-from ..analysis.patterns import rank_test
 from ..model import Assumption, Decision, Finding, Outcome
+from ..render.patterns import rank_test
 from ..rules.observed_facts import APPLICABILITY, reason
 from ..syntax.codes import OBSERVED_FACTS as CODE
 from ..syntax.node_index import tree_of

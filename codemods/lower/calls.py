@@ -6,18 +6,11 @@ import ast
 from dataclasses import dataclass, replace
 
 from ..analysis.classes import class_named, is_subclassed
-from ..analysis.foreign_indices import is_index, may_be_slice
-from ..analysis.index import index_value
 from ..analysis.instructions import COMMANDS, HANDLERS, Instruction
-from ..analysis.masks import mask_value
 from ..analysis.maybe_tensors import is_container, may_be_no_number
 from ..analysis.name_views import described, parameter_value
-from ..analysis.open_ranks import assert_rank_of_part
 from ..analysis.part_arguments import access_of, handed_on
-from ..analysis.patterns import of_name, of_rank
-from ..analysis.render import render
 from ..analysis.scope import Scope
-from ..analysis.type_names import is_dtype
 from ..expr.emission import Refuse
 from ..expr.operands import Operand
 from ..expr.tables import operator_token, refusal_note
@@ -38,6 +31,13 @@ from ..expr.values import (
     Value,
 )
 from ..plan.variants import MOST, copy_of, different_kinds, of_unknown_rank, variant_for
+from ..render.expressions import render
+from ..render.foreign_indices import is_index, may_be_slice
+from ..render.index import index_value
+from ..render.masks import mask_value
+from ..render.open_ranks import assert_rank_of_part
+from ..render.patterns import of_name, of_rank
+from ..render.type_names import is_dtype
 from ..rules.load_store import out_of_bounds, store
 from ..rules.masks import masked
 from ..rules.nested_functions import lift

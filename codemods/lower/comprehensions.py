@@ -12,15 +12,15 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..analysis.iteration import shortest
 from ..analysis.maybe_tensors import may_be_no_number
 from ..analysis.number_keys import number_keyed
-from ..analysis.render import render
 from ..analysis.scope import Scope
-from ..analysis.support import keyed_function
 from ..expr import algebra
 from ..expr.emission import Refuse
 from ..expr.values import Hbm, Python, Tile, Value
+from ..render.expressions import render
+from ..render.iteration import shortest
+from ..render.support import keyed_function
 from ..syntax.codes import LANGUAGE as CODE
 from ..syntax.language_subset import plainer
 from ..syntax.node_index import children, of_kinds, walk

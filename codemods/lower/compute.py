@@ -9,20 +9,10 @@ import ast
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from ..analysis.clipping import check_cut
-from ..analysis.flat_masks import ELEMENTWISE, parts
 from ..analysis.instructions import HANDLERS, Instruction
-from ..analysis.masks import is_mask, mask_of
 from ..analysis.maybe_tensors import may_be_no_number
-from ..analysis.open_ranks import assert_ranks
-from ..analysis.optional_types import optional_type, type_or
 from ..analysis.partitions import check_partitions
-from ..analysis.patterns import assert_rank, of_name, spread
-from ..analysis.render import render
 from ..analysis.scope import Scope
-from ..analysis.shapes import shape_text
-from ..analysis.support import transposed_function
-from ..analysis.type_names import dtype_text
 from ..expr import algebra
 from ..expr.emission import New, Refuse
 from ..expr.frames import Clamp, Staircase
@@ -33,6 +23,16 @@ from ..expr.values import Declaration, Tile
 from ..plan.conversions import assert_one_conversion, converts_in_psum, may_convert_in_psum
 from ..plan.placement import check_skipped_rows, check_starts
 from ..plan.truth_tiles import comparison_token
+from ..render.clipping import check_cut
+from ..render.expressions import render
+from ..render.flat_masks import ELEMENTWISE, parts
+from ..render.masks import is_mask, mask_of
+from ..render.open_ranks import assert_ranks
+from ..render.optional_types import optional_type, type_or
+from ..render.patterns import assert_rank, of_name, spread
+from ..render.shapes import shape_text
+from ..render.support import transposed_function
+from ..render.type_names import dtype_text
 from ..rules.masks import masked
 from ..rules.psum_accumulation import bound_anew, check_group
 from ..syntax import codes

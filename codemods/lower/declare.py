@@ -8,11 +8,7 @@ from dataclasses import replace
 
 from ..analysis.block_names import block_names
 from ..analysis.objects import only_value
-from ..analysis.optional_types import optional_type, type_or
-from ..analysis.render import beta2_name, render, render_stable
 from ..analysis.scope import Scope
-from ..analysis.shapes import shape_of, shape_owner, shape_text, written_sizes
-from ..analysis.type_names import dtype_text
 from ..expr import algebra
 from ..expr.declarations import Plan
 from ..expr.emission import New, Refuse
@@ -20,6 +16,10 @@ from ..expr.moves import Planned
 from ..expr.tables import is_parameter, parameters
 from ..expr.tile_lists import list_of_tiles, statements
 from ..expr.values import Allocator, Declaration, Hbm, Tile, Value
+from ..render.expressions import beta2_name, render, render_stable
+from ..render.optional_types import optional_type, type_or
+from ..render.shapes import shape_of, shape_owner, shape_text, written_sizes
+from ..render.type_names import dtype_text
 from ..rules.block_dimensions import Style, advanced_address, style_of
 from ..rules.psum_accumulation import written_at_declaration
 from ..syntax import codes

@@ -13,13 +13,13 @@ import itertools
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..analysis.index import index_value
-from ..analysis.patterns import VECTORS, indexed, of_name, of_rank, ranked, row_strides
-from ..analysis.render import render, render_named
 from ..expr import algebra
 from ..expr.emission import Refuse
 from ..expr.values import Axis, Hbm, Index, Term, Tile, Value
 from ..project.least_ranks import rank_at_least
+from ..render.expressions import render, render_named
+from ..render.index import index_value
+from ..render.patterns import VECTORS, indexed, of_name, of_rank, ranked, row_strides
 from ..syntax.format import tuple_text
 
 if TYPE_CHECKING:

@@ -9,11 +9,11 @@ import ast
 from typing import TYPE_CHECKING
 
 from ..analysis.instructions import Instruction
-from ..analysis.one_shape import REVERSIBLE, assert_one_shape, combined_as_traced
-from ..analysis.patterns import common_dims, spread
-from ..analysis.support import broadcast_rows_function
 from ..expr.emission import Refuse
 from ..expr.operands import Operand
+from ..render.one_shape import REVERSIBLE, assert_one_shape, combined_as_traced
+from ..render.patterns import common_dims, spread
+from ..render.support import broadcast_rows_function
 from ..syntax.codes import NL_COMPUTE as CODE
 from .compute import in_sbuf, materialized
 

@@ -11,11 +11,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..analysis.render import render_stable
-from ..analysis.support import sequence_function
 from ..expr import algebra
 from ..expr.emission import New, Refuse
 from ..expr.values import Numbers
+from ..render.expressions import render_stable
+from ..render.support import sequence_function
 from ..syntax.codes import DATA_TYPES as CODE
 from ..syntax.node_index import of_kinds
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ..analysis.render import render
 from ..analysis.scope import Scope
 from ..expr.tables import activation_token, is_function, operator_token, parameters
 from ..project.program import Module
+from ..render.expressions import render
 from ..rules.operator_tokens import PARAMETERS, is_activation
 from ..syntax.codes import OPERATOR_TOKENS as CODE
 from ..syntax.node_index import walk

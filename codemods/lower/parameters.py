@@ -9,9 +9,9 @@ from ..analysis.instructions import HANDLERS
 from ..analysis.maybe_tensors import TENSOR_ATTRIBUTES
 from ..analysis.name_views import parameter_value
 from ..analysis.scope import Scope
-from ..analysis.type_names import is_dtype
-from ..analysis.vector_subscripts import is_index_tile, vector_subscripts
 from ..expr.values import EITHER, Absent, Container, DType, Flag, Hbm, Python, Tensors, Tile, Value, either_rank, merge
+from ..render.type_names import is_dtype
+from ..render.vector_subscripts import is_index_tile, vector_subscripts
 from ..rules.observed_facts import with_observed
 from ..rules.psum_accumulation import of_another
 from ..syntax.node_index import of_kinds, walk

@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from ..analysis.type_names import itemsize
 from ..expr import algebra
 from ..expr.declarations import Pinned
 from ..expr.emission import New
 from ..expr.values import Allocator
 from ..plan.address_functions import first_byte
 from ..plan.allocator_classes import class_of, tiles_of
+from ..render.type_names import itemsize
 from ..rules.block_dimensions import all_used, uses
 from ..syntax import codes
 from .addresses import layout, scalar, tuple_sizes

@@ -14,11 +14,11 @@ import ast
 from dataclasses import replace
 from functools import partial, reduce
 
-from ..analysis.clipping import check_cut, cut
-from ..analysis.masks import is_mask, mask_of
 from ..expr.frames import Clamp
 from ..expr.operands import Operand, cut_dimension
 from ..expr.values import Mask
+from ..render.clipping import check_cut, cut
+from ..render.masks import is_mask, mask_of
 from ..rules.masks import check_bounds, clamp_of, tighter
 from ..syntax.codes import MASKS as CODE
 from .compute import Call

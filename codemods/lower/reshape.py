@@ -7,13 +7,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..analysis.maybe_tensors import is_number
-from ..analysis.patterns import of_name
-from ..analysis.render import render
-from ..analysis.shapes import literal_axes, shape_text, written_sizes
-from ..analysis.support import expanded_shape_function
 from ..expr.emission import Refuse
 from ..expr.operands import Operand
 from ..expr.values import Tile
+from ..render.expressions import render
+from ..render.patterns import of_name
+from ..render.shapes import literal_axes, shape_text, written_sizes
+from ..render.support import expanded_shape_function
 from ..syntax import codes
 from ..syntax.codes import TENSOR_SHAPES
 from ..syntax.format import tuple_text

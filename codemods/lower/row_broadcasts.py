@@ -8,11 +8,11 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from ..analysis.patterns import of_name
-from ..analysis.support import on_rows_function
 from ..expr import algebra
 from ..expr.emission import Refuse
 from ..expr.values import Tile
+from ..render.patterns import of_name
+from ..render.support import on_rows_function
 from ..syntax import codes
 from ..syntax.node_index import walk
 

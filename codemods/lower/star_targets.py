@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from ..analysis.render import render
 from ..expr.emission import Refuse, assertion
 from ..expr.values import Python
+from ..render.expressions import render
 from ..syntax.codes import LANGUAGE as CODE
 from ..syntax.nodes import is_shape
 

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING
 from nki_migrate.runtime.spec.dtypes import ITEMSIZE
 from nki_migrate.runtime.spec.versions import LATER, version
 
-from ..analysis.dtypes import type_name
-from ..analysis.patterns import of_name, whole_tensor
-from ..analysis.shapes import shape_text
-from ..analysis.type_names import dtype_text, itemsize
 from ..expr import algebra
 from ..expr.emission import Refuse
 from ..expr.operands import Item, Operand
 from ..expr.values import Tile
+from ..render.dtypes import type_name
+from ..render.patterns import of_name, whole_tensor
+from ..render.shapes import shape_text
+from ..render.type_names import dtype_text, itemsize
 from ..syntax import codes
 
 if TYPE_CHECKING:

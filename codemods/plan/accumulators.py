@@ -18,10 +18,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..analysis.positivity import positive
-from ..analysis.render import render
 from ..analysis.unit_loops import passes_from_zero
 from ..expr import algebra
 from ..expr.emission import New, Refuse, assertion
+from ..render.expressions import render
 from ..syntax.node_index import of_kinds, walk
 from ..syntax.nodes import blocks, bound_by, way_to
 

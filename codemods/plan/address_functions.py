@@ -10,8 +10,8 @@ import ast
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from ..analysis.render import render
 from ..expr import algebra
+from ..render.expressions import render
 
 if TYPE_CHECKING:
     from ..analysis.scope import Scope

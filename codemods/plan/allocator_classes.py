@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from ..analysis.render import render
 from ..analysis.scope import Scope
 from ..expr.emission import Refuse
+from ..render.expressions import render
 from ..syntax import codes
 from ..syntax.node_index import of_kinds
 from ..syntax.nodes import default_values

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from ..analysis.dtypes import type_name
 from ..expr.emission import New, Refuse
+from ..render.dtypes import type_name
 from ..syntax import codes
 
 if TYPE_CHECKING:

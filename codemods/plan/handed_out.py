@@ -12,11 +12,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ..analysis.render import render
-from ..analysis.type_names import itemsize
 from ..expr import algebra
 from ..expr.declarations import Pinned
 from ..expr.values import Allocator
+from ..render.expressions import render
+from ..render.type_names import itemsize
 from ..syntax.node_index import of_kinds
 from ..syntax.nodes import default_values
 

@@ -11,10 +11,10 @@ import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..analysis.patterns import of_name
 from ..expr.emission import New, Refuse
 from ..expr.tables import parameters
 from ..expr.values import Tile
+from ..render.patterns import of_name
 from ..syntax import codes
 from ..syntax.node_index import of_kinds, walk
 from ..syntax.nodes import bound_by

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from ..analysis.flat_masks import ELEMENTWISE
 from ..expr.emission import Refuse
 from ..expr.operands import Operand
+from ..render.flat_masks import ELEMENTWISE
 from ..syntax import codes
 from ..syntax.codes import MASKS
 

@@ -10,8 +10,8 @@ import ast
 from typing import TYPE_CHECKING
 
 from ..analysis.load_ranks import all_uses
-from ..analysis.masks import OPERATORS
 from ..expr.values import Tile
+from ..render.masks import OPERATORS
 
 if TYPE_CHECKING:
     from ..analysis.scope import Scope

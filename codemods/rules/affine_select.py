@@ -14,11 +14,11 @@ Source: nisa.affine_select of the API references 2.26.1 and 2.28.
 from __future__ import annotations
 
 from ..analysis.instructions import Instruction, lowers
-from ..analysis.masks import mask_value
 from ..expr import algebra
 from ..expr.operands import Operand
 from ..expr.values import Comparison
 from ..lower.compute import Call, in_sbuf
+from ..render.masks import mask_value
 
 CODE = "NKI027"
 GOLDENS = ("affine_select",)

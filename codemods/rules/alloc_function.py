@@ -17,13 +17,13 @@ from __future__ import annotations
 import ast
 import itertools
 
-from ..analysis.render import render
 from ..analysis.scope import Scope
 from ..expr import algebra
 from ..expr.emission import Refuse
 from ..expr.values import Allocator, Function
 from ..lower.addresses import Address, Layout, bank_byte
 from ..lower.declare import allocates
+from ..render.expressions import render
 from ..syntax import codes
 from ..syntax.format import tuple_text
 from ..syntax.node_index import of_kinds, walk

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import ast
 
-from ..analysis.render import render
 from ..analysis.scope import Scope
 from ..expr import algebra
 from ..expr.emission import New, Refuse
@@ -25,6 +24,7 @@ from ..lower.addresses import Address, Layout, tile_index
 from ..lower.declare import allocates
 from ..plan.allocator_classes import class_of, global_of, returned_by, tiles_of
 from ..project.program import Module
+from ..render.expressions import render
 from ..syntax import codes
 from ..syntax.node_index import of_kinds, walk
 

@@ -29,12 +29,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..analysis.changed_objects import changes
-from ..analysis.index import index_value
 from ..analysis.scope import Scope
 from ..analysis.unit_loops import passes_from_zero
 from ..expr import algebra
 from ..expr.emission import Refuse
 from ..expr.values import Allocator, Python
+from ..render.index import index_value
 from ..syntax import codes
 from ..syntax.node_index import children, of_kinds, walk
 from ..syntax.nodes import names_read_by_nested, viewed

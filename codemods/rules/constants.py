@@ -17,14 +17,14 @@ from __future__ import annotations
 
 import ast
 
-from ..analysis.render import render
 from ..analysis.scope import Scope
-from ..analysis.type_names import dtype_text
 from ..expr.emission import Refuse
 from ..expr.operands import Operand
 from ..expr.values import Hbm
 from ..lower.access import OPERANDS
 from ..lower.affine_constants import HELP, affine_constant
+from ..render.expressions import render
+from ..render.type_names import dtype_text
 from ..syntax import codes
 
 CODE = codes.CONSTANTS

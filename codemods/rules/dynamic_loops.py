@@ -14,12 +14,12 @@ from __future__ import annotations
 
 import ast
 
-from ..analysis.render import render
 from ..analysis.scope import Scope
 from ..expr.emission import New, Refuse
 from ..expr.operands import Operand
 from ..expr.values import Gone
 from ..lower.compute import operand_or_text
+from ..render.expressions import render
 
 CODE = "NKI029"
 GOLDENS = ("dynamic_trips",)

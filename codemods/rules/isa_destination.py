@@ -29,16 +29,9 @@ from dataclasses import replace
 
 from nki_migrate.runtime.spec.instructions import VECTOR_TRANSPOSE
 
-from ..analysis.clipping import cut, kept
-from ..analysis.dtypes import promoted, type_name
 from ..analysis.instructions import Instruction, lowers
 from ..analysis.maybe_tensors import is_number
-from ..analysis.one_shape import combined_as_traced
-from ..analysis.patterns import common_dims, of_rank, permuted, repeated, spread
-from ..analysis.render import render, render_named
 from ..analysis.scope import is_tile
-from ..analysis.shapes import literal_axes, shape_text
-from ..analysis.support import product_function, reduced_axes_function, reduced_shape_function
 from ..expr import algebra
 from ..expr.emission import Refuse
 from ..expr.operands import Operand
@@ -46,6 +39,13 @@ from ..expr.values import Mask
 from ..lower.access import operand as operand_of
 from ..lower.compute import Call, copy_of, in_sbuf, materialized
 from ..lower.products import cut_product, operand_masks
+from ..render.clipping import cut, kept
+from ..render.dtypes import promoted, type_name
+from ..render.expressions import render, render_named
+from ..render.one_shape import combined_as_traced
+from ..render.patterns import common_dims, of_rank, permuted, repeated, spread
+from ..render.shapes import literal_axes, shape_text
+from ..render.support import product_function, reduced_axes_function, reduced_shape_function
 from ..syntax import codes
 from ..syntax.node_index import walk
 from ..syntax.nodes import is_shape

@@ -17,17 +17,17 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
-from ..analysis.clipping import cut
-from ..analysis.index import index_value
 from ..analysis.instructions import Instruction, commands, lowers
 from ..analysis.maybe_tensors import may_be_no_number
-from ..analysis.patterns import as_pattern, of_rank, with_pattern
-from ..analysis.render import render
 from ..analysis.scope import Scope
 from ..expr import algebra
 from ..expr.operands import Operand, Step
 from ..expr.values import Index
 from ..lower.compute import Call
+from ..render.clipping import cut
+from ..render.expressions import render
+from ..render.index import index_value
+from ..render.patterns import as_pattern, of_rank, with_pattern
 from .isa_destination import arguments, cut_and_move, like
 from .operator_tokens import token
 

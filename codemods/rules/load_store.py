@@ -20,13 +20,13 @@ from ..analysis.instructions import Instruction, lowers
 from ..analysis.load_ranks import has_any_shape
 from ..analysis.maybe_tensors import may_be_no_number
 from ..analysis.objects import changing_part
-from ..analysis.patterns import of_name, rest_of
-from ..analysis.render import is_pure, render
-from ..analysis.support import tile_shape_function
 from ..expr.operands import Operand
 from ..expr.values import Absent, Hbm, Object, Python
 from ..lower.access import operand
 from ..lower.compute import Call, in_sbuf, materialized
+from ..render.expressions import is_pure, render
+from ..render.patterns import of_name, rest_of
+from ..render.support import tile_shape_function
 from ..syntax import codes
 from ..syntax.names import dotted
 

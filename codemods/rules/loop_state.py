@@ -19,15 +19,15 @@ import ast
 
 from ..analysis.carried_names import carried_names
 from ..analysis.changed_objects import changes
-from ..analysis.index import index_value
 from ..analysis.instructions import HANDLERS
 from ..analysis.maybe_tensors import names_taken
 from ..analysis.name_views import described
 from ..analysis.scope import Scope
-from ..analysis.vector_sizes import restored
 from ..expr.emission import Refuse
 from ..expr.values import ERASED, Absent, DType, Gone, Hbm, Python, Tile, Value, merge
 from ..project.usage import names_used
+from ..render.index import index_value
+from ..render.vector_sizes import restored
 from ..syntax.node_index import of_kinds, walk
 from ..syntax.nodes import bound_by
 

@@ -27,13 +27,13 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from ..analysis import positivity
-from ..analysis.flat_masks import staircase
-from ..analysis.masks import HELP, mask_of
 from ..analysis.scope import Scope
 from ..expr import algebra
 from ..expr.emission import New, Refuse
 from ..expr.frames import Clamp
 from ..expr.values import Axis, Bound, Mask, Python
+from ..render.flat_masks import staircase
+from ..render.masks import HELP, mask_of
 from ..syntax import codes
 
 CODE = codes.MASKS

@@ -36,21 +36,8 @@ from dataclasses import replace
 
 from nki_migrate.runtime.spec.operators import BITWISE
 
-from ..analysis.dtypes import (
-    WEAK_INT,
-    assert_float,
-    is_integer,
-    promoted,
-    promoted_bits,
-    promoted_with_number,
-    scalar_type,
-    type_name,
-)
 from ..analysis.instructions import Instruction, lowers
-from ..analysis.patterns import broadcast, common_dims, of_rank, permuted, spread
-from ..analysis.render import render
 from ..analysis.scope import Scope
-from ..analysis.shapes import broadcast_sizes, literal_axes
 from ..expr import algebra
 from ..expr.emission import Refuse
 from ..expr.operands import Operand
@@ -61,6 +48,19 @@ from ..lower.elementwise import combined, is_column, is_of_one_row, row_broadcas
 from ..lower.products import operand_masks
 from ..lower.row_broadcasts import written_later
 from ..plan.truth_tiles import COMPARISONS, comparison_token, truth_type
+from ..render.dtypes import (
+    WEAK_INT,
+    assert_float,
+    is_integer,
+    promoted,
+    promoted_bits,
+    promoted_with_number,
+    scalar_type,
+    type_name,
+)
+from ..render.expressions import render
+from ..render.patterns import broadcast, common_dims, of_rank, permuted, spread
+from ..render.shapes import broadcast_sizes, literal_axes
 from ..syntax import codes
 from .isa_destination import cut_and_move, product, reduction, same_precision
 from .whole_numbers import floor_divided, is_whole

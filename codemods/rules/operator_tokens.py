@@ -15,10 +15,10 @@ from __future__ import annotations
 
 import ast
 
-from ..analysis.render import render
 from ..expr.emission import Refuse
 from ..expr.tables import activation_token, operator_token
 from ..lower.compute import Call
+from ..render.expressions import render
 from ..syntax import codes
 
 CODE = codes.OPERATOR_TOKENS

@@ -14,9 +14,9 @@ from __future__ import annotations
 import ast
 
 from ..analysis.instructions import Instruction, lowers
-from ..analysis.support import all_reduced_function
 from ..expr.operands import Operand
 from ..lower.compute import Call, in_sbuf
+from ..render.support import all_reduced_function
 from .operator_tokens import token
 
 CODE = "NKI031"

@@ -24,13 +24,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..analysis.patterns import of_name
 from ..analysis.unit_loops import counted
 from ..expr import algebra
 from ..expr.emission import Refuse, assertion
 from ..expr.frames import FirstMatmul, Groups, Written
 from ..expr.operands import Operand
 from ..expr.values import EITHER, Declaration, Tile, Value
+from ..render.patterns import of_name
 from ..syntax import codes
 from ..syntax.names import dotted
 from ..syntax.node_index import children, of_kinds, walk

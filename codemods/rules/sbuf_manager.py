@@ -24,7 +24,6 @@ import ast
 from collections import defaultdict
 from collections.abc import Iterator
 
-from ..analysis.render import is_pure
 from ..analysis.scope import Scope
 from ..expr import algebra
 from ..expr.declarations import Pinned
@@ -37,6 +36,7 @@ from ..plan.allocator_classes import class_of, global_of
 from ..plan.handed_out import owner_of, with_addresses
 from ..plan.stack import StackPlan, stack_plan
 from ..project.usage import names_used
+from ..render.expressions import is_pure
 from ..syntax.format import tuple_text
 from ..syntax.node_index import of_kinds, walk
 from ..syntax.nodes import bound_by

@@ -18,15 +18,15 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
-from ..analysis.dtypes import WEAK_FLOAT, WEAK_INT, is_integer, promoted, scalar_type, type_name
 from ..analysis.instructions import Instruction, lowers
 from ..analysis.scope import Scope
-from ..analysis.support import floor_divided_function
 from ..expr import algebra
 from ..expr.emission import Refuse
 from ..expr.operands import Operand
 from ..expr.values import Tile
 from ..lower.compute import Call, materialized
+from ..render.dtypes import WEAK_FLOAT, WEAK_INT, is_integer, promoted, scalar_type, type_name
+from ..render.support import floor_divided_function
 
 CODE = "NKI030"
 GOLDENS = ("whole_numbers",)

@@ -8,6 +8,11 @@ from typing import TYPE_CHECKING
 from nki_migrate.runtime.spec.beta2_language import LIBRARIES, MATH_FUNCTIONS
 from nki_migrate.runtime.spec.dtypes import LIMITS
 
+from ..analysis.comparisons import comparison_text
+from ..analysis.formulas import is_formula
+from ..analysis.members import member_text
+from ..analysis.number_keys import looked_up
+from ..analysis.objects import changing_part
 from ..expr import algebra
 from ..expr.emission import New, Refuse
 from ..expr.tables import activation_token, beta2_has, beta2_lacks, dtype_name, operator_token, refusal_note
@@ -22,11 +27,6 @@ from ..syntax.names import BETA2, dotted
 from ..syntax.node_index import children, of_kinds, walk
 from ..syntax.nodes import is_shape
 from . import vector_sizes
-from .comparisons import comparison_text
-from .formulas import is_formula
-from .members import member_text
-from .number_keys import looked_up
-from .objects import changing_part
 from .sequences import sequence_call
 from .shape_attributes import shape_attribute, size_2d
 from .size_products import factors_of, whole_product
@@ -36,8 +36,8 @@ from .type_names import dtype_text, itemsize, limit, named_dtype
 from .typed_numbers import typed_number
 
 if TYPE_CHECKING:
-    from .formulas import is_formula
-from .scope import Scope
+    from ..analysis.formulas import is_formula
+from ..analysis.scope import Scope
 
 
 def render(scope: Scope, node: ast.expr) -> str:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import ast
 
+from ..analysis.changed_objects import CHANGING
+from ..analysis.name_views import parameter_value
+from ..analysis.scope import Scope
 from ..expr.emission import New, Refuse
 from ..expr.values import Hbm, Python, Tensors, Tile, Value
 from ..syntax.codes import LANGUAGE as CODE
 from ..syntax.node_index import of_kinds, walk
-from .changed_objects import CHANGING
-from .name_views import parameter_value
-from .render import render
-from .scope import Scope
+from .expressions import render
 
 _HELP = "loop over range(...) and index"
 

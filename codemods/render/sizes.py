@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
+from ..analysis.scope import Scope
 from ..expr import algebra
 from ..expr.values import Hbm, Python
 from ..project.own_assertions import same_shape
 from ..syntax.node_index import of_kinds
 from ..syntax.nodes import is_shape
-from .scope import Scope
 
 
 def unpacked_sizes(scope: Scope, value: ast.expr, names: list[str | None]) -> dict[str, Hbm] | None:

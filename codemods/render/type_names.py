@@ -6,10 +6,10 @@ import ast
 
 from nki_migrate.runtime.spec.dtypes import ITEMSIZE, LIMITS
 
+from ..analysis.scope import Scope
 from ..expr.tables import dtype_name
 from ..expr.values import DType
 from ..syntax.codes import DATA_TYPES
-from .scope import Scope
 from .support import dtype_named_function, itemsize_function, limit_function
 
 

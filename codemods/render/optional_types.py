@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 from ..expr.algebra import parse
 from ..expr.values import Absent, Container, DType, Python, Value
 from ..syntax.node_index import walk
-from .render import render
+from .expressions import render
 from .type_names import is_dtype
 
 if TYPE_CHECKING:
-    from .scope import Scope
+    from ..analysis.scope import Scope
 
 OTHERWISE = "{}"
 """Where the text of an optional type has the type that stands for ``None``."""

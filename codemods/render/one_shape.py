@@ -11,16 +11,16 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from ..analysis.instructions import Instruction
 from ..expr.values import Tile
 from ..syntax.node_index import of_kinds
-from .instructions import Instruction
 from .shapes import literal_axes, shape_text
 from .support import combined_function, wider_shape_function
 
 if TYPE_CHECKING:
+    from ..analysis.scope import Scope
     from ..expr.operands import Operand
     from ..project.program import Program
-    from .scope import Scope
 
 REVERSIBLE = {"add", "multiply", "maximum", "minimum"}
 """Operators whose operands can change places."""

@@ -16,7 +16,7 @@ from ..syntax.node_index import of_kinds, walk
 from .support import sequence_function
 
 if TYPE_CHECKING:
-    from .scope import Scope
+    from ..analysis.scope import Scope
 
 FUNCTIONS = {"sum", "any", "all", "sorted"}
 _WRITTEN_OUT = 4

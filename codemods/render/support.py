@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from nki_migrate.runtime.spec.dtypes import LIMITS
 
 if TYPE_CHECKING:
+    from ..analysis.scope import Scope
     from ..project.program import Module
-    from .scope import Scope
 
 ITEMSIZE = '''def {name}(dtype):
     """Bytes of one element of a data type."""

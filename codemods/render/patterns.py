@@ -19,10 +19,10 @@ from ..expr.operands import Item, Operand, Step
 from ..expr.values import Axis, Hbm, Index, Tile, Value
 from ..project.least_ranks import counts_from_the_end
 from ..syntax import codes
-from .render import render
+from .expressions import render
 
 if TYPE_CHECKING:
-    from .scope import Scope
+    from ..analysis.scope import Scope
 
 VECTORS = codes.INDEX_VECTORS
 

@@ -6,17 +6,17 @@ import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ..analysis.classes import never_none
+from ..analysis.maybe_tensors import may_be_no_number
 from ..expr import algebra
 from ..expr.emission import New, Refuse
 from ..expr.values import Bound, Comparison, Grid, Index, Mask, Python
 from ..syntax import codes
 from ..syntax.node_index import of_kinds
-from .classes import never_none
 from .index import index_value
-from .maybe_tensors import may_be_no_number
 
 if TYPE_CHECKING:
-    from .scope import Scope
+    from ..analysis.scope import Scope
 
 CODE = codes.MASKS
 HELP = "clamp the slices with min(...), or guard the statement with an if"

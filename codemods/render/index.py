@@ -15,7 +15,7 @@ from ..syntax import codes
 from .vector_ranks import check_sum
 
 if TYPE_CHECKING:
-    from .scope import Scope
+    from ..analysis.scope import Scope
 
 CODE = codes.INDEX_VECTORS
 COMPONENTS = {"p": 0, "x": 1, "y": 2, "z": 3, "w": 4}

@@ -20,8 +20,8 @@ from ..syntax.nodes import by_parameter, default_values
 from .index import new_axis
 
 if TYPE_CHECKING:
+    from ..analysis.scope import Scope
     from ..project.program import Module
-    from .scope import Scope
 
 _MOST_SIZES = 6
 _MOST_STEPS = 2000

@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from ..analysis.maybe_tensors import is_number
+from ..analysis.objects import only_value
 from ..syntax.codes import DATA_TYPES as DTYPES
 from ..syntax.nodes import is_shape
-from .maybe_tensors import is_number
-from .objects import only_value
 from .support import product_function
 
 if TYPE_CHECKING:
-    from .scope import Scope
+    from ..analysis.scope import Scope
 
 
 def factors_of(scope: Scope, qualified: str, node: ast.Call) -> ast.expr | None:

@@ -16,7 +16,7 @@ from ..syntax.node_index import walk
 from ..syntax.nodes import parents_of
 
 if TYPE_CHECKING:
-    from .scope import Scope
+    from ..analysis.scope import Scope
 
 _WHOLE = {"int8": (-128, 127), "uint8": (0, 255), "int16": (-(2**15), 2**15 - 1), "uint16": (0, 2**16 - 1)}
 _WHOLE |= {

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 
+from ..analysis.scope import Scope
 from ..expr import algebra
 from ..expr.values import Hbm, Tile, Value
 from ..syntax.codes import TENSOR_SHAPES
-from .scope import Scope
 from .support import product_function
 
 ATTRIBUTES = {"ndim", "shape_2d"}

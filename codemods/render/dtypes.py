@@ -12,11 +12,11 @@ from itertools import takewhile
 
 from nki_migrate.runtime.spec.dtypes import ITEMSIZE, promote, promote_bits
 
+from ..analysis.scope import Scope
 from ..expr.algebra import choice, parse
 from ..expr.values import Hbm, Numbers, Python
 from ..syntax.node_index import of_kinds, walk
 from ..syntax.nodes import default_values, is_shape, named_parameters
-from .scope import Scope
 from .support import is_float_function, promoted_function
 from .type_names import dtype_text, limited_type
 

@@ -12,21 +12,21 @@ import ast
 import builtins
 from typing import TYPE_CHECKING
 
+from ..analysis.body_values import ClassItself, Known, Text, Thing, Undecided
+from ..analysis.classes import class_named, class_of
 from ..expr.emission import New, Refuse
 from ..expr.values import Function, Grid, Hbm, Index, Mask, Python, Several, Tile, Value
 from ..project.kernel_code import KERNEL_DECORATORS
 from ..syntax.node_index import walk
 from .bodies import Facts, bound, method_call, result
-from .body_values import ClassItself, Known, Text, Thing, Undecided
-from .classes import class_named, class_of
+from .expressions import is_pure, render, render_stable
 from .index import CODE, index_value
 from .masks import mask_value
-from .render import is_pure, render, render_stable
 from .vector_makers import made_vectors
 
 if TYPE_CHECKING:
+    from ..analysis.scope import Scope
     from ..project.program import Module, Program
-    from .scope import Scope
 
 _PACKAGES = {"nl", "nisa", "ncc", "nccl", "nki", "nt", "np", "math"}
 _VECTORS = {"nl.arange", "nl.mgrid"}

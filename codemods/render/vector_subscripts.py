@@ -17,7 +17,7 @@ from ..syntax.node_index import children, indexed, of_kinds, walk
 from .index import COMPONENTS
 
 if TYPE_CHECKING:
-    from .scope import Scope
+    from ..analysis.scope import Scope
 
 
 def vector_subscripts(scope: Scope, name: str) -> Iterator[ast.Subscript]:

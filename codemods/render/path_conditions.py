@@ -10,7 +10,7 @@ from ..expr.values import Hbm, Tile, Value, texts
 from ..syntax.node_index import of_kinds, walk
 
 if TYPE_CHECKING:
-    from .scope import Scope
+    from ..analysis.scope import Scope
 
 
 def remember(scope: Scope, test: ast.expr, then: dict[str, Value]) -> None:

@@ -14,12 +14,12 @@ from ..expr.emission import Refuse
 from ..syntax import codes
 from ..syntax.names import dotted
 from ..syntax.node_index import indexed, of_kinds, walk
-from .render import render_named
+from .expressions import render_named
 from .vector_calls import is_of_package, is_unread
 
 if TYPE_CHECKING:
+    from ..analysis.scope import Scope
     from ..project.program import Module
-    from .scope import Scope
 
 
 def may_be_slice(scope: Scope, node: ast.expr, seen: frozenset[str] = frozenset()) -> bool:

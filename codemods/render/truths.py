@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import ast
 
+from ..analysis.scope import Scope
 from ..expr.emission import Refuse
 from ..expr.values import Python
 from ..project.host import assigned
 from ..syntax.codes import LANGUAGE
 from ..syntax.names import dotted
 from ..syntax.node_index import children
-from .scope import Scope
 
 _WORDS = {ast.BitAnd: "and", ast.BitOr: "or"}
 _ASKS = {"isinstance", "bool", "any", "all", "hasattr"}

@@ -10,14 +10,14 @@ import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ..analysis.kill import kill
 from ..expr.values import Index, Python
 from ..syntax.node_index import of_kinds, walk
 from ..syntax.nodes import bound_by
 from .index import new_axis
-from .kill import kill
 
 if TYPE_CHECKING:
-    from .scope import Scope
+    from ..analysis.scope import Scope
 
 
 def ask(scope: Scope, name: str) -> None:

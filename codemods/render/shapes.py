@@ -6,15 +6,15 @@ import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..analysis.scope import Scope
 from ..expr import algebra
 from ..expr.emission import Refuse
 from ..expr.values import Hbm, Tile
 from ..syntax import codes
 from ..syntax.format import tuple_text
 from ..syntax.nodes import is_shape
+from .expressions import render_stable
 from .patterns import of_name, of_rank
-from .render import render_stable
-from .scope import Scope
 
 if TYPE_CHECKING:
     from ..expr.operands import Operand

@@ -20,8 +20,8 @@ from ..syntax import codes
 from .vector_ranks import LOOSE
 
 if TYPE_CHECKING:
+    from ..analysis.scope import Scope
     from ..expr.frames import Clamp
-    from .scope import Scope
 
 CODE = codes.MASKS
 

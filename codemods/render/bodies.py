@@ -14,21 +14,21 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from ..analysis.body_values import ClassItself, Known, Text, Thing, Undecided
+from ..analysis.classes import class_named, field_class, never_none
+from ..analysis.objects import changing_part
 from ..expr import algebra
 from ..expr.tables import beta2_has
 from ..expr.values import Grid, Index, Mask, Several, Value
 from ..syntax.names import canonical, dotted
 from ..syntax.node_index import of_kinds
 from ..syntax.nodes import default_values
-from .body_values import ClassItself, Known, Text, Thing, Undecided
-from .classes import class_named, field_class, never_none
 from .index import COMPONENTS, arange, chosen, combined, mgrid, negated, reshaped
 from .masks import compared, joined
-from .objects import changing_part
 
 if TYPE_CHECKING:
+    from ..analysis.scope import Scope
     from ..project.program import Module
-    from .scope import Scope
 
 _DEPTH = 12
 _BUILTINS = {"min", "max", "len", "int", "abs"}

@@ -13,6 +13,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from ..analysis.load_ranks import all_uses
 from ..expr.operands import Operand
 from ..expr.tables import activation_token, operator_token, parameters
 from ..expr.values import Hbm
@@ -20,13 +21,12 @@ from ..project.least_ranks import rank_at_least
 from ..project.own_assertions import same_shape
 from ..syntax.node_index import walk
 from .flat_masks import ELEMENTWISE
-from .load_ranks import all_uses
 from .patterns import assert_dimensions
 from .shapes import literal_axes
 
 if TYPE_CHECKING:
-    from .instructions import Instruction
-    from .scope import Scope
+    from ..analysis.instructions import Instruction
+    from ..analysis.scope import Scope
 
 _ALIKE = {
     *("nl.load", "nl.store", "nl.copy", "nl.static_cast", "nl.zeros_like", "nl.matmul", "nl.transpose", "nl.where"),

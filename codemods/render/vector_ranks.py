@@ -17,8 +17,8 @@ from ..expr.values import Index, Shorter, Tile, Value
 from ..syntax import codes
 
 if TYPE_CHECKING:
+    from ..analysis.scope import Scope
     from ..expr.operands import Operand
-    from .scope import Scope
 
 CODE = codes.INDEX_VECTORS
 LOOSE = "index vectors whose number of dimensions depends on sizes, beside others"

@@ -22,7 +22,7 @@ from .clipping import check_cut
 from .masks import HELP
 
 if TYPE_CHECKING:
-    from .scope import Scope
+    from ..analysis.scope import Scope
 
 CODE = codes.MASKS
 ELEMENTWISE = {"tensor_copy", "tensor_tensor", "tensor_scalar", "scalar_tensor_tensor", "activation", "reciprocal"}
