@@ -105,7 +105,7 @@ class Tensors:
         if isinstance(node, ast.IfExp):
             return self._agreed([self.of(path, node.body, depth + 1), self.of(path, node.orelse, depth + 1)])
         if isinstance(node, (ast.List, ast.Tuple)) and node.elts:
-            each = self._agreed([self.of(path, item, depth + 1) for item in node.elts])
+            each = self._agreed([self._bound_value(path, item, depth + 1) for item in node.elts])
             return Items(each) if each is not None else None
         return None
 
