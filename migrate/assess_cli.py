@@ -15,7 +15,10 @@ from .rule_codes import chosen_codes, completed_codes
 FORMATS = ("text", "csv", "json", "html")
 
 
-@click.command(epilog="Exit codes: 0 assessed, 2 could not do its work, or not on every file.")
+@click.command(
+    short_help="Say kernel by kernel what a rewrite would take.",
+    epilog="Exit codes: 0 assessed, 2 could not do its work, or not on every file.",
+)
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @click.option("--select", multiple=True, metavar="CODES", shell_complete=completed_codes, help="As for rewrite.")
 @click.option("--ignore", multiple=True, metavar="CODES", shell_complete=completed_codes, help="As for rewrite.")

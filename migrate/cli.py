@@ -117,7 +117,10 @@ def cli(context: click.Context) -> int | None:
     return None
 
 
-@cli.command(epilog="Exit codes: 0 all equal, 1 something differs, 2 something is undecided or in error.")
+@cli.command(
+    short_help="Compare two versions of kernels on the emulator.",
+    epilog="Exit codes: 0 all equal, 1 something differs, 2 something is undecided or in error.",
+)
 @click.argument("paths", nargs=-1, required=True, metavar="BEFORE AFTER | PATH...")
 @click.option("--migrate", is_flag=True, help="Rewrite PATH... in memory and verify that; no file is changed.")
 @click.option("--base", metavar="REV", help="Compare PATH... as it was at a git revision with the working tree.")
@@ -187,7 +190,10 @@ def verify(paths: tuple[str, ...], output_format: str, tiles: bool, modules: tup
     return verify_command.run(asked, output_format, tiles=tiles)
 
 
-@cli.command(epilog="Exit codes: 0 legal, 1 findings, 2 could not do its work.")
+@cli.command(
+    short_help="Say whether source is legal NKI; nothing is run.",
+    epilog="Exit codes: 0 legal, 1 findings, 2 could not do its work.",
+)
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @click.option(
     "--target",
@@ -232,7 +238,7 @@ def check(
     return exit_code(reports, changes_are_done=True)
 
 
-@cli.command()
+@cli.command(short_help="Print the address of every tile of one run.")
 @click.argument("kernel", metavar="FILE::KERNEL")
 @command_options.CASES
 @click.option("--case", metavar="NAME", help="Which of the kernel's cases.  [default: the first]")
@@ -282,7 +288,10 @@ def layout(
     return module.run(file, name, cases, case, output_format, strict, language, arch)
 
 
-@cli.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@cli.command(
+    short_help="Run a command with NKI provided by the emulator.",
+    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
+)
 @click.option(
     "--precision",
     type=click.Choice(["engine", "simulator"]),
@@ -310,7 +319,10 @@ def emulate(command: tuple[str, ...], precision: str | None, target: str, strict
     return emulation.run(command, precision, options | ({"NKI_MIGRATE_STRICT": "1"} if strict else {}))
 
 
-@cli.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@cli.command(
+    short_help="Run a command, and keep its launches as cases.",
+    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
+)
 @click.option("--out", required=True, metavar="FILE", help="Cases are added to it; those that it has stay.")
 @click.option("--data", is_flag=True, help="Keep the numbers of every tensor, not only of integers and masks.")
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND...")
@@ -327,7 +339,10 @@ def cases() -> None:
     """Work on cases: how to run kernels."""
 
 
-@cases.command(epilog="Exit codes: 0 each kernel has a case that runs, 1 some has none, 2 could not do its work.")
+@cases.command(
+    short_help="Propose cases for FILE, and print those that run.",
+    epilog="Exit codes: 0 each kernel has a case that runs, 1 some has none, 2 could not do its work.",
+)
 @click.argument("file", metavar="FILE")
 @click.option("--kernel", "kernels", multiple=True, metavar="NAME", help="Only this kernel; repeatable.")
 @click.option(
@@ -356,7 +371,7 @@ def suggest(
     return module.run(file, kernels, module.Budget(seconds, limits, target or ""), jobs)
 
 
-@cli.command()
+@cli.command(short_help="Show the configuration that counts here.")
 def config() -> None:
     """Show the configuration that counts here: the value of each key, and where it comes from."""
     found: Configuration = click.get_current_context().meta[CONFIGURATION]

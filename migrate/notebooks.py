@@ -230,7 +230,7 @@ def _require_valid(value: Any) -> None:
     minor = value.get("nbformat_minor")
     found = next(
         validator.iter_validate(
-            nbformat.from_dict(value),
+            nbformat.from_dict(_with_ids(value)),
             version=major,
             version_minor=minor if isinstance(minor, int) else 0,
             relax_add_props=True,
@@ -241,6 +241,18 @@ def _require_valid(value: Any) -> None:
         place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in found.absolute_path)
         message = " ".join(found.message.split())
         raise FileError(f"not a valid notebook ({place.lstrip('.') or 'it'}: {message[:120]}): save it in Jupyter")
+
+
+def _with_ids(value: dict[str, Any]) -> dict[str, Any]:
+    """A notebook whose cells all have ids, which format 4.5 asks for: many lack them, and nothing here reads them."""
+    cells, minor = value.get("cells"), value.get("nbformat_minor")
+    if not isinstance(cells, list) or not isinstance(minor, int) or minor < _MINOR_WITH_IDS:
+        return value
+    named = [{"id": f"cell-{n}"} | cell if isinstance(cell, dict) else cell for n, cell in enumerate(cells)]
+    return value | {"cells": named}
+
+
+_MINOR_WITH_IDS = 5
 
 
 # --- JSON text -------------------------------------------------------------------------------------------------------

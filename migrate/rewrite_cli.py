@@ -15,7 +15,7 @@ from .rule_codes import chosen_codes, completed_codes
 from .surfaces import FORMATS
 
 
-@click.command(epilog=MEANING)
+@click.command(short_help="Rewrite kernels to a newer NKI: a dry run without --write.", epilog=MEANING)
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @click.option("--write", is_flag=True, help="Change the files (from standard input: print the new source).")
 @click.option(

@@ -27,7 +27,7 @@ def rules(output_format: str) -> None:
         click.echo(rules_table())
 
 
-@click.command()
+@click.command(short_help="List the versions of NKI, and what each changed.")
 @command_options.output_format("text", "json")
 def versions(output_format: str) -> None:
     """List the versions of NKI: their SDK releases, what each changed, and the rule of rewrite that does it."""
@@ -37,6 +37,7 @@ def versions(output_format: str) -> None:
 
 
 @click.command(
+    short_help="Test the rules of plugins by their own examples.",
     name="test-rules",
     epilog="Exit codes: 0 all examples hold, 1 one does not, 2 there is no such rule, or it cannot be loaded.",
 )
@@ -65,7 +66,7 @@ def test_rules(codes: tuple[str, ...]) -> int:
     return LEFT if failed else DONE
 
 
-@click.command()
+@click.command(short_help="Explain a rule or a finding, by its code or name.")
 @click.argument("code", shell_complete=completed_subjects)
 def explain(code: str) -> None:
     """Explain CODE: what a rule rewrites and why, or what a finding of `check` means, with an example.

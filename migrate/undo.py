@@ -51,7 +51,10 @@ def _undone(place: Path, journal: Journal, *, force: bool) -> int:
     return DONE
 
 
-@click.command(epilog="Exit codes: 0 restored, 2 nothing was: no run, or files changed since.")
+@click.command(
+    short_help="Take back the last run of rewrite --write.",
+    epilog="Exit codes: 0 restored, 2 nothing was: no run, or files changed since.",
+)
 @click.argument("path", default=".", metavar="[PATH]")
 @click.option("--force", is_flag=True, help="Also restore files that were changed since: what was changed is lost.")
 def undo(path: str, force: bool) -> int:

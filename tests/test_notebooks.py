@@ -286,6 +286,16 @@ def test_a_notebook_that_cannot_be_read_fails_with_one_line_and_stays(run, data,
     assert run("rewrite", "--write", "book.ipynb")[0] == 2 and Path("book.ipynb").read_bytes() == data
 
 
+def test_cells_without_ids_are_read_and_get_none(run):
+    value = json.loads(book(IMPORTS, KERNEL))
+    for each in value["cells"]:
+        del each["id"]
+    Path("book.ipynb").write_text(json.dumps(value, indent=1))
+    assert run("rewrite", "--write", "book.ipynb")[0] == 0
+    written = json.loads(Path("book.ipynb").read_text())
+    assert "neuronxcc" not in written["cells"][2]["source"] and not any("id" in each for each in written["cells"])
+
+
 def test_other_kernels_and_notebooks_without_nki_are_skipped(run):
     Path("r.ipynb").write_bytes(
         book(IMPORTS, metadata={"kernelspec": {"name": "ir", "display_name": "R", "language": "R"}})

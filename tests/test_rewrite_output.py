@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 from nki_migrate import patch
-from nki_migrate.cli import main
+from nki_migrate.cli import cli, main
 from nki_migrate.golden import GOLDENS
 
 SOURCE = GOLDENS["forced_auto_alloc"].before
@@ -112,3 +112,8 @@ def test_a_run_that_no_file_concerns_says_so(run, here, command):
     (here / "empty" / "x.py").write_text("print(1)\n")
     assert run(command, "empty")[2].splitlines()[-1] == "nothing to do: the file does not mention nki, or is empty"
     assert "nothing to do" not in run(command, "empty", "kernels")[2]
+
+
+def test_the_list_of_commands_says_what_each_does_to_the_end(run):
+    listed = run("--help")[1].decode().partition("Commands:\n")[2].partition("\n\n")[0].splitlines()
+    assert len(listed) == len(cli.commands) and all(line.endswith(".") and "..." not in line for line in listed)
