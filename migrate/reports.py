@@ -44,7 +44,7 @@ class Report:
     ``inexact`` how many ULP each rule that is not exact declares, ``decisions`` what was chosen for which tensor,
     ``asserted`` what its kernels take for true from then on, ``ignored`` the findings that comments silence,
     ``seconds`` how long it took (of files that are rewritten together, each has its share), ``group`` is the same for
-    files that import each other, which are written together or not at all.
+    files that import each other, which change together.
     """
 
     path: str
