@@ -31,6 +31,8 @@ _IMPORTS_BETA2 = re.compile(rb"^[ \t]*(import|from)[ \t]+nki\b", re.MULTILINE)
 _TOO_DEEP = "nested too deeply to be read: break up the deepest expression"
 
 EMPTY = "empty"
+INTERRUPTED = "not written: interrupted: run again"
+_WITH_ANOTHER = "not written: nothing is, as "
 DECLINED = "declined: run again to be asked again"
 NOTEBOOK = "reading notebooks needs nbformat: pip install 'nki-migrate[notebook]'"
 
@@ -116,6 +118,16 @@ def internal_error(path: str, data: bytes, error: Exception) -> Report:
 def without(word: bytes) -> str:
     """Why a file that does not concern a command is skipped."""
     return f"does not mention {word.decode()}"
+
+
+def with_another(path: str) -> str:
+    """Why a file is not written that goes with one that cannot be."""
+    return f"{_WITH_ANOTHER}{path} cannot be"
+
+
+def is_of_run(reason: str) -> bool:
+    """Is it the run, and no file of its own, that a file is not written for?"""
+    return reason == INTERRUPTED or reason.startswith(_WITH_ANOTHER)
 
 
 def not_concerned(word: bytes) -> frozenset[str]:

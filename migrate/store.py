@@ -19,9 +19,7 @@ from types import FrameType
 from .discover import STDIN
 from .errors import FileError
 from .journal import Keeping, alone, journal_place, sync_directory
-from .reports import Report
-
-INTERRUPTED = "not written: interrupted: run again"
+from .reports import INTERRUPTED, Report, with_another
 
 
 @dataclass(frozen=True)
@@ -80,7 +78,7 @@ def _stored(changed: Sequence[Report], interrupts: Interrupts) -> list[Report]:
         keeping = Keeping([(each.path, each.before, each.after) for each in changes]) if changes else None
         replace_together(changes, lambda: interrupts.seen)
     except RunError as error:
-        rest = f"not written: nothing is, as {error.path} cannot be"
+        rest = with_another(error.path)
         found = [_unless_in_place(each, str(error) if each.path == error.path else rest) for each in changed]
     except KeyboardInterrupt:
         interrupts.seen = True

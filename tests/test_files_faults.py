@@ -10,7 +10,7 @@ import pytest
 from nki_migrate import codemods, journal, store
 from nki_migrate.cli import main
 from nki_migrate.codemods import Outcome
-from nki_migrate.reports import Report
+from nki_migrate.reports import INTERRUPTED, Report
 
 FILES = 4
 
@@ -115,7 +115,7 @@ def test_an_error_at_any_step_leaves_files_and_report_in_accord(tmp_path, monkey
         met.add(after[0].status)
         assert interrupted == (name == "Ctrl-C")
         if interrupted:
-            assert {report.reason for report in after} <= {None, store.INTERRUPTED}
+            assert {report.reason for report in after} <= {None, INTERRUPTED}
     assert met == {"changed", "failed"}
 
 

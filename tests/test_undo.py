@@ -335,6 +335,18 @@ def test_what_cannot_be_put_back_is_reported_as_written_and_undone_by_undo(tmp_p
     assert run("undo", str(tmp_path))[0] == 0 and states(reports) == [False] * 4
 
 
+def test_what_keeps_the_run_from_being_written_is_one_line(run, monkeypatch):
+    kernels("a", "b", "c", "d")
+    access = os.access
+    monkeypatch.setattr(os, "access", lambda path, mode: not path.endswith("c.py") and access(path, mode))
+    code, _, err = run("rewrite", "--write", ".")
+    assert code == 2 and err.splitlines() == [
+        "c.py: failed: cannot write: the file is read-only: make it writable (chmod u+w)",
+        "3 files failed: not written: nothing is, as c.py cannot be",
+        "4 files: 0 changed, 0 unchanged, 0 skipped, 4 failed; 0 findings",
+    ]
+
+
 def test_a_file_that_is_read_only_keeps_the_run_from_being_written(run):
     kernels("helper", "user")
     old = tree()
@@ -344,7 +356,7 @@ def test_a_file_that_is_read_only_keeps_the_run_from_being_written(run):
     code, _, err = run("rewrite", "--write", ".")
     assert code == 2
     assert tree() == old
-    assert "user.py: failed: not written: nothing is, as helper.py cannot be" in err
+    assert "1 file failed: not written: nothing is, as helper.py cannot be" in err
     assert "helper.py: failed: cannot write: the file is read-only: make it writable" in err
 
 
