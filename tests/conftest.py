@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import itertools
 import linecache
+import os
 import signal
 import sys
 import textwrap
@@ -17,6 +18,7 @@ from typing import Any
 import pytest
 from first_rung import Options, rewrite
 from hypothesis import HealthCheck, settings
+from kept_replies import KeptReplies
 from nki_migrate.codemods import Outcome
 from nki_migrate.guard import complete, objection
 from nki_migrate.runtime import shims
@@ -116,6 +118,15 @@ def migrate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Migrate]:
             return Migration(outcome, refused, before, after, tuple(trouble))
 
         yield migrated
+
+
+@pytest.fixture(scope="session")
+def workers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KeptReplies]:
+    """Workers that run each golden once for all tests that ask for the same run of it."""
+    here = tmp_path_factory.getbasetemp()
+    folder = (here.parent if "PYTEST_XDIST_WORKER" in os.environ else here) / "replies"
+    with pool(2) as started:
+        yield KeptReplies(started, folder)
 
 
 @pytest.fixture(scope="module")

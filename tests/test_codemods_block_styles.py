@@ -86,3 +86,55 @@ def test_a_variable_that_is_bound_again_in_its_loop_is_no_index_of_blocks(migrat
     uses = ("t[i] = nl.load(x)", "i = 1 - i", "nl.store(out[i, 0, 0], value=t[i])")
     migration = migrate(kernel("i", "i", *uses), ARGS, Options())
     assert [decision.choice for decision in migration.outcome.decisions] != ["loop"]
+
+
+COMMENTED = """\
+    # the tiles of x
+    t = nl.ndarray((2, nl.par_dim(8), 5), dtype=nl.float32)  # one for each pass
+
+    # two tiles together
+    u = nl.ndarray((2, nl.par_dim(8), 5), dtype=nl.float32)
+    v = nl.zeros((2, nl.par_dim(8), 5), dtype=nl.float32)
+    for i in nl.affine_range(2):
+        # load
+        t[i] = nl.load(x)
+        u[i] = nl.add(t[i], 1.0)
+        v[i] = nl.add(v[i], u[i])
+        nl.store(out[i, 0, 0], value=v[i])
+    return out
+"""
+
+
+def test_a_comment_goes_with_the_declaration_that_it_is_about(migrate):
+    head = kernel("i", "i").partition("    t = nl.ndarray")[0]
+    migration = migrate(head + COMMENTED, ARGS)
+    assert migration.trouble == ()
+    assert migration.outcome.source.partition("    out = ")[2].partition("\n\n")[2].startswith("""\
+    # two tiles together
+    for i in nl.affine_range(2):
+        # the tiles of x
+        # one for each pass
+        t = nl.ndarray((8, 5), dtype=nl.float32, buffer=nl.sbuf)
+        u = nl.ndarray((8, 5), dtype=nl.float32, buffer=nl.sbuf)
+        v = nl.zeros((8, 5), dtype=nl.float32, buffer=nl.sbuf)
+        # load
+""")
+
+
+@pytest.mark.parametrize(
+    ("space", "lines", "declared"),
+    [
+        ("sbuf", ("t[i, j] = nl.add(t[i, j], nl.load(x))", "nl.store(out[i, j, 0], value=t[i, j])"), "loop"),
+        ("sbuf", ("t[i, j] = nl.add(t[1 - i, j], nl.load(x))", "nl.store(out[i, j, 0], value=t[i, j])"), "fold"),
+        ("psum", ("t[i, j] = nl.add(t[i, j], nl.load(x))", "nl.store(out[i, j, 0], value=t[i, j])"), "loop"),
+        ("psum", ("t[i, j] = nl.add(t[1 - i, j], nl.load(x))", "nl.store(out[i, j, 0], value=t[i, j])"), "list"),
+    ],
+)
+@pytest.mark.parametrize("fill", ["nl.zeros(({shape}), {rest})", "nl.full(({shape}), 3.0, {rest})"])
+def test_filled_blocks_start_as_they_did(migrate, space, lines, declared, fill):
+    text = kernel("ij", "ij", *lines).replace("affine_range", "sequential_range")
+    made = fill.format(shape="2, 3, nl.par_dim(8), 5", rest=f"dtype=nl.float32, buffer=nl.{space}")
+    text = text.replace("nl.ndarray((2, 3, nl.par_dim(8), 5), dtype=nl.float32)", made)
+    migration = migrate(text, ARGS)
+    assert migration.outcome.findings == () and migration.trouble == ()
+    assert [decision.choice for decision in migration.outcome.decisions] == [declared]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,19 +14,13 @@ from nki_migrate.golden import LADDER_GOLDENS, NKI_GOLDENS
 from nki_migrate.reports import Report
 from nki_migrate.rewriting import rewrite_report
 from nki_migrate.runtime.cases import read_cases
-from nki_migrate.runtime.pool import Pool, pool
+from nki_migrate.runtime.pool import Workers
 from nki_migrate.runtime.spec.versions import OLDEST, VERSIONS, version
 from test_ladder_golden import trouble
 
 HEAD = "import nki\nimport nki.isa as nisa\nimport nki.language as nl\n\n\n@nki.jit\ndef kernel(x):\n"
 TILE = "    {} = nl.ndarray((128, 8), dtype=nl.float32, buffer=nl.sbuf)\n"
 TILES = TILE.format("a") + TILE.format("b")
-
-
-@pytest.fixture(scope="module")
-def workers() -> Iterator[Pool]:
-    with pool(2) as started:
-        yield started
 
 
 def report(source: str, oldest: str, target: str) -> Report:
@@ -39,7 +32,7 @@ CLIMBED = sorted(name for name, golden in ALL.items() if golden.target != OLDEST
 
 
 @pytest.mark.parametrize("name", CLIMBED)
-def test_what_nothing_is_said_of_runs_alike(workers: Pool, name: str) -> None:
+def test_what_nothing_is_said_of_runs_alike(workers: Workers, name: str) -> None:
     golden = ALL[name]
     older = VERSIONS[: version(golden.target).position]
     reports = {at: report(golden.after, at.name, golden.target) for at in older}

@@ -6,7 +6,6 @@ A golden with ``expected_failure`` must fail the first way, with a diagnostic, a
 """
 
 import functools
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,7 +19,7 @@ from nki_migrate.runtime.cases import Case, read_cases
 from nki_migrate.runtime.compare import LEVELS, Failure, Run, compare_with_reference
 from nki_migrate.runtime.legality import check_source
 from nki_migrate.runtime.messages import Kernels, Reference, Reply, Request
-from nki_migrate.runtime.pool import Pool, pool
+from nki_migrate.runtime.pool import Workers
 from nki_migrate.runtime.spec import versions
 from nki_migrate.runtime.spec.hardware import DEFAULT_TARGET
 from nki_migrate.verdicts import CaseResult
@@ -34,12 +33,6 @@ AFTERS = sorted({(name, golden.target) for name, golden in GOLDENS.items()} | {(
 REWRITTEN = [(name, target) for name, target in AFTERS if name in MIGRATED]
 DEPRECATED = {"NKV040", "NKV041"}
 """Loops on the device, which every version up to 0.6 takes: functions in their place are for review."""
-
-
-@pytest.fixture(scope="module")
-def workers() -> Iterator[Pool]:
-    with pool(2) as started:
-        yield started
 
 
 def after_path(name: str, target: str) -> Path:
@@ -65,12 +58,12 @@ def cases(name: str) -> tuple[Case, ...]:
     return read_cases(GOLDENS[name].cases_path).cases
 
 
-def asked(workers: Pool, kind: str, path: object, case: Case, version: str = "") -> Reply:
+def asked(workers: Workers, kind: str, path: object, case: Case, version: str = "") -> Reply:
     case = replace(case, target=version)
     return workers.submit(Request(kind, str(path), case, case.hardware or DEFAULT_TARGET)).result()
 
 
-def compared(workers: Pool, golden: Golden, after: object, case: Case, version: str) -> CaseResult:
+def compared(workers: Workers, golden: Golden, after: object, case: Case, version: str) -> CaseResult:
     """The verdicts on ``before.py`` against the file ``after``, which runs as ``version``."""
     target = case.hardware or DEFAULT_TARGET
     case = replace(case, target=version)
@@ -140,7 +133,7 @@ def test_before_and_after_agree_at_all_levels(name, target, workers):
 # --- what the kernels do ---------------------------------------------------------------------------------------------
 
 
-def check_run(workers: Pool, golden: Golden, path: object, case: Case, version: str = "") -> None:
+def check_run(workers: Workers, golden: Golden, path: object, case: Case, version: str = "") -> None:
     """The kernel in ``path`` runs, matches its reference, lies where the address table says, prints what it should."""
     run = asked(workers, "run", path, case, version)
     assert isinstance(run, Run), run

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 import functools
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -18,7 +17,7 @@ from nki_migrate.runtime.cases import Case, read_cases
 from nki_migrate.runtime.compare import LEVELS
 from nki_migrate.runtime.legality import check_source
 from nki_migrate.runtime.messages import Request
-from nki_migrate.runtime.pool import Pool, pool
+from nki_migrate.runtime.pool import Workers
 from nki_migrate.runtime.spec.hardware import DEFAULT_TARGET
 from nki_migrate.runtime.spec.versions import NAMES
 from nki_migrate.verify import judged
@@ -33,12 +32,6 @@ NEVER_RAN = {"NKV028"}
 """``dtype`` of ``shared_constant``: 2.28 documents it, and 0.2 refuses it (tests/test_ladder_rules.py)."""
 
 
-@pytest.fixture(scope="module")
-def workers() -> Iterator[Pool]:
-    with pool(2) as started:
-        yield started
-
-
 @functools.cache
 def outcome(name: str) -> Outcome:
     golden = LADDER_GOLDENS[name]
@@ -50,7 +43,7 @@ def codes(made: Outcome) -> list[str]:
 
 
 def trouble(
-    workers: Pool, golden: Golden, case: Case, before: tuple[object, str], after: tuple[object, str]
+    workers: Workers, golden: Golden, case: Case, before: tuple[object, str], after: tuple[object, str]
 ) -> list[str]:
     """What keeps two files, each run at its version, from being equal in one case."""
     hardware = case.hardware or DEFAULT_TARGET
@@ -92,7 +85,7 @@ def test_the_after_is_legal_at_its_version_and_the_before_at_its_own(name: str) 
 
 
 @pytest.mark.parametrize("name", [name for name in NAMED if not LADDER_GOLDENS[name].left])
-def test_before_and_after_agree_at_all_levels(name: str, workers: Pool) -> None:
+def test_before_and_after_agree_at_all_levels(name: str, workers: Workers) -> None:
     """But for what the versions themselves read otherwise, where the golden says at which level."""
     golden = LADDER_GOLDENS[name]
     cases = read_cases(golden.cases_path).cases

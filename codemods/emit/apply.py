@@ -33,6 +33,7 @@ from ..syntax.format import formatted, line_width
 from ..syntax.node_index import tree_of, walk
 from ..syntax.nodes import default_values
 from ..syntax.source import written
+from .moved_comments import MovedComments
 from .parameters import bare, by_lines, further_parameter, without_stars, written_parameter
 
 Parsed = dict[tuple[int, int], tuple[New, Sequence[Statement]]]
@@ -72,6 +73,7 @@ class _Rebuild:
         self.guards: dict[int, str] = {}
         self.tests: list[cst.BaseExpression] = []
         self.marks = Marks()
+        self.moved_comments = MovedComments(self.edits)
 
     def _may_use_support(self, statement: ast.stmt) -> bool:
         """Is a statement of the module a definition, or does its new text use what the module gets?"""
@@ -87,8 +89,10 @@ class _Rebuild:
         result: list[Statement] = []
         orphans: Lines = []
         vanished = False
-        for statements, node in _by_line(old, nodes):
+        lines = _by_line(old, nodes)
+        for (statements, node), (_, following) in zip(lines, [*lines[1:], ([], None)], strict=True):
             assert isinstance(node, cst.SimpleStatementLine | cst.BaseCompoundStatement)
+            node = self.moved_comments.taken(statements, node, following)
             if vanished and node.leading_lines:
                 orphans = self._without_index_comment(orphans)
                 if is_heading(orphans, node.leading_lines):
@@ -153,7 +157,8 @@ class _Rebuild:
         return [*lifted, *new], []
 
     def _around(self, statements: list[ast.stmt], items: dict[ast.stmt, list[New]], place: Place) -> list[Statement]:
-        return [s for old in statements for item in items.get(old, []) for s in self.statements(item, old, place)]
+        found = ((item, self.statements(item, old, place)) for old in statements for item in items.get(old, []))
+        return [s for item, written in found for s in self.moved_comments.given(item, written)]
 
     def _replaced(self, statements: list[ast.stmt], node: Statement) -> tuple[list[Statement], Lines]:
         """New statements, and the comments of the old one that have to stand above them."""

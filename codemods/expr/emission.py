@@ -14,13 +14,14 @@ class New:
     """One new statement: its text (4 spaces an indent level), and the condition under which it runs.
 
     ``as_is`` says that its text is as long as it is, ``keeps`` the name whose value it saves before a loop, or gives
-    back at the start of an iteration.
+    back at the start of an iteration, ``moved`` the statement that it is, in another place.
     """
 
     text: str
     guard: str = ""
     as_is: bool = False
     keeps: str = ""
+    moved: ast.stmt | None = None
 
 
 @dataclass(frozen=True)

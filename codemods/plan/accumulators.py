@@ -49,11 +49,9 @@ def drop_zeros(scope: Scope) -> None:
         suite = id(rest[-1]) if rest else 0
         tests = [count for count in counts if asserted.get((suite, count), line) >= line]
         asserted.update({(suite, count): line for count in tests})
-        new[at : at + 1] = [
-            New(text, new[at].guard)
-            for text in (_without_zeros(new[at].text), *(assertion(f"{n} > 0", "loops that run") for n in tests))
-            if text
-        ]
+        left, guard = replace(new[at], text=_without_zeros(new[at].text)), new[at].guard
+        asserting = [New(assertion(f"{n} > 0", "loops that run"), guard) for n in tests]
+        new[at : at + 1] = [*([left] if left.text else []), *asserting]
         statement, _ = _declared_in(scope.function, declaration.node)
         if statement is not None and not declaration.joined:
             scope.module.edits.replaced[statement] = new

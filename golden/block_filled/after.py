@@ -11,11 +11,11 @@ def group_sums(x):
     n, m, k, p, f = x.shape
     grams = nl.ndarray((n, m, f, f), dtype=nl.float32, buffer=nl.shared_hbm)
     totals = nl.ndarray((n, p, f), dtype=nl.float32, buffer=nl.shared_hbm)
-    # each block belongs to one iteration of two loops; its first matmul overwrites the zeros
     # all blocks are alive from the first loop to the last
     total = nl.zeros((p, n, f), dtype=nl.float32, buffer=nl.sbuf)
     for i in nl.affine_range(n):
         for j in nl.affine_range(m):
+            # each block belongs to one iteration of two loops; its first matmul overwrites the zeros
             gram = nl.ndarray((f, f), dtype=nl.float32, buffer=nl.psum)
             for r in nl.affine_range(k):
                 tile = nl.ndarray((p, f), dtype=x.dtype, buffer=nl.sbuf)

@@ -10,9 +10,9 @@ def two_phases(a, b):
     """(T, P, F) twice; the first half of the result is a + 1, the second is b + 2."""
     tiles, rows, columns = a.shape
     out = nl.ndarray((2, tiles, rows, columns), dtype=a.dtype, buffer=nl.shared_hbm)
-    # bytes [0, 2 * columns * 4)
     # bytes [columns * 4, 3 * columns * 4)
     for t in nl.affine_range(tiles):
+        # bytes [0, 2 * columns * 4)
         first = nl.ndarray(
             (rows, columns),
             dtype=nl.float32,

@@ -1,0 +1,46 @@
+"""What workers answer about goldens, kept for all tests of one session: no golden changes while it lasts.
+
+Several files of tests run the same goldens. Each session has a folder of its own, so none can read what another wrote.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pickle
+from concurrent.futures import Future
+from pathlib import Path
+
+from nki_migrate.runtime.compare import Run
+from nki_migrate.runtime.messages import Reference, Reply, Request
+from nki_migrate.runtime.pool import Pool
+
+GOLDENS = Path(__file__).resolve().parent.parent / "golden"
+
+
+class KeptReplies:
+    """A pool that runs no golden twice the same way. ``folder`` is the session's, of all its processes."""
+
+    def __init__(self, workers: Pool, folder: Path) -> None:
+        self.width, self._workers, self._folder = workers.width, workers, folder
+        folder.mkdir(exist_ok=True)
+
+    def submit(self, request: Request) -> Future[Reply]:
+        if not Path(request.file).is_relative_to(GOLDENS):
+            return self._workers.submit(request)
+        kept = self._folder / hashlib.sha256(pickle.dumps(request)).hexdigest()
+        if kept.exists():
+            known: Future[Reply] = Future()
+            known.set_result(pickle.loads(kept.read_bytes()))
+            return known
+        asked = self._workers.submit(request)
+        asked.add_done_callback(lambda done: _keep(done, kept))
+        return asked
+
+
+def _keep(done: Future[Reply], kept: Path) -> None:
+    if done.cancelled() or done.exception() is not None or not isinstance(done.result(), Run | Reference):
+        return
+    written = kept.with_suffix(f".{os.getpid()}")
+    written.write_bytes(pickle.dumps(done.result()))
+    written.replace(kept)
