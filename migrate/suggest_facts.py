@@ -202,10 +202,6 @@ class Facts:
         dims = {name for dims in self.shapes.values() for dim in dims for name in _names(str(dim))}
         return dims | {node.id for each in told for node in ast.walk(each) if isinstance(node, ast.Name)}
 
-    def is_tensor(self, name: str) -> bool:
-        """Does anything say that a parameter is a tensor?"""
-        return name in self.tensors or name in self.shapes or name in self.whole
-
     def constants(self) -> list[int]:
         """The numbers that asserts name, those that sizes are divided by, and twice each: sizes are often like that."""
         values = self.values({}, {})

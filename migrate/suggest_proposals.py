@@ -58,8 +58,8 @@ def _tensors(required: Sequence[str], facts: Facts, annotated: Mapping[str, str]
 def proposed_cases(path: Path, tree: ast.Module, kernel: ast.FunctionDef) -> Iterator[Case]:
     """Cases whose sizes the asserts allow; where they allow none of those that were looked at, plain ones."""
     facts, outputs = facts_of(tree, kernel), _outputs(kernel)
-    asked, plain, variants = _arguments(path, tree, kernel, facts)
-    for sizes in _sizes(asked, facts, plain):
+    tensors, numbers, plain, variants = _arguments(path, tree, kernel, facts)
+    for sizes in _sizes(tensors, numbers, facts, plain):
         for variant in variants:
             for case in _cases(path, kernel.name, sizes, variant, facts):
                 yield _with_outputs(case, outputs)
@@ -67,8 +67,8 @@ def proposed_cases(path: Path, tree: ast.Module, kernel: ast.FunctionDef) -> Ite
 
 def _arguments(
     path: Path, tree: ast.Module, kernel: ast.FunctionDef, facts: Facts
-) -> tuple[list[str], dict[str, object], list[dict[str, object]]]:
-    """The parameters whose sizes are asked, the plain values of the others, and the arguments that are no sizes."""
+) -> tuple[list[str], list[str], dict[str, object], list[dict[str, object]]]:
+    """The tensors, the numbers that sizes depend on, the plain values of the others, and the arguments besides."""
     defaults, classes, said = _defaults(kernel), classes_of(path, tree), choices(tree, kernel)
     known = {name: found for name in parameters(kernel) if (found := class_of(kernel, name, classes))}
     made = {name: found for name, wanted in known.items() if (found := objects(wanted, classes))}
@@ -76,13 +76,14 @@ def _arguments(
     required = [name for name in parameters(kernel) if name not in {**defaults, **given}]
     tensors = [name for name in _tensors(required, facts, _annotated(kernel)) if name not in said]
     scalars = _scalars([name for name in required if name not in tensors], tree, kernel, said)
-    numbers = [name for name, value in scalars.items() if type(value) is int and name in facts.names()]
+    asked = facts.resolved(_plain(defaults)).names()
+    numbers = [name for name, value in scalars.items() if type(value) is int and name in asked]
     fixed = {name: value for name, value in scalars.items() if name not in numbers}
     fields = _fields(known, {name: values[0] for name, values in given.items()})
     plain = {**_plain(defaults), **fields, **_plain(fixed)}
     against = _against_defaults(facts, defaults, plain)
     variants = _variants({**fixed, **against}, given, _others(said, made, defaults))
-    return [*tensors, *numbers], {**plain, **against}, variants
+    return tensors, numbers, {**plain, **against}, variants
 
 
 def _against_defaults(facts: Facts, defaults: Mapping[str, object], known: Mapping[str, object]) -> dict[str, object]:
@@ -147,13 +148,14 @@ def _with_outputs(case: Case, names: set[str]) -> Case:
     return replace(case, args=args)
 
 
-def _sizes(asked: Sequence[str], facts: Facts, scalars: Mapping[str, object]) -> Iterator[dict[str, Size]]:
+def _sizes(
+    tensors: Sequence[str], numbers: Sequence[str], facts: Facts, scalars: Mapping[str, object]
+) -> Iterator[dict[str, Size]]:
     """Shapes of tensors, and numbers, that the asserts allow; else the preferred ones of each choice of ranks."""
     found = False
     plain: list[dict[str, Size]] = []
     facts = facts.resolved(scalars)
-    numbers = [name for name in asked if name in facts.names() and not facts.is_tensor(name)]
-    tensors = [name for name in asked if name not in numbers]
+    asked = [*tensors, *numbers]
     for ranks in _ranks(tensors, facts):
         shapes: dict[str, list[Dim]] = {name: [f"{name}{n}" for n in range(rank)] for name, rank in ranks.items()}
         ranked = replace(facts, shapes={**facts.shapes, **shapes})

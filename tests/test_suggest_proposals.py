@@ -190,3 +190,8 @@ def test_numbers_are_sizes_that_the_asserts_allow(tmp_path: Path) -> None:
 def test_a_name_of_the_module_is_not_that_of_the_kernel(tmp_path: Path) -> None:
     source = "n = 4096\nm = 64\n\ndef k(x):\n    n, _ = x.shape\n    assert n == 4 * m\n"
     assert shapes(proposals(tmp_path, source)[0])["x"][0] == 256  # type: ignore[index]  # a shape
+
+
+def test_a_number_that_no_size_depends_on_is_a_small_one(tmp_path: Path) -> None:
+    source = "def k(x, window: int):\n    n, m = x.shape\n    w = window\n    rows = n - w\n"
+    assert proposals(tmp_path, source)[0].args["window"] == 2
