@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .patch import changed_lines
-from .reports import NOTEBOOK, STATUSES, Report, is_whole_beta1, not_concerned, without
+from .reports import NOTEBOOK, STATUSES, Report, is_of_run, is_whole_beta1, not_concerned, without
 
 if TYPE_CHECKING:
     from nki_migrate.codemods.model import Asserted, Finding
@@ -132,13 +132,20 @@ def stat_line(report: Report) -> str:
 
 
 def status_lines(reports: Iterable[Report], silent: Container[str]) -> Iterator[str]:
-    """Files that were skipped or failed, with the reason; those skipped for a reason in ``silent`` are only counted."""
+    """Files that were skipped or failed, with the reason; those skipped for a reason in ``silent`` are only counted.
+
+    What keeps a whole run from being written is one line, whatever the number of files.
+    """
     unread = 0
+    unwritten: Counter[str] = Counter()
     for report in reports:
         if report.reason == NOTEBOOK and report.status == "skipped":
             unread += 1
+        elif report.reason is not None and is_of_run(report.reason):
+            unwritten[report.reason] += 1
         elif report.reason is not None and report.reason not in silent:
             yield f"{shown(report.path)}: {report.status}: {report.reason}"
+    yield from (f"{plural(count, 'file')} failed: {reason}" for reason, count in unwritten.items())
     if unread:
         yield f"{plural(unread, 'notebook')} skipped: {NOTEBOOK}"
 

@@ -31,6 +31,8 @@ _IMPORTS_BETA2 = re.compile(rb"^[ \t]*(import|from)[ \t]+nki\b", re.MULTILINE)
 _TOO_DEEP = "nested too deeply to be read: break up the deepest expression"
 
 EMPTY = "empty"
+INTERRUPTED = "not written: interrupted: run again"
+_WITH_ANOTHER = "not written: nothing is, as "
 DECLINED = "declined: run again to be asked again"
 NOTEBOOK = "reading notebooks needs nbformat: pip install 'nki-migrate[notebook]'"
 
@@ -44,7 +46,7 @@ class Report:
     ``inexact`` how many ULP each rule that is not exact declares, ``decisions`` what was chosen for which tensor,
     ``asserted`` what its kernels take for true from then on, ``ignored`` the findings that comments silence,
     ``seconds`` how long it took (of files that are rewritten together, each has its share), ``group`` is the same for
-    files that import each other, which are written together or not at all.
+    files that import each other, which change together.
     """
 
     path: str
@@ -116,6 +118,16 @@ def internal_error(path: str, data: bytes, error: Exception) -> Report:
 def without(word: bytes) -> str:
     """Why a file that does not concern a command is skipped."""
     return f"does not mention {word.decode()}"
+
+
+def with_another(path: str) -> str:
+    """Why a file is not written that goes with one that cannot be."""
+    return f"{_WITH_ANOTHER}{path} cannot be"
+
+
+def is_of_run(reason: str) -> bool:
+    """Is it the run, and no file of its own, that a file is not written for?"""
+    return reason == INTERRUPTED or reason.startswith(_WITH_ANOTHER)
 
 
 def not_concerned(word: bytes) -> frozenset[str]:

@@ -280,13 +280,16 @@ def _reported(group: list[_Work], options: Options, homes: Mapping[str, Homes] |
             if len(group) > 1:
                 return [report for item in group for report in _reported([item], options, homes)]
             return [(index, internal_error(path, data, error)) for index, path, data in group]
-        reached = _reached({name: outcome.source for name, outcome in outcomes.items()})
+        written = {name: outcome.source for name, outcome in outcomes.items()}
+        reached = _reached(written)
         share = (time.perf_counter() - began) / max(len(texts), 1)
         for index, path, data in group:
             name = _name((index, path, data))
             if name in texts:
                 began = time.perf_counter()
-                report = _guarded(path, data, texts[name], outcomes[name], options, reached.get(name, frozenset()))
+                again = _rewriting_again(name, written, homes)
+                reaches = reached.get(name, frozenset())
+                report = _guarded(path, data, texts[name], outcomes[name], options, reaches, again)
                 reports.append((index, replace(report, seconds=share + time.perf_counter() - began)))
     if len(reports) > 1:
         reports = [(index, replace(report, group=group[0][1])) for index, report in reports]
@@ -303,14 +306,37 @@ def _reached(sources: dict[str, str]) -> dict[str, frozenset[str]]:
         return {}  # the guard says so
 
 
-def _guarded(path: str, data: bytes, text: Text, outcome: Outcome, options: Options, reached: frozenset[str]) -> Report:
-    from nki_migrate.codemods import rewrite
+def _rewriting_again(
+    name: str, written: Mapping[str, str], homes: Mapping[str, Homes] | None
+) -> Callable[[str, Options, str], Outcome]:
+    """How a file is rewritten a second time: alone, and where that changes it, with the files it was rewritten with.
 
+    What those show, such as the version of NKI, or what their calls give, may be what left it as it is.
+    """
+
+    def again(source: str, options: Options, filename: str) -> Outcome:
+        alone = codemods.rewrite(source, options, filename)
+        if alone.source == source or len(written) == 1:
+            return alone
+        return codemods.rewrite_together({**written, name: source}, options, homes)[name]
+
+    return again
+
+
+def _guarded(
+    path: str,
+    data: bytes,
+    text: Text,
+    outcome: Outcome,
+    options: Options,
+    reached: frozenset[str],
+    again: Callable[[str, Options, str], Outcome],
+) -> Report:
     from .guard import complete, objection
 
     try:
         outcome = complete(text.text, outcome, options, reached)
-        against = objection(text.text, outcome, options, path, rewrite)
+        against = objection(text.text, outcome, options, path, again)
     except Exception as error:
         return internal_error(path, data, error)
     findings = tuple(sorted(outcome.findings))

@@ -1,8 +1,7 @@
-"""Puts new versions of files in place: the old one or the new one is there at any time, never a part.
+"""Puts new versions of files in place: all of a run, or none of it, and of each file the old one or the new one.
 
-Files that import each other are a group: all of them are written, or none is. What keeps one of a group from being
-written is found before the first file of the run changes, as far as that can be; what each file was is on the disk by
-then (``journal``).
+What keeps a file from being written is found before the first one changes, as far as that can be; what each file was is
+on the disk by then (``journal``), so that ``undo`` takes a crash back.
 """
 
 from __future__ import annotations
@@ -20,9 +19,7 @@ from types import FrameType
 from .discover import STDIN
 from .errors import FileError
 from .journal import Keeping, alone, journal_place, sync_directory
-from .reports import Report
-
-INTERRUPTED = "not written: interrupted: run again"
+from .reports import INTERRUPTED, Report, with_another
 
 
 @dataclass(frozen=True)
@@ -34,8 +31,8 @@ class Change:
     after: bytes
 
 
-class GroupError(FileError):
-    """None of some files can be written, because of one: ``path``."""
+class RunError(FileError):
+    """No file of a run can be written, because of one: ``path``."""
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(reason)
@@ -43,7 +40,7 @@ class GroupError(FileError):
 
 
 class Interrupts:
-    """Ctrl-C while files are written: the first is ``seen``, and the group at hand is finished; a second one raises."""
+    """Ctrl-C while files are written: the first is ``seen``, and the files are all old or all new; a second raises."""
 
     seen = False
 
@@ -55,55 +52,51 @@ class Interrupts:
 
 
 def stored(reports: list[Report]) -> tuple[list[Report], bool]:
-    """Write what the reports changed; the reports on what is written now, and whether Ctrl-C kept the rest from it.
+    """Write what the reports changed, all of it or nothing; the reports on that, and whether Ctrl-C came meanwhile.
 
     Raises ``InputError``, with nothing written, where the journal cannot be kept.
     """
-    groups = _groups(reports)
-    paths = [os.path.realpath(change.path) for group in groups for change in _changes(group)]
-    with alone(journal_place(paths, os.environ)) if paths else contextlib.nullcontext():
-        return _stored(reports, groups)
-
-
-def _stored(reports: list[Report], groups: list[list[Report]]) -> tuple[list[Report], bool]:
-    """Write the groups, where no other run does."""
-    keeping: Keeping | None = None
-    done = 0
-    with held_interrupts() as interrupts:
-        try:
-            groups = [_attempted(group, require_writable) for group in groups]
-            planned = [change for group in groups for change in _changes(group)]
-            if changes := [each for each in planned if not _holds(each.path, each.after)]:  # else another run wrote it
-                keeping = Keeping([(change.path, change.before, change.after) for change in changes])
-            for group in list(groups):
-                if interrupts.seen:
-                    break
-                groups[done] = _attempted(group, replace_together)
-                done += 1
-        except KeyboardInterrupt:
-            interrupts.seen = True
-        # What an interrupt stopped may be in place already: the file tells.
-        rest = [[_unless_in_place(report, INTERRUPTED) for report in group] for group in groups[done:]]
-        became = {report.path: report for group in [*groups[:done], *rest] for report in group}
-        if keeping is not None:
-            keeping.settle({path for path, report in became.items() if report.status == "changed"})
+    changed = [report for report in reports if report.status == "changed" and report.path != STDIN]
+    if not changed:
+        return reports, False
+    place = journal_place([os.path.realpath(report.path) for report in changed], os.environ)
+    with alone(place), held_interrupts() as interrupts:
+        became = {report.path: report for report in _stored(changed, interrupts)}
     return [became.get(report.path, report) for report in reports], interrupts.seen
 
 
-def require_writable(changes: Sequence[Change]) -> None:
-    """Raise ``GroupError`` if a file is known not to be writable, or is not what it has to be."""
-    for change in changes:
-        _status(change)
+def _stored(changed: Sequence[Report], interrupts: Interrupts) -> list[Report]:
+    """The reports on files that are to be written, when they are, or are not."""
+    keeping: Keeping | None = None
+    found = list(changed)
+    try:
+        # What is in place already was written by another run, and stands in its journal.
+        planned = (Change(report.path, report.before, report.after) for report in changed)
+        changes = [change for change in planned if not _holds(change.path, change.after)]
+        for change in changes:
+            _status(change)
+        keeping = Keeping([(each.path, each.before, each.after) for each in changes]) if changes else None
+        replace_together(changes, lambda: interrupts.seen)
+    except RunError as error:
+        rest = with_another(error.path)
+        found = [_unless_in_place(each, str(error) if each.path == error.path else rest) for each in changed]
+    except KeyboardInterrupt:
+        interrupts.seen = True
+        found = [_unless_in_place(report, INTERRUPTED) for report in changed]
+    if keeping is not None:
+        keeping.settle({report.path for report in found if report.status == "changed"})
+    return found
 
 
-def replace_together(changes: Sequence[Change]) -> None:
+def replace_together(changes: Sequence[Change], is_stopped: Callable[[], bool] = lambda: False) -> None:
     """Put every change in place, or none; modes and owners are kept, and a symbolic link stays one.
 
-    Raises ``GroupError`` when a file is read-only, was changed by someone else in the meantime, or cannot be written;
-    all are then as they were.
+    The new contents are on the disk, beside the old ones, before the first of them takes its place. Until then the run
+    can be stopped, which raises ``KeyboardInterrupt``. Raises ``RunError`` when a file is read-only, was changed by
+    someone else in the meantime, or cannot be written; all are then as they were.
     """
     with contextlib.ExitStack() as stack:
-        ready = [(stack.enter_context(_temporary(change)), change) for change in changes]
+        ready = [(stack.enter_context(_temporary(change)), change) for change in _until(is_stopped, changes)]
         try:
             for temporary, change in ready:
                 _rename(temporary, change.path, change.after)
@@ -115,6 +108,14 @@ def replace_together(changes: Sequence[Change]) -> None:
     with contextlib.suppress(OSError):  # the new files are in place, even if a crash of the machine may undo it
         for directory in {os.path.dirname(os.path.realpath(change.path)) for change in changes}:
             sync_directory(directory)
+
+
+def _until(is_stopped: Callable[[], bool], changes: Sequence[Change]) -> Iterator[Change]:
+    """The changes. Raises ``KeyboardInterrupt`` once the run is stopped, behind the last of them, too."""
+    for change in changes:
+        yield change
+        if is_stopped():
+            raise KeyboardInterrupt
 
 
 @contextlib.contextmanager
@@ -132,29 +133,6 @@ def held_interrupts() -> Iterator[Interrupts]:
         signal.signal(signal.SIGINT, previous)
 
 
-def _groups(reports: Sequence[Report]) -> list[list[Report]]:
-    """The reports on files that are to be written, those together that have to be."""
-    groups: dict[str, list[Report]] = {}
-    for report in reports:
-        if report.status == "changed" and report.path != STDIN:
-            groups.setdefault(report.group or report.path, []).append(report)
-    return list(groups.values())
-
-
-def _changes(group: Sequence[Report]) -> list[Change]:
-    return [Change(report.path, report.before, report.after) for report in group if report.status == "changed"]
-
-
-def _attempted(group: list[Report], action: Callable[[Sequence[Change]], None]) -> list[Report]:
-    """The reports on a group, failed where the ``action`` on its changes fails."""
-    try:
-        action(_changes(group))
-    except GroupError as error:
-        with_it = f"not written: it goes with {error.path}, which is not ({error})"
-        return [_unless_in_place(r, str(error) if r.path == error.path else with_it) for r in group]
-    return group
-
-
 def _unless_in_place(report: Report, reason: str) -> Report:
     """A report on a file that may be written nevertheless."""
     return report if report.status != "changed" or _holds(report.path, report.after) else report.failed(reason)
@@ -165,13 +143,13 @@ def _status(change: Change) -> os.stat_result:
     target = os.path.realpath(change.path)
     try:
         if not os.access(target, os.W_OK) and os.path.exists(target):
-            raise GroupError(change.path, "cannot write: the file is read-only: make it writable (chmod u+w)")
+            raise RunError(change.path, "cannot write: the file is read-only: make it writable (chmod u+w)")
         with open(target, "rb") as file:
             if file.read() != change.before:
-                raise GroupError(change.path, "not written: the file changed while it was being rewritten: run again")
+                raise RunError(change.path, "not written: the file changed while it was being rewritten: run again")
             return os.fstat(file.fileno())
     except OSError as error:
-        raise GroupError(change.path, f"cannot write: {error.strerror or error}") from error
+        raise RunError(change.path, f"cannot write: {error.strerror or error}") from error
 
 
 @contextlib.contextmanager
@@ -185,7 +163,7 @@ def _temporary(change: Change) -> Iterator[str]:
         try:
             _fill(temporary, change.after, status)
         except OSError as error:
-            raise GroupError(change.path, f"cannot write: {error.strerror or error}") from error
+            raise RunError(change.path, f"cannot write: {error.strerror or error}") from error
         yield temporary
     except BaseException:
         with contextlib.suppress(OSError):  # it is the target already, or was never made
@@ -208,14 +186,14 @@ def _rename(temporary: str, path: str, after: bytes) -> None:
         os.replace(temporary, os.path.realpath(path))
     except OSError as error:
         if not _holds(path, after):
-            raise GroupError(path, f"cannot write: {error.strerror or error}") from error
+            raise RunError(path, f"cannot write: {error.strerror or error}") from error
 
 
 def _put_back(changes: Sequence[Change]) -> None:
     """Undo those changes that are in place, as something keeps the others from it."""
     for change in changes:
         if _holds(change.path, change.after):
-            with contextlib.suppress(GroupError):  # the report says that it is written; ``undo`` restores it
+            with contextlib.suppress(RunError):  # the report says that it is written; ``undo`` restores it
                 replace_together([Change(change.path, change.after, change.before)])
 
 

@@ -27,14 +27,29 @@ def docstrings(tree: ast.Module, kernel: ast.FunctionDef) -> list[str]:
 
 
 def documented_shapes(texts: Sequence[str], names: Sequence[str]) -> dict[str, list[Dim]]:
-    """Shapes that a docstring gives in a line that begins with a parameter's name."""
+    """Shapes that docstrings give in a line that begins with a parameter's name, or below it."""
     found: dict[str, list[Dim]] = {}
-    for line in (line for text in texts for line in text.splitlines()):
+    for name, text in _blocks(texts, names):
+        shape = next((text for text in re.findall(_SHAPE, text) if _is_shape(text)), "")
+        if shape:
+            found.setdefault(name, [_dim(part.strip()) for part in shape.split(",") if part.strip()])
+    return found
+
+
+def _blocks(texts: Sequence[str], names: Sequence[str]) -> list[tuple[str, str]]:
+    """The lines that begin with the name of a parameter, each with those behind it that are indented more."""
+    found: list[tuple[str, str]] = []
+    indent = 0
+    for line in (line for text in texts for line in (*text.splitlines(), "")):
         match = re.match(r"[\s\-*:]*(?:param\s+)?[`'\"]*(\w+)", line)
-        shapes = re.findall(_SHAPE, line[match.end() :]) if match and match[1] in names else []
-        shape = next((text for text in shapes if _is_shape(text)), "")
-        if match and shape:
-            found.setdefault(match[1], [_dim(part.strip()) for part in shape.split(",") if part.strip()])
+        margin = len(line) - len(line.lstrip())
+        if match and match[1] in names:
+            found.append((match[1], line[match.end() :]))
+            indent = margin
+        elif line.strip() and found and margin > indent:
+            found[-1] = found[-1][0], f"{found[-1][1]} {line.strip()}"
+        else:
+            indent = 1 << 30
     return found
 
 
@@ -70,8 +85,7 @@ def documented_kinds(texts: Sequence[str], names: Sequence[str]) -> dict[str, ob
 def documented_lines(texts: Sequence[str], names: Sequence[str]) -> dict[str, str]:
     """What docstrings say behind the name of a parameter, the first of them that does."""
     found: dict[str, str] = {}
-    for line in (line for each in texts for line in each.splitlines()):
-        match = re.match(r"[\s\-*:]*(?:param\s+)?[`'\"]*(\w+)[`'\"]*\s*[:(\-–]", line)
-        if match and match[1] in names:
-            found.setdefault(match[1], line[match.end() - 1 :])
+    for name, text in _blocks(texts, names):
+        if re.match(r"[`'\"]*\s*[:(\-–]", text):
+            found.setdefault(name, text)
     return found

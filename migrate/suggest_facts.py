@@ -27,11 +27,12 @@ _RANGES = ("range", "affine_range", "sequential_range", "static_range")
 
 @dataclass(frozen=True)
 class Claim:
-    """``parameter.shape`` is ``shape`` where all of ``conditions`` are true."""
+    """``parameter.shape`` is ``shape`` where all of ``conditions`` are true; so it is ``documented``, or asserted."""
 
     parameter: str
     shape: ast.expr
-    conditions: tuple[ast.expr, ...]
+    conditions: tuple[ast.expr, ...] = ()
+    documented: bool = False
 
 
 Assigned = tuple[str, ast.expr, tuple[ast.expr, ...]]
@@ -157,15 +158,19 @@ class Facts:
         if isinstance(claim.shape, (ast.Tuple, ast.List)):
             dims = self.shapes.setdefault(name, [])
             parts = claim.shape.elts
-            if len(dims) > len(parts) or any(isinstance(part, ast.Starred) for part in parts):
+            named = any(dim != f"{name}{n}" for n, dim in enumerate(dims))
+            if len(dims) > len(parts) or (named and len(dims) < len(parts)):
                 return
             dims += [f"{name}{n}" for n in range(len(dims), len(parts))]
             for n, part in enumerate(parts):
-                if dims[n] == f"{name}{n}" and f"{name}.shape" not in self._reached(part):
-                    number = _constant(part)
+                number = _constant(part)
+                told = dims[n] == f"{name}{n}" or (claim.documented and number is not None)
+                if told and f"{name}.shape" not in self._reached(part):
                     dims[n] = ast.unparse(part) if number is None else number
         elif f"{name}.shape" not in self._reached(claim.shape) and name not in self.whole:
-            generated = all(dim == f"{name}{n}" for n, dim in enumerate(self.shapes.get(name, [])))
+            dims = self.shapes.get(name, [])
+            other = self.shapes.get(ast.unparse(claim.shape).removesuffix(".shape"), dims)
+            generated = all(dim == f"{name}{n}" for n, dim in enumerate(dims)) and len(dims) <= len(other)
             self.whole |= {name: claim.shape} if generated else {}
 
     def _reached(self, node: ast.expr) -> set[str]:
@@ -186,11 +191,26 @@ class Facts:
                 left += [self.whole[owner]] if owner in self.whole and owner != text else []
         return found
 
+    def broken(self, scalars: Mapping[str, object]) -> int:
+        """How many asserts cannot hold, whatever the sizes are."""
+        values = self.values({}, scalars)
+        return sum(_is(False, test, values, self.functions) for test in self.asserts)
+
+    def names(self) -> set[str]:
+        """The names that sizes are computed from or asserted of."""
+        told = [*self.asserts, *self.loops, *self.whole.values(), *(value for _, value, _ in self.assigned)]
+        dims = {name for dims in self.shapes.values() for dim in dims for name in _names(str(dim))}
+        return dims | {node.id for each in told for node in ast.walk(each) if isinstance(node, ast.Name)}
+
     def constants(self) -> list[int]:
-        """The numbers that asserts name, and twice each: sizes are often what is asked of them."""
-        nodes = (node for test in self.asserts for node in ast.walk(test))
-        found = {n.value for n in nodes if isinstance(n, ast.Constant) and type(n.value) is int and n.value > 2}
-        return sorted({size for number in found for size in (number, 2 * number)})
+        """The numbers that asserts name, those that sizes are divided by, and twice each: sizes are often like that."""
+        values = self.values({}, {})
+        told = [*self.asserts, *self.loops, *(value for _, value, _ in self.assigned)]
+        divisions = (n for each in told for n in ast.walk(each) if isinstance(n, ast.BinOp))
+        divisors = [n.right for n in divisions if isinstance(n.op, (ast.FloorDiv, ast.Mod, ast.Div))]
+        named = [n for test in self.asserts for n in ast.walk(test) if isinstance(n, ast.Constant)]
+        found = (_known(node, values, self.functions) for node in (*named, *divisors))
+        return sorted({size for number in found if type(number) is int and number > 2 for size in (number, 2 * number)})
 
     def symbols(self, tensors: Sequence[str], scalars: Mapping[str, object]) -> list[str]:
         """The names of sizes that nothing else tells, of the shapes of ``tensors``."""
@@ -220,6 +240,14 @@ def _constant(node: ast.expr) -> int | None:
     return value if type(value) is int else None
 
 
+def _known(node: ast.expr, values: Mapping[str, object], functions: Mapping[str, ast.FunctionDef]) -> object:
+    """The value of an expression, ``None`` where it is not known."""
+    try:
+        return evaluated(node, values, functions)
+    except Unknown:
+        return None
+
+
 def _is_open(value: object) -> bool:
     return isinstance(value, _Open) or (isinstance(value, tuple) and any(_is_open(each) for each in value))
 
@@ -240,17 +268,19 @@ def facts_of(tree: ast.Module, kernel: ast.FunctionDef) -> Facts:
     """The facts of a kernel, with those of the helpers that get its parameters."""
     functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
     facts = Facts(functions=functions)
+    own = {n.id for n in ast.walk(kernel) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     for node in tree.body:
-        if isinstance(node, ast.Assign) and len(node.targets) == 1:
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and not own & _bound(node.targets[0]):
             _read_assignment(node.targets[0], node.value, (), {}, facts)
     _read(kernel, {name: name for name in parameters(kernel)}, facts, _DEPTH)
     for name, dims in documented_shapes(docstrings(tree, kernel), parameters(kernel)).items():
-        if len(facts.shapes.get(name, dims)) == len(dims):
-            known = facts.shapes.get(name, dims)
-            pairs = enumerate(zip(dims, known, strict=True))
-            facts.shapes[name] = [a if isinstance(a, int) or b == f"{name}{n}" else b for n, (a, b) in pairs]
-            facts.tensors.add(name)
+        shape = ast.Tuple([_parsed(str(dim)) for dim in dims])
+        facts.claims.append(Claim(name, shape, documented=True))
     return facts
+
+
+def _bound(target: ast.expr) -> set[str]:
+    return {node.id for node in ast.walk(target) if isinstance(node, ast.Name)}
 
 
 def parameters(function: ast.FunctionDef) -> list[str]:

@@ -8,9 +8,10 @@ import math
 import operator
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TypeGuard
 
 from nki_migrate.runtime.cases import Case, DtypeSpec, ObjectSpec, TensorSpec
 
@@ -25,6 +26,8 @@ _SIZES = (128, 256, 512, 64, 2, 1, 32, 4, 1024, 8, 2048, 16)
 _OUTER_SIZES = (2, 1, 4, 8, 16, 3, 128, 256, 32, 64, 512, 1024)
 """For dimensions that are only ever before the last two: batches and blocks."""
 _NAMED_SIZES = (
+    (r"tile|block|chunk|_dim|_len|seq", _SIZES),
+    (r"stride|dilation|pool|padding", (1, 2, 3)),
     (r"filter|kernel", (3, 2, 1, 5)),
     (r"height|width", (8, 16, 12, 32, 6, 4, 64, 128)),
     (r"channel", (128, 256, 512, 64, 32, 1)),
@@ -41,6 +44,7 @@ _OPTIONS = 5
 _DIFFERENT = 3
 """How many sizes of a dimension are looked at for sizes that all differ, and how many such proposals there are."""
 MAX_ELEMENTS = 1 << 23
+Size = int | tuple[int, ...]
 
 
 def _tensors(required: Sequence[str], facts: Facts, annotated: Mapping[str, str]) -> list[str]:
@@ -53,23 +57,40 @@ def _tensors(required: Sequence[str], facts: Facts, annotated: Mapping[str, str]
 
 def proposed_cases(path: Path, tree: ast.Module, kernel: ast.FunctionDef) -> Iterator[Case]:
     """Cases whose sizes the asserts allow; where they allow none of those that were looked at, plain ones."""
-    facts = facts_of(tree, kernel)
-    defaults = _defaults(kernel)
-    classes = classes_of(path, tree)
+    facts, outputs = facts_of(tree, kernel), _outputs(kernel)
+    tensors, numbers, plain, variants = _arguments(path, tree, kernel, facts)
+    for sizes in _sizes(tensors, numbers, facts, plain):
+        for variant in variants:
+            for case in _cases(path, kernel.name, sizes, variant, facts):
+                yield _with_outputs(case, outputs)
+
+
+def _arguments(
+    path: Path, tree: ast.Module, kernel: ast.FunctionDef, facts: Facts
+) -> tuple[list[str], list[str], dict[str, object], list[dict[str, object]]]:
+    """The tensors, the numbers that sizes depend on, the plain values of the others, and the arguments besides."""
+    defaults, classes, said = _defaults(kernel), classes_of(path, tree), choices(tree, kernel)
     known = {name: found for name in parameters(kernel) if (found := class_of(kernel, name, classes))}
     made = {name: found for name, wanted in known.items() if (found := objects(wanted, classes))}
     given = {name: values for name, values in made.items() if name not in defaults}
-    said = choices(tree, kernel)
-    required = [name for name in parameters(kernel) if name not in defaults and name not in given]
+    required = [name for name in parameters(kernel) if name not in {**defaults, **given}]
     tensors = [name for name in _tensors(required, facts, _annotated(kernel)) if name not in said]
     scalars = _scalars([name for name in required if name not in tensors], tree, kernel, said)
-    optional = [(name, value) for name, values in made.items() if name in defaults for value in values[1:]]
-    variants = _variants(scalars, given, [*optional, *_other_choices(said, defaults)])
-    outputs = _outputs(kernel)
-    for shapes in _shapes(tensors, facts, {**_plain(defaults), **_fields(known, variants[0]), **_plain(scalars)}):
-        for variant in variants:
-            for case in _cases(path, kernel.name, shapes, variant, facts):
-                yield _with_outputs(case, outputs)
+    asked = facts.resolved(_plain(defaults)).names()
+    numbers = [name for name, value in scalars.items() if type(value) is int and name in asked]
+    fixed = {name: value for name, value in scalars.items() if name not in numbers}
+    fields = _fields(known, {name: values[0] for name, values in given.items()})
+    plain = {**_plain(defaults), **fields, **_plain(fixed)}
+    against = _against_defaults(facts, defaults, plain)
+    variants = _variants({**fixed, **against}, given, _others(said, made, defaults))
+    return tensors, numbers, {**plain, **against}, variants
+
+
+def _against_defaults(facts: Facts, defaults: Mapping[str, object], known: Mapping[str, object]) -> dict[str, object]:
+    """Truth values that asserts want otherwise than they are by default: ``assert not transposed``."""
+    before = facts.broken(known)
+    flags = [name for name, value in defaults.items() if isinstance(value, bool)] if before else []
+    return {name: not known[name] for name in flags if facts.broken({**known, name: not known[name]}) < before}
 
 
 def _fields(known: Mapping[str, Class], variant: Mapping[str, object]) -> dict[str, object]:
@@ -91,10 +112,11 @@ def _scalars(
     return {name: known[name] if name in known else _scalar(name, annotated.get(name, "")) for name in names}
 
 
-def _other_choices(
-    said: Mapping[str, Sequence[object]], defaults: Mapping[str, object]
+def _others(
+    said: Mapping[str, Sequence[object]], made: Mapping[str, Sequence[object]], defaults: Mapping[str, object]
 ) -> Iterator[tuple[str, object]]:
-    """The other values that parameters are compared with."""
+    """Other values: objects that are not as by default, then what parameters are compared with."""
+    yield from ((name, value) for name, values in made.items() if name in defaults for value in values[1:])
     for name, values in said.items():
         first = defaults[name] if name in defaults else values[0]
         yield from ((name, value) for value in values if value != first)
@@ -126,28 +148,28 @@ def _with_outputs(case: Case, names: set[str]) -> Case:
     return replace(case, args=args)
 
 
-def _shapes(
-    tensors: Sequence[str], facts: Facts, scalars: Mapping[str, object]
-) -> Iterator[dict[str, tuple[int, ...]]]:
-    """Shapes of all tensors that the asserts allow, else the preferred ones of each choice of ranks."""
+def _sizes(
+    tensors: Sequence[str], numbers: Sequence[str], facts: Facts, scalars: Mapping[str, object]
+) -> Iterator[dict[str, Size]]:
+    """Shapes of tensors, and numbers, that the asserts allow; else the preferred ones of each choice of ranks."""
     found = False
-    plain: list[dict[str, tuple[int, ...]]] = []
+    plain: list[dict[str, Size]] = []
     facts = facts.resolved(scalars)
+    asked = [*tensors, *numbers]
     for ranks in _ranks(tensors, facts):
         shapes: dict[str, list[Dim]] = {name: [f"{name}{n}" for n in range(rank)] for name, rank in ranks.items()}
         ranked = replace(facts, shapes={**facts.shapes, **shapes})
-        symbols = ranked.symbols(tensors, scalars)
+        symbols = list(dict.fromkeys([*ranked.symbols(tensors, scalars), *numbers]))
         inner = {ranked.equal.get(str(d), str(d)) for name in tensors for d in ranked.shapes.get(name, [])[-2:]}
-        numbers = facts.constants()
         options = {symbol: _preferred(symbol, symbol in inner) for symbol in symbols}
-        preferred = {symbol: tuple(dict.fromkeys((*sizes, *numbers))) for symbol, sizes in options.items()}
+        preferred = {name: tuple(dict.fromkeys((*sizes, *facts.constants()))) for name, sizes in options.items()}
         for choose in (operator.itemgetter(0), _small):
-            plain += _sized(tensors, ranked, {symbol: choose(sizes) for symbol, sizes in options.items()}, scalars)
+            plain += _sized(asked, ranked, {symbol: choose(sizes) for symbol, sizes in options.items()}, scalars)
         for least in _TIMES:
             running = ranked.with_loops(least)
             alone = _alone(preferred, running, scalars)
             for sizes in _spread(_assignments(alone, running, scalars), alone, running, scalars):
-                for each in _sized(tensors, ranked, sizes, scalars):
+                for each in _sized(asked, ranked, sizes, scalars):
                     found = True
                     yield each
     if not found:
@@ -159,7 +181,7 @@ def _small(sizes: Sequence[int]) -> int:
     return min((size for size in sizes if size > 1), default=1)
 
 
-def _guessed(tensors: Sequence[str], facts: Facts) -> Iterator[dict[str, tuple[int, ...]]]:
+def _guessed(tensors: Sequence[str], facts: Facts) -> Iterator[dict[str, Size]]:
     """Shapes by what is told of ranks alone: what the source says of sizes contradicts itself, or is not understood."""
     dims = {name: facts.shapes.get(name) or ["", ""] for name in tensors}
     for size in (_SIZES[0], _OUTER_SIZES[0]):
@@ -183,17 +205,19 @@ def _alone(
 
 
 def _sized(
-    tensors: Sequence[str], facts: Facts, sizes: Mapping[str, int], scalars: Mapping[str, object]
-) -> list[dict[str, tuple[int, ...]]]:
-    """The shapes with these sizes; none where a size is not told, or not a size."""
+    asked: Sequence[str], facts: Facts, sizes: Mapping[str, int], scalars: Mapping[str, object]
+) -> list[dict[str, Size]]:
+    """The shapes and numbers with these sizes; none where a size is not told, or not a size."""
     values = facts.values(sizes, scalars)
-    shapes = {name: values.get(f"{name}.shape") for name in tensors}
-    found = {
-        name: shape
-        for name, shape in shapes.items()
-        if isinstance(shape, tuple) and all(type(size) is int and size > 0 for size in shape)
-    }
-    return [found] if len(found) == len(tensors) else []
+    given = {name: values.get(f"{name}.shape", sizes.get(facts.equal.get(name, name))) for name in asked}
+    found: dict[str, Size] = {name: size for name, size in given.items() if _is_size(size)}
+    return [found] if len(found) == len(asked) else []
+
+
+def _is_size(value: object) -> TypeGuard[Size]:
+    """Is it a size, or a shape of sizes?"""
+    parts = value if isinstance(value, tuple) else (value,)
+    return all(type(size) is int and size > 0 for size in parts)
 
 
 def _spread(
@@ -221,7 +245,7 @@ def _spread(
 
 
 def _variants(
-    scalars: Mapping[str, object], typed: Mapping[str, Sequence[object]], others: Sequence[tuple[str, object]]
+    scalars: Mapping[str, object], typed: Mapping[str, Sequence[object]], others: Iterable[tuple[str, object]]
 ) -> list[dict[str, object]]:
     """The arguments that are no tensors: with the first object of each class, then one of them changed at a time."""
     first = {**scalars, **{name: values[0] for name, values in typed.items()}}
@@ -307,11 +331,12 @@ class _Assignments:
 
 
 def _cases(
-    path: Path, kernel: str, shapes: Mapping[str, tuple[int, ...]], scalars: Mapping[str, object], facts: Facts
+    path: Path, kernel: str, sizes: Mapping[str, Size], scalars: Mapping[str, object], facts: Facts
 ) -> Iterator[Case]:
+    shapes = {name: size for name, size in sizes.items() if isinstance(size, tuple)}
     if sum(math.prod(shape) for shape in shapes.values()) > MAX_ELEMENTS:
         return
     args: dict[str, object] = {name: tensor(name, shape) for name, shape in shapes.items()}
-    args.update(scalars)
+    args |= {**scalars, **{name: size for name, size in sizes.items() if name not in shapes}}
     for extent in (2, 1) if facts.axes else (0,):
         yield Case(kernel, "", str(path), grid=(extent,) * facts.axes, args=args)

@@ -336,6 +336,14 @@ def _indexed(case: Case, match: re.Match[str], failure: Failure) -> Iterator[Cas
         yield from ranked(case, match[1], len(tensors(case)[match[1]].shape) + missing)
 
 
+def _no_dimension(case: Case, match: re.Match[str], failure: Failure) -> Iterator[Case]:
+    """``x.shape[2]`` of a tensor of two dimensions."""
+    for name, index in re.findall(r"(\w+)\.shape\[(\d+)\]", _line(failure)):
+        if name in tensors(case) and int(index) >= len(tensors(case)[name].shape):
+            yield from ranked(case, name, int(index) + 1)
+            yield from ranked(case, name, int(index) + 2)
+
+
 def _flat(case: Case, match: re.Match[str], failure: Failure) -> Iterator[Case]:
     """A tile has two dimensions, a tensor of one gives none."""
     for name, spec in tensors(case).items():
@@ -474,6 +482,7 @@ _MESSAGES: tuple[tuple[str, _Repair], ...] = (
     (r"too many indices for \w+ (\w+)\[(.*)\] in \w+: (\d+)", _indexed),
     (r"'?(\w+)'? .*must (?:be|have) (?:of type )?(an integer type|u?int\d+|b?float\d+\w*)", _typed),
     (r"one element a partition, got \w+ (\w+)\[", _one_element),
+    (r"tuple index out of range", _no_dimension),
     (r"outside \[0, 1\]", _probabilities),
     (r"Insufficient rank|at least two dimensions", _flat),
     (r"is not a data type", _no_data_type),

@@ -12,7 +12,7 @@ from . import output
 from .errors import InputError
 from .exit_codes import DONE
 from .journal import Entry, Journal, alone, forget, last_run
-from .store import Change, GroupError, held_interrupts, replace_together
+from .store import Change, RunError, held_interrupts, replace_together
 
 
 def run(path: str, *, force: bool) -> int:
@@ -78,11 +78,11 @@ def _restore(entries: list[Entry]) -> None:
             with open(entry.path, "rb") as file:
                 changes.append(Change(entry.path, file.read(), entry.before))
         replace_together(changes)
-    except (GroupError, OSError) as error:
+    except (RunError, OSError) as error:
         for path in made:
             os.unlink(path)
-        where = error.path if isinstance(error, GroupError) else error.filename
-        what = str(error) if isinstance(error, GroupError) else error.strerror
+        where = error.path if isinstance(error, RunError) else error.filename
+        what = str(error) if isinstance(error, RunError) else error.strerror
         raise InputError(f"nothing was restored: {_short(where)}: {what}") from error
 
 

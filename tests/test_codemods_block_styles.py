@@ -138,3 +138,38 @@ def test_filled_blocks_start_as_they_did(migrate, space, lines, declared, fill):
     migration = migrate(text, ARGS)
     assert migration.outcome.findings == () and migration.trouble == ()
     assert [decision.choice for decision in migration.outcome.decisions] == [declared]
+
+
+WINDOWS = """\
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def k(x):
+    out = nl.ndarray((2, 8, 3, 3), dtype=x.dtype, buffer=nl.shared_hbm)
+    t = {made}
+    for i in nl.affine_range(2):
+        t[i] = nl.load(x)
+    i_p, i_f, i_w = nl.mgrid[0:8, 0:3, 0:3]
+    for i in nl.affine_range(2):
+        both = nl.multiply(t[i, i_p, i_f + i_w], 2.0)
+        nl.store(out[i], value=both)
+    return out
+"""
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "nl.zeros((2, nl.par_dim(8), 5), dtype=nl.float32, buffer=nl.sbuf)",
+        "nl.ndarray((2, nl.par_dim(8), 5), dtype=nl.float32, buffer=nl.sbuf)",
+    ],
+    ids=["filled", "free"],
+)
+def test_blocks_that_an_access_pattern_walks_are_tiles_of_their_own(migrate, made):
+    migration = migrate(WINDOWS.format(made=made), ARGS)
+    assert migration.outcome.findings == () and migration.trouble == ()
+    assert [decision.choice for decision in migration.outcome.decisions] == ["list"]
+    asked = migrate(WINDOWS.format(made=made), ARGS, Options(blocks="fold"))
+    assert any("an access pattern of a block of 't'" in finding.message for finding in asked.outcome.findings)

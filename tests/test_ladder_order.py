@@ -1,12 +1,17 @@
-"""What a run says does not depend on the order of a set: rules of the ladder ask files in the order that they come."""
+"""What a run says does not depend on the order of a set: rules of the ladder ask files in the order that they come; and
+what files show each other they show to the guard, too.
+"""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from nki_migrate.codemods import Options, rewrite_together
 from nki_migrate.codemods.ladder import driver
+from nki_migrate.discover import Found
+from nki_migrate.rewriting import rewrite_reports
 
 
 def test_files_are_asked_in_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -22,3 +27,24 @@ def test_files_are_asked_in_their_order(monkeypatch: pytest.MonkeyPatch) -> None
     rewrite_together(sources, Options(source="0.2"))
     assert asked[: len(sources)] == list(sources.values())
     assert len(asked) % len(sources) == 0
+
+
+def test_what_other_files_show_is_shown_to_the_second_rewrite_of_a_file_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The caller shows the version and the rank: alone, the helper would be counted anew, and the file had failed."""
+    monkeypatch.chdir(tmp_path)
+    head = "import nki\nimport nki.isa as nisa\nimport nki.language as nl\n"
+    Path("helper.py").write_text(
+        f"{head}\n\ndef total(dst, data):\n    nisa.tensor_reduce(dst=dst, op=nl.add, data=data, axis=1)\n"
+        "    nisa.tensor_copy(dst=dst, src=dst, engine=nisa.vector_engine)\n"
+    )
+    Path("caller.py").write_text(
+        f"{head}from helper import total\n\n\n@nki.jit\ndef kernel(x):\n"
+        "    a = nl.ndarray((128, 8), dtype=nl.float32, buffer=nl.sbuf)\n"
+        "    b = nl.ndarray((128, 1), dtype=nl.float32, buffer=nl.sbuf)\n"
+        "    nisa.dma_copy(dst=a, src=x, dst_rmw_op=nl.add)\n    total(b, a)\n    return x\n"
+    )
+    reports = rewrite_reports([Found("helper.py"), Found("caller.py")], Options(unsafe=True), 1)
+    assert [(report.status, report.reason) for report in reports] == [("changed", None)] * 2
+    assert b"axis=1)" in reports[0].after and b"nisa.engine.vector" in reports[0].after

@@ -315,6 +315,19 @@ def test_a_pattern_of_an_item_of_a_list_is_one_of_a_whole_tensor() -> None:
     assert [f for f in written(source, "NKV038").findings if f.code == "NKV038"] == []
 
 
+def test_an_item_of_what_may_be_a_list_of_tensors_is_no_part_of_one() -> None:
+    outcome = written(kernel("part = x[n].ap([[64, 64], [1, 8]], offset=0)"), "NKV038")
+    assert outcome.findings == ()
+    assert [each.text for each in outcome.asserted] == ["'x[n]' is a whole tensor"]
+
+
+def test_the_axis_of_a_part_is_counted_by_what_slices_cut_it_from() -> None:
+    source = host("def helper(a, b, n):\n    nisa.tensor_reduce(dst=b, op=nl.add, data=a[0:n, 0:4], axis=1)")
+    assert "axis=len(a.shape) - 1)" in written(source, "NKV007").source
+    kept = written(source.replace("0:4", "4"), "NKV007").source
+    assert "axis=len(a[0:n, 4].shape) - 1)" in kept
+
+
 def test_what_is_said_alike_of_several_tensors_of_a_function_is_one_note() -> None:
     copies = "def helper(a, b, c):\n    nisa.dma_copy(dst=a, src=b)\n    nisa.dma_copy(dst=c, src=b)\n"
     other = "\n\ndef second(d):\n    nisa.dma_copy(dst=d, src=d)\n"
@@ -348,7 +361,7 @@ def test_outputs_that_are_collected_in_a_list_are_shared(returned: str) -> None:
     assert ("buffer=nl.hbm" in hidden.source) is ("tuple" in returned)
 
 
-LONG = "nisa.tensor_reduce(dst=other[0:128, 0:1], op=nl.maximum, data=n.make_a_tile[0:128, 0:64], axis=1)"
+LONG = "nisa.tensor_reduce(dst=other[0:128, 0:1], op=nl.maximum, data=n.make_a_tile.of_128_by_64, axis=1)"
 
 
 @pytest.mark.parametrize("width", [88, 100, 120])
@@ -361,10 +374,10 @@ def test_lines_that_became_too_long_are_written_as_black_writes_them(width: int)
     lines = outcome.source.split("\n")
     mode = black.Mode(line_length=max(width, len(LONG) + 4), string_normalization=False)
     assert max(map(len, lines)) <= max(width, len(LONG) + 4) and f"    {kept}" in lines
-    assert again.source == outcome.source and "len(n.make_a_tile[0:128, 0:64].shape) - 1" in outcome.source
+    assert again.source == outcome.source and "len(n.make_a_tile.of_128_by_64.shape) - 1" in outcome.source
     assert black.format_str(outcome.source.replace(kept, "pass"), mode=mode) == outcome.source.replace(kept, "pass")
 
 
 def test_a_long_line_with_a_comment_behind_it_keeps_its_line() -> None:
     outcome = written(kernel(f"{LONG}  # the largest of each row"), "NKV007")
-    assert "axis=len(n.make_a_tile[0:128, 0:64].shape) - 1)  # the largest of each row\n" in outcome.source
+    assert "axis=len(n.make_a_tile.of_128_by_64.shape) - 1)  # the largest of each row\n" in outcome.source

@@ -17,11 +17,11 @@ import pathlib, sys, time
 from nki_migrate import store
 from nki_migrate.cli import main
 real = store.replace_together
-def slow(changes):
-    real(changes)
+def slow(*arguments):
     pathlib.Path("../writes").touch()
     while not pathlib.Path("../go").exists():
         time.sleep(0.01)
+    real(*arguments)
 store.replace_together = slow
 main(["rewrite", "--write", "--no-cache", "-j", "1", "."])
 """
@@ -56,7 +56,7 @@ def test_a_run_waits_for_one_that_writes(
     assert second.stderr is not None
     assert second.stderr.readline() == "another run of nki-migrate writes here: waiting for it\n"
     written = [name for name in NAMES if (work / name).read_text() != BEFORE]
-    assert written == ["a.py"]  # the second has not written, or restored, anything
+    assert written == []
     (tmp_path / "go").touch()
     assert first.communicate()[1].splitlines()[-1].startswith("3 files: 3 changed") and first.returncode == 0
     _, said = second.communicate()

@@ -127,6 +127,11 @@ def test_a_docstring_gives_shapes_of_expressions_and_points_to_another() -> None
     assert documented_shapes(["x: it (see below, and there), not a shape"], ["x"]) == {}
 
 
+def test_a_docstring_gives_shapes_below_the_name() -> None:
+    text = "q : Tensor\n    The query, of shape [B, H, S]\nk : Tensor\n    The key.\n\n    (B, S)\nReturns (a, b)"
+    assert documented_shapes([text], ["q", "k"]) == {"q": ["B", "H", "S"]}
+
+
 def test_values_that_the_code_compares_with() -> None:
     tree, kernel = parsed(
         "def inner(x, order):\n    return x if order == [1, 0] else None\n\n"
@@ -161,3 +166,32 @@ def test_names_of_dimensions_are_known_where_parts_are_taken_first(tmp_path: Pat
     tree, kernel = parsed(source)
     assert facts_of(tree, kernel).shapes == {"image": ["n", "channels", "height", "width"]}
     assert shapes(proposals(tmp_path, source)[0])["image"][2:] == (8, 8)  # type: ignore[index]  # a shape
+
+
+def test_of_two_shapes_that_are_one_the_longer_tells(tmp_path: Path) -> None:
+    source = "def k(x, y):\n    assert x.shape == y.shape\n    n = x.shape[2]\n    y[0, 1]\n"
+    first = shapes(proposals(tmp_path, source)[0])
+    assert first["x"] == first["y"] and len(first["x"]) == 3  # type: ignore[arg-type]  # a shape
+
+
+def test_a_flag_that_an_assert_wants_otherwise_than_by_default_is_given(tmp_path: Path) -> None:
+    source = "def k(x, flag=True, other=True):\n    assert flag == False\n    n, m = x.shape\n"
+    first = proposals(tmp_path, source)[0]
+    assert first.args["flag"] is False and "other" not in first.args
+
+
+def test_numbers_are_sizes_that_the_asserts_allow(tmp_path: Path) -> None:
+    source = "def k(x, tile, heads):\n    n, m = x.shape\n    assert n == tile and m % heads == 0 and heads > 2\n"
+    for found in proposals(tmp_path, source, 3):
+        n, m = found.args["x"].shape
+        assert found.args["tile"] == n and m % found.args["heads"] == 0 and found.args["heads"] > 2
+
+
+def test_a_name_of_the_module_is_not_that_of_the_kernel(tmp_path: Path) -> None:
+    source = "n = 4096\nm = 64\n\ndef k(x):\n    n, _ = x.shape\n    assert n == 4 * m\n"
+    assert shapes(proposals(tmp_path, source)[0])["x"][0] == 256  # type: ignore[index]  # a shape
+
+
+def test_a_number_that_no_size_depends_on_is_a_small_one(tmp_path: Path) -> None:
+    source = "def k(x, window: int):\n    n, m = x.shape\n    w = window\n    rows = n - w\n"
+    assert proposals(tmp_path, source)[0].args["window"] == 2

@@ -12,10 +12,11 @@ from pathlib import Path
 import pytest
 from nki_migrate import progress, suggest
 from nki_migrate.cli import main
-from nki_migrate.runtime.cases import Case, TensorSpec, read_cases
+from nki_migrate.runtime.cases import Case, ObjectSpec, TensorSpec, read_cases
 from nki_migrate.runtime.compare import Failure
 from nki_migrate.runtime.compare.condition import Condition
 from nki_migrate.runtime.compare.trace import Compared
+from nki_migrate.runtime.explaining import explained
 from nki_migrate.runtime.messages import Probe
 from nki_migrate.suggest_clock import Clock
 from nki_migrate.suggest_cover import covering
@@ -252,6 +253,57 @@ def test_failures_of_several_kinds_at_a_line_are_not_alike() -> None:
 
     found = searched([case(x=(128,))], [256, 512], asking(kernel), after(300))
     assert found.obstacle is not None and found.alike == 0
+
+
+def asked(operator: str, left: str, before: object, after: object) -> Failure:
+    return failure("AssertionError", Compared(operator, left, str(after), before, after))
+
+
+def test_a_field_that_an_assert_names_is_given() -> None:
+    start = replace(case(x=(128, 64)), args={"x": TensorSpec((128, 64), "float32"), "c": ObjectSpec("C", {"n": 3})})
+    wanted = {
+        asked("Truth", "c.fast", False, True): {"n": 3, "fast": True},
+        asked("Mod", "c.n", 3, 4): {"n": 4},
+        asked("GtE", "c.n", 3, 512): {"n": 512},
+        asked("In", "c.kind", "p", ("q", "r")): {"n": 3, "kind": "q"},
+    }
+    for each, fields in wanted.items():
+        assert ObjectSpec("C", fields) in [found.args["c"] for found in repairs(start, each)], each
+
+
+def test_an_argument_that_should_be_true_is_an_order_of_dimensions_or_a_tensor() -> None:
+    found = [shapes(each).get("order") for each in repairs(case(x=(2, 3, 4)), asked("Truth", "order", None, True))]
+    assert (0, 2, 1) in found and (2, 1, 0) in found and True in found and (128, 128) in found
+    flag = [each.args["flag"] for each in repairs(case(x=(2,), flag=True), asked("Truth", "flag", True, False))]
+    assert flag == [False]
+
+
+def test_a_tensor_of_too_few_dimensions_gets_more() -> None:
+    """This file has such a line: columns = x.shape[2]."""
+    lines = enumerate(Path(__file__).read_text().splitlines(), 1)
+    line = next(n for n, text in lines if "columns = x.shape[2]" in text)
+    found = repairs(case(x=(8, 8)), Failure(False, "IndexError: tuple index out of range", __file__, line))
+    assert (2, 8, 8) in [shapes(each)["x"] for each in found]
+
+
+def test_what_an_assert_asks_the_truth_of_is_told() -> None:
+    def kernel(order: object, turned: bool) -> None:
+        assert order or not turned
+
+    try:
+        kernel(None, True)
+    except AssertionError as error:
+        told = explained(Failure(False, "AssertionError"), error)
+    assert {(each.left, each.after) for each in told.compared} == {("order", True), ("turned", False)}
+
+
+def test_what_is_never_modelled_is_not_tried_to_the_end() -> None:
+    def kernel(asked: Case) -> Failure:
+        return Failure(True, "the emulator does not model it", "k.py", 5)
+
+    starts = [case(x=(size,)) for size in range(1, 500)]
+    found = searched(starts, [], asking(kernel), never)
+    assert found.hopeless and found.tried < 60 and not found.out_of_time
 
 
 def test_the_clock_counts_what_ran_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 """What a terminal shows: colours and tables for a person, the plain bytes for everything else."""
 
 import fcntl
+import functools
 import os
 import pty
 import re
@@ -18,6 +19,8 @@ from nki_migrate.terminal import visible
 GOLDEN = Path(__file__).resolve().parent.parent / "golden"
 KERNEL = str(GOLDEN / "running_counter" / "before.py")
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+_PROGRESS = re.compile(r"\r\x1b\[K(?:\w+: \d+ of \d+ [^\r\n]*\r\x1b\[K)*")
+"""What a command shows once it has taken a second, and takes away again: a busy machine is no other case."""
 
 
 def command(*arguments):
@@ -48,9 +51,10 @@ def on_terminal(*arguments, width=100, **extra):
         seen += part
     os.close(master)
     process.wait()
-    return seen.decode().replace("\r\n", "\n")
+    return _PROGRESS.sub("", seen.decode().replace("\r\n", "\n"))
 
 
+@functools.cache
 def plain(*arguments, **extra):
     done = subprocess.run(
         command(*arguments), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment(**extra), check=False

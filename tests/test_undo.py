@@ -1,7 +1,7 @@
 """A run that writes is whole: files that import each other together, a journal first; ``undo`` takes it back."""
 
 import errno
-import json
+import io
 import os
 import shutil
 import subprocess
@@ -273,7 +273,7 @@ def only_these(reports, folder):
 
 
 @pytest.mark.parametrize("how", ["read-only", "changed meanwhile", "gone"])
-def test_what_keeps_one_file_from_being_written_keeps_its_group(tmp_path, monkeypatch, how):
+def test_what_keeps_one_file_from_being_written_keeps_all(tmp_path, monkeypatch, how):
     reports = group(tmp_path)
     alone = Report(str(tmp_path / "z.py"), "changed", before=b"x", after=b"y")
     (tmp_path / "z.py").write_bytes(b"x")
@@ -285,12 +285,12 @@ def test_what_keeps_one_file_from_being_written_keeps_its_group(tmp_path, monkey
     else:
         write(victim, "mine")
     after, interrupted = store.stored([*reports, alone])
-    assert not interrupted and [report.status for report in after] == ["failed"] * 4 + ["changed"]
-    assert states(reports) == [False] * 4 and (tmp_path / "z.py").read_bytes() == b"y"
+    assert not interrupted and [report.status for report in after] == ["failed"] * 5
+    assert states(reports) == [False] * 4 and (tmp_path / "z.py").read_bytes() == b"x"
     why = {"read-only": "cannot write: the file is read-only", "gone": "cannot write: No such file"}
     assert after[2].reason.startswith(why.get(how, "not written: the file changed"))
-    assert after[0].reason == f"not written: it goes with {victim}, which is not ({after[2].reason})"
-    assert [e.path for e in journal.last_run(str(tmp_path))[1].entries] == [str(tmp_path / "z.py")]
+    assert {each.reason for each in (*after[:2], *after[3:])} == {f"not written: nothing is, as {victim} cannot be"}
+    assert journal.last_run(str(tmp_path)) is None
 
 
 @pytest.mark.parametrize("step", ["fsync", "fchmod", "replace"])
@@ -335,33 +335,38 @@ def test_what_cannot_be_put_back_is_reported_as_written_and_undone_by_undo(tmp_p
     assert run("undo", str(tmp_path))[0] == 0 and states(reports) == [False] * 4
 
 
-def test_files_that_import_each_other_are_a_group(run):
-    kernels("helper", "alone")
-    kernels("user", imports="from helper import k_r")
+def test_what_keeps_the_run_from_being_written_is_one_line(run, monkeypatch):
+    kernels("a", "b", "c", "d")
+    access = os.access
+    monkeypatch.setattr(os, "access", lambda path, mode: not path.endswith("c.py") and access(path, mode))
+    code, _, err = run("rewrite", "--write", ".")
+    assert code == 2 and err.splitlines() == [
+        "c.py: failed: cannot write: the file is read-only: make it writable (chmod u+w)",
+        "3 files failed: not written: nothing is, as c.py cannot be",
+        "4 files: 0 changed, 0 unchanged, 0 skipped, 4 failed; 0 findings",
+    ]
+
+
+def test_a_file_that_is_read_only_keeps_the_run_from_being_written(run):
+    kernels("helper", "user")
     old = tree()
     os.chmod("helper.py", 0o444)
     if os.access("helper.py", os.W_OK):
         pytest.skip("nothing is read-only for root")
     code, _, err = run("rewrite", "--write", ".")
     assert code == 2
-    new = tree()
-    assert [name for name in old if new[name] != old[name]] == ["alone.py"]
-    assert "user.py: failed: not written: it goes with helper.py, which is not (cannot write: " in err
+    assert tree() == old
+    assert "1 file failed: not written: nothing is, as helper.py cannot be" in err
+    assert "helper.py: failed: cannot write: the file is read-only: make it writable" in err
 
 
 def test_the_report_knows_the_group_from_the_cache_as_well(run, monkeypatch):
     kernels("helper", "alone")
     kernels("user", imports="from helper import k_r")
-    run("rewrite", ".")
-    access, old = os.access, tree()
-    monkeypatch.setattr(os, "access", lambda path, mode: not path.endswith("helper.py") and access(path, mode))
-    document = json.loads(run("rewrite", "--write", "--output-format", "json", ".")[1])
-    assert {file["path"]: file["status"] for file in document["files"]} == {
-        "alone.py": "changed",
-        "helper.py": "failed",
-        "user.py": "failed",
-    }
-    assert [name for name, data in tree().items() if data != old[name]] == ["alone.py"]
+    for _ in range(2):
+        monkeypatch.setattr(sys, "stdin", io.StringIO("n\nn\n"))
+        _code, _out, err = run("rewrite", "--interactive", ".")
+        assert "(1/2) Write alone.py" in err and "(2/2) Write helper.py, user.py" in err
 
 
 # --- what is not committed

@@ -57,9 +57,9 @@ UNKNOWN = Tensor()
 
 @dataclass(frozen=True)
 class Items:
-    """A list or tuple of tensors: what all of them are."""
+    """A list or tuple of tensors, or of such lists: what all of them are."""
 
-    each: Tensor
+    each: Tensor | Items
 
 
 Value = Tensor | Items | None
@@ -105,8 +105,8 @@ class Tensors:
         if isinstance(node, ast.IfExp):
             return self._agreed([self.of(path, node.body, depth + 1), self.of(path, node.orelse, depth + 1)])
         if isinstance(node, (ast.List, ast.Tuple)) and node.elts:
-            each = self._agreed([self.of(path, item, depth + 1) for item in node.elts])
-            return Items(each) if isinstance(each, Tensor) else None
+            each = self._agreed([self._bound_value(path, item, depth + 1) for item in node.elts])
+            return Items(each) if each is not None else None
         return None
 
     def tensor(self, path: str, node: ast.expr) -> Tensor:
@@ -133,6 +133,7 @@ class Tensors:
         if is_given and isinstance(function, ast.FunctionDef):
             values.append(self._parameter(path, function, node.id, depth + 1))
         found = self._agreed([*values, *self._appended(path, rung, function, node.id, depth)])
+        found = None if _is_empty(found) else found
         if isinstance(found, Tensor) and found.rank is None and is_given and not bindings(rung, function)[node.id]:
             rank = _unpacked_rank(function, node.id)
             found = replace(found, rank=rank) if rank is not None else found
@@ -157,16 +158,17 @@ class Tensors:
         """What is appended to a list."""
         for call in rung.all_calls:
             callee = call.func
-            if (
-                isinstance(callee, ast.Attribute)
-                and callee.attr == "append"
-                and isinstance(callee.value, ast.Name)
-                and callee.value.id == name
-                and rung.function(call) is function
-                and call.args
-            ):
-                item = self.of(path, call.args[0], depth + 1)
-                yield Items(item) if isinstance(item, Tensor) else None
+            is_append = isinstance(callee, ast.Attribute) and callee.attr == "append" and bool(call.args)
+            if not is_append or rung.function(call) is not function:
+                continue
+            grown, levels = callee.value, 1  # type: ignore[attr-defined]  # an attribute
+            while isinstance(grown, ast.Subscript):
+                grown, levels = grown.value, levels + 1
+            if isinstance(grown, ast.Name) and grown.id == name:
+                item = self._bound_value(path, call.args[0], depth + 1)
+                for _ in range(levels):
+                    item = Items(item) if item is not None else None
+                yield item
 
     def _agreed(self, values: Sequence[Value]) -> Value:
         """What all of ``values`` are; ``None`` if one is unknown."""
@@ -176,9 +178,9 @@ class Tensors:
         if lists:
             if len(lists) < len(values):
                 return None
-            filled = [each for each in lists if each.calls != (_EMPTY,)]
-            each = self._agreed(list(filled)) if filled else None
-            return Items(each) if isinstance(each, Tensor) else None
+            filled = [each for each in lists if not _is_empty(each)]
+            each = self._agreed(filled) if filled else lists[0]
+            return Items(each) if each is not None else None
         found: Tensor | None = None
         for value in values:
             if isinstance(value, Tensor):
@@ -347,6 +349,13 @@ class Tensors:
         if counted and kinds <= {"", "integer"} and len(bindings(rung, function).get(name.id, [])) == len(counted):
             return "integer"
         return kinds.pop() if len(kinds) == 1 else ""
+
+
+def _is_empty(value: Value) -> bool:
+    """Is it a list without items, or one of such lists?"""
+    while isinstance(value, Items):
+        value = value.each
+    return value is not None and value.calls == (_EMPTY,)
 
 
 _EMPTY: tuple[str, ast.Call] = ("", ast.Call(ast.Name("list", ast.Load()), [], []))

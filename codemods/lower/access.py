@@ -279,6 +279,9 @@ def _folded(
     assert tile.dims is not None
     if elements:
         view = _indexed(scope, node, view, _padded(scope, node, elements, len(tile.dims)))
+    if view.pattern is not None:  # its steps are those of a block, not of the tensor that holds them all
+        message = f"an access pattern of a block of '{view.base}', which is folded"
+        raise Refuse(node, BLOCKS, message, "use --blocks list, or write one .ap(...) of the whole tensor")
     items = view.items or tuple(Item("0", size, True, raw=":") for size in tile.dims)
     sources = view.sources if view.items else tuple(range(len(tile.dims)))
     exist = [(i, n, b) for i, n, b in zip(index, tile.folded, value.blocks, strict=True) if scope.constant(n) != 1]

@@ -126,11 +126,11 @@ def _write(scope: Scope, plan: StackPlan) -> None:
         first = next(i for i, new in enumerate(written) if new in allocations[loop])
         written.insert(first, New(f"{manager}.open_scope()"))
     for statement, around in plan.around.items():
-        lines = [*[f"{manager}.close_scope()"] * around.closes, *[f"{manager}.open_scope()"] * around.opens]
+        text = [*[f"{manager}.close_scope()"] * around.closes, *[f"{manager}.open_scope()"] * around.opens]
         if statement is plan.first:
-            lines[around.closes : around.closes] = [_made(scope, plan, manager), f"{manager}.open_scope()"]
+            text[around.closes : around.closes] = [_made(scope, plan, manager), f"{manager}.open_scope()"]
         behind = [New(f"{manager}.{method}()") for method in around.after]
-        edits.before.setdefault(statement, []).extend(New(line) for line in lines)
+        edits.before.setdefault(statement, []).extend(New(line) for line in text)
         if isinstance(statement, ast.Return):
             edits.before[statement].extend(behind)
         else:

@@ -23,11 +23,10 @@ def formatted(text: str, width: int) -> str:
 
     NKI needs Python 3.10: black is told, for one statement seldom shows it, and finding out takes a third of its time.
     """
-    import black
-    from black.mode import TargetVersion
+    import black.mode
 
     mode = black.Mode(
-        target_versions={TargetVersion.PY310},
+        target_versions={black.mode.TargetVersion.PY310},
         line_length=max(width, 40),
         string_normalization=False,
         magic_trailing_comma=False,

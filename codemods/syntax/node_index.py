@@ -85,7 +85,7 @@ def of_kinds(node: ast.AST, /, *kinds: type[ast.AST]) -> Sequence[ast.AST]:
 def children(node: ast.AST) -> list[ast.AST]:
     """The nodes right below one, as :func:`ast.iter_child_nodes` gives them but for contexts."""
     found: list[ast.AST] = []
-    for name in _fields(type(node)):
+    for name in _fields(type(node)):  # type: ignore[arg-type]  # mypy asks an object's hash of its class
         value = getattr(node, name, None)
         if isinstance(value, list):
             found += value if None not in value else [item for item in value if item is not None]

@@ -23,7 +23,8 @@ def changes(old: Version, new: Version) -> tuple[Change, ...]:
 def renamed_parameters(function: str, old: Version, new: Version) -> dict[str, str]:
     """The parameters of a function (``nki.isa.iota``) that have other names at ``new`` than at ``old``, and these."""
     found: dict[str, str] = {}
-    for name, latest in (pair for row in changes(old, new) for pair in row.renamed):
+    renaming = (row for row in CHANGES if row.renamed and old < row.since <= new)
+    for name, latest in (pair for row in renaming for pair in row.renamed):
         of, _, parameter = name.partition(":")
         if of == function:
             first = next((each for each, later in found.items() if later == parameter), parameter)

@@ -45,9 +45,15 @@ def _is_part(part: ast.expr, base: Value) -> bool | None:
     """Is this a part of a tensor (``base``), not a whole one? ``None`` if nothing tells it."""
     is_cut = isinstance(part, ast.Subscript)
     known = isinstance(base, Tensor) and (is_cut or bool(base.calls) or base.whole)
+    if isinstance(part, ast.Subscript) and isinstance(base, Tensor) and not base.calls and _is_one_item(part.slice):
+        return None  # a parameter may be a list of tensors
     if not known and not isinstance(part, ast.Constant):
         return None
     return is_cut or (isinstance(base, Tensor) and not base.whole)
+
+
+def _is_one_item(index: ast.expr) -> bool:
+    return not any(isinstance(node, ast.Slice | ast.Tuple | ast.Call) for node in ast.walk(index))
 
 
 def _unknown(facts: Facts, part: ast.expr, is_told: bool) -> Unknown:

@@ -54,8 +54,18 @@ def rewrite(facts: Facts, node: ast.Call | ast.FunctionDef) -> Answer:
         return rewritten(text.value_replaced(argument, wanted)) if wanted != ast.unparse(axis) else None
     if count > 1 or any(isinstance(item, ast.Call) for item in ast.walk(data)):
         return Left("the rank of what is reduced is not known", _HELP, True)
-    last = text.value_replaced(argument, f"len({facts.rung.segment(data)}.shape) - 1")
+    last = text.value_replaced(argument, f"len({facts.rung.segment(_as_many_dimensions(data))}.shape) - 1")
     return Rewritten((last,), shows=False)
+
+
+def _as_many_dimensions(data: ast.expr) -> ast.expr:
+    """What a part that only slices cut has its dimensions from."""
+    while isinstance(data, ast.Subscript):
+        index = data.slice.elts if isinstance(data.slice, ast.Tuple) else [data.slice]
+        if not all(isinstance(part, ast.Slice) for part in index):
+            break
+        data = data.value
+    return data
 
 
 def parts(facts: Facts, node: ast.Call | ast.FunctionDef) -> Answer:

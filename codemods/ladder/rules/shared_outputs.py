@@ -15,7 +15,7 @@ from ..answers import Answer, Left, Said, Unknown, rewritten, unknown
 from ..facts import Facts
 from ..program import Program
 from ..rung import Rung
-from ..tensors import Items, Tensor, Tensors, Value, buffer_name
+from ..tensors import Items, Tensors, Value, buffer_name
 
 CODE = "NKV014"
 GOLDENS = ("ladder_literals", "ladder_reshaped")
@@ -108,5 +108,6 @@ def outputs(program: Program, tensors: Tensors) -> frozenset[ast.Call]:
 
 
 def _calls(value: Value) -> list[ast.Call]:
-    tensor = value.each if isinstance(value, Items) else value
-    return [call for _, call in tensor.calls] if isinstance(tensor, Tensor) else []
+    while isinstance(value, Items):
+        value = value.each
+    return [call for _, call in value.calls] if value is not None else []
