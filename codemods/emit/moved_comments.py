@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from ..syntax.comments import Lines, comment_lines, comments_of, lines_above
+from ..syntax.comments import Lines, Statement, comment_lines, comments_of, lines_above
 
 if TYPE_CHECKING:
     from ..expr.emission import Edits, New
-
-Statement = cst.BaseStatement | cst.SimpleStatementLine
 
 
 class MovedComments:
@@ -24,7 +22,7 @@ class MovedComments:
         self._moved = {statement for statement in moved if not edits.replaced.get(statement)}
         self._held: dict[ast.stmt, Lines] = {}
 
-    def taken(self, statements: Sequence[ast.stmt], node: Statement, following: Statement | None) -> Statement:
+    def taken(self, statements: Sequence[ast.stmt], node: Statement, following: cst.BaseStatement | None) -> Statement:
         """A line without the comments that go with its declaration.
 
         One above several lines may be about them all: it stays where a line without any follows directly.

@@ -364,8 +364,8 @@ def _into_loop(scope: Scope, plan: Plan, style: Style, kept: str) -> list[New]:
         plan = replace(plan, buffer=replace(plan.buffer, kept=kept))
     setup, address = _place(scope, plan, style.index)
     call, plan = _made(scope, plan, plan.dims, address)
-    first, *others = (*setup, bound(scope, plan, call), *_filled(scope, plan, plan.name))
-    lines = [New(first, moved=plan.statement), *map(New, others)]
+    texts = [*setup, bound(scope, plan, call), *_filled(scope, plan, plan.name)]
+    lines = [New(texts[0], moved=plan.statement), *map(New, texts[1:])]
     prologue, loop = scope.module.edits.prologue, style.loops[-1]
     scope.draft.put(prologue, loop, [*prologue.get(loop, []), *lines])
     return lines
