@@ -71,7 +71,7 @@ def _arguments(
     """The tensors, the numbers that sizes depend on, the plain values of the others, and the arguments besides."""
     defaults, classes, said = _defaults(kernel), classes_of(path, tree), choices(tree, kernel)
     known = {name: found for name in parameters(kernel) if (found := class_of(kernel, name, classes))}
-    made = {name: found for name, wanted in known.items() if (found := objects(wanted, classes))}
+    made = {name: values for name, wanted in known.items() if (values := objects(wanted, classes))}
     given = {name: values for name, values in made.items() if name not in defaults}
     required = [name for name in parameters(kernel) if name not in {**defaults, **given}]
     tensors = [name for name in _tensors(required, facts, _annotated(kernel)) if name not in said]
