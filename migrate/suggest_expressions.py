@@ -120,7 +120,7 @@ class _Evaluation:
             raise TypeError(whole)
         if isinstance(index, ast.Slice):
             bounds = [None if part is None else self.value(part) for part in (index.lower, index.upper, index.step)]
-            return whole[slice(*bounds)]
+            return whole[slice(*bounds)]  # type: ignore[arg-type]  # what is no index raises TypeError
         at = self.value(index)
         return whole[operator.index(at)]  # type: ignore[arg-type]  # what is no index raises TypeError
 

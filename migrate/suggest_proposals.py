@@ -71,7 +71,7 @@ def _arguments(
     """The tensors, the numbers that sizes depend on, the plain values of the others, and the arguments besides."""
     defaults, classes, said = _defaults(kernel), classes_of(path, tree), choices(tree, kernel)
     known = {name: found for name in parameters(kernel) if (found := class_of(kernel, name, classes))}
-    made = {name: found for name, wanted in known.items() if (found := objects(wanted, classes))}
+    made = {name: values for name, wanted in known.items() if (values := objects(wanted, classes))}
     given = {name: values for name, values in made.items() if name not in defaults}
     required = [name for name in parameters(kernel) if name not in {**defaults, **given}]
     tensors = [name for name in _tensors(required, facts, _annotated(kernel)) if name not in said]
@@ -173,7 +173,11 @@ def _sizes(
                     found = True
                     yield each
     if not found:
-        yield from plain or _guessed(tensors, facts)
+        yield from [each for each in plain if _elements(each) <= MAX_ELEMENTS] or _guessed(tensors, facts)
+
+
+def _elements(sizes: Mapping[str, Size]) -> int:
+    return sum(math.prod(size) for size in sizes.values() if isinstance(size, tuple))
 
 
 def _small(sizes: Sequence[int]) -> int:
@@ -334,7 +338,7 @@ def _cases(
     path: Path, kernel: str, sizes: Mapping[str, Size], scalars: Mapping[str, object], facts: Facts
 ) -> Iterator[Case]:
     shapes = {name: size for name, size in sizes.items() if isinstance(size, tuple)}
-    if sum(math.prod(shape) for shape in shapes.values()) > MAX_ELEMENTS:
+    if _elements(sizes) > MAX_ELEMENTS:
         return
     args: dict[str, object] = {name: tensor(name, shape) for name, shape in shapes.items()}
     args |= {**scalars, **{name: size for name, size in sizes.items() if name not in shapes}}

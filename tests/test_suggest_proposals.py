@@ -195,3 +195,8 @@ def test_a_name_of_the_module_is_not_that_of_the_kernel(tmp_path: Path) -> None:
 def test_a_number_that_no_size_depends_on_is_a_small_one(tmp_path: Path) -> None:
     source = "def k(x, window: int):\n    n, m = x.shape\n    w = window\n    rows = n - w\n"
     assert proposals(tmp_path, source)[0].args["window"] == 2
+
+
+def test_what_the_source_says_of_sizes_may_contradict_itself(tmp_path: Path) -> None:
+    source = "def k(x, y):\n    a, b, c, d = x.shape\n    assert y.shape == unknown(x)\n    assert a * 3 == a\n"
+    assert shapes(proposals(tmp_path, source)[0])["x"] == (2, 2, 2, 2)

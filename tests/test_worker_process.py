@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 from nki_migrate.runtime import stopwatch
+from nki_migrate.runtime.cases import Case, TensorSpec
 from nki_migrate.runtime.compare import Failure, Run
-from nki_migrate.runtime.messages import Kernels, Reply, Request
+from nki_migrate.runtime.messages import Kernels, Probe, Reply, Request
 from nki_migrate.runtime.pool import pool
 
 COPY = """
@@ -74,6 +75,18 @@ def test_what_a_process_waits_for_a_processor_is_not_its_time(tmp_path: Path, mo
     clock[0] = 111.0
     assert watch.seconds == 4.0
     assert stopwatch.Stopwatch(7).seconds == 0.0
+
+
+def test_a_file_that_changes_between_two_probes_is_read_again(tmp_path: Path) -> None:
+    """The process that the children of a worker come from has parsed it, and never runs it."""
+    path = tmp_path / "k.py"
+    case = Case("copied", "", str(path), args={"x": TensorSpec((4, 4), "float32")})
+    with pool(1) as workers:
+        for body, ends in ((COPY, True), (COPY.replace("nl.store", "assert x.shape == (4, 5)\n    nl.store"), False)):
+            path.write_text(body)
+            reply = workers.submit(Request("probe", str(path), case)).result()
+            assert isinstance(reply, Probe if ends else Failure), reply
+    assert isinstance(reply, Failure) and [each.after for each in reply.compared] == [(4, 5)]
 
 
 def test_processes_that_a_file_leaves_behind_are_ended(ask: Ask, tmp_path: Path) -> None:
