@@ -41,6 +41,12 @@ def test_what_the_text_contradicts_is_left(name: str) -> None:
     assert outcome.applied.get(code, 0) == 0
 
 
+def test_a_type_that_only_a_launch_tells_is_for_review() -> None:
+    source = kernel("nisa.tensor_copy(dst=tile, src=acc, dtype=x.dtype)")
+    assert "nisa.tensor_copy(dst=tile, src=acc)" in written(source, "NKV022").source
+    assert [finding.applicability for finding in written(source, "NKV022", unsafe=False).findings] == ["review"]
+
+
 def climbed(body: str) -> Outcome:
     return rewrite(kernel(body), Options(target="0.6", source="0.2", unsafe=True))
 

@@ -26,13 +26,14 @@ def rewrite(facts: Facts, node: ast.Call) -> Answer:
     given = next((item for item in text.arguments if item.value is typed), None) if text is not None else None
     if text is None or given is None or not given.keyword:
         return None  # NKV027 names what stands behind the mask
-    name = facts.qualified(given.value).removeprefix("nki.language.")
+    named = facts.qualified(given.value)
+    name = named.removeprefix("nki.language.")
     arguments = facts.arguments(node)
     operands = [facts.type_of(arguments[key]) for key in ("dst", "src", "data") if key in arguments]
     spelled = text.text(given)
     is_said = any(operand in ({name, spelled} - {""}) for operand in operands)
     known = facts.tensor(arguments["dst"]).dtype if "dst" in arguments else ""
-    if known and not is_said:
+    if known and named and not is_said:
         return Left(f"this rounds to {spelled}, and the destination is {known}", f"copy into a tile of {spelled} first")
     assumption = "" if is_said else f"the destination has the type {spelled}"
     return rewritten(text.removed(given), assumption=assumption)
