@@ -22,6 +22,7 @@ from .constants import without_constants
 from .correspondence import WRITTEN_ROLES, Correspondence
 from .divisions import RECIPROCAL, Divisions, is_exact
 from .excerpts import map_excerpt
+from .fused import Fused
 from .identities import COPIES, Passed, read_through
 from .starts import without_starts
 from .trace import HbmTensor, Program, Run, TileRow
@@ -102,9 +103,7 @@ def _notes(walks: Sequence[Walk]) -> list[str]:
     passed = sum((walk.passed_copies for walk in walks), Counter[str]())
     for op, count in passed.items():
         notes.append(f"{count} {op} more after: a broadcast to the shape that a tile has, declared by NKI022")
-    columns = sum(walk.columns for walk in walks)
-    if columns:
-        notes.append(f"{columns} tensor_tensor of two columns before, a tensor_scalar of a column after: NKI022")
+    notes += _of_scalars(walks)
     computed = sum(walk.computed for walk in walks)
     if computed:
         copies = "1 copy that accumulates is" if computed == 1 else f"{computed} copies that accumulate are"
@@ -114,6 +113,17 @@ def _notes(walks: Sequence[Walk]) -> list[str]:
         by = next(walk.inexact.by for walk in walks if walk.inexact is not None)
         what = "1 division is" if divided == 1 else f"{divided} divisions are"
         notes.append(f"{what} a reciprocal and a multiplication after, declared by {by}")
+    return notes
+
+
+def _of_scalars(walks: Sequence[Walk]) -> list[str]:
+    """What was met of operations with a number or a column."""
+    columns, fused = sum(walk.columns for walk in walks), sum(walk.fused_pairs for walk in walks)
+    notes = []
+    if columns:
+        notes.append(f"{columns} tensor_tensor of two columns before, a tensor_scalar of a column after: NKI022")
+    if fused:
+        notes.append(f"{fused} tensor_scalar fewer after: one has the operators of two, declared by NKI022")
     return notes
 
 
@@ -154,6 +164,8 @@ class Walk:
         self.pairs: dict[tuple[int, int], None] = {}
         self.computed = 0
         self.columns = 0
+        self.fused = Fused(self.old)
+        self.fused_pairs = 0
         self.passed = Passed(old)
         self.passed_copies: Counter[str] = Counter()
         self.difference: Difference | None = None
@@ -166,6 +178,7 @@ class Walk:
         i = j = 0
         while i < len(self.old.events) and j < len(self.new.events):
             old, new = self.old.events[i], self._as_division(self.old.events[i], self.new.events[j])
+            old, taken = self._as_fused(i, old, new)
             computed = as_computed(old, new)
             self.computed += computed is not old
             old = self._as_scalar(computed, new)
@@ -177,7 +190,8 @@ class Walk:
                 self.relation.finish(old, new)
                 self._note_pairs(old, new)
                 self._forget_copies(new)
-                i += 1
+                self.fused_pairs += taken - 1
+                i += taken
             else:
                 self.relation = before_trial
                 if not self._permits(new):
@@ -196,6 +210,11 @@ class Walk:
         if not is_exact(division):
             self.divided.append(new.sequence)
         return division
+
+    def _as_fused(self, index: int, old: Event, new: Event) -> tuple[Event, int]:
+        """``old``, or the one instruction that it and the next one are; and how many they are."""
+        both = self.fused.read_as(index, new)
+        return (old, 1) if both is None else (both, 2)
 
     def _as_scalar(self, old: Event, new: Event) -> Event:
         """``old``, or the ``tensor_scalar`` of one column that it is where ``new`` is one."""
