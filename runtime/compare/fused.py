@@ -26,7 +26,7 @@ class Fused:
         self._touching = Counter(t for event in program.events for t in {o.tile for o in event.operands})
 
     def read_as(self, index: int, new: Event) -> Event | None:
-        """The one instruction that those at ``index`` and behind it are, where ``new`` has two operators, or ``None``."""
+        """The one instruction that those at ``index`` and behind it are, where ``new`` has two operators; else none."""
         if new.op != "tensor_scalar" or "op1" not in dict(new.attributes) or index + 1 >= len(self._events):
             return None
         first, second = self._events[index : index + 2]
