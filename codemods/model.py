@@ -69,6 +69,10 @@ class Options:
         return not self.select or any(code.startswith(prefix) for prefix in self.select)
 
 
+KEPT = "is kept for a statement that was left alone"
+"""How the message ends of a finding that only follows from another one."""
+
+
 @dataclass(frozen=True, order=True)
 class Finding:
     """A construct that was left as it was: where, why, and what to do by hand.
@@ -83,6 +87,11 @@ class Finding:
     applicability: str
     message: str
     help: str
+
+    @property
+    def follows(self) -> bool:
+        """Does it only follow from another finding? It goes with that one."""
+        return self.message.endswith(KEPT)
 
 
 @dataclass(frozen=True, order=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Sequence
@@ -94,12 +95,31 @@ def print_findings(reports: Iterable[Report], word: bytes, *, err: bool) -> None
 
 
 def finding_lines(report: Report) -> Iterator[str]:
-    """``path:line:column: CODE [applicability] message``, each with its help below."""
-    for finding in report.findings:
+    """``path:line:column: CODE [applicability] message``, with the other lines of which it is said, and its help."""
+    for finding, *others in _alike(report.findings):
         place = f"{shown(report.path)}:{report.shown_line(finding.line)}:{finding.column}"
         yield f"{place}: {finding.code} [{finding.applicability}] {finding.message}"
+        if others:
+            yield f"    also: {', '.join(_also(report, finding, other) for other in others)}"
         if finding.help:
             yield f"    help: {finding.help}"
+
+
+def _alike(findings: Iterable[Finding]) -> list[list[Finding]]:
+    """The findings of a file, those that say the same together, in the order of the first ones."""
+    found: dict[tuple[str, str, str, str], list[Finding]] = {}
+    for finding in findings:
+        said = "" if finding.follows else finding.message
+        found.setdefault((finding.code, finding.applicability, said, finding.help), []).append(finding)
+    return list(found.values())
+
+
+def _also(report: Report, first: Finding, other: Finding) -> str:
+    """Where else something is said, and of which name, where that is another one."""
+    name = re.match("'[^']*'", other.message) if other.message != first.message else None
+    return (
+        f"{name.group()} in line {report.shown_line(other.line)}" if name else f"line {report.shown_line(other.line)}"
+    )
 
 
 def assumption_lines(report: Report) -> Iterator[str]:

@@ -73,7 +73,7 @@ def tensor(*shape, dtype="float32"):
 @pytest.mark.parametrize(
     ("source", "args", "line", "text"),
     [
-        (BROADCAST, {"x": tensor(128, 16), "y": tensor(1, 16)}, 10, r"a\.shape == loaded_tile\.shape"),
+        (BROADCAST, {"x": tensor(128, 16), "y": tensor(1, 16)}, 10, r"a\.shape == y_tile\.shape"),
         (HALF_KNOWN, {"x": tensor(128, 16), "y": tensor(1, 16)}, 10, r"a\.shape\[0\] == b\.shape\[0\]"),
         (PART, {"x": tensor(128, 16)}, 7, r"t has one element in each row from dimension 1 on"),
         (MEAN, {"x": tensor(128, 16, dtype="int32")}, 8, r"x\.dtype == nl\.float32 or .*float16"),

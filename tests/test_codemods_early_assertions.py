@@ -1,8 +1,9 @@
-"""Assertions of equality for one reason that share a side are chained; all others stay what they are."""
+"""Where assertions stand, and which of them are one: those of equality for one reason that share a side are chained."""
 
 from __future__ import annotations
 
 import pytest
+from first_rung import Options, rewrite
 from nki_migrate.codemods.expr.emission import New, assertion
 from nki_migrate.codemods.plan.early_assertions import chained
 
@@ -39,3 +40,46 @@ def test_assertions_that_share_a_side_are_one(conditions: list[str], chain: str)
 )
 def test_others_stay(first: tuple[str, str], second: tuple[str, str]) -> None:
     assert texts(first, second) == [assertion(*first), assertion(*second)]
+
+
+KERNEL = """import neuronxcc.nki as nki
+import neuronxcc.nki.isa as nisa
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def k(a, b, deep, wide=False):
+    rows, columns = a.shape
+    steps = deep // 2
+    out = nl.ndarray((rows, columns), dtype=a.dtype, buffer=nl.shared_hbm)
+    # each turn
+    for t in nl.affine_range(4):
+        left, right = nl.load(a), nl.load(b)
+        total = nl.zeros((128, 128), dtype=nl.float32, buffer=nl.psum)
+        for s in nl.affine_range(steps):
+            total += nisa.nc_matmul(left[0:128, 0:128], right[0:128, 0:128])
+        BODY
+    return out
+"""
+BOTH = """if wide:
+            nl.store(out, nl.add(left, right))
+        else:
+            nl.store(out, nl.multiply(left, right))"""
+ONE_SIDE = BOTH.replace("nl.multiply(left, right)", "left")
+AFTER = f"nl.store(out, nl.add(left, right))\n        {ONE_SIDE}"
+TYPES = '    assert a.dtype == b.dtype, "rewritten for operands of one type"\n'
+
+
+@pytest.mark.parametrize(("body", "margin"), [(BOTH, 4), (AFTER, 4), (ONE_SIDE, 12)])
+def test_what_both_sides_assert_stands_before_the_loop_and_nothing_twice(body: str, margin: int) -> None:
+    source = KERNEL.replace("left, right = nl.load(a), nl.load(b)", "left = nl.load(a)\n        right = nl.load(b)")
+    output = rewrite(source.replace("BODY", body), Options(unsafe=True)).source
+    assert output.count(TYPES.strip()) == 1
+    assert f"\n{' ' * margin}{TYPES.strip()}\n" in output
+
+
+def test_that_loops_run_is_asserted_above_the_comment_on_the_outermost_one() -> None:
+    source = KERNEL.replace("left, right = nl.load(a), nl.load(b)", "left = nl.load(a)\n        right = nl.load(b)")
+    output = rewrite(source.replace("BODY", BOTH), Options(unsafe=True)).source
+    above, _, below = output.partition("    # each turn\n    for t in")
+    assert '    assert steps > 0, "rewritten for loops that run"\n' in above and "assert" not in below

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from first_rung import rewrite
+from first_rung import Options, rewrite
 from nki_migrate.runtime.cases import TensorSpec
 
 from .conftest import Migrate
@@ -32,7 +32,7 @@ def test_each_function_numbers_its_own_names() -> None:
     text = rewrite(HEAD + "@nki.jit\n" + helper.format("f") + "@nki.jit\n" + helper.format("g")).source
     first, second = text[text.index("def f(x)") : text.index("@nki.jit\ndef g(x)")], text[text.index("def g(x)") :]
     assert first.strip().partition("\n")[2] == second.strip().partition("\n")[2]
-    assert first.index("square_tile =") < first.index("exp_tile =") < first.index("square_tile_2 =")
+    assert first.index("a_square =") < first.index("a_square_exp =") < first.index("a_square_2 =")
 
 
 def test_a_size_is_called_what_the_source_calls_it(migrate: Migrate) -> None:
@@ -55,7 +55,7 @@ def test_results_of_the_type_that_their_destination_has_go_straight_into_it(migr
     )
     text = equal(migrate, source, mixed=True)
     assert "nisa.dma_copy(dst=a, src=x)" in text
-    assert "copied_tile = nl.ndarray((128, 512), dtype=nl.bfloat16, buffer=nl.sbuf)" in text
+    assert "a_copy = nl.ndarray((128, 512), dtype=nl.bfloat16, buffer=nl.sbuf)" in text
 
 
 def test_a_type_of_a_name_that_is_bound_again_is_another_one(migrate: Migrate) -> None:
@@ -89,7 +89,7 @@ def k(x):
 
 def test_block_indices_are_called_what_the_source_calls_them(migrate: Migrate) -> None:
     text = equal(migrate, HEAD + BLOCKS.format(before="", after=""))
-    assert "    for i in range(2):\n        t_tile = " in text
+    assert "    for i in range(2):\n        t.append(nl.zeros(" in text
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_the_loop_of_a_list_binds_no_name_that_is_read_later(
     migrate: Migrate, before: str, after: str, name: str
 ) -> None:
     text = equal(migrate, HEAD + BLOCKS.format(before=before, after=after))
-    assert f"    for {name} in range(2):\n        t_tile = " in text
+    assert f"    for {name} in range(2):\n        t.append(nl.zeros(" in text
 
 
 def test_the_loop_of_a_list_binds_no_global_name() -> None:
@@ -114,7 +114,7 @@ def test_the_loop_of_a_list_binds_no_global_name() -> None:
 def test_one_block_is_a_list_of_one(migrate: Migrate) -> None:
     source = HEAD + BLOCKS.format(before="", after="").replace("zeros((2", "zeros((1").replace("t[1]", "t[0]")
     text = equal(migrate, source.replace("affine_range(2)", "affine_range(1)"))
-    assert "    nisa.memset(dst=t_tile, value=0)\n    t = [t_tile]\n" in text
+    assert "    t = [nl.zeros((128, 512), dtype=" in text
 
 
 COMMENTED = """@nki.jit
@@ -140,14 +140,12 @@ def k(x):
 def test_comments_travel_with_their_statements(migrate: Migrate) -> None:
     expected = """
     # Step 1: load
-    # slow
-
     a = nl.ndarray((128, 512), dtype=x.dtype, buffer=nl.sbuf)
     nisa.dma_copy(dst=a, src=x[0:128, 0:512])  # DMA
     # indices that stand above a statement, too
-    exp_tile = nl.ndarray((128, 512), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.activation(dst=exp_tile, op=nl.exp, data=a)
-    nisa.dma_copy(dst=out, src=exp_tile)  # DMA too
+    a_exp = nl.ndarray((128, 512), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.activation(dst=a_exp, op=nl.exp, data=a)
+    nisa.dma_copy(dst=out, src=a_exp)  # DMA too
     return out
 """
     text = equal(migrate, HEAD + COMMENTED)
@@ -258,3 +256,27 @@ def test_a_block_whose_first_statements_vanish_does_not_begin_with_an_empty_line
         "        nl.store(out[nl.arange(128)[:, None], i * 128 + i_f], a)\n    return out\n"
     )
     assert "affine_range(4):\n        a = nl.ndarray" in rewrite(source).source
+
+
+def test_a_tile_that_nothing_uses_before_its_name_is_bound_again_goes(migrate: Migrate) -> None:
+    source = HEAD + (
+        "@nki.jit\ndef k(x):\n    out = nl.ndarray((128, 512), dtype=x.dtype, buffer=nl.shared_hbm)\n"
+        "    a = nl.ndarray((nl.par_dim(128), 512), dtype=x.dtype, buffer=nl.sbuf)  # for x\n"
+        "    a = nl.load(x[0:128, 0:512])\n    nl.store(out, a)\n    return out\n"
+    )
+    text = equal(migrate, source)
+    assert text.count("a = nl.ndarray(") == 1 and "# for x" not in text
+    used = rewrite(source.replace("    a = nl.load", "    a[...] = 1.0\n    a = nl.load")).source
+    assert used.count("a = nl.ndarray(") == 2
+
+
+def test_a_parameter_of_which_nothing_but_slices_is_taken_is_a_vector() -> None:
+    source = HEAD + (
+        "@nki.jit\ndef k(x, bias):\n    rows = bias.shape[0]\n"
+        "    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)\n"
+        "    t = nl.load(bias[0:128])\n    nl.store(out, nl.add(nl.load(x[0:128, 0:512]), t))\n    return out\n"
+    )
+    text = rewrite(source, Options(unsafe=True)).source
+    assert "t = nl.ndarray((128, 1), dtype=bias.dtype, buffer=nl.sbuf)" in text and "def " not in text.partition("@")[0]
+    asked = rewrite(source.replace("bias.shape[0]", "bias.shape"), Options(unsafe=True)).source
+    assert "tile_shape(bias[0:128].shape)" in asked

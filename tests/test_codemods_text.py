@@ -250,3 +250,11 @@ def k(x):
     nl.store(out[i_p, i_f], nl.load(x[i_p, i_f]))
     return out
 """
+
+
+def test_what_tools_read_of_an_import_goes_with_it():
+    source = (
+        "import numpy\n\n\ndef f():\n    try:\n        import neuronxcc.nki.compiler  # type: ignore # noqa: F401\n"
+        "    except Exception:\n        pass\n    return numpy\n"
+    )
+    assert "noqa" not in rewrite(source).source

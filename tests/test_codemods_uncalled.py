@@ -41,10 +41,10 @@ def k(x):
 def test_a_helper_that_nothing_calls_computes_with_tiles():
     outcome = rewrite(UNCALLED)
     assert outcome.findings == ()
-    assert "nisa.tensor_copy(dst=src_2, src=src)" in outcome.source
+    assert "nisa.tensor_copy(dst=new_src, src=src)" in outcome.source
     assert "nisa.activation(dst=activation_tile, op=nl.square, data=src)" in outcome.source
     loads = rewrite(UNCALLED + "\n\ndef loaded(src):\n    return nl.exp(nl.load(src))\n").source
-    assert "nisa.dma_copy(dst=loaded_tile, src=src)" in loads
+    assert "nisa.dma_copy(dst=src_tile, src=src)" in loads
 
 
 def test_a_helper_is_the_same_whether_its_tiles_are_told_or_not(migrate):
@@ -64,8 +64,8 @@ def kept(out, tile):
 def test_what_a_helper_that_nothing_calls_stores_is_a_tile_of_either_memory():
     outcome = rewrite(STORED)
     assert outcome.findings == ()
-    assert "nisa.tensor_copy(dst=copied_tile, src=tile)" in outcome.source
-    assert "nisa.dma_copy(dst=out, src=copied_tile)" in outcome.source
+    assert "nisa.tensor_copy(dst=tile_copy, src=tile)" in outcome.source
+    assert "nisa.dma_copy(dst=out, src=tile_copy)" in outcome.source
     moved = rewrite(STORED + "    nl.store(tile[0], nl.load(out))\n", Options(unsafe=True))
     assert any("nl.store of a tensor in HBM" in finding.message for finding in moved.findings)
 
@@ -130,5 +130,5 @@ def test_a_kernel_that_code_on_the_device_calls_returns_a_tensor():
     assert [finding.code for finding in rewrite(LIBRARY).findings] == ["NKI036"]  # it may be launched elsewhere
     outcome = rewrite(LIBRARY, Options(unsafe=True))
     assert outcome.findings == ()
-    assert "dma_copy(dst=loaded_tile, src=x[0:64])" in outcome.source
+    assert "dma_copy(dst=x_tile, src=x[0:64])" in outcome.source
     assert "return x + out" in outcome.source

@@ -12,6 +12,7 @@ from ..expr.emission import New, Refuse
 from ..expr.frames import Analysis
 from ..expr.values import Python, Value
 from ..lower.parameters import kernel_parameters
+from ..model import KEPT
 from ..plan.accumulators import drop_zeros
 from ..plan.variants import telling_flags
 from ..project.draft import Draft
@@ -163,7 +164,7 @@ def _restore_dropped(scope: Scope) -> None:
                 Refuse(
                     statement,
                     codes.INDEX_VECTORS,
-                    f"'{used[0]}' is not Beta 2, and is kept for a statement that was left alone",
+                    f"'{used[0]}' is not Beta 2, and {KEPT}",
                     "remove it when that statement is rewritten",
                 )
             )

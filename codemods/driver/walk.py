@@ -161,14 +161,19 @@ def _simple(rewrite: Callable[[Scope, ast.stmt], None]) -> Callable[[Scope, ast.
 
 def _says(new: New, statement: ast.stmt, text: str) -> bool:
     """Does a new statement say what the old one does, perhaps on other lines, or with its keywords in another order?"""
-    if new.guard or _head(new.text) != _head(text):
+    if new.guard or (_bare(new.text) != _bare(text) and _head(new.text) != _head(text)):
         return False
     return new.text == text or form(ast.parse(new.text).body[0]) == form(statement)
 
 
+def _bare(text: str) -> str:
+    """A text without all that may stand differently around the same expressions."""
+    return "".join(character for character in text if character not in " \n\t\\(),")
+
+
 def _head(text: str) -> str:
-    """The text up to the first bracket, without what may stand differently around the same names."""
-    return "".join(character for character in text.partition("(")[0] if character not in " \n\t\\")
+    """The bare text up to the first bracket."""
+    return _bare(text.partition("(")[0])
 
 
 def _expression(scope: Scope, statement: ast.stmt) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import libcst as cst
 
-from ..expr.emission import New
+from ..expr.emission import WRITTEN_FOR, New
 from ..project.origins import Marks, Origin, Origins, Place
 from ..project.program import Module
 from ..project.reaching_definitions import every_statement
@@ -20,10 +20,12 @@ from ..syntax.comments import (
     Statement,
     comment_lines,
     comments_of,
+    is_directive,
     is_heading,
     is_note,
     joined_lines,
     lines_above,
+    split_comments,
     two_blank_lines,
     without_blank_end,
     without_blank_top,
@@ -33,6 +35,7 @@ from ..syntax.format import formatted, line_width
 from ..syntax.node_index import tree_of, walk
 from ..syntax.nodes import default_values
 from ..syntax.source import written
+from .guarded import append
 from .moved_comments import MovedComments
 from .parameters import bare, by_lines, further_parameter, without_stars, written_parameter
 
@@ -107,7 +110,7 @@ class _Rebuild:
             vanished = not new and self.module.needless.issuperset(statements)
             orphans = left
             for statement in new:
-                self._append(result, statement)
+                append(result, statement, self.guards)
         orphans = self._without_index_comment(orphans) if vanished else orphans
         self.orphans = [line for line in orphans if line.comment is not None]
         return result
@@ -117,16 +120,6 @@ class _Rebuild:
         left, gone = without_index_comment(lines)
         self.module.removed_comments += [line.comment.value for line in gone if line.comment is not None]
         return left
-
-    def _append(self, result: list[Statement], statement: Statement) -> None:
-        """Statements with one guard in a row share one ``if``."""
-        last = result[-1] if result else None
-        if isinstance(last, cst.If) and isinstance(statement, cst.If):
-            guards = (self.guards.get(id(last.test)), self.guards.get(id(statement.test)))
-            if guards[0] is not None and guards[0] == guards[1]:
-                result[-1] = _joined(last, statement)
-                return
-        result.append(statement)
 
     def _line(self, statements: list[ast.stmt], node: Statement, orphans: Lines) -> tuple[list[Statement], Lines]:
         """The new statements for one old line, and the lines and comments that found no statement to stand above."""
@@ -145,16 +138,23 @@ class _Rebuild:
             if lifted and not new:
                 kept = kept.with_changes(leading_lines=two_blank_lines(leading))
             elif new:
-                kept = kept.with_changes(leading_lines=[])
+                apart = self._is_asserted_before(statements)
+                leading, own = split_comments(leading) if apart else (leading, [])
+                kept = kept.with_changes(leading_lines=own)
             elif orphans:
                 kept = kept.with_changes(leading_lines=leading)
+            alone = not new
             new += [kept, *behind, *self._copies(statements[0])]
-            if kept.leading_lines:
+            if kept.leading_lines and alone:
                 return [*lifted, *new], []
         if not new:
             return lifted, leading
         new[0] = new[0].with_changes(leading_lines=leading) if leading else new[0]
         return [*lifted, *new], []
+
+    def _is_asserted_before(self, statements: list[ast.stmt]) -> bool:
+        """Is all that stands in front of some statements what the output asserts? Their comments are not about that."""
+        return all(WRITTEN_FOR in new.text for old in statements for new in self.edits.before.get(old, []))
 
     def _around(self, statements: list[ast.stmt], items: dict[ast.stmt, list[New]], place: Place) -> list[Statement]:
         found = ((item, self.statements(item, old, place)) for old in statements for item in items.get(old, []))
@@ -171,16 +171,21 @@ class _Rebuild:
         if self._is_lifted(statements):
             return new, []  # its comments went with it
         inner, end = comments_of(node) if self._has_comment(statements) else ([], None)
-        lines = [cst.EmptyLine(comment=comment) for comment in inner]
+        lines = [cst.EmptyLine(comment=comment) for comment in inner if new or not self._goes(comment, statements)]
         if end is not None and isinstance(node, cst.SimpleStatementLine):
             simple = [at for at in (-1, 0) if new and isinstance(new[at], cst.SimpleStatementLine)]
             if simple:
                 new[simple[0]] = new[simple[0]].with_changes(trailing_whitespace=node.trailing_whitespace)
-            elif not new and not is_note(end.value) and all(self._is_needless(old) for old in statements):
-                self.module.removed_comments.append(end.value)
-            else:
+            elif new or not self._goes(end, statements):
                 lines.append(cst.EmptyLine(comment=end))
         return new, lines
+
+    def _goes(self, comment: cst.Comment, statements: list[ast.stmt]) -> bool:
+        """Does a comment go with statements that are gone: what tools read of them, or what they did?"""
+        served = not is_note(comment.value) and all(self._is_needless(old) for old in statements)
+        if served or is_directive(comment.value):
+            self.module.removed_comments.append(comment.value)
+        return served or is_directive(comment.value)
 
     def _is_needless(self, old: ast.stmt) -> bool:
         """Did a statement that is gone only serve what is gone?"""
@@ -479,11 +484,3 @@ def _bare_test(test: object) -> object:
     """``a or b``, on one line, without the brackets that its text has for other places."""
     is_long = isinstance(test, cst.BooleanOperation) and "\n" in cst.Module([]).code_for_node(test)
     return test.with_changes(lpar=(), rpar=()) if isinstance(test, cst.BooleanOperation) and not is_long else test
-
-
-def _joined(first: cst.If, second: cst.If) -> cst.If:
-    """One ``if`` with the bodies of two that have the same test."""
-    assert isinstance(first.body, cst.IndentedBlock) and isinstance(second.body, cst.IndentedBlock)
-    head, *rest = second.body.body
-    head = head.with_changes(leading_lines=[*second.leading_lines, *lines_above(head)])
-    return first.with_changes(body=first.body.with_changes(body=[*first.body.body, head, *rest]))

@@ -3,7 +3,8 @@
 Kernel code in which something was left is half rewritten: it would run to other numbers, or fail somewhere else. So it
 stops where the construct stands, ``assert False, "nki-migrate NKI004: ..."``: that is legal Beta 2, and ends the trace
 with the code and the reason. Other code has a comment there, ``# nki-migrate NKI007: ...``. Imports of ``neuronxcc``
-speak for themselves. Who has resolved a finding takes its mark away.
+speak for themselves; what is kept for a statement that stops the kernel has a comment. Who has resolved a finding takes
+its mark away.
 
 Source: next-codemod, whose markers fail the build until someone has resolved them.
 """
@@ -52,7 +53,7 @@ def plan(module: Module) -> bool:
             continue
         found = True
         text = mark_of(said.finding.code, said.finding.message)
-        if place.is_kernel_code and said.stops:
+        if place.is_kernel_code and said.stops and not said.finding.follows:
             stop = New(f"assert False, {json.dumps(text, ensure_ascii=False)}", as_is=True)
             before = module.edits.before.setdefault(place.statement, [])
             if stop not in before:

@@ -1,4 +1,4 @@
-"""Lines that the ladder made too long are written as ``black`` writes them, in the width of the file."""
+"""Lines that the ladder made too long, and no author had, are written as ``black`` writes them, in the file's width."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _WRAPPED = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return)
 
 def wrapping(text: str, before: str) -> list[Edit]:
     """The edits of ``text`` that wrap the statements which have become longer than ``before`` allows."""
-    width, known = line_width(before), set(before.split("\n"))
-    lines = text.split("\n")
-    long = {number for number, line in enumerate(lines, 1) if len(line) > width and line not in known}
+    width, lines = line_width(before), text.split("\n")
+    known = {_head(line) for line in before.split("\n") if len(line) > width}
+    long = {number for number, line in enumerate(lines, 1) if len(line) > width and _head(line) not in known}
     if not long:
         return []
     edits = []
@@ -33,3 +33,8 @@ def wrapping(text: str, before: str) -> list[Edit]:
             start = sum(len(each) + 1 for each in lines[: node.lineno - 1]) + len(margin)
             edits.append(Edit(start, start + len(own), new))
     return edits
+
+
+def _head(line: str) -> str:
+    """A line up to its first bracket."""
+    return line.partition("(")[0]

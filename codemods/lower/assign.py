@@ -53,7 +53,7 @@ from ..syntax.nodes import is_filled, returns_masked
 from .access import operand
 from .calls import call_statement, call_value, constructed, module_function, named, parts_of
 from .compute import bind, is_computation, write
-from .declare import allocator_value, buffer_value, creation, declare
+from .declare import allocator_value, buffer_value, creation, declare, is_bound_again
 from .deques import as_list
 from .dynamic import tell_rank
 from .number_tables import assign_table
@@ -111,6 +111,9 @@ def _to_name(scope: Scope, statement: ast.stmt, name: str, value: ast.expr) -> N
     value = as_list(scope, name, value)
     if creation(scope, value) is not None:
         assert isinstance(value, ast.Call)
+        if is_bound_again(scope, name, value, statement):
+            scope.module.needless.add(statement)
+            return
         _set(scope, name, declare(scope, name, value, statement))
         return
     dropped = _compile_time(scope, name, value)

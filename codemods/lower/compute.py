@@ -169,9 +169,13 @@ def _computed(scope: Scope, node: ast.expr) -> Operand | None:
 def temporary(scope: Scope, node: ast.expr) -> Operand:
     """The tile of a nested computation, under a name."""
     with masked(scope, node):
-        instruction = lower(scope, node)
-        name = scope.fresh(result_name(scope, instruction, node))
-        scope.env[name] = tile = bind_instruction(scope, node, instruction, name)
+        return temporary_of(scope, node, lower(scope, node))
+
+
+def temporary_of(scope: Scope, node: ast.expr, instruction: Instruction) -> Operand:
+    """The tile of a nested computation that was lowered, under a name."""
+    name = scope.fresh(result_name(scope, instruction, node))
+    scope.env[name] = tile = bind_instruction(scope, node, instruction, name)
     return of_name(scope, name, tile)
 
 

@@ -24,6 +24,7 @@ from ..rules.block_dimensions import Style, advanced_address, style_of
 from ..rules.psum_accumulation import written_at_declaration
 from ..syntax import codes
 from ..syntax.format import tuple_text
+from ..syntax.node_index import of_kinds
 from ..syntax.nodes import is_shape
 from .addresses import Address, Layout, layout, tuple_sizes
 from .pins import pinned as pinned_tensor
@@ -64,6 +65,24 @@ def creation(scope: Scope, node: ast.expr) -> str | None:
         return None
     name = scope.qualified(node.func)
     return name if name in CREATIONS else None
+
+
+def is_bound_again(scope: Scope, name: str, node: ast.Call, statement: ast.stmt) -> bool:
+    """Is a tile declared that nothing uses before its name is bound to another one, in the same block?"""
+    if creation(scope, node) != "nl.ndarray" or scope.direct or statement not in scope.block or len(node.args) > 2:
+        return False
+    buffer = next((k.value for k in node.keywords if k.arg == "buffer"), None)
+    calls = {scope.qualified(call.func) for call in of_kinds(node, ast.Call) if call is not node}
+    if buffer_value(scope, buffer) not in ("sbuf", "psum") or not calls <= {"nl.par_dim"}:
+        return False
+    behind = scope.block[scope.block.index(statement) + 1 :]
+    following = next((s for s in behind if _uses(s, name)), None)
+    again = isinstance(following, ast.Assign) and [ast.unparse(target) for target in following.targets] == [name]
+    return again and following is not None and _uses(following, name) == 1
+
+
+def _uses(statement: ast.stmt, name: str) -> int:
+    return sum(node.id == name for node in of_kinds(statement, ast.Name))
 
 
 def buffer_value(scope: Scope, node: ast.expr | None) -> str | Allocator | None:

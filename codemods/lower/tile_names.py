@@ -10,6 +10,9 @@ from ..analysis.scope import Scope
 from ..expr.operands import Operand
 
 _NAME = re.compile(r"[A-Za-z_]\w*(?=$|\[)")
+_LONGEST = 24
+"""Characters of a name that is made of two."""
+_NUMBER = re.compile(r"-?\d+(\.\d*)?$")
 _TILE = re.compile(r"_tile(_\d+)?$")
 _RESULTS: dict[type[ast.operator], str] = {
     ast.Add: "sum",
@@ -40,10 +43,30 @@ def result_name(scope: Scope, instruction: Instruction, node: ast.expr | None = 
         return f"{of[0].removesuffix('_psum')}_sbuf"
     if of is not None and (done := _DONE.get(operation)):
         return f"{of[0]}_{done}"
+    if of is not None and instruction.function == "tensor_scalar" and (factor := _factor(instruction)):
+        return f"neg_{of[0]}" if float(factor) == -1 else f"{of[0]}_scaled"
     if isinstance(node, ast.BinOp):
         operation = _RESULTS.get(type(node.op), "")
     hint = _HINTS.get(operation, operation)
-    return f"{hint}_tile" if hint else "tile"
+    name = f"{hint}_tile" if hint else "tile"
+    return name if scope.unused(name) == name else _of_two(instruction, operation) or name
+
+
+def _of_two(instruction: Instruction, operation: str) -> str:
+    """``q_times_cos``, where both names are short; empty for other operations, and for one operand."""
+    word = {"product": "times", "multiply": "times", "sum": "plus", "add": "plus"}.get(operation, "")
+    views = [value for _, value in instruction.arguments if isinstance(value, Operand)]
+    names = [_TILE.sub("", found.group()) for view in views if (found := _NAME.match(view.base))]
+    text = f"_{word}_".join(names)
+    return text if word and len(names) == len(views) == 2 and len(text) <= _LONGEST else ""
+
+
+def _factor(instruction: Instruction) -> str:
+    """The number that an instruction does nothing with but to multiply by it; empty for any other instruction."""
+    given = dict(instruction.arguments)
+    operator, factor = str(given.get("op0", "")), given.get("operand0")
+    alone = given.keys() <= {"data", "op0", "operand0", "reverse0"} and operator.endswith(".multiply")
+    return factor if alone and isinstance(factor, str) and _NUMBER.match(factor) else ""
 
 
 def _operation(scope: Scope, node: ast.expr) -> str:

@@ -1,30 +1,29 @@
-"""What the output asserts of parameters stands once, before the loops that need it.
+"""What the output asserts of parameters, and of how often loops run, stands once, before the loops that need it.
 
 Shape and type of a parameter that a function does not bind again are the same in every iteration, and known when the
-function begins. What stands under a condition stays there: where it does not run, nothing need hold.
+function begins; so are numbers that it has bound once before. What stands under a condition stays there, unless both
+sides assert it: where it does not run, nothing need hold.
 """
 
 from __future__ import annotations
 
 import ast
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from ..analysis.maybe_tensors import TENSOR_ATTRIBUTES
 from ..expr.emission import WRITTEN_FOR, New
 from ..project.program import Module
 from ..syntax.node_index import walk
-from ..syntax.nodes import assignment_counts, named_parameters
+from ..syntax.nodes import assignment_counts, blocks, bound_by, named_parameters
 
 
 def move(module: Module) -> None:
     """Move the assertions of every function that was rewritten, and drop those that it repeats."""
     for function in module.analyzed:
         asserted: set[str] = set()
-        counts = assignment_counts(function)
+        told = _Told(function)
         for statement in function.body:
-            found = [(inner, new) for inner in _always_run(statement) for new in module.edits.replaced.get(inner, [])]
-            fixed = [(inner, new) for inner, new in found if _is_fixed(function, counts, new)]
+            fixed = [(inner, new) for inner, new in _always_asserted(module, statement) if told.is_fixed(new)]
             in_loops = [new for inner, new in fixed if inner is not statement and new.text not in asserted]
             if in_loops:
                 before = module.edits.before.get(statement, [])
@@ -33,6 +32,21 @@ def move(module: Module) -> None:
                 if inner is not statement or new.text in asserted:
                     module.edits.replaced[inner].remove(new)
             asserted |= {new.text for _, new in fixed}
+            for suite in blocks(statement):
+                _drop_repeated(module, suite, told, asserted)
+            told.learn(statement)
+
+
+def _drop_repeated(module: Module, suite: list[ast.stmt], told: _Told, asserted: set[str]) -> None:
+    """Drop the assertions of statements under conditions that were asserted on the way to them."""
+    for statement in suite:
+        news = module.edits.replaced.get(statement, [])
+        for new in [new for new in news if told.is_fixed(new)]:
+            if new.text in asserted:
+                news.remove(new)
+            asserted = asserted | {new.text}
+        for inner in blocks(statement):
+            _drop_repeated(module, inner, told, asserted)
 
 
 def chained(assertions: Iterable[New]) -> list[New]:
@@ -67,21 +81,48 @@ def _equal_sides(test: ast.expr) -> list[str]:
     return [ast.unparse(side) for side in (test.left, *test.comparators)]
 
 
-def _always_run(statement: ast.stmt) -> Iterator[ast.stmt]:
-    """A statement, and what its iterations run whatever they find."""
-    yield statement
+def _always_asserted(module: Module, statement: ast.stmt) -> list[tuple[ast.stmt, New]]:
+    """What a statement asserts whatever is found: of conditions, what both sides assert."""
+    found = [(statement, new) for new in module.edits.replaced.get(statement, []) if _is_assertion(new)]
     if isinstance(statement, ast.For):
-        for inner in statement.body:
-            yield from _always_run(inner)
+        found += [pair for inner in statement.body for pair in _always_asserted(module, inner)]
+    if isinstance(statement, ast.If) and statement.orelse:
+        sides = [
+            [pair for inner in side for pair in _always_asserted(module, inner)]
+            for side in (statement.body, statement.orelse)
+        ]
+        both = set.intersection(*({new.text for _, new in side} for side in sides))
+        found += [(inner, new) for side in sides for inner, new in side if new.text in both]
+    return found
 
 
-def _is_fixed(function: ast.FunctionDef, counts: Counter[str], new: New) -> bool:
-    """Is it an assertion of shapes and types of parameters alone?"""
-    if new.guard or not new.text.startswith("assert ") or WRITTEN_FOR not in new.text:
-        return False
-    bound_once = {argument.arg for argument in named_parameters(function) if counts[argument.arg] == 1}
-    nodes = list(walk(ast.parse(new.text)))
-    described = {n.value for n in nodes if isinstance(n, ast.Attribute) and n.attr in TENSOR_ATTRIBUTES}
-    described |= {n.args[0] for n in nodes if isinstance(n, ast.Call) and ast.unparse(n.func) == "isinstance"}
-    local = [n for n in nodes if isinstance(n, ast.Name) and n.id in counts]
-    return bool(local) and all(n.id in bound_once and n in described for n in local)
+def _is_assertion(new: New) -> bool:
+    return not new.guard and new.text.startswith("assert ") and WRITTEN_FOR in new.text
+
+
+class _Told:
+    """What the names of a function's assertions are: parameters, or sizes that its first statements have bound."""
+
+    def __init__(self, function: ast.FunctionDef) -> None:
+        self.function = function
+        self.counts = assignment_counts(function)
+        self.parameters = {argument.arg for argument in named_parameters(function) if self.counts[argument.arg] == 1}
+        self.sizes: set[str] = set()
+
+    def learn(self, statement: ast.stmt) -> None:
+        """The numbers that a statement of the function itself binds, and no other one."""
+        if isinstance(statement, ast.Assign):
+            self.sizes |= {name for name in bound_by(statement) if self.counts[name] == 1}
+
+    def is_fixed(self, new: New) -> bool:
+        """Is it an assertion of shapes and types of parameters, and of how often loops run, by what is known by now?"""
+        if not _is_assertion(new):
+            return False
+        nodes = list(walk(ast.parse(new.text)))
+        described = {n.value for n in nodes if isinstance(n, ast.Attribute) and n.attr in TENSOR_ATTRIBUTES}
+        described |= {n.args[0] for n in nodes if isinstance(n, ast.Call) and ast.unparse(n.func) == "isinstance"}
+        local = [n for n in nodes if isinstance(n, ast.Name) and n.id in self.counts]
+        counts = new.text.endswith(f'{WRITTEN_FOR}loops that run"')
+        return bool(local) and all(
+            (n.id in self.parameters and (n in described or counts)) or (n.id in self.sizes and counts) for n in local
+        )

@@ -2,8 +2,9 @@
 
 Why: Beta 2 removed both. A load that returned a tile needs a tile to load into, so one is declared with the shape of
 the access and the type of the source, two dimensions at least: ``x[i]`` and ``x[a:b]`` of a tensor of unknown rank
-leave the shape to a function that the module gets; another subscript of such a tensor, or all of it, asserts the rank
-where the shape of the tile shows. A store of a PSUM tile goes through an SBUF tile, because DMA cannot read PSUM.
+leave the shape to a function that the module gets (a parameter of which nothing else is taken than ``x[a:b]`` is a
+vector); another subscript of such a tensor, or all of it, asserts the rank where the shape of the tile shows. A store
+of a PSUM tile goes through an SBUF tile, because DMA cannot read PSUM.
 ``mode=`` becomes ``oob_mode=``. A number that is stored fills a tile first.
 
 Safe: the same bytes move between the same places; where the types differ, both convert in the same way.
@@ -17,7 +18,7 @@ import ast
 from dataclasses import replace
 
 from ..analysis.instructions import Instruction, lowers
-from ..analysis.load_ranks import has_any_shape
+from ..analysis.load_ranks import has_any_shape, is_vector
 from ..analysis.maybe_tensors import may_be_no_number
 from ..analysis.objects import changing_part
 from ..expr.operands import Operand
@@ -62,6 +63,8 @@ def _is_of_any_rank(call: Call, src: Operand) -> bool:
     """May a part of a tensor have less than the two dimensions of a tile, or more, for all that the source tells?"""
     named = src.is_view and src.base.isidentifier()  # otherwise the function takes more dimensions of it elsewhere
     open = src.prefix or src.is_row_slice
+    if open and src.base.isidentifier() and is_vector(call.scope, src.base):
+        return False
     return has_any_shape(call.scope, call.node) if open else src.dims is None and named
 
 

@@ -32,6 +32,7 @@ from nki_migrate.runtime.spec.beta2_language import LIBRARIES
 
 from ..expr.emission import New, Refuse
 from ..expr.tables import beta2_has
+from ..model import KEPT
 from ..project import leftovers
 from ..project.beta1_aliases import MODULES, beta1_aliases
 from ..project.kernel_code import OUTPUT_HARNESSES
@@ -196,7 +197,7 @@ def _beta2(module: Module, statement: ast.Import | ast.ImportFrom, item: Import,
 
 
 def _kept(statement: ast.Import | ast.ImportFrom, item: Import) -> Refuse:
-    message = f"'{item.path}' is not Beta 2, and is kept for a statement that was left alone"
+    message = f"'{item.path}' is not Beta 2, and {KEPT}"
     return Refuse(statement, CODE, message, "it goes with its last use")
 
 

@@ -7,6 +7,7 @@ becomes ``nisa.tensor_scalar``, ``x * y`` of two tiles ``nisa.tensor_tensor``, `
 them; ``nl.load_transpose2d`` is a DMA that walks its source by columns. The result has the type that Beta 1 promotes
 to: where only a trace tells the types, a function that the module gets computes it. A comparison gives ``bool_``, or
 ``uint8`` where that does not show.
+A number behind one, ``x * 2.0 - 1.0`` in float32, is the second operator of one instruction: an instruction less.
 ``nl.loop_reduce`` starts with its first operand where its destination is only declared: the new tensor is filled where
 it is declared, a ``memset`` more, and a destination that another function declares is *review*.
 
@@ -43,10 +44,11 @@ from ..expr.emission import Refuse
 from ..expr.operands import Operand
 from ..expr.tables import activation_token, operator_token
 from ..expr.values import Tile
-from ..lower.compute import METHODS, Call, Method, copy_of, in_sbuf, materialized, operand_or_text
+from ..lower.compute import METHODS, Call, Method, copy_of, in_sbuf, lower, materialized, operand_or_text, temporary_of
 from ..lower.elementwise import combined, is_column, is_of_one_row, row_broadcast, same_sizes, with_scalar
 from ..lower.products import operand_masks
 from ..lower.row_broadcasts import written_later
+from ..lower.two_operators import beside_number, fused
 from ..plan.truth_tiles import COMPARISONS, comparison_token, truth_type
 from ..render.dtypes import (
     WEAK_INT,
@@ -63,6 +65,7 @@ from ..render.patterns import broadcast, common_dims, of_rank, permuted, spread
 from ..render.shapes import broadcast_sizes, literal_axes
 from ..syntax import codes
 from .isa_destination import cut_and_move, product, reduction, same_precision
+from .masks import masked
 from .whole_numbers import floor_divided, is_whole
 
 CODE = codes.NL_COMPUTE
@@ -425,7 +428,17 @@ def lower_operator(scope: Scope, node: ast.BinOp | ast.UnaryOp | ast.Compare) ->
 
 def combine(scope: Scope, node: ast.expr, token: str, x: ast.expr, y: ast.expr, dtype: str | None) -> Instruction:
     """``x token y``: ``tensor_tensor`` for two tiles of one shape, ``tensor_scalar`` with a number or a (P, 1) tile."""
-    a, b = operand_or_text(scope, x), operand_or_text(scope, y)
+    beside = beside_number(scope, token, x, y)
+    if beside is not None:
+        with masked(scope, beside[0]):
+            instruction = lower(scope, beside[0])
+            both = fused(scope, instruction, token, beside[1], beside[2], dtype)
+            if both is not None:
+                return both
+            tile = temporary_of(scope, beside[0], instruction)
+        a, b = (render(scope, x), tile) if beside[2] else (tile, render(scope, y))
+    else:
+        a, b = operand_or_text(scope, x), operand_or_text(scope, y)
     if isinstance(a, Operand) and isinstance(b, Operand):
         natural = dtype or (promoted_bits if token in BITWISE else promoted)(scope, a.dtype, b.dtype)
         return replace(combined(scope, node, token, a, b, natural), explicit=dtype is not None)

@@ -9,7 +9,8 @@ import libcst as cst
 
 Statement = cst.SimpleStatementLine | cst.BaseCompoundStatement
 Lines = list[cst.EmptyLine]
-_ABOUT_INDICES = re.compile(r"\b(index|indexes|indices|arange|mgrid)\b", re.IGNORECASE)
+_ABOUT_INDICES = re.compile(r"\b(index|indexes|indices|arange|mgrid|allocat\w*|declar\w*)\b", re.IGNORECASE)
+_DIRECTIVE = re.compile(r"#\s*(type:\s*ignore|noqa|pylint:|pyright:|fmt:|isort:)")
 _NOTE = re.compile(r"\b(TODO|FIXME|XXX|HACK|NOTE|WARNING|BUG|see|https?)\b", re.IGNORECASE)
 
 
@@ -26,6 +27,12 @@ def without_blank_top(lines: Lines) -> Lines:
     while lines and lines[0].comment is None:
         lines = lines[1:]
     return lines
+
+
+def split_comments(lines: Lines) -> tuple[Lines, Lines]:
+    """Empty lines at the top, and the lines from the first comment on."""
+    first = next((number for number, line in enumerate(lines) if line.comment is not None), len(lines))
+    return lines[:first], lines[first:]
 
 
 def two_blank_lines(lines: Lines) -> Lines:
@@ -55,6 +62,11 @@ def joined_lines(above: Sequence[cst.EmptyLine], below: Sequence[cst.EmptyLine])
             continue
         joined.append(line)
     return joined
+
+
+def is_directive(text: str) -> bool:
+    """Is a comment for a tool that reads the statement?"""
+    return bool(_DIRECTIVE.match(text))
 
 
 def is_note(text: str) -> bool:

@@ -69,7 +69,7 @@ def middle(low, high):
     assert low.dtype == high.dtype, "rewritten for operands of one type"
     add_tile = nl.ndarray(low_tile.shape, dtype=low.dtype, buffer=nl.sbuf)
     nisa.tensor_tensor(dst=add_tile, data1=low_tile, data2=high_tile, op=nl.add)
-    multiply_tile = nl.ndarray(add_tile.shape, dtype=nl.float32, buffer=nl.sbuf)
-    nisa.tensor_scalar(dst=multiply_tile, data=add_tile, op0=nl.multiply, operand0=0.5)
-    nisa.dma_copy(dst=out, src=multiply_tile)
+    add_scaled = nl.ndarray(add_tile.shape, dtype=nl.float32, buffer=nl.sbuf)
+    nisa.tensor_scalar(dst=add_scaled, data=add_tile, op0=nl.multiply, operand0=0.5)
+    nisa.dma_copy(dst=out, src=add_scaled)
     return out

@@ -59,9 +59,9 @@ def negated(x, grid):
     for program_0 in nl.affine_range(grid[0]):
         x_tile = nl.ndarray((128, x.shape[1]), dtype=x.dtype, buffer=nl.sbuf)
         nisa.dma_copy(dst=x_tile, src=x[nl.ds(program_0 * 128, 128), :])
-        negative_tile = nl.ndarray((128, x.shape[1]), dtype=x.dtype, buffer=nl.sbuf)
-        nisa.tensor_scalar(dst=negative_tile, data=x_tile, op0=nl.multiply, operand0=-1.0)
-        nisa.dma_copy(dst=out[nl.ds(program_0 * 128, 128), :], src=negative_tile)
+        neg_x = nl.ndarray((128, x.shape[1]), dtype=x.dtype, buffer=nl.sbuf)
+        nisa.tensor_scalar(dst=neg_x, data=x_tile, op0=nl.multiply, operand0=-1.0)
+        nisa.dma_copy(dst=out[nl.ds(program_0 * 128, 128), :], src=neg_x)
     return out
 
 

@@ -17,12 +17,11 @@ def turned(x):
             i_p_size = min(TILE, rows - i * TILE)
             i_f_size = min(TILE, columns - j * TILE)
             tile = nl.ndarray((TILE, TILE), dtype=x.dtype, buffer=nl.sbuf)
+            flipped = nl.ndarray((TILE, TILE), dtype=x.dtype, buffer=nl.psum)
             if i_p_size > 0 and i_f_size > 0:
                 nisa.dma_copy(
                     dst=tile[0:i_p_size, 0:i_f_size], src=x[nl.ds(i * TILE, i_p_size), nl.ds(j * TILE, i_f_size)]
                 )
-            flipped = nl.ndarray((TILE, TILE), dtype=x.dtype, buffer=nl.psum)
-            if i_p_size > 0 and i_f_size > 0:
                 nisa.nc_transpose(dst=flipped[0:i_f_size, 0:i_p_size], data=tile[0:i_p_size, 0:i_f_size])
             flipped_sbuf = nl.ndarray((TILE, TILE), dtype=x.dtype, buffer=nl.sbuf)
             if i_f_size > 0 and i_p_size > 0:

@@ -59,9 +59,14 @@ def shares(x, y):
     nisa.tensor_scalar(
         dst=flipped, data=shifted_again, op0=nl.subtract, operand0=2.0, reverse0=True
     )
-    minimum_tile = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
-    nisa.tensor_scalar(dst=minimum_tile, data=flipped, op0=nl.minimum, operand0=1.75)
     result = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
-    nisa.tensor_scalar(dst=result, data=minimum_tile, op0=nl.maximum, operand0=1.0)
+    nisa.tensor_scalar(
+        dst=result,
+        data=flipped,
+        op0=nl.minimum,
+        operand0=1.75,
+        op1=nl.maximum,
+        operand1=1.0,
+    )
     nisa.dma_copy(dst=out, src=result)
     return out

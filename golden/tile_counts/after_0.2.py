@@ -29,15 +29,15 @@ def doubled(x):
             i_f_size = min(96, n - c * 96)
             tile = nl.ndarray((128, 96), dtype=x.dtype, buffer=nl.sbuf)
             nisa.dma_copy(dst=tile[0:i_p_size, 0:i_f_size], src=x[nl.ds(r * 128, i_p_size), nl.ds(c * 96, i_f_size)])
-            multiply_tile = nl.ndarray((128, 96), dtype=nl.float32, buffer=nl.sbuf)
+            tile_scaled = nl.ndarray((128, 96), dtype=nl.float32, buffer=nl.sbuf)
             nisa.tensor_scalar(
-                dst=multiply_tile[0:i_p_size, 0:i_f_size],
+                dst=tile_scaled[0:i_p_size, 0:i_f_size],
                 data=tile[0:i_p_size, 0:i_f_size],
                 op0=nl.multiply,
                 operand0=2.0,
             )
             nisa.dma_copy(
-                dst=out[nl.ds(r * 128, i_p_size), nl.ds(c * 96, i_f_size)], src=multiply_tile[0:i_p_size, 0:i_f_size]
+                dst=out[nl.ds(r * 128, i_p_size), nl.ds(c * 96, i_f_size)], src=tile_scaled[0:i_p_size, 0:i_f_size]
             )
     return out
 
@@ -81,9 +81,7 @@ def negated(x):
         i_p_size = min(size, m - r * size)
         tile = nl.ndarray((size, n), dtype=x.dtype, buffer=nl.sbuf)
         nisa.dma_copy(dst=tile[0:i_p_size, :], src=x[nl.ds(r * size, i_p_size), :])
-        multiply_tile = nl.ndarray((size, n), dtype=nl.float32, buffer=nl.sbuf)
-        nisa.tensor_scalar(
-            dst=multiply_tile[0:i_p_size, :], data=tile[0:i_p_size, :], op0=nl.multiply, operand0=-1.0
-        )
-        nisa.dma_copy(dst=out[nl.ds(r * size, i_p_size), :], src=multiply_tile[0:i_p_size, :])
+        neg_tile = nl.ndarray((size, n), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.tensor_scalar(dst=neg_tile[0:i_p_size, :], data=tile[0:i_p_size, :], op0=nl.multiply, operand0=-1.0)
+        nisa.dma_copy(dst=out[nl.ds(r * size, i_p_size), :], src=neg_tile[0:i_p_size, :])
     return out

@@ -23,6 +23,7 @@ from .correspondence import WRITTEN_ROLES, Correspondence
 from .divisions import RECIPROCAL, Divisions, is_exact
 from .excerpts import map_excerpt
 from .fills import with_fills_in_place
+from .fused import Fused
 from .identities import COPIES, Passed, read_through
 from .starts import without_starts
 from .trace import HbmTensor, Program, Run, TileRow
@@ -97,6 +98,7 @@ def _notes(walks: Sequence[Walk]) -> list[str]:
     divisions = "1 division is" if divided == 1 else f"{divided} divisions are"
     starts, fills = sum(walk.starts for walk in walks), sum(walk.fills for walk in walks)
     constants, columns = sum(walk.constants for walk in walks), sum(walk.columns for walk in walks)
+    fused = sum(walk.fused_pairs for walk in walks)
     passed = sum((walk.passed_copies for walk in walks), Counter[str]())
     met = [
         (zeros, f"{more}: zeros in PSUM that the first matmul into the tile overwrites"),
@@ -107,6 +109,7 @@ def _notes(walks: Sequence[Walk]) -> list[str]:
             (n, f"{n} {op} more after: a broadcast to the shape that a tile has, declared by NKI022")
             for op, n in passed.items()
         ),
+        (fused, f"{fused} tensor_scalar fewer after: one has the operators of two, declared by NKI022"),
         (columns, f"{columns} tensor_tensor of two columns before, a tensor_scalar of a column after: NKI022"),
         (computed, f"{copies} dma_compute after, as NKI 0.3 has it (NKV005)"),
         (divided, f"{divisions} a reciprocal and a multiplication after, declared by {by}"),
@@ -153,6 +156,8 @@ class Walk:
         self.pairs: dict[tuple[int, int], None] = {}
         self.computed = 0
         self.columns = 0
+        self.fused = Fused(self.old)
+        self.fused_pairs = 0
         self.passed = Passed(old)
         self.passed_copies: Counter[str] = Counter()
         self.difference: Difference | None = None
@@ -165,6 +170,7 @@ class Walk:
         i = j = 0
         while i < len(self.old.events) and j < len(self.new.events):
             old, new = self.old.events[i], self._as_division(self.old.events[i], self.new.events[j])
+            old, taken = self._as_fused(i, old, new)
             computed = as_computed(old, new)
             self.computed += computed is not old
             old = self._as_scalar(computed, new)
@@ -176,7 +182,8 @@ class Walk:
                 self.relation.finish(old, new)
                 self._note_pairs(old, new)
                 self._forget_copies(new)
-                i += 1
+                self.fused_pairs += taken - 1
+                i += taken
             else:
                 self.relation = before_trial
                 if not self._permits(new):
@@ -195,6 +202,11 @@ class Walk:
         if not is_exact(division):
             self.divided.append(new.sequence)
         return division
+
+    def _as_fused(self, index: int, old: Event, new: Event) -> tuple[Event, int]:
+        """``old``, or the one instruction that it and the next one are; and how many they are."""
+        both = self.fused.read_as(index, new)
+        return (old, 1) if both is None else (both, 2)
 
     def _as_scalar(self, old: Event, new: Event) -> Event:
         """``old``, or the ``tensor_scalar`` of one column that it is where ``new`` is one."""

@@ -33,6 +33,9 @@ BITWISE = frozenset("invert bitwise_and bitwise_or bitwise_xor left_shift right_
 COMPARISON = frozenset("equal not_equal greater greater_equal less less_equal".split())
 COMMUTATIVE = frozenset("add multiply maximum minimum equal not_equal logical_and logical_or logical_xor".split())
 
+FUSED = frozenset({"add", "subtract", "multiply", "maximum", "minimum"})
+"""The operators that compute the same in float32 on their own and as one of two of an instruction."""
+
 ACTIVATION = frozenset(
     "copy square sigmoid relu gelu gelu_dx gelu_apprx_tanh gelu_apprx_sigmoid gelu_apprx_sigmoid_dx silu silu_dx tanh "
     "softplus mish erf erf_dx exp log sin arctan sqrt rsqrt reciprocal sign abs".split()

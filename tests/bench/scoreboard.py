@@ -25,7 +25,6 @@ from nki_migrate.runtime.legality import check_source
 
 PRIVATE = ("_private", "neuronxcc.starfish", "_tiled_offloaded", "neuronxcc.nki.compiler.backends")
 _DONE = ("changed", "unchanged")
-CONSEQUENCE = "is kept for a statement that was left alone"
 
 
 @dataclass
@@ -62,7 +61,7 @@ def rows(folders: list[str], options: Options) -> list[Row]:
         row.rewritten = dict(report.applied)
         for finding in report.findings:
             kind = row.review if finding.applicability == "review" else row.manual
-            (row.consequences if CONSEQUENCE in finding.message else kind)[finding.code] += 1
+            (row.consequences if finding.follows else kind)[finding.code] += 1
         try:
             ast.parse(after)
             row.legal = not list(check_source(after, target=options.target))

@@ -50,7 +50,6 @@ from nki_migrate.verdicts import CaseResult, result_text
 from nki_migrate.verify import Settings, evidence
 from nki_migrate.verify_migrated import rewritten_side
 from real_kernels import _in_a_process
-from scoreboard import CONSEQUENCE
 
 
 def main(argv: list[str]) -> int:
@@ -314,7 +313,7 @@ def _left(row: Row, copy: Path, reports: Iterable[Report]) -> Iterator[str]:
 def _manual(report: Report) -> list[Finding]:
     """The findings that are a person's to mend, without those that go when another one does."""
     manual = (finding for finding in report.findings if finding.applicability == "manual")
-    return [finding for finding in manual if CONSEQUENCE not in finding.message]
+    return [finding for finding in manual if not finding.follows]
 
 
 def _function_at(report: Report, line: int) -> str:
