@@ -7,7 +7,7 @@ import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from nki_migrate.codemods import RULES
+from nki_migrate import codemods
 from nki_migrate.runtime.spec.comparison import ANY, EXEMPTIONS, HBM_KINDS, SCALE_TYPES, SCALES, UNSAID
 
 from . import languages
@@ -60,7 +60,7 @@ def known_codes() -> list[str]:
 
 def _all_rules() -> dict[str, Rule]:
     """The rules of all kernel languages, by code."""
-    return {**RULES, **languages.rules()}
+    return {**codemods.RULES, **languages.rules()}
 
 
 def _documents() -> dict[str, RuleDoc | OutcomeDoc]:

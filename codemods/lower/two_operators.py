@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 from nki_migrate.runtime.spec.operators import FUSED
 
-from ..analysis.dtypes import scalar_type, type_name
 from ..analysis.instructions import Instruction
-from ..analysis.one_shape import REVERSIBLE
-from ..analysis.render import render
+from ..render.dtypes import scalar_type, type_name
+from ..render.expressions import render
+from ..render.one_shape import REVERSIBLE
 from .access import operand
 from .compute import is_computation
 

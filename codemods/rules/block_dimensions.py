@@ -253,14 +253,15 @@ def _change(scope: Scope, plan: Plan, loops: Sequence[ast.For]) -> str:
     kept = scope.module.options.blocks == "loop" and advanced_address(scope, plan) is not None
     read = _read_by(plan, kept)
     closure = set().union(*(names_read_by_nested(scope.outermost).get(name, ()) for name in read))
-    if any(scope.assigned[name] > 1 for name in read | closure) or not all(_is_its_own(loop) for loop in loops):
+    if any(scope.assigned[name] > 1 for name in read | closure) or not all(_is_its_own(scope, loop) for loop in loops):
         return "a size or an address of it changes"
     return "an object that its address depends on changes" if closure & _changed_objects(scope) else ""
 
 
-def _is_its_own(loop: ast.For) -> bool:
-    """Is the variable of a loop bound by nothing else in it?"""
+def _is_its_own(scope: Scope, loop: ast.For) -> bool:
+    """Is the variable of a loop bound by nothing else in it, nor by a function inside of this one?"""
     names = [node.id for node in of_kinds(loop, ast.Name) if isinstance(node.ctx, ast.Store)]
+    names += [name for node in of_kinds(scope.outermost, ast.Nonlocal) for name in node.names]
     return isinstance(loop.target, ast.Name) and names.count(loop.target.id) == 1
 
 
