@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from nki_migrate.runtime.cases import DtypeSpec, MemberSpec, ObjectSpec
@@ -106,6 +106,15 @@ def _made(kernel: ast.FunctionDef, parameter: str, classes: Mapping[str, Class])
                 if isinstance(inner, ast.Call) and ast.unparse(inner.func) in classes:
                     return classes[ast.unparse(inner.func)]
     return None
+
+
+def with_field(spec: object, path: Sequence[str], value: object) -> object:
+    """An object with another value of a field, or of a field of an object in it; what is none as it is."""
+    if not path:
+        return value
+    if not isinstance(spec, ObjectSpec) or (len(path) > 1 and path[0] not in spec.args):
+        return spec
+    return replace(spec, args={**spec.args, path[0]: with_field(spec.args.get(path[0]), path[1:], value)})
 
 
 def plain_fields(known: Class, given: Mapping[str, object]) -> dict[str, object]:

@@ -22,17 +22,18 @@ from .suggest_expressions import Unknown, evaluated
 from .suggest_facts import Facts, facts_of, holds, parameters
 from .suggest_objects import Class, class_of, classes_of, objects, plain_fields
 
-_SIZES = (128, 256, 512, 64, 2, 1, 32, 4, 1024, 8, 2048, 16)
+_SIZES = (128, 256, 512, 64, 2, 1, 32, 4, 1024, 8, 2048, 16, 4096)
 _OUTER_SIZES = (2, 1, 4, 8, 16, 3, 128, 256, 32, 64, 512, 1024)
 """For dimensions that are only ever before the last two: batches and blocks."""
 _NAMED_SIZES = (
+    (r"tiles_|blocks_|num_|^n_|count|groups|heads", _OUTER_SIZES),
     (r"tile|block|chunk|_dim|_len|seq", _SIZES),
     (r"stride|dilation|pool|padding", (1, 2, 3)),
     (r"filter|kernel", (3, 2, 1, 5)),
     (r"height|width", (8, 16, 12, 32, 6, 4, 64, 128)),
     (r"channel", (128, 256, 512, 64, 32, 1)),
 )
-"""For dimensions whose name says what they are, those of convolutions: small images, many channels."""
+"""For dimensions whose name says what they are: counts and sizes of tiles, those of convolutions (small images)."""
 _RANKS = (2, 3, 1, 4)
 _ATTEMPTS = 2000
 """Combinations of sizes that are looked at, before any runs."""

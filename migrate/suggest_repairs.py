@@ -20,6 +20,7 @@ from nki_migrate.runtime.numerics import DTYPES
 from nki_migrate.runtime.spec.hardware import PARTITIONS
 
 from .suggest_calls import tensor
+from .suggest_objects import with_field
 from .variants import axes, resized, sizes, with_axis, with_number
 
 _PAIRS = ((2, 2), (1, 1), (3, 3), (2, 2, 2))
@@ -73,6 +74,13 @@ def ranked(case: Case, name: str, rank: int) -> Iterator[Case]:
     yield shaped(case, name, shape + (1,) * (rank - len(shape)))
 
 
+def _ranked_alike(case: Case, name: str, rank: int) -> Iterator[Case]:
+    """All tensors of the shape of one with another rank: an assert may want them alike."""
+    alike = [other for other, spec in tensors(case).items() if spec.shape == tensors(case)[name].shape]
+    for made in ranked(case, name, rank) if len(alike) > 1 else ():
+        yield replace(case, args={**case.args, **dict.fromkeys(alike, made.args[name])})
+
+
 def moved(case: Case, size: int, new: int) -> Iterator[Case]:
     """``new`` for ``size``: everywhere, on one axis of all tensors, on one axis or in one number, on two axes."""
     if new < 1 or size == new:
@@ -119,20 +127,6 @@ def in_turn(*sources: Iterator[Case]) -> Iterator[Case]:
                 yield case
 
 
-def with_field(case: Case, path: Sequence[str], value: object) -> Case:
-    """The case with another value of a field of an argument, ``config.tile``, or of an object that is a field of it."""
-    argument = case.args[path[0]]
-    return with_argument(case, path[0], _with_field(argument, path[1:], value))
-
-
-def _with_field(spec: object, path: Sequence[str], value: object) -> object:
-    if not path:
-        return value
-    if not isinstance(spec, ObjectSpec) or (len(path) > 1 and path[0] not in spec.args):
-        return spec
-    return replace(spec, args={**spec.args, path[0]: _with_field(spec.args.get(path[0]), path[1:], value)})
-
-
 # --- what an assert compares -----------------------------------------------------------------------------------------
 
 
@@ -146,7 +140,9 @@ def _fields(case: Case, asked: Compared) -> Iterator[Case]:
         if type(own) is int and type(other) is int:
             multiple = -(-own // other) * other if other > 0 else other
             wanted = [multiple] if asked.operator == "Mod" else [other, other + 1, max(other - 1, 1)]
-        yield from (with_field(case, path, value) for value in wanted if isinstance(value, (bool, int, float, str)))
+        plain = (value for value in wanted if isinstance(value, (bool, int, float, str)))
+        spec = case.args[path[0]]
+        yield from (with_argument(case, path[0], with_field(spec, path[1:], value)) for value in plain)
 
 
 def _truth(case: Case, asked: Compared) -> Iterator[Case]:
@@ -333,7 +329,9 @@ def _indexed(case: Case, match: re.Match[str], failure: Failure) -> Iterator[Cas
     """A part of a tensor has too few dimensions: the tensor has as many too few."""
     if match[1] in tensors(case):
         missing = int(match[3]) - len(_numbers(match[2]))
-        yield from ranked(case, match[1], len(tensors(case)[match[1]].shape) + missing)
+        rank = len(tensors(case)[match[1]].shape) + missing
+        yield from _ranked_alike(case, match[1], rank)
+        yield from ranked(case, match[1], rank)
 
 
 def _no_dimension(case: Case, match: re.Match[str], failure: Failure) -> Iterator[Case]:

@@ -286,6 +286,11 @@ def test_a_tensor_of_too_few_dimensions_gets_more() -> None:
     assert (2, 8, 8) in [shapes(each)["x"] for each in found]
 
 
+def test_tensors_of_one_shape_get_dimensions_together() -> None:
+    found = repairs(case(x=(8,), y=(8,), z=(4,)), failure("too many indices for float32 y[] in hbm: 2"))
+    assert shapes(next(found)) == {"x": (2, 2, 8), "y": (2, 2, 8), "z": (4,)}
+
+
 def test_what_an_assert_asks_the_truth_of_is_told() -> None:
     def kernel(order: object, turned: bool) -> None:
         assert order or not turned
