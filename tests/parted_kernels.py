@@ -268,6 +268,12 @@ EXAMPLES: dict[str, tuple[Form, ...]] = {
         Form(f"{_PART}shifted(y, t[:, 8:16])",
              above="\n\ndef shifted(y, part):\n    " + _SHIFTED.format("part.ap([[64, 128], [1, 8]])") + "\n"),
     ),
+    "two-dimensions": (
+        Form("nisa.tensor_copy(dst=y, src=t)\ncol = t[:, 3]\nnisa.memset(dst=y, value=len(col.shape))"),
+        Form("nisa.tensor_copy(dst=y, src=t)\nnisa.tensor_copy(dst=y[:, 0], src=t[:, 3])"),
+        Form("nisa.memset(dst=y, value=rank(t[:, 3]))", above="\n\ndef rank(part):\n    return len(part.shape)\n"),
+        Form("taken(y, t)", above="\n\ndef taken(y, part):\n    nisa.memset(dst=y, value=len(part[:, 3].shape))\n"),
+    ),
     "tensor-internals": (Form(f"v = t.is_identity(){_COPY}"), Form(f"v = t.is_contiguous(){_COPY}")),
     "exact-copy": (
         Form(f"{_PSUM}z = nl.copy(p)\nnisa.tensor_copy(dst=y, src=z)"),

@@ -120,6 +120,7 @@ LEAVES: dict[str, tuple[str, str]] = {
     "NKV041": ("r = nisa.register_alloc(3)\nwhile r:\n    break", "the body of the loop ends early"),
     "NKV042": ("nisa.quantize_mx(dst=tile, src=other, dst_scale=ints)", "takes it that other scales"),
     "NKV043": ("y = nl.copy(ints)", "takes it that exact integers are wanted"),
+    "NKV048": ("col = tile[:, 3]\nrank = len(col.shape)", "the shape of this part of a tile"),
     "NKV044": ("for i in nl.dynamic_range(4):\n    nisa.register_move(i, n)", "'i' is written in the loop"),
 }
 """What a rule leaves under a finding: the body of a kernel, and how the message begins."""
@@ -262,6 +263,11 @@ OWN: dict[str, dict[str, str]] = {
     "NKV043": {
         "a copy of floats": kernel("y = nl.copy(tile)"),
         "an operator": kernel("nisa.activation(dst=tile, op=nl.copy, data=other)"),
+    },
+    "NKV048": {
+        "operands": kernel("nisa.tensor_copy(dst=other[:, 0], src=tile[:, 3])"),
+        "an operand by its name": kernel("col = tile[:, 3]\nnisa.tensor_copy(dst=other[:, 0:1], src=col)"),
+        "dimensions stay": kernel("part = cube[:, 3]"),
     },
     "NKV046": {"the engine that ran": kernel("nisa.nc_transpose(dst=acc, data=tile, engine=nisa.engine.tensor)")},
     "NKV047": {

@@ -41,6 +41,7 @@ PINNED = "a = nl.ndarray((8, 8), dtype=nl.float32, buffer=nl.sbuf, address=(0, 0
 OPEN: dict[str, dict[str, str]] = {
     "NKV001": {HIDDEN: "HOST @nki.jit(**n)\ndef k(x):\n    return x"},
     "NKV002": {HIDDEN: "HOST @nki.jit(**n)\ndef k(x):\n    return x"},
+    "NKV048": {"memory": "HELPER rank = len(part[:, 3].shape)"},
     "NKV046": {"memory": "HELPER nisa.nc_transpose(dst=part, data=tile, engine=nisa.engine.vector)"},
     "NKV045": {HIDDEN: "HOST @nki.jit(**n)\ndef k(x):\n    return x"},
     "NKV003": {

@@ -262,7 +262,8 @@ def matmul(x: Any, y: Any, transpose_x: Any = False) -> NkiTensor:
                 "read: transpose x with nki.isa.nc_transpose, copy it to SBUF and pass transpose_x=True",
             )
         turned = transpose(x=left)
-        left = _unary("copy")(x=turned)
+        left = _new(turned.shape, turned.dtype)
+        deliver(_copied(turned), left)
     dst = _new((prod(left.shape[1:]), prod(right.shape[1:])), DTYPES["float32"], BUFFERS["psum"])
     nc_matmul(dst=dst, stationary=left, moving=right)
     return dst

@@ -245,6 +245,17 @@ CHANGES_05: tuple[Change, ...] = (
     ),
     Change(
         V05,
+        "two-dimensions",
+        "a tensor on chip has two dimensions at least: an integer index that would leave one leaves an extent of 1",
+        "t[:, 3].shape  # (128,)",
+        "t[:, 3].shape  # (128, 1)",
+        _LANGUAGE + "2.31: Tensor Indexing",
+        "NKV048",
+        "review",
+        kind="differs",
+    ),
+    Change(
+        V05,
         "engine-names",
         "nisa.tensor_engine, vector_engine, scalar_engine, gpsimd_engine, unknown_engine are deprecated: nisa.engine",
         "engine=nisa.vector_engine",

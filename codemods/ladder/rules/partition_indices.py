@@ -16,6 +16,7 @@ from ...syntax.drafts import Edit
 from ..answers import Answer, Left, Said, Unknown, rewritten, unknown
 from ..facts import Facts
 from ..objects import is_other
+from ..parts import is_asked_for_its_shape, makes_a_tile
 from ..tensors import Items, Tensor
 
 CODE = "NKV026"
@@ -28,7 +29,7 @@ _HELP = "write the slice of one partition, t[i : i + 1], and take its dimension 
 def rewrite(facts: Facts, node: ast.Subscript) -> Answer:
     """Write the slice."""
     parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-    if not parts or not isinstance(node.ctx, ast.Load) or not _makes_a_tile(facts, node):
+    if not parts or not isinstance(node.ctx, ast.Load) or not makes_a_tile(facts, node):
         return None
     first = parts[0]
     kind = facts.tensors.index_kind(facts.path, facts.rung, first)
@@ -47,7 +48,7 @@ def rewrite(facts: Facts, node: ast.Subscript) -> Answer:
 
 def _written(facts: Facts, node: ast.Subscript, first: ast.expr) -> Answer:
     """The slice of one partition, where nothing asks the part for its shape."""
-    if _shapes(facts, node):
+    if is_asked_for_its_shape(facts, node):
         what = "the shape of this part of a tile, which is asked for, has one dimension more now"
         return Left(what, _HELP, True)
     text = facts.rung.segment(first)
@@ -60,19 +61,10 @@ def _written(facts: Facts, node: ast.Subscript, first: ast.expr) -> Answer:
 
 def _asked(facts: Facts, node: ast.Subscript) -> Unknown | None:
     """What is taken for true where only the shape is asked for of a part of what may be a tile."""
-    if is_other(facts, node.value) or not _shapes(facts, node):
+    if is_other(facts, node.value) or not is_asked_for_its_shape(facts, node):
         return None
     is_note = facts.is_migrated or not _is_used_as_tensor(facts, node.value)
     return unknown(_in_hbm(node.value), _why(facts), _HELP, is_note=is_note)
-
-
-def _shapes(facts: Facts, node: ast.Subscript) -> bool:
-    """Is a part of a tensor asked for its shape, or the name that it is bound to?"""
-    above = facts.rung.parents.get(node)
-    target = above.targets[0] if isinstance(above, ast.Assign) else None
-    uses = facts.rung.uses(target) if isinstance(target, ast.Name) else [node]
-    asked = [each for use in uses if isinstance(each := facts.rung.parents.get(use), ast.Attribute)]
-    return any(each.attr in ("shape", "ndim") for each in asked)
 
 
 def _in_hbm(node: ast.expr) -> Said:
@@ -107,15 +99,3 @@ def _is_used_as_tensor(facts: Facts, node: ast.expr) -> bool:
         if isinstance(index, ast.Tuple):
             return True
     return False
-
-
-def _makes_a_tile(facts: Facts, node: ast.Subscript) -> bool:
-    """Is a part of a tensor more than an operand of an instruction?"""
-    above = facts.rung.parents.get(node)
-    if isinstance(above, ast.keyword):
-        above = facts.rung.parents.get(above)
-    if isinstance(above, ast.Call):
-        return not facts.called(above).startswith(("nki.isa.", "nki.collectives."))
-    if isinstance(above, (ast.List, ast.Tuple)):
-        return not isinstance(facts.rung.parents.get(above), (ast.Subscript, ast.keyword, ast.Call))
-    return isinstance(above, (ast.Assign, ast.Attribute, ast.Return, ast.Subscript))

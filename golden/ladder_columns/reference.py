@@ -1,0 +1,2 @@
+def last_column(x):
+    return 2 * x[:, -1:]
