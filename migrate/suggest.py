@@ -32,6 +32,7 @@ from .suggest_calls import called_cases
 from .suggest_clock import Clock
 from .suggest_cover import covering
 from .suggest_facts import parameters
+from .suggest_objects import with_fields_of
 from .suggest_proposals import proposed_cases
 from .suggest_search import Ask, Search, constants, searched
 
@@ -258,7 +259,11 @@ def _other_objects(case: Case, starts: Iterator[Case]) -> Iterator[Case]:
     """``case`` with the other objects and members that are proposed for its arguments."""
     seen = {repr(case.args)}
     for start in itertools.islice(starts, _STARTS):
-        objects = {n: v for n, v in start.args.items() if isinstance(v, (ObjectSpec, MemberSpec)) and n in case.args}
+        objects = {
+            name: with_fields_of(value, case.args[name])
+            for name, value in start.args.items()
+            if isinstance(value, (ObjectSpec, MemberSpec)) and name in case.args
+        }
         other = replace(case, args={**case.args, **objects})
         if repr(other.args) not in seen:
             seen.add(repr(other.args))

@@ -117,6 +117,14 @@ def with_field(spec: object, path: Sequence[str], value: object) -> object:
     return replace(spec, args={**spec.args, path[0]: with_field(spec.args.get(path[0]), path[1:], value)})
 
 
+def with_fields_of(spec: object, other: object) -> object:
+    """An object with the fields that only the ``other`` of its class gives, and those of their objects."""
+    if not (isinstance(spec, ObjectSpec) and isinstance(other, ObjectSpec) and spec.name == other.name):
+        return spec
+    shared = {name: with_fields_of(value, other.args.get(name)) for name, value in spec.args.items()}
+    return ObjectSpec(spec.name, {**other.args, **shared})
+
+
 def plain_fields(known: Class, given: Mapping[str, object]) -> dict[str, object]:
     """The numbers, texts and truth values of an object: what is given, else the defaults of its class."""
     defaults = {n: d.value for n, (_, d) in known.fields.items() if isinstance(d, ast.Constant)}

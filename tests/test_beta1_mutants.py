@@ -10,7 +10,7 @@ from beta1_mutants import CHANGES, mutant, tried
 from examples import examples
 from nki_migrate.runtime.pool import pool
 
-MUTANTS = examples(16)
+MUTANTS = examples(24)
 
 
 @pytest.mark.parametrize("unsafe", [False, True])

@@ -132,8 +132,8 @@ def test_objects_are_suggested_by_annotation_and_by_what_is_read_of_them(capsys:
     found: dict[str, list[Case]] = {}
     for case in read_cases("cases.toml").cases:
         found.setdefault(case.kernel, []).append(case)
-    sizes = ObjectSpec("Sizes", {"rows": 2})
+    sizes, plain = ObjectSpec("Sizes", {"rows": 2, "columns": 128}), ObjectSpec("Sizes", {"rows": 2})
     given = [case.args["config"] for case in found["scaled"]]
     assert given[0] == ObjectSpec("Config", {"sizes": sizes})
     assert ObjectSpec("Config", {"sizes": sizes, "norm": MemberSpec("Norm.HALF")}) in given
-    assert found["guessed"][0].args["options"] == ObjectSpec("Config", {"sizes": sizes})
+    assert found["guessed"][0].args["options"] == ObjectSpec("Config", {"sizes": plain})

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from ..syntax.nodes import named_parameters, parents_of, uses_by_name
+from ..syntax.nodes import parents_of, uses_by_name
 from .maybe_tensors import TENSOR_ATTRIBUTES
 
 if TYPE_CHECKING:
@@ -23,30 +23,6 @@ def has_any_shape(scope: Scope, load: ast.Call) -> bool:
     What is an index, is repeated, or leaves the function may be one element that these uses need.
     """
     return all_uses(scope, load, _bound_to)
-
-
-def is_vector(scope: Scope, name: str) -> bool:
-    """Does a function take no more than slices of one dimension, the first size and the type of its parameter?
-
-    Then it is for a vector, which a rewrite asserts; that of any rank would ask for its shape, or a second dimension.
-    """
-    parents = parents_of(scope.function)
-    uses = uses_by_name(scope.function).get(name, [])
-    return name in {argument.arg for argument in named_parameters(scope.function)} and all(
-        _is_of_vector(parents.get(use), parents) for use in uses
-    )
-
-
-def _is_of_vector(use: ast.AST | None, parents: dict[ast.AST, ast.AST]) -> bool:
-    match use:
-        case ast.Subscript(slice=ast.Slice()):
-            return True
-        case ast.Attribute(attr="dtype"):
-            return True
-        case ast.Attribute(attr="shape"):
-            size = parents.get(use)
-            return isinstance(size, ast.Subscript) and ast.unparse(size.slice) == "0"
-    return False
 
 
 def all_uses(scope: Scope, made: ast.AST, bound_to: BoundTo) -> bool:

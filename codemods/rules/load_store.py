@@ -18,7 +18,7 @@ import ast
 from dataclasses import replace
 
 from ..analysis.instructions import Instruction, lowers
-from ..analysis.load_ranks import has_any_shape, is_vector
+from ..analysis.load_ranks import has_any_shape
 from ..analysis.maybe_tensors import may_be_no_number
 from ..analysis.objects import changing_part
 from ..expr.operands import Operand
@@ -63,8 +63,6 @@ def _is_of_any_rank(call: Call, src: Operand) -> bool:
     """May a part of a tensor have less than the two dimensions of a tile, or more, for all that the source tells?"""
     named = src.is_view and src.base.isidentifier()  # otherwise the function takes more dimensions of it elsewhere
     open = src.prefix or src.is_row_slice
-    if open and src.base.isidentifier() and is_vector(call.scope, src.base):
-        return False
     return has_any_shape(call.scope, call.node) if open else src.dims is None and named
 
 

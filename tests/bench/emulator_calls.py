@@ -165,6 +165,7 @@ def _noting(calls: list[Call]) -> Iterator[None]:
     notes = _Notes(calls)
     codes = {str(module.__file__): _noting_code(module) for module in MODULES}
     before: list[tuple[FunctionType, CodeType]] = []
+    gc.unfreeze()  # what is frozen (tests freeze what they import) is not among the objects
     for function in [item for item in gc.get_objects() if isinstance(item, FunctionType)]:
         code = function.__code__
         found = codes.get(code.co_filename, {}).get((code.co_name, code.co_firstlineno))
