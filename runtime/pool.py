@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from queue import Empty, LifoQueue
 from typing import IO, Protocol
 
@@ -55,6 +55,7 @@ class Worker:
         """Set as soon as the process has started, or has failed to."""
         self.start_seconds = 0.0
         """How long that took."""
+        self._ended = False
         self._directory = directory
         self._process: subprocess.Popen[bytes] | None = None
         self._requests: IO[bytes]
@@ -62,6 +63,8 @@ class Worker:
 
     def ask(self, request: Request) -> Reply:
         """The reply to ``request``; a worker that does not answer is a :class:`Failure`, and is replaced."""
+        if self._ended:
+            return Failure(False, "the worker process was ended", request.file)
         if self._process is None or self._process.poll() is not None:
             self.close()
             try:
@@ -71,7 +74,7 @@ class Worker:
         try:
             send(self._requests, pickle.dumps(request))
             data = self._received(_CROWDED * request.seconds + _GRACE_SECONDS)
-        except OSError:
+        except (OSError, ValueError):  # it is gone, or another thread has ended it
             data = None
         if data is None:
             self.close()
@@ -91,6 +94,7 @@ class Worker:
         began = time.monotonic()
         request_read, request_write = os.pipe()
         reply_read, reply_write = os.pipe()
+        self._requests, self._replies = os.fdopen(request_write, "wb"), os.fdopen(reply_read, "rb")
         self._process = subprocess.Popen(
             [sys.executable, "-c", _BOOT, str(request_read), str(reply_write)],
             pass_fds=(request_read, reply_write),
@@ -104,9 +108,16 @@ class Worker:
         )
         os.close(request_read)
         os.close(reply_write)
-        self._requests, self._replies = os.fdopen(request_write, "wb"), os.fdopen(reply_read, "rb")
-        self._received(_GRACE_SECONDS)
+        if self._ended:  # meanwhile
+            self.close()
+        with suppress(OSError, ValueError):
+            self._received(_GRACE_SECONDS)
         self.start_seconds = time.monotonic() - began
+
+    def end(self) -> None:
+        """End the process for good: another thread may be about to start it."""
+        self._ended = True
+        self.close()
 
     def close(self) -> None:
         """End the process, and the case that it may be running."""
@@ -148,6 +159,7 @@ class Pool:
         self._idle: LifoQueue[Worker] = LifoQueue()
         self._workers: list[Worker] = []
         self._lock = threading.Lock()
+        self._closed = False
 
     def submit(self, request: Request) -> Future[Reply]:
         return self._threads.submit(self._answer, request)
@@ -174,12 +186,17 @@ class Pool:
     def _another(self) -> Worker:
         """One more worker. There are never more than threads: who waits for one in vain has none."""
         self._workers.append(Worker())
+        if self._closed:
+            self._workers[-1].end()
         return self._workers[-1]
 
     def close(self) -> None:
+        """End the workers, those that a thread is about to start, too."""
         self._threads.shutdown(wait=False, cancel_futures=True)
+        with self._lock:
+            self._closed = True
         for worker in self._workers:
-            worker.close()
+            worker.end()
 
 
 def processors() -> int:

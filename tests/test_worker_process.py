@@ -183,3 +183,17 @@ def _gone(process: int) -> bool:
             return True
         time.sleep(0.05)
     return False
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.3])
+def test_a_pool_that_is_closed_answers_all_that_waits(tmp_path: Path, seconds: float) -> None:
+    """Also where a thread is about to start one more worker, or has a request for one that was ended."""
+    source, started = tmp_path / "k.py", tmp_path / "started"
+    source.write_text(f"import time\nopen({str(started)!r}, 'w').close()\ntime.sleep(600)\n")
+    case = Case("k", "", str(source))
+    with pool(2) as workers:
+        replies = [workers.submit(Request("run", str(source), case, "gen3")) for _ in range(3)]
+        while not started.exists():
+            time.sleep(0.01)
+        time.sleep(seconds)
+    assert [reply.cancelled() or isinstance(reply.result(timeout=60), Failure) for reply in replies] == [True] * 3

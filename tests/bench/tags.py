@@ -90,5 +90,5 @@ if __name__ == "__main__":
     parser.add_argument("sdk", type=Path, metavar="SDK")
     parser.add_argument("tags", nargs="*", default=TAGS, metavar="TAG")
     parser.add_argument("--seconds", type=float, default=20.0, metavar="N")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     sys.exit(main(options.sdk, list(options.tags), options.seconds))
