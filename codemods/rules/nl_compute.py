@@ -428,6 +428,8 @@ def lower_operator(scope: Scope, node: ast.BinOp | ast.UnaryOp | ast.Compare) ->
 
 def combine(scope: Scope, node: ast.expr, token: str, x: ast.expr, y: ast.expr, dtype: str | None) -> Instruction:
     """``x token y``: ``tensor_tensor`` for two tiles of one shape, ``tensor_scalar`` with a number or a (P, 1) tile."""
+    a: Operand | str
+    b: Operand | str
     beside = beside_number(scope, token, x, y)
     if beside is not None:
         with masked(scope, beside[0]):
@@ -435,8 +437,8 @@ def combine(scope: Scope, node: ast.expr, token: str, x: ast.expr, y: ast.expr, 
             both = fused(scope, instruction, token, beside[1], beside[2], dtype)
             if both is not None:
                 return both
-            tile = temporary_of(scope, beside[0], instruction)
-        a, b = (render(scope, x), tile) if beside[2] else (tile, render(scope, y))
+            made = temporary_of(scope, beside[0], instruction)
+        a, b = (render(scope, x), made) if beside[2] else (made, render(scope, y))
     else:
         a, b = operand_or_text(scope, x), operand_or_text(scope, y)
     if isinstance(a, Operand) and isinstance(b, Operand):
