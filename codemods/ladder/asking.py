@@ -28,9 +28,10 @@ def facts_of(program: Program, sources: Mapping[str, Source], item: Version) -> 
 def nodes_for(facts: Facts, module: ModuleType) -> Iterator[ast.AST]:
     """The nodes that a rule is asked about: those of its kinds in kernel code, or anywhere.
 
-    Where it names functions (``CALLS``), it is asked about their calls, not about others.
+    Where it names functions (``CALLS``), it is asked about their calls, not about others, but if it says so
+    (``ANY_CALL``).
     """
-    calls: frozenset[str] = getattr(module, "CALLS", frozenset())
+    calls: frozenset[str] = frozenset() if getattr(module, "ANY_CALL", False) else getattr(module, "CALLS", frozenset())
     kinds = tuple(kind for kind in module.NODES if not calls or kind is not ast.Call)
     if getattr(module, "HOST", False):
         yield from facts.rung.of_kinds(kinds)

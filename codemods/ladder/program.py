@@ -43,13 +43,15 @@ class Program:
     def evidence(self, function: ast.FunctionDef) -> Evidence | None:
         return self.kernel_code.evidence.get(function)
 
-    def in_kernel_code(self, rung: Rung, node: ast.AST | None) -> bool:
+    def in_kernel_code(self, rung: Rung, node: ast.AST) -> bool:
         """Does a node stand in kernel code: in the body, or in the signature of such a function?"""
         function = node if isinstance(node, ast.FunctionDef) else rung.function(node)
         if function is None:
             return False
         if function not in self._inside:
-            self._inside[function] = function in self.kernel_code or self.in_kernel_code(rung, rung.function(function))
+            outer = rung.function(function)
+            inside = outer is not None and self.in_kernel_code(rung, outer)
+            self._inside[function] = inside or function in self.kernel_code
         return self._inside[function]
 
     def nodes_in_kernel_code(self, path: str, kinds: tuple[type[ast.AST], ...]) -> tuple[ast.AST, ...]:

@@ -1,6 +1,6 @@
 """Calls that a rule cannot read: arguments behind ``*`` and ``**``, functions of NKI that are used as values.
 
-A rule names the functions whose calls it is about (``CALLS``).
+A rule names the functions whose calls it is about, or whose hidden arguments it cannot do without (``CALLS``).
 """
 
 from __future__ import annotations

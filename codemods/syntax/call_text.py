@@ -80,7 +80,8 @@ def call_text(sheet: Sheet, call: ast.Call) -> CallText | None:
         return None
     end = sheet.end(call.func)
     opening = sheet.text.index("(", end) + 1
-    nodes = sorted([*call.args, *call.keywords], key=sheet.start)
+    given: list[ast.expr | ast.keyword] = [*call.args, *call.keywords]
+    nodes = sorted(given, key=sheet.start)
     spans = _spans(sheet, nodes, opening, sheet.end(call) - 1)
     found = [
         (
