@@ -28,6 +28,7 @@ from .arguments import argument, arguments, needs_module
 from .cases import Case, CaseError
 from .compare.trace import Failure, Packed, Run
 from .dialect import JIT, Frontend, Launch, frontends, memory_of
+from .isa.quotients import by_reciprocal
 from .messages import Kernel, Kernels, Observation, Probe, Reference, Reply, Request
 from .source import source_of
 from .spec.hardware import TARGETS
@@ -271,7 +272,7 @@ def _run(request: Request, case: Case) -> Run:
     known = memory_of(front.language).hardware
     if request.hardware not in known:
         raise CaseError(f"kernels of {front.language} run on {', '.join(known)}, not on '{request.hardware}'")
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"), by_reciprocal(request.by_reciprocal):
         run = front.launch(Launch(kernel, module, case, request.hardware))
     asked = conditions.so_far() if request.conditions else ()
     left = [

@@ -33,7 +33,8 @@ class Request:
     and tell what its functions got), ``"probe"`` (run it, and tell how far it came) or ``"reference"`` (the NumPy
     reference of ``case``). ``seconds`` (:mod:`.stopwatch`) and ``memory`` bytes of address space are limits.
     ``version`` says which content the files have. ``hazards``: look for them in the record of a run. ``language``
-    is that of the file's kernels. ``conditions``: watch how those of the user's code go.
+    is that of the file's kernels. ``conditions``: watch how those of the user's code go. ``by_reciprocal``: compute
+    quotients as a kernel of Beta 2 does (:mod:`.isa.quotients`).
     """
 
     kind: str
@@ -46,6 +47,7 @@ class Request:
     hazards: bool = False
     language: str = "nki"
     conditions: bool = False
+    by_reciprocal: bool = False
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ from .excerpts import map_excerpt
 from .fills import with_fills_in_place
 from .fused import Fused
 from .identities import COPIES, Passed, read_through
+from .placed import Placed
 from .starts import without_starts
 from .trace import HbmTensor, Program, Run, TileRow
 from .verdict import Difference, Inexact, LevelVerdict, Permitted, Place, level_verdict
@@ -98,7 +99,7 @@ def _notes(walks: Sequence[Walk]) -> list[str]:
     divisions = "1 division is" if divided == 1 else f"{divided} divisions are"
     starts, fills = sum(walk.starts for walk in walks), sum(walk.fills for walk in walks)
     constants, columns = sum(walk.constants for walk in walks), sum(walk.columns for walk in walks)
-    fused = sum(walk.fused_pairs for walk in walks)
+    fused, placed = sum(walk.fused_pairs for walk in walks), sum(walk.placed for walk in walks)
     passed = sum((walk.passed_copies for walk in walks), Counter[str]())
     met = [
         (zeros, f"{more}: zeros in PSUM that the first matmul into the tile overwrites"),
@@ -110,6 +111,7 @@ def _notes(walks: Sequence[Walk]) -> list[str]:
             for op, n in passed.items()
         ),
         (fused, f"{fused} tensor_scalar fewer after: one has the operators of two, declared by NKI022"),
+        (placed, f"{placed} tensor_copy more after: of a result that is computed into a tile of its type, by NKI021"),
         (columns, f"{columns} tensor_tensor of two columns before, a tensor_scalar of a column after: NKI022"),
         (computed, f"{copies} dma_compute after, as NKI 0.3 has it (NKV005)"),
         (divided, f"{divisions} a reciprocal and a multiplication after, declared by {by}"),
@@ -127,8 +129,8 @@ class Walk:
     of one column are a ``tensor_scalar``,
     ``zeros`` how many zeros more the old kernel writes that a matmul overwrites, ``starts`` how many times the new one
     writes what a sum starts with, ``constants`` how many of its instructions make constants, ``fills`` how many fewer
-    it has to fill the blocks of tensors. ``versions`` are those
-    that the programs ran as, which some exemptions depend on.
+    it has to fill the blocks of tensors, ``placed`` how many of its instructions compute into a tile that is copied to
+    its place. ``versions`` are those that the programs ran as, which some exemptions depend on.
     """
 
     def __init__(
@@ -158,6 +160,8 @@ class Walk:
         self.columns = 0
         self.fused = Fused(self.old)
         self.fused_pairs = 0
+        self.copied = Placed(self.old), Placed(self.new)
+        self.placed = 0
         self.passed = Passed(old)
         self.passed_copies: Counter[str] = Counter()
         self.difference: Difference | None = None
@@ -169,7 +173,8 @@ class Walk:
     def _first_difference(self) -> Difference | None:
         i = j = 0
         while i < len(self.old.events) and j < len(self.new.events):
-            old, new = self.old.events[i], self._as_division(self.old.events[i], self.new.events[j])
+            new, ended = self._as_placed(i, j)
+            old, new = self.old.events[i], self._as_division(self.old.events[i], new)
             old, taken = self._as_fused(i, old, new)
             computed = as_computed(old, new)
             self.computed += computed is not old
@@ -183,16 +188,26 @@ class Walk:
                 self._note_pairs(old, new)
                 self._forget_copies(new)
                 self.fused_pairs += taken - 1
+                self.placed += ended - 1
                 i += taken
+                j += ended
             else:
                 self.relation = before_trial
                 if not self._permits(new):
                     return difference
                 self.added.update(o.tile for o in new.operands if o.role in WRITTEN_ROLES)
-            j += 1
+                j += 1
         while j < len(self.new.events) and self._permits(self.new.events[j]):
             j += 1
         return self._left_over(i, j)
+
+    def _as_placed(self, i: int, j: int) -> tuple[Event, int]:
+        """The new instruction, with the copy of its result where the old one has none; and how many they are."""
+        placed = self.copied[1].at(j)
+        if placed is None or placed.op != self.old.events[i].op or self.copied[0].is_copied(i):
+            return self.new.events[j], 1
+        self.added.update(o.tile for o in self.new.events[j].operands if o.role in WRITTEN_ROLES)
+        return placed, 2
 
     def _as_division(self, old: Event, new: Event) -> Event:
         """``new``, or the division that it stands for where ``old`` is one."""
