@@ -32,9 +32,10 @@ from .suggest_calls import called_cases
 from .suggest_clock import Clock
 from .suggest_cover import covering
 from .suggest_facts import parameters
+from .suggest_host import host_cases
 from .suggest_objects import with_fields_of
-from .suggest_proposals import proposed_cases
-from .suggest_search import Ask, Search, constants, searched
+from .suggest_proposals import default_values, proposed_cases
+from .suggest_search import Ask, Search, constants, elements, searched, without_mixing
 
 _RUN_SECONDS = 6.0
 """A case that takes longer is too large to be a good one."""
@@ -44,12 +45,16 @@ _COVERING = 0.35
 
 TAKES_TILES = "it seems to take tiles of the kernels that call it"
 """The reason of a function that is decorated like a kernel and is a part of others."""
+HELPS = "it returns no tensor to its caller, and is a part of another kernel"
+"""The reason of one that gives numbers, or writes to tiles of the kernel that calls it."""
 _WANTS_TILE = r"address space '(?:psum\|sbuf|sbuf\|psum|sbuf|psum)', but got a tile in 'hbm'|to be a tile, got"
 _NO_OUTPUT = "has no output"
 _ALWAYS = 8
 """Runs that fail alike at one line before that is said not to depend on the arguments."""
 _OTHERS = 6
 _STARTS = 200
+_LIGHT = 1 << 21
+"""Elements of a case that runs before others are looked for: a benchmark's own sizes may take all the time."""
 
 
 @dataclass(frozen=True)
@@ -192,24 +197,38 @@ class _Work:
         definition = self._definition(kernel)
         if definition is None:
             return Search()
-        starts = self._starts(kernel, known)
-        return searched(starts, constants(self.tree, definition), self._ask(deadline), self.clock.over(deadline))
+        starts, ask = self._starts(kernel, known), self._ask(deadline)
+        flags = {name: value for name, value in default_values(definition).items() if isinstance(value, bool)}
+        search = searched(starts, constants(self.tree, definition), ask, self.clock.over(deadline), flags)
+        if search.found is not None:
+            search.found = without_mixing(search.found, ask)
+        return search
 
     def _starts(self, kernel: str, known: Sequence[Case]) -> Iterator[Case]:
         """Calls, what runs for other kernels, and what the source says."""
         definition = self._definition(kernel)
         if definition is not None:
-            yield from called_cases(self.path, self.tree, definition)
+            proposed = proposed_cases(self.path, self.tree, definition)
+            called = called_cases(self.path, self.tree, definition)
+            told = list(
+                {repr(c): c for c in itertools.chain(called, host_cases(self.path, self.tree, definition))}.values()
+            )
+            yield from (case for case in told if elements(case) <= _LIGHT)
             yield from _adapted(known, definition)
-            yield from proposed_cases(self.path, self.tree, definition)
+            yield from itertools.islice(proposed, 2)
+            yield from (case for case in told if elements(case) > _LIGHT)
+            yield from proposed
 
     def _ask(self, deadline: float, *, conditions: bool = False) -> Ask:
         """Runs cases, each for as long as a good one takes at most."""
 
-        def ask(cases: Sequence[Case]) -> list[Probe | Failure]:
+        def ask(cases: Sequence[Case], *, patient: bool = False) -> list[Probe | Failure]:
             limits = self.budget.limits
             self._show(cases)
-            seconds = max(min(_RUN_SECONDS, limits.seconds, deadline - self.clock.seconds), 1.0)
+            left = (
+                self.budget.seconds if patient else min(deadline, self.clock.seconds + _RUN_SECONDS)
+            ) - self.clock.seconds
+            seconds = max(min(limits.seconds, left), 1.0)
             asked = [
                 self.workers.submit(
                     Request(
@@ -242,7 +261,22 @@ class _Work:
         if self._definition(kernel) is None:
             return f"its definition is not in {self.path}: record its launches (nki-migrate record)"
         late = f"the {self.budget.seconds:g} seconds were over (--seconds); " if search.out_of_time else ""
+        caller = _calling_kernel(self.tree, kernel)
+        said = "" if search.obstacle is None else search.obstacle[1].message
+        if caller and _NO_OUTPUT in said:
+            return f"{HELPS}: '{caller}' calls it"
         return late + _obstacle(search)
+
+
+def _calling_kernel(tree: ast.Module, name: str) -> str:
+    """A function of the file that calls another one that is decorated like a kernel; empty if there is none."""
+    functions = (node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name != name)
+    for function in functions:
+        calls = (node.func for node in ast.walk(function) if isinstance(node, ast.Call))
+        names = {called.id for called in calls if isinstance(called, ast.Name)}
+        if name in names and any("nki" in ast.unparse(decorator) for decorator in function.decorator_list):
+            return function.name
+    return ""
 
 
 def _adapted(known: Sequence[Case], kernel: ast.FunctionDef) -> Iterator[Case]:

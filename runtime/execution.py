@@ -88,8 +88,15 @@ def _answer(request: Request) -> Reply:
     run = _run(request, request.case)
     if request.kind == "probe":
         instructions = sum(len(program.events) for program in run.programs)
-        return Probe(len(run.outputs), instructions, conditions=run.conditions)
+        return Probe(len(run.outputs), instructions, _mixes(run), conditions=run.conditions)
     return run
+
+
+def _mixes(run: Run) -> bool:
+    """Does a matmul have one operand of float32, and one of another type?"""
+    matmuls = (event for program in run.programs for event in program.events if event.op == "nc_matmul")
+    kinds = ({operand.dtype == "float32" for operand in event.operands if operand.role != "dst"} for event in matmuls)
+    return any(len(kind) > 1 for kind in kinds)
 
 
 def failure_of(error: BaseException, request: Request) -> Failure:

@@ -86,10 +86,14 @@ class Observation:
 
 @dataclass(frozen=True)
 class Probe:
-    """A run that ended well: its outputs, instructions and seconds, and how its conditions went, if that was asked."""
+    """A run that ended well: its outputs, instructions and seconds, and how its conditions went, if that was asked.
+
+    ``mixed``: did a matmul get float32 and another type, which one of Beta 2 refuses?
+    """
 
     outputs: int
     instructions: int
+    mixed: bool = False
     seconds: float = 0.0
     conditions: tuple[Condition, ...] = ()
     reads: Reads = field(default=Reads(), compare=False)

@@ -33,7 +33,7 @@ from nki_migrate.runtime.compare import Verdict, worst
 from nki_migrate.runtime.messages import Kernels, Request
 from nki_migrate.runtime.pool import Pool, pool
 from nki_migrate.sides import Side
-from nki_migrate.suggest import TAKES_TILES, Budget, Suggestion, suggestions
+from nki_migrate.suggest import HELPS, TAKES_TILES, Budget, Suggestion, suggestions
 from nki_migrate.verdicts import CaseResult
 from nki_migrate.verify import Settings, evidence
 from nki_migrate.verify_migrated import rewritten_side
@@ -131,7 +131,7 @@ def _judged(
     for each in found:
         own = results.get(each.kernel, [])
         if not each.cases:
-            outcome = "helper" if TAKES_TILES in each.reason else "no case"
+            outcome = "helper" if TAKES_TILES in each.reason or HELPS in each.reason else "no case"
             yield Row(name, each.kernel, outcome, 0, each.tried, each.reason)
         elif not own:
             yield Row(name, each.kernel, "error", len(each.cases), each.tried, problem or "nothing was verified")
