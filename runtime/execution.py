@@ -88,7 +88,7 @@ def _answer(request: Request) -> Reply:
     run = _run(request, request.case)
     if request.kind == "probe":
         instructions = sum(len(program.events) for program in run.programs)
-        return Probe(len(run.outputs), instructions, _mixes(run), conditions=run.conditions)
+        return Probe(len(run.outputs), instructions, conditions=run.conditions, mixed=_mixes(run))
     return run
 
 

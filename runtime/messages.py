@@ -93,9 +93,9 @@ class Probe:
 
     outputs: int
     instructions: int
-    mixed: bool = False
     seconds: float = 0.0
     conditions: tuple[Condition, ...] = ()
+    mixed: bool = False
     reads: Reads = field(default=Reads(), compare=False)
 
 
