@@ -126,10 +126,11 @@ def suggestions(
         raise InputError(f"{reply.file}:{reply.line}: {reply.message}" if reply.line else reply.message)
     names = [k.name for k in reply.kernels if not k.sub_kernel] if isinstance(reply, Kernels) else []
     unknown = sorted(set(kernels) - set(names))
+    tree = ast.parse(Path(file).read_bytes(), file)
     if unknown or not names:
         asked = f" '{unknown[0]}'" if unknown else ""
-        raise InputError(f"{file} has no kernel{asked}: it has {', '.join(names) or 'none'}")
-    tree = ast.parse(Path(file).read_bytes(), file)
+        inner = "".join(f"; {line}" for line in made_in_functions(tree).values())
+        raise InputError(f"{file} has no kernel{asked}: it has {', '.join(names) or 'none'}{inner}")
     found = _Work(workers, Path(file), tree, budget, Clock(workers.width), status)
     return found.suggestions([name for name in names if not kernels or name in kernels])
 
@@ -277,6 +278,26 @@ def _calling_kernel(tree: ast.Module, name: str) -> str:
         if name in names and any("nki" in ast.unparse(decorator) for decorator in function.decorator_list):
             return function.name
     return ""
+
+
+def made_in_functions(tree: ast.Module) -> dict[str, str]:
+    """The kernels that functions or methods define, by name, each with the reason why no case launches it."""
+    found: dict[int, tuple[str, str]] = {}
+    owners = [node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.ClassDef))]
+    for owner in owners:
+        for node in (inner for statement in owner.body for inner in ast.walk(statement)):
+            if isinstance(node, ast.FunctionDef) and any(_is_jit(decorator) for decorator in node.decorator_list):
+                found[node.lineno] = f"{owner.name}.{node.name}", (
+                    f"'{node.name}' (line {node.lineno}) is made in '{owner.name}', which a case cannot call: "
+                    "a kernel of the module can be launched, and Beta 2 finds its names"
+                )
+    return dict(found.values())
+
+
+def _is_jit(decorator: ast.expr) -> bool:
+    """``nki.jit``, ``nki.jit(mode=...)``, ``nki.benchmark(...)``."""
+    called = decorator.func if isinstance(decorator, ast.Call) else decorator
+    return re.fullmatch(r"(\w+\.)?nki[._](jit|trace|benchmark|baremetal|profile)", ast.unparse(called)) is not None
 
 
 def _adapted(known: Sequence[Case], kernel: ast.FunctionDef) -> Iterator[Case]:

@@ -117,4 +117,5 @@ def _ran(cases: list[Case], ask: Ask, over: Over) -> list[tuple[Case, Probe]]:
         batch = cases[first : first + _BATCH]
         replies = zip(batch, ask(batch), strict=True)
         found += [(case, reply) for case, reply in replies if isinstance(reply, Probe) and reply.outputs]
-    return found
+    whole = [(case, probe) for case, probe in found if not probe.spread]
+    return whole or found

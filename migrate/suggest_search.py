@@ -37,11 +37,15 @@ _LARGEST = 8192
 _LARGEST_TOLD = 1 << 28
 """Elements of a case whose sizes a call tells."""
 _STOPPED = "did not end within"
+_BETTER = 16 * _BATCH
+"""Runs before a case is taken in which stores repeat elements: sizes of 1 where the kernel means others."""
 _PATIENCE = 4 * _BATCH
 """Runs before one that took too long gets all the time that there is: no smaller one may run."""
 _TILES = 4
 _FIRST = 2 * _TILES
 _NOTHING_WRITTEN = "never written to"
+_FARTHEST = (-(1 << 20),)
+"""How far a run came that came to its end."""
 _RAN: tuple[tuple[int, ...], int] = ((-(1 << 30),), 0)
 """What is better than any place in the queue: a case that ran is not queued again."""
 
@@ -147,6 +151,7 @@ def searched(
     ``flags`` are the parameters that are truth values by default, and these.
     """
     search, queue = Search(), _Queue()
+    weak: tuple[Case, Probe] | None = None
     source = iter(starts)
     queue.push(itertools.islice(source, _STARTS), (), 0, _LARGEST_TOLD)
     while queue or queue.slow:
@@ -157,7 +162,11 @@ def searched(
         batch = queue.slowest() if patient else queue.batch()
         for case, reply in zip(batch, ask(batch, patient=True) if patient else ask(batch), strict=True):
             search.tried += 1
-            if isinstance(reply, Probe):
+            if isinstance(reply, Probe) and reply.spread and search.tried <= _BETTER:
+                weak = weak or ((case, reply) if reply.outputs else None)
+                queue.push(_factors(case), _FARTHEST, 0)
+                queue.push(_neighbours(case, constants), _FARTHEST, 1)
+            elif isinstance(reply, Probe):
                 search.found = search.found or ((case, reply) if reply.outputs else None)
             else:
                 _failed(search, queue, case, reply, constants, flags)
@@ -166,6 +175,9 @@ def searched(
             break
         if search.tried % (4 * _BATCH) == 0 or not queue:
             queue.push(itertools.islice(source, 2), (), 0, _LARGEST_TOLD)
+        if weak and search.tried > _BETTER:
+            break
+    search.found = search.found or weak
     return search
 
 
@@ -235,6 +247,14 @@ def _neighbours(case: Case, constants: Sequence[int]) -> Iterator[Case]:
         for size in sizes(case):
             yield from itertools.islice(moved(case, size, new), 1, None)
     yield from (typed(case, name, dtype) for name in tensors(case) for dtype in _DTYPES)
+
+
+def _factors(case: Case) -> Iterator[Case]:
+    """The case with pairs of numbers, ``(rows, columns)``, whose product is a size."""
+    pairs = [name for name, value in case.args.items() if isinstance(value, tuple) and len(value) == 2]
+    for name, size in itertools.product(pairs, sizes(case)):
+        first = next((n for n in (8, 4, 2) if size % n == 0 and size > n), 1)
+        yield replace(case, args={**case.args, name: (first, size // first)})
 
 
 def _with_tiles(case: Case, tiles: Sequence[int]) -> Iterator[Case]:

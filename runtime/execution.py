@@ -88,7 +88,7 @@ def _answer(request: Request) -> Reply:
     run = _run(request, request.case)
     if request.kind == "probe":
         instructions = sum(len(program.events) for program in run.programs)
-        return Probe(len(run.outputs), instructions, conditions=run.conditions, mixed=_mixes(run))
+        return Probe(len(run.outputs), instructions, conditions=run.conditions, mixed=_mixes(run), spread=_spreads(run))
     return run
 
 
@@ -97,6 +97,13 @@ def _mixes(run: Run) -> bool:
     matmuls = (event for program in run.programs for event in program.events if event.op == "nc_matmul")
     kinds = ({operand.dtype == "float32" for operand in event.operands if operand.role != "dst"} for event in matmuls)
     return any(len(kind) > 1 for kind in kinds)
+
+
+def _spreads(run: Run) -> bool:
+    """Does a store to HBM repeat elements of its tile?"""
+    events = (event for program in run.programs for event in program.events if event.op == "dma_copy")
+    stores = (event.operands for event in events if [o.space == "hbm" for o in event.operands] == [True, False])
+    return any(not rows and not step and count > 1 for _, tile in stores for rows, step, count in tile.steps)
 
 
 def failure_of(error: BaseException, request: Request) -> Failure:

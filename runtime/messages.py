@@ -88,7 +88,8 @@ class Observation:
 class Probe:
     """A run that ended well: its outputs, instructions and seconds, and how its conditions went, if that was asked.
 
-    ``mixed``: did a matmul get float32 and another type, which one of Beta 2 refuses?
+    ``mixed``: did a matmul get float32 and another type, which one of Beta 2 refuses? ``spread``: did a store repeat
+    elements of its tile?
     """
 
     outputs: int
@@ -96,6 +97,7 @@ class Probe:
     seconds: float = 0.0
     conditions: tuple[Condition, ...] = ()
     mixed: bool = False
+    spread: bool = False
     reads: Reads = field(default=Reads(), compare=False)
 
 
