@@ -60,11 +60,12 @@ class Ask(Protocol):
 class Search:
     """What a search came to: the case that runs and its probe, or the failure that came farthest, with its case.
 
-    ``obstacle`` is the best failure of a run that did something: a kernel whose loops do not run at all comes to its
+    ``weak`` is the first case whose stores repeat elements. ``obstacle`` is the best failure of a run that did something: a kernel whose loops do not run at all comes to its
     end, with nothing written. ``tried`` counts runs; ``endings`` counts those that failed by file, line and message.
     """
 
     found: tuple[Case, Probe] | None = None
+    weak: tuple[Case, Probe] | None = None
     best: tuple[Case, Failure] | None = None
     obstacle: tuple[Case, Failure] | None = None
     tried: int = 0
@@ -114,6 +115,7 @@ class _Queue:
         self._number = itertools.count()
         self._known: dict[str, tuple[tuple[int, ...], int]] = {}
         self.slow: list[Case] = []
+        self.was_patient = False
 
     def __bool__(self) -> bool:
         return bool(self._queue)
@@ -139,7 +141,7 @@ class _Queue:
 
     def slowest(self) -> list[Case]:
         """The first of the cases that took too long; no other one will have the time."""
-        first, self.slow = self.slow[:1], []
+        first, self.slow, self.was_patient = self.slow[:1], [], True
         return first
 
 
@@ -151,7 +153,6 @@ def searched(
     ``flags`` are the parameters that are truth values by default, and these.
     """
     search, queue = Search(), _Queue()
-    weak: tuple[Case, Probe] | None = None
     source = iter(starts)
     queue.push(itertools.islice(source, _STARTS), (), 0, _LARGEST_TOLD)
     while queue or queue.slow:
@@ -162,23 +163,28 @@ def searched(
         batch = queue.slowest() if patient else queue.batch()
         for case, reply in zip(batch, ask(batch, patient=True) if patient else ask(batch), strict=True):
             search.tried += 1
-            if isinstance(reply, Probe) and reply.spread and search.tried <= _BETTER:
-                weak = weak or ((case, reply) if reply.outputs else None)
-                queue.push(_factors(case), _FARTHEST, 0)
-                queue.push(_neighbours(case, constants), _FARTHEST, 1)
-            elif isinstance(reply, Probe):
-                search.found = search.found or ((case, reply) if reply.outputs else None)
+            if isinstance(reply, Probe):
+                _ran(search, queue, case, reply, constants)
             else:
                 _failed(search, queue, case, reply, constants, flags)
-                queue.slow += [case] if _STOPPED in reply.message and not patient else []
         if search.found or search.hopeless:
             break
         if search.tried % (4 * _BATCH) == 0 or not queue:
             queue.push(itertools.islice(source, 2), (), 0, _LARGEST_TOLD)
-        if weak and search.tried > _BETTER:
+        if search.weak and search.tried > _BETTER:
             break
-    search.found = search.found or weak
+    search.found = search.found or search.weak
     return search
+
+
+def _ran(search: Search, queue: _Queue, case: Case, probe: Probe, constants: Sequence[int]) -> None:
+    """Keep a case that ran, and look for a better one where its stores repeat elements."""
+    if probe.outputs and not probe.spread:
+        search.found = search.found or (case, probe)
+    elif probe.outputs:
+        search.weak = search.weak or (case, probe)
+        queue.push(_factors(case), _FARTHEST, 0)
+        queue.push(_neighbours(case, constants), _FARTHEST, 1)
 
 
 def _failed(
@@ -188,6 +194,7 @@ def _failed(
     progress = _progress(failure)
     is_best = search.best is None or progress <= _progress(search.best[1])
     search.failed(case, failure)
+    queue.slow += [case] if _STOPPED in failure.message and not queue.was_patient else []
     if _NOTHING_WRITTEN in failure.message:
         queue.push(_with_tiles(case, constants[:_FIRST]), progress, 0)
     queue.push(itertools.islice(repairs(case, failure), 32), progress, 0)
