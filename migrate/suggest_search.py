@@ -60,9 +60,9 @@ class Ask(Protocol):
 class Search:
     """What a search came to: the case that runs and its probe, or the failure that came farthest, with its case.
 
-    ``weak`` is the first case whose stores repeat elements. ``obstacle`` is the best failure of a run that did something:
-    a kernel whose loops do not run at all comes to its end, with nothing written. ``tried`` counts runs; ``endings``
-    counts those that failed by file, line and message.
+    ``weak`` is the first case whose stores repeat elements. ``obstacle`` is the best failure of a run that did
+    something: a kernel whose loops do not run at all comes to its end, with nothing written. ``tried`` counts runs;
+    ``endings`` counts those that failed by file, line and message.
     """
 
     found: tuple[Case, Probe] | None = None
