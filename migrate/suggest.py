@@ -162,7 +162,8 @@ class _Work:
         known: list[Case] = []
         searches: dict[str, Search] = {}
         for number, name in enumerate(kernels):
-            searches[name] = search = self._search(name, known, self._deadline(len(kernels) - number, _COVERING))
+            left = len(kernels) - number
+            searches[name] = search = self._search(name, known, self._deadline(left, _COVERING), alone=left == 1)
             known += [search.found[0]] if search.found else []
         left = sum(search.found is not None for search in searches.values())
         for name, search in searches.items():
@@ -194,11 +195,11 @@ class _Work:
         nodes = ast.walk(self.tree)
         return next((n for n in nodes if isinstance(n, ast.FunctionDef) and n.name == kernel), None)
 
-    def _search(self, kernel: str, known: Sequence[Case], deadline: float) -> Search:
+    def _search(self, kernel: str, known: Sequence[Case], deadline: float, *, alone: bool) -> Search:
         definition = self._definition(kernel)
         if definition is None:
             return Search()
-        starts, ask = self._starts(kernel, known), self._ask(deadline)
+        starts, ask = self._starts(kernel, known), self._ask(deadline, alone=alone)
         flags = {name: value for name, value in default_values(definition).items() if isinstance(value, bool)}
         search = searched(starts, constants(self.tree, definition), ask, self.clock.over(deadline), flags)
         if search.found is not None:
@@ -220,15 +221,14 @@ class _Work:
             yield from (case for case in told if elements(case) > _LIGHT)
             yield from proposed
 
-    def _ask(self, deadline: float, *, conditions: bool = False) -> Ask:
-        """Runs cases, each for as long as a good one takes at most."""
+    def _ask(self, deadline: float, *, conditions: bool = False, alone: bool = False) -> Ask:
+        """Runs cases, each for as long as a good one takes at most; ``alone``: no other kernel waits for the time."""
 
         def ask(cases: Sequence[Case], *, patient: bool = False) -> list[Probe | Failure]:
             limits = self.budget.limits
             self._show(cases)
-            left = (
-                self.budget.seconds if patient else min(deadline, self.clock.seconds + _RUN_SECONDS)
-            ) - self.clock.seconds
+            end = self.budget.seconds if patient and alone else deadline
+            left = end - self.clock.seconds if patient else min(end - self.clock.seconds, _RUN_SECONDS)
             seconds = max(min(limits.seconds, left), 1.0)
             asked = [
                 self.workers.submit(

@@ -168,8 +168,21 @@ def load(file: str) -> ModuleType:
         raise CaseError(f"{file} is not a Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
-    spec.loader.exec_module(module)
+    try:
+        spec.loader.exec_module(module)
+    except errors.NotModelled as error:
+        if not _defines_kernels(module) or absent.MISSING not in error.construct:
+            raise
+        _ENDED[file] = f"loading the file ends at line {error.line}: {error.construct}"
     return module
+
+
+_ENDED: dict[str, str] = {}
+"""Files whose own statements compute with a module that is not here, behind kernels of theirs: what is said of each."""
+
+
+def _defines_kernels(module: ModuleType) -> bool:
+    return any(kernels_of(module, language) for language in JIT)
 
 
 _Imports = Sequence[ast.Import | ast.ImportFrom]
@@ -293,6 +306,7 @@ def _run(request: Request, case: Case) -> Run:
         f"{text}: importing the file without the emulator ends there"
         for text in absent.harnesses(vars(module).values())
     ]
+    left += [said for name, said in _ENDED.items() if name == module.__file__]
     run = replace(run, language=front.language, conditions=asked, notes=(*run.notes, *left))
     return replace(run, hazards=tuple(front.hazards(run, request.hardware))) if request.hazards else run
 
