@@ -34,7 +34,7 @@ from .suggest_cover import covering
 from .suggest_facts import parameters
 from .suggest_host import host_cases
 from .suggest_objects import with_fields_of
-from .suggest_proposals import default_values, proposed_cases
+from .suggest_proposals import options_of, proposed_cases
 from .suggest_search import Ask, Search, constants, elements, searched, without_mixing
 
 _RUN_SECONDS = 6.0
@@ -200,8 +200,9 @@ class _Work:
         if definition is None:
             return Search()
         starts, ask = self._starts(kernel, known), self._ask(deadline, alone=alone)
-        flags = {name: value for name, value in default_values(definition).items() if isinstance(value, bool)}
-        search = searched(starts, constants(self.tree, definition), ask, self.clock.over(deadline), flags)
+        search = searched(
+            starts, constants(self.tree, definition), ask, self.clock.over(deadline), options_of(definition)
+        )
         if search.found is not None:
             search.found = without_mixing(search.found, ask)
         return search

@@ -274,6 +274,17 @@ def default_values(kernel: ast.FunctionDef) -> dict[str, object]:
     return found
 
 
+def options_of(kernel: ast.FunctionDef) -> dict[str, list[object]]:
+    """Other values of the parameters that are a truth value by default, or a tuple of numbers."""
+    found: dict[str, list[object]] = {}
+    for name, value in default_values(kernel).items():
+        if isinstance(value, bool):
+            found[name] = [not value]
+        elif isinstance(value, tuple) and value and all(type(each) is int for each in value):
+            found[name] = [(*value[:n], size, *value[n + 1 :]) for n in range(len(value)) for size in (_SIZES[0], 2)]
+    return found
+
+
 def _plain(values: Mapping[str, object]) -> dict[str, object]:
     """The arguments that an expression can compute with."""
     return {n: v for n, v in values.items() if v is None or isinstance(v, (bool, int, float, str, tuple))}

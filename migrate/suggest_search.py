@@ -147,11 +147,11 @@ class _Queue:
 
 
 def searched(
-    starts: Iterable[Case], constants: Sequence[int], ask: Ask, over: Over, flags: Mapping[str, bool] = {}
+    starts: Iterable[Case], constants: Sequence[int], ask: Ask, over: Over, options: Mapping[str, Sequence[object]] = {}
 ) -> Search:
     """Run cases until one gives outputs, nothing is left to try, or the time is ``over``.
 
-    ``flags`` are the parameters that are truth values by default, and these.
+    ``options`` are other values of parameters that have a default.
     """
     search, queue = Search(), _Queue()
     source = iter(starts)
@@ -167,7 +167,7 @@ def searched(
             if isinstance(reply, Probe):
                 _ran(search, queue, case, reply, constants)
             else:
-                _failed(search, queue, case, reply, constants, flags)
+                _failed(search, queue, case, reply, constants, options)
         if search.found or search.hopeless:
             break
         if search.tried % (4 * _BATCH) == 0 or not queue:
@@ -189,9 +189,14 @@ def _ran(search: Search, queue: _Queue, case: Case, probe: Probe, constants: Seq
 
 
 def _failed(
-    search: Search, queue: _Queue, case: Case, failure: Failure, constants: Sequence[int], flags: Mapping[str, bool]
+    search: Search,
+    queue: _Queue,
+    case: Case,
+    failure: Failure,
+    constants: Sequence[int],
+    options: Mapping[str, Sequence[object]],
 ) -> None:
-    """Count a failure, and queue what it asks for."""
+    """Count a failure, and queue what it asks for, and other options."""
     progress = _progress(failure)
     is_best = search.best is None or progress <= _progress(search.best[1])
     search.failed(case, failure)
@@ -199,8 +204,8 @@ def _failed(
     if _NOTHING_WRITTEN in failure.message:
         queue.push(_with_tiles(case, constants[:_FIRST]), progress, 0)
     queue.push(itertools.islice(repairs(case, failure), 32), progress, 0)
-    if flags:
-        queue.push(toggled(replace(case, args={**flags, **case.args})), progress, 0)
+    others = (replace(case, args={**case.args, name: value}) for name, values in options.items() for value in values)
+    queue.push(others, progress, 0)
     if is_best and not failure.undecided:
         queue.push(_neighbours(case, constants), progress, 1)
 

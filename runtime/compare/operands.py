@@ -28,6 +28,7 @@ from .identities import COPIES, Passed, read_through
 from .placed import Placed
 from .starts import without_starts
 from .trace import HbmTensor, Program, Run, TileRow
+from .truths import PREDICATE, Truths
 from .verdict import Difference, Inexact, LevelVerdict, Permitted, Place, level_verdict
 from .zeros import without_zeros
 
@@ -100,6 +101,7 @@ def _notes(walks: Sequence[Walk]) -> list[str]:
     starts, fills = sum(walk.starts for walk in walks), sum(walk.fills for walk in walks)
     constants, columns = sum(walk.constants for walk in walks), sum(walk.columns for walk in walks)
     fused, placed = sum(walk.fused_pairs for walk in walks), sum(walk.placed for walk in walks)
+    truths = sum(len(walk.chosen) for walk in walks)
     passed = sum((walk.passed_copies for walk in walks), Counter[str]())
     met = [
         (zeros, f"{more}: zeros in PSUM that the first matmul into the tile overwrites"),
@@ -112,6 +114,7 @@ def _notes(walks: Sequence[Walk]) -> list[str]:
         ),
         (fused, f"{fused} tensor_scalar fewer after: one has the operators of two, declared by NKI022"),
         (placed, f"{placed} tensor_copy more after: of a result that is computed into a tile of its type, by NKI021"),
+        (truths, f"{truths} tensor_scalar more after: the truth of a condition that is one, declared by NKI022"),
         (columns, f"{columns} tensor_tensor of two columns before, a tensor_scalar of a column after: NKI022"),
         (computed, f"{copies} dma_compute after, as NKI 0.3 has it (NKV005)"),
         (divided, f"{divisions} a reciprocal and a multiplication after, declared by {by}"),
@@ -129,8 +132,9 @@ class Walk:
     of one column are a ``tensor_scalar``,
     ``zeros`` how many zeros more the old kernel writes that a matmul overwrites, ``starts`` how many times the new one
     writes what a sum starts with, ``constants`` how many of its instructions make constants, ``fills`` how many fewer
-    it has to fill the blocks of tensors, ``placed`` how many of its instructions compute into a tile that is copied to
-    its place. ``versions`` are those that the programs ran as, which some exemptions depend on.
+    it has to fill the blocks of tensors, ``chosen`` its tiles that hold the truth of a condition, ``placed`` how many
+    of its instructions compute into a tile that is copied to its place. ``versions`` are those that the programs ran
+    as, which some exemptions depend on.
     """
 
     def __init__(
@@ -162,6 +166,8 @@ class Walk:
         self.fused_pairs = 0
         self.copied = Placed(self.old), Placed(self.new)
         self.placed = 0
+        self.truths = Truths(self.new)
+        self.chosen: dict[int, tuple[Operand, Operand]] = {}
         self.passed = Passed(old)
         self.passed_copies: Counter[str] = Counter()
         self.difference: Difference | None = None
@@ -181,6 +187,7 @@ class Walk:
             old = self._as_scalar(computed, new)
             may_be_added = new.op in self.permitted or (self.inexact is not None and new.op == RECIPROCAL)
             may_be_added = may_be_added or (new.op in COPIES and bool(self.passed))
+            may_be_added = may_be_added or self.truths.asked(new, self.relation) is not None
             before_trial = self.relation.copy() if may_be_added else self.relation
             difference = self._difference(i, old, new)
             if difference is None:
@@ -299,6 +306,10 @@ class Walk:
         """May the new kernel alone have ``event``? If so, and it is a copy, its destination stands for its source."""
         if self.inexact is not None and self.divisions.begin(event, self.relation.touched):
             return True
+        truth = self.truths.asked(event, self.relation)
+        if truth is not None:
+            self.chosen[truth[0].tile] = truth
+            return True
         copy = self.passed.copied(event, self.relation)
         if copy is not None:
             self.passed_copies[event.op] += 1
@@ -317,6 +328,8 @@ class Walk:
 
     def _original(self, n: Operand) -> Operand:
         """The operand that ``n`` is a permitted copy of, or ``n``."""
+        if n.role == PREDICATE and n.tile in self.chosen:
+            return read_through(n, self.chosen[n.tile]) or n
         if n.tile not in self.copies or n.role in WRITTEN_ROLES:
             return n
         return read_through(n, self.copies[n.tile]) or n
@@ -327,6 +340,7 @@ class Walk:
         written = {operand.tile for operand in event.operands if operand.role in WRITTEN_ROLES}
         kept = {t: (d, s) for t, (d, s) in self.copies.items() if t not in written and s.tile not in written}
         self.copies = kept
+        self.chosen = {t: (d, d if s.tile in written else s) for t, (d, s) in self.chosen.items()}
 
 
 def _compared(event: Event, version: str) -> dict[str, Any]:
