@@ -172,9 +172,10 @@ class _Work:
                 continue
             deadline = self._deadline(left)
             left -= 1
-            others = list(itertools.islice(_other_objects(search.found[0], self._starts(name, ())), _OTHERS))
+            case = search.found[0]
+            others = [*self._options(case), *itertools.islice(_other_objects(case, self._starts(name, ())), _OTHERS)]
             ask = self._ask(deadline, conditions=True)
-            covered = covering(search.found, others, ask, self.clock.over(deadline))
+            covered = covering(search.found, others[: 2 * _OTHERS], ask, self.clock.over(deadline))
             yield Suggestion(name, self._named(covered.cases), search.tried, unseen=covered.unseen)
 
     def _named(self, cases: Sequence[Case]) -> tuple[Case, ...]:
@@ -259,13 +260,25 @@ class _Work:
             self.status.write(f"cases suggest: {cases[0].kernel}; {done} tried, at most {left:.0f} s left")
         self.ran += len(cases)
 
+    def _options(self, case: Case) -> Iterator[Case]:
+        """``case`` with another value of each parameter that it leaves at its default."""
+        definition = self._definition(case.kernel)
+        for name, values in options_of(definition).items() if definition else ():
+            for value in values[:1] if name not in case.args else ():
+                yield replace(case, args={**case.args, name: value})
+
+    def _gives_nothing(self, kernel: str) -> bool:
+        """Does a kernel neither make a tensor in HBM nor store to one?"""
+        text = ast.unparse(self._definition(kernel) or ast.Pass())
+        return re.search(r"hbm|\bstore\(|dma_copy\(", text) is None
+
     def _reason(self, kernel: str, search: Search) -> str:
         if self._definition(kernel) is None:
             return f"its definition is not in {self.path}: record its launches (nki-migrate record)"
         late = f"the {self.budget.seconds:g} seconds were over (--seconds); " if search.out_of_time else ""
         caller = _calling_kernel(self.tree, kernel)
         said = "" if search.obstacle is None else search.obstacle[1].message
-        if caller and _NO_OUTPUT in said:
+        if caller and (_NO_OUTPUT in said or self._gives_nothing(kernel)):
             return f"{HELPS}: '{caller}' calls it"
         return late + _obstacle(search)
 
