@@ -40,7 +40,11 @@ class Draft:
         """What was done up to here stays: statements that rely on it were rewritten."""
         self._inverses.clear()
 
-    def drop(self) -> None:
-        """Take everything back, the last change first."""
-        while self._inverses:
+    def mark(self) -> int:
+        """How much was done up to here: :meth:`drop` takes back what follows."""
+        return len(self._inverses)
+
+    def drop(self, mark: int = 0) -> None:
+        """Take everything back that was done since ``mark``, the last change first."""
+        while len(self._inverses) > mark:
             self._inverses.pop()()
