@@ -10,7 +10,7 @@ from ..expr import algebra
 from ..expr.emission import Refuse
 from ..expr.tables import parameters
 from ..expr.values import Python, Tile, Value
-from .compute import is_computation
+from .computations import is_computation
 
 _IN_PSUM = {"nisa.nc_matmul", "nisa.nc_transpose", "nl.matmul"}
 

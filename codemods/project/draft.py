@@ -49,10 +49,18 @@ class Draft:
         This is the one place where a refusal becomes a value: whoever decides by it, reports it or says more of it
         asks here.
         """
-        begin = len(self._inverses)
+        mark = self.mark()
         try:
             return question(*args, **kwargs)
         except Refuse as refusal:
-            while len(self._inverses) > begin:
-                self._inverses.pop()()
+            self.drop(mark)
             return refusal
+
+    def mark(self) -> int:
+        """How much was done up to here: :meth:`drop` takes back what follows."""
+        return len(self._inverses)
+
+    def drop(self, mark: int) -> None:
+        """Take everything back that was done since ``mark``, the last change first."""
+        while len(self._inverses) > mark:
+            self._inverses.pop()()
