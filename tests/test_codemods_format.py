@@ -7,7 +7,6 @@ from pathlib import Path
 
 import black
 import pytest
-
 from nki_migrate.codemods.syntax.format import formatted
 
 SOURCES = sorted(Path(__file__).parents[1].glob("runtime/**/*.py"))[::6]
