@@ -83,8 +83,8 @@ class Scope:
 
     def attempt(self, question: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | Refuse:
         """What ``question`` answers, or why it cannot: then the function knows and emits what it did before."""
-        known = {name: dict(vars(self)[name]) for name in ("called", "given")}
-        known = {**self.state(), **known, "out": [*self.out], "guards": self.guards}
+        known = self.state() | {"out": [*self.out], "guards": self.guards}
+        known |= {"called": dict(self.called), "given": dict(self.given)}
         answer = self.draft.attempt(question, *args, **kwargs)
         if isinstance(answer, Refuse):
             vars(self).update(known)

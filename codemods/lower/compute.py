@@ -148,7 +148,7 @@ def temporary(scope: Scope, node: ast.expr) -> Operand:
 def _named(scope: Scope, node: ast.expr, stays: Operand) -> Operand:
     """The tile of a nested call that stays, under a name."""
     of = _NAMED.match(stays.text(()))
-    first = [("src", of_name(scope, of.group(1), stays.value))] if of else []
+    first: list[tuple[str, Operand | str]] = [("src", of_name(scope, of.group(1), stays.value))] if of else []
     name = scope.fresh(result_name(scope, Instruction("", first, stays.dims, stays.dtype), node))
     scope.env[name] = tile = bind_kept(scope, node, stays, name)
     return of_name(scope, name, tile)
