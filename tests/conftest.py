@@ -19,10 +19,12 @@ from typing import Any
 
 import pytest
 from first_rung import Options, rewrite
+from forked_workers import ForkServer
 from hypothesis import HealthCheck, settings
 from kept_replies import KeptReplies
 from nki_migrate.codemods import Outcome
 from nki_migrate.guard import complete, objection
+from nki_migrate.runtime import pool as pool_module
 from nki_migrate.runtime import shims
 from nki_migrate.runtime.beta2.launch import launch
 from nki_migrate.runtime.cases import Case, TensorSpec
@@ -69,6 +71,24 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.getbasetemp() / "state"))
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _forked_workers(_own_cache: None) -> Iterator[None]:
+    """Workers of tests in this process are forked, and not started: see :mod:`forked_workers`."""
+    server: ForkServer | None = None
+
+    def forked(requests: int, replies: int, directory: str | None) -> pool_module.Process:
+        nonlocal server
+        server = server or ForkServer()
+        return server.forked(requests, replies, directory)
+
+    with pytest.MonkeyPatch.context() as patch:
+        if hasattr(os, "pidfd_open"):
+            patch.setattr(pool_module, "spawned", forked)
+        yield
+    if server is not None:
+        server.close()
 
 
 @dataclass(frozen=True)
