@@ -42,7 +42,7 @@ def rewritten_side(reports: Sequence[Report], target: str = "") -> Side:
     overlay = tuple((path, report.after) for path, report in changed.items())
     moves = {path: report.moves for path, report in changed.items()}
     bounds = [(ulps, code) for report in changed.values() for code, ulps in report.inexact.items()]
-    inexact = Inexact(*max(bounds)) if bounds else None
+    inexact = Inexact(*max(bounds), of_quotients=True) if bounds else None
     return Side(Version(overlay=overlay), REWRITTEN, moves=moves, inexact=inexact, target=target)
 
 

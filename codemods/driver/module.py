@@ -369,9 +369,8 @@ def _named(program: Program, module: Module, function: ast.FunctionDef) -> list[
 
 
 def _walk_one(module: Module, function: ast.FunctionDef, parameters: Parameters) -> None:
-    try:
-        walk_function(module, function, parameters)
-    except Refuse as refusal:
+    refusal = module.program.draft.attempt(walk_function, module, function, parameters)
+    if isinstance(refusal, Refuse):
         module.report(refusal)
 
 
