@@ -47,6 +47,11 @@ def worker_environment() -> dict[str, str]:
     return {**os.environ, **_ENVIRONMENT}
 
 
+def environment_at_start() -> dict[str, str]:
+    """Those that its process starts with: the emulator's own modules may be kept, if the user's may."""
+    return {name: value for name, value in worker_environment().items() if name != NO_BYTECODE or name in os.environ}
+
+
 class Process(Protocol):
     """What is asked of a process."""
 
@@ -68,7 +73,7 @@ def spawned(requests: int, replies: int, directory: str | None) -> Process:
         stdout=subprocess.DEVNULL,
         start_new_session=True,
         cwd=directory,
-        env={name: value for name, value in worker_environment().items() if name != NO_BYTECODE or name in os.environ},
+        env=environment_at_start(),
     )
 
 

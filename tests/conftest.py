@@ -13,6 +13,7 @@ import tempfile
 import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -120,6 +121,13 @@ def migrate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Migrate]:
     """``migrate(source, args, options, kernel="k")``: rewrite it, run both files on the emulator, compare the runs."""
     folder = tmp_path_factory.mktemp("migrations")
     numbers = itertools.count()
+
+    @cache
+    def checked(source: str, options: Options) -> tuple[Outcome, str | None]:
+        """A rewrite, and what the guard says of it: tests run one kernel with many arguments."""
+        outcome = complete(source, rewrite(source, options, "old.py"), options)
+        return outcome, objection(source, outcome, options, "old.py", rewrite)
+
     with pool(1) as workers:
 
         def migrated(
@@ -131,8 +139,7 @@ def migrate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Migrate]:
             grid: tuple[int, ...] = (),
         ) -> Migration:
             options = options or Options()
-            outcome = complete(source, rewrite(source, options, "old.py"), options)
-            refused = objection(source, outcome, options, "old.py", rewrite)
+            outcome, refused = checked(source, options)
             number = next(numbers)
             replies = []
             for name, text in (("old", source), ("new", outcome.source)):

@@ -90,6 +90,7 @@ class ForkServer:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 start_new_session=True,
+                env=pool.environment_at_start(),
             )
 
     def forked(self, requests: int, replies: int, directory: str | None) -> Process:
