@@ -54,7 +54,7 @@ class Draft:
             return question(*args, **kwargs)
         except Refuse as refusal:
             self.drop(mark)
-            return refusal
+            return refusal.with_traceback(None)  # which holds all frames, and their trees
 
     def mark(self) -> int:
         """How much was done up to here: :meth:`drop` takes back what follows."""

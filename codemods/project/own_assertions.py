@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from ..expr.emission import Refuse
@@ -148,14 +148,20 @@ def _with_shapes(function: ast.FunctionDef, test: ast.expr) -> ast.expr:
         if is_shape(s.value)
     }
 
-    class Named(ast.NodeTransformer):
-        def visit_Name(self, node: ast.Name) -> ast.expr:
-            return shapes.get(node.id, node)
-
     if not shapes:
         return test
-    named: ast.expr = Named().visit(ast.parse(ast.unparse(test), mode="eval").body)
+    named: ast.expr = _Named(shapes).visit(ast.parse(ast.unparse(test), mode="eval").body)
     return named
+
+
+class _Named(ast.NodeTransformer):
+    """Names become the expressions that they stand for."""
+
+    def __init__(self, meant: Mapping[str, ast.expr]) -> None:
+        self.meant = meant
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return self.meant.get(node.id, node)
 
 
 def _number(node: ast.expr) -> int | None:
