@@ -47,6 +47,36 @@ def worker_environment() -> dict[str, str]:
     return {**os.environ, **_ENVIRONMENT}
 
 
+def environment_at_start() -> dict[str, str]:
+    """Those that its process starts with: the emulator's own modules may be kept, if the user's may."""
+    return {name: value for name, value in worker_environment().items() if name != NO_BYTECODE or name in os.environ}
+
+
+class Process(Protocol):
+    """What is asked of a process."""
+
+    def poll(self) -> int | None: ...
+
+    def wait(self, timeout: float | None = None) -> int: ...
+
+    def terminate(self) -> None: ...
+
+    def kill(self) -> None: ...
+
+
+def spawned(requests: int, replies: int, directory: str | None) -> Process:
+    """A new worker process between two file descriptors, in ``directory`` or in this process' own."""
+    return subprocess.Popen(
+        [sys.executable, "-c", _BOOT, str(requests), str(replies)],
+        pass_fds=(requests, replies),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        start_new_session=True,
+        cwd=directory,
+        env=environment_at_start(),
+    )
+
+
 class Worker:
     """One worker process, which works in ``directory`` (by default in this one's). Not for two threads at once."""
 
@@ -57,7 +87,7 @@ class Worker:
         """How long that took."""
         self._ended = False
         self._directory = directory
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Process | None = None
         self._requests: IO[bytes]
         self._replies: IO[bytes]
 
@@ -95,17 +125,7 @@ class Worker:
         request_read, request_write = os.pipe()
         reply_read, reply_write = os.pipe()
         self._requests, self._replies = os.fdopen(request_write, "wb"), os.fdopen(reply_read, "rb")
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", _BOOT, str(request_read), str(reply_write)],
-            pass_fds=(request_read, reply_write),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            start_new_session=True,
-            cwd=self._directory,
-            env={
-                name: value for name, value in worker_environment().items() if name != NO_BYTECODE or name in os.environ
-            },
-        )
+        self._process = spawned(request_read, reply_write, self._directory)
         os.close(request_read)
         os.close(reply_write)
         if self._ended:  # meanwhile

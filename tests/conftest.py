@@ -13,16 +13,19 @@ import tempfile
 import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
 from first_rung import Options, rewrite
+from forked_workers import ForkServer
 from hypothesis import HealthCheck, settings
 from kept_replies import KeptReplies
 from nki_migrate.codemods import Outcome
 from nki_migrate.guard import complete, objection
+from nki_migrate.runtime import pool as pool_module
 from nki_migrate.runtime import shims
 from nki_migrate.runtime.beta2.launch import launch
 from nki_migrate.runtime.cases import Case, TensorSpec
@@ -71,6 +74,24 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _forked_workers(_own_cache: None) -> Iterator[None]:
+    """Workers of tests in this process are forked, and not started: see :mod:`forked_workers`."""
+    server: ForkServer | None = None
+
+    def forked(requests: int, replies: int, directory: str | None) -> pool_module.Process:
+        nonlocal server
+        server = server or ForkServer()
+        return server.forked(requests, replies, directory)
+
+    with pytest.MonkeyPatch.context() as patch:
+        if hasattr(os, "pidfd_open"):
+            patch.setattr(pool_module, "spawned", forked)
+        yield
+    if server is not None:
+        server.close()
+
+
 @dataclass(frozen=True)
 class Migration:
     """A kernel that was rewritten, and that ran before and after."""
@@ -100,6 +121,13 @@ def migrate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Migrate]:
     """``migrate(source, args, options, kernel="k")``: rewrite it, run both files on the emulator, compare the runs."""
     folder = tmp_path_factory.mktemp("migrations")
     numbers = itertools.count()
+
+    @cache
+    def checked(source: str, options: Options) -> tuple[Outcome, str | None]:
+        """A rewrite, and what the guard says of it: tests run one kernel with many arguments."""
+        outcome = complete(source, rewrite(source, options, "old.py"), options)
+        return outcome, objection(source, outcome, options, "old.py", rewrite)
+
     with pool(1) as workers:
 
         def migrated(
@@ -111,8 +139,7 @@ def migrate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Migrate]:
             grid: tuple[int, ...] = (),
         ) -> Migration:
             options = options or Options()
-            outcome = complete(source, rewrite(source, options, "old.py"), options)
-            refused = objection(source, outcome, options, "old.py", rewrite)
+            outcome, refused = checked(source, options)
             number = next(numbers)
             replies = []
             for name, text in (("old", source), ("new", outcome.source)):

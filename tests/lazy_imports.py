@@ -61,9 +61,15 @@ def _loaded(modules: frozenset[str]) -> frozenset[str]:
             continue
         seen.add(module)
         if module in MODULES:
-            left += _imported(_eager(_tree(module)), package_of(MODULES[module]))
-            left += [module.rpartition(".")[0]] if "." in module else []
+            left += _loaded_at_once(module)
     return frozenset(seen)
+
+
+@cache
+def _loaded_at_once(module: str) -> frozenset[str]:
+    """The package of a module of ours, and what its imports name."""
+    named = _imported(_eager(_tree(module)), package_of(MODULES[module]))
+    return frozenset(named | ({module.rpartition(".")[0]} if "." in module else set()))
 
 
 def _eager(tree: ast.Module) -> Iterator[ast.stmt]:

@@ -247,6 +247,7 @@ def test_a_cluster_that_is_gone_is_one_error(monkeypatch, others):
     machines.wait_for(1)
     with connected(machines.executor) as cluster, cluster.processes(1) as pool:
         sleeping = pool.submit(time.sleep, 30)
+        monkeypatch.setattr(connecting, "_CONNECT_SECONDS", 0.5)  # how long it waits for an answer that does not come
         os.kill(machines.scheduler.pid, signal.SIGKILL)
         with pytest.raises(InputError, match="the scheduler"):
             sleeping.result(timeout=60)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import textwrap
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from nki_migrate.runtime import pool as pool_module
 from nki_migrate.runtime import stopwatch
 from nki_migrate.runtime.cases import Case, TensorSpec
 from nki_migrate.runtime.compare import Failure, Run
@@ -26,6 +27,15 @@ def copied(x):
     return out
 """
 Ask = Callable[..., Reply]
+SPAWNED = pool_module.spawned
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _spawned() -> Iterator[None]:
+    """Workers that are started, as the tool starts them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pool_module, "spawned", SPAWNED)
+        yield
 
 
 def failure(reply: Reply) -> Failure:

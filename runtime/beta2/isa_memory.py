@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from .. import isa, session
 from ..errors import KernelError, NotModelled, SizesDiffer
 from ..memory import Array, View
 from ..numerics import convert, to_float32
-from . import state, values
+from . import indirect, state, values
 from .operands import deliver, on_chip, same_extent
 from .patterns import OutOfBounds
 from .signature import builtin
@@ -149,8 +150,7 @@ def dma_transpose(
     target = dst.resolved()
     if isinstance(src, GatheredTensor):
         src = _by_columns(src)
-        _rows_inside(src, skip=False)
-        array, source = _rows(src, src.shape[0]).reshape(src.shape), src.base
+        array, source = _rows(src, src.shape[0], _rows_inside(src, skip=False)).reshape(src.shape), src.base
     else:
         source = src.resolved()
         array = source.array.reshape(src.shape)
@@ -242,15 +242,17 @@ def _indirect(dst: NkiTensor, src: NkiTensor, operator: str | None, skip: bool) 
         if side.steps[0][1] != rows:
             raise KernelError("", f"dma_copy: dst and src have {dst.shape[0]} and {src.shape[0]} indirect rows")
         inside = inside & _rows_inside(side, skip)
-    moved = convert(_rows(src, rows)[inside], dst.dtype)
+    moved = convert(_rows(src, rows, inside), dst.dtype)
     if isinstance(dst, GatheredTensor):
-        places = dst.elements()[0].reshape(rows, -1)[inside]
-        whole = dst.base.array.reshape(-1)
-        if operator is not None:
+        starts = indirect.rows(dst)[0][inside]
+        if operator is None:
+            places = indirect.windows(dst)
+            places[starts] = moved.reshape(len(starts), *places.shape[1:])
+        else:
+            numbers, whole = indirect.elements(dst, starts), dst.base.array.reshape(-1)
             total = to_float32(whole).copy()
-            np.add.at(total, places, to_float32(moved))
-            moved = convert(total[places], dst.dtype)
-        whole[places] = moved
+            np.add.at(total, numbers, to_float32(moved))
+            whole[numbers] = convert(total[numbers], dst.dtype)
     else:
         target = dst.resolved().array
         values_now = target.reshape(rows, -1).copy()
@@ -262,7 +264,7 @@ def _indirect(dst: NkiTensor, src: NkiTensor, operator: str | None, skip: bool) 
 
 
 def _rows_inside(side: GatheredTensor, skip: bool) -> Array:
-    inside = side.elements()[1]
+    inside = indirect.rows(side)[1]
     if not skip and not inside.all():
         row = int(np.flatnonzero(~inside)[0])
         index = int(side.indices.resolved().array.reshape(-1)[row])
@@ -270,11 +272,12 @@ def _rows_inside(side: GatheredTensor, skip: bool) -> Array:
     return inside
 
 
-def _rows(src: NkiTensor, rows: int) -> Array:
-    """The elements of ``src``, one row of the indirect copy each."""
+def _rows(src: NkiTensor, rows: int, inside: Array) -> Array:
+    """The elements of ``src``, one row of the indirect copy each, of those that are ``inside``."""
     if isinstance(src, GatheredTensor):
-        return src.base.array.reshape(-1)[src.elements()[0]].reshape(rows, -1)
-    return src.resolved().array.reshape(rows, -1)
+        starts = indirect.rows(src)[0][inside]
+        return indirect.windows(src)[starts].reshape(len(starts), prod(src.shape[1:]))
+    return src.resolved().array.reshape(rows, -1)[inside]
 
 
 def _record_indirect(dst: NkiTensor, src: NkiTensor, operator: str | None) -> None:

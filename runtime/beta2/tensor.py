@@ -411,23 +411,6 @@ class GatheredTensor(NkiTensor):
     def resolved(self) -> NkiTensor:
         raise KernelError("", "an access with vector_offset= is only possible in nki.isa.dma_copy")
 
-    def elements(self) -> tuple[Array, Array]:
-        """Row-major element numbers of the access, and which rows lie inside the tensor.
-
-        The rows outside count element 0.
-        """
-        row = prod(self.base.array.shape[1:])
-        rows = self.indices.resolved().array.reshape(-1).astype(np.int64)[: self.steps[0][1]]
-        numbers = self.start + rows.reshape(-1, *[1] * (len(self.steps) - 1)) * row
-        for axis, (step, count) in enumerate(self.steps[1:], start=1):
-            shape = [1] * len(self.steps)
-            shape[axis] = count
-            numbers = numbers + (np.arange(count) * step).reshape(shape)
-        size = self.base.array.size
-        flat = numbers.reshape(len(rows), -1)
-        inside: Array = np.all((flat >= 0) & (flat < size), axis=1)
-        return np.where(inside.reshape(-1, *[1] * (len(self.steps) - 1)), numbers, 0), inside
-
 
 def _access(
     tensor: NkiTensor,
