@@ -1,4 +1,4 @@
-"""A kernel that a rewrite leaves to the kernels that call it is a function after, and is compared alone all the same."""
+"""A kernel that a rewrite leaves to the kernels that call it is a function after, and is compared alone."""
 
 from __future__ import annotations
 
