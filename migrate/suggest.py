@@ -53,6 +53,8 @@ _ALWAYS = 8
 """Runs that fail alike at one line before that is said not to depend on the arguments."""
 _OTHERS = 6
 _STARTS = 200
+_HEAVY = 1 << 23
+"""Elements of a case that runs where no smaller one does."""
 _LIGHT = 1 << 21
 """Elements of a case that runs before others are looked for: a benchmark's own sizes may take all the time."""
 
@@ -212,7 +214,7 @@ class _Work:
         """Calls, what runs for other kernels, and what the source says."""
         definition = self._definition(kernel)
         if definition is not None:
-            proposed = proposed_cases(self.path, self.tree, definition)
+            proposed = _lighter_first(proposed_cases(self.path, self.tree, definition))
             called = called_cases(self.path, self.tree, definition)
             told = list(
                 {repr(c): c for c in itertools.chain(called, host_cases(self.path, self.tree, definition))}.values()
@@ -312,6 +314,17 @@ def _is_jit(decorator: ast.expr) -> bool:
     """``nki.jit``, ``nki.jit(mode=...)``, ``nki.benchmark(...)``."""
     called = decorator.func if isinstance(decorator, ast.Call) else decorator
     return re.fullmatch(r"(\w+\.)?nki[._](jit|trace|benchmark|baremetal|profile)", ast.unparse(called)) is not None
+
+
+def _lighter_first(cases: Iterator[Case]) -> Iterator[Case]:
+    """Cases, those that have much data behind the others; after so many of those there are no others."""
+    heavy: list[Case] = []
+    for case in cases:
+        if elements(case) <= _HEAVY or len(heavy) >= _STARTS:
+            yield case
+        else:
+            heavy.append(case)
+    yield from heavy
 
 
 def _adapted(known: Sequence[Case], kernel: ast.FunctionDef) -> Iterator[Case]:
