@@ -35,7 +35,6 @@ from nki_migrate.runtime.reading import Reads
 
 from .claims import language_of
 from .errors import InputError
-from .layout import distinct_tiles
 from .nki_versions import version_of
 from .notebooks import is_notebook
 from .sides import ON_DISK, Side, named
@@ -110,11 +109,12 @@ class Task:
 
 @dataclass(frozen=True)
 class Judged:
-    """A result, what each side read for it, and whether it would be the same again."""
+    """A result, what each side read for it, whether it would be the same again, and the versions of NKI of the runs."""
 
     result: CaseResult
     reads: tuple[Reads, Reads]
     lasting: bool
+    versions: tuple[str, str] = ("", "")
 
 
 @dataclass(frozen=True)
@@ -166,7 +166,9 @@ class Running:
         replies = [before, after] if expected is None else [before, after, expected]
         lasting = all(reply.lasting for reply in replies if isinstance(reply, Failure))
         reads = before.reads, after.reads if expected is None else union(after.reads, expected.reads)
-        return Judged(result, reads, lasting)
+        pair, asked = task.pair, task.case.target
+        versions = nki_version(pair.before, pair.old, asked), nki_version(pair.after, pair.new, asked)
+        return Judged(result, reads, lasting, versions)
 
 
 def _hazards(run: Run, side: Side) -> tuple[Hazard, ...]:
@@ -282,7 +284,7 @@ def judged(
     if isinstance(expected, Reference):
         reference.append(_agreement("before", Verdict.ERROR, before, expected, case))
         reference.append(_agreement("after", Verdict.DIFFERENT, after, expected, case))
-    olds, news = distinct_tiles(before), distinct_tiles(after)
+    olds, news = before.distinct_tiles, after.distinct_tiles
     return replace(
         result,
         levels=tuple(named(verdict, pair.old, pair.new) for verdict in verdicts),

@@ -7,6 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from nki_migrate.runtime.spec.kept_functions import KEPT
+from nki_migrate.runtime.spec.versions import version
+
 from ..expr.operands import Operand
 from .scope import Scope
 
@@ -23,7 +26,8 @@ class Instruction:
     ``support`` marks a function that the module gets: without ``cut`` it fills a whole tile. ``precut`` arguments are
     what a mask leaves of them already. A result of unknown rank may be a column: ``perhaps_column``. ``ranked`` gives
     the instruction with the ranks asserted on which its shape depends. ``optional`` is a type that the result has
-    instead of its own ``dtype``, unless it is ``None``.
+    instead of its own ``dtype``, unless it is ``None``. ``stays`` writes it as the function of ``nl`` that it was, of
+    the texts of its destination and its source.
     """
 
     function: str
@@ -42,6 +46,7 @@ class Instruction:
     perhaps_column: bool = False
     ranked: Callable[[], Instruction] | None = None
     optional: str = ""
+    stays: Callable[[str, str], str] | None = None
 
 
 Handler = Callable[[Any], Instruction]
@@ -75,3 +80,24 @@ def commands(code: str, functions: dict[str, tuple[str, ...]]) -> Callable[[Comm
         return handler
 
     return register
+
+
+Keeper = Callable[[Any], Operand | None]
+KEEPERS: dict[str, Keeper] = {}
+"""Beta 1 name -> the call as it stays, and the tile that it gives; ``None`` where it becomes instructions."""
+
+
+def keeps(*names: str) -> Callable[[Keeper], Keeper]:
+    """Register what tells whether a call of the functions ``names`` stays."""
+
+    def register(keeper: Keeper) -> Keeper:
+        KEEPERS.update(dict.fromkeys(names, keeper))
+        return keeper
+
+    return register
+
+
+def has_again(scope: Scope, name: str) -> bool:
+    """Does every version that the output serves have a function of Beta 1 again?"""
+    options, since = scope.module.options, KEPT.get(name)
+    return since is not None and version(options.oldest or options.target) >= since

@@ -107,7 +107,7 @@ class Hbm(Value):
 
     ``view`` is true for a part of a tensor under a name of its own: Beta 2 cannot index it again, so a subscript goes
     to ``origin``, the access (:class:`~..access.Operand`) that the name stands for. ``untold``: no call tells whether
-    it is whole.
+    it is whole. ``converted``: a constant of which Beta 2 keeps another type in HBM.
     """
 
     dims: tuple[str, ...] | None
@@ -115,6 +115,7 @@ class Hbm(Value):
     view: bool = False
     origin: object = field(default=None, compare=False)
     untold: bool = field(default=False, compare=False)
+    converted: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,8 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from nki_migrate.runtime.spec.kept_functions import ACTIVATIONS, ARITHMETIC, REDUCTIONS
+
 from ..syntax.node_index import of_kinds
 from ..syntax.nodes import is_shape
 from .allocators import annotation_of, is_sequence, memory_given_out
@@ -18,8 +20,11 @@ from .program import Program
 from .rung import MAKERS, Rung
 
 LANGUAGE = "nki.language."
-_GIVEN = {f"{LANGUAGE}shared_constant": "shared_hbm", f"{LANGUAGE}load": "sbuf"}
+_GIVEN = {f"{LANGUAGE}shared_constant": "shared_hbm"}
 """Functions that give a whole tensor of their own, and where it is."""
+_ALIKE = frozenset(f"{LANGUAGE}{name}" for name in ("load", *ACTIVATIONS, *ARITHMETIC))
+"""Functions that give a new tile in SBUF of the shape of their first tensor."""
+_REDUCED = frozenset(f"{LANGUAGE}{name}" for name in REDUCTIONS)
 ON_CHIP = frozenset({"sbuf", "psum"})
 BUFFERS = frozenset({"sbuf", "psum", "hbm", "shared_hbm", "private_hbm"})
 _VIEWS = frozenset({"ap", "reshape", "view"})
@@ -212,6 +217,10 @@ class Tensors:
             return self._made(path, rung, node, depth)
         if name in _GIVEN:
             return Tensor(buffer=_GIVEN[name], whole=True)
+        if name in _REDUCED:
+            return Tensor(buffer="sbuf", whole=True)
+        if name in _ALIKE:
+            return self._alike(path, rung, node, depth)
         if isinstance(node.func, ast.Attribute) and node.func.attr in _VIEWS and not name:
             base = self.of(path, node.func.value, depth + 1)
             if isinstance(base, Tensor) and node.func.attr == "reshape":
@@ -229,6 +238,18 @@ class Tensors:
         where, function = meant
         returns = [n for n in of_kinds(function, ast.Return) if self.program.rungs[where].function(n) is function]
         return self._agreed([self.of(where, r.value, depth + 3) if r.value is not None else None for r in returns])
+
+    def _alike(self, path: str, rung: Rung, node: ast.Call, depth: int) -> Tensor:
+        """A tile of the shape of the first argument that is a tensor."""
+        given = [self.of(path, value, depth + 1) for value in (*node.args, *(k.value for k in node.keywords))]
+        tensors = [value for value in given if isinstance(value, Tensor)]
+        dtype = next((k.value for k in node.keywords if k.arg == "dtype"), None)
+        types = {(each.dtype, each.dtype_text) for each in tensors}
+        type_ = self._data_type(path, rung, dtype, depth) if dtype is not None else ("", "")
+        if dtype is None and len(types) == 1:
+            type_ = types.pop()
+        first = tensors[0] if tensors else UNKNOWN
+        return Tensor(first.rank, "sbuf", *type_, first.shape if first.whole else None, whole=True)
 
     def _copies_items(self, path: str, node: ast.Call) -> bool:
         """Is it ``tuple(items)`` or ``list(items)`` of Python?"""

@@ -52,7 +52,8 @@ from ..syntax.node_index import of_kinds
 from ..syntax.nodes import is_filled, returns_masked
 from .access import operand
 from .calls import call_statement, call_value, constructed, module_function, named, parts_of
-from .compute import bind, is_computation, write
+from .computations import is_computation
+from .compute import bind, write
 from .declare import allocator_value, buffer_value, creation, declare, is_bound_again
 from .deques import as_list
 from .dynamic import tell_rank

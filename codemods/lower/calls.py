@@ -50,7 +50,9 @@ from ..syntax.names import dotted
 from ..syntax.nodes import by_parameter, default_values
 from .access import operand
 from .alternatives import either_place
-from .compute import bound_call, is_computation, place, temporary
+from .computations import is_computation
+from .compute import bound_call, place, temporary
+from .kept_functions import kept_store, kept_value
 from .operator_values import operator_argument
 from .tensor_lists import append, either_tensor, listed_tensors
 
@@ -401,9 +403,10 @@ def _store(scope: Scope, node: ast.Call) -> None:
     scope.apply(LOAD_STORE, node)
     call = bound_call(scope, node, "nl.store")
     with masked(scope, node):
-        dst, value = store(call)
+        dst, value = store(call, kept_value(call))
         given: list[tuple[str, Operand | str]] = [("src", value), *out_of_bounds(call)]
-        place(scope, node, Instruction("dma_copy", given, value.dims, value.dtype), dst)
+        stays = kept_store(call, dst, value)
+        place(scope, node, Instruction("dma_copy", given, value.dims, value.dtype, stays=stays), dst)
 
 
 def _dma_copy(scope: Scope, node: ast.Call) -> None:

@@ -25,7 +25,7 @@ from ..syntax.codes import LANGUAGE as CODE
 from ..syntax.language_subset import plainer
 from ..syntax.node_index import children, of_kinds, walk
 from .access import operand
-from .compute import is_computation
+from .computations import is_computation
 from .declare import creation
 
 _TAKES_LIST = {"tuple", "list", "min", "max", "sum", "sorted"}

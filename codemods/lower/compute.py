@@ -6,10 +6,10 @@ Source: NKI migration guide, "All ISA functions require a destination parameter"
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+import re
 from dataclasses import dataclass, field, replace
 
-from ..analysis.instructions import HANDLERS, Instruction
+from ..analysis.instructions import HANDLERS, KEEPERS, Instruction, has_again
 from ..analysis.maybe_tensors import may_be_no_number
 from ..analysis.partitions import check_partitions
 from ..analysis.scope import Scope
@@ -22,7 +22,6 @@ from ..expr.tables import is_parameter, parameters, required_parameters
 from ..expr.values import Declaration, Tile
 from ..plan.conversions import assert_one_conversion, converts_in_psum, may_convert_in_psum
 from ..plan.placement import check_skipped_rows, check_starts
-from ..plan.truth_tiles import comparison_token
 from ..render.clipping import check_cut
 from ..render.expressions import render
 from ..render.flat_masks import ELEMENTWISE, parts
@@ -37,11 +36,14 @@ from ..rules.masks import masked
 from ..rules.psum_accumulation import bound_anew, check_group
 from ..syntax import codes
 from ..syntax.codes import MASKS
-from .access import operand, owner
+from .access import operand
+from .computations import is_computation, method_of
 from .fillings import as_large_as
 from .tile_names import result_name
 
 DESTINATION = codes.ISA_DESTINATION
+_NAMED = re.compile(r"[\w.]*\((\w+)")
+"""A call whose first argument begins with a name."""
 
 
 @dataclass
@@ -118,36 +120,6 @@ def bound_call(scope: Scope, node: ast.Call, name: str) -> Call:
     return call
 
 
-def is_computation(scope: Scope, node: ast.expr) -> bool:
-    """Does ``node`` make a tile (a registered call, or an operator on a tile)?"""
-    if isinstance(node, ast.Call):
-        return scope.qualified(node.func) in HANDLERS or _method(scope, node) is not None
-    if isinstance(node, ast.BinOp):
-        return any(is_computation(scope, n) or operand(scope, n) is not None for n in (node.left, node.right))
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.Invert):
-        return is_computation(scope, node.operand) or operand(scope, node.operand) is not None
-    return bool(comparison_token(scope, node))
-
-
-@dataclass(frozen=True)
-class Method:
-    """A method of tensors that takes an instruction on some operands, and is a view of the others."""
-
-    computes: Callable[[Scope, ast.Call, Operand], bool]
-    lower: Callable[[Scope, ast.Call, Operand], Instruction]
-
-
-METHODS: dict[str, Method] = {}
-
-
-def _method(scope: Scope, node: ast.Call) -> tuple[Method, Operand] | None:
-    """The method that a call computes with, and its tensor; ``None`` for a view, or no method of a tensor."""
-    if not isinstance(node.func, ast.Attribute) or node.func.attr not in METHODS:
-        return None
-    method, base = METHODS[node.func.attr], owner(scope, node.func.value)
-    return (method, base) if base is not None and method.computes(scope, node, base) else None
-
-
 def operand_or_text(scope: Scope, node: ast.expr) -> Operand | str:
     """A tensor operand (nested computations go to temporary tiles), or a Python number as text.
 
@@ -169,7 +141,17 @@ def _computed(scope: Scope, node: ast.expr) -> Operand | None:
 def temporary(scope: Scope, node: ast.expr) -> Operand:
     """The tile of a nested computation, under a name."""
     with masked(scope, node):
-        return temporary_of(scope, node, lower(scope, node))
+        stays = kept(scope, node)
+        return temporary_of(scope, node, lower(scope, node)) if stays is None else _named(scope, node, stays)
+
+
+def _named(scope: Scope, node: ast.expr, stays: Operand) -> Operand:
+    """The tile of a nested call that stays, under a name."""
+    of = _NAMED.match(stays.text(()))
+    first: list[tuple[str, Operand | str]] = [("src", of_name(scope, of.group(1), stays.value))] if of else []
+    name = scope.fresh(result_name(scope, Instruction("", first, stays.dims, stays.dtype), node))
+    scope.env[name] = tile = bind_kept(scope, node, stays, name)
+    return of_name(scope, name, tile)
 
 
 def temporary_of(scope: Scope, node: ast.expr, instruction: Instruction) -> Operand:
@@ -188,7 +170,7 @@ def lower(scope: Scope, node: ast.expr) -> Instruction:
             scope.apply(code, node)
             call = bound_call(scope, node, name)
             return _perhaps_converted(call, handler(call))
-        computing = _method(scope, node)
+        computing = method_of(scope, node)
         if computing is not None:
             method, base = computing
             return method.lower(scope, node, base)
@@ -218,6 +200,38 @@ def _of_type(instruction: Instruction, otherwise: str | None) -> Instruction:
     return replace(instruction, dtype=dtype, explicit=True, optional="")
 
 
+def kept(scope: Scope, node: ast.expr) -> Operand | None:
+    """A call that stays: its text, and the tile that it gives. ``None`` for a computation that becomes instructions."""
+    call = _as_call(scope, node)
+    is_placed = scope.direct or scope.module.options.allocation != "address"  # the tile gets an address
+    if call is None or is_placed or not has_again(scope, call.name) or scope.clamps or scope.stairs:
+        return None
+    found = scope.attempt(_kept, scope, node, call)
+    return None if isinstance(found, Refuse) else found
+
+
+def _kept(scope: Scope, node: ast.expr, call: Call) -> Operand:
+    """Raises :class:`Refuse` for a call that means something else now, or that nothing tells the meaning of."""
+    found = KEEPERS[call.name](bound_call(scope, call.node, call.name))
+    if found is None:
+        raise call.refuse(codes.LANGUAGE, f"{call.name} does not stay", "write the instruction")
+    scope.draft.add(scope.module.staying, node)
+    return found
+
+
+_OPERATORS: dict[type[ast.operator], str] = {ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply"}
+
+
+def _as_call(scope: Scope, node: ast.expr) -> Call | None:
+    """A call of a function that may stay; ``a + b`` of tiles is ``nl.add(a, b)``, for tiles have no operators."""
+    if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
+        function = f"nl.{_OPERATORS[type(node.op)]}"
+        func = ast.Attribute(ast.Name(scope.nl, ast.Load()), function, ast.Load())
+        return Call(scope, ast.copy_location(ast.Call(func, [node.left, node.right], []), node), function)
+    name = scope.qualified(node.func) if isinstance(node, ast.Call) else None
+    return Call(scope, node, name) if isinstance(node, ast.Call) and name in KEEPERS else None
+
+
 def copy_of(view: Operand) -> Instruction:
     function = "dma_copy" if view.space == "hbm" else "tensor_copy"
     return Instruction(function, [("src", view)], view.dims, view.dtype, like=view.like)
@@ -226,7 +240,20 @@ def copy_of(view: Operand) -> Instruction:
 def bind(scope: Scope, node: ast.expr, name: str) -> Tile:
     """``name = <computation>``: declare the tile that Beta 1 returned, and compute into it."""
     with masked(scope, node):
-        return bind_instruction(scope, node, lower(scope, node), name)
+        stays = kept(scope, node)
+        return bind_kept(scope, node, stays, name) if stays else bind_instruction(scope, node, lower(scope, node), name)
+
+
+def bind_kept(scope: Scope, node: ast.expr, stays: Operand, name: str) -> Tile:
+    """``name = <call that stays>``: the function itself makes the tile."""
+    tile = stays.value
+    assert isinstance(tile, Tile)
+    text = stays.text(())
+    scope.apply(DESTINATION, node)
+    scope.module.plan_tensor(Planned(node, name if name in scope.module.names else "", name, text))
+    scope.out.append(New(f"{name} = {text}"))
+    declaration = Declaration(name, node, tuple(loop.variable for loop in scope.loops), False)
+    return replace(tile, dtype=tile.dtype or f"{name}.dtype", declaration=declaration)
 
 
 def bind_instruction(scope: Scope, node: ast.expr, instruction: Instruction, name: str) -> Tile:
@@ -385,10 +412,18 @@ def place(
         instruction = _copied_first(scope, node, instruction, target)
     check_group(scope, node, instruction.function, target, accumulate)
     written = instruction.shaped(scope, node, target) if instruction.shaped is not None else target
-    parts = [f"dst={written.text(clamps)}"]
-    for name, value in instruction.arguments:
-        parts.append(f"{name}={value.text(inside) if isinstance(value, Operand) else value}")
+    texts = [(name, v.text(inside) if isinstance(v, Operand) else v) for name, v in instruction.arguments]
     scope.apply(DESTINATION, node)
+    _emit(scope, node, instruction, [("dst", written.text(clamps)), *texts])
+
+
+def _emit(scope: Scope, node: ast.expr, instruction: Instruction, given: list[tuple[str, str]]) -> None:
+    """Write an instruction with these arguments, or the function of ``nl`` that stays in its place."""
+    if instruction.stays is not None and len(given) == 2:
+        scope.draft.add(scope.module.staying, node)
+        scope.emit(instruction.stays(given[0][1], given[1][1]))
+        return
+    parts = [f"{name}={text}" for name, text in given]
     function = instruction.function if instruction.support else f"{scope.nisa}.{instruction.function}"
     scope.emit(f"{function}({', '.join(parts)})")
 

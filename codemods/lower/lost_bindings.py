@@ -10,7 +10,7 @@ from ..expr import algebra
 from ..expr.emission import Refuse
 from ..expr.tables import parameters
 from ..expr.values import Python, Tile, Value
-from .compute import is_computation
+from .computations import is_computation
 
 _IN_PSUM = {"nisa.nc_matmul", "nisa.nc_transpose", "nl.matmul"}
 
@@ -22,10 +22,8 @@ def left_tile(scope: Scope, statement: ast.stmt, refusal: Refuse) -> Value:
         return Value()
     if isinstance(refusal.result, Python) and isinstance(value, ast.Call) and refusal.node is value.func:
         return refusal.result
-    try:
-        if not is_computation(scope, value) and not _gives_tile(scope, value):
-            return Value()
-    except Refuse:
+    computed = scope.attempt(is_computation, scope, value)
+    if isinstance(computed, Refuse) or not (computed or _gives_tile(scope, value)):
         return Value()
     known = refusal.result
     if isinstance(known, Tile) and refusal.node is value:

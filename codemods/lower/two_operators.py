@@ -19,7 +19,7 @@ from ..render.dtypes import scalar_type, type_name
 from ..render.expressions import render
 from ..render.one_shape import REVERSIBLE
 from .access import operand
-from .compute import is_computation
+from .computations import is_computation
 
 if TYPE_CHECKING:
     from ..analysis.scope import Scope

@@ -40,7 +40,12 @@ def _is_tile(scope: Scope, node: ast.expr) -> bool:
 
 def truth_type(scope: Scope, comparison: ast.AST) -> str:
     """The data type of what a comparison gives, by all that the function does with it."""
-    return f"{scope.nl}.{'uint8' if all_uses(scope, comparison, _bound_to) else 'bool_'}"
+    return f"{scope.nl}.{'bool_' if shows_its_type(scope, comparison) else 'uint8'}"
+
+
+def shows_its_type(scope: Scope, made: ast.AST) -> bool:
+    """Does a function do more with a tile, or with a part of it, than to store it, or to choose by it?"""
+    return not all_uses(scope, made, _bound_to)
 
 
 def _bound_to(scope: Scope, node: ast.AST, parents: dict[ast.AST, ast.AST]) -> set[str] | None:

@@ -75,7 +75,8 @@ def _left(module: Module) -> list[tuple[ast.AST, bool]]:
         if dotted(node) is not None:
             found.append((node, walked))
             continue
-        same = node.func if isinstance(node, ast.Call) and _is_plain_jit(module, node) else None
+        is_same = isinstance(node, ast.Call) and (node in module.staying or _is_plain_jit(module, node))
+        same = node.func if isinstance(node, ast.Call) and is_same else None
         pending.extend((child, walked) for child in children(node) if child is not same)
     return found
 

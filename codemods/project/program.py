@@ -48,7 +48,8 @@ class Module:
     index vectors for which the same is true of their sizes. ``reviewed`` are the functions whose
     questions about the launch grid have an answer with ``--unsafe``, ``covered`` the lines under a finding about it,
     ``counts`` the names, by function, that ``--unsafe`` has given to places in a grid and to its sizes. ``homes`` are
-    the modules that have the kernels which the module imports from ``neuronxcc``.
+    the modules that have the kernels which the module imports from ``neuronxcc``. ``staying`` are the calls of
+    functions of Beta 1 that the target has again.
     """
 
     def __init__(
@@ -66,6 +67,7 @@ class Module:
         self.covered: frozenset[int] = frozenset()
         self.counts: dict[str, frozenset[str]] = {}
         self.lost_writes: dict[ast.stmt, Refuse] = {}
+        self.staying: set[ast.AST] = set()
         self.homes: Homes = {}
         self.calls: dict[ast.FunctionDef, list[Parameters]] = {}
         self.copies: dict[ast.FunctionDef, list[ast.FunctionDef]] = {}

@@ -63,7 +63,7 @@ def shared_constant(scope: Scope, name: str, node: ast.Call) -> Hbm:
     dtype = dtype_text(scope, given["dtype"]) if "dtype" in given else stored
     ntensor = scope.module.alias("ntensor")
     scope.emit(f"{name} = {scope.nl}.shared_constant({ntensor}.identity({size}, dtype={stored}))")
-    return Hbm((size, size), dtype)
+    return Hbm((size, size), dtype, converted=not scope.same_dtype(stored, dtype))
 
 
 def _identity_matrix(scope: Scope, name: str, node: ast.Call) -> Hbm:

@@ -7,6 +7,10 @@ vector); another subscript of such a tensor, or all of it, asserts the rank wher
 of a PSUM tile goes through an SBUF tile, because DMA cannot read PSUM.
 ``mode=`` becomes ``oob_mode=``. A number that is stored fills a tile first.
 
+From 0.3 on both are there again: where the target has them (and a range of targets, ``0.3..0.6``, all of it), a load of
+a plain part without a mask into a tile that has no address stays, and so do stores of tiles in SBUF. NKI022 keeps
+computations in the same way.
+
 Safe: the same bytes move between the same places; where the types differ, both convert in the same way.
 
 Source: NKI migration guide, "What features in neuronxcc.nki.* are not available in nki.*?".
@@ -103,10 +107,13 @@ def _filled(call: Call, dst: Operand) -> Operand:
     return replace(tile, axes=dst.axes)
 
 
-def store(call: Call) -> tuple[Operand, Operand]:
-    """Destination and value of ``nl.store``; a value in PSUM, or one that is computed, is in a tile of its own."""
+def store(call: Call, stays: Operand | None) -> tuple[Operand, Operand]:
+    """Destination and value of ``nl.store``; a value in PSUM, or one that is computed, is in a tile of its own.
+
+    ``stays`` is a value that is a call which stays as it is.
+    """
     dst = call.tensor("dst")
-    value = call.value("value") if "value" in call.arguments else call.tensor("value")
+    value = stays or (call.value("value") if "value" in call.arguments else call.tensor("value"))
     value = _filled(call, dst) if isinstance(value, str) else value
     if dst.space != "hbm":
         raise call.refuse(CODE, "nl.store into a tensor that is not in HBM", "use nisa.tensor_copy")

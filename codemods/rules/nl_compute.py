@@ -8,6 +8,11 @@ them; ``nl.load_transpose2d`` is a DMA that walks its source by columns. The res
 to: where only a trace tells the types, a function that the module gets computes it. A comparison gives ``bool_``, or
 ``uint8`` where that does not show.
 A number behind one, ``x * 2.0 - 1.0`` in float32, is the second operator of one instruction: an instruction less.
+
+From 0.3 on ``nl`` has functions again. Those that give the same tile as Beta 1's (``nl.add`` and its like of two tiles
+of one shape or of a tile and a number, ``nl.exp`` and its like, ``nl.sum``, ``nl.max``, ``nl.min``) stay where the
+target has them, the operands are plain parts without a mask and the tile has no address; ``a + b`` becomes ``nl.add``.
+The others become instructions: comparisons, ``rsqrt``, ``divide`` and ``copy`` are not what they were.
 ``nl.loop_reduce`` starts with its first operand where its destination is only declared: the new tensor is filled where
 it is declared, a ``memset`` more, and a destination that another function declares is *review*.
 
@@ -45,7 +50,8 @@ from ..expr.emission import Refuse
 from ..expr.operands import Operand
 from ..expr.tables import activation_token, operator_token
 from ..expr.values import Tile
-from ..lower.compute import METHODS, Call, Method, copy_of, in_sbuf, lower, materialized, operand_or_text, temporary_of
+from ..lower.computations import METHODS, Method
+from ..lower.compute import Call, copy_of, in_sbuf, lower, materialized, operand_or_text, temporary_of
 from ..lower.elementwise import combined, is_column, is_of_one_row, row_broadcast, same_sizes, with_scalar
 from ..lower.products import operand_masks
 from ..lower.row_broadcasts import written_later

@@ -13,8 +13,7 @@ def triangles(x, low):
     rows, columns = x.shape
     out = nl.ndarray((2, rows, columns), dtype=x.dtype, buffer=nl.shared_hbm)
     for c in nl.affine_range(columns // WIDTH):
-        tile = nl.ndarray((rows, WIDTH), dtype=x.dtype, buffer=nl.sbuf)
-        nisa.dma_copy(dst=tile, src=x[:, nl.ds(c * WIDTH, WIDTH)])
+        tile = nl.load(x[:, nl.ds(c * WIDTH, WIDTH)])
         lower = nl.ndarray((rows, WIDTH), dtype=x.dtype, buffer=nl.sbuf)
         nisa.affine_select(
             dst=lower,
@@ -25,7 +24,7 @@ def triangles(x, low):
             on_false_value=low,
             cmp_op=nl.greater_equal,
         )
-        nisa.dma_copy(dst=out[0, :, nl.ds(c * WIDTH, WIDTH)], src=lower)
+        nl.store(out[0, :, nl.ds(c * WIDTH, WIDTH)], value=lower)
         right = nl.ndarray((rows, WIDTH), dtype=x.dtype, buffer=nl.sbuf)
         nisa.affine_select(
             dst=right,
@@ -36,7 +35,7 @@ def triangles(x, low):
             on_false_value=0.0,
             cmp_op=nl.greater,
         )
-        nisa.dma_copy(dst=out[1, :, nl.ds(c * WIDTH, WIDTH)], src=right)
+        nl.store(out[1, :, nl.ds(c * WIDTH, WIDTH)], value=right)
     return out
 
 
@@ -45,11 +44,9 @@ def causal(q, k, window):
     """(D, N) twice gives (N, N): the products where 0 <= row - column < window, else a large negative number."""
     _, size = q.shape
     out = nl.ndarray((size, size), dtype=nl.float32, buffer=nl.shared_hbm)
-    queries = nl.ndarray((q.shape[0], size), dtype=q.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=queries, src=q)
+    queries = nl.load(q)
     assert len(k.shape) > 1, "rewritten for 2 dimensions at least"
-    keys = nl.ndarray(k.shape, dtype=k.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=keys, src=k)
+    keys = nl.load(k)
     # predicates in variables; TensorE leaves the product in PSUM
     assert len(keys.shape) == 2, "rewritten for 2 dimensions"
     product = nl.ndarray((size, keys.shape[1]), dtype=nl.float32, buffer=nl.psum)
@@ -88,7 +85,5 @@ def causal(q, k, window):
         cmp_op=nl.greater_equal,
     )
     zeros_tile = nl.zeros((size, size), dtype=nl.float32, buffer=nl.sbuf)
-    add_tile = nl.ndarray((size, size), dtype=nl.float32, buffer=nl.sbuf)
-    nisa.tensor_tensor(dst=add_tile, data1=selected, data2=zeros_tile, op=nl.add)
-    nisa.dma_copy(dst=out, src=add_tile)
+    nl.store(out, value=nl.add(selected, zeros_tile))
     return out

@@ -31,5 +31,5 @@ def column_totals(x):
         nisa.dma_copy(dst=tile, src=x[b])
         nisa.nc_matmul(dst=summed, stationary=tile, moving=ones)
         nisa.tensor_copy(dst=total, src=summed)
-        nisa.dma_copy(dst=out[b], src=total)
+        nl.store(out[b], value=total)
     return out

@@ -50,5 +50,5 @@ def products(a, b):
         nisa.dma_copy(dst=right[i], src=b[i])
     for i in nl.affine_range(blocks):
         nisa.tensor_tensor(dst=left[i], data1=left[i], data2=right[i], op=nl.multiply)
-        nisa.dma_copy(dst=out[i], src=left[i])
+        nl.store(out[i], value=left[i])
     return out

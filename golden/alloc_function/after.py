@@ -32,5 +32,5 @@ def doubled(x):
         nisa.dma_copy(dst=tile[b], src=x[b])
     for b in nl.affine_range(blocks):
         nisa.tensor_tensor(dst=tile[b], data1=tile[b], data2=tile[b], op=nl.add)
-        nisa.dma_copy(dst=out[b], src=tile[b])
+        nl.store(out[b], value=tile[b])
     return out

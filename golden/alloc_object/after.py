@@ -68,5 +68,5 @@ def scaled(x, gain):
     for t in nl.affine_range(tiles):
         nisa.dma_copy(dst=tile[t], src=x[t])
         nisa.tensor_scalar(dst=both[:, t % 2, :], data=tile[t], op0=nl.multiply, operand0=factor)
-        nisa.dma_copy(dst=out[t], src=both[:, t % 2, :])
+        nl.store(out[t], value=both[:, t % 2, :])
     return out

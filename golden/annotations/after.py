@@ -5,7 +5,6 @@ from typing import Optional
 
 import nki
 import nki.language as nl
-import nki.isa as nisa
 
 
 @dataclass
@@ -19,10 +18,8 @@ class Host:
 def twice(x: nl.ndarray, tile=None) -> nl.ndarray:
     """A tile of x plus itself."""
     assert len(x.shape) > 1, "rewritten for 2 dimensions at least"
-    loaded = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=loaded, src=x)
-    add_tile = nl.ndarray(loaded.shape, dtype=x.dtype, buffer=nl.sbuf)
-    nisa.tensor_tensor(dst=add_tile, data1=loaded, data2=loaded, op=nl.add)
+    loaded = nl.load(x)
+    add_tile = nl.add(loaded, loaded)
     return add_tile
 
 
@@ -31,5 +28,5 @@ def raised(x: nl.ndarray):
     """(P, F) doubled."""
     out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
     more = twice(x)
-    nisa.dma_copy(dst=out, src=more)
+    nl.store(out, value=more)
     return out

@@ -16,5 +16,5 @@ def gram(x):
     nisa.nc_matmul(dst=product, stationary=tile, moving=tile)
     kept = nl.ndarray((m, m), dtype=nl.float32, buffer=nl.sbuf)
     nisa.tensor_copy(dst=kept, src=product)
-    nisa.dma_copy(dst=out, src=kept)
+    nl.store(out, value=kept)
     return out

@@ -18,13 +18,12 @@ def group_sums(x):
             # each block belongs to one iteration of two loops; its first matmul overwrites the zeros
             gram = nl.ndarray((f, f), dtype=nl.float32, buffer=nl.psum)
             for r in nl.affine_range(k):
-                tile = nl.ndarray((p, f), dtype=x.dtype, buffer=nl.sbuf)
-                nisa.dma_copy(dst=tile, src=x[i, j, r])
+                tile = nl.load(x[i, j, r])
                 nisa.nc_matmul(dst=gram, stationary=tile, moving=tile)
                 nisa.tensor_tensor(dst=total[:, i, :], data1=total[:, i, :], data2=tile, op=nl.add)
             gram_sbuf = nl.ndarray((f, f), dtype=nl.float32, buffer=nl.sbuf)
             nisa.tensor_copy(dst=gram_sbuf, src=gram)
-            nisa.dma_copy(dst=grams[i, j], src=gram_sbuf)
+            nl.store(grams[i, j], value=gram_sbuf)
     # only its first column is written
     for i in nl.affine_range(n):
         scaled = nl.ndarray((p, f), dtype=nl.float32, buffer=nl.sbuf)
@@ -32,5 +31,5 @@ def group_sums(x):
         nisa.tensor_scalar(dst=scaled[0:p, 0:1], data=total[0:p, i, 0:1], op0=nl.multiply, operand0=0.5)
         multiply_tile = nl.ndarray((p, f), dtype=nl.float32, buffer=nl.sbuf)
         nisa.tensor_tensor(dst=multiply_tile, data1=total[:, i, :], data2=scaled, op=nl.multiply)
-        nisa.dma_copy(dst=totals[i], src=multiply_tile)
+        nl.store(totals[i], value=multiply_tile)
     return grams, totals

@@ -14,5 +14,5 @@ def reversed_planes(volume):
     for p in nl.affine_range(planes):
         nisa.dma_copy(dst=plane[0:rows, p, 0:columns], src=volume[p, 0:rows, 0:columns])
     for p in nl.affine_range(planes):
-        nisa.dma_copy(dst=out[p], src=plane[:, planes - 1 - p, :])
+        nl.store(out[p], value=plane[:, planes - 1 - p, :])
     return out

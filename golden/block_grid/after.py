@@ -29,9 +29,6 @@ def opposite_sums(board):
             nisa.tensor_scalar(dst=scaled[i][j][1], data=square[i][j], op0=nl.multiply, operand0=0.5)
     for i in nl.affine_range(m):
         for j in nl.affine_range(n):
-            total = nl.ndarray((p, f), dtype=board.dtype, buffer=nl.sbuf)
-            nisa.tensor_tensor(
-                dst=total, data1=scaled[i][j][0], data2=scaled[m - 1 - i][n - 1 - j][1], op=nl.add
-            )
-            nisa.dma_copy(dst=out[i, j], src=total)
+            total = nl.add(scaled[i][j][0], scaled[m - 1 - i][n - 1 - j][1])
+            nl.store(out[i, j], value=total)
     return out

@@ -19,7 +19,6 @@ def band_differences(picture):
         nisa.dma_copy(dst=band[b], src=picture[b])
 
     for b in nl.affine_range(bands - 1):
-        step = nl.ndarray((rows, width), dtype=picture.dtype, buffer=nl.sbuf)
-        nisa.tensor_tensor(dst=step, data1=band[b + 1], data2=band[b], op=nl.subtract)
-        nisa.dma_copy(dst=out[b], src=step)
+        step = nl.subtract(band[b + 1], band[b])
+        nl.store(out[b], value=step)
     return out

@@ -19,10 +19,10 @@ def grams(board):
             nisa.nc_matmul(dst=gram, stationary=square, moving=square)
             gram_sbuf = nl.ndarray((f, f), dtype=nl.float32, buffer=nl.sbuf)
             nisa.tensor_copy(dst=gram_sbuf, src=gram)
-            nisa.dma_copy(dst=out[i, j], src=gram_sbuf)
+            nl.store(out[i, j], value=gram_sbuf)
     # the outer variable has the name of another loop's
     for i in nl.affine_range(m):
         column = nl.ndarray((p, f), dtype=board.dtype, buffer=nl.sbuf)
         nisa.dma_copy(dst=column, src=board[i, 0])
-        nisa.dma_copy(dst=first[i], src=column)
+        nl.store(first[i], value=column)
     return out, first

@@ -17,29 +17,24 @@ def scaled(x, weight):
     """(P, F) and (F,) gives (3, P, F): x * weight, x * weight + weight, and weight - x."""
     rows, columns = x.shape
     out = nl.ndarray((3, rows, columns), dtype=x.dtype, buffer=nl.shared_hbm)
-    tile = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=tile, src=x)
-    row = nl.ndarray((1, columns), dtype=weight.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=row, src=weight.reshape((1, columns)))
+    tile = nl.load(x)
+    row = nl.load(weight.reshape((1, columns)))
     # the method
     spread = nl.ndarray((rows, columns), dtype=weight.dtype, buffer=nl.sbuf)
     broadcast_rows(dst=spread, src=row)
     assert x.dtype == weight.dtype, "rewritten for operands of one type"
-    product = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.tensor_tensor(dst=product, data1=tile, data2=spread, op=nl.multiply)
-    nisa.dma_copy(dst=out[0], src=product)
+    product = nl.multiply(tile, spread)
+    nl.store(out[0], value=product)
     # the function
     wide = nl.ndarray((rows, columns), dtype=weight.dtype, buffer=nl.sbuf)
     broadcast_rows(dst=wide, src=row)
-    sum_tile = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.tensor_tensor(dst=sum_tile, data1=product, data2=wide, op=nl.add)
-    nisa.dma_copy(dst=out[1], src=sum_tile)
+    nl.store(out[1], value=nl.add(product, wide))
     # an operand of one partition
     row_broadcast = nl.ndarray((rows, columns), dtype=weight.dtype, buffer=nl.sbuf)
     broadcast_rows(dst=row_broadcast, src=row)
     subtract_tile = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
     nisa.tensor_tensor(dst=subtract_tile, data1=row_broadcast, data2=tile, op=nl.subtract)
-    nisa.dma_copy(dst=out[2], src=subtract_tile)
+    nl.store(out[2], value=subtract_tile)
     return out
 
 
@@ -48,11 +43,9 @@ def shifted(x, number):
     """(P, F) and (1, 1) gives (P, F): x + number, then times number."""
     rows, columns = x.shape
     out = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.shared_hbm)
-    tile = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=tile, src=x)
+    tile = nl.load(x)
     assert len(number.shape) == 2, "rewritten for 2 dimensions"
-    one = nl.ndarray((1, 1), dtype=number.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=one, src=number[0:1, 0:1])
+    one = nl.load(number[0:1, 0:1])
     tile_2 = nl.ndarray((rows, columns), dtype=number.dtype, buffer=nl.sbuf)
     broadcast_rows(dst=tile_2, src=one.ap(pattern=[[1, 1], [0, columns]]))
     assert x.dtype == number.dtype, "rewritten for operands of one type"
@@ -62,5 +55,5 @@ def shifted(x, number):
     broadcast_rows(dst=one_broadcast, src=one)
     multiply_tile = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
     nisa.tensor_scalar(dst=multiply_tile, data=raised, op0=nl.multiply, operand0=one_broadcast)
-    nisa.dma_copy(dst=out, src=multiply_tile)
+    nl.store(out, value=multiply_tile)
     return out

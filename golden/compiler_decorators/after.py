@@ -10,11 +10,10 @@ def incremented(x):
     """(P, F) plus one."""
     rows, columns = x.shape
     out = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.shared_hbm)
-    tile = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=tile, src=x)
+    tile = nl.load(x)
     one_more = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
     nisa.tensor_scalar(dst=one_more, data=tile, op0=nl.add, operand0=1.0)
-    nisa.dma_copy(dst=out, src=one_more)
+    nl.store(out, value=one_more)
     return out
 
 
@@ -23,9 +22,8 @@ def decremented(x):
     """(P, F) minus one."""
     rows, columns = x.shape
     out = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.shared_hbm)
-    tile = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=tile, src=x)
+    tile = nl.load(x)
     one_less = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
     nisa.tensor_scalar(dst=one_less, data=tile, op0=nl.subtract, operand0=1.0)
-    nisa.dma_copy(dst=out, src=one_less)
+    nl.store(out, value=one_less)
     return out

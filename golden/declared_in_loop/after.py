@@ -22,5 +22,5 @@ def serial_and_buffered(x):
             work = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.sbuf, address=(0, 128 + 2 * size))
             nisa.tensor_scalar(dst=work, data=tile, op0=nl.multiply, operand0=3.0)
             nisa.tensor_tensor(dst=tile, data1=work, data2=work, op=nl.add)
-            nisa.dma_copy(dst=out[t, h], src=tile)
+            nl.store(out[t, h], value=tile)
     return out

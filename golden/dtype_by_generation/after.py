@@ -36,5 +36,5 @@ def turned(x):
         for again in nl.sequential_range(2):
             nisa.nc_matmul(dst=flipped[again], stationary=tile, moving=identity, is_transpose=True)
             nisa.tensor_copy(dst=back, src=flipped[again])
-        nisa.dma_copy(dst=out[t], src=back)
+        nl.store(out[t], value=back)
     return out

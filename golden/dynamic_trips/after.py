@@ -14,8 +14,7 @@ def first_tiles(x, bias, count):
     total = nl.zeros((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
     place = nl.zeros((1, 1), dtype=nl.int32)
     assert len(count.shape) > 1, "rewritten for 2 dimensions at least"
-    trips = nl.ndarray(count.shape, dtype=count.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=trips, src=count)
+    trips = nl.load(count)
     assert len(bias.shape) == 2, "rewritten for 2 dimensions"
     trips_register = nisa.register_alloc()
     nisa.register_load(trips_register, trips)
@@ -29,5 +28,5 @@ def first_tiles(x, bias, count):
         nisa.dma_copy(dst=row, src=bias.ap(pattern=[[1, columns]], scalar_offset=place, indirect_dim=0))
         nisa.dma_copy(dst=picked[0], src=row)
         nisa.tensor_scalar(dst=place, data=place, op0=nl.add, operand0=1)
-    nisa.dma_copy(dst=out, src=total)
+    nl.store(out, value=total)
     return out, picked

@@ -14,9 +14,8 @@ def stepped(x, step=0.5):
     for t in range(tiles):
         factors.append(1.0 + t * step)
     for t in nl.static_range(tiles):
-        tile = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
-        nisa.dma_copy(dst=tile, src=x[t])
+        tile = nl.load(x[t])
         scaled = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
         nisa.tensor_scalar(dst=scaled, data=tile, op0=nl.multiply, operand0=factors[t])
-        nisa.dma_copy(dst=out[t], src=scaled)
+        nl.store(out[t], value=scaled)
     return out

@@ -65,5 +65,5 @@ def fused_rmsnorm(tokens, weights, eps=1e-6):
     for c in nl.affine_range(chunks):
       nisa.nc_matmul(dst=product[0], stationary=turned[:, nl.ds(c * rows, rows)], moving=gains[:, c, :])
     nisa.tensor_copy(dst=result, src=product[0])
-    nisa.dma_copy(dst=out[nl.ds(t * rows, i_p_size), :], src=result[0:i_p_size, :])
+    nl.store(out[nl.ds(t * rows, i_p_size), :], value=result[0:i_p_size, :])
   return out

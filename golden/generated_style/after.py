@@ -25,8 +25,7 @@ def gated(v1, v2):
         nisa.tensor_scalar(
             dst=v8, data=v8, op0=nl.multiply, operand0=decay, op1=nl.add, operand1=floor, engine=nki.isa.engine.vector
         )
-        v6_tile = nl.ndarray((128, K), dtype=v2.dtype, buffer=nl.sbuf)
-        nisa.dma_copy(dst=v6_tile, src=v6[:, i0, :])
+        v6_tile = nl.load(v6[:, i0, :])
         nisa.tensor_tensor(dst=v8, data1=v8, data2=v6_tile, op=nl.multiply)
-        nisa.dma_copy(dst=v3[:, i0, :], src=v8)
+        nl.store(v3[:, i0, :], value=v8)
     return v3

@@ -22,19 +22,16 @@ def scaled_square(x, shift):
     """x (64, 64) gives x.T @ x / 2, scaled with the sums of its rows, plus shift (64, 64)."""
     out = nl.ndarray((64, 64), dtype=x.dtype, buffer=nl.shared_hbm)
     assert len(x.shape) > 1, "rewritten for 2 dimensions at least"
-    tile = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=tile, src=x)
+    tile = nl.load(x)
     half = nl.ndarray((64, 64), dtype=x.dtype, buffer=nl.sbuf)
     scaled(half, tile, 0.5)
     product = nl.ndarray((64, 64), dtype=nl.float32, buffer=nl.psum)
     nisa.nc_matmul(dst=product, stationary=tile, moving=half)
     assert len(tile.shape) == 2, "rewritten for 2 dimensions"
-    sums = nl.ndarray((tile.shape[0], 1), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.tensor_reduce(dst=sums, op=nl.add, data=tile, axis=len(tile.shape) - 1)
+    sums = nl.sum(tile, axis=1)
     result = nl.ndarray((64, 64), dtype=x.dtype, buffer=nl.sbuf)
     assert len(shift.shape) > 1, "rewritten for 2 dimensions at least"
-    shift_tile = nl.ndarray(shift.shape, dtype=shift.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=shift_tile, src=shift)
+    shift_tile = nl.load(shift)
     scaled_2(result, product, sums, shift=shift_tile)
-    nisa.dma_copy(dst=out, src=result)
+    nl.store(out, value=result)
     return out

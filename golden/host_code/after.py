@@ -15,11 +15,10 @@ QUIET = max(logging.INFO, (logging.CRITICAL + 1) - 1)
 def doubled(x):
     """(P, F) times two."""
     out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
-    tile = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=tile, src=x)
+    tile = nl.load(x)
     twice = nl.ndarray(tile.shape, dtype=nl.float32, buffer=nl.sbuf)
     nisa.tensor_scalar(dst=twice, data=tile, op0=nl.multiply, operand0=2.0)
-    nisa.dma_copy(dst=out, src=twice)
+    nl.store(out, value=twice)
     return out
 
 
@@ -27,11 +26,10 @@ def doubled(x):
 def halved(x):
     """(P, F) by two."""
     out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
-    tile = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=tile, src=x)
+    tile = nl.load(x)
     half = nl.ndarray(tile.shape, dtype=nl.float32, buffer=nl.sbuf)
     nisa.tensor_scalar(dst=half, data=tile, op0=nl.multiply, operand0=0.5)
-    nisa.dma_copy(dst=out, src=half)
+    nl.store(out, value=half)
     return out
 
 

@@ -3,18 +3,15 @@
 import nki.language as nl
 import numpy as np
 from nki import jit
-import nki.isa as nisa
 
 
 @jit
 def squared(x, power=2):
     """(P, F), squared."""
     out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
-    tile = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=tile, src=x)
-    square = nl.ndarray(tile.shape, dtype=x.dtype, buffer=nl.sbuf)
-    nisa.tensor_tensor(dst=square, data1=tile, data2=tile, op=nl.multiply)
-    nisa.dma_copy(dst=out, src=square)
+    tile = nl.load(x)
+    square = nl.multiply(tile, tile)
+    nl.store(out, value=square)
     return out
 
 

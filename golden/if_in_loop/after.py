@@ -15,10 +15,10 @@ def differences(x):
         tile = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
         nisa.dma_copy(dst=tile, src=x[t])
         if t == 0:
-            nisa.dma_copy(dst=out[t], src=tile)
+            nl.store(out[t], value=tile)
         else:
             step = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
             nisa.tensor_tensor(dst=step, data1=tile, data2=previous, op=nl.subtract)
-            nisa.dma_copy(dst=out[t], src=step)
+            nl.store(out[t], value=step)
         nisa.tensor_copy(dst=previous, src=tile)
     return out

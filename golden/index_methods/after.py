@@ -95,12 +95,12 @@ def step(plan: Plan, x, out, i, j, h):
             op1=nl.add,
             operand1=plan.bias[0:i_p_size, :],
         )
-        nisa.dma_copy(
-            dst=out[
+        nl.store(
+            out[
                 nl.ds(i * plan.rows.tile, i_p_size),
                 nl.ds(j * plan.columns.tile + h * plan.columns.inner.tile, i_f_size),
             ],
-            src=tile[0:i_p_size, 0:i_f_size],
+            value=tile[0:i_p_size, 0:i_f_size],
         )
 
 

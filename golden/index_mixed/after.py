@@ -70,11 +70,10 @@ def shifted_rows(x, shift):
     planes, rows, columns = x.shape
     out = nl.ndarray((planes, rows, columns), dtype=x.dtype, buffer=nl.shared_hbm)
     shape_2d = (rows, columns)
-    tile = nl.ndarray((planes, shape_2d[0], shape_2d[1]), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=tile, src=x[:, 0 : shape_2d[0], 0 : shape_2d[1]])
-    nisa.dma_copy(dst=out[:, 0 : shape_2d[0], 0 : shape_2d[1]], src=tile)
+    tile = nl.load(x[:, 0 : shape_2d[0], 0 : shape_2d[1]])
+    nl.store(out[:, 0 : shape_2d[0], 0 : shape_2d[1]], value=tile)
     # the rows of one grid, the columns of another
-    nisa.dma_copy(dst=out[:, 0 : rows - shift, :], src=tile[:, nl.ds(shift, rows - shift), 0:columns])
+    nl.store(out[:, 0 : rows - shift, :], value=tile[:, nl.ds(shift, rows - shift), 0:columns])
     return out
 
 
@@ -100,7 +99,7 @@ def weighted(x, weights):
                 op0=nl.multiply,
                 operand0=factor[0:i_p_size, :],
             )
-            nisa.dma_copy(dst=out[b, nl.ds(i * TILE, i_p_size), :], src=product[0:i_p_size, :])
+            nl.store(out[b, nl.ds(i * TILE, i_p_size), :], value=product[0:i_p_size, :])
     return out
 
 
@@ -112,19 +111,14 @@ def selected(x, column):
     assert len(column.shape) == 1, "rewritten for 1 dimensions"
     number = nl.ndarray((1, 1), dtype=nl.float32, buffer=nl.sbuf)
     nisa.dma_copy(dst=number, src=column[0])
-    tile = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=tile, src=x)
+    tile = nl.load(x)
     positions = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
     nisa.iota(dst=positions, pattern=[[1, columns]], offset=0, channel_multiplier=0)
     tile_2 = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
     broadcast_rows(dst=tile_2, src=number.ap(pattern=[[1, 1], [0, columns]]))
     hit = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
     nisa.tensor_tensor(dst=hit, data1=positions, data2=tile_2, op=nl.equal)
-    product_tile = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
-    nisa.tensor_tensor(dst=product_tile, data1=tile, data2=hit, op=nl.multiply)
-    product_sum = nl.ndarray((rows, 1), dtype=nl.float32, buffer=nl.sbuf)
-    nisa.tensor_reduce(dst=product_sum, op=nl.add, data=product_tile, axis=1)
-    nisa.dma_copy(dst=out, src=product_sum)
+    nl.store(out, value=nl.sum(nl.multiply(tile, hit), axis=1, keepdims=True))
     return out
 
 
@@ -135,20 +129,19 @@ def unzipped(x, in_pairs):
     columns = x.shape[1]
     out = nl.ndarray((2, rows, columns), dtype=x.dtype, buffer=nl.shared_hbm)
     assert len(x.shape) == 2, "rewritten for 2 dimensions"
-    x_tile = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(
-        dst=x_tile, src=x.ap(pattern=[[x.shape[1] * (2 if in_pairs else 1), rows], [1, columns]])
+    nl.store(
+        out[0, :, :],
+        value=nl.load(x.ap(pattern=[[x.shape[1] * (2 if in_pairs else 1), rows], [1, columns]])),
     )
-    nisa.dma_copy(dst=out[0, :, :], src=x_tile)
-    x_tile_2 = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(
-        dst=x_tile_2,
-        src=x.ap(
-            pattern=[[x.shape[1] * (2 if in_pairs else 1), rows], [1, columns]],
-            offset=x.shape[1] * (1 if in_pairs else rows),
+    nl.store(
+        out[1, :, :],
+        value=nl.load(
+            x.ap(
+                pattern=[[x.shape[1] * (2 if in_pairs else 1), rows], [1, columns]],
+                offset=x.shape[1] * (1 if in_pairs else rows),
+            )
         ),
     )
-    nisa.dma_copy(dst=out[1, :, :], src=x_tile_2)
     return out
 
 
@@ -159,9 +152,7 @@ def doubled(x):
     assert len(x.shape) == 2, "rewritten for 2 dimensions"
     tile = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
     nisa.dma_copy(dst=tile, src=x)
-    add_tile = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
-    nisa.tensor_tensor(dst=add_tile, data1=tile, data2=tile, op=nl.add)
-    nisa.dma_copy(dst=out, src=add_tile)
+    nl.store(out, value=nl.add(tile, tile))
     return out
 
 
@@ -170,8 +161,7 @@ def quarters(x):
     """(R, C) gives (R, C): the four quarters of the columns, each times its number."""
     rows, columns = x.shape
     out = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.shared_hbm)
-    tile = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=tile, src=x)
+    tile = nl.load(x)
     width = columns // 4
     for q in nl.affine_range(4):
         scaled = nl.ndarray(
@@ -180,5 +170,5 @@ def quarters(x):
             buffer=nl.sbuf,
         )
         nisa.tensor_scalar(dst=scaled, data=tile[:, nl.ds(q * width, width)], op0=nl.multiply, operand0=q)
-        nisa.dma_copy(dst=out[:, nl.ds(q * width, width)], src=scaled)
+        nl.store(out[:, nl.ds(q * width, width)], value=scaled)
     return out

@@ -25,9 +25,9 @@ def moved(image, edge, turned):
         )
         if turned:
             assert len(out.shape) == 3, "rewritten for 3 dimensions"
-            nisa.dma_copy(
-                dst=out.ap(pattern=[[1, rows], [out.shape[2], width]], offset=out.shape[1] * out.shape[2] * t), src=tile
+            nl.store(
+                out.ap(pattern=[[1, rows], [out.shape[2], width]], offset=out.shape[1] * out.shape[2] * t), value=tile
             )
         if not turned:
-            nisa.dma_copy(dst=out[t, 0:rows, 0:width], src=tile)
+            nl.store(out[t, 0:rows, 0:width], value=tile)
     return out

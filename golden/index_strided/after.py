@@ -11,11 +11,10 @@ def thirds(x):
     rows, columns = x.shape
     count = columns // 3
     out = nl.ndarray((rows, count), dtype=x.dtype, buffer=nl.shared_hbm)
-    tile = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=tile, src=x)
+    tile = nl.load(x)
     kept = nl.ndarray((rows, count), dtype=x.dtype, buffer=nl.sbuf)
     nisa.tensor_copy(
         dst=kept, src=tile.ap(pattern=[[columns, rows], [3, count]], offset=1)
     )
-    nisa.dma_copy(dst=out, src=kept)
+    nl.store(out, value=kept)
     return out

@@ -13,14 +13,11 @@ def shifted_sum(x):
     out = nl.ndarray((rows, half), dtype=x.dtype, buffer=nl.shared_hbm)
 
     # two vectors
-    left = nl.ndarray((rows, half), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=left, src=x[:, 0:half])
+    left = nl.load(x[:, 0:half])
     # a grid, unpacked
-    right = nl.ndarray((rows, half), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=right, src=x[:, nl.ds(half, half)])
+    right = nl.load(x[:, nl.ds(half, half)])
     # a grid as an object
-    middle = nl.ndarray((rows, half), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=middle, src=x[:, nl.ds(half // 2, half)])
+    middle = nl.load(x[:, nl.ds(half // 2, half)])
 
     total = nl.ndarray((rows, half), dtype=x.dtype, buffer=nl.sbuf)
     nisa.tensor_tensor(dst=total, data1=left, data2=right, op=nl.add)
@@ -32,5 +29,5 @@ def shifted_sum(x):
         op0=nl.multiply,
         operand0=2.0,
     )
-    nisa.dma_copy(dst=out, src=total)
+    nl.store(out, value=total)
     return out

@@ -16,11 +16,10 @@ def scaled(x, scale, shift=None):
     offset = shift if (isinstance(shift, int) or isinstance(shift, float)) else 0.0
     for t in nl.static_range(tiles):
         factor = scale if (isinstance(scale, int) or isinstance(scale, float)) else scale[t]
-        x_tile = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
-        nisa.dma_copy(dst=x_tile, src=x[t])
+        x_tile = nl.load(x[t])
         tile = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
         nisa.tensor_scalar(dst=tile, data=x_tile, op0=nl.multiply, operand0=factor)
         add_tile = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
         nisa.tensor_scalar(dst=add_tile, data=tile, op0=nl.add, operand0=offset)
-        nisa.dma_copy(dst=out[t], src=add_tile)
+        nl.store(out[t], value=add_tile)
     return out

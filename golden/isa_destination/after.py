@@ -12,10 +12,8 @@ def standardised(x, gain):
     out = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.shared_hbm)
     flat = nl.ndarray((32, rows), dtype=x.dtype, buffer=nl.shared_hbm)
 
-    tile = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=tile, src=x)
-    factor = nl.ndarray(gain.shape, dtype=gain.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=factor, src=gain)
+    tile = nl.load(x)
+    factor = nl.load(gain)
     # a name: a tile of its own
     magnitude = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
     nisa.activation(dst=magnitude, op=nl.abs, data=tile)
@@ -29,11 +27,11 @@ def standardised(x, gain):
     ones = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
     nisa.memset(dst=ones, value=1.0)
     nisa.tensor_tensor(dst=result, data1=result, data2=ones, op=nl.multiply)
-    nisa.dma_copy(dst=out, src=result)
+    nl.store(out, value=result)
     # PSUM, and a copy back
     turned = nl.ndarray((32, rows), dtype=x.dtype, buffer=nl.psum)
     nisa.nc_transpose(dst=turned, data=result[0:rows, 0:32])
     kept = nl.ndarray((32, rows), dtype=x.dtype, buffer=nl.sbuf)
     nisa.tensor_copy(dst=kept, src=turned)
-    nisa.dma_copy(dst=flat, src=kept)
+    nl.store(flat, value=kept)
     return out, flat

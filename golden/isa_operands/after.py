@@ -11,10 +11,8 @@ def scaled(x, factor):
     """(R, C) and (R, 1) give (2, R, C): x times the column, and the column minus x."""
     rows, columns = x.shape
     out = nl.ndarray((2, rows, columns), dtype=x.dtype, buffer=nl.shared_hbm)
-    tile = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=tile, src=x)
-    column = nl.ndarray((rows, 1), dtype=factor.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=column, src=factor[0:rows, 0:1])
+    tile = nl.load(x)
+    column = nl.load(factor[0:rows, 0:1])
     assert x.dtype == factor.dtype, "rewritten for operands of one type"
     tensor_tensor_tile = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
     nisa.tensor_tensor(
@@ -23,7 +21,7 @@ def scaled(x, factor):
         data2=column.ap(pattern=[[1, rows], [0, columns]]),
         op=nl.multiply,
     )
-    nisa.dma_copy(dst=out[0], src=tensor_tensor_tile)
+    nl.store(out[0], value=tensor_tensor_tile)
     tensor_tensor_tile_2 = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
     nisa.tensor_tensor(
         dst=tensor_tensor_tile_2,
@@ -31,7 +29,7 @@ def scaled(x, factor):
         data2=tile,
         op=nl.subtract,
     )
-    nisa.dma_copy(dst=out[1], src=tensor_tensor_tile_2)
+    nl.store(out[1], value=tensor_tensor_tile_2)
     return out
 
 
@@ -41,11 +39,9 @@ def planes(x, bias):
     rows, high, wide = x.shape
     count = bias.shape[1]
     out = nl.ndarray((count, rows, high, wide - 1), dtype=x.dtype, buffer=nl.shared_hbm)
-    tile = nl.ndarray((rows, high, wide), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=tile, src=x)
+    tile = nl.load(x)
     assert len(bias.shape) == 2, "rewritten for 2 dimensions"
-    columns = nl.ndarray((rows, count), dtype=bias.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=columns, src=bias[0:rows, 0:count])
+    columns = nl.load(bias[0:rows, 0:count])
     assert x.dtype == bias.dtype, "rewritten for operands of one type"
     for n in nl.affine_range(count):
         i_w_size = min(wide, wide - 1)
@@ -57,7 +53,7 @@ def planes(x, bias):
                 data2=columns.ap(pattern=[[count, rows], [0, high], [0, i_w_size]], offset=n),
                 op=nl.subtract,
             )
-            nisa.dma_copy(dst=out[n, :, :, 0:i_w_size], src=moved[:, :, 0:i_w_size])
+            nl.store(out[n, :, :, 0:i_w_size], value=moved[:, :, 0:i_w_size])
     behind = nl.ndarray((rows, high, wide), dtype=x.dtype, buffer=nl.sbuf)
     nisa.tensor_tensor(
         dst=behind,
@@ -65,7 +61,7 @@ def planes(x, bias):
         data2=tile,
         op=nl.subtract,
     )
-    nisa.dma_copy(dst=out[0], src=behind[:, :, 1:wide])
+    nl.store(out[0], value=behind[:, :, 1:wide])
     return out
 
 
@@ -74,12 +70,11 @@ def halves(x):
     """(R, C) in fp32 gives (R, 2 * C): the 16 low and the 16 high bits of every number."""
     rows, columns = x.shape
     out = nl.ndarray((rows, 2 * columns), dtype=nl.int16, buffer=nl.shared_hbm)
-    tile = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
-    nisa.dma_copy(dst=tile, src=x)
+    tile = nl.load(x, dtype=nl.float32)
     bits = tile.view(nl.int16)
     bits_copy = nl.ndarray((rows, columns * 2), dtype=nl.int16, buffer=nl.sbuf)
     nisa.tensor_copy(dst=bits_copy, src=bits)
-    nisa.dma_copy(dst=out, src=bits_copy)
+    nl.store(out, value=bits_copy)
     return out
 
 
@@ -89,17 +84,15 @@ def double_product(a, b):
     depth, two, rows = a.shape
     columns = b.shape[2]
     out = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.shared_hbm)
-    left = nl.ndarray((depth, two, rows), dtype=a.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=left, src=a)
-    right = nl.ndarray((depth, two, columns), dtype=b.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=right, src=b[0:depth, 0:two, 0:columns])
+    left = nl.load(a)
+    right = nl.load(b[0:depth, 0:two, 0:columns])
     total = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.psum)
     nisa.nc_matmul(
         dst=total, stationary=left, moving=right, perf_mode=nisa.matmul_perf_mode.double_row
     )
     total_sbuf = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
     nisa.tensor_copy(dst=total_sbuf, src=total)
-    nisa.dma_copy(dst=out, src=total_sbuf)
+    nl.store(out, value=total_sbuf)
     return out
 
 
@@ -110,8 +103,7 @@ def picked(table, rows):
     columns = table.shape[1]
     out = nl.ndarray((count, columns), dtype=table.dtype, buffer=nl.shared_hbm)
     assert len(rows.shape) == 2, "rewritten for 2 dimensions"
-    index = nl.ndarray((count, 1), dtype=rows.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=index, src=rows[0:count, 0:1])
+    index = nl.load(rows[0:count, 0:1])
     tile = nl.zeros((count, columns), dtype=table.dtype, buffer=nl.sbuf)
     assert len(table.shape) == 2, "rewritten for 2 dimensions"
     nisa.dma_copy(
@@ -121,5 +113,5 @@ def picked(table, rows):
         ),
         oob_mode=oob_mode.skip,
     )
-    nisa.dma_copy(dst=out, src=tile)
+    nl.store(out, value=tile)
     return out

@@ -14,8 +14,7 @@ def ranked(x):
     stats_out = nl.ndarray((rows, 2), dtype=nl.float32, buffer=nl.shared_hbm)
     out = nl.ndarray((columns, rows), dtype=nl.float32, buffer=nl.shared_hbm)
 
-    tile = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=tile, src=x)
+    tile = nl.load(x)
     best = nl.ndarray((rows, 8), dtype=x.dtype, buffer=nl.sbuf)
     nisa.max8(dst=best, src=tile)
     where = nl.ndarray((rows, 8), dtype=nl.uint32, buffer=nl.sbuf)
@@ -40,8 +39,8 @@ def ranked(x):
         src=kept.ap(pattern=[[columns, rows], [1, 1], [1, 1], [1, columns]]),
         axes=(3, 1, 2, 0),
     )
-    nisa.dma_copy(dst=best_out, src=best)
-    nisa.dma_copy(dst=where_out, src=where)
-    nisa.dma_copy(dst=stats_out, src=stats)
-    nisa.dma_copy(dst=out, src=turned)
+    nl.store(best_out, value=best)
+    nl.store(where_out, value=where)
+    nl.store(stats_out, value=stats)
+    nl.store(out, value=turned)
     return best_out, where_out, stats_out, out

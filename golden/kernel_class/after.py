@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import nki
 import nki.language as nl
-import nki.isa as nisa
 
 
 @dataclass(frozen=True)
@@ -31,11 +30,9 @@ class Report:
 def cut(x, window=Window()):
     """(P, F) to the window, and the last columns behind it."""
     out = nl.ndarray((window.rows, 2 * window.columns), dtype=x.dtype, buffer=nl.shared_hbm)
-    first = nl.ndarray((window.rows, window.columns), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=first, src=x[0 : window.rows, nl.ds(window.pads[0], window.columns)])
-    nisa.dma_copy(dst=out[:, 0 : window.columns], src=first)
+    first = nl.load(x[0 : window.rows, nl.ds(window.pads[0], window.columns)])
+    nl.store(out[:, 0 : window.columns], value=first)
     start = window.last(x.shape[1])
-    last = nl.ndarray((window.rows, window.columns), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=last, src=x[0 : window.rows, nl.ds(start, window.columns)])
-    nisa.dma_copy(dst=out[:, nl.ds(window.columns, window.columns)], src=last)
+    last = nl.load(x[0 : window.rows, nl.ds(start, window.columns)])
+    nl.store(out[:, nl.ds(window.columns, window.columns)], value=last)
     return out

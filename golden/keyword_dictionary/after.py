@@ -20,9 +20,7 @@ def scaled(src, dst, factor, shift=1.0):
     nisa.dma_copy(dst=src_tile, src=src)
     product = nl.ndarray(src_tile.shape, dtype=nl.float32, buffer=nl.sbuf)
     nisa.tensor_scalar(dst=product, data=src_tile, op0=nl.multiply, operand0=factor)
-    add_tile = nl.ndarray(product.shape, dtype=nl.float32, buffer=nl.sbuf)
-    nisa.tensor_scalar(dst=add_tile, data=product, op0=nl.add, operand0=shift)
-    nisa.dma_copy(dst=dst, src=add_tile)
+    nl.store(dst, value=nl.add(product, shift, dtype=nl.float32))
 
 
 def both(src, dst, factor, steps=None, shift=1.0):

@@ -31,7 +31,7 @@ def scaled_heads(x, bias, scale=None, grid=None):
                 nisa.dma_copy(dst=tile, src=x[batch, head, i * 128 : (i + 1) * 128, :])
                 nisa.tensor_scalar(dst=tile, data=tile, op0=nl.multiply, operand0=scale)
                 nisa.tensor_scalar(dst=tile, data=tile, op0=nl.add, operand0=column)
-                nisa.dma_copy(dst=out[batch, head, i * 128 : (i + 1) * 128, :], src=tile)
+                nl.store(out[batch, head, i * 128 : (i + 1) * 128, :], value=tile)
 
     # all heads are done
     return out

@@ -12,22 +12,20 @@ def tile_of(x, width, group, program_1, program_2):
     row = program_1 * ROWS
     column = program_2 * width
     assert len(x.shape) == 3, "rewritten for 3 dimensions"
-    x_tile = nl.ndarray((ROWS, width), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=x_tile, src=x[group, row : row + ROWS, column : column + width])
+    x_tile = nl.load(x[group, row : row + ROWS, column : column + width])
     return x_tile
 
 
 def weighted(tile, weight=2.0, grid=None):
     """A tile, by how many tiles there are in its row."""
-    multiply_tile = nl.ndarray(tile.shape, dtype=tile.dtype, buffer=nl.sbuf)
-    nisa.tensor_scalar(dst=multiply_tile, data=tile, op0=nl.multiply, operand0=weight / grid[2])
+    multiply_tile = nl.multiply(tile, weight / grid[2], dtype=tile.dtype)
     return multiply_tile
 
 
 def summed(tile, x, out, program_0, start, ROWS, program_2):
     total = nl.ndarray((tile.shape[0], 1), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.tensor_reduce(dst=total, op=nl.add, data=tile, axis=1)
-    nisa.dma_copy(dst=out[program_0, nl.ds(start, ROWS), nl.ds(program_2, 1)], src=total)
+    nisa.tensor_reduce(dst=total, op=nl.add, data=tile, axis=len(tile.shape) - 1)
+    nl.store(out[program_0, nl.ds(start, ROWS), nl.ds(program_2, 1)], value=total)
 
 
 @nki.jit
@@ -57,11 +55,10 @@ def negated(x, grid):
     assert len(grid) == 1
     out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
     for program_0 in nl.affine_range(grid[0]):
-        x_tile = nl.ndarray((128, x.shape[1]), dtype=x.dtype, buffer=nl.sbuf)
-        nisa.dma_copy(dst=x_tile, src=x[nl.ds(program_0 * 128, 128), :])
+        x_tile = nl.load(x[nl.ds(program_0 * 128, 128), :])
         neg_x = nl.ndarray((128, x.shape[1]), dtype=x.dtype, buffer=nl.sbuf)
         nisa.tensor_scalar(dst=neg_x, data=x_tile, op0=nl.multiply, operand0=-1.0)
-        nisa.dma_copy(dst=out[nl.ds(program_0 * 128, 128), :], src=neg_x)
+        nl.store(out[nl.ds(program_0 * 128, 128), :], value=neg_x)
     return out
 
 
@@ -71,9 +68,7 @@ def halves(x):
     out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
     part = x.shape[1] // nl.num_programs(0)
     begin = nl.program_id(0) * part
-    x_tile = nl.ndarray((x.shape[0], part), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=x_tile, src=x[:, begin : begin + part])
-    nisa.dma_copy(dst=out[:, begin : begin + part], src=x_tile)
+    nl.store(out[:, begin : begin + part], value=nl.load(x[:, begin : begin + part]))
     return out
 
 

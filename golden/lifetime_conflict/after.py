@@ -37,5 +37,5 @@ def overwritten(x):
     for t in nl.affine_range(tiles):
         nisa.dma_copy(dst=tile[t], src=x[t])
     for t in nl.affine_range(tiles):
-        nisa.dma_copy(dst=out[t], src=tile[t])
+        nl.store(out[t], value=tile[t])
     return out

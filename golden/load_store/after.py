@@ -14,20 +14,17 @@ def halves_swapped(x):
     copy = nl.ndarray(x.shape, dtype=nl.float32, buffer=nl.shared_hbm)
 
     # the whole tensor, with a cast
-    whole = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
-    nisa.dma_copy(dst=whole, src=x)
-    nisa.dma_copy(dst=copy, src=whole)
+    whole = nl.load(x, dtype=nl.float32)
+    nl.store(copy, value=whole)
     # slices, with and without bounds
-    left = nl.ndarray((rows, half), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=left, src=x[:, 0:half])
-    right = nl.ndarray((rows, columns - half), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=right, src=x[0:rows, half:columns])
-    nisa.dma_copy(dst=out[:, nl.ds(columns - half, half)], src=left)
-    nisa.dma_copy(dst=out[0:rows, 0 : columns - half], src=right)
+    left = nl.load(x[:, 0:half])
+    right = nl.load(x[0:rows, half:columns])
+    nl.store(dst=out[:, nl.ds(columns - half, half)], value=left)
+    nl.store(out[0:rows, 0:columns - half], right)
     # into a tile that exists
     kept = nl.ndarray((rows, 2, half), dtype=nl.float32, buffer=nl.sbuf)
     nisa.dma_copy(dst=kept[:, 0, :], src=copy[:, 0:half])
     nisa.dma_copy(dst=kept[0:rows, 1, 0:half], src=copy[:, nl.ds(0, half)])
     last = nl.ndarray((rows, half), dtype=nl.bfloat16, buffer=nl.shared_hbm)
-    nisa.dma_copy(dst=last, src=kept[:, 1, :])
+    nl.store(last, kept[:, 1, :])
     return out, copy, last

@@ -16,10 +16,9 @@ def tile_shape(shape):
 def first_columns(x):
     """(P, N) with N >= 8 gives (P, 8)."""
     assert len(x.shape) == 2, "rewritten for 2 dimensions"
-    tile = nl.ndarray((x.shape[0], 8), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=tile, src=x[:, 0:8])
+    tile = nl.load(x[:, 0:8])
     out = nl.ndarray(tile.shape, dtype=x.dtype, buffer=nl.shared_hbm)
-    nisa.dma_copy(dst=out, src=tile)
+    nl.store(out, tile)
     return out
 
 
@@ -27,12 +26,11 @@ def first_columns(x):
 def halved(x):
     """(P, ...) gives the same: x / 2."""
     assert len(x.shape) > 1, "rewritten for 2 dimensions at least"
-    x_tile = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=x_tile, src=x)
+    x_tile = nl.load(x)
     tile = nl.ndarray(x_tile.shape, dtype=nl.float32, buffer=nl.sbuf)
     nisa.tensor_scalar(dst=tile, data=x_tile, op0=nl.multiply, operand0=0.5)
     out = nl.ndarray(tile.shape, dtype=x.dtype, buffer=nl.shared_hbm)
-    nisa.dma_copy(dst=out, src=tile)
+    nl.store(out, tile)
     return out
 
 
@@ -43,7 +41,5 @@ def doubled_rows(x):
     for i in nl.affine_range(x.shape[0] // 16):
         tile = nl.ndarray(tile_shape(x[i * 16 : (i + 1) * 16].shape), dtype=x.dtype, buffer=nl.sbuf)
         nisa.dma_copy(dst=tile, src=x[i * 16 : (i + 1) * 16])
-        add_tile = nl.ndarray(tile.shape, dtype=x.dtype, buffer=nl.sbuf)
-        nisa.tensor_tensor(dst=add_tile, data1=tile, data2=tile, op=nl.add)
-        nisa.dma_copy(dst=out[i * 16 : (i + 1) * 16], src=add_tile)
+        nl.store(out[i * 16 : (i + 1) * 16], nl.add(tile, tile))
     return out

@@ -12,8 +12,7 @@ def total(x):
     out = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.shared_hbm)
     total_tile = nl.zeros((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
     for t in nl.affine_range(tiles):
-        tile = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
-        nisa.dma_copy(dst=tile, src=x[t])
+        tile = nl.load(x[t])
         nisa.tensor_tensor(dst=total_tile, data1=total_tile, data2=tile, op=nl.add)
-    nisa.dma_copy(dst=out, src=total_tile)
+    nl.store(out, value=total_tile)
     return out

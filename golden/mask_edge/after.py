@@ -28,8 +28,8 @@ def negated(x):
                 op0=nl.multiply,
                 operand0=-1.0,
             )
-            nisa.dma_copy(
-                dst=out[nl.ds(r * ROWS, i_p_size), nl.ds(c * COLUMNS, i_f_size)],
-                src=result[0:i_p_size, 0:i_f_size],
+            nl.store(
+                out[nl.ds(r * ROWS, i_p_size), nl.ds(c * COLUMNS, i_f_size)],
+                value=result[0:i_p_size, 0:i_f_size],
             )
     return out

@@ -20,5 +20,5 @@ def row_sums(x):
         nisa.dma_copy(dst=tile[0:i_p_size, :], src=x[nl.ds(r * pmax, i_p_size), :])
         total = nl.ndarray((pmax, 1), dtype=nl.float32, buffer=nl.sbuf)
         nisa.tensor_reduce(dst=total, op=nl.add, data=tile, axis=1)
-        nisa.dma_copy(dst=out[nl.ds(r * pmax, i_p_size), :], src=total[0:i_p_size, :])
+        nl.store(out[nl.ds(r * pmax, i_p_size), :], value=total[0:i_p_size, :])
     return out

@@ -34,5 +34,5 @@ def bordered(x, border, rows):
                 operand0=2.0,
             )
         i_size_3 = min(32, rows - t * 32)
-        nisa.dma_copy(dst=out[nl.ds(t * 32, i_size_3), :], src=tile[0:i_size_3, :])
+        nl.store(out[nl.ds(t * 32, i_size_3), :], value=tile[0:i_size_3, :])
     return out

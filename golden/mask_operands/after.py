@@ -15,8 +15,7 @@ def two_projections(x, up, down):
     _, inner = up.shape
     tiles = int(math.ceil(inner / TILE))
     out = nl.ndarray((tokens, 2, 64), dtype=x.dtype, buffer=nl.shared_hbm)
-    x_tile = nl.ndarray((features, tokens), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=x_tile, src=x)
+    x_tile = nl.load(x)
     hidden = []
     for t in range(tiles):
         hidden.append(nl.ndarray((TILE, tokens), dtype=x.dtype, buffer=nl.sbuf))
@@ -36,7 +35,7 @@ def two_projections(x, up, down):
         nisa.nc_matmul(dst=result, stationary=hidden[t][0:i_p_size, :], moving=down_tile[0:i_p_size, :, :])
     result_sbuf = nl.ndarray((tokens, 2, 64), dtype=x.dtype, buffer=nl.sbuf)
     nisa.tensor_copy(dst=result_sbuf, src=result)
-    nisa.dma_copy(dst=out, src=result_sbuf)
+    nl.store(out, result_sbuf)
     return out
 
 
@@ -45,8 +44,7 @@ def transposed(x, count):
     """(128, F) gives (128, F): each square of 128 columns transposed, of its first ``count`` rows."""
     rows, columns = x.shape
     out = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.shared_hbm)
-    tile = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=tile, src=x)
+    tile = nl.load(x)
     result = nl.zeros((TILE, columns), dtype=x.dtype, buffer=nl.sbuf)
     for t in nl.affine_range(columns // TILE):
         i_p_size = min(TILE, count)
@@ -54,5 +52,5 @@ def transposed(x, count):
         if i_p_size > 0:
             nisa.nc_transpose(dst=tile_transposed[:, 0:i_p_size], data=tile[0:i_p_size, nl.ds(t * TILE, 128)])
             nisa.tensor_copy(dst=result[:, nl.ds(t * TILE, i_p_size)], src=tile_transposed[:, 0:i_p_size])
-    nisa.dma_copy(dst=out, src=result)
+    nl.store(out, value=result)
     return out

@@ -16,5 +16,5 @@ def first_maxima(x, count):
     if i_f_size > 0:
         nisa.dma_copy(dst=tile[:, 0:i_f_size], src=x[:, 0:i_f_size])
         nisa.tensor_reduce(dst=highest, op=nl.maximum, data=tile[:, 0:i_f_size], axis=1)
-    nisa.dma_copy(dst=out, src=highest)
+    nl.store(out, value=highest)
     return out

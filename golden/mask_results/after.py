@@ -26,9 +26,9 @@ def turned(x):
             flipped_sbuf = nl.ndarray((TILE, TILE), dtype=x.dtype, buffer=nl.sbuf)
             if i_f_size > 0 and i_p_size > 0:
                 nisa.tensor_copy(dst=flipped_sbuf, src=flipped)
-                nisa.dma_copy(
-                    dst=out[nl.ds(j * TILE, i_f_size), nl.ds(i * TILE, i_p_size)],
-                    src=flipped_sbuf[0:i_f_size, 0:i_p_size],
+                nl.store(
+                    out[nl.ds(j * TILE, i_f_size), nl.ds(i * TILE, i_p_size)],
+                    value=flipped_sbuf[0:i_f_size, 0:i_p_size],
                 )
     return out
 
@@ -51,12 +51,12 @@ def highest(x):
         )
         total = nl.ndarray((TILE, 1), dtype=x.dtype, buffer=nl.sbuf)
         nisa.tensor_reduce(dst=total[0:i_p_size, :], op=nl.add, data=windows[0:i_p_size, :], axis=1)
-        nisa.dma_copy(dst=sums[nl.ds(i * TILE, i_p_size), 0:1], src=total[0:i_p_size, :])
+        nl.store(sums[nl.ds(i * TILE, i_p_size), 0:1], value=total[0:i_p_size, :])
         all_columns = nl.ndarray((TILE, 1), dtype=x.dtype, buffer=nl.sbuf)
         nisa.tensor_reduce(
             dst=all_columns[0:i_p_size, :], op=nl.maximum, data=tile[0:i_p_size, :, :], axis=[1, 2]
         )
-        nisa.dma_copy(dst=sums[nl.ds(i * TILE, i_p_size), 1:2], src=all_columns[0:i_p_size, :])
+        nl.store(sums[nl.ds(i * TILE, i_p_size), 1:2], value=all_columns[0:i_p_size, :])
     return sums
 
 
@@ -73,7 +73,7 @@ def statistics(x):
         nisa.bn_stats(dst=stats[0:i_p_size, :], data=tile[0:i_p_size, :])
         moments = nl.ndarray((TILE, 2), dtype=x.dtype, buffer=nl.sbuf)
         nisa.bn_aggr(dst=moments[0:i_p_size, :], data=stats[0:i_p_size, :])
-        nisa.dma_copy(dst=out[nl.ds(i * TILE, i_p_size), :], src=moments[0:i_p_size, :])
+        nl.store(out[nl.ds(i * TILE, i_p_size), :], value=moments[0:i_p_size, :])
     return out
 
 
@@ -83,15 +83,13 @@ def product(a, b):
     depth, rows = a.shape
     _, columns = b.shape
     out = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.shared_hbm)
-    left = nl.ndarray((depth, rows), dtype=a.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=left, src=a)
-    right = nl.ndarray((depth, columns), dtype=b.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=right, src=b[0:depth, 0:columns])
+    left = nl.load(a)
+    right = nl.load(b[0:depth, 0:columns])
     for i in nl.affine_range((rows + TILE - 1) // TILE):
         i_m_size = min(TILE, rows - i * TILE)
         tile = nl.ndarray((TILE, columns), dtype=nl.float32, buffer=nl.psum)
         nisa.nc_matmul(dst=tile[0:i_m_size, :], stationary=left[:, nl.ds(i * TILE, i_m_size)], moving=right)
         summed = nl.ndarray((TILE, columns), dtype=nl.float32, buffer=nl.sbuf)
         nisa.tensor_copy(dst=summed[0:i_m_size, :], src=tile[0:i_m_size, :])
-        nisa.dma_copy(dst=out[nl.ds(i * TILE, i_m_size), :], src=summed[0:i_m_size, :])
+        nl.store(out[nl.ds(i * TILE, i_m_size), :], value=summed[0:i_m_size, :])
     return out

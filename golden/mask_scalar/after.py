@@ -18,5 +18,5 @@ def alternating(x, limit):
             nisa.tensor_tensor(dst=tile, data1=tile, data2=tile, op=nl.add)
         if t < 1:
             nisa.memset(dst=tile, value=1.0)
-        nisa.dma_copy(dst=out[t], src=tile)
+        nl.store(out[t], value=tile)
     return out

@@ -12,7 +12,7 @@ def scaled_first(x, count):
     out = nl.ndarray((tiles, rows, columns), dtype=x.dtype, buffer=nl.shared_hbm)
     for t in nl.affine_range(tiles):
         zeros = nl.zeros((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
-        nisa.dma_copy(dst=out[t, :, :], src=zeros)
+        nl.store(out[t, :, :], value=zeros)
         elements_left = count - t * rows * columns
         full_rows = min(rows, max(0, elements_left // columns))
         rest_of_row = min(columns, elements_left - full_rows * columns) if full_rows < rows else 0

@@ -34,5 +34,5 @@ def reversed_rows(x):
                     indirect_dim=0,
                 ),
             )
-            nisa.dma_copy(dst=out[b, nl.ds(t * tile_size, i_p_size), :], src=tile[0:i_p_size, :])
+            nl.store(out[b, nl.ds(t * tile_size, i_p_size), :], value=tile[0:i_p_size, :])
     return out

@@ -19,7 +19,7 @@ def shifted(x):
         nisa.dma_copy(dst=rows[0:i_p_size, :], src=x[nl.ds(t * TILE, i_p_size), 0:COLUMNS])
         add_tile = nl.ndarray((TILE, COLUMNS), dtype=nl.float32, buffer=nl.sbuf)
         nisa.tensor_scalar(dst=add_tile, data=rows, op0=nl.add, operand0=1.0)
-        nisa.dma_copy(dst=out[nl.ds(t * TILE, i_p_size), :], src=add_tile[0:i_p_size, :])
+        nl.store(out[nl.ds(t * TILE, i_p_size), :], value=add_tile[0:i_p_size, :])
     return out
 
 
@@ -32,5 +32,5 @@ def copied(x):
         rows = nl.ndarray((TILE, COLUMNS), dtype=x.dtype, buffer=nl.sbuf)
         if i_p_size > 0:
             nisa.dma_copy(dst=rows[0:i_p_size, :], src=x[nl.ds(t * TILE, i_p_size), 0:COLUMNS])
-            nisa.dma_copy(dst=out[nl.ds(t * TILE, i_p_size), :], src=rows[0:i_p_size, :])
+            nl.store(out[nl.ds(t * TILE, i_p_size), :], value=rows[0:i_p_size, :])
     return out

@@ -17,5 +17,5 @@ def ring_copy(samples):
             address=(0, 4096 + (b % 2) * (columns * 4)),
         )
         nisa.dma_copy(dst=ring, src=samples[b])
-        nisa.dma_copy(dst=out[b], src=ring)
+        nl.store(out[b], value=ring)
     return out

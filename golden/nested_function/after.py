@@ -9,7 +9,7 @@ def finish(t, tile, rows, columns, x, factor, shift, out):
     # reads x's extents, out and shift of the kernel
     result = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
     nisa.tensor_scalar(dst=result, data=tile, op0=nl.multiply, operand0=factor, op1=nl.add, operand1=shift)
-    nisa.dma_copy(dst=out[t], src=result)
+    nl.store(out[t], value=result)
 
 
 @nki.jit
@@ -21,7 +21,6 @@ def scaled_rows(x, factor):
 
     for t in nl.static_range(tiles):
         nisa.memset(dst=shift, value=float(t))
-        tile = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
-        nisa.dma_copy(dst=tile, src=x[t])
+        tile = nl.load(x[t])
         finish(t, tile, rows=rows, columns=columns, x=x, factor=factor, shift=shift, out=out)
     return out

@@ -33,19 +33,14 @@ def shares(x, y):
     """(P, F) twice: exp(x - max) over its sum, times y, plus a half."""
     rows, columns = x.shape
     out = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.shared_hbm)
-    a = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=a, src=x)
-    b = nl.ndarray(y.shape, dtype=y.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=b, src=y)
-    highest = nl.ndarray((rows, 1), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.tensor_reduce(dst=highest, op=nl.maximum, data=a, axis=1)
+    a = nl.load(x)
+    b = nl.load(y)
+    highest = nl.max(a, axis=1, keepdims=True)
     # a tile and a (P, 1) tile
     shifted = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
     nisa.tensor_scalar(dst=shifted, data=a, op0=nl.subtract, operand0=highest)
-    power = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.activation(dst=power, op=nl.exp, data=shifted)
-    total = nl.ndarray((rows, 1), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.tensor_reduce(dst=total, op=nl.add, data=power, axis=1)
+    power = nl.exp(shifted)
+    total = nl.sum(power, axis=[1], keepdims=True)
     inverse = nl.ndarray((rows, 1), dtype=nl.float32, buffer=nl.sbuf)
     nisa.reciprocal(dst=inverse, data=total)
     share = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
@@ -53,12 +48,8 @@ def shares(x, y):
     # two tiles, then a tile and a number, on either side
     weighted = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
     combined(dst=weighted, a=share, b=b, op=nl.multiply)
-    shifted_again = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
-    nisa.tensor_scalar(dst=shifted_again, data=weighted, op0=nl.add, operand0=0.5)
-    flipped = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
-    nisa.tensor_scalar(
-        dst=flipped, data=shifted_again, op0=nl.subtract, operand0=2.0, reverse0=True
-    )
+    shifted_again = nl.add(0.5, weighted)
+    flipped = nl.subtract(2.0, shifted_again)
     result = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
     nisa.tensor_scalar(
         dst=result,
@@ -68,5 +59,5 @@ def shares(x, y):
         op1=nl.maximum,
         operand1=1.0,
     )
-    nisa.dma_copy(dst=out, src=result)
+    nl.store(out, value=result)
     return out

@@ -13,8 +13,7 @@ def gated(x, y):
     means = nl.ndarray((x.shape[0], 1), dtype=x.dtype, buffer=nl.shared_hbm)
     back = nl.ndarray(y.shape, dtype=y.dtype, buffer=nl.shared_hbm)
 
-    left = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=left, src=x)
+    left = nl.load(x)
     assert len(y.shape) == 2, "rewritten for 2 dimensions"
     right = nl.ndarray((y.shape[1], y.shape[0]), dtype=y.dtype, buffer=nl.sbuf)
     nisa.dma_copy(dst=right, src=y.ap(pattern=[[1, y.shape[1]], [y.shape[1], y.shape[0]]]))
@@ -34,7 +33,7 @@ def gated(x, y):
     where_tile = nl.ndarray((left.shape[0], y.shape[0]), dtype=nl.float32, buffer=nl.sbuf)
     nisa.memset(dst=where_tile, value=-1.0)
     nisa.tensor_copy_predicated(dst=where_tile, src=product, predicate=positive)
-    nisa.dma_copy(dst=out, src=where_tile)
+    nl.store(out, value=where_tile)
     reduced_tile = nl.ndarray((left.shape[0], 1), dtype=nl.float32, buffer=nl.sbuf)
     nisa.tensor_reduce(dst=reduced_tile, op=nl.add, data=left, axis=len(left.shape) - 1)
     assert (
@@ -44,10 +43,10 @@ def gated(x, y):
     nisa.tensor_scalar(
         dst=reduced_mean, data=reduced_tile, op0=nl.multiply, operand0=1.0 / left.shape[1]
     )
-    nisa.dma_copy(dst=means, src=reduced_mean)
+    nl.store(means, value=reduced_mean)
     right_transposed = nl.ndarray(y.shape, dtype=y.dtype, buffer=nl.psum)
     nisa.nc_transpose(dst=right_transposed, data=right)
     right_transposed_sbuf = nl.ndarray(y.shape, dtype=y.dtype, buffer=nl.sbuf)
     nisa.tensor_copy(dst=right_transposed_sbuf, src=right_transposed)
-    nisa.dma_copy(dst=back, src=right_transposed_sbuf)
+    nl.store(back, value=right_transposed_sbuf)
     return out, means, back

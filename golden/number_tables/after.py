@@ -54,5 +54,5 @@ def largest_of_windows(x, windows, padding=(1, 2)):
         nisa.tensor_reduce(
             dst=result[0:rows, w : w + 1], op=nl.maximum, data=padded[0:rows, first[w] : last[w]], axis=1
         )
-    nisa.dma_copy(dst=out, src=result)
+    nl.store(out, value=result)
     return out

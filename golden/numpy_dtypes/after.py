@@ -14,12 +14,11 @@ def rounded(x, kept=nl.float16):
     rows, columns = x.shape
     out = nl.ndarray((rows, columns), dtype=WORK, buffer=nl.shared_hbm)
     counts = nl.ndarray((rows, columns), dtype=nl.int32, buffer=nl.shared_hbm)
-    tile = nl.ndarray((rows, columns), dtype=nl.float16, buffer=nl.sbuf)
-    nisa.dma_copy(dst=tile, src=x)
+    tile = nl.load(x, dtype=nl.float16)
     wide = nl.ndarray((rows, columns), dtype=WORK, buffer=nl.sbuf)
     nisa.tensor_copy(dst=wide, src=tile)
-    nisa.dma_copy(dst=out, src=wide)
+    nl.store(out, value=wide)
     whole = nl.ndarray((rows, columns), dtype=COUNTS, buffer=nl.sbuf)
     nisa.tensor_scalar(dst=whole, data=wide, op0=nl.multiply, operand0=8.0)
-    nisa.dma_copy(dst=counts, src=whole)
+    nl.store(counts, value=whole)
     return out, counts

@@ -23,13 +23,11 @@ def blended(x, weights, width):
     tiles = []
     columns = []
     for t in nl.static_range(count):
-        tile = nl.ndarray((height, x.shape[2]), dtype=x.dtype, buffer=nl.sbuf)
-        nisa.dma_copy(dst=tile, src=x[t])
-        column = nl.ndarray((weights.shape[1], weights.shape[2]), dtype=weights.dtype, buffer=nl.sbuf)
-        nisa.dma_copy(dst=column, src=weights[t])
+        tile = nl.load(x[t])
+        column = nl.load(weights[t])
         tiles.append(tile)
         columns.append(column)
     total = nl.zeros((height, width), dtype=nl.float32, buffer=nl.sbuf)
     add_weighted(total, tiles, columns, height, width)
-    nisa.dma_copy(dst=out, src=total)
+    nl.store(out, value=total)
     return out

@@ -10,8 +10,7 @@ def row_statistics(x):
     """(P, F) gives (P, 4): maximum, minimum, sum, and sum of exponentials of the distance to the maximum."""
     rows, columns = x.shape
     out = nl.ndarray((rows, 4), dtype=nl.float32, buffer=nl.shared_hbm)
-    tile = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=tile, src=x)
+    tile = nl.load(x)
     found = nl.ndarray((rows, 4), dtype=nl.float32, buffer=nl.sbuf)
     nisa.tensor_reduce(dst=found[:, 0:1], op=nl.maximum, data=tile, axis=1)
     nisa.tensor_reduce(dst=found[:, 1:2], op=nl.minimum, data=tile, axis=1)
@@ -29,7 +28,7 @@ def row_statistics(x):
     ranged = nl.ndarray((rows, 1), dtype=x.dtype, buffer=nl.sbuf)
     nisa.tensor_reduce(dst=ranged, op=nl.maximum, data=largest, axis=1)
     nisa.tensor_tensor(dst=found[:, 3:4], data1=found[:, 3:4], data2=ranged, op=nl.add)
-    nisa.dma_copy(dst=out, src=found)
+    nl.store(out, value=found)
     return out
 
 
@@ -47,8 +46,7 @@ def chosen_operators(x, gated=True, largest=False):
     """(P, F) gives (P, 2): functions under names that branches tell, and as arguments of a function."""
     rows, columns = x.shape
     out = nl.ndarray((rows, 2), dtype=nl.float32, buffer=nl.shared_hbm)
-    tile = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=tile, src=x)
+    tile = nl.load(x)
     function = nl.silu if gated else nl.relu
     if largest:
         reduction = nl.maximum
@@ -60,5 +58,5 @@ def chosen_operators(x, gated=True, largest=False):
     nisa.tensor_reduce(dst=found[:, 0:1], op=reduction, data=shown, axis=1)
     doubled = applied(tile, nl.tanh)
     nisa.tensor_reduce(dst=found[:, 1:2], op=nl.maximum if largest else nl.add, data=doubled, axis=1)
-    nisa.dma_copy(dst=out, src=found)
+    nl.store(out, value=found)
     return out

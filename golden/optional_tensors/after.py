@@ -45,8 +45,7 @@ def shifted(x, bias=None, keep_largest=False, largest_dtype="float32"):
     if bias is not None:
         batch, heads, _, _ = bias.shape
         assert batch == 1 and heads == 1
-    tile = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=tile, src=x)
+    tile = nl.load(x)
     bias_tile = None
     if bias is not None:
         bias_tile = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
@@ -54,10 +53,8 @@ def shifted(x, bias=None, keep_largest=False, largest_dtype="float32"):
         nisa.tensor_scalar(dst=bias_tile, data=bias_tile, op0=nl.multiply, operand0=2.0)
     if bias_tile is not None:
         nisa.tensor_tensor(dst=tile, data1=tile, data2=bias_tile, op=nl.add)
-    nisa.dma_copy(dst=out, src=tile)
+    nl.store(out, value=tile)
     if keep_largest:
-        tile_max = nl.ndarray((rows, 1), dtype=x.dtype, buffer=nl.sbuf)
-        nisa.tensor_reduce(dst=tile_max, op=nl.maximum, data=tile, axis=1)
-        nisa.dma_copy(dst=largest, src=tile_max)
+        nl.store(largest, value=nl.max(tile, axis=1))
         return out, largest
     return out

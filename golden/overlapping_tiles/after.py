@@ -21,7 +21,7 @@ def two_phases(a, b):
         )
         nisa.dma_copy(dst=first, src=a[t])
         nisa.tensor_scalar(dst=first, data=first, op0=nl.add, operand0=1.0)
-        nisa.dma_copy(dst=out[0, t], src=first)
+        nl.store(out[0, t], value=first)
     for t in nl.affine_range(tiles):
         second = nl.ndarray(
             (rows, columns),
@@ -31,5 +31,5 @@ def two_phases(a, b):
         )
         nisa.dma_copy(dst=second, src=b[t])
         nisa.tensor_scalar(dst=second, data=second, op0=nl.add, operand0=2.0)
-        nisa.dma_copy(dst=out[1, t], src=second)
+        nl.store(out[1, t], value=second)
     return out

@@ -26,5 +26,5 @@ def stacked_quarters(x):
     for b in nl.affine_range(blocks):
         nisa.dma_copy(dst=quarter[b][0], src=x[b])
         nisa.tensor_copy(dst=quarter[b][1], src=quarter[b][0])
-        nisa.dma_copy(dst=out[b], src=quarter[b][1])
+        nl.store(out[b], value=quarter[b][1])
     return out

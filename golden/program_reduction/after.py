@@ -32,15 +32,13 @@ def product(a, b, rows):
     contraction = a.shape[0] // shards
     out = nl.ndarray((shards, 128, b.shape[1]), dtype=nl.float32, buffer=nl.shared_hbm)
     assert len(a.shape) == 2, "rewritten for 2 dimensions"
-    left = nl.ndarray((contraction, 128), dtype=a.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=left, src=a[nl.ds(shard * contraction, contraction), 0:128])
+    left = nl.load(a[nl.ds(shard * contraction, contraction), 0:128])
     assert len(b.shape) == 2, "rewritten for 2 dimensions"
-    right = nl.ndarray((contraction, b.shape[1]), dtype=b.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=right, src=b[nl.ds(shard * contraction, contraction), 0 : b.shape[1]])
+    right = nl.load(b[nl.ds(shard * contraction, contraction), 0 : b.shape[1]])
     product_tile = nl.ndarray((128, b.shape[1]), dtype=nl.float32, buffer=nl.psum)
     nisa.nc_matmul(dst=product_tile, stationary=left, moving=right)
     partial = nl.ndarray((128, b.shape[1]), dtype=nl.float32, buffer=nl.sbuf)
     nisa.tensor_copy(dst=partial, src=product_tile)
     reduced_result = reduced(partial, rows, shard)
-    nisa.dma_copy(dst=out[shard], src=reduced_result)
+    nl.store(out[shard], reduced_result)
     return out

@@ -29,5 +29,5 @@ def row_of_products(a, b):
         nisa.dma_copy(dst=right, src=b[t])
         nisa.nc_matmul(dst=product, stationary=left, moving=right)
         nisa.tensor_copy(dst=kept, src=product)
-        nisa.dma_copy(dst=out[t], src=kept)
+        nl.store(out[t], value=kept)
     return out

@@ -12,14 +12,12 @@ def doubled_products(a, b):
     n = b.shape[2]
     out = nl.ndarray((tiles, m, n), dtype=nl.float32, buffer=nl.shared_hbm)
     for t in nl.sequential_range(tiles):
-        left = nl.ndarray((depth, m), dtype=a.dtype, buffer=nl.sbuf)
-        nisa.dma_copy(dst=left, src=a[t])
-        right = nl.ndarray(b.shape[1:], dtype=b.dtype, buffer=nl.sbuf)
-        nisa.dma_copy(dst=right, src=b[t])
+        left = nl.load(a[t])
+        right = nl.load(b[t])
         product = nl.ndarray((m, n), dtype=nl.float32, buffer=nl.psum)
         nisa.nc_matmul(dst=product, stationary=left, moving=right)
         nisa.nc_matmul(dst=product, stationary=left, moving=right)
         kept = nl.ndarray((m, n), dtype=nl.float32, buffer=nl.sbuf)
         nisa.tensor_copy(dst=kept, src=product)
-        nisa.dma_copy(dst=out[t], src=kept)
+        nl.store(out[t], value=kept)
     return out

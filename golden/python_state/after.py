@@ -15,16 +15,14 @@ def counted(x):
     for t in nl.affine_range(tiles):
         passes = passes_before_loop
         passes += 1
-        tile = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
-        nisa.dma_copy(dst=tile, src=x[t])
+        tile = nl.load(x[t])
         scaled = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
         nisa.tensor_scalar(dst=scaled, data=tile, op0=nl.multiply, operand0=float(passes))
-        nisa.dma_copy(dst=out[t], src=scaled)
+        nl.store(out[t], value=scaled)
     # one pass was counted: a loop of Beta 2 would have counted all of them
     passes = passes + 1
-    last = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=last, src=x[tiles - 1])
+    last = nl.load(x[tiles - 1])
     doubled = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
     nisa.tensor_scalar(dst=doubled, data=last, op0=nl.multiply, operand0=float(passes))
-    nisa.dma_copy(dst=out[tiles], src=doubled)
+    nl.store(out[tiles], value=doubled)
     return out

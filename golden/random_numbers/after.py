@@ -63,12 +63,10 @@ def dropped(x, seed, rate):
     rows, columns = x.shape
     out = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.shared_hbm)
     assert len(seed.shape) == 2, "rewritten for 2 dimensions"
-    seed_tile = nl.ndarray((1, 1), dtype=seed.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=seed_tile, src=seed[0:1, 0:1])
+    seed_tile = nl.load(seed[0:1, 0:1])
     rate_tile = nl.ndarray((rows, 1), dtype=nl.float32, buffer=nl.sbuf)
     nisa.memset(dst=rate_tile, value=rate)
-    tile = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=tile, src=x)
+    tile = nl.load(x)
     for block in nl.sequential_range(columns // BLOCK):
         add_tile = nl.ndarray(
             (1, 1),
@@ -83,7 +81,7 @@ def dropped(x, seed, rate):
         nisa.dropout(dst=part, data=tile[0:rows, nl.ds(block * BLOCK, BLOCK)], prob=rate_tile)
         scaled = nl.ndarray((rows, BLOCK), dtype=nl.float32, buffer=nl.sbuf)
         nisa.tensor_scalar(dst=scaled, data=part, op0=nl.multiply, operand0=1 / (1 - rate))
-        nisa.dma_copy(dst=out[0:rows, nl.ds(block * BLOCK, BLOCK)], src=scaled)
+        nl.store(out[0:rows, nl.ds(block * BLOCK, BLOCK)], scaled)
     return out
 
 
@@ -95,9 +93,8 @@ def half(x):
     nisa.memset(dst=memset_tile, value=17)
     nisa.set_rng_seed(src_seeds=memset_tile)
     assert len(x.shape) > 1, "rewritten for 2 dimensions at least"
-    x_tile = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=x_tile, src=x)
+    x_tile = nl.load(x)
     dropout_tile = nl.ndarray(x_tile.shape, dtype=x.dtype, buffer=nl.sbuf)
     nisa.dropout(dst=dropout_tile, data=x_tile, prob=0.5)
-    nisa.dma_copy(dst=out, src=dropout_tile)
+    nl.store(out, dropout_tile)
     return out

@@ -13,12 +13,11 @@ def with_scales(x):
     out = nl.ndarray((rows, columns + 2), dtype=x.dtype, buffer=nl.shared_hbm)
     scales = nl.ndarray((128, tiles, 1), dtype=nl.float32, buffer=nl.sbuf)
     for i in nl.affine_range(tiles):
-        tile = nl.ndarray((128, columns), dtype=x.dtype, buffer=nl.sbuf)
-        nisa.dma_copy(dst=tile, src=x[nl.ds(i * 128, 128), :])
+        tile = nl.load(x[nl.ds(i * 128, 128), :])
         nisa.tensor_reduce(dst=scales[:, i, :], op=nl.maximum, data=tile, axis=1)
-        nisa.dma_copy(dst=out[nl.ds(i * 128, 128), 0:columns], src=tile)
+        nl.store(out[nl.ds(i * 128, 128), 0:columns], value=tile)
     for i in nl.affine_range(tiles):
-        nisa.dma_copy(dst=out[nl.ds(i * 128, 128), nl.ds(columns, 2)], src=scales.view(nl.float16)[:, i, :])
+        nl.store(out[nl.ds(i * 128, 128), nl.ds(columns, 2)], value=scales.view(nl.float16)[:, i, :])
     return out
 
 
@@ -29,5 +28,5 @@ def words(x):
     out = nl.ndarray((rows, 4), dtype=nl.int16, buffer=nl.shared_hbm)
     tile = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
     nisa.dma_copy(dst=tile, src=x)
-    nisa.dma_copy(dst=out, src=tile.view(nl.int16)[:, 4:8])
+    nl.store(out, value=tile.view(nl.int16)[:, 4:8])
     return out

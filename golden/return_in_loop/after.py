@@ -2,7 +2,6 @@
 
 import nki
 import nki.language as nl
-import nki.isa as nisa
 
 
 @nki.jit
@@ -11,14 +10,10 @@ def shifted(x):
     tiles, rows, columns = x.shape
     out = nl.ndarray((tiles, rows, columns), dtype=x.dtype, buffer=nl.shared_hbm)
     for t in nl.affine_range(tiles):
-        tile = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
-        nisa.dma_copy(dst=tile, src=x[t])
+        tile = nl.load(x[t])
         for half in nl.affine_range(2):
             width = columns // 2
-            part = nl.ndarray((rows, width), dtype=x.dtype, buffer=nl.sbuf)
-            nisa.tensor_scalar(
-                dst=part, data=tile[:, half * width : (half + 1) * width], op0=nl.add, operand0=1.0
-            )
-            nisa.dma_copy(dst=out[t, :, half * width : (half + 1) * width], src=part)
+            part = nl.add(tile[:, half * width : (half + 1) * width], 1.0, dtype=x.dtype)
+            nl.store(out[t, :, half * width : (half + 1) * width], value=part)
             # both halves are stored by now
     return out

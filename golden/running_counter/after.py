@@ -30,9 +30,9 @@ def peaks(x):
         nisa.tensor_tensor(dst=doubled, data1=tile[:, t, :], data2=tile[:, t, :], op=nl.add)
         nisa.tensor_reduce(dst=peak, op=nl.maximum, data=doubled, axis=1)
         nisa.tensor_scalar(dst=found[0:rows, t : t + 1], data=peak, op0=nl.multiply, operand0=0.5)
-        nisa.dma_copy(dst=out[t], src=found[0:rows, t : t + 1])
+        nl.store(out[t], value=found[0:rows, t:t + 1])
 
     highest = nl.ndarray((rows, 1), dtype=nl.float32, buffer=nl.sbuf, address=(0, cur_addr))
     nisa.tensor_reduce(dst=highest, op=nl.maximum, data=found, axis=1)
-    nisa.dma_copy(dst=out[tiles], src=highest)
+    nl.store(out[tiles], value=highest)
     return out

@@ -33,7 +33,7 @@ def weighted_sums(x, weights):
         for i in nl.affine_range(2):
             nisa.tensor_tensor(dst=product, data1=tile[:, i, :], data2=weight[:, t, :], op=nl.multiply)
             nisa.tensor_reduce(dst=total, op=nl.add, data=product, axis=1)
-            nisa.dma_copy(dst=out[t, i], src=total)
+            nl.store(out[t, i], value=total)
         sbm.close_scope()
     sbm.close_scope()
     return out

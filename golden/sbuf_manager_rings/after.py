@@ -22,10 +22,10 @@ def shifted_in_turns(x, shift):
         tile = sbm.alloc_stack((rows, columns), dtype=nl.float32)
         nisa.dma_copy(dst=tile, src=x[t])
         nisa.tensor_scalar(dst=tile, data=tile, op0=nl.add, operand0=offset)
-        nisa.dma_copy(dst=out[t], src=tile)
+        nl.store(out[t], value=tile)
         nisa.tensor_tensor(dst=total, data1=total, data2=tile, op=nl.add)
         sbm.increment_section()
     sbm.close_scope()
-    nisa.dma_copy(dst=out[tiles], src=total)
+    nl.store(out[tiles], value=total)
     sbm.close_scope()
     return out

@@ -34,7 +34,7 @@ def packed(x, gain):
     sbm.close_scope()
     tripled = sbm.alloc_stack((rows, width), dtype=nl.float32, name="tripled")
     nisa.tensor_scalar(dst=tripled, data=wide, op0=nl.multiply, operand0=3.0)
-    nisa.dma_copy(dst=out, src=tripled)
+    nl.store(out, value=tripled)
     sbm.close_scope()
     sbm.pop_heap()
     return out

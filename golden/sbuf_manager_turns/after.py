@@ -26,6 +26,6 @@ def smoothed(x):
         load(t + 1, sheet=sheet, x=x)
         nisa.tensor_scalar(dst=half[:, t % 2, :], data=sheet[:, t % 3, :], op0=nl.multiply, operand0=0.5)
         nisa.tensor_tensor(dst=both, data1=half[:, t % 2, :], data2=sheet[:, (t + 1) % 3, :], op=nl.add)
-        nisa.dma_copy(dst=out[t], src=both)
+        nl.store(out[t], value=both)
     sbm.close_scope()
     return out

@@ -11,8 +11,7 @@ def window(table, start):
     columns = table.shape[1]
     out = nl.ndarray((32, columns), dtype=table.dtype, buffer=nl.shared_hbm)
     assert len(start.shape) > 1, "rewritten for 2 dimensions at least"
-    first = nl.ndarray(start.shape, dtype=start.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=first, src=start)
+    first = nl.load(start)
     assert len(table.shape) == 2, "rewritten for 2 dimensions"
     nisa.dma_copy(
         dst=out,

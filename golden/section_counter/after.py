@@ -30,5 +30,5 @@ def section_sums(keys):
             nisa.tensor_reduce(dst=sums[:, nl.ds(k, 1)], op=nl.add, data=k_tile[:, k, :], axis=1)
         whole = nl.ndarray((p_k, 1), dtype=nl.float32, buffer=nl.sbuf, address=(0, sca))
         nisa.tensor_reduce(dst=whole, op=nl.add, data=sums, axis=1)
-        nisa.dma_copy(dst=out[:, nl.ds(section, 1)], src=whole)
+        nl.store(out[:, nl.ds(section, 1)], value=whole)
     return out

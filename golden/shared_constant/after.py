@@ -15,11 +15,9 @@ def transposed(x):
     identity = nl.ndarray((128, 128), dtype=nl.bfloat16, buffer=nl.sbuf)
     nisa.dma_copy(dst=identity, src=constant)
     constant_2 = nl.shared_constant(ntensor.identity(128, dtype=nl.int8))
-    other = nl.ndarray((128, 128), dtype=nl.bfloat16, buffer=nl.sbuf)
-    nisa.dma_copy(dst=other, src=constant_2)
+    other = nl.load(constant_2, dtype=nl.bfloat16)
     for t in nl.affine_range(tiles):
-        tile = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
-        nisa.dma_copy(dst=tile, src=x[t])
+        tile = nl.load(x[t])
         once = nl.ndarray((columns, 128), dtype=nl.float32, buffer=nl.psum)
         nisa.nc_matmul(dst=once, stationary=tile, moving=identity)
         kept = nl.ndarray((columns, 128), dtype=nl.bfloat16, buffer=nl.sbuf)
@@ -28,7 +26,6 @@ def transposed(x):
         nisa.nc_matmul(dst=twice, stationary=tile, moving=other)
         again = nl.ndarray((columns, 128), dtype=nl.float32, buffer=nl.sbuf)
         nisa.tensor_copy(dst=again, src=twice)
-        both = nl.ndarray((columns, 128), dtype=nl.float32, buffer=nl.sbuf)
-        nisa.tensor_tensor(dst=both, data1=kept, data2=again, op=nl.add)
-        nisa.dma_copy(dst=out[t], src=both)
+        both = nl.add(kept, again)
+        nl.store(out[t], value=both)
     return out

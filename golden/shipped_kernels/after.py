@@ -9,11 +9,10 @@ import nki.isa as nisa
 def halved(x):
     """(P, F) by two."""
     out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
-    tile = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=tile, src=x)
+    tile = nl.load(x)
     half = nl.ndarray(tile.shape, dtype=nl.float32, buffer=nl.sbuf)
     nisa.tensor_scalar(dst=half, data=tile, op0=nl.multiply, operand0=0.5)
-    nisa.dma_copy(dst=out, src=half)
+    nl.store(out, value=half)
     return out
 
 

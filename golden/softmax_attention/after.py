@@ -102,5 +102,5 @@ def softmax_attention(q, k, v):
             for i in nl.affine_range(value_tiles):
                 nisa.nc_matmul(dst=out_psum, stationary=turned[:, g, nl.ds(i * ROWS, ROWS)], moving=values[:, i, :])
             nisa.tensor_scalar(dst=result[:, g, :], data=out_psum, op0=nl.multiply, operand0=total[:, g, :])
-            nisa.dma_copy(dst=out[head, nl.ds((pair * 2 + g) * ROWS, ROWS), :], src=result[:, g, :])
+            nl.store(out[head, nl.ds((pair * 2 + g) * ROWS, ROWS), :], value=result[:, g, :])
     return out

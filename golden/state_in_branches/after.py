@@ -15,9 +15,8 @@ def chosen(x):
             factor = 1.0
         else:
             factor = 2.0
-        tile = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
-        nisa.dma_copy(dst=tile, src=x[t])
+        tile = nl.load(x[t])
         scaled = nl.ndarray((rows, columns), dtype=nl.float32, buffer=nl.sbuf)
         nisa.tensor_scalar(dst=scaled, data=tile, op0=nl.multiply, operand0=factor)
-        nisa.dma_copy(dst=out[t], src=scaled)
+        nl.store(out[t], value=scaled)
     return out

@@ -79,19 +79,16 @@ def scaled(tile, axes):
         counted = counted * tile.shape[axis]
     total = nl.ndarray(reduced_shape(tile.shape, axes), dtype=nl.float32, buffer=nl.sbuf)
     nisa.tensor_reduce(dst=total, op=nl.add, data=tile, axis=reduced_axes(tile.shape, axes))
-    mean = nl.ndarray(total.shape, dtype=nl.float32, buffer=nl.sbuf)
-    nisa.tensor_scalar(dst=mean, data=total, op0=nl.multiply, operand0=1.0 / counted)
+    mean = nl.multiply(total, 1.0 / counted)
     repeated_result = repeated(mean, tile)
     centred = nl.ndarray(tile.shape, dtype=nl.float32, buffer=nl.sbuf)
     combined(dst=centred, a=tile, b=repeated_result, op=nl.subtract, ordered=True)
-    abs_tile = nl.ndarray(tile.shape, dtype=nl.float32, buffer=nl.sbuf)
-    nisa.activation(dst=abs_tile, op=nl.abs, data=centred)
+    abs_tile = nl.abs(centred)
     largest = nl.ndarray(reduced_shape(tile.shape, axes), dtype=nl.float32, buffer=nl.sbuf)
     nisa.tensor_reduce(
         dst=largest, op=nl.maximum, data=abs_tile, axis=reduced_axes(tile.shape, axes)
     )
-    largest_reciprocal = nl.ndarray(largest.shape, dtype=nl.float32, buffer=nl.sbuf)
-    nisa.reciprocal(dst=largest_reciprocal, data=largest)
+    largest_reciprocal = nl.reciprocal(largest)
     multiply_tile = nl.ndarray(tile.shape, dtype=nl.float32, buffer=nl.sbuf)
     combined(
         dst=multiply_tile,
@@ -107,15 +104,12 @@ def normalized(x, planes, axes):
     """(P, planes * F): every partition is scaled on its own, or every plane of it."""
     partitions, columns = x.shape
     out = nl.ndarray(x.shape, dtype=nl.float32, buffer=nl.shared_hbm)
-    x_tile = nl.ndarray((partitions, columns), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=x_tile, src=x)
+    x_tile = nl.load(x)
     tile = x_tile.reshape((partitions, planes, columns // planes))
     assert len(tile.shape) == 3 and (tile.shape[1] * tile.shape[2]) == columns
     result = scaled(tile, axes)
     assert (
         result.shape[0] == partitions
     ), "rewritten for a reshape that keeps the partitions"
-    nisa.dma_copy(
-        dst=out, src=result.reshape((partitions, (result.shape[1] * result.shape[2])))
-    )
+    nl.store(out, result.reshape((partitions, (result.shape[1] * result.shape[2]))))
     return out

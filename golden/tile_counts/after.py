@@ -36,8 +36,8 @@ def doubled(x):
                 op0=nl.multiply,
                 operand0=2.0,
             )
-            nisa.dma_copy(
-                dst=out[nl.ds(r * 128, i_p_size), nl.ds(c * 96, i_f_size)], src=tile_scaled[0:i_p_size, 0:i_f_size]
+            nl.store(
+                out[nl.ds(r * 128, i_p_size), nl.ds(c * 96, i_f_size)], value=tile_scaled[0:i_p_size, 0:i_f_size]
             )
     return out
 
@@ -53,7 +53,7 @@ def halved(x, size):
         nisa.dma_copy(dst=tile[0:i_p_size, :], src=x[nl.ds(r * size, i_p_size), :])
         half = nl.ndarray((size, n), dtype=nl.float32, buffer=nl.sbuf)
         nisa.tensor_scalar(dst=half[0:i_p_size, :], data=tile[0:i_p_size, :], op0=nl.multiply, operand0=0.5)
-        nisa.dma_copy(dst=out[nl.ds(r * size, i_p_size), :], src=half[0:i_p_size, :])
+        nl.store(out[nl.ds(r * size, i_p_size), :], value=half[0:i_p_size, :])
     return out
 
 
@@ -67,7 +67,7 @@ def first_rows(x, rows, size):
         tile = nl.ndarray((size, n), dtype=x.dtype, buffer=nl.sbuf)
         if i_p_size > 0:
             nisa.dma_copy(dst=tile[0:i_p_size, :], src=x[nl.ds(r * size, i_p_size), :])
-            nisa.dma_copy(dst=out[nl.ds(r * size, i_p_size), :], src=tile[0:i_p_size, :])
+            nl.store(out[nl.ds(r * size, i_p_size), :], value=tile[0:i_p_size, :])
     return out
 
 
@@ -83,5 +83,5 @@ def negated(x):
         nisa.dma_copy(dst=tile[0:i_p_size, :], src=x[nl.ds(r * size, i_p_size), :])
         neg_tile = nl.ndarray((size, n), dtype=nl.float32, buffer=nl.sbuf)
         nisa.tensor_scalar(dst=neg_tile[0:i_p_size, :], data=tile[0:i_p_size, :], op0=nl.multiply, operand0=-1.0)
-        nisa.dma_copy(dst=out[nl.ds(r * size, i_p_size), :], src=neg_tile[0:i_p_size, :])
+        nl.store(out[nl.ds(r * size, i_p_size), :], value=neg_tile[0:i_p_size, :])
     return out

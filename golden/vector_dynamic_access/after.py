@@ -12,8 +12,7 @@ def gathered(table, rows):
     columns = table.shape[1]
     out = nl.ndarray((count, columns), dtype=table.dtype, buffer=nl.shared_hbm)
     assert len(rows.shape) > 1, "rewritten for 2 dimensions at least"
-    index = nl.ndarray(rows.shape, dtype=rows.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=index, src=rows)
+    index = nl.load(rows)
     assert len(table.shape) == 2, "rewritten for 2 dimensions"
     tile = nl.ndarray((count, columns), dtype=table.dtype, buffer=nl.sbuf)
     nisa.dma_copy(
@@ -24,5 +23,5 @@ def gathered(table, rows):
             indirect_dim=0,
         ),
     )
-    nisa.dma_copy(dst=out, src=tile)
+    nl.store(out, value=tile)
     return out

@@ -41,27 +41,21 @@ def nearest(x, height, width):
     nisa.scalar_tensor_tensor(
         dst=column, data=floor_divided_tile, op0=nl.multiply, operand0=-1 * width, op1=nl.add, operand1=place
     )
-    multiply_tile = nl.ndarray((count, 1), dtype=nl.float32, buffer=nl.sbuf)
-    nisa.tensor_scalar(dst=multiply_tile, data=row, op0=nl.multiply, operand0=h / height)
+    multiply_tile = nl.multiply(row, h / height, dtype=nl.float32)
     multiply_copy = nl.ndarray((count, 1), dtype=nl.int32, buffer=nl.sbuf)
     nisa.tensor_copy(dst=multiply_copy, src=multiply_tile)
     tensor_tensor_tile = nl.ndarray((count, 1), dtype=nl.float32, buffer=nl.sbuf)
     nisa.tensor_tensor(dst=tensor_tensor_tile, data1=multiply_copy, data2=multiply_tile, op=nl.greater)
     from_row = nl.ndarray((count, 1), dtype=nl.int32, buffer=nl.sbuf)
     nisa.tensor_tensor(dst=from_row, data1=multiply_copy, data2=tensor_tensor_tile, op=nl.subtract)
-    multiply_tile_2 = nl.ndarray((count, 1), dtype=nl.float32, buffer=nl.sbuf)
-    nisa.tensor_scalar(dst=multiply_tile_2, data=column, op0=nl.multiply, operand0=w / width)
+    multiply_tile_2 = nl.multiply(column, w / width, dtype=nl.float32)
     multiply_copy_2 = nl.ndarray((count, 1), dtype=nl.int32, buffer=nl.sbuf)
     nisa.tensor_copy(dst=multiply_copy_2, src=multiply_tile_2)
     tensor_tensor_tile_2 = nl.ndarray((count, 1), dtype=nl.float32, buffer=nl.sbuf)
     nisa.tensor_tensor(dst=tensor_tensor_tile_2, data1=multiply_copy_2, data2=multiply_tile_2, op=nl.greater)
     from_column = nl.ndarray((count, 1), dtype=nl.int32, buffer=nl.sbuf)
     nisa.tensor_tensor(dst=from_column, data1=multiply_copy_2, data2=tensor_tensor_tile_2, op=nl.subtract)
-    product_tile = nl.ndarray((count, 1), dtype=nl.int32, buffer=nl.sbuf)
-    nisa.tensor_scalar(dst=product_tile, data=from_row, op0=nl.multiply, operand0=w)
-    sum_tile = nl.ndarray((count, 1), dtype=nl.int32, buffer=nl.sbuf)
-    nisa.tensor_tensor(dst=sum_tile, data1=product_tile, data2=from_column, op=nl.add)
-    nisa.dma_copy(dst=out, src=sum_tile)
+    nl.store(out, value=nl.add(nl.multiply(from_row, w), from_column))
     return out
 
 
@@ -69,13 +63,12 @@ def nearest(x, height, width):
 def whole(x):
     """(P, F): the largest whole numbers that are not above x."""
     out = nl.ndarray(x.shape, dtype=nl.int32, buffer=nl.shared_hbm)
-    x_tile = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=x_tile, src=x)
+    x_tile = nl.load(x)
     x_copy = nl.ndarray(x_tile.shape, dtype=nl.int32, buffer=nl.sbuf)
     nisa.tensor_copy(dst=x_copy, src=x_tile)
     tensor_tensor_tile = nl.ndarray(x_copy.shape, dtype=nl.float32, buffer=nl.sbuf)
     nisa.tensor_tensor(dst=tensor_tensor_tile, data1=x_copy, data2=x_tile, op=nl.greater)
     floor_tile = nl.ndarray(x_copy.shape, dtype=nl.int32, buffer=nl.sbuf)
     nisa.tensor_tensor(dst=floor_tile, data1=x_copy, data2=tensor_tensor_tile, op=nl.subtract)
-    nisa.dma_copy(dst=out, src=floor_tile)
+    nl.store(out, value=floor_tile)
     return out

@@ -11,12 +11,10 @@ def first_largest(x, size):
     rows, columns = x.shape
     windows = columns // (size * size)
     out = nl.ndarray((rows, windows), dtype=nl.int32, buffer=nl.shared_hbm)
-    flat = nl.ndarray((rows, columns), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(dst=flat, src=x)
+    flat = nl.load(x)
     tile = nl.ndarray((rows, windows, size, size), dtype=x.dtype, buffer=nl.sbuf)
     nisa.tensor_copy(dst=tile, src=flat.ap(pattern=[[columns, rows], [size * size, windows], [size, size], [1, size]]))
-    largest = nl.ndarray((rows, windows, 1, 1), dtype=x.dtype, buffer=nl.sbuf)
-    nisa.tensor_reduce(dst=largest, op=nl.maximum, data=tile, axis=[2, 3])
+    largest = nl.max(tile, axis=[2, 3], keepdims=True)
     found = nl.ndarray((rows, windows, size, size), dtype=nl.int8, buffer=nl.sbuf)
     nisa.tensor_tensor(
         dst=found,
@@ -31,7 +29,6 @@ def first_largest(x, size):
     chosen = nl.ndarray((rows, windows, size, size), dtype=nl.int32, buffer=nl.sbuf)
     nisa.memset(dst=chosen, value=size * size)
     nisa.tensor_copy_predicated(dst=chosen, src=numbers, predicate=tensor_scalar_tile)
-    result = nl.ndarray((rows, windows), dtype=nl.int32, buffer=nl.sbuf)
-    nisa.tensor_reduce(dst=result, op=nl.minimum, data=chosen, axis=[2, 3])
-    nisa.dma_copy(dst=out, src=result)
+    result = nl.min(chosen, axis=[2, 3], dtype=nl.int32)
+    nl.store(out, value=result)
     return out

@@ -17,7 +17,7 @@ from .. import isa, session
 from ..errors import KernelError, NotModelled
 from ..numerics import DTYPES, is_integer
 from ..spec.dtypes import promote
-from ..spec.operators import BITWISE
+from ..spec.operators import BITWISE, COMMUTATIVE
 from . import isa_memory, isa_search, language, state, values
 from .buffers import BUFFERS, Buffer, buffer
 from .declare import declare
@@ -60,7 +60,8 @@ def _binary(name: str) -> Function:
             deliver(isa.tensor_tensor(tiles[0], tiles[1], name), dst)
         else:
             is_left = isinstance(y, NkiTensor)
-            deliver(isa.tensor_scalar(tiles[0], name, values.number(x if is_left else y), is_left), dst)
+            number = values.number(x if is_left else y)
+            deliver(isa.tensor_scalar(tiles[0], name, number, is_left and name not in COMMUTATIVE), dst)
         return dst
 
     return _named(name, function)
