@@ -22,8 +22,9 @@ from nki_migrate.runtime.messages import Probe
 
 from .suggest_clock import Over
 from .suggest_expressions import Unknown, evaluated
+from .suggest_parts import moved, ranked, tensors, toggled, typed
 from .suggest_proposals import MAX_ELEMENTS
-from .suggest_repairs import moved, ranked, repairs, tensors, toggled, typed
+from .suggest_repairs import repairs
 from .variants import resized, sizes, with_number
 
 _BATCH = 4
