@@ -32,10 +32,10 @@ _OF_TENSORS = ("shape", "dtype", "ndim", "reshape", "broadcast_to", "buffer")
 
 def repairs(case: Case, failure: Failure) -> Iterator[Case]:
     """Cases that may have what the failure of ``case`` asks for, likely ones first."""
+    yield from (replace(case, grid=grid) for each in failure.compared for grid in _grids(case, each))
     for each in failure.compared:
         yield from _fields(case, each)
         yield from _COMPARISONS.get(each.operator, _nothing)(case, each)
-    yield from (replace(case, grid=grid) for each in failure.compared for grid in _grids(case, each))
     if "num_programs" in _line(failure) or "grid" in failure.message:
         yield from (replace(case, grid=grid) for grid in _GRIDS)
     for pattern, repair in _MESSAGES:
