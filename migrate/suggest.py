@@ -167,6 +167,8 @@ class _Work:
             left = len(kernels) - number
             searches[name] = search = self._search(name, known, self._deadline(left, _COVERING), alone=left == 1)
             known += [search.found[0]] if search.found else []
+        for search in searches.values():
+            self._run_longer(search)
         left = sum(search.found is not None for search in searches.values())
         for name, search in searches.items():
             if search.found is None:
@@ -261,6 +263,14 @@ class _Work:
             done = plural(self.ran, "proposal")
             self.status.write(f"cases suggest: {cases[0].kernel}; {done} tried, at most {left:.0f} s left")
         self.ran += len(cases)
+
+    def _run_longer(self, search: Search) -> None:
+        """The first case of a kernel without any that took too long, with all the time that the other kernels left."""
+        if search.found is None and search.stopped and not self.clock.over(self.budget.seconds)():
+            case = search.stopped[0]
+            (reply,) = self._ask(self.budget.seconds, alone=True)([case], patient=True)
+            search.tried += 1
+            search.found = (case, reply) if isinstance(reply, Probe) and reply.outputs else None
 
     def _options(self, case: Case) -> Iterator[Case]:
         """``case`` with another value of each parameter that it leaves at its default."""
