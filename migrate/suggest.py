@@ -265,10 +265,10 @@ class _Work:
         self.ran += len(cases)
 
     def _run_longer(self, search: Search) -> None:
-        """The first case of a kernel without any that took too long, with all the time that the other kernels left."""
+        """The first case of a kernel without any that took too long, with most of the time that the others left."""
         if search.found is None and search.stopped and not self.clock.over(self.budget.seconds)():
             case = search.stopped[0]
-            (reply,) = self._ask(self.budget.seconds, alone=True)([case], patient=True)
+            (reply,) = self._ask(self._deadline(1, _COVERING / 2))([case], patient=True)
             search.tried += 1
             search.found = (case, reply) if isinstance(reply, Probe) and reply.outputs else None
 
