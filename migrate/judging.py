@@ -234,12 +234,13 @@ def language_at(file: str, side: Side) -> str:
 def started(workers: Workers, task: Task) -> Running:
     pair, case = task.pair, task.case
 
-    def submitted(kind: str, file: str, side: Side) -> Future[Reply]:
+    def submitted(kind: str, file: str, side: Side, *, function: bool = False) -> Future[Reply]:
         asked = request(kind, file, side, task.limits, case, task.hardware)
-        return workers.submit(replace(asked, hazards=kind == "run", conditions=kind == "run"))
+        is_run = kind == "run"
+        return workers.submit(replace(asked, hazards=is_run, conditions=is_run, function=function))
 
     before = submitted("run", pair.before, pair.old)
-    after = submitted("run", pair.after, pair.new)
+    after = submitted("run", pair.after, pair.new, function=bool(pair.new.label) and not pair.new.version.tree)
     if case.reference is None or "numbers" not in task.levels:
         return Running(task, before, after, None, workers)
     # A reference belongs to the case, and cases are those on disk, whatever the old kernel's version is.

@@ -53,6 +53,8 @@ _ALWAYS = 8
 """Runs that fail alike at one line before that is said not to depend on the arguments."""
 _OTHERS = 6
 _STARTS = 200
+_HEAVY = 1 << 23
+"""Elements of a case that runs where no smaller one does."""
 _LIGHT = 1 << 21
 """Elements of a case that runs before others are looked for: a benchmark's own sizes may take all the time."""
 
@@ -165,6 +167,8 @@ class _Work:
             left = len(kernels) - number
             searches[name] = search = self._search(name, known, self._deadline(left, _COVERING), alone=left == 1)
             known += [search.found[0]] if search.found else []
+        for search in searches.values():
+            self._run_longer(search)
         left = sum(search.found is not None for search in searches.values())
         for name, search in searches.items():
             if search.found is None:
@@ -212,7 +216,7 @@ class _Work:
         """Calls, what runs for other kernels, and what the source says."""
         definition = self._definition(kernel)
         if definition is not None:
-            proposed = proposed_cases(self.path, self.tree, definition)
+            proposed = _lighter_first(proposed_cases(self.path, self.tree, definition))
             called = called_cases(self.path, self.tree, definition)
             told = list(
                 {repr(c): c for c in itertools.chain(called, host_cases(self.path, self.tree, definition))}.values()
@@ -259,6 +263,14 @@ class _Work:
             done = plural(self.ran, "proposal")
             self.status.write(f"cases suggest: {cases[0].kernel}; {done} tried, at most {left:.0f} s left")
         self.ran += len(cases)
+
+    def _run_longer(self, search: Search) -> None:
+        """The first case of a kernel without any that took too long, with most of the time that the others left."""
+        if search.found is None and search.stopped and not self.clock.over(self.budget.seconds)():
+            case = search.stopped[0]
+            (reply,) = self._ask(self._deadline(1, _COVERING / 2))([case], patient=True)
+            search.tried += 1
+            search.found = (case, reply) if isinstance(reply, Probe) and reply.outputs else None
 
     def _options(self, case: Case) -> Iterator[Case]:
         """``case`` with another value of each parameter that it leaves at its default."""
@@ -312,6 +324,17 @@ def _is_jit(decorator: ast.expr) -> bool:
     """``nki.jit``, ``nki.jit(mode=...)``, ``nki.benchmark(...)``."""
     called = decorator.func if isinstance(decorator, ast.Call) else decorator
     return re.fullmatch(r"(\w+\.)?nki[._](jit|trace|benchmark|baremetal|profile)", ast.unparse(called)) is not None
+
+
+def _lighter_first(cases: Iterator[Case]) -> Iterator[Case]:
+    """Cases, those that have much data behind the others; after so many of those there are no others."""
+    heavy: list[Case] = []
+    for case in cases:
+        if elements(case) <= _HEAVY or len(heavy) >= _STARTS:
+            yield case
+        else:
+            heavy.append(case)
+    yield from heavy
 
 
 def _adapted(known: Sequence[Case], kernel: ast.FunctionDef) -> Iterator[Case]:

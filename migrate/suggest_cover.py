@@ -16,7 +16,7 @@ from nki_migrate.runtime.cases import Case
 from nki_migrate.runtime.messages import Probe
 
 from .suggest_clock import Over
-from .suggest_repairs import tensors, toggled
+from .suggest_parts import tensors, toggled
 from .suggest_search import Ask
 from .variants import resized, sizes, with_axis
 

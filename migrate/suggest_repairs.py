@@ -10,10 +10,10 @@ import itertools
 import linecache
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from nki_migrate.runtime.cases import Case, DtypeSpec, NoneSpec, ObjectSpec, TensorSpec
+from nki_migrate.runtime.cases import Case, DtypeSpec, NoneSpec, ObjectSpec
 from nki_migrate.runtime.compare import Failure
 from nki_migrate.runtime.compare.trace import Compared
 from nki_migrate.runtime.numerics import DTYPES
@@ -21,17 +21,18 @@ from nki_migrate.runtime.spec.hardware import PARTITIONS
 
 from .suggest_calls import tensor
 from .suggest_objects import with_field
-from .variants import axes, resized, sizes, with_axis, with_number
+from .suggest_parts import in_turn, moved, ranked, ranked_alike, scaled, shaped, tensors, toggled, typed, with_argument
+from .variants import resized, sizes, with_axis
 
 _PAIRS = ((2, 2), (1, 1), (3, 3), (2, 2, 2))
 _GRIDS: tuple[tuple[int, ...], ...] = ((1,), (2,), (2, 1), (1, 1), (2, 2), ())
-_LEADING = (2, 1, 4, 128)
 _LEAPS = (4, 16)
 _OF_TENSORS = ("shape", "dtype", "ndim", "reshape", "broadcast_to", "buffer")
 
 
 def repairs(case: Case, failure: Failure) -> Iterator[Case]:
     """Cases that may have what the failure of ``case`` asks for, likely ones first."""
+    yield from (replace(case, grid=grid) for each in failure.compared for grid in _grids(case, each))
     for each in failure.compared:
         yield from _fields(case, each)
         yield from _COMPARISONS.get(each.operator, _nothing)(case, each)
@@ -44,88 +45,18 @@ def repairs(case: Case, failure: Failure) -> Iterator[Case]:
             return
 
 
+def _grids(case: Case, asked: Compared) -> Iterator[tuple[int, ...]]:
+    """``nl.num_programs(1) == heads``: the grid with so many programs along the axis."""
+    for text, other in ((asked.left, asked.after), (asked.right, asked.before)):
+        match = re.search(r"num_programs\((?:axes\s*=\s*)?(\d)\)", text)
+        if match and type(other) is int and other > 0:
+            axis = int(match[1])
+            known = (*case.grid, *(1,) * (axis + 1 - len(case.grid)))
+            yield (*known[:axis], other, *known[axis + 1 :])
+
+
 def _nothing(case: Case, asked: Compared) -> Iterator[Case]:
     yield from ()
-
-
-# --- parts of a case -------------------------------------------------------------------------------------------------
-
-
-def tensors(case: Case) -> dict[str, TensorSpec]:
-    return {name: value for name, value in case.args.items() if isinstance(value, TensorSpec)}
-
-
-def shaped(case: Case, name: str, shape: tuple[int, ...]) -> Case:
-    """The case with another shape of a tensor."""
-    return with_argument(case, name, replace(case.args[name], shape=shape))
-
-
-def with_argument(case: Case, name: str, value: object) -> Case:
-    return replace(case, args={**case.args, name: value})
-
-
-def ranked(case: Case, name: str, rank: int) -> Iterator[Case]:
-    """The tensor with dimensions more, before the others, or without its first ones."""
-    shape = tensors(case)[name].shape
-    if rank <= len(shape):
-        yield shaped(case, name, shape[len(shape) - rank :])
-        return
-    for size in _LEADING:
-        yield shaped(case, name, (size,) * (rank - len(shape)) + shape)
-    yield shaped(case, name, shape + (1,) * (rank - len(shape)))
-
-
-def _ranked_alike(case: Case, name: str, rank: int) -> Iterator[Case]:
-    """All tensors of the shape of one with another rank: an assert may want them alike."""
-    alike = [other for other, spec in tensors(case).items() if spec.shape == tensors(case)[name].shape]
-    for made in ranked(case, name, rank) if len(alike) > 1 else ():
-        yield replace(case, args={**case.args, **dict.fromkeys(alike, made.args[name])})
-
-
-def moved(case: Case, size: int, new: int) -> Iterator[Case]:
-    """``new`` for ``size``: everywhere, on one axis of all tensors, on one axis or in one number, on two axes."""
-    if new < 1 or size == new:
-        return
-    if size in sizes(case) or size in case.args.values():
-        yield resized(case, size, new)
-    known = tensors(case)
-    places = [(name, axis) for name, axis in axes(case) if known[name].shape[axis] == size]
-    for number in dict.fromkeys(axis for _, axis in places):
-        yield _on_axes(case, [place for place in places if place[1] == number], new)
-    yield from (with_axis(case, name, axis, new) for name, axis in places)
-    yield from (
-        with_number(case, name, new) for name, value in case.args.items() if type(value) is int and value == size
-    )
-    for pair in itertools.combinations(places, 2):
-        if pair[0][0] != pair[1][0]:
-            yield _on_axes(case, pair, new)
-
-
-def _on_axes(case: Case, places: Sequence[tuple[str, int]], new: int) -> Case:
-    for name, axis in places:
-        case = with_axis(case, name, axis, new)
-    return case
-
-
-def scaled(case: Case, size: int, new: int) -> Iterator[Case]:
-    """``size`` may be a part of an axis, even where another axis has it: each changed as much as it would be."""
-    if size < 1 or new < 1:
-        return
-    for known in sizes(case):
-        if known != size and known * new % size == 0:
-            yield from moved(case, known, known * new // size)
-
-
-def in_turn(*sources: Iterator[Case]) -> Iterator[Case]:
-    """One case of each source, then another one of each: no guess keeps all others waiting."""
-    left = list(sources)
-    while left:
-        for source in list(left):
-            case = next(source, None)
-            if case is None:
-                left.remove(source)
-            else:
-                yield case
 
 
 # --- what an assert compares -----------------------------------------------------------------------------------------
@@ -206,21 +137,6 @@ def _texts(case: Case, asked: Compared) -> Iterator[Case]:
             given = [name for name, value in case.args.items() if isinstance(value, DtypeSpec) and value.dtype == own]
             yield from (with_argument(case, name, DtypeSpec(other)) for name in given)
         yield from (with_argument(case, name, other) for name, value in case.args.items() if value == own)
-
-
-def typed(case: Case, name: str, dtype: str) -> Case:
-    """The case with another data type of a tensor."""
-    fill = "normal" if "float" in dtype else "integers"
-    low, high = (0, 1) if fill == "integers" else (None, None)
-    spec = tensors(case)[name]
-    return with_argument(case, name, replace(spec, dtype=dtype, fill=fill, low=low, high=high))
-
-
-def toggled(case: Case) -> Iterator[Case]:
-    """Each truth value of the case changed."""
-    for name, value in case.args.items():
-        if isinstance(value, bool):
-            yield with_argument(case, name, not value)
 
 
 def _among(case: Case, asked: Compared) -> Iterator[Case]:
@@ -333,7 +249,7 @@ def _indexed(case: Case, match: re.Match[str], failure: Failure) -> Iterator[Cas
     if match[1] in tensors(case):
         missing = int(match[3]) - len(_numbers(match[2]))
         rank = len(tensors(case)[match[1]].shape) + missing
-        yield from _ranked_alike(case, match[1], rank)
+        yield from ranked_alike(case, match[1], rank)
         yield from ranked(case, match[1], rank)
 
 

@@ -22,8 +22,9 @@ from nki_migrate.runtime.messages import Probe
 
 from .suggest_clock import Over
 from .suggest_expressions import Unknown, evaluated
+from .suggest_parts import moved, ranked, tensors, toggled, typed
 from .suggest_proposals import MAX_ELEMENTS
-from .suggest_repairs import moved, ranked, repairs, tensors, toggled, typed
+from .suggest_repairs import repairs
 from .variants import resized, sizes, with_number
 
 _BATCH = 4
@@ -60,13 +61,14 @@ class Ask(Protocol):
 class Search:
     """What a search came to: the case that runs and its probe, or the failure that came farthest, with its case.
 
-    ``weak`` is the first case whose stores repeat elements. ``obstacle`` is the best failure of a run that did
-    something: a kernel whose loops do not run at all comes to its end, with nothing written. ``tried`` counts runs;
-    ``endings`` counts those that failed by file, line and message.
+    ``weak`` is the first case whose stores repeat elements, ``stopped`` are those that took too long. ``obstacle`` is
+    the best failure of a run that did something: a kernel whose loops do not run at all comes to its end, with nothing
+    written. ``tried`` counts runs; ``endings`` counts those that failed by file, line and message.
     """
 
     found: tuple[Case, Probe] | None = None
     weak: tuple[Case, Probe] | None = None
+    stopped: list[Case] = field(default_factory=list)
     best: tuple[Case, Failure] | None = None
     obstacle: tuple[Case, Failure] | None = None
     tried: int = 0
@@ -200,6 +202,7 @@ def _failed(
     progress = _progress(failure)
     is_best = search.best is None or progress <= _progress(search.best[1])
     search.failed(case, failure)
+    search.stopped += [case] if _STOPPED in failure.message else []
     queue.slow += [case] if _STOPPED in failure.message and not queue.was_patient else []
     if _NOTHING_WRITTEN in failure.message:
         queue.push(_with_tiles(case, constants[:_FIRST]), progress, 0)

@@ -34,7 +34,8 @@ class Request:
     reference of ``case``). ``seconds`` (:mod:`.stopwatch`) and ``memory`` bytes of address space are limits.
     ``version`` says which content the files have. ``hazards``: look for them in the record of a run. ``language``
     is that of the file's kernels. ``conditions``: watch how those of the user's code go. ``by_reciprocal``: compute
-    quotients as a kernel of Beta 2 does (:mod:`.isa.quotients`).
+    quotients as a kernel of Beta 2 does (:mod:`.isa.quotients`). ``function``: launch a function, too, that was a
+    kernel before a rewrite left it to the kernels that call it.
     """
 
     kind: str
@@ -48,6 +49,7 @@ class Request:
     language: str = "nki"
     conditions: bool = False
     by_reciprocal: bool = False
+    function: bool = False
 
 
 @dataclass(frozen=True)

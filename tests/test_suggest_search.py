@@ -377,3 +377,9 @@ def test_a_terminal_is_told_how_many_proposals_have_run(
         assert ("cases suggest: tiled; 0 proposals tried, at most " in stream.getvalue()) is stream.isatty()
         assert stream.getvalue().endswith("\r\x1b[K") is stream.isatty()
         assert "\x1b" not in capsys.readouterr().err
+
+
+def test_a_number_of_programs_is_the_grid() -> None:
+    asked = Compared("Eq", "nl.num_programs(1)", "heads", 1, 8)
+    failure = Failure(False, "AssertionError", "k.py", 1, compared=(asked,))
+    assert next(repairs(case(x=(128,)), failure)).grid == (1, 8)

@@ -211,19 +211,10 @@ class Walk:
     def _as_placed(self, i: int, j: int) -> tuple[Event, int]:
         """The new instruction, with the copy of its result where the old one has none; and how many they are."""
         placed = self.copied[1].at(j)
-        if placed is None or placed.op != self.old.events[i].op:
-            return self.new.events[j], 1
-        if self.copied[0].is_copied(i) and self._is_same(i, self.new.events[j]):
+        if placed is None or placed.op != self.old.events[i].op or self.copied[0].is_copied(i):
             return self.new.events[j], 1
         self.added.update(o.tile for o in self.new.events[j].operands if o.role in WRITTEN_ROLES)
         return placed, 2
-
-    def _is_same(self, i: int, new: Event) -> bool:
-        """Are two instructions the same, as far as is known? It changes nothing of what is known."""
-        known, self.relation = self.relation, self.relation.copy()
-        difference = self._difference(i, self.old.events[i], new)
-        self.relation = known
-        return difference is None
 
     def _as_division(self, old: Event, new: Event) -> Event:
         """``new``, or the division that it stands for where ``old`` is one."""

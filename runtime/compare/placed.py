@@ -45,11 +45,12 @@ class Placed:
         return replace(event, operands=operands)
 
     def is_copied(self, index: int) -> bool:
-        """Does the next instruction copy from what the one at ``index`` writes?"""
+        """Does the next instruction copy what the one at ``index`` writes, and no more of the tile?"""
         if index + 1 >= len(self._events) or self._events[index + 1].op != COPY:
             return False
-        written = {operand.tile for operand in self._events[index].operands if operand.role in WRITTEN_ROLES}
-        return any(operand.role == "src" and operand.tile in written for operand in self._events[index + 1].operands)
+        written = [_access(operand) for operand in self._events[index].operands if operand.role in WRITTEN_ROLES]
+        read = (operand for operand in self._events[index + 1].operands if operand.role == "src")
+        return any(_access(operand) in written for operand in read)
 
     def _is_own(self, operand: Operand) -> bool:
         """Is it all of a tile without an address that only two instructions touch?"""
