@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import ast
+import copy
 from dataclasses import replace
 
+from ..analysis.instructions import Instruction
 from ..analysis.scope import Scope
 from ..expr import algebra
 from ..expr.emission import Refuse
 from ..expr.tables import parameters
 from ..expr.values import Python, Tile, Value
 from .computations import is_computation
+from .compute import lower
 
+_BESIDE = frozenset({"initial", "scale", "bias", "operand0", "operand1", "bound0", "bound1", "on_false_value"})
+"""Arguments that are numbers, or one for each partition."""
 _IN_PSUM = {"nisa.nc_matmul", "nisa.nc_transpose", "nl.matmul"}
 
 
@@ -31,8 +36,38 @@ def left_tile(scope: Scope, statement: ast.stmt, refusal: Refuse) -> Value:
     if isinstance(known, Tile) and refusal.node is value:
         dims = None if known.dims is None else _readable(scope, target, known.dims)
         return replace(known, dims=dims, dtype=f"{target}.dtype")
+    told = _as_if_told(scope, value, refusal)
+    if told is not None and told.dims is not None:
+        readable = told.dtype is not None and algebra.names(told.dtype) <= scope.module.names | {scope.nl}
+        return Tile(told.space, _readable(scope, target, told.dims), told.dtype if readable else f"{target}.dtype")
     psum = isinstance(value, ast.Call) and scope.qualified(value.func) in _IN_PSUM
     return Tile("psum" if psum else "sbuf", None, f"{target}.dtype")
+
+
+def _as_if_told(scope: Scope, value: ast.expr, refusal: Refuse) -> Instruction | None:
+    """What a computation gives, if all that was refused is an argument that has no part in its shape."""
+    if not isinstance(value, ast.Call) or not isinstance(refusal.node, ast.expr):
+        return None
+    told = copy.copy(value)
+    told.keywords = [
+        (
+            ast.copy_location(ast.keyword(k.arg, ast.copy_location(ast.Constant(0.0), k.value)), k)
+            if k.value is refusal.node and k.arg in _BESIDE
+            else k
+        )
+        for k in value.keywords
+    ]
+    if all(new is old for new, old in zip(told.keywords, value.keywords, strict=True)):
+        return None
+    known, written, mark = scope.state(), list(scope.out), scope.draft.mark()
+    try:
+        return lower(scope, told)
+    except Refuse:
+        return None
+    finally:
+        vars(scope).update(known)
+        scope.out[:] = written
+        scope.draft.drop(mark)
 
 
 def _gives_tile(scope: Scope, value: ast.expr) -> bool:
