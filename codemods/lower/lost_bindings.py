@@ -37,9 +37,10 @@ def left_tile(scope: Scope, statement: ast.stmt, refusal: Refuse) -> Value:
         dims = None if known.dims is None else _readable(scope, target, known.dims)
         return replace(known, dims=dims, dtype=f"{target}.dtype")
     told = _as_if_told(scope, value, refusal)
-    if told is not None and told.dims is not None:
+    if told is not None:
         readable = told.dtype is not None and algebra.names(told.dtype) <= scope.module.names | {scope.nl}
-        return Tile(told.space, _readable(scope, target, told.dims), told.dtype if readable else f"{target}.dtype")
+        dims = None if told.dims is None else _readable(scope, target, told.dims)
+        return Tile(told.space, dims, told.dtype if readable else f"{target}.dtype")
     psum = isinstance(value, ast.Call) and scope.qualified(value.func) in _IN_PSUM
     return Tile("psum" if psum else "sbuf", None, f"{target}.dtype")
 
